@@ -1,0 +1,92 @@
+//! What `cargo xtask test` prints about its steps: a line when each ends, the table at the end, the list.
+
+use std::time::Duration;
+
+use super::steps::Step;
+
+/// How a step ended.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It checked what it names, and found nothing wrong.
+    Passed,
+    /// It found something wrong.
+    Failed(String),
+    /// It could not check anything, for this reason.
+    Skipped(String),
+}
+
+/// A step that has ended.
+#[derive(Debug)]
+pub struct Record {
+    /// The step's name.
+    pub name: &'static str,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// How long it took.
+    pub time: Duration,
+}
+
+/// One line on a step that has just ended.
+pub fn line(record: &Record) -> String {
+    format!("{} {} ({:.1} s)", record.name, verdict(&record.outcome), record.time.as_secs_f64())
+}
+
+/// The table of all steps, then the counts; the last line is the same whatever was skipped, for scripts to read.
+pub fn summary(records: &[Record]) -> String {
+    let mut text = format!("\n{:<12} {:>8}  result\n", "step", "seconds");
+    for record in records {
+        let seconds = record.time.as_secs_f64();
+        text.push_str(&format!("{:<12} {seconds:>8.1}  {}\n", record.name, verdict(&record.outcome)));
+    }
+    let total: Duration = records.iter().map(|record| record.time).sum();
+    text.push_str(&format!("{:<12} {:>8.1}\n", "all", total.as_secs_f64()));
+    let count = |is: fn(&Outcome) -> bool| records.iter().filter(|record| is(&record.outcome)).count();
+    let skipped = count(|outcome| matches!(outcome, Outcome::Skipped(_)));
+    if skipped > 0 {
+        text.push_str(&format!("{skipped} skipped: what they check is NOT known to hold here\n"));
+    }
+    let passed = count(|outcome| matches!(outcome, Outcome::Passed));
+    let failed = count(|outcome| matches!(outcome, Outcome::Failed(_)));
+    text.push_str(&format!("{passed} passed, {failed} failed\n"));
+    text
+}
+
+/// The steps and what each does.
+pub fn list(steps: &[Step]) -> String {
+    steps
+        .iter()
+        .map(|step| format!("{:<12}{}{}\n", step.name, step.what, if step.long { " (long)" } else { "" }))
+        .collect()
+}
+
+fn verdict(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Passed => "passed".into(),
+        Outcome::Failed(reason) => format!("FAILED: {reason}"),
+        Outcome::Skipped(reason) => format!("SKIPPED: {reason}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(name: &'static str, outcome: Outcome) -> Record {
+        Record { name, outcome, time: Duration::from_millis(1_250) }
+    }
+
+    #[test]
+    fn the_last_line_is_the_count_of_passed_and_failed_steps() {
+        let text = summary(&[record("format", Outcome::Passed), record("tidy", Outcome::Failed("2 findings".into()))]);
+        assert_eq!(text.lines().last(), Some("1 passed, 1 failed"));
+        assert!(text.contains("tidy              1.2  FAILED: 2 findings") || text.contains("FAILED: 2 findings"));
+    }
+
+    #[test]
+    fn a_skipped_step_is_loud_and_counts_as_neither() {
+        let text = summary(&[record("miri", Outcome::Skipped("no rustup".into()))]);
+        assert!(text.contains("SKIPPED: no rustup"));
+        assert!(text.contains("1 skipped: what they check is NOT known to hold here"));
+        assert_eq!(text.lines().last(), Some("0 passed, 0 failed"));
+    }
+}

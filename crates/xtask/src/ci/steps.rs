@@ -1,0 +1,131 @@
+//! The steps of `cargo xtask test`, cheapest verdict first. The proofs run with the share that docs/testing.md gives CI.
+
+use std::path::Path;
+
+use super::report::Outcome;
+use crate::command::Failure;
+use crate::{launch, tidy, tools, workspace};
+
+/// One thing that CI checks.
+#[derive(Debug)]
+pub struct Step {
+    /// Its name in the report and for `--only`.
+    pub name: &'static str,
+    /// What it checks.
+    pub what: &'static str,
+    /// Whether it takes minutes.
+    pub long: bool,
+    /// Checks it, in the workspace's root directory.
+    pub run: fn(&Path) -> Outcome,
+}
+
+/// All steps, in the order in which they run.
+pub const STEPS: &[Step] = &[
+    quick("format", "rustfmt changes nothing", |root| cargo(root, &["fmt", "--all", "--check"])),
+    quick("tidy", "the house rules hold (cargo xtask tidy)", |root| outcome(tidy::check_workspace(root))),
+    quick("clippy", "no warning from the compiler or clippy", clippy),
+    quick("tests", "unit and integration tests of the default members", |root| {
+        cargo(root, &["test", "--locked", "--lib", "--bins", "--tests", "--examples"])
+    }),
+    quick("doctests", "the examples in the documentation run", |root| cargo(root, &["test", "--locked", "--doc"])),
+    quick("rustdoc", "the documentation builds without a warning", rustdoc),
+    long("msrv", "the oldest supported compiler builds everything", oldest_compiler),
+    long("aarch64", "it compiles for Linux on aarch64", |root| portable(root, "aarch64-unknown-linux-gnu")),
+    long("windows", "it compiles for Windows", |root| portable(root, "x86_64-pc-windows-msvc")),
+    long("macos", "it compiles for macOS", |root| portable(root, "aarch64-apple-darwin")),
+    long("model", "random use of the whole API agrees with a simple model", model),
+    long("crash", "no power cut loses an acknowledged commit", |root| {
+        outcome(launch::run_proof(root, "crash", &["--images", "20000"]))
+    }),
+    long("hostile", "damaged files give errors, never harm", |root| {
+        outcome(launch::run_proof(root, "hostile", &["--files", "20000"]))
+    }),
+    long("io-errors", "every call of the disk that fails is an error, and loses nothing", |root| {
+        outcome(launch::run_proof(root, "io_errors", &[]))
+    }),
+    long("demo", "the demo runs from beginning to end", |root| outcome(launch::run_demo(root, &[]))),
+];
+
+const fn quick(name: &'static str, what: &'static str, run: fn(&Path) -> Outcome) -> Step {
+    Step { name, what, long: false, run }
+}
+
+const fn long(name: &'static str, what: &'static str, run: fn(&Path) -> Outcome) -> Step {
+    Step { name, what, long: true, run }
+}
+
+fn clippy(root: &Path) -> Outcome {
+    cargo(root, &["clippy", "--locked", "--all-targets", "--", "--deny", "warnings"])
+}
+
+fn rustdoc(root: &Path) -> Outcome {
+    let mut command = workspace::child(root, "cargo", &["doc", "--locked", "--no-deps"]);
+    command.env("RUSTDOCFLAGS", "--deny warnings");
+    outcome(launch::wait(command))
+}
+
+fn oldest_compiler(root: &Path) -> Outcome {
+    let version = match oldest_supported(root) {
+        Ok(version) => version,
+        Err(reason) => return Outcome::Failed(reason),
+    };
+    if let Err(reason) = tools::ensure_toolchain(root, &version, &[]) {
+        return Outcome::Skipped(reason);
+    }
+    let arguments = ["cargo", "check", "--locked", "--all-targets", "--target-dir", "target/msrv"];
+    outcome(launch::wait(workspace::child_of_toolchain(root, &version, &arguments)))
+}
+
+/// `rust-version` of the workspace: stated once, in Cargo.toml.
+fn oldest_supported(root: &Path) -> Result<String, String> {
+    let path = root.join("Cargo.toml");
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    text.lines()
+        .find_map(|line| line.strip_prefix("rust-version"))
+        .and_then(|rest| rest.split('"').nth(1))
+        .map(String::from)
+        .ok_or_else(|| format!("{}: no rust-version", path.display()))
+}
+
+fn portable(root: &Path, target: &str) -> Outcome {
+    if let Err(reason) = tools::ensure_target(root, target) {
+        return Outcome::Skipped(reason);
+    }
+    cargo(root, &["check", "--locked", "--all-targets", "--target", target])
+}
+
+/// The model test, then proof that it is one: it has to find a fault that is planted in the engine.
+fn model(root: &Path) -> Outcome {
+    let run = launch::run_proof(root, "model", &["--operations", "2000000"]);
+    outcome(run.and_then(|()| launch::run_proof(root, "model", &["--plant"])))
+}
+
+fn cargo(root: &Path, arguments: &[&str]) -> Outcome {
+    outcome(launch::wait(workspace::child(root, "cargo", arguments)))
+}
+
+fn outcome(result: Result<(), Failure>) -> Outcome {
+    match result {
+        Ok(()) => Outcome::Passed,
+        Err(Failure::Failed(reason) | Failure::Usage(reason)) => Outcome::Failed(reason),
+        Err(Failure::Child(code)) => Outcome::Failed(format!("exit code {code}, see above")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failing_command_fails_its_step() {
+        let result = cargo(Path::new("."), &["no-such-verb"]);
+        assert!(matches!(&result, Outcome::Failed(reason) if reason.contains("exit code")), "{result:?}");
+    }
+
+    #[test]
+    fn the_oldest_compiler_is_read_from_the_manifest() {
+        let root = workspace::root().expect("cargo runs this test");
+        let version = oldest_supported(&root).expect("the workspace states it");
+        assert!(version.starts_with("1."), "{version}");
+    }
+}

@@ -1,0 +1,244 @@
+//! Commands that build a program of the workspace and run it. What they share: the build is cargo's, all arguments go on to
+//! the program, and its exit code becomes ours.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+
+use crate::command::{Command, Failure};
+use crate::tools;
+use crate::workspace;
+
+/// `cargo xtask demo`
+pub const DEMO: Command = Command {
+    name: "demo",
+    summary: "load WordNet into a Fulgurite file, query it, crash it, recover it",
+    help: "\
+Usage: cargo xtask demo [--out FILE] [-- ARGUMENTS]
+
+Builds the command line and runs `fulgurite demo` on the data in data/. The file stays, for you to go on with.
+
+Options:
+  --out FILE   where the database goes [target/demo/wordnet.ful]
+
+All other arguments go to `fulgurite demo`; `cargo xtask demo -- --help` shows them.",
+    run: demo,
+};
+
+/// `cargo xtask bench`
+pub const BENCH: Command = Command {
+    name: "bench",
+    summary: "measure Fulgurite beside other engines",
+    help: "\
+Usage: cargo xtask bench SUITE [ARGUMENTS]
+
+Builds the benchmark with full optimisation, and the other engines with it, and runs one suite:
+  core   point reads, scans, loads and single puts against LMDB, with the bars they must meet
+
+All arguments go to the benchmark; `cargo xtask bench -- --help` shows them.
+Example: cargo xtask bench core --format json",
+    run: bench,
+};
+
+/// `cargo xtask model`
+pub const MODEL: Command = Command {
+    name: "model",
+    summary: "proof: random use of the whole API against a simple model",
+    help: "\
+Usage: cargo xtask model [ARGUMENTS]
+
+Runs the model test of the testkit, optimised and with assertions. `cargo xtask model -- --help` shows its arguments.",
+    run: |arguments| proof("model", arguments),
+};
+
+/// `cargo xtask crash`
+pub const CRASH: Command = Command {
+    name: "crash",
+    summary: "proof: power cuts at every point of many workloads",
+    help:
+        "\
+Usage: cargo xtask crash [--images N] [ARGUMENTS]
+
+Runs the power-cut test of the testkit, optimised and with assertions: it enumerates what a disk may hold after a power
+cut, recovers each image and compares it with what was acknowledged. `cargo xtask crash -- --help` shows its arguments.",
+    run: |arguments| proof("crash", arguments),
+};
+
+/// `cargo xtask hostile`
+pub const HOSTILE: Command = Command {
+    name: "hostile",
+    summary: "proof: damaged and malicious files give errors, never harm",
+    help: "\
+Usage: cargo xtask hostile [ARGUMENTS]
+
+Runs the hostile-file test of the testkit, optimised and with assertions. `cargo xtask hostile -- --help` shows its
+arguments.",
+    run: |arguments| proof("hostile", arguments),
+};
+
+/// `cargo xtask miri`
+pub const MIRI: Command = Command {
+    name: "miri",
+    summary: "proof: run engine modules under Miri, which finds undefined behaviour",
+    help: "\
+Usage: cargo xtask miri [MODULE...]
+
+Runs the unit tests of the engine's modules under Miri with portable search. Without a module: format, which is what CI
+runs. The long run is `cargo xtask miri format pager tree`.",
+    run: miri,
+};
+
+/// The modules that CI runs under Miri.
+pub const MIRI_MODULES: &[&str] = &["format"];
+
+fn demo(arguments: &[String]) -> Result<(), Failure> {
+    let root = workspace::root()?;
+    run_demo(&root, &without_dashes(arguments))
+}
+
+/// Runs the demo on the data of this repository.
+pub fn run_demo(root: &Path, arguments: &[&str]) -> Result<(), Failure> {
+    let data = root.join("data");
+    let data = data.to_string_lossy();
+    let mut all = vec!["run", "--release", "--package", "fulgurite-cli", "--", "demo", "--data", &data];
+    let out = root.join("target").join("demo").join("wordnet.ful");
+    let out = out.to_string_lossy();
+    if !arguments.iter().any(|argument| *argument == "--out" || argument.starts_with("--out=")) {
+        let directory = root.join("target").join("demo");
+        std::fs::create_dir_all(&directory)
+            .map_err(|error| Failure::Failed(format!("{}: cannot create it: {error}", directory.display())))?;
+        // What lies there is a demo's database of before: the directory is ours.
+        all.extend(["--out", &out, "--yes"]);
+    }
+    all.extend(arguments);
+    cargo(root, &all)
+}
+
+fn bench(arguments: &[String]) -> Result<(), Failure> {
+    let root = workspace::root()?;
+    let mut all = vec!["run", "--release", "--package", "fulgurite-bench", "--"];
+    all.extend(without_dashes(arguments));
+    cargo(&root, &all)
+}
+
+fn proof(name: &str, arguments: &[String]) -> Result<(), Failure> {
+    let root = workspace::root()?;
+    run_proof(&root, name, &without_dashes(arguments))
+}
+
+/// Runs a test program of the testkit, optimised but with assertions.
+pub fn run_proof(root: &Path, name: &str, arguments: &[&str]) -> Result<(), Failure> {
+    let mut all = vec!["run", "--profile", "proof", "--package", "fulgurite-testkit", "--bin", name, "--"];
+    all.extend(arguments);
+    cargo(root, &all)
+}
+
+fn miri(arguments: &[String]) -> Result<(), Failure> {
+    let root = workspace::root()?;
+    let modules = without_dashes(arguments);
+    if let Some(option) = modules.iter().find(|module| module.starts_with('-')) {
+        return Err(Failure::Usage(format!("no option `{option}`")));
+    }
+    tools::ensure_toolchain(&root, tools::NIGHTLY, tools::MIRI_COMPONENTS).map_err(Failure::Failed)?;
+    run_miri(&root, if modules.is_empty() { MIRI_MODULES } else { &modules })
+}
+
+/// Runs the unit tests of `modules` under Miri. The toolchain must be there. A module without tests is a failure: it would
+/// prove nothing and look like success.
+pub fn run_miri(root: &Path, modules: &[&str]) -> Result<(), Failure> {
+    for module in modules {
+        let arguments = ["cargo", "miri", "test", "--locked", "--package", "fulgurite", "--lib", "--"];
+        let mut command = workspace::child_of_toolchain(root, tools::NIGHTLY, &arguments);
+        command.arg(format!("{module}::"));
+        // Miri hides the host's environment from the program, so the choice of search has to be planted.
+        command.env("MIRIFLAGS", "-Zmiri-env-set=FULGURITE_SEARCH=portable");
+        if wait_and_count_tests(command)? == 0 {
+            return Err(Failure::Failed(format!("the engine's module `{module}` has no unit tests to run under Miri")));
+        }
+    }
+    Ok(())
+}
+
+/// As [`wait`], for a run of tests: returns how many ran.
+fn wait_and_count_tests(mut command: std::process::Command) -> Result<u64, Failure> {
+    let shown = workspace::shown(&command);
+    eprintln!("$ {shown}");
+    let failed = |error: std::io::Error| Failure::Failed(format!("`{shown}`: {error}"));
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
+    let mut count = 0;
+    if let Some(output) = child.stdout.take() {
+        for line in BufReader::new(output).lines() {
+            let line = line.map_err(failed)?;
+            println!("{line}");
+            count += tests_announced(&line);
+        }
+    }
+    judge(&shown, child.wait().map_err(failed)?)?;
+    Ok(count)
+}
+
+/// How many tests a line of the test program's output announces: `running 12 tests`.
+fn tests_announced(line: &str) -> u64 {
+    let number = line.strip_prefix("running ").and_then(|rest| rest.split(' ').next());
+    number.and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+/// Runs cargo with the lock file as it is committed.
+pub fn cargo(root: &Path, arguments: &[&str]) -> Result<(), Failure> {
+    let (verb, rest) = arguments.split_first().expect("every caller names a verb");
+    let mut command = workspace::child(root, "cargo", &[verb, "--locked"]);
+    command.args(rest);
+    wait(command)
+}
+
+/// Prints the command, runs it with our output, and waits.
+pub fn wait(mut command: std::process::Command) -> Result<(), Failure> {
+    let shown = workspace::shown(&command);
+    eprintln!("$ {shown}");
+    let status = command.status().map_err(|error| Failure::Failed(format!("`{shown}` cannot start: {error}")))?;
+    judge(&shown, status)
+}
+
+fn judge(shown: &str, status: ExitStatus) -> Result<(), Failure> {
+    match status.code() {
+        Some(0) => Ok(()),
+        Some(code) => Err(Failure::Child(u8::try_from(code).unwrap_or(1))),
+        None => Err(Failure::Failed(format!("`{shown}` was ended by a signal ({status})"))),
+    }
+}
+
+/// The arguments for the program: two dashes only keep them from us.
+fn without_dashes(arguments: &[String]) -> Vec<&str> {
+    let mut dashes_seen = false;
+    arguments
+        .iter()
+        .map(String::as_str)
+        .filter(|argument| dashes_seen || *argument != "--" || std::mem::replace(&mut dashes_seen, true))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_first_two_dashes_are_dropped() {
+        let arguments: Vec<String> = ["core", "--", "-x", "--", "y"].map(String::from).to_vec();
+        assert_eq!(without_dashes(&arguments), ["core", "-x", "--", "y"]);
+    }
+
+    #[test]
+    fn a_run_of_no_tests_is_told_from_one_of_some() {
+        assert_eq!(tests_announced("running 12 tests"), 12);
+        assert_eq!(tests_announced("running 1 test"), 1);
+        assert_eq!(tests_announced("running 0 tests") + tests_announced("test a ... ok"), 0);
+    }
+
+    #[test]
+    fn the_exit_code_of_a_child_becomes_ours() {
+        let root = std::env::temp_dir();
+        let failure = wait(workspace::child(&root, "rustc", &["--no-such-option"])).expect_err("an unknown option");
+        assert!(matches!(failure, Failure::Child(code) if code != 0), "{failure:?}");
+        assert!(wait(workspace::child(&root, "rustc", &["--version"])).is_ok());
+    }
+}

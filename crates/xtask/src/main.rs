@@ -1,0 +1,18 @@
+//! Developer tasks of the Fulgurite workspace: `cargo xtask COMMAND`.
+//!
+//! Reading order: [`command`] (the table of commands), [`launch`] (commands that build a program and run it), [`ci`] (`test`:
+//! everything that CI checks), [`tidy`] (rules on the sources that no compiler knows), [`tools`] (what these install).
+
+mod ci;
+mod command;
+mod launch;
+mod tidy;
+mod tools;
+mod workspace;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    command::run(&arguments)
+}

@@ -1,0 +1,344 @@
+//! Rule: imports between the engine's modules point down, by the one table [`LAYERS`]; locks and files come from one place.
+//!
+//! Understood are `use` in all its forms (groups, nesting, renames, globs), paths inside expressions, macros and attributes,
+//! `self::`, `super::` and `$crate::`, and names that `lib.rs` re-exports.
+
+use std::collections::BTreeMap;
+
+use proc_macro2::{Delimiter, TokenTree};
+
+use super::Finding;
+use super::tree::{self, File, Tree};
+
+/// The engine's modules, lowest layer first. A module may import those of lower layers and itself, nothing beside or above.
+const LAYERS: &[&[&str]] = &[
+    &["ids", "sync"],
+    &["error", "planted"],
+    &["format"],
+    &["io"],
+    &["options", "sort"],
+    &["pager"],
+    &["log"],
+    &["tree"],
+    &["delta"],
+    &["txn"],
+    &["db"],
+];
+
+/// Paths of std that belong to one module: everybody else goes through that module, so that tests can take its place.
+const OWNED: &[(&str, &str, &str)] = &[
+    ("std::fs", "io", "go through `crate::io::Disk`, which tests replace by a disk that crashes"),
+    ("std::sync::Arc", "sync", "take it from `crate::sync`, where a model checker can replace it"),
+    ("std::sync::Barrier", "sync", "take locks from `crate::sync`, where a model checker can replace them"),
+    ("std::sync::Condvar", "sync", "take locks from `crate::sync`, where a model checker can replace them"),
+    ("std::sync::Mutex", "sync", "take locks from `crate::sync`, where a model checker can replace them"),
+    ("std::sync::RwLock", "sync", "take locks from `crate::sync`, where a model checker can replace them"),
+    ("std::sync::atomic", "sync", "take atomics from `crate::sync`, where a model checker can replace them"),
+];
+
+/// Where the engine's modules live.
+const ENGINE: &str = "crates/engine/src/";
+
+/// A path that a file names: its parts, and the line of the first one.
+struct Named {
+    parts: Vec<String>,
+    line: usize,
+}
+
+pub fn check(tree: &Tree, findings: &mut Vec<Finding>) {
+    let exports = root_exports(tree);
+    for (file, tokens) in tree.rust_files() {
+        let Some(home) = module_of(file) else { continue };
+        let Some(module) = home.first().cloned() else {
+            check_declared(file, tokens, findings);
+            continue;
+        };
+        let mut named = Vec::new();
+        collect(tokens, &home, &mut named);
+        for path in named {
+            judge(file, &module, &path, &exports, findings);
+        }
+    }
+}
+
+/// Judges one absolute path, `crate::…` or `std::…`, named in `module`.
+fn judge(file: &File, module: &str, path: &Named, exports: &BTreeMap<String, String>, findings: &mut Vec<Finding>) {
+    if path.parts[0] != "crate" {
+        let full = path.parts.join("::");
+        for (owned, owner, mend) in OWNED {
+            let is_it = full == *owned || full.starts_with(&format!("{owned}::"));
+            if is_it && module != *owner {
+                findings.push(Finding::new(&file.path, path.line, format!("`{owned}` belongs to `{owner}`"), *mend));
+            }
+        }
+        return;
+    }
+    let Some(first) = path.parts.get(1) else { return };
+    let target = exports.get(first).unwrap_or(first);
+    if target == module {
+        return;
+    }
+    let (Some(from), Some(to)) = (layer(module), layer(target)) else {
+        if layer(target).is_none() {
+            let offence = format!("`crate::{first}` is in no layer");
+            let mend = "name the module that owns it, or give a new module its layer in xtask's tidy/imports.rs";
+            findings.push(Finding::new(&file.path, path.line, offence, mend));
+        }
+        return;
+    };
+    if to >= from {
+        let offence = format!("`{module}` must not import `{target}`, which is not below it");
+        findings.push(Finding::new(&file.path, path.line, offence, "take what you need from it as an argument"));
+    }
+}
+
+fn layer(module: &str) -> Option<usize> {
+    LAYERS.iter().position(|layer| layer.contains(&module))
+}
+
+/// Every module that `lib.rs` declares must have a layer.
+fn check_declared(file: &File, tokens: &[TokenTree], findings: &mut Vec<Finding>) {
+    for (index, token) in tokens.iter().enumerate() {
+        let Some(TokenTree::Ident(name)) = tokens.get(index + 1) else { continue };
+        let declared = tree::is_word(Some(token), "mod") && tree::is_sign(tokens.get(index + 2), ';');
+        if declared && layer(&name.to_string()).is_none() {
+            let mend = "add it to LAYERS in xtask's tidy/imports.rs, where it belongs";
+            findings.push(Finding::new(
+                &file.path,
+                tree::line_of(token),
+                format!("module `{name}` has no layer"),
+                mend,
+            ));
+        }
+    }
+}
+
+/// The module path of an engine file: empty for `lib.rs`, `None` for files of other crates.
+fn module_of(file: &File) -> Option<Vec<String>> {
+    let inside = file.path.strip_prefix(ENGINE)?.strip_suffix(".rs")?;
+    let mut parts: Vec<String> = inside.split('/').map(String::from).collect();
+    if parts.last().is_some_and(|last| last == "mod" || last == "lib") {
+        parts.pop();
+    }
+    Some(parts)
+}
+
+/// What `lib.rs` re-exports: name → module that owns it.
+fn root_exports(tree: &Tree) -> BTreeMap<String, String> {
+    let mut exports = BTreeMap::new();
+    let root = tree.rust_files().find(|(file, _)| file.path == format!("{ENGINE}lib.rs"));
+    let Some((_, tokens)) = root else { return exports };
+    for (index, token) in tokens.iter().enumerate() {
+        if !tree::is_word(Some(token), "use") {
+            continue;
+        }
+        let mut leaves = Vec::new();
+        expand_use(&tokens[index + 1..], &[], &mut leaves);
+        for (parts, name, _) in leaves {
+            let owner = parts.iter().find(|part| !matches!(part.as_str(), "crate" | "self"));
+            if let Some(owner) = owner.filter(|owner| layer(owner).is_some()) {
+                exports.insert(name, owner.clone());
+            }
+        }
+    }
+    exports
+}
+
+/// Collects the absolute paths under `tokens`, the content of module `home`.
+fn collect(tokens: &[TokenTree], home: &[String], named: &mut Vec<Named>) {
+    let mut index = 0;
+    while index < tokens.len() {
+        let token = &tokens[index];
+        if let (true, Some(TokenTree::Ident(name))) = (tree::is_word(Some(token), "mod"), tokens.get(index + 1))
+            && let Some(body) = tree::within(tokens.get(index + 2), Delimiter::Brace)
+        {
+            let mut inner = home.to_vec();
+            inner.push(name.to_string());
+            collect(&body, &inner, named);
+            index += 3;
+            continue;
+        }
+        // `use<'a>` in a type is not an import.
+        if tree::is_word(Some(token), "use") && !tree::is_sign(tokens.get(index + 1), '<') {
+            let mut leaves = Vec::new();
+            index += 1 + expand_use(&tokens[index + 1..], &[], &mut leaves);
+            for (parts, _, line) in leaves {
+                named.extend(absolute(parts, home).map(|parts| Named { parts, line }));
+            }
+            continue;
+        }
+        if let TokenTree::Group(group) = token {
+            let inner: Vec<TokenTree> = group.stream().into_iter().collect();
+            collect(&inner, home, named);
+        } else if matches!(token, TokenTree::Ident(_)) && tree::begins_with_colons(&tokens[index + 1..]) {
+            let line = tree::line_of(token);
+            let (parts, length) = path_at(&tokens[index..]);
+            named.extend(absolute(parts, home).map(|parts| Named { parts, line }));
+            index += length;
+            continue;
+        }
+        index += 1;
+    }
+}
+
+/// The path that `tokens` begin with, and how many tokens it takes.
+fn path_at(tokens: &[TokenTree]) -> (Vec<String>, usize) {
+    let mut parts = Vec::new();
+    let mut index = 0;
+    while let Some(TokenTree::Ident(part)) = tokens.get(index) {
+        parts.push(part.to_string());
+        index += 1;
+        if !tree::begins_with_colons(&tokens[index..]) || !matches!(tokens.get(index + 2), Some(TokenTree::Ident(_))) {
+            break;
+        }
+        index += 2;
+    }
+    (parts, index)
+}
+
+/// Expands the tree of a `use`, from after that word (or after `prefix::`) to the `;`, `,` or end, into
+/// (parts, visible name, line); returns how many tokens it took.
+fn expand_use(tokens: &[TokenTree], prefix: &[String], leaves: &mut Vec<(Vec<String>, String, usize)>) -> usize {
+    let mut parts = prefix.to_vec();
+    let mut index = 0;
+    let mut line = tokens.first().map_or(0, tree::line_of);
+    if tree::begins_with_colons(tokens) {
+        index += 2;
+    }
+    let mut visible = None;
+    while let Some(token) = tokens.get(index) {
+        index += 1;
+        match token {
+            TokenTree::Ident(word) if *word == "as" => visible = tokens.get(index).map(ToString::to_string),
+            TokenTree::Ident(_) if visible.is_some() => {}
+            TokenTree::Ident(word) => {
+                // `a::{self}` names `a`.
+                if *word != "self" || parts.is_empty() {
+                    parts.push(word.to_string());
+                }
+                line = tree::line_of(token);
+            }
+            TokenTree::Group(group) => {
+                let inner: Vec<TokenTree> = group.stream().into_iter().collect();
+                let mut at = 0;
+                while at < inner.len() {
+                    at += expand_use(&inner[at..], &parts, leaves).max(1);
+                }
+                parts.clear();
+            }
+            TokenTree::Punct(punct) if matches!(punct.as_char(), ';' | ',') => break,
+            TokenTree::Punct(punct) if punct.as_char() == '*' => visible = Some("*".into()),
+            _ => {}
+        }
+    }
+    if let Some(last) = parts.last() {
+        let name = visible.unwrap_or_else(|| last.clone());
+        leaves.push((parts, name, line));
+    }
+    index
+}
+
+/// The path from `crate` or `std` on, if `parts`, named in module `home`, is such a path.
+fn absolute(parts: Vec<String>, home: &[String]) -> Option<Vec<String>> {
+    let mut base = home.to_vec();
+    let mut rest = parts.as_slice();
+    match parts[0].as_str() {
+        "crate" | "std" => return Some(parts),
+        "core" | "alloc" => return Some(std::iter::once("std".into()).chain(parts[1..].iter().cloned()).collect()),
+        "self" | "super" => {}
+        _ => return None,
+    }
+    while let Some((first, after)) = rest.split_first() {
+        match first.as_str() {
+            "self" => {}
+            "super" => drop(base.pop()),
+            _ => break,
+        }
+        rest = after;
+    }
+    Some(std::iter::once("crate".into()).chain(base).chain(rest.iter().cloned()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::planted::{all, places};
+    use super::check;
+
+    const LIB: (&str, &str) =
+        ("crates/engine/src/lib.rs", "mod ids; mod tree; mod io;\npub use io::{Disk, File as Handle};\n");
+
+    #[test]
+    fn an_import_from_below_is_fine_and_one_from_above_is_found() {
+        let files = [
+            ("crates/engine/src/tree/search.rs", "use crate::pager::Pages;\nuse crate::tree::build;\nuse std::fmt;\n"),
+            ("crates/engine/src/io/os.rs", "use crate::ids::PageNumber;\nuse crate::tree::Root;\n"),
+        ];
+        assert_eq!(places(check, &files), ["crates/engine/src/io/os.rs:2"]);
+        let found = all(check, &files);
+        assert!(found[0].to_string().contains("`io` must not import `tree`"), "{}", found[0]);
+    }
+
+    #[test]
+    fn grouped_nested_and_renamed_imports_are_understood() {
+        let file = "use crate::{\n    ids::{ExtentId, PageRef},\n    db::{self, open::Database as D},\n};\n";
+        assert_eq!(
+            places(check, &[("crates/engine/src/format/leaf.rs", file)]),
+            ["crates/engine/src/format/leaf.rs:3", "crates/engine/src/format/leaf.rs:3"]
+        );
+        let groups = "use {crate::ids::A, crate::tree::B};\nuse crate::txn as t;\nuse crate::delta::*;\n";
+        assert_eq!(
+            places(check, &[("crates/engine/src/log.rs", groups)]),
+            ["crates/engine/src/log.rs:1", "crates/engine/src/log.rs:2", "crates/engine/src/log.rs:3"]
+        );
+    }
+
+    #[test]
+    fn paths_inside_expressions_macros_and_attributes_are_found() {
+        let file = "fn a() {\n    crate::db::open();\n    assert!(crate::txn::ready());\n}\n\
+                    macro_rules! m { () => {\n $crate::delta::x() } }\npub(in crate::log) fn b() {}\n";
+        assert_eq!(
+            places(check, &[("crates/engine/src/log/mod.rs", file)]),
+            ["crates/engine/src/log/mod.rs:2", "crates/engine/src/log/mod.rs:3", "crates/engine/src/log/mod.rs:6"]
+        );
+    }
+
+    #[test]
+    fn super_does_not_lead_around_the_table() {
+        let file = "use super::super::db::Database;\nuse super::segment;\nmod tests {\n    use super::super::append;\n    \
+                    use super::super::super::txn::WriteTxn;\n}\n";
+        assert_eq!(
+            places(check, &[("crates/engine/src/log/read.rs", file)]),
+            ["crates/engine/src/log/read.rs:1", "crates/engine/src/log/read.rs:5"]
+        );
+    }
+
+    #[test]
+    fn a_name_that_the_root_re_exports_counts_as_its_module() {
+        let files = [LIB, ("crates/engine/src/format/page.rs", "use crate::Disk;\nuse crate::Handle;\n")];
+        assert_eq!(places(check, &files), ["crates/engine/src/format/page.rs:1", "crates/engine/src/format/page.rs:2"]);
+        assert!(places(check, &[LIB, ("crates/engine/src/pager/a.rs", "use crate::{Disk, Handle};\n")]).is_empty());
+    }
+
+    #[test]
+    fn a_module_without_a_layer_is_found_where_it_is_declared_and_where_it_is_used() {
+        let lib = ("crates/engine/src/lib.rs", "mod ids;\nmod extra;\n");
+        let user = ("crates/engine/src/db.rs", "use crate::extra::X;\n");
+        assert_eq!(places(check, &[lib, user]), ["crates/engine/src/db.rs:1", "crates/engine/src/lib.rs:2"]);
+    }
+
+    #[test]
+    fn files_and_locks_of_std_belong_to_one_module() {
+        let file = "use std::{fs::File, sync::{Mutex, OnceLock}};\nfn a() {\n    std::sync::atomic::fence(o);\n}\n";
+        let found = places(check, &[("crates/engine/src/pager/mod.rs", file), ("crates/engine/src/io/os.rs", file)]);
+        let expected = ["io/os.rs:1", "io/os.rs:3", "pager/mod.rs:1", "pager/mod.rs:1", "pager/mod.rs:3"];
+        assert_eq!(found, expected.map(|place| format!("crates/engine/src/{place}")));
+    }
+
+    #[test]
+    fn other_crates_and_captured_lifetimes_are_left_alone() {
+        let file = "fn a<'a>() -> impl Iterator + use<'a> { b::c() }\n";
+        let files =
+            [("crates/engine/src/ids.rs", file), ("crates/cli/src/get.rs", "use crate::db::open;\nuse std::fs;\n")];
+        assert!(places(check, &files).is_empty());
+    }
+}

@@ -1,0 +1,88 @@
+//! What the tasks need beyond the pinned toolchain, and how they install it: other toolchains, targets, a Python package.
+//!
+//! Everything here may be unavailable (no network, no rustup): the caller gets the reason and must say it aloud.
+//! Nothing that is installed already is updated, and rustup itself never is.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::workspace;
+
+/// The nightly compiler for Miri, pinned so that the same sources give the same verdict.
+pub const NIGHTLY: &str = "nightly-2026-10-30";
+
+/// What Miri needs on top of a minimal toolchain.
+pub const MIRI_COMPONENTS: &[&str] = &["miri", "rust-src"];
+
+/// Makes sure that rustup has `toolchain` with `components`.
+///
+/// # Errors
+/// The reason why it cannot be had.
+pub fn ensure_toolchain(root: &Path, toolchain: &str, components: &[&str]) -> Result<(), String> {
+    let mut arguments = vec!["toolchain", "install", toolchain, "--profile", "minimal", "--no-self-update"];
+    if toolchain_is_complete(root, toolchain, components)? {
+        return Ok(());
+    }
+    for component in components {
+        arguments.extend(["--component", component]);
+    }
+    eprintln!("installing the toolchain {toolchain}");
+    quiet(workspace::child(root, "rustup", &arguments)).map(drop)
+}
+
+/// Makes sure that a toolchain (the running one if none is named) can compile for `target`.
+///
+/// # Errors
+/// The reason why it cannot.
+pub fn ensure_target(root: &Path, target: &str) -> Result<(), String> {
+    let installed = quiet(workspace::child(root, "rustup", &["target", "list", "--installed"]))?;
+    if installed.lines().any(|line| line == target) {
+        return Ok(());
+    }
+    eprintln!("installing the target {target}");
+    quiet(workspace::child(root, "rustup", &["target", "add", target])).map(drop)
+}
+
+fn toolchain_is_complete(root: &Path, toolchain: &str, components: &[&str]) -> Result<bool, String> {
+    let toolchains = quiet(workspace::child(root, "rustup", &["toolchain", "list"]))?;
+    let prefix = format!("{toolchain}-");
+    if !toolchains.lines().any(|line| line == toolchain || line.starts_with(&prefix)) {
+        return Ok(false);
+    }
+    let list = ["component", "list", "--installed", "--toolchain", toolchain];
+    let installed = quiet(workspace::child(root, "rustup", &list))?;
+    Ok(components.iter().all(|component| installed.lines().any(|line| line.starts_with(component))))
+}
+
+/// Runs a command for what it prints.
+///
+/// # Errors
+/// The command and the last line of its complaint.
+fn quiet(mut command: Command) -> Result<String, String> {
+    let shown = workspace::shown(&command);
+    let output = command.output().map_err(|error| format!("`{shown}` cannot start: {error}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    let telling = complaint.lines().find(|line| line.starts_with("error")).or_else(|| complaint.lines().last());
+    Err(format!("`{shown}` failed: {}", telling.unwrap_or("it did not say why").trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_that_is_missing_gives_a_reason_that_names_it() {
+        let reason = quiet(workspace::child(Path::new("."), "no-such-tool", &["run"])).expect_err("it does not exist");
+        assert!(reason.starts_with("`no-such-tool run` cannot start"), "{reason}");
+    }
+
+    #[test]
+    fn a_tool_that_fails_gives_its_own_complaint() {
+        let reason = quiet(workspace::child(Path::new("."), "rustc", &["--no-such-option"])).expect_err("it must fail");
+        assert!(reason.contains("no-such-option"), "{reason}");
+        assert!(reason.starts_with("`rustc --no-such-option` failed"), "{reason}");
+    }
+}
