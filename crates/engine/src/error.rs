@@ -1,0 +1,279 @@
+//! The engine's one error type: what failed, where, and what to do next.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::ids::{ExtentId, PageNumber, SegmentNumber};
+
+/// Shorthand for results of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Where in the database's files a fault was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Place {
+    /// Both meta slots, or the one given.
+    Meta(Option<u8>),
+    /// A page of the data file.
+    Page(PageNumber),
+    /// An entry of the extent table.
+    Extent(ExtentId),
+    /// A byte of a log segment.
+    Log(SegmentNumber, u64),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Meta(None) => formatter.write_str("both meta slots"),
+            Self::Meta(Some(slot)) => write!(formatter, "meta slot {slot}"),
+            Self::Page(page) => write!(formatter, "{page}"),
+            Self::Extent(extent) => write!(formatter, "extent {}", extent.0),
+            Self::Log(segment, offset) => write!(formatter, "log segment {} at byte {offset}", segment.0),
+        }
+    }
+}
+
+/// Everything that can go wrong. The text says what to do; the fields are for programs.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// A call of the operating system failed.
+    Io {
+        /// What was attempted, such as `write`.
+        operation: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The disk or the user's disk quota is full. Nothing was lost; reads go on.
+    DiskFull {
+        /// The file that could not grow.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The database would grow past `Options::max_size_bytes`. Nothing was lost; reads go on.
+    QuotaExceeded {
+        /// The database.
+        path: PathBuf,
+        /// The quota.
+        limit_bytes: u64,
+        /// The size that would have been needed.
+        needed_bytes: u64,
+    },
+    /// There is no database at this path.
+    DatabaseNotFound {
+        /// The path that was asked for.
+        path: PathBuf,
+    },
+    /// The path holds something else than a Fulgurite database.
+    NotADatabase {
+        /// The path that was asked for.
+        path: PathBuf,
+    },
+    /// Written by a newer Fulgurite whose format this one cannot read (or, opened for writing, cannot write).
+    UnsupportedFormat {
+        /// The database.
+        path: PathBuf,
+        /// What the file asks for.
+        found: String,
+    },
+    /// The file's bytes are not what was written.
+    Corrupt {
+        /// The damaged file.
+        path: PathBuf,
+        /// The damaged part.
+        place: Place,
+        /// What is wrong with it.
+        offence: String,
+    },
+    /// Another process has the database open for writing.
+    Locked {
+        /// The database.
+        path: PathBuf,
+        /// The other process, where its lock file tells.
+        pid: Option<u32>,
+    },
+    /// This process has the database open already, with options that differ.
+    AlreadyOpen {
+        /// The database.
+        path: PathBuf,
+    },
+    /// A write was asked of a database that is open read-only.
+    ReadOnly {
+        /// The database.
+        path: PathBuf,
+    },
+    /// A sync failed earlier, so that what is on disk is unknown: reopen the database to go on.
+    Poisoned {
+        /// The database.
+        path: PathBuf,
+    },
+    /// The database was closed while this handle was kept.
+    Closed {
+        /// The database.
+        path: PathBuf,
+    },
+    /// No table has this name.
+    TableNotFound {
+        /// The name asked for.
+        name: String,
+    },
+    /// A table of this name exists already.
+    TableExists {
+        /// The name asked for.
+        name: String,
+    },
+    /// The table holds other types, or has another kind or other options, than were asked for.
+    TableMismatch {
+        /// The table.
+        name: String,
+        /// What the catalog records.
+        stored: String,
+        /// What was asked for.
+        requested: String,
+    },
+    /// A key is longer than the limit.
+    KeyTooLong {
+        /// Its length.
+        length_bytes: u64,
+        /// The limit.
+        limit_bytes: u64,
+    },
+    /// A value is longer than the limit.
+    ValueTooLong {
+        /// Its length.
+        length_bytes: u64,
+        /// The limit.
+        limit_bytes: u64,
+    },
+    /// The keys of a sorted load did not rise.
+    OutOfOrder {
+        /// Position in the input, from 0.
+        index: u64,
+    },
+    /// A stored key or value is not a valid encoding of the table's type.
+    Decode {
+        /// What was found.
+        message: String,
+    },
+    /// The input of a bulk load failed. Nothing was loaded.
+    Input {
+        /// The input's own error.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// An argument or option is outside what is allowed.
+    Invalid {
+        /// Which one, and what is allowed.
+        message: String,
+    },
+}
+
+impl Error {
+    /// Wraps a system error: a full disk or quota becomes [`Error::DiskFull`], all else [`Error::Io`].
+    pub fn io(operation: &'static str, path: &Path, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+                Self::DiskFull { path: path.to_path_buf(), source }
+            }
+            _ => Self::Io { operation, path: path.to_path_buf(), source },
+        }
+    }
+
+    /// A damaged place of a file.
+    pub fn corrupt(path: &Path, place: Place, offence: impl Into<String>) -> Self {
+        Self::Corrupt { path: path.to_path_buf(), place, offence: offence.into() }
+    }
+
+    /// Whether the file's bytes are to blame, so that trying again cannot help.
+    pub fn is_corruption(&self) -> bool {
+        matches!(self, Self::Corrupt { .. } | Self::NotADatabase { .. })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { operation, path, source } => write!(out, "{}: {operation} failed: {source}", path.display()),
+            Self::DiskFull { path, source } => {
+                write!(
+                    out,
+                    "{}: no space to grow ({source}); free some and try again, nothing was lost",
+                    path.display()
+                )
+            }
+            Self::QuotaExceeded { path, limit_bytes, needed_bytes } => write!(
+                out,
+                "{}: {needed_bytes} bytes would pass the quota of {limit_bytes}; reopen with a larger max_size_bytes, nothing was lost",
+                path.display()
+            ),
+            Self::DatabaseNotFound { path } => {
+                write!(out, "{}: no such database; check the path, or ask for it to be created", path.display())
+            }
+            Self::NotADatabase { path } => write!(out, "{}: not a Fulgurite database", path.display()),
+            Self::UnsupportedFormat { path, found } => {
+                write!(out, "{}: written by a newer Fulgurite ({found}); upgrade this one", path.display())
+            }
+            Self::Corrupt { path, place, offence } => write!(
+                out,
+                "{}: {place} is damaged: {offence}; restore a backup, `fulgurite check` lists all damage",
+                path.display()
+            ),
+            Self::Locked { path, pid } => {
+                let path = path.display();
+                write!(out, "{path}: another process has this database open for writing")?;
+                pid.map_or(Ok(()), |pid| write!(out, " (pid {pid})"))?;
+                out.write_str("; close it, or open read-only")
+            }
+            Self::AlreadyOpen { path } => write!(
+                out,
+                "{}: this process has it open with other options; use a clone of that handle",
+                path.display()
+            ),
+            Self::ReadOnly { path } => {
+                write!(out, "{}: open read-only; open it for writing to change it", path.display())
+            }
+            Self::Poisoned { path } => {
+                write!(
+                    out,
+                    "{}: an earlier sync failed, so its writes are in doubt; close and reopen it",
+                    path.display()
+                )
+            }
+            Self::Closed { path } => write!(out, "{}: the database was closed", path.display()),
+            Self::TableNotFound { name } => {
+                write!(out, "no table `{name}`; create it first, or list the tables there are")
+            }
+            Self::TableExists { name } => write!(out, "a table `{name}` exists already; open it instead"),
+            Self::TableMismatch { name, stored, requested } => {
+                write!(out, "table `{name}` is stored as {stored}, not as {requested}; open it as it is stored")
+            }
+            Self::KeyTooLong { length_bytes, limit_bytes } => {
+                write!(out, "a key of {length_bytes} bytes is over the limit of {limit_bytes}")
+            }
+            Self::ValueTooLong { length_bytes, limit_bytes } => {
+                write!(out, "a value of {length_bytes} bytes is over the limit of {limit_bytes}; split it")
+            }
+            Self::OutOfOrder { index } => write!(
+                out,
+                "entry {index} of a sorted load is not above the one before it; sort the input, or use the unsorted load"
+            ),
+            Self::Decode { message } => write!(out, "stored bytes do not fit the table's type: {message}"),
+            Self::Input { source } => write!(out, "nothing was loaded: {source}"),
+            Self::Invalid { message } => write!(out, "{message}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } | Self::DiskFull { source, .. } => Some(source),
+            Self::Input { source } => Some(&**source),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! What the engine asks of storage: the traits [`Disk`] and [`File`], and the locks between processes.
+//!
+//! What survives a power cut is part of these contracts; `docs/durability.md` has the whole model:
+//! (1) A file's bytes are durable once [`File::sync_data`] returned, and so is as much of its length as reading them needs.
+//! (2) A name (created, renamed, removed) is durable once [`Disk::sync_directory`] of its directory returned.
+//! (3) Until then any subset may survive, in any order, and a write may be torn between 512-byte sectors.
+//! (4) After a failed sync nothing is known about the bytes written before it. Implementations must not hide such a failure,
+//!     and callers must not sync again in the hope of success.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::Map;
+use crate::sync::Arc;
+
+/// How a file is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// An existing file, for reading.
+    Read,
+    /// An existing file, for reading and writing.
+    Write,
+    /// A file that must not exist yet, for reading and writing. Only its owner may read it.
+    CreateNew,
+}
+
+/// A place that holds files. `/` of a path separates directories, which exist already.
+///
+/// Implementations handle interruption (`EINTR`) inside, except where a call's contract forbids a retry.
+pub trait Disk: Send + Sync + fmt::Debug {
+    /// Opens a file. A symbolic link as the last part of the path, and anything but a regular file, is refused.
+    ///
+    /// # Errors
+    /// `NotFound` for [`Access::Read`] and [`Access::Write`] of a missing file, `AlreadyExists` for [`Access::CreateNew`] of one
+    /// that is there, `InvalidInput` for a link or a file that is not regular.
+    fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>>;
+
+    /// Removes a name. Open files live on until they are dropped. Durable after [`Disk::sync_directory`].
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+
+    /// Renames a file, replacing what `to` named in one step. Durable after [`Disk::sync_directory`].
+    ///
+    /// # Errors
+    /// `NotFound` if there is no file `from`.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Makes the names in a directory durable. The empty path is the current directory.
+    ///
+    /// # Errors
+    /// The system's. The state of the names is unknown then: do not try again, fail.
+    fn sync_directory(&self, directory: &Path) -> io::Result<()>;
+
+    /// The files (not the directories) directly in a directory, as `directory` joined with each name, in order of name.
+    /// The empty path is the current directory.
+    ///
+    /// # Errors
+    /// The system's; `NotFound` where the disk knows that there is no such directory.
+    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>>;
+
+    /// Whether the path names anything.
+    ///
+    /// # Errors
+    /// The system's, other than `NotFound`.
+    fn exists(&self, path: &Path) -> io::Result<bool>;
+
+    /// The one absolute path of a file that may or may not exist: its directory's links are followed, its own name is kept.
+    /// Two paths of the same file give the same answer, unless it has several hard links.
+    ///
+    /// # Errors
+    /// `NotFound` if the directory does not exist, `InvalidInput` if the path has no last name.
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf>;
+
+    /// Tries, without waiting, to become the only writer among all that name the same lock file. The file is created if need be.
+    ///
+    /// # Errors
+    /// The system's; `Unsupported` on a file system whose locks or maps cannot be trusted (network file systems).
+    fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt>;
+
+    /// Registers a reader of another process than the writer's: takes one of the [`READER_SLOTS_MAX`] slots of the lock
+    /// file, which is created if need be.
+    ///
+    /// # Errors
+    /// `ResourceBusy` if all slots are taken; `PermissionDenied` or `ReadOnlyFilesystem` where the lock file cannot be written;
+    /// `Unsupported` as for [`Disk::lock_writer`].
+    fn reader_slots(&self, lock_path: &Path) -> io::Result<Box<dyn ReaderSlots>>;
+}
+
+/// An open file. It closes when the last reference is dropped; closing never reports an error, so sync first.
+#[allow(clippy::len_without_is_empty)] // An empty file is nothing special here, and asking can fail.
+pub trait File: Send + Sync + fmt::Debug {
+    /// Fills `buffer` with the bytes from `offset` on.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` if the file ends before; what `buffer` holds is unspecified then.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
+
+    /// Writes all of `bytes` at `offset`, growing the file if they reach past its end; a gap reads as zeros.
+    ///
+    /// # Errors
+    /// `StorageFull`, or another of the system's. Any part of the bytes may have been written then.
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+
+    /// The file's length in bytes.
+    ///
+    /// # Errors
+    /// The system's.
+    fn len(&self) -> io::Result<u64>;
+
+    /// Cuts the file, or grows it by a hole that reads as zeros. Growing takes no space: use [`File::allocate`] for bytes
+    /// that will be mapped. A cut is durable only after [`File::sync_all`].
+    ///
+    /// # Errors
+    /// The system's.
+    fn set_len(&self, length: u64) -> io::Result<()>;
+
+    /// Reserves disk space for `length` bytes from `offset` on, growing the file by zeros if they reach past its end, so that
+    /// later writes there cannot fail for want of space. Bytes that are there stay.
+    ///
+    /// On file systems without such a call only the part past the end is reserved (by writing zeros): holes that
+    /// [`File::set_len`] made stay holes.
+    ///
+    /// # Errors
+    /// `StorageFull`. The file may have grown then, by zeros, but not past `offset + length`.
+    fn allocate(&self, offset: u64, length: u64) -> io::Result<()>;
+
+    /// Waits until all bytes written so far, and the length needed to read them, are on the medium.
+    ///
+    /// # Errors
+    /// The system's. It may have dropped unwritten bytes and forgotten: never sync this file again, the next call may lie.
+    fn sync_data(&self) -> io::Result<()>;
+
+    /// As [`File::sync_data`], with all of the file's attributes.
+    ///
+    /// # Errors
+    /// As [`File::sync_data`].
+    fn sync_all(&self) -> io::Result<()>;
+
+    /// Maps the file from its first byte through a window of about `reserve_bytes`, which may reach far past its end: bytes
+    /// appended later show up in it. `None` means that this disk has no maps, or that there is no address space even for the
+    /// file as it is; read with [`File::read_at`] then.
+    ///
+    /// # Errors
+    /// The system's, other than for want of address space.
+    fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>>;
+}
+
+/// Number of reading processes (or read-only handles) that a lock file has room for.
+pub const READER_SLOTS_MAX: usize = 64;
+
+/// The answer to [`Disk::lock_writer`].
+#[derive(Debug)]
+pub enum WriterAttempt {
+    /// The caller is the writer until it drops or closes the lock.
+    Held(Box<dyn WriterLock>),
+    /// Somebody else is.
+    Busy {
+        /// The process, if the lock file tells. It may be this one.
+        pid: Option<u32>,
+    },
+}
+
+/// The right to write, held by one in all processes. Dropping it gives it up and leaves the lock file; a process that dies
+/// gives it up too.
+pub trait WriterLock: Send + Sync + fmt::Debug {
+    /// The smallest number that a living reader of another process pins, and nothing if none does. Slots of dead readers are
+    /// cleared on the way.
+    ///
+    /// # Errors
+    /// The system's. Reuse nothing then.
+    fn oldest_pinned(&self) -> io::Result<Option<u64>>;
+
+    /// Gives up the lock and removes the lock file, unless a reader still uses it.
+    ///
+    /// # Errors
+    /// The system's. The lock is given up nonetheless.
+    fn close(self: Box<Self>) -> io::Result<()>;
+}
+
+/// One reader's place in the lock file. Dropping it releases it; a process that dies releases it too.
+pub trait ReaderSlots: Send + Sync + fmt::Debug {
+    /// Announces `number` (of a meta, from 1) as the oldest that this reader needs, instead of what it announced before.
+    ///
+    /// To begin reading: read the newest meta, pin its number, then read the newest meta again. If it is still the same, the
+    /// writer, who scans the slots after publishing a meta and before reusing what that freed, sees the pin in time. Otherwise
+    /// pin the newer one and look again.
+    ///
+    /// # Errors
+    /// The system's. Nothing can be said about what is pinned then.
+    ///
+    /// # Panics
+    /// If `number` is 0, which stands for no pin.
+    fn pin(&self, number: u64) -> io::Result<()>;
+
+    /// Announces that this reader needs nothing; it keeps its slot.
+    ///
+    /// # Errors
+    /// The system's. The pin may still stand then, which costs only space.
+    fn release(&self) -> io::Result<()>;
+
+    /// Whether a writer lives, in any process.
+    ///
+    /// # Errors
+    /// The system's.
+    fn writer_lives(&self) -> io::Result<bool>;
+
+    /// Releases the slot and removes the lock file, unless a writer or another reader still uses it.
+    ///
+    /// # Errors
+    /// The system's. The slot is released nonetheless.
+    fn close(self: Box<Self>) -> io::Result<()>;
+}

@@ -1,0 +1,339 @@
+//! A disk in memory: for tests, and for databases that need not outlive the process.
+//!
+//! Invariants: (1) clones share everything. (2) A removed file lives on for those who have it open, as on Unix.
+//! (3) Directories need not be made: any parent of a file is one. (4) Chunks never written take no memory.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use super::Map;
+use super::disk::{Access, Disk, File, READER_SLOTS_MAX, ReaderSlots, WriterAttempt, WriterLock};
+use crate::sync::{Arc, Mutex};
+
+/// A disk in memory. Clones share its files; syncs do nothing; nothing is mapped.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryDisk {
+    shared: Arc<Shared>,
+}
+
+impl MemoryDisk {
+    /// An empty disk.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn file(&self, path: &Path) -> Option<Arc<Mutex<SparseBytes>>> {
+        self.shared.names.lock().get(&plain(path)).cloned()
+    }
+}
+
+impl Disk for MemoryDisk {
+    fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
+        let mut names = self.shared.names.lock();
+        let path = plain(path);
+        let bytes = match (names.get(&path), access) {
+            (Some(_), Access::CreateNew) => return Err(io::ErrorKind::AlreadyExists.into()),
+            (Some(bytes), _) => Arc::clone(bytes),
+            (None, Access::CreateNew) => Arc::clone(names.entry(path).or_default()),
+            (None, _) => return Err(io::ErrorKind::NotFound.into()),
+        };
+        Ok(Arc::new(MemoryFile { bytes, writable: access != Access::Read }))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        let removed = self.shared.names.lock().remove(&plain(path));
+        removed.map(drop).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut names = self.shared.names.lock();
+        let bytes = names.remove(&plain(from)).ok_or(io::ErrorKind::NotFound)?;
+        names.insert(plain(to), bytes);
+        Ok(())
+    }
+
+    fn sync_directory(&self, _directory: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
+        let wanted = plain(directory);
+        let names = self.shared.names.lock();
+        let inside = names.keys().filter(|path| path.parent() == Some(&wanted));
+        Ok(inside.filter_map(|path| path.file_name()).map(|name| directory.join(name)).collect())
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        Ok(self.file(path).is_some())
+    }
+
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        if path.file_name().is_none() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path ends in no file name"));
+        }
+        Ok(plain(path))
+    }
+
+    fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
+        let path = plain(lock_path);
+        let mut locks = self.shared.locks.lock();
+        let state = locks.entry(path.clone()).or_default();
+        if state.writer {
+            return Ok(WriterAttempt::Busy { pid: Some(std::process::id()) });
+        }
+        state.writer = true;
+        Ok(WriterAttempt::Held(Box::new(MemoryWriterLock { shared: Arc::clone(&self.shared), path })))
+    }
+
+    fn reader_slots(&self, lock_path: &Path) -> io::Result<Box<dyn ReaderSlots>> {
+        let path = plain(lock_path);
+        let mut locks = self.shared.locks.lock();
+        let state = locks.entry(path.clone()).or_default();
+        let free = (0..READER_SLOTS_MAX).find(|slot| !state.pinned.contains_key(slot));
+        let slot = free.ok_or_else(|| io::Error::new(io::ErrorKind::ResourceBusy, "all reader slots are taken"))?;
+        state.pinned.insert(slot, 0);
+        Ok(Box::new(MemoryReaderSlot { shared: Arc::clone(&self.shared), path, slot }))
+    }
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Guards which name is which file. No other lock is taken under it.
+    names: Mutex<BTreeMap<PathBuf, Arc<Mutex<SparseBytes>>>>,
+    /// Guards who holds which lock file. No other lock is taken under it.
+    locks: Mutex<HashMap<PathBuf, LockState>>,
+}
+
+/// One lock file: whether a writer holds it, and the number in each slot that is taken (0: nothing pinned).
+#[derive(Debug, Default)]
+struct LockState {
+    writer: bool,
+    pinned: HashMap<usize, u64>,
+}
+
+#[derive(Debug)]
+struct MemoryFile {
+    /// Guards the file's bytes and length. No other lock is taken under it.
+    bytes: Arc<Mutex<SparseBytes>>,
+    writable: bool,
+}
+
+impl MemoryFile {
+    fn check_writable(&self) -> io::Result<()> {
+        if self.writable { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+    }
+}
+
+impl File for MemoryFile {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.bytes.lock().read(offset, buffer)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.check_writable()?;
+        self.bytes.lock().write(offset, bytes)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.bytes.lock().length)
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        self.check_writable()?;
+        self.bytes.lock().set_length(length)
+    }
+
+    fn allocate(&self, offset: u64, length: u64) -> io::Result<()> {
+        self.check_writable()?;
+        let end = offset.checked_add(length).ok_or(io::ErrorKind::FileTooLarge)?;
+        let mut bytes = self.bytes.lock();
+        if end > bytes.length { bytes.set_length(end) } else { Ok(()) }
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn map(&self, _reserve_bytes: u64) -> io::Result<Option<Map>> {
+        Ok(None)
+    }
+}
+
+#[derive(Debug)]
+struct MemoryWriterLock {
+    shared: Arc<Shared>,
+    path: PathBuf,
+}
+
+impl WriterLock for MemoryWriterLock {
+    fn oldest_pinned(&self) -> io::Result<Option<u64>> {
+        let locks = self.shared.locks.lock();
+        let pinned = locks.get(&self.path).into_iter().flat_map(|state| state.pinned.values().copied());
+        Ok(pinned.filter(|&number| number != 0).min())
+    }
+
+    fn close(self: Box<Self>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for MemoryWriterLock {
+    fn drop(&mut self) {
+        self.shared.release_lock(&self.path, |state| state.writer = false);
+    }
+}
+
+#[derive(Debug)]
+struct MemoryReaderSlot {
+    shared: Arc<Shared>,
+    path: PathBuf,
+    slot: usize,
+}
+
+impl MemoryReaderSlot {
+    fn write(&self, number: u64) {
+        if let Some(state) = self.shared.locks.lock().get_mut(&self.path) {
+            state.pinned.insert(self.slot, number);
+        }
+    }
+}
+
+impl ReaderSlots for MemoryReaderSlot {
+    fn pin(&self, number: u64) -> io::Result<()> {
+        assert!(number != 0, "0 stands for no pin");
+        self.write(number);
+        Ok(())
+    }
+
+    fn release(&self) -> io::Result<()> {
+        self.write(0);
+        Ok(())
+    }
+
+    fn writer_lives(&self) -> io::Result<bool> {
+        Ok(self.shared.locks.lock().get(&self.path).is_some_and(|state| state.writer))
+    }
+
+    fn close(self: Box<Self>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for MemoryReaderSlot {
+    fn drop(&mut self) {
+        self.shared.release_lock(&self.path, |state| {
+            state.pinned.remove(&self.slot);
+        });
+    }
+}
+
+impl Shared {
+    /// Changes one lock's state and forgets the lock once nobody holds any of it.
+    fn release_lock(&self, path: &Path, release: impl FnOnce(&mut LockState)) {
+        let mut locks = self.locks.lock();
+        if let Some(state) = locks.get_mut(path) {
+            release(state);
+            if !state.writer && state.pinned.is_empty() {
+                locks.remove(path);
+            }
+        }
+    }
+}
+
+/// A file's bytes in chunks; a chunk that was never written is absent and reads as zeros.
+///
+/// Invariant: bytes of a chunk past `length` are zero, so that growing shows zeros.
+#[derive(Debug, Default)]
+struct SparseBytes {
+    chunks: Vec<Option<Box<[u8; CHUNK_BYTES]>>>,
+    length: u64,
+}
+
+impl SparseBytes {
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let end = offset.checked_add(buffer.len() as u64);
+        if end.is_none_or(|end| end > self.length) {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let mut done = 0;
+        while done < buffer.len() {
+            let (index, within) = place(offset + done as u64);
+            let part = (buffer.len() - done).min(CHUNK_BYTES - within);
+            let target = &mut buffer[done..done + part];
+            match &self.chunks[index] {
+                Some(chunk) => target.copy_from_slice(&chunk[within..within + part]),
+                None => target.fill(0),
+            }
+            done += part;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let end = offset.checked_add(bytes.len() as u64).ok_or(io::ErrorKind::FileTooLarge)?;
+        if end > self.length && !bytes.is_empty() {
+            self.set_length(end)?;
+        }
+        let mut done = 0;
+        while done < bytes.len() {
+            let (index, within) = place(offset + done as u64);
+            let part = (bytes.len() - done).min(CHUNK_BYTES - within);
+            let chunk = self.chunks[index].get_or_insert_with(zeros);
+            chunk[within..within + part].copy_from_slice(&bytes[done..done + part]);
+            done += part;
+        }
+        Ok(())
+    }
+
+    fn set_length(&mut self, length: u64) -> io::Result<()> {
+        if length > LENGTH_MAX {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let (last, within) = place(length);
+        let count = if within == 0 { last } else { last + 1 };
+        self.chunks.resize_with(count, || None);
+        if within != 0
+            && length < self.length
+            && let Some(chunk) = &mut self.chunks[last]
+        {
+            chunk[within..].fill(0);
+        }
+        self.length = length;
+        Ok(())
+    }
+}
+
+/// A chunk of zeros, made on the heap: it is too large to pass over the stack.
+fn zeros() -> Box<[u8; CHUNK_BYTES]> {
+    vec![0; CHUNK_BYTES].into_boxed_slice().try_into().expect("the slice has the array's length")
+}
+
+/// Which chunk holds the byte at `offset`, and where.
+fn place(offset: u64) -> (usize, usize) {
+    ((offset / CHUNK_BYTES as u64) as usize, (offset % CHUNK_BYTES as u64) as usize)
+}
+
+/// The path without `.` parts and with `..` resolved, made absolute from `/`: the form under which names are kept.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::from("/");
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => plain.push(name),
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    plain
+}
+
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// Keeps the list of chunks within 128 MiB.
+const LENGTH_MAX: u64 = 1 << 40;

@@ -1,0 +1,31 @@
+//! Disks and files: every call that reaches the operating system, behind two traits so that tests and embedders can
+//! supply their own.
+//!
+//! - [`Disk`] and [`File`] say what the engine asks of storage. Every call can fail, and none retries a failed sync.
+//! - [`RealDisk`] is the operating system, [`MemoryDisk`] keeps everything in memory.
+//! - [`Map`] is a read-only window onto a file: the only way the engine reads without copying.
+//! - [`WriterLock`] and [`ReaderSlots`] keep processes out of each other's way.
+//!
+//! Errors are bare [`std::io::Error`]s: the layer above knows which file and which operation, and adds them.
+
+mod disk;
+mod huge_pages;
+#[cfg(target_os = "linux")]
+mod lock;
+#[cfg(target_os = "linux")]
+mod map;
+mod memory;
+#[cfg(target_os = "linux")]
+mod os;
+#[cfg(not(target_os = "linux"))]
+mod unsupported;
+
+pub use disk::{Access, Disk, File, READER_SLOTS_MAX, ReaderSlots, WriterAttempt, WriterLock};
+pub use huge_pages::HugePages;
+#[cfg(target_os = "linux")]
+pub use map::{Map, reserved_bytes, set_reserved_bytes_max};
+pub use memory::MemoryDisk;
+#[cfg(target_os = "linux")]
+pub use os::RealDisk;
+#[cfg(not(target_os = "linux"))]
+pub use unsupported::{Map, RealDisk, reserved_bytes, set_reserved_bytes_max};

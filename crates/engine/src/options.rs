@@ -1,0 +1,252 @@
+//! Every tunable of the engine, with its unit and its default.
+
+use std::sync::OnceLock;
+
+use crate::error::{Error, Result};
+use crate::io::{Disk, RealDisk};
+use crate::sync::Arc;
+
+/// How far a commit must have got before `commit` returns.
+///
+/// Levels are prefixes: when a commit is safe at some level, so is every commit before it. `docs/durability.md` tells
+/// what each survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Durability {
+    /// Returns at once; the log is written behind. A crash of the process may lose the last commits.
+    Memory,
+    /// The commit is in the operating system's page cache: it survives the process, not a power cut.
+    Log,
+    /// The commit is on the disk: it survives a power cut.
+    #[default]
+    Disk,
+}
+
+/// How to open a database; begin with [`crate::Database::options`].
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub(crate) create: bool,
+    pub(crate) read_only: bool,
+    pub(crate) page_size_bytes: u32,
+    pub(crate) cache_bytes: u64,
+    pub(crate) delta_bytes: u64,
+    pub(crate) durability: Durability,
+    pub(crate) max_size_bytes: Option<u64>,
+    pub(crate) map: bool,
+    pub(crate) huge_pages: bool,
+    pub(crate) background: bool,
+    pub(crate) disk: Arc<dyn Disk>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            create: false,
+            read_only: false,
+            page_size_bytes: PAGE_SIZE_BYTES_DEFAULT,
+            cache_bytes: 64 << 20,
+            delta_bytes: 128 << 20,
+            durability: Durability::Disk,
+            max_size_bytes: None,
+            map: true,
+            huge_pages: true,
+            background: true,
+            disk: real_disk(),
+        }
+    }
+}
+
+impl Options {
+    /// Creates the database if there is none. Default: off, so that a mistyped path is an error.
+    #[must_use]
+    pub fn create(mut self, create: bool) -> Self {
+        self.create = create;
+        self
+    }
+
+    /// Opens for reading only: beside a live writer it shows the newest checkpoint, and without one the newest commit.
+    /// Nothing is written, not even after a crash. Default: off.
+    #[must_use]
+    pub fn read_only(mut self, read_only: bool) -> Self {
+        self.read_only = read_only;
+        self
+    }
+
+    /// Size of a page of a database that is to be created: 8,192 or 16,384 bytes (the default).
+    #[must_use]
+    pub fn page_size_bytes(mut self, bytes: u32) -> Self {
+        self.page_size_bytes = bytes;
+        self
+    }
+
+    /// Bound of the page cache where the file is not mapped. Default: 64 MiB.
+    #[must_use]
+    pub fn cache_bytes(mut self, bytes: u64) -> Self {
+        self.cache_bytes = bytes;
+        self
+    }
+
+    /// Memory that commits may take before they are merged into the trees. Default: 128 MiB.
+    #[must_use]
+    pub fn delta_bytes(mut self, bytes: u64) -> Self {
+        self.delta_bytes = bytes;
+        self
+    }
+
+    /// What [`crate::WriteTxn::commit`] waits for. Default: [`Durability::Disk`].
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// Quota of the data file. Writes that would pass it fail with [`Error::QuotaExceeded`]. Default: none.
+    #[must_use]
+    pub fn max_size_bytes(mut self, bytes: u64) -> Self {
+        self.max_size_bytes = Some(bytes);
+        self
+    }
+
+    /// Whether to map the file into memory (the default) or to read it through the cache of
+    /// [`Options::cache_bytes`], as on a medium whose faults must not become signals.
+    #[must_use]
+    pub fn map(mut self, map: bool) -> Self {
+        self.map = map;
+        self
+    }
+
+    /// Whether to ask the system for huge pages under the map. Default: on; gets cost about twice as much without.
+    #[must_use]
+    pub fn huge_pages(mut self, huge_pages: bool) -> Self {
+        self.huge_pages = huge_pages;
+        self
+    }
+
+    /// Whether checkpoints run on a thread of their own (the default), or only when [`crate::Database::checkpoint`]
+    /// is called or a commit finds the delta full.
+    #[must_use]
+    pub fn background(mut self, background: bool) -> Self {
+        self.background = background;
+        self
+    }
+
+    /// The disk to live on. Default: the operating system's.
+    #[must_use]
+    pub fn disk(mut self, disk: Arc<dyn Disk>) -> Self {
+        self.disk = disk;
+        self
+    }
+
+    /// Whether a handle opened with `other` may stand for one opened with these.
+    pub(crate) fn promises_same(&self, other: &Self) -> bool {
+        self.read_only == other.read_only
+            && self.durability == other.durability
+            && self.max_size_bytes == other.max_size_bytes
+            && self.map == other.map
+    }
+
+    pub(crate) fn validate(&self) -> Result<()> {
+        if !matches!(self.page_size_bytes, 8192 | 16384) {
+            let message = format!("page_size_bytes is 8192 or 16384, not {}", self.page_size_bytes);
+            return Err(Error::Invalid { message });
+        }
+        if self.delta_bytes < DELTA_BYTES_MIN {
+            let message = format!("delta_bytes is at least {DELTA_BYTES_MIN}, not {}", self.delta_bytes);
+            return Err(Error::Invalid { message });
+        }
+        if self.create && self.read_only {
+            let message = "a database cannot be created read-only; drop create or read_only".into();
+            return Err(Error::Invalid { message });
+        }
+        Ok(())
+    }
+}
+
+/// What a table is, fixed when it is created.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TableOptions {
+    pub(crate) counted: bool,
+    pub(crate) value_align: u8,
+    pub(crate) key_type: String,
+    pub(crate) value_type: String,
+    pub(crate) multimap: bool,
+}
+
+impl TableOptions {
+    /// Plain byte strings, unaligned.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Keeps exact counts of ranges cheap while commits wait to be merged. Default: off.
+    #[must_use]
+    pub fn counted(mut self, counted: bool) -> Self {
+        self.counted = counted;
+        self
+    }
+
+    /// Aligns every value's address to 1 (the default), 4, 8 or 16 bytes, so that it can be read in place as a
+    /// structure. Only values that lie in the map or the delta as they were put are aligned.
+    #[must_use]
+    pub fn value_align(mut self, bytes: u8) -> Self {
+        self.value_align = bytes;
+        self
+    }
+
+    /// Names the encoding of keys, for tools: a type of `fulgurite-keys`, such as `u64` or `(u32,string)`.
+    #[must_use]
+    pub fn key_type(mut self, name: impl Into<String>) -> Self {
+        self.key_type = name.into();
+        self
+    }
+
+    /// Names the encoding of values, for tools.
+    #[must_use]
+    pub fn value_type(mut self, name: impl Into<String>) -> Self {
+        self.value_type = name.into();
+        self
+    }
+
+    /// Makes the table a multimap, for tools that know its types at run time only; programs call
+    /// [`crate::Database::multimap_table`].
+    #[must_use]
+    pub fn multimap(mut self) -> Self {
+        self.multimap = true;
+        self
+    }
+
+    pub(crate) fn validate(&self) -> Result<()> {
+        if !matches!(self.value_align, 0 | 1 | 4 | 8 | 16) {
+            let message = format!("value_align is 1, 4, 8 or 16 bytes, not {}", self.value_align);
+            return Err(Error::Invalid { message });
+        }
+        if self.key_type.len() > TYPE_NAME_BYTES_MAX || self.value_type.len() > TYPE_NAME_BYTES_MAX {
+            let message = format!("a type name is at most {TYPE_NAME_BYTES_MAX} bytes");
+            return Err(Error::Invalid { message });
+        }
+        Ok(())
+    }
+}
+
+/// One for all databases of the process, so that the registry sees that they share a disk.
+fn real_disk() -> Arc<dyn Disk> {
+    static DISK: OnceLock<Arc<RealDisk>> = OnceLock::new();
+    Arc::clone(DISK.get_or_init(|| Arc::new(RealDisk))) as Arc<dyn Disk>
+}
+
+/// Page size of a new database.
+pub(crate) const PAGE_SIZE_BYTES_DEFAULT: u32 = 16384;
+/// Below this a delta could not hold one commit of moderate size.
+const DELTA_BYTES_MIN: u64 = 64 << 10;
+/// Longest name of a key or value type.
+pub(crate) const TYPE_NAME_BYTES_MAX: usize = 1024;
+/// Longest key: 64 MiB.
+pub(crate) const KEY_BYTES_MAX: usize = 64 << 20;
+/// Longest value: 4 GiB − 1.
+pub(crate) const VALUE_BYTES_MAX: usize = u32::MAX as usize;
+/// A value at least this long is written once, to an extent of its own; the log and the delta hold a reference.
+pub(crate) const LARGE_VALUE_BYTES: usize = 64 << 10;
+/// As [`LARGE_VALUE_BYTES`], where commits are not synced one by one.
+pub(crate) const LARGE_VALUE_BYTES_UNSYNCED: usize = 8 << 20;
+/// Longest name of a table.
+pub(crate) const TABLE_NAME_BYTES_MAX: usize = 512;
