@@ -1,0 +1,200 @@
+//! What the catalog stores of a table: its number, kind, options, types and root. See `docs/file-format.md`, "Catalog".
+//!
+//! The catalog is an ordinary tree: key = the table's name, value = a descriptor. In the log a descriptor stands
+//! without a root, because a commit never knows one.
+
+use crate::ids::{ExtentId, PageRef, TableId};
+
+/// Where a table's tree begins, as the catalog and the meta store it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoredRoot {
+    /// The root page.
+    pub page: PageRef,
+    /// 0 when the root is a leaf.
+    pub level: u8,
+    /// Entries in the tree.
+    pub entries: u64,
+    /// Whether some key or value lies outside the leaves.
+    pub has_overflow: bool,
+}
+
+impl StoredRoot {
+    /// Bytes of an encoded optional root.
+    pub const BYTES: usize = 20;
+
+    /// Encodes a root, or the absence of one as zeros.
+    pub fn encode(root: Option<&Self>) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        if let Some(root) = root {
+            bytes[0] = PRESENT | if root.has_overflow { HAS_OVERFLOW } else { 0 };
+            bytes[1] = root.level;
+            bytes[4..8].copy_from_slice(&root.page.extent.0.to_le_bytes());
+            bytes[8..12].copy_from_slice(&root.page.slot.to_le_bytes());
+            bytes[12..20].copy_from_slice(&root.entries.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// Decodes what [`StoredRoot::encode`] wrote.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes.
+    pub fn decode(bytes: &[u8; Self::BYTES]) -> Result<Option<Self>, &'static str> {
+        if bytes[0] & PRESENT == 0 {
+            return if bytes.iter().all(|&byte| byte == 0) { Ok(None) } else { Err("an absent root has bytes set") };
+        }
+        if bytes[0] & !(PRESENT | HAS_OVERFLOW) != 0 || bytes[2] != 0 || bytes[3] != 0 {
+            return Err("a root has unknown flags");
+        }
+        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let slot = word(8);
+        if slot >= PageRef::SLOTS_MAX {
+            return Err("a root's slot is out of range");
+        }
+        Ok(Some(Self {
+            page: PageRef { extent: ExtentId(word(4)), slot },
+            level: bytes[1],
+            entries: u64::from(word(12)) | u64::from(word(16)) << 32,
+            has_overflow: bytes[0] & HAS_OVERFLOW != 0,
+        }))
+    }
+}
+
+/// One table, as the catalog stores it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableDescriptor {
+    /// The table's number.
+    pub id: TableId,
+    /// Whether it is a multimap: keys are pairs, values empty.
+    pub multimap: bool,
+    /// Whether counts of ranges are kept exact in every layer.
+    pub counted: bool,
+    /// Alignment of values: 1, 4, 8 or 16 bytes.
+    pub value_align: u8,
+    /// Name of the key encoding, empty for plain bytes.
+    pub key_type: String,
+    /// Name of the value encoding, empty for plain bytes.
+    pub value_type: String,
+    /// The tree, if it is not empty.
+    pub root: Option<StoredRoot>,
+}
+
+impl TableDescriptor {
+    /// The stored form.
+    ///
+    /// # Panics
+    /// If a type name is longer than 65,535 bytes: table options bound it far below.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(HEADER_BYTES + self.key_type.len() + self.value_type.len());
+        bytes.push(DESCRIPTOR_VERSION);
+        bytes.push(if self.multimap { FLAG_MULTIMAP } else { 0 } | if self.counted { FLAG_COUNTED } else { 0 });
+        bytes.push(self.value_align);
+        bytes.push(0);
+        bytes.extend_from_slice(&self.id.0.to_le_bytes());
+        bytes.extend_from_slice(&StoredRoot::encode(self.root.as_ref()));
+        for name in [&self.key_type, &self.value_type] {
+            let length = u16::try_from(name.len()).expect("table options bound the length of a type name");
+            bytes.extend_from_slice(&length.to_le_bytes());
+            bytes.extend_from_slice(name.as_bytes());
+        }
+        bytes
+    }
+
+    /// Reads a stored form.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes.
+    pub fn decode(bytes: &[u8]) -> Result<Self, &'static str> {
+        let (header, names) = bytes.split_at_checked(HEADER_BYTES).ok_or("a table descriptor is too short")?;
+        if header[0] != DESCRIPTOR_VERSION {
+            return Err("a table descriptor has an unknown version");
+        }
+        if header[1] & !(FLAG_MULTIMAP | FLAG_COUNTED) != 0 || header[3] != 0 {
+            return Err("a table descriptor has unknown flags");
+        }
+        if !matches!(header[2], 1 | 4 | 8 | 16) {
+            return Err("a table descriptor has an impossible alignment");
+        }
+        let root = header[8..].try_into().map_err(|_| "a table descriptor is too short")?;
+        let (key_type, rest) = take_name(names)?;
+        let (value_type, rest) = take_name(rest)?;
+        if !rest.is_empty() {
+            return Err("a table descriptor is too long");
+        }
+        Ok(Self {
+            id: TableId(u32::from_le_bytes([header[4], header[5], header[6], header[7]])),
+            multimap: header[1] & FLAG_MULTIMAP != 0,
+            counted: header[1] & FLAG_COUNTED != 0,
+            value_align: header[2],
+            key_type,
+            value_type,
+            root: StoredRoot::decode(root)?,
+        })
+    }
+}
+
+fn take_name(bytes: &[u8]) -> Result<(String, &[u8]), &'static str> {
+    let (length, rest) = bytes.split_first_chunk::<2>().ok_or("a table descriptor is too short")?;
+    let (name, rest) =
+        rest.split_at_checked(usize::from(u16::from_le_bytes(*length))).ok_or("a table descriptor is too short")?;
+    let name = std::str::from_utf8(name).map_err(|_| "a type name is not UTF-8")?;
+    Ok((name.to_owned(), rest))
+}
+
+/// On disk: the only version there is.
+const DESCRIPTOR_VERSION: u8 = 1;
+/// Bytes before the names.
+const HEADER_BYTES: usize = 8 + StoredRoot::BYTES;
+/// Flags of a descriptor. On disk: never renumber.
+const FLAG_MULTIMAP: u8 = 1;
+const FLAG_COUNTED: u8 = 2;
+/// Flags of a root. On disk: never renumber.
+const PRESENT: u8 = 1;
+const HAS_OVERFLOW: u8 = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> TableDescriptor {
+        TableDescriptor {
+            id: TableId(7),
+            multimap: true,
+            counted: false,
+            value_align: 8,
+            key_type: "(u32,string)".into(),
+            value_type: String::new(),
+            root: Some(StoredRoot {
+                page: PageRef { extent: ExtentId(3), slot: 9 },
+                level: 2,
+                entries: 1 << 40,
+                has_overflow: true,
+            }),
+        }
+    }
+
+    #[test]
+    fn a_descriptor_reads_back_as_it_was_written() {
+        let table = example();
+        assert_eq!(TableDescriptor::decode(&table.encode()), Ok(table.clone()));
+        let empty = TableDescriptor { root: None, ..table };
+        assert_eq!(TableDescriptor::decode(&empty.encode()), Ok(empty));
+    }
+
+    #[test]
+    fn a_cut_or_altered_descriptor_never_reads_as_another_and_never_panics() {
+        let bytes = example().encode();
+        for length in 0..bytes.len() {
+            assert!(TableDescriptor::decode(&bytes[..length]).is_err());
+        }
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut altered = bytes.clone();
+                altered[at] ^= 1 << bit;
+                if let Ok(read) = TableDescriptor::decode(&altered) {
+                    assert_eq!(read.encode(), altered);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! What stored bytes mean, and nothing else: no I/O, no locks, no allocation beyond the builders' staging.
+//!
+//! Every byte is specified in `docs/file-format.md`; the layouts here are checked against it at compile time.
+//! Invariants: (1) [`verify_page`] accepts or refuses any bytes without a panic. (2) A page that it accepted is read by
+//! the views [`Leaf`] and [`Branch`] without further checks. (3) The builders write only pages that it accepts.
+//! (4) Stored numbers are little-endian; heads of keys are compared as big-endian numbers.
+
+mod branch;
+mod branch_build;
+mod branch_verify;
+mod bytes;
+mod catalog;
+mod cell;
+mod extent;
+mod hash;
+mod leaf;
+mod leaf_build;
+mod leaf_verify;
+mod log_encoder;
+mod log_operation;
+mod log_record;
+mod log_segment;
+mod meta;
+mod overflow;
+mod page;
+mod search;
+#[cfg(test)]
+mod tests;
+
+pub use branch::{Branch, Child, LEVEL_MAX};
+pub use branch_build::BranchBuilder;
+pub use catalog::{StoredRoot, TableDescriptor};
+pub use cell::{Cell, CellKey, CellValue, LongKeys, Op, ValueAlign};
+pub use extent::{ExtentEntry, ExtentFlags, ExtentKind, ExtentTablePage, LIVE_SLOTS_MAX};
+pub use hash::Identity;
+pub use leaf::{Candidate, Leaf};
+pub use leaf_build::LeafBuilder;
+pub use log_encoder::RecordEncoder;
+pub use log_operation::{CommitReader, LargeValue, Operation};
+pub use log_record::{RECORD_ALIGNMENT, RecordHeader, RecordKind, RecordLink};
+pub use log_segment::{SegmentHeader, SegmentHeaderFault};
+pub use meta::{CatalogRoot, ExtentTableRef, FeatureBits, Meta, MetaError};
+pub use overflow::{INLINE_KEY_BYTES_MAX, OverflowRef};
+pub use page::{PageKind, PageSize, seal_page, verify_page};
+pub use search::{Isa, Search, WithSearch, selected, with_search};
+#[cfg(test)]
+pub use search::{supported, with_isa};

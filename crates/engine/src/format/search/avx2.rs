@@ -1,0 +1,80 @@
+//! Page search with AVX2.
+
+use std::arch::x86_64::{
+    __m256i, _mm_movemask_epi8, _mm_packs_epi16, _mm256_castsi256_ps, _mm256_castsi256_si128, _mm256_cmpeq_epi16,
+    _mm256_cmpgt_epi32, _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_movemask_ps, _mm256_set1_epi16,
+    _mm256_set1_epi32, _mm256_xor_si256,
+};
+
+use crate::format::search::{HeadLine, Isa, Search, TagLine, WithSearch};
+
+/// See [`Search`].
+#[derive(Clone, Copy)]
+struct Avx2;
+
+/// Runs `work` compiled for AVX2.
+///
+/// # Safety
+/// The machine supports the features named below.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) unsafe fn run<W: WithSearch>(work: W) -> W::Output {
+    work.run::<Avx2>()
+}
+
+/// 32 bytes of a line.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn load(bytes: &[u8; 32]) -> __m256i {
+    // SAFETY: the load takes the array's 32 bytes.
+    unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
+}
+
+/// A bit for each head of a line that is below `head`. The top bit is flipped because AVX2 compares signed numbers.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn below(line: &HeadLine, head: u32) -> u32 {
+    let flip = _mm256_set1_epi32(i32::MIN);
+    let wanted = _mm256_set1_epi32((head ^ 1 << 31) as i32);
+    let (halves, _) = line.as_chunks::<32>();
+    let first = _mm256_cmpgt_epi32(wanted, _mm256_xor_si256(load(&halves[0]), flip));
+    let second = _mm256_cmpgt_epi32(wanted, _mm256_xor_si256(load(&halves[1]), flip));
+    let low = _mm256_movemask_ps(_mm256_castsi256_ps(first)) as u32;
+    let high = _mm256_movemask_ps(_mm256_castsi256_ps(second)) as u32;
+    low | high << 8
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn tags_equal(tags: &TagLine, tag: u16) -> u32 {
+    let same = _mm256_cmpeq_epi16(load(tags), _mm256_set1_epi16(tag as i16));
+    let packed = _mm_packs_epi16(_mm256_castsi256_si128(same), _mm256_extracti128_si256::<1>(same));
+    _mm_movemask_epi8(packed) as u32
+}
+
+// SAFETY of every block below: `Avx2` runs only inside `run`, whose features were detected.
+impl Search for Avx2 {
+    const ISA: Isa = Isa::Avx2;
+
+    #[inline(always)]
+    fn count_below_after_4(line: &HeadLine, head: u32) -> usize {
+        // SAFETY: see above.
+        (unsafe { below(line, head) } & !0xF).count_ones() as usize
+    }
+
+    #[inline(always)]
+    fn count_below(line: &HeadLine, head: u32) -> usize {
+        // SAFETY: see above.
+        unsafe { below(line, head) }.count_ones() as usize
+    }
+
+    #[inline(always)]
+    fn count_at_most(line: &HeadLine, head: u32) -> usize {
+        head.checked_add(1).map_or(16, |above| Self::count_below(line, above))
+    }
+
+    #[inline(always)]
+    fn tags_equal(tags: &TagLine, tag: u16) -> u32 {
+        // SAFETY: see above.
+        unsafe { tags_equal(tags, tag) }
+    }
+}

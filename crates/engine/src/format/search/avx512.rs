@@ -1,0 +1,146 @@
+//! Page search with AVX-512.
+
+use std::arch::x86_64::{
+    __m512i, _bzhi_u32, _bzhi_u64, _mm256_cmpeq_epi16_mask, _mm256_cmpneq_epu8_mask, _mm256_loadu_si256,
+    _mm256_maskz_loadu_epi8, _mm256_set1_epi16, _mm512_cmple_epu32_mask, _mm512_cmplt_epu32_mask,
+    _mm512_cmpneq_epu8_mask, _mm512_loadu_si512, _mm512_mask_cmplt_epu32_mask, _mm512_maskz_loadu_epi8,
+    _mm512_set1_epi32,
+};
+
+use crate::format::search::{HeadLine, Isa, Search, TagLine, WithSearch};
+
+/// See [`Search`].
+#[derive(Clone, Copy)]
+struct Avx512;
+
+/// Runs `work` compiled for AVX-512.
+///
+/// # Safety
+/// The machine supports the features named below.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) unsafe fn run<W: WithSearch>(work: W) -> W::Output {
+    work.run::<Avx512>()
+}
+
+/// Declares a function that may use AVX-512, and is inlined into [`run`] together with its caller.
+macro_rules! with_features {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $output:ty $body:block)*) => {$(
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,lzcnt,popcnt")]
+        fn $name($($argument: $type),*) -> $output $body
+    )*};
+}
+
+with_features! {
+    fn heads(line: &HeadLine) -> __m512i {
+        // SAFETY: the load takes the line's 64 bytes.
+        unsafe { _mm512_loadu_si512(line.as_ptr().cast()) }
+    }
+
+    fn count_below_after_4(line: &HeadLine, head: u32) -> usize {
+        _mm512_mask_cmplt_epu32_mask(!0xF, heads(line), _mm512_set1_epi32(head as i32)).count_ones() as usize
+    }
+
+    fn count_below(line: &HeadLine, head: u32) -> usize {
+        _mm512_cmplt_epu32_mask(heads(line), _mm512_set1_epi32(head as i32)).count_ones() as usize
+    }
+
+    fn count_at_most(line: &HeadLine, head: u32) -> usize {
+        _mm512_cmple_epu32_mask(heads(line), _mm512_set1_epi32(head as i32)).count_ones() as usize
+    }
+
+    fn tags_equal(tags: &TagLine, tag: u16) -> u32 {
+        // SAFETY: the load takes the line's 32 bytes.
+        let tags = unsafe { _mm256_loadu_si256(tags.as_ptr().cast()) };
+        _mm256_cmpeq_epi16_mask(tags, _mm256_set1_epi16(tag as i16)) as u32
+    }
+
+    fn equal(left: &[u8], right: &[u8]) -> bool {
+        let length = left.len().min(right.len());
+        if length <= 32 {
+            return equal_to_32(left, right);
+        }
+        if length > 128 {
+            return equal_long(left, right);
+        }
+        // Both halves always: a branch on the length would be guessed wrongly for keys of about 64 bytes.
+        let rest = _bzhi_u64(!0, length.saturating_sub(64) as u32);
+        !(differ(left, right, 0, _bzhi_u64(!0, length as u32)) | differ(left, right, 64, rest))
+    }
+
+    fn equal_to_32(left: &[u8], right: &[u8]) -> bool {
+        let mask = _bzhi_u32(!0, left.len().min(right.len()) as u32);
+        // SAFETY: the mask leaves out all bytes past the end of the shorter slice, and masked bytes are not accessed.
+        let left = unsafe { _mm256_maskz_loadu_epi8(mask, left.as_ptr().cast()) };
+        // SAFETY: as above.
+        let right = unsafe { _mm256_maskz_loadu_epi8(mask, right.as_ptr().cast()) };
+        _mm256_cmpneq_epu8_mask(left, right) == 0
+    }
+
+    fn equal_long(left: &[u8], right: &[u8]) -> bool {
+        let length = left.len().min(right.len());
+        let mut at = 0;
+        while at + 64 < length {
+            if differ(left, right, at, !0) {
+                return false;
+            }
+            at += 64;
+        }
+        !differ(left, right, at, _bzhi_u64(!0, (length - at) as u32))
+    }
+
+    fn equal_short(left: &[u8], right: &[u8]) -> bool {
+        let length = left.len().min(right.len());
+        debug_assert!(length <= 64, "only the start is compared");
+        !differ(left, right, 0, _bzhi_u64(!0, length as u32))
+    }
+
+    fn differ(left: &[u8], right: &[u8], at: usize, mask: u64) -> bool {
+        // SAFETY: callers mask out all bytes past the end of the shorter slice, and masked bytes are not accessed.
+        let left = unsafe { _mm512_maskz_loadu_epi8(mask, left.as_ptr().wrapping_add(at).cast()) };
+        // SAFETY: as above.
+        let right = unsafe { _mm512_maskz_loadu_epi8(mask, right.as_ptr().wrapping_add(at).cast()) };
+        _mm512_cmpneq_epu8_mask(left, right) != 0
+    }
+}
+
+// SAFETY of every block below: `Avx512` runs only inside `run`, whose features were detected.
+impl Search for Avx512 {
+    const ISA: Isa = Isa::Avx512;
+
+    #[inline(always)]
+    fn count_below_after_4(line: &HeadLine, head: u32) -> usize {
+        // SAFETY: see above.
+        unsafe { count_below_after_4(line, head) }
+    }
+
+    #[inline(always)]
+    fn count_below(line: &HeadLine, head: u32) -> usize {
+        // SAFETY: see above.
+        unsafe { count_below(line, head) }
+    }
+
+    #[inline(always)]
+    fn count_at_most(line: &HeadLine, head: u32) -> usize {
+        // SAFETY: see above.
+        unsafe { count_at_most(line, head) }
+    }
+
+    #[inline(always)]
+    fn tags_equal(tags: &TagLine, tag: u16) -> u32 {
+        // SAFETY: see above.
+        unsafe { tags_equal(tags, tag) }
+    }
+
+    #[inline(always)]
+    fn equal(left: &[u8], right: &[u8]) -> bool {
+        // SAFETY: see above.
+        unsafe { equal(left, right) }
+    }
+
+    #[inline(always)]
+    fn equal_short(left: &[u8], right: &[u8]) -> bool {
+        // SAFETY: see above.
+        unsafe { equal_short(left, right) }
+    }
+}

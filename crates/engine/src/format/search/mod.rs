@@ -1,0 +1,249 @@
+//! Vector primitives of page search, and their choice at run time.
+//!
+//! Invariant: an implementation of [`Search`] is named only inside [`enter`], after [`Isa::is_supported`] said yes, and
+//! runs only inside a function that enables its target features. So its methods may use them, and are safe to call.
+//! Everybody else receives an implementation as a type parameter, through [`with_search`].
+#![allow(unsafe_code)] // Entering functions that need target features, after detecting them.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+mod neon;
+mod portable;
+
+use std::fmt;
+
+use crate::error::{Error, Result};
+use crate::format::bytes;
+use crate::sync::atomic::{AtomicU8, Ordering};
+
+/// Sixteen u32 heads, little-endian: one cache line.
+pub type HeadLine = [u8; 64];
+/// Sixteen u16 tags, little-endian: half a block.
+pub type TagLine = [u8; 32];
+
+/// What page search asks of a processor. Inlined whole into the caller, which must run inside [`with_search`].
+pub trait Search: Copy + 'static {
+    /// Which one this is.
+    const ISA: Isa;
+
+    /// How many heads after the first four are below `head`.
+    fn count_below_after_4(line: &HeadLine, head: u32) -> usize;
+
+    /// How many heads are below `head`.
+    fn count_below(line: &HeadLine, head: u32) -> usize;
+
+    /// How many heads are at most `head`.
+    fn count_at_most(line: &HeadLine, head: u32) -> usize;
+
+    /// A bit for each tag that equals `tag`, the first tag's lowest.
+    fn tags_equal(tags: &TagLine, tag: u16) -> u32;
+
+    /// Whether two slices of one length are equal.
+    #[inline(always)]
+    fn equal(left: &[u8], right: &[u8]) -> bool {
+        bytes::equal(left, right)
+    }
+
+    /// Whether two slices of one length are equal. Requires: they have at most 64 bytes.
+    #[inline(always)]
+    fn equal_short(left: &[u8], right: &[u8]) -> bool {
+        bytes::equal(left, right)
+    }
+
+    /// Whether `left <= right`.
+    #[inline(always)]
+    fn at_most(left: &[u8], right: &[u8]) -> bool {
+        bytes::at_most(left, right)
+    }
+}
+
+/// Work that wants to run with the best [`Search`] there is.
+pub trait WithSearch {
+    /// What it returns.
+    type Output;
+
+    /// Does the work. Implement it `#[inline(always)]`, and what it calls too: code that stays outside is compiled
+    /// without the processor's features.
+    fn run<S: Search>(self) -> Self::Output;
+}
+
+/// A set of instructions that page search can use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Isa {
+    /// Any processor.
+    Portable = 1,
+    /// x86-64 with AVX2, BMI and POPCNT.
+    Avx2 = 2,
+    /// x86-64 with AVX-512 F, BW, VL, DQ, BMI and POPCNT.
+    Avx512 = 3,
+    /// aarch64.
+    Neon = 4,
+}
+
+impl Isa {
+    /// Best first.
+    const ALL: [Self; 4] = [Self::Avx512, Self::Avx2, Self::Neon, Self::Portable];
+
+    /// The name that `FULGURITE_SEARCH` takes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+            Self::Neon => "neon",
+        }
+    }
+
+    /// Whether this machine has it.
+    pub fn is_supported(self) -> bool {
+        match self {
+            Self::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => has_avx2(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => has_avx512(),
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+            Self::Neon => std::arch::is_aarch64_feature_detected!("neon"),
+            _ => false,
+        }
+    }
+
+    #[inline(always)]
+    fn from_number(number: u8) -> Option<Self> {
+        match number {
+            1 => Some(Self::Portable),
+            2 => Some(Self::Avx2),
+            3 => Some(Self::Avx512),
+            4 => Some(Self::Neon),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Isa {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx2() -> bool {
+    is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("popcnt")
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx512() -> bool {
+    has_avx2()
+        && is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512dq")
+}
+
+/// What this machine supports, best first.
+pub fn supported() -> impl Iterator<Item = Isa> {
+    Isa::ALL.into_iter().filter(|isa| isa.is_supported())
+}
+
+/// Name of the variable that forces a choice.
+const VARIABLE: &str = "FULGURITE_SEARCH";
+/// The choice's number, 0 before it is made. Relaxed: every thread that chooses, chooses the same.
+static SELECTED: AtomicU8 = AtomicU8::new(0);
+
+/// The instruction set in use: what `FULGURITE_SEARCH` asks for, else the best that is supported. Settled at the first call.
+///
+/// # Errors
+/// If the variable names none, or one that this machine lacks.
+pub fn selected() -> Result<Isa> {
+    if let Some(isa) = Isa::from_number(SELECTED.load(Ordering::Relaxed)) {
+        return Ok(isa);
+    }
+    let isa = match std::env::var_os(VARIABLE) {
+        None => supported().next().unwrap_or(Isa::Portable),
+        Some(name) => forced(&name.to_string_lossy())?,
+    };
+    SELECTED.store(isa as u8, Ordering::Relaxed);
+    Ok(isa)
+}
+
+/// The instruction set of this name, if this machine has it.
+pub(super) fn forced(name: &str) -> Result<Isa> {
+    let isa = Isa::ALL.into_iter().find(|isa| isa.name() == name);
+    if let Some(isa) = isa.filter(|isa| isa.is_supported()) {
+        return Ok(isa);
+    }
+    let fault = if isa.is_some() { "is not supported by this machine" } else { "names no instruction set" };
+    let names: Vec<_> = supported().map(Isa::name).collect();
+    let message = format!("{VARIABLE}={name} {fault}; unset it, or set it to one of: {}", names.join(", "));
+    Err(Error::Invalid { message })
+}
+
+/// Runs `work` with the instruction set in use; portably if `FULGURITE_SEARCH` is wrong, which [`selected`] reports.
+#[inline(always)]
+pub fn with_search<W: WithSearch>(work: W) -> W::Output {
+    let isa = match Isa::from_number(SELECTED.load(Ordering::Relaxed)) {
+        Some(isa) => isa,
+        None => select_now(),
+    };
+    // SAFETY: `selected` stores only what is supported, and `select_now` returns nothing else.
+    unsafe { enter(isa, work) }
+}
+
+#[cold]
+fn select_now() -> Isa {
+    selected().unwrap_or(Isa::Portable)
+}
+
+/// Runs `work` with a given instruction set; `None` if this machine lacks it. For tests and comparisons.
+#[cfg(test)]
+pub fn with_isa<W: WithSearch>(isa: Isa, work: W) -> Option<W::Output> {
+    // SAFETY: called only if `isa` is supported.
+    isa.is_supported().then(|| unsafe { enter(isa, work) })
+}
+
+/// # Safety
+/// `isa` is supported by this machine.
+#[inline(always)]
+unsafe fn enter<W: WithSearch>(isa: Isa, work: W) -> W::Output {
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: AVX-512 and its companions are supported by this function's contract.
+        Isa::Avx512 => unsafe { avx512::run(work) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: AVX2 and its companions are supported by this function's contract.
+        Isa::Avx2 => unsafe { avx2::run(work) },
+        #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+        // SAFETY: NEON is supported by this function's contract.
+        Isa::Neon => unsafe { neon::run(work) },
+        _ => work.run::<portable::Portable>(),
+    }
+}
+
+/// Asks for the cache line of `bytes[at]`; outside of `bytes`, does nothing of use and no harm.
+#[inline(always)]
+pub fn prefetch(bytes: &[u8], at: usize) {
+    let address = bytes.as_ptr().wrapping_add(at);
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch never faults, whatever the address; SSE is part of x86-64.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+    }
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    {
+        // SAFETY: `prfm` never faults, and changes neither memory, stack nor flags.
+        unsafe {
+            std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) address, options(nostack, preserves_flags, readonly));
+        }
+    }
+    #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    let _ = address;
+}

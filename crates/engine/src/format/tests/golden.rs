@@ -1,0 +1,186 @@
+//! Bytes that must never change: hash vectors, and the worked examples of `docs/file-format.md`.
+
+use crate::format::hash::checksum;
+use crate::format::{
+    BranchBuilder, CatalogRoot, CellKey, CellValue, Child, ExtentEntry, ExtentFlags, ExtentKind, ExtentTablePage,
+    ExtentTableRef, FeatureBits, Identity, LeafBuilder, Meta, MetaError, Op, PageSize, ValueAlign, seal_page,
+    verify_page,
+};
+use crate::ids::{Birth, ExtentId, PageNumber, PageRef, SegmentNumber, Sequence, TableId};
+
+const DOCUMENT: &str = include_str!("../../../../../docs/file-format.md");
+const BIRTH: Birth = Birth(9);
+
+fn identity() -> Identity {
+    Identity::new(std::array::from_fn(|index| index as u8))
+}
+
+fn at(slot: u32) -> PageRef {
+    PageRef { extent: ExtentId(3), slot }
+}
+
+/// Compares bytes with the dump under a heading of the document: every line that is not all zero, and no other.
+fn assert_documented(heading: &str, bytes: &[u8]) {
+    let lines = bytes.chunks(16).enumerate().filter(|(_, line)| line.iter().any(|&byte| byte != 0));
+    let hex = |line: &[u8]| line.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
+    let expected: Vec<_> = lines.map(|(index, line)| format!("{:04x}  {}", 16 * index, hex(line))).collect();
+    let documented: Vec<_> = DOCUMENT
+        .split_once(&format!("{heading}\n"))
+        .and_then(|(_, rest)| rest.split("```").nth(1))
+        .map(|dump| dump.lines().filter_map(|line| line.get(..6 + 47)).map(str::to_owned).collect())
+        .unwrap_or_default();
+    assert_eq!(documented, expected, "\n{heading}:\n{}\n", expected.join("\n"));
+}
+
+#[test]
+fn the_hash_is_the_documented_one() {
+    let bytes = |length: usize| (0..length).map(|index| (index * 7 + length) as u8).collect::<Vec<_>>();
+    let vectors = DOCUMENT.lines().filter_map(|line| {
+        let mut cells = line.strip_prefix("| ")?.split(" | ");
+        let length = cells.next()?.parse::<usize>().ok()?;
+        let hash = u64::from_str_radix(cells.next()?.strip_prefix('`')?.split('`').next()?, 16).ok()?;
+        Some((length, hash))
+    });
+    let vectors: Vec<_> = vectors.collect();
+    assert_eq!(vectors.len(), 27);
+    for (length, hash) in vectors {
+        assert_eq!(identity().hash(&bytes(length)), hash, "hash of {length} bytes");
+    }
+    assert_eq!(identity().tag_seed, 0x0808_0808_0808_0808);
+    assert_eq!(identity().page_seed(at(5)), 0x0808_0808_0808_0808 ^ 0x89df_ed86_c881_e2d6);
+    // The value that XXH3's author publishes for no bytes and seed 0.
+    assert_eq!(checksum(b"", 0), 0x2d06_8005_38d3_94c2);
+}
+
+#[test]
+fn a_leaf_is_stored_as_documented() {
+    let mut builder = LeafBuilder::new(PageSize::KiB8, ValueAlign::Four);
+    let entries: [(&[u8], Op, &[u8]); 3] =
+        [(b"apple", Op::PutNew, b"red"), (b"apricot", Op::PutReplace, b"orange"), (b"april", Op::DeleteCounted, b"")];
+    for (key, op, value) in entries {
+        builder.push(op, CellKey::Inline(key), CellValue::Inline(value), identity().hash(key));
+    }
+    let mut page = vec![0; 8192];
+    builder.finish(&mut page);
+    seal_page(&mut page, &identity(), at(5), BIRTH);
+    assert_documented("### Example of a leaf", &page);
+    assert!(verify_page(&page, &identity(), at(5), BIRTH).is_ok());
+}
+
+#[test]
+fn a_branch_is_stored_as_documented() {
+    let mut builder = BranchBuilder::new(PageSize::KiB8, 1);
+    let children: [(&[u8], u32, bool, i64); 3] =
+        [(b"", 5, false, 115), (b"user:4", 6, true, -2), (b"user:77", 0x01_0203, false, 20)];
+    for (separator, slot, has_overflow, count) in children {
+        builder.push(CellKey::Inline(separator), Child { page: at(slot), has_overflow }, count);
+    }
+    let mut page = vec![0; 8192];
+    builder.finish(&mut page);
+    seal_page(&mut page, &identity(), at(7), BIRTH);
+    assert_documented("### Example of a branch", &page);
+    assert!(verify_page(&page, &identity(), at(7), BIRTH).is_ok());
+}
+
+fn meta() -> Meta {
+    Meta {
+        page_size: PageSize::KiB8,
+        uuid: identity().uuid,
+        features: FeatureBits::default(),
+        number: 12,
+        birth: BIRTH,
+        sequence: Sequence(1000),
+        log_first_segment: SegmentNumber(4),
+        log_exists: true,
+        page_count: 40,
+        next_table_id: TableId(3),
+        size_bytes_max: 1 << 30,
+        catalog: Some(CatalogRoot { page: at(5), level: 0, entries: 2 }),
+        extent_table: ExtentTableRef {
+            first_page: PageNumber(33),
+            page_count: 1,
+            entry_count: 2,
+            birth: BIRTH,
+            checksum: identity().hash(&entries().map(ExtentEntry::to_bytes).concat()),
+        },
+        created_unix_ms: 1_790_000_000_000,
+    }
+}
+
+fn entries() -> [ExtentEntry; 2] {
+    let nodes = ExtentEntry {
+        first_page: PageNumber(1),
+        page_count: 32,
+        kind: ExtentKind::Nodes,
+        flags: ExtentFlags { single: false },
+        birth: BIRTH,
+        live: 0b1110_0000,
+    };
+    let values = ExtentEntry {
+        first_page: PageNumber(34),
+        page_count: 6,
+        kind: ExtentKind::Values,
+        flags: ExtentFlags { single: true },
+        birth: Birth(8),
+        live: 1,
+    };
+    [nodes, values]
+}
+
+#[test]
+fn a_meta_is_stored_as_documented() {
+    assert_documented("### Example of a meta", &meta().encode());
+    assert_eq!(Meta::decode(&meta().encode()), Ok(meta()));
+}
+
+#[test]
+fn the_extent_table_is_stored_as_documented() {
+    let mut page = vec![0; 8192];
+    ExtentTablePage::encode(ExtentId(0), &entries(), &mut page);
+    seal_page(&mut page, &identity(), ExtentTablePage::page_ref(0), BIRTH);
+    assert_documented("### Example of the extent table", &page);
+    assert!(verify_page(&page, &identity(), ExtentTablePage::page_ref(0), BIRTH).is_ok());
+    let read = ExtentTablePage::decode(&page).expect("a written page is read");
+    assert_eq!((read.first, read.entries.as_slice()), (ExtentId(0), &entries()[..]));
+}
+
+/// A meta whose bytes were changed by somebody who knows how to make a checksum.
+fn forged(change: impl FnOnce(&mut [u8; 512])) -> Result<Meta, MetaError> {
+    let mut bytes = meta().encode();
+    change(&mut bytes);
+    let sum = checksum(&bytes[..504], 0);
+    bytes[504..].copy_from_slice(&sum.to_le_bytes());
+    Meta::decode(&bytes)
+}
+
+#[test]
+fn a_meta_says_why_it_cannot_be_used() {
+    assert_eq!(Meta::decode(&[0; 512]), Err(MetaError::NotAMeta));
+    assert_eq!(forged(|bytes| bytes[0] = b'f'), Err(MetaError::NotAMeta));
+    let mut torn = meta().encode();
+    torn[72] ^= 1;
+    assert!(matches!(Meta::decode(&torn), Err(MetaError::Damaged(offence)) if offence.at == 504));
+    let message = |result: Result<Meta, MetaError>| result.expect_err("it must be refused").to_string();
+    assert_eq!(message(forged(|bytes| bytes[8] = 2)), "format version 2, this one knows 1");
+    assert_eq!(message(forged(|bytes| bytes[48] = 4)), "unknown incompatible features 0x4");
+    assert_eq!(message(forged(|bytes| bytes[12] = 1)), "impossible page size (byte 12 of the meta)");
+    let unknown = forged(|bytes| bytes[40] = 1).expect("it can be read");
+    assert!(!unknown.is_writable());
+    assert!(meta().is_writable() && forged(|bytes| bytes[32] = 1).expect("it can be read").is_writable());
+    for bad in [100, 121, 122, 144, 176, 503] {
+        let result = forged(|bytes| bytes[bad] ^= 0x80);
+        assert!(matches!(&result, Err(MetaError::Damaged(offence)) if offence.at == bad as u32), "byte {bad}");
+    }
+}
+
+#[test]
+fn no_bytes_make_reading_a_meta_panic() {
+    let mut random = crate::format::tests::shapes::Random(1);
+    for _ in 0..if cfg!(miri) { 50 } else { 20_000 } {
+        let _ = forged(|bytes| {
+            for _ in 0..random.below(4) {
+                bytes[8 + random.below(496)] = random.next() as u8;
+            }
+        });
+    }
+}

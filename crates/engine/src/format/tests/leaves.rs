@@ -1,0 +1,238 @@
+//! Leaves: what the builder writes, the verifier accepts and the view finds, against a sorted list.
+
+use crate::format::tests::shapes::{
+    AT, BIRTH, Check, LongStore, PAGE_SIZES, Random, SHAPES, Shape, brief, identity, neighbours, on_every_isa,
+};
+use crate::format::{
+    CellKey, CellValue, ExtentTablePage, Leaf, LeafBuilder, Op, OverflowRef, PageSize, Search, ValueAlign, seal_page,
+};
+use crate::ids::ExtentId;
+
+const OPS: [Op; 4] = [Op::PutNew, Op::PutReplace, Op::DeleteCounted, Op::Delete];
+
+/// An entry as the model keeps it.
+struct Entry {
+    key: Vec<u8>,
+    op: Op,
+    value: Result<Vec<u8>, OverflowRef>,
+}
+
+impl Entry {
+    fn value(&self) -> CellValue<'_> {
+        match &self.value {
+            Ok(bytes) => CellValue::Inline(bytes),
+            Err(at) => CellValue::Overflow(*at),
+        }
+    }
+}
+
+fn entries(keys: Vec<Vec<u8>>, value_bytes_max: usize, mixed_ops: bool, random: &mut Random) -> Vec<Entry> {
+    let entry = |key| {
+        let op = if mixed_ops { OPS[random.below(4)] } else { Op::PutNew };
+        let value = match random.below(20) {
+            _ if op.is_delete() => Ok(Vec::new()),
+            0 if mixed_ops => {
+                Err(OverflowRef { extent: ExtentId(3), slot: 5, length: 70_000, checksum: random.next() })
+            }
+            _ => Ok((0..random.below(value_bytes_max + 1)).map(|_| random.next() as u8).collect()),
+        };
+        Entry { key, op, value }
+    };
+    keys.into_iter().map(entry).collect()
+}
+
+/// Fills pages with entries, and checks each on every instruction set.
+fn check_pages(entries: &[Entry], page_size: PageSize, align: ValueAlign, random: &mut Random) {
+    let identity = identity();
+    let mut builder = LeafBuilder::new(page_size, align);
+    let mut from = 0;
+    let mut store = LongStore::default();
+    for (index, entry) in entries.iter().enumerate() {
+        let key = store.cell_key(&entry.key, &identity);
+        if !builder.fits(key.stored_length(), entry.value().stored_length()) {
+            check_page(&mut builder, &entries[from..index], &store, random);
+            from = index;
+        }
+        builder.push(entry.op, key, entry.value(), identity.hash(&entry.key));
+    }
+    check_page(&mut builder, &entries[from..], &store, random);
+}
+
+fn check_page(builder: &mut LeafBuilder, entries: &[Entry], store: &LongStore, random: &mut Random) {
+    let page_size = builder_page_size(builder);
+    let mut page = vec![0xAA; page_size];
+    let summary = builder.finish(&mut page);
+    assert!(builder.is_empty());
+    assert_eq!(summary.entries, entries.len());
+    assert_eq!(summary.net_count, entries.iter().map(|entry| entry.op.net() as i64).sum::<i64>());
+    seal_page(&mut page, &identity(), AT, BIRTH);
+    let leaf = Leaf::verify(&page, &identity(), AT, BIRTH).expect("a built page verifies");
+    assert_eq!(leaf.net_count(), summary.net_count);
+    assert_eq!(leaf.has_overflow(), summary.has_overflow);
+    assert_eq!(leaf.all_new(), entries.iter().all(|entry| entry.op == Op::PutNew));
+    assert_eq!(leaf.cells(0..leaf.count()).len(), entries.len());
+    for (cell, entry) in leaf.cells(0..leaf.count()).zip(entries) {
+        assert_eq!(store.whole(cell.key), entry.key);
+        assert_eq!((cell.op, cell.value), (entry.op, entry.value()));
+    }
+    let reversed: Vec<_> = leaf.cells(0..leaf.count()).rev().map(|cell| store.whole(cell.key)).collect();
+    assert!(reversed.iter().eq(entries.iter().rev().map(|entry| &entry.key)));
+    let mut queries: Vec<_> = (0..if cfg!(miri) { 1 } else { 30 }).flat_map(|_| around(entries, random)).collect();
+    queries.extend([vec![], vec![0], vec![0xFF; 9], vec![0; 9]]);
+    on_every_isa(&Queries { leaf, entries, store, queries });
+}
+
+fn builder_page_size(builder: &LeafBuilder) -> usize {
+    builder.page_size().bytes()
+}
+
+fn around(entries: &[Entry], random: &mut Random) -> Vec<Vec<u8>> {
+    neighbours(&entries[random.below(entries.len())].key, random)
+}
+
+struct Queries<'t> {
+    leaf: Leaf<'t>,
+    entries: &'t [Entry],
+    store: &'t LongStore,
+    queries: Vec<Vec<u8>>,
+}
+
+impl Check for Queries<'_> {
+    fn check<S: Search>(&self) {
+        for key in &self.queries {
+            let place = self.entries.binary_search_by(|entry| entry.key.cmp(key));
+            let hash = identity().hash(key);
+            let found = self.leaf.find::<S>(key, hash);
+            match place {
+                Ok(index) => {
+                    let (cell, entry) = (found.expect("the key is there"), &self.entries[index]);
+                    assert_eq!((cell.op, cell.value), (entry.op, entry.value()));
+                    assert_eq!(self.store.whole(cell.key), *key);
+                }
+                Err(_) => assert_eq!(found, None, "{}", brief(key)),
+            }
+            if key.len() <= 1024 {
+                let halves = self.leaf.candidate::<S>(key, hash).and_then(|c| self.leaf.confirm::<S>(c, key, hash));
+                assert_eq!(halves, found);
+            }
+            let Ok(bound) = self.leaf.lower_bound::<S, _>(key, self.store);
+            assert_eq!(bound, place.unwrap_or_else(|index| index), "{} {}", S::ISA, brief(key));
+        }
+    }
+}
+
+fn count_for(shape: &Shape) -> u64 {
+    let long = (shape.key)(0).len() > 900;
+    match (cfg!(miri), long) {
+        (false, false) => 2000,
+        (false, true) => 200,
+        (true, false) => 40,
+        (true, true) => 8,
+    }
+}
+
+#[test]
+fn finds_every_key_and_no_other_on_every_shape() {
+    for shape in SHAPES {
+        let mut random = Random(1);
+        let all = entries(shape.keys(count_for(shape)), 30, false, &mut random);
+        for page_size in PAGE_SIZES {
+            check_pages(&all, *page_size, ValueAlign::One, &mut random);
+        }
+    }
+}
+
+#[test]
+fn stores_every_operation_and_overflow_values_at_every_alignment() {
+    for shape in SHAPES {
+        let mut random = Random(2);
+        let all = entries(shape.keys(count_for(shape) / 4), 100, true, &mut random);
+        for align in [1, 4, 8, 16].map(|bytes| ValueAlign::from_bytes(bytes).expect("a legal alignment")) {
+            check_pages(&all, PAGE_SIZES[0], align, &mut random);
+        }
+    }
+}
+
+#[test]
+fn fits_thousands_of_tiny_entries_in_one_page() {
+    let all = entries(SHAPES[4].keys(if cfg!(miri) { 100 } else { 5000 }), 0, false, &mut Random(3));
+    let mut builder = LeafBuilder::new(PageSize::KiB16, ValueAlign::One);
+    let fitting = all.iter().take_while(|entry| {
+        let fits = builder.fits(entry.key.len(), 0);
+        if fits {
+            builder.push(entry.op, CellKey::Inline(&entry.key), entry.value(), identity().hash(&entry.key));
+        }
+        fits
+    });
+    // 16,336 bytes of body, 10.25 an entry beside the header, blocks in whole cache lines.
+    assert_eq!(fitting.count(), if cfg!(miri) { 100 } else { 1584 });
+    assert!(ExtentTablePage::capacity(PageSize::KiB16) == 254 && ExtentTablePage::capacity(PageSize::KiB8) == 126);
+}
+
+#[test]
+fn values_begin_at_multiples_of_the_alignment() {
+    let mut random = Random(4);
+    let all = entries(SHAPES[8].keys(300), 40, false, &mut random);
+    for bytes in [4, 8, 16] {
+        let mut builder = LeafBuilder::new(PageSize::KiB16, ValueAlign::from_bytes(bytes).expect("legal"));
+        let fitting: Vec<_> = all.iter().filter(|entry| builder_push(&mut builder, entry)).collect();
+        let mut page = vec![0; 16384];
+        let cut = fitting.len() / 3;
+        builder.finish_first(cut, &mut page);
+        builder.finish(&mut page);
+        seal_page(&mut page, &identity(), AT, BIRTH);
+        let leaf = Leaf::verify(&page, &identity(), AT, BIRTH).expect("a built page verifies");
+        assert_eq!(leaf.count(), fitting.len() - cut);
+        for (cell, entry) in leaf.cells(0..leaf.count()).zip(&fitting[cut..]) {
+            assert_eq!(cell.value, entry.value());
+            let CellValue::Inline(value) = cell.value else { panic!("all values are inline") };
+            assert_eq!((value.as_ptr() as usize - page.as_ptr() as usize) % bytes, 0);
+        }
+    }
+}
+
+fn builder_push(builder: &mut LeafBuilder, entry: &Entry) -> bool {
+    let fits = builder.fits(entry.key.len(), entry.value().stored_length());
+    if fits {
+        builder.push(entry.op, CellKey::Inline(&entry.key), entry.value(), identity().hash(&entry.key));
+    }
+    fits
+}
+
+#[test]
+fn cuts_share_staged_entries_between_pages() {
+    let mut random = Random(5);
+    for value_bytes_max in if cfg!(miri) { &[4000][..] } else { &[0, 10, 400, 4000] } {
+        let value_bytes_max = *value_bytes_max;
+        let all = entries(SHAPES[1].keys(if cfg!(miri) { 40 } else { 2500 }), value_bytes_max, false, &mut random);
+        let mut builder = LeafBuilder::new(PageSize::KiB16, ValueAlign::One);
+        let mut staged = 0;
+        while builder.bytes_used() < 16384 * 5 / 4 {
+            let entry = &all[staged];
+            builder.push(entry.op, CellKey::Inline(&entry.key), entry.value(), identity().hash(&entry.key));
+            staged += 1;
+        }
+        let fill = builder.fill_point();
+        assert!(builder.bytes_of(fill) <= PageSize::KiB16.body_bytes());
+        assert!(builder.bytes_of(fill + 1) > PageSize::KiB16.body_bytes());
+        let split = builder.split_point();
+        let before = builder.bytes_used();
+        let mut pages = [vec![0; 16384], vec![0; 16384]];
+        let first = builder.bytes_of(split);
+        builder.finish_first(split, &mut pages[0]);
+        let second = builder.bytes_used();
+        builder.finish(&mut pages[1]);
+        assert!(first.abs_diff(second) <= value_bytes_max + 200, "{first} {second} of {before}");
+        let mut index = 0;
+        for page in &mut pages {
+            seal_page(page, &identity(), AT, BIRTH);
+            let leaf = Leaf::verify(page, &identity(), AT, BIRTH).expect("a built page verifies");
+            for cell in leaf.cells(0..leaf.count()) {
+                assert_eq!(cell.key, CellKey::Inline(&all[index].key));
+                assert_eq!(cell.value, all[index].value());
+                index += 1;
+            }
+        }
+        assert_eq!(index, staged);
+    }
+}

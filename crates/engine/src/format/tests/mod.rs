@@ -1,0 +1,8 @@
+//! Tests of the format as a whole: builders against views against models, and views against hostile bytes.
+
+mod branches;
+mod golden;
+mod leaves;
+mod mutations;
+mod searching;
+mod shapes;

@@ -1,0 +1,116 @@
+//! Search primitives: every instruction set of this machine against plain loops.
+
+use crate::format::search::{HeadLine, TagLine, forced};
+use crate::format::tests::shapes::{Check, Random, on_every_isa};
+use crate::format::{Isa, Search, WithSearch, selected, supported, with_search};
+
+/// Numbers that lie close together, so that equal ones are common, at either end of the range or in the middle.
+fn number(random: &mut Random) -> u32 {
+    let base = [0u32, 1 << 31, u32::MAX][random.below(3)];
+    base.wrapping_add(random.below(5) as u32).wrapping_sub(2)
+}
+
+struct Lines {
+    heads: Vec<(HeadLine, u32)>,
+    tags: Vec<(TagLine, u16)>,
+}
+
+impl Check for Lines {
+    fn check<S: Search>(&self) {
+        for (line, head) in &self.heads {
+            let heads = line.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes));
+            assert_eq!(S::count_below(line, *head), heads.clone().filter(|other| other < head).count());
+            assert_eq!(S::count_below_after_4(line, *head), heads.clone().skip(4).filter(|other| other < head).count());
+            assert_eq!(S::count_at_most(line, *head), heads.filter(|other| other <= head).count());
+        }
+        for (line, tag) in &self.tags {
+            let tags = line.as_chunks::<2>().0.iter().map(|bytes| u16::from_le_bytes(*bytes));
+            let mask = tags.enumerate().map(|(lane, other)| u32::from(other == *tag) << lane).sum::<u32>();
+            assert_eq!(S::tags_equal(line, *tag), mask);
+        }
+    }
+}
+
+#[test]
+fn lines_are_searched_as_by_plain_loops() {
+    let mut random = Random(1);
+    let count = if cfg!(miri) { 30 } else { 5000 };
+    let mut lines = Lines { heads: Vec::new(), tags: Vec::new() };
+    for _ in 0..count {
+        let heads = (0..16).flat_map(|_| number(&mut random).to_le_bytes()).collect::<Vec<_>>();
+        lines.heads.push((heads.try_into().expect("16 numbers of 4 bytes"), number(&mut random)));
+        let tags = (0..16).flat_map(|_| (number(&mut random) as u16).to_le_bytes()).collect::<Vec<_>>();
+        lines.tags.push((tags.try_into().expect("16 numbers of 2 bytes"), number(&mut random) as u16));
+    }
+    on_every_isa(&lines);
+}
+
+struct Pairs(Vec<(Vec<u8>, Vec<u8>)>);
+
+impl Check for Pairs {
+    fn check<S: Search>(&self) {
+        for (left, right) in &self.0 {
+            assert_eq!(S::at_most(left, right), left <= right, "{left:?} {right:?}");
+            if left.len() == right.len() {
+                assert_eq!(S::equal(left, right), left == right, "{left:?} {right:?}");
+                if left.len() <= 64 {
+                    assert_eq!(S::equal_short(left, right), left == right, "{left:?} {right:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn strings_are_compared_as_slices_are_at_every_length_and_difference() {
+    let mut random = Random(2);
+    let mut pairs = Vec::new();
+    let lengths: Vec<usize> = if cfg!(miri) { (0..20).chain([63, 64, 65, 129]).collect() } else { (0..200).collect() };
+    for length in lengths {
+        let left: Vec<u8> = (0..length).map(|_| random.next() as u8).collect();
+        pairs.push((left.clone(), left.clone()));
+        for at in (0..length).filter(|at| !cfg!(miri) || at % 7 == 0) {
+            let mut right = left.clone();
+            right[at] ^= 1 << random.below(8);
+            pairs.push((left.clone(), right.clone()));
+            right.truncate(at + random.below(length - at));
+            pairs.push((left.clone(), right.clone()));
+            pairs.push((right, left.clone()));
+            let cut = left[..at].to_vec();
+            pairs.push((cut.clone(), [&cut[..], &vec![0; random.below(10)]].concat()));
+            pairs.push(([&cut[..], &vec![0; random.below(10)]].concat(), cut));
+        }
+    }
+    on_every_isa(&Pairs(pairs));
+}
+
+#[test]
+fn a_search_that_is_asked_for_is_used_or_refused_with_the_remedy() {
+    for isa in supported() {
+        assert_eq!(forced(isa.name()).expect("it is supported"), isa);
+    }
+    let message = |name| forced(name).expect_err("it must be refused").to_string();
+    assert!(
+        message("sse9").starts_with("FULGURITE_SEARCH=sse9 names no instruction set; unset it, or set it to one of: ")
+    );
+    assert!(message("").contains("portable"));
+    let missing = if cfg!(target_arch = "aarch64") { "avx2" } else { "neon" };
+    assert!(message(missing).contains("is not supported by this machine"));
+}
+
+struct Which;
+
+impl WithSearch for Which {
+    type Output = Isa;
+
+    fn run<S: Search>(self) -> Isa {
+        S::ISA
+    }
+}
+
+#[test]
+fn work_runs_with_what_was_selected() {
+    let used = with_search(Which);
+    assert_eq!(selected().unwrap_or(Isa::Portable), used);
+    assert!(used.is_supported());
+}
