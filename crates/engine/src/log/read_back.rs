@@ -1,0 +1,265 @@
+//! Recovery's half of the log: finds the segments and replays their commits in order.
+//!
+//! It writes nothing. The table in the module's documentation says what it does in each situation; `SegmentReader` judges the
+//! records, this file judges the log.
+
+use std::path::{Path, PathBuf};
+
+use super::segment::{corrupt, list_segments, remove_segments, segment_path};
+use super::segment_reader::{Break, Expected, Found, Next, SegmentReader, refuse_foreign};
+use crate::error::{Error, Result};
+use crate::format::{CommitReader, Operation, SegmentHeader};
+use crate::ids::{SegmentNumber, Sequence};
+use crate::io::Disk;
+use crate::sync::Arc;
+
+/// What the newest checkpoint says of the log.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplayFrom {
+    /// All commits up to this one are in the checkpoint.
+    pub sequence: Sequence,
+    /// The first segment that may hold later ones; those below are left over.
+    pub first_segment: SegmentNumber,
+    /// Whether that segment was durable before the checkpoint was published, so that its absence is damage. It was not if the
+    /// database was closed, or just created.
+    pub first_segment_exists: bool,
+}
+
+/// The log from which a database is recovered, read commit by commit.
+#[derive(Debug)]
+pub struct Replay {
+    disk: Arc<dyn Disk>,
+    database: PathBuf,
+    uuid: [u8; 16],
+    from: ReplayFrom,
+    /// All segments there are, rising; `segments[next..]` are still to be opened.
+    segments: Vec<SegmentNumber>,
+    next: usize,
+    reader: Option<SegmentReader>,
+    expected: Expected,
+    /// Where the log was found broken, since the last commit that was found.
+    broken: Option<Break>,
+}
+
+/// Where a log ended that was read back: what is needed to go on from there.
+#[derive(Clone, Debug)]
+pub struct LogEnd {
+    /// The last commit, or the checkpoint's sequence if there was none.
+    pub sequence: Sequence,
+    /// All commits up to this one are durable elsewhere than in this log. Raise it to `sequence` after the checkpoint that
+    /// recovery makes.
+    pub durable: Sequence,
+    /// Checksum of the last record, 0 if none was read.
+    pub last_checksum: u64,
+    /// Number for the next segment.
+    pub next_segment: SegmentNumber,
+    /// All segments there are, rising. None of them is needed once a checkpoint holds `sequence`.
+    pub segments: Vec<SegmentNumber>,
+}
+
+/// One commit of a [`Replay`], borrowed from its buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Commit<'r> {
+    sequence: Sequence,
+    records: &'r [u8],
+    path: &'r Path,
+    segment: SegmentNumber,
+    offset: u64,
+}
+
+/// Iterates over the operations of a [`Commit`], in the order in which they were made.
+#[derive(Clone, Debug)]
+pub struct Operations<'r> {
+    commit: Commit<'r>,
+    reader: CommitReader<'r>,
+}
+
+/// Begins to read back the log of `database` (the path of its data file), which is named by `uuid`. Nothing is read but the
+/// names and the headers of the segments; [`Replay::next_commit`] does the rest.
+///
+/// # Errors
+/// `Corrupt` if a segment is missing; and the disk's.
+pub fn read_back(disk: &Arc<dyn Disk>, database: &Path, uuid: [u8; 16], from: ReplayFrom) -> Result<Replay> {
+    let segments = list_segments(&**disk, database)?;
+    let stale = segments.partition_point(|&number| number < from.first_segment);
+    check_numbers(database, &segments[stale..], from)?;
+    for &number in &segments[..stale] {
+        refuse_foreign(&**disk, database, uuid, number)?;
+    }
+    Ok(Replay {
+        disk: Arc::clone(disk),
+        database: database.to_path_buf(),
+        uuid,
+        from,
+        next: stale,
+        segments,
+        reader: None,
+        expected: Expected::Checkpoint(from.sequence),
+        broken: None,
+    })
+}
+
+impl Replay {
+    /// The next commit above the checkpoint; `None` at the end of the log.
+    ///
+    /// # Errors
+    /// `Corrupt` if the log is damaged where it was durable, or is another database's; `UnsupportedFormat`; and the disk's.
+    pub fn next_commit(&mut self) -> Result<Option<Commit<'_>>> {
+        loop {
+            let Some(reader) = &mut self.reader else {
+                if self.open_next()? {
+                    continue;
+                }
+                return Ok(None);
+            };
+            match reader.next_commit(self.expected)? {
+                Next::Commit(found) => {
+                    self.broken = None;
+                    // What the checkpoint holds need not be whole in the log: it counts from the checkpoint's last commit on.
+                    if found.sequence >= self.from.sequence {
+                        self.expected = Expected::After(found.sequence, found.checksum);
+                    }
+                    if found.sequence > self.from.sequence {
+                        return Ok(self.commit(found));
+                    }
+                }
+                Next::Broken(broken) => self.judge(broken)?,
+            }
+        }
+    }
+
+    /// Where the log ended. Call it when [`Replay::next_commit`] has answered `None`.
+    ///
+    /// # Panics
+    /// If it was called before.
+    pub fn finish(self) -> LogEnd {
+        assert!(self.reader.is_none() && self.next == self.segments.len(), "the log was not read to its end");
+        let (sequence, last_checksum) = match self.expected {
+            Expected::Checkpoint(sequence) => (sequence, 0),
+            Expected::After(sequence, checksum) => (sequence, checksum),
+        };
+        let after_last = self.segments.last().map_or(SegmentNumber(1), |last| SegmentNumber(last.0 + 1));
+        LogEnd {
+            sequence,
+            durable: self.from.sequence,
+            last_checksum,
+            next_segment: after_last.max(self.from.first_segment),
+            segments: self.segments,
+        }
+    }
+
+    fn commit(&self, found: Found) -> Option<Commit<'_>> {
+        self.reader.as_ref().map(|reader| Commit {
+            sequence: found.sequence,
+            records: reader.commit_bytes(&found),
+            path: reader.path(),
+            segment: reader.number(),
+            offset: found.start,
+        })
+    }
+
+    /// Opens the next segment that has records. `false` if there is none.
+    fn open_next(&mut self) -> Result<bool> {
+        while let Some(&number) = self.segments.get(self.next) {
+            self.next += 1;
+            self.reader = SegmentReader::open(&*self.disk, &self.database, self.uuid, number)?;
+            if self.reader.is_some() {
+                return Ok(true);
+            }
+            if self.from.first_segment_exists && number == self.from.first_segment {
+                let path = segment_path(&self.database, number);
+                return Err(corrupt(&path, number, 0, "its header is missing, though it was durable"));
+            }
+        }
+        Ok(false)
+    }
+
+    /// The current segment does not go on: an error if that shows damage, otherwise the next segment's turn.
+    fn judge(&mut self, broken: Break) -> Result<()> {
+        let Some(mut reader) = self.reader.take() else { return Ok(()) };
+        let last = self.expected.sequence();
+        self.check_first_record(&reader, &broken)?;
+        let broken = *self.broken.get_or_insert(broken);
+        let Some((at, claim)) = reader.find_claim_past(last)? else { return Ok(()) };
+        let offence = format!(
+            "{} where commit {} is expected, though segment {} says at byte {at} that all up to {} were durable",
+            broken.what,
+            last.0 + 1,
+            reader.number().0,
+            claim.0
+        );
+        Err(corrupt(&segment_path(&self.database, broken.segment), broken.segment, broken.offset, offence))
+    }
+
+    /// The very first record cannot be missing without damage: nothing stands before it that a crash could have torn.
+    fn check_first_record(&self, reader: &SegmentReader, broken: &Break) -> Result<()> {
+        let is_first = broken.segment == self.from.first_segment && broken.offset == SegmentHeader::BYTES as u64;
+        match (self.expected, broken.sequence) {
+            (Expected::Checkpoint(last), Some(sequence)) if is_first && sequence.0 - 1 > last.0 => Err(reader.corrupt(
+                broken.offset,
+                format!("the log begins with commit {}, but the checkpoint ends with {}", sequence.0, last.0),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl LogEnd {
+    /// Removes all segments there are, for a durable checkpoint holds all commits and names none of them. A log that goes on,
+    /// [`crate::log::Log`], removes them itself.
+    ///
+    /// # Errors
+    /// The disk's: the rest was removed, and the next call tries again.
+    pub fn remove_segments(&mut self, disk: &dyn Disk, database: &Path) -> Result<()> {
+        remove_segments(disk, database, &mut self.segments, self.next_segment)
+    }
+}
+
+impl<'r> Commit<'r> {
+    /// The commit's number.
+    pub fn sequence(&self) -> Sequence {
+        self.sequence
+    }
+
+    /// A fault in what it does, which only the caller can judge.
+    pub fn damaged(&self, offence: &str) -> Error {
+        let offence = format!("commit {}: {offence}", self.sequence.0);
+        corrupt(self.path, self.segment, self.offset, offence)
+    }
+
+    /// Its operations, in the order in which they were made.
+    pub fn operations(&self) -> Operations<'r> {
+        Operations { commit: *self, reader: CommitReader::new(self.records) }
+    }
+}
+
+impl<'r> Iterator for Operations<'r> {
+    type Item = Result<Operation<'r>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let commit = &self.commit;
+        self.reader.next().map(|operation| {
+            operation.map_err(|offence| corrupt(commit.path, commit.segment, commit.offset + offence.at, offence.what))
+        })
+    }
+}
+
+/// Segments have no holes in their numbers from the first that the checkpoint names.
+fn check_numbers(database: &Path, needed: &[SegmentNumber], from: ReplayFrom) -> Result<()> {
+    let mut expected = from.first_segment;
+    for &number in needed {
+        if number != expected {
+            return Err(missing(database, expected));
+        }
+        expected.0 += 1;
+    }
+    if needed.is_empty() && from.first_segment_exists {
+        return Err(missing(database, from.first_segment));
+    }
+    Ok(())
+}
+
+fn missing(database: &Path, number: SegmentNumber) -> Error {
+    corrupt(&segment_path(database, number), number, 0, "the segment is missing")
+}

@@ -1,0 +1,157 @@
+//! Segments as files: their names, how one is made, which there are.
+//!
+//! Only `log` uses this. Making a segment asks nothing of the log, so it can be done before the segment is needed. A segment
+//! made from an old file must have its new header synced before it gets its new name: see invariant (2) of `log`.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Place, Result};
+use crate::format::SegmentHeader;
+use crate::ids::SegmentNumber;
+use crate::io::{Access, Disk, File};
+use crate::planted::{Fault, planted};
+use crate::sync::Arc;
+
+/// A segment that is open for writing.
+#[derive(Debug)]
+pub(super) struct Segment {
+    pub(super) number: SegmentNumber,
+    pub(super) path: PathBuf,
+    pub(super) file: Arc<dyn File>,
+    pub(super) salt: u64,
+    /// Bytes of header and records that are in the file.
+    pub(super) written_bytes: u64,
+}
+
+/// Why a segment could not be made.
+#[derive(Debug)]
+pub(super) enum CreateError {
+    /// Nothing changed but perhaps for an unused file.
+    Failed(Error),
+    /// The directory's sync failed: which names are durable is in doubt, and a later sync cannot tell.
+    InDoubt,
+}
+
+impl Segment {
+    /// Makes the segment `number`, or, where a failed attempt left a file of that number, the next one that is free. Its header
+    /// and its name are durable when this returns.
+    pub(super) fn create(
+        disk: &dyn Disk,
+        database: &Path,
+        uuid: [u8; 16],
+        number: SegmentNumber,
+    ) -> Result<Self, CreateError> {
+        let mut number = number;
+        loop {
+            let path = segment_path(database, number);
+            match disk.open(&path, Access::CreateNew) {
+                Ok(file) => return Self::initialise(disk, uuid, number, path, file),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < NUMBER_MAX => number.0 += 1,
+                Err(error) => return Err(CreateError::Failed(Error::io("create log segment", &path, error))),
+            }
+        }
+    }
+
+    /// Whether it has no records.
+    pub(super) fn is_empty(&self) -> bool {
+        self.written_bytes == SegmentHeader::BYTES as u64
+    }
+
+    fn initialise(
+        disk: &dyn Disk,
+        uuid: [u8; 16],
+        number: SegmentNumber,
+        path: PathBuf,
+        file: Arc<dyn File>,
+    ) -> Result<Self, CreateError> {
+        let written = random_salt().and_then(|salt| {
+            file.write_at(0, &SegmentHeader { uuid, number, salt }.encode())?;
+            file.sync_all()?;
+            Ok(salt)
+        });
+        let salt = match written {
+            Ok(salt) => salt,
+            Err(error) => {
+                // If the file cannot be removed either, it stays as a segment without records, which recovery skips.
+                let _ = disk.remove(&path);
+                return Err(CreateError::Failed(Error::io("write log segment header", &path, error)));
+            }
+        };
+        if !planted(Fault::NoDirectorySync) {
+            disk.sync_directory(directory_of(&path)).map_err(|_| CreateError::InDoubt)?;
+        }
+        Ok(Self { number, path, file, salt, written_bytes: SegmentHeader::BYTES as u64 })
+    }
+}
+
+/// The file of a segment: the database's name with `-log.N` behind it.
+pub(super) fn segment_path(database: &Path, number: SegmentNumber) -> PathBuf {
+    let mut name = OsString::from(database.as_os_str());
+    name.push(format!("{INFIX}{}", number.0));
+    PathBuf::from(name)
+}
+
+/// The numbers of all segments beside the database, rising.
+pub(super) fn list_segments(disk: &dyn Disk, database: &Path) -> Result<Vec<SegmentNumber>> {
+    let directory = directory_of(database);
+    let paths = disk.list(directory).map_err(|error| Error::io("list directory", directory, error))?;
+    let mut numbers: Vec<_> = paths.iter().filter_map(|path| number_of(path, database)).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// Removes those of `segments` that are below `first`, and takes them off the list. What cannot be removed stays on it.
+pub(super) fn remove_segments(
+    disk: &dyn Disk,
+    database: &Path,
+    segments: &mut Vec<SegmentNumber>,
+    first: SegmentNumber,
+) -> Result<()> {
+    let mut outcome = Ok(());
+    segments.retain(|&number| {
+        if number >= first {
+            return true;
+        }
+        let path = segment_path(database, number);
+        match disk.remove(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                outcome = Err(Error::io("remove log segment", &path, error));
+                true
+            }
+            _ => false,
+        }
+    });
+    outcome
+}
+
+/// The number in a segment's name, if `path` is one of the database's. Only the canonical decimal form is.
+fn number_of(path: &Path, database: &Path) -> Option<SegmentNumber> {
+    let name = path.file_name()?.as_encoded_bytes();
+    let stem = database.file_name()?.as_encoded_bytes();
+    let digits = name.strip_prefix(stem)?.strip_prefix(INFIX.as_bytes())?;
+    let canonical = !digits.is_empty() && digits[0] != b'0' && digits.iter().all(u8::is_ascii_digit);
+    let number = SegmentNumber(std::str::from_utf8(digits).ok()?.parse().ok()?);
+    (canonical && number < NUMBER_MAX).then_some(number)
+}
+
+fn directory_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new(""))
+}
+
+fn random_salt() -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+/// A fault at a byte of a segment.
+pub(super) fn corrupt(path: &Path, number: SegmentNumber, offset: u64, offence: impl Into<String>) -> Error {
+    Error::corrupt(path, Place::Log(number, offset), offence)
+}
+
+const INFIX: &str = "-log.";
+
+/// No segment has this number: there is always a next one.
+const NUMBER_MAX: SegmentNumber = SegmentNumber(u64::MAX);

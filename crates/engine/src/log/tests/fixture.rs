@@ -1,0 +1,387 @@
+//! A disk whose calls fail on demand, seeded commits, and shorthand for writing and reading a log.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::Result;
+use crate::format::{LargeValue, Operation, OverflowRef, RecordEncoder};
+use crate::ids::{ExtentId, PageNumber, SegmentNumber, Sequence, TableId};
+use crate::io::{Access, Disk, File, Map, MemoryDisk, ReaderSlots, WriterAttempt};
+use crate::log::{Log, LogEnd, ReplayFrom, read_back};
+use crate::sync::{Arc, Mutex};
+
+pub const UUID: [u8; 16] = *b"0123456789abcdef";
+
+pub fn database() -> &'static Path {
+    Path::new("/data/x.ful")
+}
+
+pub fn segment(number: u64) -> PathBuf {
+    PathBuf::from(format!("/data/x.ful-log.{number}"))
+}
+
+pub fn from_start() -> ReplayFrom {
+    ReplayFrom { sequence: Sequence(0), first_segment: SegmentNumber(1), first_segment_exists: false }
+}
+
+pub fn from(sequence: u64, first_segment: u64) -> ReplayFrom {
+    ReplayFrom {
+        sequence: Sequence(sequence),
+        first_segment: SegmentNumber(first_segment),
+        first_segment_exists: false,
+    }
+}
+
+/// A change of a commit, owned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    Put(u32, Vec<u8>, Vec<u8>),
+    PutLarge(u32, Vec<u8>, LargeValue),
+    Delete(u32, Vec<u8>),
+}
+
+/// What was replayed: each commit's sequence and changes.
+pub type Commits = Vec<(u64, Vec<Change>)>;
+
+pub fn change_of(operation: Operation<'_>) -> Change {
+    match operation {
+        Operation::Put { table, key, value } => Change::Put(table.0, key.to_vec(), value.to_vec()),
+        Operation::PutLarge { table, key, large } => Change::PutLarge(table.0, key.to_vec(), large),
+        Operation::Delete { table, key } => Change::Delete(table.0, key.to_vec()),
+    }
+}
+
+pub fn encode(changes: &[Change]) -> RecordEncoder {
+    let mut encoder = RecordEncoder::new();
+    encoder.begin();
+    for change in changes {
+        match change {
+            Change::Put(table, key, value) => encoder.put(TableId(*table), key, value),
+            Change::PutLarge(table, key, large) => encoder.put_large(TableId(*table), key, large),
+            Change::Delete(table, key) => encoder.delete(TableId(*table), key),
+        }
+    }
+    encoder.finish();
+    encoder
+}
+
+/// The changes that the commit `sequence` makes in most tests: few, small, different each time.
+pub fn changes(sequence: u64) -> Vec<Change> {
+    random_changes(&mut Random(sequence), 3, 40)
+}
+
+pub fn random_changes(random: &mut Random, count_max: u64, length_max: u64) -> Vec<Change> {
+    (0..1 + random.below(count_max))
+        .map(|_| {
+            let table = random.below(300) as u32;
+            let key = random.bytes(length_max);
+            match random.below(4) {
+                0 => Change::Delete(table, key),
+                1 => {
+                    let value = OverflowRef {
+                        extent: ExtentId(random.below(1 << 32) as u32),
+                        slot: random.below(1 << 24) as u32,
+                        length: random.below(1 << 32) as u32,
+                        checksum: random.next(),
+                    };
+                    let page_count = random.below(1 << 32) as u32;
+                    Change::PutLarge(
+                        table,
+                        key,
+                        LargeValue { value, first_page: PageNumber(random.next()), page_count },
+                    )
+                }
+                _ => Change::Put(table, key, random.bytes(length_max)),
+            }
+        })
+        .collect()
+}
+
+/// Splitmix64.
+#[derive(Clone, Debug)]
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = self.0;
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ (word >> 31)
+    }
+
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    pub fn bytes(&mut self, length_max: u64) -> Vec<u8> {
+        (0..self.below(length_max + 1)).map(|_| self.next() as u8).collect()
+    }
+}
+
+/// A log on an empty disk.
+pub fn new_log(disk: &Arc<dyn Disk>) -> Log {
+    open_log(disk, from_start()).1
+}
+
+/// Reads a log back and goes on with it, as if a checkpoint had not been made.
+pub fn open_log(disk: &Arc<dyn Disk>, from: ReplayFrom) -> (Commits, Log) {
+    let (commits, end) = replay(disk, from).expect("the log is intact");
+    (commits, Log::create(disk, database(), UUID, end).expect("the disk works"))
+}
+
+/// Appends the commit `sequence` with its usual changes.
+pub fn append(log: &mut Log, sequence: u64) {
+    log.append(&mut encode(&changes(sequence)), Sequence(sequence)).expect("the disk works");
+}
+
+pub fn append_next(log: &mut Log) {
+    let next = log.last_sequence().0 + 1;
+    append(log, next);
+}
+
+pub fn replay(disk: &Arc<dyn Disk>, from: ReplayFrom) -> Result<(Commits, LogEnd)> {
+    let mut replay = read_back(disk, database(), UUID, from)?;
+    let mut commits = Vec::new();
+    while let Some(commit) = replay.next_commit()? {
+        let changes: Result<Vec<_>> = commit.operations().map(|operation| operation.map(change_of)).collect();
+        commits.push((commit.sequence().0, changes?));
+    }
+    Ok((commits, replay.finish()))
+}
+
+/// What a replay of the commits `first..=last` yields.
+pub fn usual(first: u64, last: u64) -> Commits {
+    (first..=last).map(|sequence| (sequence, changes(sequence))).collect()
+}
+
+pub fn read_file(disk: &dyn Disk, path: &Path) -> Vec<u8> {
+    read_all(&*disk.open(path, Access::Read).expect("the file exists"))
+}
+
+fn read_all(file: &dyn File) -> Vec<u8> {
+    let mut bytes = vec![0; file.len().expect("the disk works") as usize];
+    file.read_at(0, &mut bytes).expect("the disk works");
+    bytes
+}
+
+/// Makes the file hold exactly `bytes`.
+pub fn write_file(disk: &dyn Disk, path: &Path, bytes: &[u8]) {
+    if !disk.exists(path).expect("the disk works") {
+        disk.open(path, Access::CreateNew).expect("the disk works");
+    }
+    let file = disk.open(path, Access::Write).expect("the disk works");
+    file.set_len(0).expect("the disk works");
+    file.write_at(0, bytes).expect("the disk works");
+}
+
+/// Calls that can be made to fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    Open,
+    Write,
+    Sync,
+    SetLength,
+    SyncDirectory,
+    Remove,
+}
+
+/// What [`FaultyDisk`] was told to do, and was asked.
+#[derive(Debug, Default)]
+pub struct Faults {
+    /// These calls fail.
+    pub failing: Vec<Call>,
+    /// Of the bytes of a failing write, this many hundredths reach the file.
+    pub written_percent: usize,
+    /// All calls made.
+    pub calls: Vec<Call>,
+    /// What a power cut leaves of each file at least: its bytes at its last sync.
+    synced: HashMap<PathBuf, Vec<u8>>,
+    /// What was written to each file since, even where it was cut off again: the disk may have got it in between.
+    passing: HashMap<PathBuf, Vec<u8>>,
+    /// The files whose names a power cut leaves.
+    named: BTreeSet<PathBuf>,
+    /// The files that a power cut may bring back.
+    removed: HashMap<PathBuf, Vec<u8>>,
+}
+
+/// A memory disk whose calls fail on demand.
+#[derive(Clone, Debug, Default)]
+pub struct FaultyDisk {
+    pub memory: MemoryDisk,
+    pub faults: Arc<Mutex<Faults>>,
+}
+
+impl FaultyDisk {
+    pub fn new() -> (Self, Arc<dyn Disk>) {
+        let disk = Self::default();
+        (disk.clone(), Arc::new(disk))
+    }
+
+    /// From now on these calls fail, and no others.
+    pub fn fail(&self, calls: &[Call]) {
+        self.faults.lock().failing = calls.to_vec();
+    }
+
+    /// How much of a failing write reaches the file.
+    pub fn write_percent_when_failing(&self, percent: usize) {
+        self.faults.lock().written_percent = percent;
+    }
+
+    /// Cuts the power: any sectors written since their file's last sync are lost, and any names made or removed since the
+    /// directory's. What is left is on the medium.
+    pub fn cut_power(&self, random: &mut Random) {
+        let mut faults = self.faults.lock();
+        for (path, bytes) in std::mem::take(&mut faults.removed) {
+            if random.below(2) == 0 {
+                write_file(&self.memory, &path, &bytes);
+            }
+        }
+        for path in self.memory.list(Path::new("/data")).expect("the disk works") {
+            if !faults.named.contains(&path) && random.below(2) == 0 {
+                self.memory.remove(&path).expect("the file is there");
+                continue;
+            }
+            let written = read_file(&self.memory, &path);
+            let synced = faults.synced.remove(&path).unwrap_or_default();
+            let passing = faults.passing.remove(&path).unwrap_or_else(|| written.clone());
+            let left = mix_sectors(random, [&synced, &passing, &written]);
+            write_file(&self.memory, &path, &left);
+            faults.synced.insert(path.clone(), left);
+            faults.named.insert(path);
+        }
+    }
+
+    pub fn count(&self, call: Call) -> usize {
+        self.faults.lock().calls.iter().filter(|&&made| made == call).count()
+    }
+}
+
+/// Each sector as in one of the three, and the length of one or between theirs.
+fn mix_sectors(random: &mut Random, images: [&[u8]; 3]) -> Vec<u8> {
+    let lengths = images.map(<[u8]>::len);
+    let (shortest, longest) = (lengths.into_iter().min().unwrap_or(0), lengths.into_iter().max().unwrap_or(0));
+    let length = match random.below(4) {
+        3 => shortest + random.below((longest - shortest) as u64 + 1) as usize,
+        image => lengths[image as usize],
+    };
+    let mut mixed = vec![0; length];
+    for (index, sector) in mixed.chunks_mut(512).enumerate() {
+        let bytes = images[random.below(3) as usize].get(index * 512..).unwrap_or_default();
+        let length = bytes.len().min(sector.len());
+        sector[..length].copy_from_slice(&bytes[..length]);
+    }
+    mixed
+}
+
+fn call(faults: &Mutex<Faults>, call: Call) -> io::Result<()> {
+    let mut faults = faults.lock();
+    faults.calls.push(call);
+    if faults.failing.contains(&call) { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+}
+
+impl Disk for FaultyDisk {
+    fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
+        call(&self.faults, Call::Open)?;
+        let file = self.memory.open(path, access)?;
+        Ok(Arc::new(FaultyFile { path: path.to_path_buf(), file, faults: Arc::clone(&self.faults) }))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        call(&self.faults, Call::Remove)?;
+        let mut faults = self.faults.lock();
+        if faults.named.remove(path) {
+            let bytes = faults.synced.get(path).cloned().unwrap_or_default();
+            faults.removed.insert(path.to_path_buf(), bytes);
+        }
+        self.memory.remove(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.memory.rename(from, to)
+    }
+
+    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
+        call(&self.faults, Call::SyncDirectory)?;
+        let mut faults = self.faults.lock();
+        faults.named = self.memory.list(directory)?.into_iter().collect();
+        faults.removed.clear();
+        Ok(())
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
+        self.memory.list(directory)
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        self.memory.exists(path)
+    }
+
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        self.memory.canonical(path)
+    }
+
+    fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
+        self.memory.lock_writer(lock_path)
+    }
+
+    fn reader_slots(&self, lock_path: &Path) -> io::Result<Box<dyn ReaderSlots>> {
+        self.memory.reader_slots(lock_path)
+    }
+}
+
+#[derive(Debug)]
+struct FaultyFile {
+    path: PathBuf,
+    file: Arc<dyn File>,
+    faults: Arc<Mutex<Faults>>,
+}
+
+impl File for FaultyFile {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.file.read_at(offset, buffer)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let outcome = call(&self.faults, Call::Write);
+        let mut faults = self.faults.lock();
+        let percent = if outcome.is_ok() { 100 } else { faults.written_percent };
+        let bytes = &bytes[..bytes.len() * percent / 100];
+        let passing = faults.passing.entry(self.path.clone()).or_insert_with(|| read_all(&*self.file));
+        let (start, end) = (offset as usize, offset as usize + bytes.len());
+        passing.resize(passing.len().max(end), 0);
+        passing[start..end].copy_from_slice(bytes);
+        self.file.write_at(offset, bytes)?;
+        outcome
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        call(&self.faults, Call::SetLength)?;
+        self.file.set_len(length)
+    }
+
+    fn allocate(&self, offset: u64, length: u64) -> io::Result<()> {
+        self.file.allocate(offset, length)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        call(&self.faults, Call::Sync)?;
+        let mut faults = self.faults.lock();
+        faults.synced.insert(self.path.clone(), read_all(&*self.file));
+        faults.passing.remove(&self.path);
+        Ok(())
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        self.sync_data()
+    }
+
+    fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
+        self.file.map(reserve_bytes)
+    }
+}

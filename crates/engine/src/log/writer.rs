@@ -1,0 +1,336 @@
+//! The log's writing half: commits go into a buffer, from there into the current segment, and are then synced.
+//!
+//! (1) `durable ≤ written ≤ last`: commits up to `durable` are synced, up to `written` in the file, the rest in the buffer.
+//! (2) Bytes of the current segment's file past `written_bytes` are never taken for records: after a failed write they are cut
+//!     off, and that is synced, before the failure is reported. If that fails too, the log is poisoned.
+//! (3) After a failed sync the log is poisoned: nothing is written, synced or removed any more.
+//!
+//! Nothing here takes a lock: the caller has one around the [`Log`]. A sync may run outside of it: [`Log::begin_sync`].
+
+use std::path::{Path, PathBuf};
+
+use super::read_back::LogEnd;
+use super::segment::{CreateError, Segment, remove_segments};
+use crate::error::{Error, Result};
+use crate::format::{RecordEncoder, RecordHeader, RecordLink};
+use crate::ids::{SegmentNumber, Sequence};
+use crate::io::{Disk, File};
+use crate::sync::Arc;
+
+/// The log of a database that is open for writing.
+#[derive(Debug)]
+pub struct Log {
+    disk: Arc<dyn Disk>,
+    database: PathBuf,
+    uuid: [u8; 16],
+    /// The segment that commits are written to.
+    current: Segment,
+    /// Segments before it that may have bytes which are not synced, rising.
+    unsynced: Vec<Unsynced>,
+    /// Segments before it whose names were not removed yet, rising.
+    older: Vec<SegmentNumber>,
+    /// Records for `current` that are not written yet.
+    buffer: Vec<u8>,
+    last: Sequence,
+    written: Sequence,
+    durable: Sequence,
+    last_checksum: u64,
+    sync_runs: bool,
+    poisoned: bool,
+}
+
+/// A segment that was left by [`Log::rotate`] and not synced since.
+#[derive(Debug)]
+struct Unsynced {
+    number: SegmentNumber,
+    path: PathBuf,
+    file: Arc<dyn File>,
+}
+
+/// A sync that was begun: run it without the log's lock, then hand it back to [`Log::finish_sync`].
+#[derive(Debug)]
+#[must_use = "the log waits for finish_sync"]
+pub struct PendingSync {
+    files: Vec<(PathBuf, Arc<dyn File>)>,
+    through: Sequence,
+    segment: SegmentNumber,
+}
+
+impl PendingSync {
+    /// Waits until the commits are on the medium.
+    ///
+    /// # Errors
+    /// The disk's. The commits' fate is in doubt then; [`Log::finish_sync`] must hear of it.
+    pub fn run(&self) -> Result<()> {
+        // In the order of the segments: a commit is never durable before those that it follows.
+        for (path, file) in &self.files {
+            file.sync_data().map_err(|error| Error::io("sync log segment", path, error))?;
+        }
+        Ok(())
+    }
+}
+
+impl Log {
+    /// Begins a new segment after `end`, where the log was read back to, for the database at the path `database`.
+    ///
+    /// # Errors
+    /// The disk's, after which another call may succeed; `Poisoned` if the directory's sync failed, after which none may be
+    /// made.
+    ///
+    /// # Panics
+    /// If `end` says that more is durable than there is.
+    pub fn create(disk: &Arc<dyn Disk>, database: &Path, uuid: [u8; 16], end: LogEnd) -> Result<Self> {
+        assert!(end.durable <= end.sequence, "the log ends with the last commit there is");
+        let current = Segment::create(&**disk, database, uuid, end.next_segment).map_err(|error| match error {
+            CreateError::Failed(error) => error,
+            CreateError::InDoubt => Error::Poisoned { path: database.to_path_buf() },
+        })?;
+        Ok(Self {
+            disk: Arc::clone(disk),
+            database: database.to_path_buf(),
+            uuid,
+            current,
+            unsynced: Vec::new(),
+            older: end.segments,
+            buffer: Vec::new(),
+            last: end.sequence,
+            written: end.sequence,
+            durable: end.durable,
+            last_checksum: end.last_checksum,
+            sync_runs: false,
+            poisoned: false,
+        })
+    }
+
+    /// Takes a finished commit into the buffer and empties the encoder. The buffer is written first if it would grow past
+    /// [`BUFFER_BYTES_MAX`].
+    ///
+    /// # Errors
+    /// Those of [`Log::write`], about commits before this one. This one was not taken then.
+    ///
+    /// # Panics
+    /// If `sequence` is not the one after [`Log::last_sequence`], or the commit is not finished.
+    pub fn append(&mut self, commit: &mut RecordEncoder, sequence: Sequence) -> Result<()> {
+        self.check_usable()?;
+        assert!(sequence.0 == self.last.0 + 1, "commits are logged in their order");
+        if !self.buffer.is_empty() && self.buffer.len() + commit.len_bytes() > BUFFER_BYTES_MAX {
+            self.write()?;
+        }
+        self.last_checksum = commit.stamp(&RecordLink {
+            salt: self.current.salt,
+            previous: self.last_checksum,
+            sequence,
+            synced_up_to: self.durable,
+        });
+        commit.move_to(&mut self.buffer);
+        self.last = sequence;
+        Ok(())
+    }
+
+    /// Writes the buffer: its commits survive the process from now on.
+    ///
+    /// # Errors
+    /// The disk's: the file is as it was, the commits are still in the buffer, and the next call tries again, without those
+    /// that [`Log::retract`] took out. `Poisoned` if what is in the file is in doubt.
+    pub fn write(&mut self) -> Result<()> {
+        self.check_usable()?;
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        if let Err(error) = self.current.file.write_at(self.current.written_bytes, &self.buffer) {
+            if self.cut_off_failed_write().is_err() {
+                self.poisoned = true;
+                return Err(self.poisoned_error());
+            }
+            return Err(Error::io("write log segment", &self.current.path, error));
+        }
+        self.current.written_bytes += self.buffer.len() as u64;
+        self.written = self.last;
+        self.buffer.clear();
+        if self.buffer.capacity() > 2 * BUFFER_BYTES_MAX {
+            self.buffer = Vec::new();
+        }
+        Ok(())
+    }
+
+    /// Takes the commits from `first` on out of the buffer, after [`Log::write`] failed and they were refused. Their numbers
+    /// are free again.
+    ///
+    /// # Panics
+    /// If `first` was written already.
+    pub fn retract(&mut self, first: Sequence) {
+        assert!(first > self.written, "a commit that was written cannot be taken back");
+        let mut at = 0;
+        while let Some(header) = self.buffer[at..].first_chunk() {
+            let header = RecordHeader::decode(header, self.current.salt)
+                .and_then(Result::ok)
+                .expect("the buffer holds what RecordEncoder::stamp sealed");
+            if header.sequence >= first {
+                self.last = Sequence(header.sequence.0 - 1);
+                self.last_checksum = header.previous;
+                self.buffer.truncate(at);
+                return;
+            }
+            at += header.padded_length() as usize;
+        }
+    }
+
+    /// Makes all commits durable that were appended. Answers the last one that is.
+    ///
+    /// # Errors
+    /// Those of [`Log::write`]; and if the sync fails, the disk's, after which all calls answer `Poisoned`.
+    pub fn sync(&mut self) -> Result<Sequence> {
+        let pending = self.begin_sync()?;
+        let outcome = pending.run();
+        self.finish_sync(pending, outcome)
+    }
+
+    /// Writes the buffer, and answers what is left to do for [`Log::sync`].
+    ///
+    /// # Errors
+    /// Those of [`Log::write`].
+    ///
+    /// # Panics
+    /// If another sync was begun and not finished: of two at a time, one could swallow the other's failure.
+    pub fn begin_sync(&mut self) -> Result<PendingSync> {
+        assert!(!self.sync_runs, "one sync at a time");
+        self.write()?;
+        self.sync_runs = true;
+        let mut files = Vec::new();
+        if self.durable < self.written {
+            files.extend(self.unsynced.iter().map(|segment| (segment.path.clone(), Arc::clone(&segment.file))));
+            files.push((self.current.path.clone(), Arc::clone(&self.current.file)));
+        }
+        Ok(PendingSync { files, through: self.written, segment: self.current.number })
+    }
+
+    /// Notes how a sync went. Answers the last commit that is durable.
+    ///
+    /// # Errors
+    /// `outcome`'s, after which the log is poisoned; `Poisoned` if it was before.
+    pub fn finish_sync(&mut self, pending: PendingSync, outcome: Result<()>) -> Result<Sequence> {
+        self.sync_runs = false;
+        if let Err(error) = outcome {
+            self.poisoned = true;
+            return Err(error);
+        }
+        self.check_usable()?;
+        self.unsynced.retain(|segment| segment.number >= pending.segment);
+        self.durable = self.durable.max(pending.through);
+        Ok(self.durable)
+    }
+
+    /// Turns to a new segment, so that all commits appended so far are in segments below it, and answers its number. If the
+    /// current one has no commits, it stays.
+    ///
+    /// # Errors
+    /// Those of [`Log::write`]; the disk's about the new segment: the log goes on in the current one then, unless it is poisoned.
+    pub fn rotate(&mut self) -> Result<SegmentNumber> {
+        self.write()?;
+        if self.current.is_empty() {
+            return Ok(self.current.number);
+        }
+        let number = SegmentNumber(self.current.number.0 + 1);
+        let next = match Segment::create(&*self.disk, &self.database, self.uuid, number) {
+            Ok(next) => next,
+            Err(CreateError::Failed(error)) => return Err(error),
+            Err(CreateError::InDoubt) => {
+                self.poisoned = true;
+                return Err(self.poisoned_error());
+            }
+        };
+        let left = std::mem::replace(&mut self.current, next);
+        self.older.extend((left.number.0..self.current.number.0).map(SegmentNumber));
+        if self.durable < self.written {
+            self.unsynced.push(Unsynced { number: left.number, path: left.path, file: left.file });
+        }
+        Ok(self.current.number)
+    }
+
+    /// Removes all segments below `first`, whose commits, up to `checkpoint`, a durable checkpoint holds.
+    ///
+    /// # Errors
+    /// The disk's: the rest was removed, and the next call tries again. `Poisoned`.
+    ///
+    /// # Panics
+    /// If `first` is above the current segment.
+    pub fn remove_before(&mut self, first: SegmentNumber, checkpoint: Sequence) -> Result<()> {
+        self.check_usable()?;
+        assert!(first <= self.current.number, "the current segment is in use");
+        self.durable = self.durable.max(checkpoint.min(self.written));
+        self.unsynced.retain(|segment| segment.number >= first);
+        remove_segments(&*self.disk, &self.database, &mut self.older, first)
+    }
+
+    /// Ends the log and removes all of its segments, when a durable checkpoint holds all commits and names none of them.
+    ///
+    /// # Errors
+    /// The disk's: a segment that stays is removed after the next opening. `Poisoned`.
+    pub fn remove_all(self) -> Result<()> {
+        self.check_usable()?;
+        let mut segments = self.older;
+        segments.push(self.current.number);
+        remove_segments(&*self.disk, &self.database, &mut segments, SegmentNumber(u64::MAX))
+    }
+
+    /// The last commit that was appended.
+    pub fn last_sequence(&self) -> Sequence {
+        self.last
+    }
+
+    /// The last commit that survives the process.
+    pub fn written_sequence(&self) -> Sequence {
+        self.written
+    }
+
+    /// The last commit that survives a power cut.
+    #[cfg(test)]
+    pub fn durable_sequence(&self) -> Sequence {
+        self.durable
+    }
+
+    /// Whether a failed sync ended the log's life.
+    pub fn is_poisoned(&self) -> bool {
+        self.poisoned
+    }
+
+    /// The segment that commits are written to.
+    pub fn current_segment(&self) -> SegmentNumber {
+        self.current.number
+    }
+
+    /// Bytes in the current segment and in the buffer.
+    #[cfg(test)]
+    pub fn current_bytes(&self) -> u64 {
+        self.current.written_bytes + self.buffer.len() as u64
+    }
+
+    /// Bytes in the buffer: what [`Log::write`] would write.
+    #[cfg(test)]
+    pub fn buffered_bytes(&self) -> usize {
+        self.buffer.len()
+    }
+
+    fn check_usable(&self) -> Result<()> {
+        if self.poisoned { Err(self.poisoned_error()) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn poisoned_error(&self) -> Error {
+        Error::Poisoned { path: self.database.clone() }
+    }
+
+    /// Makes sure that nothing of a write that failed will ever be read, even after a power cut.
+    #[cold]
+    fn cut_off_failed_write(&self) -> std::io::Result<()> {
+        let file = &self.current.file;
+        if file.len()? > self.current.written_bytes {
+            file.set_len(self.current.written_bytes)?;
+            file.sync_all()?;
+        }
+        Ok(())
+    }
+}
+
+/// Commits wait in the buffer, until they are written, up to about this many bytes; one that is longer waits alone.
+pub const BUFFER_BYTES_MAX: usize = 256 << 10;
