@@ -1,0 +1,180 @@
+//! Owns the data file as the pager sees it: a row of pages, a window onto it that grows with it, and the cache that
+//! stands in where there is no window.
+//!
+//! Invariants: (1) a window handed to [`Pages`] reaches past the end of the snapshot's extents.  (2) A window lives
+//! until its last snapshot is dropped, so that page addresses stay valid while the file outgrows it.
+//! Callers: the pager, and `db`, which opens it.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Place, Result};
+use crate::format::{Identity, PageSize};
+use crate::ids::PageNumber;
+use crate::io::{File, Map};
+use crate::sync::{Arc, Mutex};
+
+use super::cache::FrameCache;
+use super::extents::ExtentMap;
+use super::page::{Pages, Source};
+
+/// How pages are read.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadOptions {
+    /// Map the file where the disk can. Otherwise pages are read into a cache.
+    pub map: bool,
+    /// Ask for huge pages under the map.
+    pub huge_pages: bool,
+    /// Bound of that cache.
+    pub cache_bytes: usize,
+}
+
+/// The data file. Shared by all snapshots and the writer.
+#[derive(Debug)]
+pub struct PageFile {
+    path: PathBuf,
+    file: Arc<dyn File>,
+    page_size: PageSize,
+    identity: Identity,
+    options: ReadOptions,
+    /// Guards the newest window or the cache, made at first need. The file is mapped under it; no lock is taken under it.
+    source: Mutex<Option<Source>>,
+}
+
+impl PageFile {
+    /// Wraps an open file. Nothing is read or mapped yet.
+    pub fn new(
+        path: &Path,
+        file: Arc<dyn File>,
+        page_size: PageSize,
+        identity: Identity,
+        options: ReadOptions,
+    ) -> Arc<Self> {
+        Arc::new(Self { path: path.to_path_buf(), file, page_size, identity, options, source: Mutex::new(None) })
+    }
+
+    /// The snapshot whose extents these are.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if the file ends before its extents do; [`Error::Io`] if it cannot be mapped.
+    pub fn pages(self: &Arc<Self>, extents: Arc<ExtentMap>) -> Result<Pages> {
+        let length = self.length_bytes()?;
+        let needed = extents.page_count().saturating_mul(self.page_size.bytes() as u64);
+        if needed > length {
+            let place = Place::Page(PageNumber(length / self.page_size.bytes() as u64));
+            return Err(Error::corrupt(
+                &self.path,
+                place,
+                "the file ends here, before its last page: it was truncated",
+            ));
+        }
+        let mut source = self.source.lock();
+        let current = match &*source {
+            Some(Source::Map(map)) if map.window_bytes() >= needed => Source::Map(Arc::clone(map)),
+            Some(Source::Cache(cache)) => Source::Cache(Arc::clone(cache)),
+            _ => self.open_source(length)?,
+        };
+        *source = Some(current.clone());
+        Ok(Pages::new(Arc::clone(self), extents, current))
+    }
+
+    /// The newest window onto the file, if it is mapped: for statistics and advice.
+    pub fn window(&self) -> Option<Arc<Map>> {
+        match &*self.source.lock() {
+            Some(Source::Map(map)) => Some(Arc::clone(map)),
+            _ => None,
+        }
+    }
+
+    /// Where the file is, for errors.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file itself, for metas and syncs.
+    pub fn file(&self) -> &Arc<dyn File> {
+        &self.file
+    }
+
+    /// Size of the pages.
+    pub fn page_size(&self) -> PageSize {
+        self.page_size
+    }
+
+    /// The database's identity.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Number of pages that so many raw bytes take: at least one, for even an empty value has a place.
+    pub fn pages_of(&self, length: u32) -> u32 {
+        length.div_ceil(self.page_size.bytes() as u32).max(1)
+    }
+
+    /// The file's length.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn length_bytes(&self) -> Result<u64> {
+        self.file.len().map_err(|source| Error::io("read the length", &self.path, source))
+    }
+
+    /// Makes everything written so far durable.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; the caller must not write to the database any more, for nobody knows what is on the disk.
+    pub fn sync(&self) -> Result<()> {
+        self.file.sync_data().map_err(|source| Error::io("sync", &self.path, source))
+    }
+
+    /// Writes a large value to pages that `Space` gave for it.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn write_value(&self, first_page: PageNumber, value: &[u8]) -> Result<()> {
+        self.write(first_page, value)
+    }
+
+    /// Reads `length` bytes from a page's start. Requires: the caller checked that they are within the file.
+    pub(super) fn read(&self, page: PageNumber, length: usize) -> Result<Box<[u8]>> {
+        let mut bytes = vec![0; length].into_boxed_slice();
+        let read = self.file.read_at(self.offset(page), &mut bytes);
+        read.map_err(|source| Error::io("read", &self.path, source))?;
+        Ok(bytes)
+    }
+
+    /// Writes bytes from a page's start. Requires: `Space` gave the caller these pages.
+    pub(super) fn write(&self, page: PageNumber, bytes: &[u8]) -> Result<()> {
+        self.write_at(page, 0, bytes)
+    }
+
+    /// Writes bytes from `offset` after a page's start.
+    pub(super) fn write_at(&self, page: PageNumber, offset: u64, bytes: &[u8]) -> Result<()> {
+        assert!(page.0 > 0, "page 0 holds the metas, which only `db` writes");
+        let written = self.file.write_at(self.offset(page) + offset, bytes);
+        written.map_err(|source| Error::io("write", &self.path, source))
+    }
+
+    fn offset(&self, page: PageNumber) -> u64 {
+        page.0 * self.page_size.bytes() as u64
+    }
+
+    fn open_source(&self, length: u64) -> Result<Source> {
+        if self.options.map {
+            let reserve = length.saturating_mul(WINDOW_FILES).max(WINDOW_BYTES_MIN);
+            let map = self.file.map(reserve).map_err(|source| Error::io("map", &self.path, source))?;
+            if let Some(map) = map {
+                if !self.options.huge_pages {
+                    // A hint: what refuses it has no huge pages.
+                    let _ = map.advise_small_pages();
+                }
+                return Ok(Source::Map(Arc::new(map)));
+            }
+        }
+        Ok(Source::Cache(Arc::new(FrameCache::new(self.options.cache_bytes, self.page_size.bytes()))))
+    }
+}
+
+/// A window has room for the file to grow by this factor before it must be mapped anew.
+const WINDOW_FILES: u64 = 8;
+
+const WINDOW_BYTES_MIN: u64 = 1 << 30;

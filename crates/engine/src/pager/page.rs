@@ -1,0 +1,517 @@
+//! Owns the guards through which stored bytes are read, and the promise behind them: what a guard shows has been verified.
+//!
+//! Invariants: (1) a [`Page`] holds a whole page that `verify_page` accepted for its place and birth, so its view needs no
+//! checks.  (2) The bytes behind a guard do not change or move while it lives: they lie in a part of the file that no live
+//! snapshot's writer touches (mapped), or in an immutable [`Frame`] that the guard holds.  (3) Every offset into the file
+//! comes from an [`ExtentMap`] that was checked against the file's length.
+//!
+//! Callers: `tree` (pages), everybody above (values). The hot path is [`Pages::page`]: one load of the extent's entry, a
+//! test of its verified bit, an addition.
+#![allow(unsafe_code)] // Slices of the map, and views of pages that were verified.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::ptr::NonNull;
+
+use crate::error::{Error, Place, Result};
+use crate::format::{Branch, ExtentKind, Identity, Leaf, LongKeys, Op, OverflowRef, PageKind, verify_page};
+use crate::ids::{PageNumber, PageRef};
+use crate::io::Map;
+use crate::sync::Arc;
+
+use super::cache::{Frame, FrameCache, FrameKey};
+use super::extents::ExtentMap;
+use super::file::PageFile;
+
+/// One snapshot's view of the file: turns references into verified bytes. Clones share everything.
+#[derive(Clone, Debug)]
+pub struct Pages {
+    extents: Arc<ExtentMap>,
+    source: Source,
+    page_bits: u32,
+    file: Arc<PageFile>,
+}
+
+/// Where bytes come from.
+#[derive(Clone, Debug)]
+pub(super) enum Source {
+    /// A window that reaches past every extent of the snapshot.
+    Map(Arc<Map>),
+    /// `pread`, through a cache of verified pages.
+    Cache(Arc<FrameCache>),
+}
+
+impl Pages {
+    /// Requires: `extents` passed its checks against a file of at least its page count, and a map in `source` covers it.
+    pub(super) fn new(file: Arc<PageFile>, extents: Arc<ExtentMap>, source: Source) -> Self {
+        let page_bits = file.page_size().bytes().trailing_zeros();
+        Self { extents, source, page_bits, file }
+    }
+
+    /// The page at `at`, verified.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if there is no such page in this snapshot, or its bytes are not what was written there;
+    /// [`Error::Io`] if it cannot be read.
+    #[inline(always)]
+    pub fn page(&self, at: PageRef) -> Result<Page<'_>> {
+        if let Source::Map(map) = &self.source
+            && let Some(number) = self.extents.verified_page(at)
+            && let Some(bytes) = self.mapped(map, number, 1 << self.page_bits)
+        {
+            return Ok(Page::from_map(bytes));
+        }
+        self.page_slowly(at)
+    }
+
+    /// Asks for the first lines of a page, if it was verified before.
+    #[inline(always)]
+    pub fn prefetch(&self, at: PageRef) {
+        if let Source::Map(map) = &self.source
+            && let Some(number) = self.extents.verified_page(at)
+            && let Some(bytes) = self.mapped(map, number, 1 << self.page_bits)
+        {
+            Leaf::prefetch_page(bytes);
+        }
+    }
+
+    /// The bytes of a long key or value, verified.
+    ///
+    /// # Errors
+    /// As [`Pages::page`].
+    pub fn value(&self, at: &OverflowRef) -> Result<Value<'_>> {
+        let number = self.value_place(at)?;
+        let value = self.value_unverified(at, number)?;
+        // What is read by `pread` is another copy each time, and any of them may be bad.
+        if matches!(self.source, Source::Cache(_)) || self.extents.verified_page(at.page()).is_none() {
+            self.check_value(at, number, &value)?;
+            self.extents.set_verified(at.page());
+        }
+        Ok(value)
+    }
+
+    /// The bytes of a large value that no extent of this snapshot has yet: its commit is in a delta.
+    ///
+    /// # Errors
+    /// As [`Pages::page`].
+    pub fn value_at(&self, first_page: PageNumber, at: &OverflowRef) -> Result<Value<'_>> {
+        let length = at.length as usize;
+        let end = first_page.0.saturating_mul(1 << self.page_bits).saturating_add(length as u64);
+        if first_page.0 == 0 || end > self.file.length_bytes()? {
+            let what = "the log refers to a large value outside of the file";
+            return Err(Error::corrupt(self.file.path(), Place::Page(first_page), what));
+        }
+        let mapped = match &self.source {
+            Source::Map(map) => self.mapped(map, first_page.0, length).map(Value::from),
+            Source::Cache(_) => None,
+        };
+        let value = match mapped {
+            Some(value) => value,
+            None => Value::from(self.file.read(first_page, length)?.into_vec()),
+        };
+        self.check_value(at, first_page.0, &value)?;
+        Ok(value)
+    }
+
+    /// The identity of the database.
+    #[inline(always)]
+    pub fn identity(&self) -> &Identity {
+        self.file.identity()
+    }
+
+    /// Verifies a page anew, whatever was verified before: for `check`.
+    ///
+    /// # Errors
+    /// As [`Pages::page`].
+    pub fn verify_again(&self, at: PageRef) -> Result<()> {
+        self.page_fresh(at).map(drop)
+    }
+
+    /// Verifies the bytes of a long key or value anew.
+    ///
+    /// # Errors
+    /// As [`Pages::page`].
+    pub fn verify_value_again(&self, at: &OverflowRef) -> Result<()> {
+        let number = self.value_place(at)?;
+        self.check_value(at, number, &self.value_unverified(at, number)?)
+    }
+
+    /// The extents of this snapshot.
+    pub fn extents(&self) -> &Arc<ExtentMap> {
+        &self.extents
+    }
+
+    /// The file that the pages are in.
+    pub fn file(&self) -> &Arc<PageFile> {
+        &self.file
+    }
+
+    /// The error for a page that is well-formed but contradicts what refers to it.
+    #[cold]
+    pub fn misfit(&self, at: PageRef, what: impl Into<String>) -> Error {
+        match self.extents.page_number(at) {
+            Some(number) => Error::corrupt(self.file.path(), Place::Page(PageNumber(number)), what),
+            None => Error::corrupt(self.file.path(), Place::Extent(at.extent), what),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn page_slowly(&self, at: PageRef) -> Result<Page<'_>> {
+        if let Source::Cache(cache) = &self.source
+            && let Ok(_) = self.extents.run(at, 1, ExtentKind::Nodes)
+            && let Some(birth) = self.extents.birth(at.extent)
+            && let Some(frame) = cache.get(FrameKey { at, birth })
+        {
+            return Ok(Page::from_frame(frame));
+        }
+        self.page_fresh(at)
+    }
+
+    /// Reads the page, verifies it and notes so.
+    fn page_fresh(&self, at: PageRef) -> Result<Page<'_>> {
+        let number = self.extents.run(at, 1, ExtentKind::Nodes).map_err(|fault| self.bad_reference(at, fault))?;
+        let page = match &self.source {
+            Source::Map(map) => {
+                let bytes = self.mapped(map, number, 1 << self.page_bits);
+                let bytes = bytes.ok_or_else(|| self.outside_window(number))?;
+                self.check_page(at, number, bytes)?;
+                Page::from_map(bytes)
+            }
+            Source::Cache(cache) => {
+                let frame = Frame::new(self.file.read(PageNumber(number), 1 << self.page_bits)?);
+                self.check_page(at, number, frame.bytes())?;
+                if let Some(birth) = self.extents.birth(at.extent) {
+                    cache.insert(FrameKey { at, birth }, &frame);
+                }
+                Page::from_frame(frame)
+            }
+        };
+        self.extents.set_verified(at);
+        Ok(page)
+    }
+
+    /// `length` bytes of the map from a page's start.
+    ///
+    /// Requires: the extent map gave `number`, for a run that holds `length` bytes.
+    #[inline(always)]
+    fn mapped<'a>(&self, map: &'a Map, number: u64, length: usize) -> Option<&'a [u8]> {
+        // SAFETY: the extent map gave the place, and its extents were checked against the file's length (invariant 3).
+        // Pages of live extents are never written while a snapshot that shows them lives (`Space`, invariant 1), and the
+        // snapshot lives as long as `self`.
+        unsafe { map.slice(number << self.page_bits, length) }
+    }
+
+    fn value_place(&self, at: &OverflowRef) -> Result<u64> {
+        let number = self.extents.run(at.page(), self.file.pages_of(at.length), ExtentKind::Values);
+        number.map_err(|fault| self.bad_reference(at.page(), fault))
+    }
+
+    /// Requires: `value_place` gave `number`.
+    fn value_unverified(&self, at: &OverflowRef, number: u64) -> Result<Value<'_>> {
+        let length = at.length as usize;
+        match &self.source {
+            Source::Map(map) => {
+                self.mapped(map, number, length).map(Value::from).ok_or_else(|| self.outside_window(number))
+            }
+            Source::Cache(_) => Ok(Value::from_frame(Frame::new(self.file.read(PageNumber(number), length)?))),
+        }
+    }
+
+    fn check_page(&self, at: PageRef, number: u64, bytes: &[u8]) -> Result<()> {
+        let birth = self.extents.birth(at.extent).ok_or_else(|| self.bad_reference(at, "there is no such extent"))?;
+        let kind = verify_page(bytes, self.file.identity(), at, birth).map_err(|offence| {
+            Error::corrupt(self.file.path(), Place::Page(PageNumber(number)), offence.to_string())
+        })?;
+        match kind {
+            PageKind::Leaf | PageKind::Branch => Ok(()),
+            _ => Err(self.misfit(at, "a page of another kind than leaf or branch is in a tree")),
+        }
+    }
+
+    fn check_value(&self, at: &OverflowRef, number: u64, bytes: &[u8]) -> Result<()> {
+        if self.file.identity().hash(bytes) == at.checksum {
+            return Ok(());
+        }
+        let what = "checksum of a long key or value does not match";
+        Err(Error::corrupt(self.file.path(), Place::Page(PageNumber(number)), what))
+    }
+
+    #[cold]
+    fn bad_reference(&self, at: PageRef, fault: &str) -> Error {
+        Error::corrupt(self.file.path(), Place::Extent(at.extent), format!("a reference to slot {}: {fault}", at.slot))
+    }
+
+    #[cold]
+    fn outside_window(&self, number: u64) -> Error {
+        Error::corrupt(self.file.path(), Place::Page(PageNumber(number)), "lies outside of the mapped file")
+    }
+}
+
+impl LongKeys for Pages {
+    type Error = Error;
+
+    fn compare(&self, stored: &OverflowRef, key: &[u8]) -> Result<Ordering> {
+        Ok((*self.value(stored)?).cmp(key))
+    }
+}
+
+/// A verified page, readable while the guard lives.
+#[derive(Debug)]
+pub struct Page<'a> {
+    bytes: NonNull<[u8]>,
+    /// What keeps the bytes, if they are not mapped.
+    owner: Owner,
+    lifetime: PhantomData<&'a [u8]>,
+}
+
+// SAFETY: a page is immutable bytes and a reference count that threads may share.
+unsafe impl Send for Page<'_> {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Page<'_> {}
+
+impl<'a> Page<'a> {
+    /// The page's bytes, trailer included.
+    #[inline(always)]
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: the bytes live for `'a` or as long as the frame, which both outlast this borrow (invariant 2).
+        unsafe { self.bytes.as_ref() }
+    }
+
+    /// The page as a leaf, if it is one.
+    #[inline(always)]
+    pub fn leaf(&self) -> Option<Leaf<'_>> {
+        // SAFETY: the page was verified (invariant 1), and it is a leaf.
+        (self.bytes()[0] == PageKind::Leaf as u8).then(|| unsafe { Leaf::new_unchecked(self.bytes()) })
+    }
+
+    /// The page as a branch, if it is one.
+    #[inline(always)]
+    pub fn branch(&self) -> Option<Branch<'_>> {
+        // SAFETY: the page was verified (invariant 1), and it is a branch.
+        (self.bytes()[0] == PageKind::Branch as u8).then(|| unsafe { Branch::new_unchecked(self.bytes()) })
+    }
+
+    /// The page as a guard that knows that it is a leaf, if it is one.
+    #[inline(always)]
+    pub fn into_leaf(self) -> Option<LeafPage<'a>> {
+        (self.bytes()[0] == PageKind::Leaf as u8).then_some(LeafPage { page: self })
+    }
+
+    /// Keeps a part of the page readable on its own.
+    ///
+    /// # Panics
+    /// If `part` does not lie in this page.
+    #[inline(always)]
+    pub fn value(&self, part: &[u8]) -> Value<'a> {
+        let page = self.bytes().as_ptr_range();
+        let range = part.as_ptr_range();
+        assert!(page.start <= range.start && range.end <= page.end, "a value lies in its page");
+        Value { bytes: NonNull::from(part), owner: self.owner.clone(), lifetime: PhantomData }
+    }
+
+    #[inline(always)]
+    fn from_map(bytes: &'a [u8]) -> Self {
+        Self { bytes: NonNull::from(bytes), owner: Owner::none(), lifetime: PhantomData }
+    }
+
+    fn from_frame(frame: Arc<Frame>) -> Self {
+        Self { bytes: NonNull::from(frame.bytes()), owner: Owner::of(frame), lifetime: PhantomData }
+    }
+}
+
+/// A verified page that is a leaf.
+#[derive(Debug)]
+pub struct LeafPage<'a> {
+    page: Page<'a>,
+}
+
+impl<'a> LeafPage<'a> {
+    /// The leaf.
+    #[inline(always)]
+    pub fn leaf(&self) -> Leaf<'_> {
+        // SAFETY: the page was verified (invariant 1), and `into_leaf` saw that it is a leaf.
+        unsafe { Leaf::new_unchecked(self.page.bytes()) }
+    }
+
+    /// The page.
+    #[inline(always)]
+    pub fn page(&self) -> &Page<'a> {
+        &self.page
+    }
+
+    /// As [`Page::value`].
+    #[inline(always)]
+    pub fn value(&self, part: &[u8]) -> Value<'a> {
+        self.page.value(part)
+    }
+
+    /// An entry's operation, key and value, readable on their own; `None` if key or value live in an overflow.
+    ///
+    /// # Panics
+    /// Unless `index` is below the leaf's count.
+    #[inline(always)]
+    pub fn entry(&self, index: usize) -> Option<(Op, Value<'a>, Value<'a>)> {
+        let (op, key, value) = self.leaf().inline_cell(index)?;
+        Some((op, self.part(key), self.part(value)))
+    }
+
+    /// Requires: `part` lies in this page.
+    #[inline(always)]
+    fn part(&self, part: &[u8]) -> Value<'a> {
+        Value { bytes: NonNull::from(part), owner: self.page.owner.clone(), lifetime: PhantomData }
+    }
+}
+
+/// Bytes of a database, borrowed for the transaction's life `'a` where they can be, and kept by the value itself where not.
+///
+/// Dereferences to `[u8]`. Of a mapped file it is two words and pins nothing.
+pub struct Value<'a> {
+    bytes: NonNull<[u8]>,
+    /// What keeps the bytes, if they are not borrowed.
+    owner: Owner,
+    lifetime: PhantomData<&'a [u8]>,
+}
+
+// SAFETY: a value is immutable bytes and a reference count that threads may share.
+unsafe impl Send for Value<'_> {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Value<'_> {}
+
+impl Value<'_> {
+    fn from_frame(frame: Arc<Frame>) -> Self {
+        Self { bytes: NonNull::from(frame.bytes()), owner: Owner::of(frame), lifetime: PhantomData }
+    }
+
+    /// The same bytes, kept by the value itself: copied if they were borrowed.
+    pub fn into_owned(self) -> Value<'static> {
+        if self.owner.is_none() {
+            return Value::from(self.to_vec());
+        }
+        Value { bytes: self.bytes, owner: self.owner, lifetime: PhantomData }
+    }
+}
+
+impl Deref for Value<'_> {
+    type Target = [u8];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the bytes are borrowed for `'a` or lie in the owner; both outlast this borrow (invariant 2).
+        unsafe { self.bytes.as_ref() }
+    }
+}
+
+impl AsRef<[u8]> for Value<'_> {
+    #[inline(always)]
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl Clone for Value<'_> {
+    fn clone(&self) -> Self {
+        Self { bytes: self.bytes, owner: self.owner.clone(), lifetime: PhantomData }
+    }
+}
+
+impl fmt::Debug for Value<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "b\"{}\"", self.escape_ascii())
+    }
+}
+
+impl<'a> From<&'a [u8]> for Value<'a> {
+    #[inline(always)]
+    fn from(bytes: &'a [u8]) -> Self {
+        Self { bytes: NonNull::from(bytes), owner: Owner::none(), lifetime: PhantomData }
+    }
+}
+
+impl From<Vec<u8>> for Value<'_> {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::from_frame(Frame::new(bytes.into_boxed_slice()))
+    }
+}
+
+impl<T: AsRef<[u8]> + ?Sized> PartialEq<T> for Value<'_> {
+    fn eq(&self, other: &T) -> bool {
+        **self == *other.as_ref()
+    }
+}
+
+impl Eq for Value<'_> {}
+
+/// Keeps a frame, or nothing.
+///
+/// An `Option<Arc<Frame>>` whose release is a call that takes it by value: plain drop glue passes its address, which would
+/// keep every guard, and so every entry of a scan, in memory instead of registers.
+#[derive(Debug)]
+struct Owner(ManuallyDrop<Option<Arc<Frame>>>);
+
+impl Owner {
+    #[inline(always)]
+    fn none() -> Self {
+        Self(ManuallyDrop::new(None))
+    }
+
+    fn of(frame: Arc<Frame>) -> Self {
+        Self(ManuallyDrop::new(Some(frame)))
+    }
+
+    #[inline(always)]
+    fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+impl Clone for Owner {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl Drop for Owner {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.0.is_some() {
+            // SAFETY: `self.0` is not used again: this is its owner's drop.
+            release(unsafe { ManuallyDrop::take(&mut self.0) });
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn release(frame: Option<Arc<Frame>>) {
+    drop(frame);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_equals_its_bytes_borrowed_or_owned() {
+        let borrowed = Value::from(b"abc".as_slice());
+        let owned = Value::from(b"abc".to_vec());
+        assert_eq!(borrowed, owned);
+        assert_eq!(borrowed, b"abc");
+        assert_ne!(owned, b"abd".as_slice());
+        let kept = { Value::from(b"gone".to_vec().as_slice()).into_owned() };
+        assert_eq!(kept, b"gone");
+        assert_eq!(format!("{:?}", kept.clone()), "b\"gone\"");
+    }
+
+    #[test]
+    fn a_value_may_cross_threads() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Value<'_>>();
+        shared::<Page<'_>>();
+        shared::<Pages>();
+    }
+}

@@ -1,0 +1,423 @@
+//! Tests of the pager as a whole: what is placed, dies, comes free and is read back.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use super::*;
+use crate::error::{Error, Place};
+use crate::format::{CellKey, CellValue, ExtentKind, Identity, LeafBuilder, Op, OverflowRef, PageSize, ValueAlign};
+use crate::ids::{Birth, PageNumber, PageRef};
+use crate::io::{Access, Disk, File, Map, MemoryDisk};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Arc, Mutex};
+
+const PAGE: u64 = 16384;
+
+/// A file that has no space past a length.
+#[derive(Debug)]
+struct FullFile {
+    inner: Arc<dyn File>,
+    length_max: AtomicU64,
+}
+
+impl File for FullFile {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.inner.read_at(offset, buffer)
+    }
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.inner.write_at(offset, bytes)
+    }
+    fn len(&self) -> io::Result<u64> {
+        self.inner.len()
+    }
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        self.inner.set_len(length)
+    }
+    fn allocate(&self, offset: u64, length: u64) -> io::Result<()> {
+        if offset + length > self.length_max.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.inner.allocate(offset, length)
+    }
+    fn sync_data(&self) -> io::Result<()> {
+        self.inner.sync_data()
+    }
+    fn sync_all(&self) -> io::Result<()> {
+        self.inner.sync_all()
+    }
+    fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
+        self.inner.map(reserve_bytes)
+    }
+}
+
+struct Fixture {
+    disk_file: Arc<FullFile>,
+    file: Arc<PageFile>,
+    space: Mutex<Space>,
+    map: Arc<ExtentMap>,
+}
+
+impl Fixture {
+    fn new(quota: Option<u64>) -> Self {
+        let path = Path::new("/pager.ful");
+        let inner = MemoryDisk::new().open(path, Access::CreateNew).expect("the disk is empty");
+        inner.write_at(0, &[0; PAGE as usize]).expect("memory has space");
+        let disk_file = Arc::new(FullFile { inner, length_max: AtomicU64::new(u64::MAX) });
+        let options = ReadOptions { map: true, huge_pages: true, cache_bytes: 1 << 20 };
+        let as_file: Arc<dyn File> = Arc::clone(&disk_file) as _;
+        let file = PageFile::new(path, as_file, PageSize::KiB16, Identity::new([9; 16]), options);
+        let space = Space::open(Arc::clone(&file), Vec::new(), 1, Birth(0), quota).expect("an empty file is sound");
+        Self { disk_file, file, space: Mutex::new(space), map: Arc::new(ExtentMap::empty(1)) }
+    }
+
+    fn commit(&mut self, mut operation: Operation) -> Birth {
+        let mut space = self.space.lock();
+        let prepared = space.prepare(&mut operation).expect("there is space");
+        let read = read_extent_table(&self.file, &prepared.table, prepared.page_count).expect("just written");
+        assert_eq!(read, prepared.entries);
+        space.commit(operation, &prepared);
+        self.map = Arc::new(ExtentMap::new(prepared.entries, prepared.page_count, Some(&self.map)));
+        prepared.birth
+    }
+
+    /// Writes `count` leaves of one entry each and commits them.
+    fn leaves(&mut self, count: u64) -> (Vec<PageRef>, Birth) {
+        let mut writer = PageWriter::new(&self.space);
+        let leaves = (0..count).map(|number| add_leaf(&mut writer, number)).collect();
+        let operation = writer.finish().expect("there is space");
+        (leaves, self.commit(operation))
+    }
+
+    fn kill(&mut self, pages: &[PageRef]) -> Birth {
+        let mut writer = PageWriter::new(&self.space);
+        pages.iter().for_each(|at| writer.kill_page(*at).expect("it is live"));
+        let operation = writer.finish().expect("there is space");
+        self.commit(operation)
+    }
+
+    fn reclaim(&self, births: &[Birth], oldest_elsewhere: Option<Birth>) -> u64 {
+        self.space.lock().reclaim(Pins { births, oldest_elsewhere })
+    }
+
+    fn pages(&self) -> Pages {
+        self.file.pages(Arc::clone(&self.map)).expect("the file is whole")
+    }
+
+    fn key_of(&self, at: PageRef) -> Vec<u8> {
+        let pages = self.pages();
+        let page = pages.page(at).expect("it is live");
+        let leaf = page.leaf().expect("it is a leaf");
+        leaf.key(0).part().to_vec()
+    }
+}
+
+fn add_leaf(writer: &mut PageWriter<'_>, number: u64) -> PageRef {
+    let mut builder = LeafBuilder::new(PageSize::KiB16, ValueAlign::One);
+    let key = number.to_be_bytes();
+    let hash = writer.file().identity().hash(&key);
+    builder.push(Op::PutNew, CellKey::Inline(&key), CellValue::Inline(b"value"), hash);
+    writer.add_leaf(|page| builder.finish(page)).expect("there is space").0
+}
+
+#[test]
+fn pages_read_back_as_written_across_many_extents() {
+    let mut fixture = Fixture::new(None);
+    let (leaves, _) = fixture.leaves(1000);
+    for (number, at) in leaves.iter().enumerate() {
+        assert_eq!(fixture.key_of(*at), (number as u64).to_be_bytes());
+    }
+    let largest = fixture.map.iter().map(|(_, entry)| entry.page_count).max();
+    assert_eq!(largest, Some(128), "an operation that writes much gets full extents");
+    let aligned = fixture.map.iter().filter(|(_, entry)| entry.page_count == 128);
+    aligned.for_each(|(_, entry)| assert_eq!(entry.first_page.0 % 128, 0));
+}
+
+#[test]
+fn dead_pages_wait_for_the_snapshots_that_show_them() {
+    let mut fixture = Fixture::new(None);
+    let (leaves, born) = fixture.leaves(8);
+    let died = fixture.kill(&leaves[2..5]);
+    assert!(born < died);
+    // The table of the first checkpoint died as well.
+    assert_eq!(fixture.reclaim(&[born], None), 0, "a snapshot of the first checkpoint shows them");
+    assert_eq!(fixture.reclaim(&[], Some(born)), 0, "so may one of another process");
+    assert_eq!(fixture.reclaim(&[died], Some(died)), 4, "younger ones show none of them");
+    let (_, later) = fixture.leaves(1);
+    assert_eq!(fixture.reclaim(&[later], Some(later)), 1);
+}
+
+#[test]
+fn a_snapshot_between_two_open_operations_keeps_what_the_second_kills() {
+    let mut fixture = Fixture::new(None);
+    let (leaves, _) = fixture.leaves(4);
+    let first = PageWriter::new(&fixture.space).finish().expect("nothing is written");
+    let mut second = fixture.space.lock().begin();
+    fixture.space.lock().kill(&mut second, leaves[0], 1, ExtentKind::Nodes).expect("it is live");
+    let between = fixture.commit(first);
+    fixture.reclaim(&[between], None);
+    let after = fixture.commit(second);
+    assert!(between < after, "checkpoints can be told apart");
+    let table_only = fixture.reclaim(&[after], Some(between));
+    assert_eq!(table_only, 0);
+    assert_eq!(fixture.reclaim(&[between], None), 0, "the page and the table are shown by the snapshot between");
+    assert_eq!(fixture.reclaim(&[after], None), 2);
+}
+
+#[test]
+fn what_was_free_before_opening_waits_for_readers_left_behind() {
+    let mut fixture = Fixture::new(None);
+    let (leaves, _) = fixture.leaves(8);
+    let died = fixture.kill(&leaves[2..5]);
+    let entries = table_entries(&fixture);
+    let reopen = || Space::open(Arc::clone(&fixture.file), entries.clone(), fixture.map.page_count(), died, None);
+    let mut space = reopen().expect("the file is sound");
+    assert_eq!(space.stats().free_pages, 0);
+    let before = Birth(died.0 - 1);
+    assert_eq!(space.reclaim(Pins { births: &[], oldest_elsewhere: Some(before) }), 0);
+    assert!(space.reclaim(Pins { births: &[], oldest_elsewhere: Some(died) }) >= 3);
+    assert_eq!(space.stats().pending_pages, 0);
+}
+
+fn table_entries(fixture: &Fixture) -> Vec<crate::format::ExtentEntry> {
+    let mut entries = Vec::new();
+    for (id, entry) in fixture.map.iter() {
+        entries.resize(id.0 as usize, crate::format::ExtentEntry::default());
+        entries.push(*entry);
+    }
+    entries
+}
+
+#[test]
+fn an_aborted_operation_leaves_no_trace() {
+    let mut fixture = Fixture::new(None);
+    let (leaves, _) = fixture.leaves(300);
+    fixture.reclaim(&[], None);
+    let before = (fixture.space.lock().stats(), table_entries(&fixture));
+    let mut writer = PageWriter::new(&fixture.space);
+    for number in 0..500 {
+        add_leaf(&mut writer, number);
+    }
+    writer.add_value(&vec![1; 5 << 20]).expect("there is space");
+    writer.kill_page(leaves[7]).expect("it is live");
+    assert!(fixture.space.lock().stats().placed_pages > 300);
+    drop(writer);
+    let stats = fixture.space.lock().stats();
+    assert_eq!((stats.node_pages, stats.placed_pages), (before.0.node_pages, 0));
+    assert_eq!(stats.free_pages + stats.reserve_pages, stats.total_pages() - 1 - stats.node_pages - stats.table_pages);
+    fixture.kill(&leaves[7..8]);
+    assert_eq!(fixture.key_of(leaves[8]), 8u64.to_be_bytes());
+}
+
+#[test]
+fn a_full_disk_is_an_error_that_changes_nothing() {
+    let mut fixture = Fixture::new(None);
+    let (leaves, _) = fixture.leaves(100);
+    fixture.reclaim(&[], None);
+    let before = fixture.space.lock().stats();
+    fixture.disk_file.length_max.store(before.total_pages() * PAGE, Ordering::Relaxed);
+    let mut writer = PageWriter::new(&fixture.space);
+    let failed = writer.add_value(&vec![1; 20 << 20]);
+    assert!(matches!(failed, Err(Error::DiskFull { .. })), "{failed:?}");
+    drop(writer);
+    assert_eq!(fixture.space.lock().stats(), before);
+    assert_eq!(fixture.key_of(leaves[99]), 99u64.to_be_bytes());
+    // There is room for what is needed, though none for growing ahead.
+    fixture.disk_file.length_max.store(before.total_pages() * PAGE + 21 * (1 << 20), Ordering::Relaxed);
+    let mut writer = PageWriter::new(&fixture.space);
+    writer.add_value(&vec![1; 20 << 20]).expect("it just fits");
+}
+
+#[test]
+fn the_quota_is_a_typed_error_and_may_be_used_to_the_last_page() {
+    let limit = 64 * PAGE;
+    let fixture = Fixture::new(Some(limit));
+    let mut writer = PageWriter::new(&fixture.space);
+    let failed = (0..).try_for_each(|number: u64| {
+        let value = number.to_be_bytes().repeat(2048);
+        writer.add_value(&value).map(drop)
+    });
+    match failed {
+        Err(Error::QuotaExceeded { limit_bytes, needed_bytes, .. }) => {
+            assert_eq!(limit_bytes, limit);
+            assert!(needed_bytes > limit);
+        }
+        other => panic!("{other:?}"),
+    }
+    drop(writer);
+    assert!(fixture.file.length_bytes().expect("open") <= limit);
+}
+
+#[test]
+fn the_file_shrinks_when_its_end_is_free() {
+    let mut fixture = Fixture::new(None);
+    let (leaves, _) = fixture.leaves(2000);
+    fixture.kill(&leaves[4..]);
+    fixture.reclaim(&[], None);
+    assert_eq!(fixture.space.lock().truncate_to_used().expect("open") % PAGE, 0);
+    // The next checkpoint states the smaller size; only then may the file be cut to it.
+    fixture.kill(&[]);
+    fixture.reclaim(&[], None);
+    fixture.kill(&[]);
+    fixture.reclaim(&[], None);
+    assert!(fixture.space.lock().truncate_to_used().expect("open") > 1000 * PAGE);
+    assert!(fixture.file.length_bytes().expect("open") < 100 * PAGE);
+    assert_eq!(fixture.key_of(leaves[3]), 3u64.to_be_bytes());
+    let stats = fixture.space.lock().stats();
+    assert_eq!(stats.total_pages() * PAGE, fixture.file.length_bytes().expect("open"));
+}
+
+#[test]
+fn values_of_every_length_read_back() {
+    let mut fixture = Fixture::new(None);
+    let lengths = [1, 5000, 16383, 16384, 16385, 100_000, 2 << 20, (2 << 20) + 1, 7_000_001];
+    let mut writer = PageWriter::new(&fixture.space);
+    let mut stored = Vec::new();
+    for (index, length) in lengths.into_iter().cycle().take(30).enumerate() {
+        let bytes: Vec<u8> = (0..length).map(|at: usize| (at * 7 + index) as u8).collect();
+        let at = if index % 2 == 0 {
+            writer.add_value(&bytes).expect("there is space")
+        } else {
+            let mut stream = writer.begin_value(length as u32).expect("there is space");
+            bytes.chunks(100_003).for_each(|chunk| stream.write(chunk).expect("there is space"));
+            stream.finish().expect("there is space")
+        };
+        assert_eq!(at.checksum, writer.file().identity().hash(&bytes));
+        stored.push((at, bytes));
+    }
+    let operation = writer.finish().expect("there is space");
+    fixture.commit(operation);
+    let pages = fixture.pages();
+    for (at, bytes) in &stored {
+        assert!(pages.value(at).expect("it was written") == bytes, "value of {} bytes", bytes.len());
+    }
+    let used: BTreeMap<u32, u32> = stored.iter().map(|(at, _)| (at.extent.0, at.slot)).collect();
+    assert!(used.len() < stored.len(), "small values share extents");
+}
+
+#[test]
+fn a_damaged_page_is_an_error_that_names_it() {
+    let mut fixture = Fixture::new(None);
+    let (leaves, _) = fixture.leaves(20);
+    let number = fixture.map.page_number(leaves[11]).expect("it exists");
+    fixture.disk_file.inner.write_at(number * PAGE + 5000, b"!").expect("memory has space");
+    let pages = fixture.pages();
+    match pages.page(leaves[11]) {
+        Err(Error::Corrupt { place: Place::Page(PageNumber(found)), .. }) => assert_eq!(found, number),
+        other => panic!("{other:?}"),
+    }
+    assert!(pages.page(leaves[12]).is_ok());
+}
+
+#[test]
+fn references_to_nowhere_are_errors() {
+    let mut fixture = Fixture::new(None);
+    let (leaves, _) = fixture.leaves(20);
+    fixture.kill(&leaves[3..4]);
+    let pages = fixture.pages();
+    let extent = leaves[0].extent;
+    let table = fixture.map.iter().find(|(_, entry)| entry.kind == ExtentKind::ExtentTable).expect("there is one").0;
+    let nowhere = [
+        PageRef { extent, slot: 100 },
+        PageRef { extent, slot: PageRef::SLOTS_MAX - 1 },
+        PageRef { extent: crate::ids::ExtentId(999), slot: 0 },
+        PageRef { extent: crate::ids::ExtentId(u32::MAX), slot: u32::MAX },
+        PageRef { extent: table, slot: 0 },
+        leaves[3],
+    ];
+    for at in nowhere {
+        assert!(matches!(pages.page(at), Err(Error::Corrupt { .. })), "{at}");
+        let value = OverflowRef { extent: at.extent, slot: at.slot, length: u32::MAX, checksum: 0 };
+        assert!(matches!(pages.value(&value), Err(Error::Corrupt { .. })), "{at}");
+        let mut writer = PageWriter::new(&fixture.space);
+        assert!(matches!(writer.kill_page(at), Err(Error::Corrupt { .. })), "{at}");
+        assert!(matches!(writer.kill_value(&value), Err(Error::Corrupt { .. })), "{at}");
+    }
+}
+
+#[test]
+fn a_logged_value_is_taken_back_from_what_an_opened_file_does_not_use() {
+    let mut fixture = Fixture::new(None);
+    fixture.leaves(100);
+    let value = vec![5; 3 << 20];
+    let checksum = fixture.file.identity().hash(&value);
+    let large = fixture.space.lock().place_logged(value.len() as u32, checksum).expect("there is space");
+    fixture.file.write_value(large.first_page, &value).expect("memory has space");
+    let committed = (table_entries(&fixture), fixture.map.page_count(), fixture.space.lock().last_birth());
+    // The checkpoint states an end before the value's: part of it lies behind, part of it may lie in what was free.
+    for end in [committed.1, large.first_page.0 + 5] {
+        let opened = Space::open(Arc::clone(&fixture.file), committed.0.clone(), end, committed.2, None);
+        let mut space = opened.expect("the file is sound");
+        space.take_logged(&large).expect("nothing else is there");
+        assert!(space.take_logged(&large).is_err(), "it is taken");
+        let before = space.stats();
+        space.reclaim(Pins::default());
+        assert_eq!(space.stats().placed_pages, before.placed_pages);
+        assert!(before.placed_pages >= 192);
+        space.discard_logged(large.value.extent);
+        assert_eq!(space.stats().placed_pages, 0);
+    }
+}
+
+#[test]
+fn a_page_cannot_die_twice() {
+    let mut fixture = Fixture::new(None);
+    let (leaves, _) = fixture.leaves(20);
+    let mut writer = PageWriter::new(&fixture.space);
+    writer.kill_page(leaves[1]).expect("it is live");
+    assert!(matches!(writer.kill_page(leaves[1]), Err(Error::Corrupt { .. })));
+}
+
+#[test]
+fn a_table_that_is_not_the_metas_is_refused() {
+    let fixture = Fixture::new(None);
+    let writer = PageWriter::new(&fixture.space);
+    let mut operation = writer.finish().expect("nothing is written");
+    let prepared = fixture.space.lock().prepare(&mut operation).expect("there is space");
+    let (file, good, pages) = (&fixture.file, prepared.table, prepared.page_count);
+    assert!(read_extent_table(file, &good, pages).is_ok());
+    let bad = [
+        crate::format::ExtentTableRef { birth: Birth(77), ..good },
+        crate::format::ExtentTableRef { checksum: 1, ..good },
+        crate::format::ExtentTableRef { entry_count: good.entry_count + 1, ..good },
+        crate::format::ExtentTableRef { entry_count: u32::MAX, ..good },
+        crate::format::ExtentTableRef { page_count: u32::MAX, ..good },
+        crate::format::ExtentTableRef { first_page: PageNumber(u64::MAX), ..good },
+        crate::format::ExtentTableRef { first_page: PageNumber(0), ..good },
+    ];
+    for table in bad {
+        assert!(matches!(read_extent_table(file, &table, pages), Err(Error::Corrupt { .. })), "{table:?}");
+    }
+    assert!(read_extent_table(file, &good, pages + 1_000_000).is_err(), "the file ends before");
+    fixture.space.lock().abort(operation);
+}
+
+#[test]
+fn extents_that_share_a_live_page_or_leave_the_file_are_refused() {
+    let mut fixture = Fixture::new(None);
+    fixture.leaves(20);
+    let entries = table_entries(&fixture);
+    assert!(super::extents::check_extents(&entries, fixture.map.page_count()).is_ok());
+    assert!(super::extents::check_extents(&entries, 3).is_err());
+    let first = entries[0];
+    let mut overlapping = entries.clone();
+    overlapping.push(crate::format::ExtentEntry { live: 1, page_count: 1, ..first });
+    assert!(super::extents::check_extents(&overlapping, fixture.map.page_count()).is_err());
+    // Dead slots may lie anywhere: their pages may be others' by now.
+    overlapping.pop();
+    overlapping.push(crate::format::ExtentEntry { live: 0, ..first });
+    assert!(super::extents::check_extents(&overlapping, fixture.map.page_count()).is_ok());
+}
+
+#[test]
+fn verified_bits_pass_to_the_next_map_only_for_the_same_extent() {
+    let mut fixture = Fixture::new(None);
+    let (leaves, _) = fixture.leaves(3);
+    assert!(fixture.map.verified_page(leaves[0]).is_none());
+    fixture.pages().page(leaves[0]).expect("it is live");
+    assert!(fixture.map.verified_page(leaves[0]).is_some());
+    fixture.kill(&leaves[1..2]);
+    assert!(fixture.map.verified_page(leaves[0]).is_some());
+    fixture.kill(&leaves[..1]);
+    assert!(fixture.map.verified_page(leaves[0]).is_none(), "it is dead");
+}

@@ -1,0 +1,327 @@
+//! Owns the writing of pages for one operation: gathers them into extents, seals them, writes each extent in one call.
+//!
+//! Invariants: (1) a page's reference is known as soon as it is added, its place only when its extent is full: an extent
+//! takes as many pages as there are, and is written once.  (2) All that one operation writes has its birth.
+//! Callers: `tree` adds pages and values and kills old ones; `db` begins and finishes.
+
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::error::Result;
+use crate::format::{ExtentKind, LIVE_SLOTS_MAX, OverflowRef, PageSize, seal_page};
+use crate::ids::{ExtentId, PageNumber, PageRef};
+use crate::sync::{Arc, Mutex};
+
+use super::file::PageFile;
+use super::page::{Pages, Value};
+use super::space::{Operation, Space};
+
+/// Writes the pages of one operation. Dropping it unfinished aborts the operation (and takes the lock of its `Space`).
+#[derive(Debug)]
+pub struct PageWriter<'s> {
+    space: &'s Mutex<Space>,
+    file: Arc<PageFile>,
+    /// Taken out when the operation is finished.
+    operation: Option<Operation>,
+    leaves: Stream,
+    branches: Stream,
+    values: Stream,
+    pages_added: u64,
+}
+
+/// Pages that will be one extent.
+#[derive(Debug)]
+struct Stream {
+    kind: ExtentKind,
+    extent: Option<ExtentId>,
+    /// Keeps its size from extent to extent, so that it is zeroed once.
+    bytes: Vec<u8>,
+    pages: u32,
+    /// The extent is written when it has so many.
+    pages_max: u32,
+}
+
+impl<'s> PageWriter<'s> {
+    /// Begins an operation.
+    pub fn new(space: &'s Mutex<Space>) -> Self {
+        let mut locked = space.lock();
+        let (operation, file) = (locked.begin(), Arc::clone(locked.file()));
+        let pages_max = locked.extent_pages();
+        drop(locked);
+        let stream = |kind| Stream { kind, extent: None, bytes: Vec::new(), pages: 0, pages_max };
+        Self {
+            space,
+            file,
+            operation: Some(operation),
+            leaves: stream(ExtentKind::Nodes),
+            branches: stream(ExtentKind::Nodes),
+            values: stream(ExtentKind::Values),
+            pages_added: 0,
+        }
+    }
+
+    /// Adds a leaf. `fill` writes the whole body; the page is sealed after it.
+    ///
+    /// # Errors
+    /// Those of placing and writing an extent that became full: abort the operation then.
+    pub fn add_leaf<R>(&mut self, fill: impl FnOnce(&mut [u8]) -> R) -> Result<(PageRef, R)> {
+        self.add_node(|writer| &mut writer.leaves, fill)
+    }
+
+    /// Adds a branch, as [`PageWriter::add_leaf`] does a leaf.
+    ///
+    /// # Errors
+    /// As it has.
+    pub fn add_branch<R>(&mut self, fill: impl FnOnce(&mut [u8]) -> R) -> Result<(PageRef, R)> {
+        self.add_node(|writer| &mut writer.branches, fill)
+    }
+
+    /// Stores the bytes of a long key or value.
+    ///
+    /// # Errors
+    /// As [`PageWriter::add_leaf`].
+    ///
+    /// # Panics
+    /// If there are more than `u32::MAX` bytes.
+    pub fn add_value(&mut self, bytes: &[u8]) -> Result<OverflowRef> {
+        let length = u32::try_from(bytes.len()).expect("callers keep to the limits of keys and values");
+        let mut stream = self.begin_value(length)?;
+        stream.write(bytes)?;
+        stream.finish()
+    }
+
+    /// Stores a value of this length piece by piece.
+    ///
+    /// # Errors
+    /// As [`PageWriter::add_leaf`].
+    pub fn begin_value(&mut self, length: u32) -> Result<ValueStream<'_, 's>> {
+        let pages = self.file.pages_of(length);
+        let target = if pages > LIVE_SLOTS_MAX {
+            self.place_single(pages)?
+        } else {
+            if self.values.pages + pages > self.values.pages_max {
+                self.flush(|writer| &mut writer.values)?;
+            }
+            // A value that alone is more than the extent would have had gets one of its size.
+            self.values.pages_max = self.values.pages_max.max(pages);
+            let at = self.reserve(|writer| &mut writer.values, pages);
+            Target::Buffer(at)
+        };
+        self.pages_added += u64::from(pages);
+        let hasher = Xxh3::with_seed(self.file.identity().tag_seed);
+        Ok(ValueStream { writer: self, target, length, written: 0, hasher: Box::new(hasher) })
+    }
+
+    /// Marks a page of the base as dead from this operation on.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if it is not live, or was marked before.
+    pub fn kill_page(&mut self, at: PageRef) -> Result<()> {
+        let operation = self.operation.as_mut().expect(UNFINISHED);
+        self.space.lock().kill(operation, at, 1, ExtentKind::Nodes)
+    }
+
+    /// Marks the pages of a long key or value as dead from this operation on.
+    ///
+    /// # Errors
+    /// As [`PageWriter::kill_page`].
+    pub fn kill_value(&mut self, at: &OverflowRef) -> Result<()> {
+        let pages = self.file.pages_of(at.length);
+        let operation = self.operation.as_mut().expect(UNFINISHED);
+        self.space.lock().kill(operation, at.page(), pages, ExtentKind::Values)
+    }
+
+    /// The bytes of a long key or value of the base, or of this operation itself.
+    ///
+    /// # Errors
+    /// As [`Pages::value`].
+    pub fn value<'a>(&self, base: &'a Pages, at: &OverflowRef) -> Result<Value<'a>> {
+        let page_bytes = self.page_size().bytes();
+        let (start, length) = (at.slot as usize * page_bytes, at.length as usize);
+        let operation = self.operation.as_ref().expect(UNFINISHED);
+        if self.values.extent == Some(at.extent) {
+            let gathered = &self.values.bytes[..self.values.pages as usize * page_bytes];
+            if let Some(bytes) = gathered.get(start..start.saturating_add(length)) {
+                return Ok(Value::from(bytes.to_vec()));
+            }
+        } else if let Some((first, pages)) = operation.placed_at(at.extent)
+            && start as u64 + length as u64 <= u64::from(pages) * page_bytes as u64
+        {
+            let bytes = self.file.read(PageNumber(first.0 + u64::from(at.slot)), length)?;
+            return Ok(Value::from(Vec::from(bytes)));
+        }
+        base.value(at)
+    }
+
+    /// Size of the pages.
+    pub fn page_size(&self) -> PageSize {
+        self.file.page_size()
+    }
+
+    /// The file written to.
+    pub fn file(&self) -> &Arc<PageFile> {
+        &self.file
+    }
+
+    /// Pages added so far, of all kinds.
+    #[cfg(test)]
+    pub fn pages_added(&self) -> u64 {
+        self.pages_added
+    }
+
+    /// Writes what is gathered and hands over the operation, for [`Space::prepare`].
+    ///
+    /// # Errors
+    /// Those of placing and writing; the operation is aborted then.
+    pub fn finish(mut self) -> Result<Operation> {
+        self.flush(|writer| &mut writer.leaves)?;
+        self.flush(|writer| &mut writer.branches)?;
+        self.flush(|writer| &mut writer.values)?;
+        Ok(self.operation.take().expect(UNFINISHED))
+    }
+
+    fn add_node<R>(
+        &mut self,
+        stream: impl Fn(&mut Self) -> &mut Stream,
+        fill: impl FnOnce(&mut [u8]) -> R,
+    ) -> Result<(PageRef, R)> {
+        let page_bytes = self.page_size().bytes();
+        let at = self.reserve(&stream, 1);
+        let birth = self.operation.as_ref().expect(UNFINISHED).birth();
+        let identity = *self.file.identity();
+        let target = stream(self);
+        let start = at.slot as usize * page_bytes;
+        let page = &mut target.bytes[start..start + page_bytes];
+        let result = fill(page);
+        seal_page(page, &identity, at, birth);
+        if target.pages == target.pages_max {
+            self.flush(stream)?;
+        }
+        self.pages_added += 1;
+        Ok((at, result))
+    }
+
+    /// Takes the next slots of a stream's extent. Requires: they fit.
+    fn reserve(&mut self, stream: impl Fn(&mut Self) -> &mut Stream, pages: u32) -> PageRef {
+        let page_bytes = self.page_size().bytes();
+        let extent = match stream(self).extent {
+            Some(extent) => extent,
+            None => {
+                let operation = self.operation.as_mut().expect(UNFINISHED);
+                self.space.lock().reserve_id(operation)
+            }
+        };
+        let target = stream(self);
+        target.extent = Some(extent);
+        let slot = target.pages;
+        target.pages += pages;
+        assert!(target.pages <= target.pages_max, "the caller flushes an extent that is full");
+        let needed = target.pages as usize * page_bytes;
+        if target.bytes.len() < needed {
+            // In a few steps, and never more than one extent.
+            let wanted = needed.next_power_of_two().min(target.pages_max as usize * page_bytes);
+            target.bytes.resize(wanted, 0);
+        }
+        PageRef { extent, slot }
+    }
+
+    /// Places and writes a stream's extent, if there is one.
+    fn flush(&mut self, stream: impl Fn(&mut Self) -> &mut Stream) -> Result<()> {
+        let target = stream(self);
+        let Some(extent) = target.extent.take() else { return Ok(()) };
+        let (kind, pages) = (target.kind, target.pages);
+        target.pages = 0;
+        // An operation that writes much gets large extents soon.
+        target.pages_max = (target.pages_max * 2).min(LIVE_SLOTS_MAX);
+        let operation = self.operation.as_mut().expect(UNFINISHED);
+        let first = self.space.lock().place(operation, extent, kind, pages, false)?;
+        let length = pages as usize * self.page_size().bytes();
+        let file = Arc::clone(&self.file);
+        file.write(first, &stream(self).bytes[..length])
+    }
+
+    fn place_single(&mut self, pages: u32) -> Result<Target> {
+        let operation = self.operation.as_mut().expect(UNFINISHED);
+        let mut space = self.space.lock();
+        let extent = space.reserve_id(operation);
+        let first = space.place(operation, extent, ExtentKind::Values, pages, true)?;
+        Ok(Target::Single { extent, first })
+    }
+}
+
+impl Drop for PageWriter<'_> {
+    fn drop(&mut self) {
+        if let Some(operation) = self.operation.take() {
+            self.space.lock().abort(operation);
+        }
+    }
+}
+
+/// Where a value goes.
+#[derive(Clone, Copy, Debug)]
+enum Target {
+    /// Into the extent being gathered, from this page on.
+    Buffer(PageRef),
+    /// Into an extent of its own, at once.
+    Single { extent: ExtentId, first: PageNumber },
+}
+
+/// Takes the bytes of one long value.
+#[must_use = "a value that is not finished leaves its pages taken until the operation ends"]
+pub struct ValueStream<'w, 's> {
+    writer: &'w mut PageWriter<'s>,
+    target: Target,
+    length: u32,
+    written: u64,
+    hasher: Box<Xxh3>,
+}
+
+impl ValueStream<'_, '_> {
+    /// Adds bytes.
+    ///
+    /// # Errors
+    /// Those of writing.
+    ///
+    /// # Panics
+    /// If there are more than the value's length.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        assert!(self.written + bytes.len() as u64 <= u64::from(self.length), "more bytes than the value has");
+        self.hasher.update(bytes);
+        self.put(bytes)?;
+        self.written += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Completes the value.
+    ///
+    /// # Errors
+    /// Those of writing.
+    ///
+    /// # Panics
+    /// If there were fewer bytes than the value's length.
+    pub fn finish(mut self) -> Result<OverflowRef> {
+        assert!(self.written == u64::from(self.length), "fewer bytes than the value has");
+        let page_bytes = self.writer.page_size().bytes() as u64;
+        let padding = (page_bytes - self.written % page_bytes) % page_bytes;
+        // What was in these pages before must not stay behind the value.
+        self.put(&vec![0; padding as usize])?;
+        let at = match self.target {
+            Target::Buffer(at) => at,
+            Target::Single { extent, .. } => PageRef { extent, slot: 0 },
+        };
+        let checksum = self.hasher.digest();
+        Ok(OverflowRef { extent: at.extent, slot: at.slot, length: self.length, checksum })
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        match self.target {
+            Target::Buffer(at) => {
+                let start = at.slot as usize * self.writer.page_size().bytes() + self.written as usize;
+                self.writer.values.bytes[start..start + bytes.len()].copy_from_slice(bytes);
+                Ok(())
+            }
+            Target::Single { first, .. } => self.writer.file.write_at(first, self.written, bytes),
+        }
+    }
+}
+
+const UNFINISHED: &str = "the operation is there until `finish` takes it";

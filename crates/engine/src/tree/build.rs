@@ -1,0 +1,438 @@
+//! Builds a tree bottom-up from entries and whole subtrees that come in key order.
+//!
+//! Invariants: (1) each level holds back at most two pages' worth: a full one, and the one being filled, so that the last two
+//! before a taken-over subtree can share evenly.  (2) A subtree is taken over only if every level below its place can be
+//! closed with well-filled pages; else the caller opens it, and its parts fill them.  (3) Each separator is above all keys
+//! before it and at most the least key after it. One too long for a page is stored when its child is staged, and goes with
+//! the child from then on.
+//!
+//! At the very end pages stay as full as they came: what is appended next time fills the last one.
+
+use std::ops::Range;
+
+use crate::error::{Error, Place, Result};
+use crate::format::{
+    BranchBuilder, Cell, CellKey, CellValue, Child, INLINE_KEY_BYTES_MAX, Identity, LEVEL_MAX, LeafBuilder, Op,
+    OverflowRef, PageSize, ValueAlign,
+};
+use crate::ids::PageNumber;
+use crate::pager::{PageWriter, Pages};
+
+use super::root::Root;
+
+/// Builds one tree.
+#[derive(Debug)]
+pub(super) struct Builder<'w, 's> {
+    pub(super) writer: &'w mut PageWriter<'s>,
+    base: &'w Pages,
+    identity: Identity,
+    align: ValueAlign,
+    leaves: Pair<LeafBuilder>,
+    /// The branches of level 1 and up.
+    levels: Vec<Pair<BranchBuilder>>,
+    before: Before,
+}
+
+/// A page's worth that is full, if there is one, and the one being filled.
+#[derive(Debug)]
+struct Pair<B> {
+    full: B,
+    open: B,
+}
+
+/// What came before the leaf being filled: its separator divides the two.
+#[derive(Debug)]
+enum Before {
+    /// Nothing: the first leaf has no separator.
+    Nothing,
+    /// A leaf that ends with this key.
+    Key(OwnedKey),
+    /// A subtree whose keys all are below this.
+    Fence(Vec<u8>),
+}
+
+/// A key as cells hold it, kept.
+#[derive(Clone, Debug, Default)]
+struct OwnedKey {
+    part: Vec<u8>,
+    long: Option<OverflowRef>,
+}
+
+impl OwnedKey {
+    fn new(key: &CellKey<'_>) -> Self {
+        let long = match key {
+            CellKey::Inline(_) => None,
+            CellKey::Overflow { at, .. } => Some(*at),
+        };
+        Self { part: key.part().to_vec(), long }
+    }
+
+    fn as_cell_key(&self) -> CellKey<'_> {
+        match self.long {
+            None => CellKey::Inline(&self.part),
+            Some(at) => long_key(&self.part, at),
+        }
+    }
+}
+
+/// A subtree that could be taken over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Subtree<'k> {
+    pub child: Child,
+    /// Its height above the leaves.
+    pub level: u8,
+    /// Net number of its entries.
+    pub count: i64,
+    /// At most its least key; `None` if nothing comes before it in the base.
+    pub low: Option<&'k [u8]>,
+    /// Above its greatest key; `None` if nothing comes after it in the base.
+    pub high: Option<&'k [u8]>,
+}
+
+impl<'w, 's> Builder<'w, 's> {
+    /// A builder that writes to `writer`. `base` has the long keys and values that entries pass on by reference.
+    pub(super) fn new(base: &'w Pages, writer: &'w mut PageWriter<'s>, align: ValueAlign) -> Self {
+        let page_size = writer.page_size();
+        let identity = *writer.file().identity();
+        let leaves = Pair { full: LeafBuilder::new(page_size, align), open: LeafBuilder::new(page_size, align) };
+        Self { writer, base, identity, align, leaves, levels: Vec::new(), before: Before::Nothing }
+    }
+
+    /// The hash of a whole key.
+    #[inline]
+    pub(super) fn hash(&self, key: &[u8]) -> u64 {
+        self.identity.hash(key)
+    }
+
+    /// Adds an entry with a new key: key and value are stored in full, as overflow where they are long.
+    #[inline]
+    pub(super) fn push_new(&mut self, key: &[u8], hash: u64, value: &[u8]) -> Result<()> {
+        if key.len() > INLINE_KEY_BYTES_MAX {
+            return self.push_new_long(key, hash, value);
+        }
+        let stored = self.store_value(key.len(), value)?;
+        self.push(CellKey::Inline(key), stored, hash)
+    }
+
+    /// The long key as a cell holds it, stored.
+    pub(super) fn store_key<'k>(&mut self, key: &'k [u8]) -> Result<CellKey<'k>> {
+        if key.len() <= INLINE_KEY_BYTES_MAX {
+            return Ok(CellKey::Inline(key));
+        }
+        let at = self.writer.add_value(key)?;
+        Ok(long_key(&key[..INLINE_KEY_BYTES_MAX], at))
+    }
+
+    /// The value as a cell holds it beside a key of this length: stored, if it is long.
+    #[inline]
+    pub(super) fn store_value<'v>(&mut self, key_length: usize, value: &'v [u8]) -> Result<CellValue<'v>> {
+        if LeafBuilder::value_is_inline(self.writer.page_size(), self.align, key_length, value.len()) {
+            return Ok(CellValue::Inline(value));
+        }
+        Ok(CellValue::Overflow(self.writer.add_value(value)?))
+    }
+
+    /// Adds an entry whose long parts are stored. Requires: its key is above all that came before.
+    #[inline]
+    pub(super) fn push(&mut self, key: CellKey<'_>, value: CellValue<'_>, hash: u64) -> Result<()> {
+        if !self.leaves.open.fits(key.stored_length(), value.stored_length()) {
+            self.turn_leaf()?;
+        }
+        self.leaves.open.push(Op::PutNew, key, value, hash);
+        Ok(())
+    }
+
+    /// Adds an entry of a page of the base. Requires: as [`Builder::push`].
+    #[inline]
+    pub(super) fn push_cell(&mut self, cell: &Cell<'_>) -> Result<()> {
+        let hash = self.hash_of(&cell.key);
+        self.push(cell.key, cell.value, hash)
+    }
+
+    /// Whether an entry of a page of the base has a form in which this table's leaves can store it.
+    pub(super) fn can_store(&self, cell: &Cell<'_>) -> bool {
+        match (&cell.key, &cell.value) {
+            (CellKey::Inline(key), _) if key.len() > INLINE_KEY_BYTES_MAX => false,
+            (_, CellValue::Overflow(_)) => true,
+            (key, CellValue::Inline(value)) => {
+                LeafBuilder::value_is_inline(self.writer.page_size(), self.align, key.key_length(), value.len())
+            }
+        }
+    }
+
+    /// Takes over a subtree of the base, if that leaves no page too empty; `false` means that the caller must open it.
+    ///
+    /// Requires: its keys are above all that came before.
+    pub(super) fn adopt(&mut self, subtree: &Subtree<'_>) -> Result<bool> {
+        if !self.can_close(subtree.level) {
+            return Ok(false);
+        }
+        self.close_leaves()?;
+        for level in 1..=subtree.level {
+            self.close_branches(level)?;
+        }
+        let separator = match (&self.before, subtree.low) {
+            (Before::Nothing, _) | (_, None) => OwnedKey::default(),
+            (_, Some(low)) => OwnedKey::new(&self.store_key(low)?),
+        };
+        self.stage(subtree.level + 1, &separator, subtree.child, subtree.count)?;
+        self.before = Before::Fence(subtree.high.unwrap_or_default().to_vec());
+        Ok(true)
+    }
+
+    /// Completes the tree. `None` if nothing came.
+    pub(super) fn finish(mut self) -> Result<Option<Root>> {
+        if !self.leaves.full.is_empty() {
+            self.write_leaf(|leaves| &mut leaves.full, None)?;
+        }
+        if !self.leaves.open.is_empty() {
+            self.write_leaf(|leaves| &mut leaves.open, None)?;
+        }
+        let mut level = 1;
+        while let Some(pair) = self.levels.get(usize::from(level) - 1) {
+            let is_top = self.levels[usize::from(level)..].iter().all(|above| above.open.is_empty());
+            if is_top && pair.full.is_empty() && pair.open.count() == 1 {
+                let (child, count) = pair.open.child(0);
+                let entries = u64::try_from(count).map_err(|_| self.impossible_count())?;
+                let has_overflow = child.has_overflow;
+                return Ok(Some(Root { page: child.page, level: level - 1, entries, has_overflow }));
+            }
+            if !pair.full.is_empty() {
+                self.write_branch(level, |pair| &mut pair.full)?;
+            }
+            if !self.pair(level).open.is_empty() {
+                self.write_branch(level, |pair| &mut pair.open)?;
+            }
+            level += 1;
+        }
+        Ok(None)
+    }
+
+    #[cold]
+    fn push_new_long(&mut self, key: &[u8], hash: u64, value: &[u8]) -> Result<()> {
+        let stored_key = self.store_key(key)?;
+        let stored = self.store_value(key.len(), value)?;
+        self.push(stored_key, stored, hash)
+    }
+
+    fn hash_of(&self, key: &CellKey<'_>) -> u64 {
+        match key {
+            CellKey::Inline(key) => self.identity.hash(key),
+            CellKey::Overflow { hash, .. } => *hash,
+        }
+    }
+
+    /// The leaf being filled is full: writes the one before it, and begins another.
+    fn turn_leaf(&mut self) -> Result<()> {
+        if !self.leaves.full.is_empty() {
+            self.write_leaf(|leaves| &mut leaves.full, None)?;
+        }
+        let Pair { full, open } = &mut self.leaves;
+        std::mem::swap(full, open);
+        Ok(())
+    }
+
+    /// Whether all levels up to this one are empty, or would end in well-filled pages.
+    fn can_close(&self, level: u8) -> bool {
+        let Pair { full, open } = &self.leaves;
+        let body = self.writer.page_size().body_bytes();
+        if full.is_empty() && !open.is_empty() && open.bytes_used() * 100 < body * LEAF_ALONE_PERCENT {
+            return false;
+        }
+        // Closing a level adds a child to the next.
+        let mut rising = !open.is_empty();
+        for pair in self.levels.iter().take(usize::from(level)) {
+            if pair.open.is_empty() && !rising {
+                continue;
+            }
+            if pair.full.is_empty() && pair.open.bytes_used() * 100 < body * BRANCH_MIN_PERCENT {
+                return false;
+            }
+            rising = true;
+        }
+        !rising || usize::from(level) <= self.levels.len()
+    }
+
+    fn close_leaves(&mut self) -> Result<()> {
+        let body = self.writer.page_size().body_bytes();
+        let Pair { full, open } = &mut self.leaves;
+        if !full.is_empty() && open.bytes_used() * 100 < body * LEAF_MIN_PERCENT {
+            for index in 0..open.count() {
+                let cell = open.cell(index);
+                let hash = match cell.key {
+                    CellKey::Inline(key) => self.identity.hash(key),
+                    CellKey::Overflow { hash, .. } => hash,
+                };
+                full.push(cell.op, cell.key, cell.value, hash);
+            }
+            open.clear();
+            let half = full.split_point();
+            self.write_leaf(|leaves| &mut leaves.full, Some(half))?;
+            return self.write_leaf(|leaves| &mut leaves.full, None);
+        }
+        if !self.leaves.full.is_empty() {
+            self.write_leaf(|leaves| &mut leaves.full, None)?;
+        }
+        if !self.leaves.open.is_empty() {
+            self.write_leaf(|leaves| &mut leaves.open, None)?;
+        }
+        Ok(())
+    }
+
+    fn close_branches(&mut self, level: u8) -> Result<()> {
+        let body = self.writer.page_size().body_bytes();
+        let Some(Pair { full, open }) = self.levels.get_mut(usize::from(level) - 1) else { return Ok(()) };
+        if !full.is_empty() && open.bytes_used() * 100 < body * BRANCH_MIN_PERCENT {
+            (*full, *open) = shared_evenly(full, open, self.writer.page_size());
+        }
+        if !self.pair(level).full.is_empty() {
+            self.write_branch(level, |pair| &mut pair.full)?;
+        }
+        if !self.pair(level).open.is_empty() {
+            self.write_branch(level, |pair| &mut pair.open)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the first `count` entries (or all) of a leaf builder as a leaf.
+    fn write_leaf(
+        &mut self,
+        which: impl Fn(&mut Pair<LeafBuilder>) -> &mut LeafBuilder,
+        count: Option<usize>,
+    ) -> Result<()> {
+        let builder = which(&mut self.leaves);
+        let count = count.unwrap_or(builder.count());
+        let last = OwnedKey::new(&builder.key(count - 1));
+        let separator = match &self.before {
+            Before::Nothing => OwnedKey::default(),
+            Before::Fence(fence) => {
+                let fence = fence.clone();
+                OwnedKey::new(&self.store_key(&fence)?)
+            }
+            Before::Key(before) => {
+                let first = builder.key(0);
+                match divider(&before.part, first.part()) {
+                    Some(divider) => OwnedKey { part: divider.to_vec(), long: None },
+                    None => {
+                        let (before, first) = (before.clone(), OwnedKey::new(&first));
+                        self.long_divider(&before, &first)?
+                    }
+                }
+            }
+        };
+        let builder = which(&mut self.leaves);
+        let (page, summary) = self.writer.add_leaf(|page| builder.finish_first(count, page))?;
+        self.before = Before::Key(last);
+        let child = Child { page, has_overflow: summary.has_overflow };
+        self.stage(1, &separator, child, summary.net_count)
+    }
+
+    /// Writes the children of a branch builder as a branch.
+    fn write_branch(
+        &mut self,
+        level: u8,
+        which: impl Fn(&mut Pair<BranchBuilder>) -> &mut BranchBuilder,
+    ) -> Result<()> {
+        let builder = which(&mut self.levels[usize::from(level) - 1]);
+        let separator = OwnedKey::new(&builder.separator(0));
+        let (page, summary) = self.writer.add_branch(|page| builder.finish(page))?;
+        let child = Child { page, has_overflow: summary.has_overflow };
+        self.stage(level + 1, &separator, child, summary.net_count)
+    }
+
+    /// Adds a child to the branches of a level.
+    fn stage(&mut self, level: u8, separator: &OwnedKey, child: Child, count: i64) -> Result<()> {
+        if level > LEVEL_MAX || !(-COUNT_MAX..=COUNT_MAX).contains(&count) {
+            return Err(self.impossible_count());
+        }
+        while self.levels.len() < usize::from(level) {
+            let next = self.levels.len() as u8 + 1;
+            let page_size = self.writer.page_size();
+            let new = || BranchBuilder::new(page_size, next);
+            self.levels.push(Pair { full: new(), open: new() });
+        }
+        if !self.pair(level).open.fits(separator.as_cell_key()) {
+            if !self.pair(level).full.is_empty() {
+                self.write_branch(level, |pair| &mut pair.full)?;
+            }
+            let Pair { full, open } = self.pair(level);
+            std::mem::swap(full, open);
+        }
+        self.pair(level).open.push(separator.as_cell_key(), child, count);
+        Ok(())
+    }
+
+    /// Requires: something was staged at this level.
+    fn pair(&mut self, level: u8) -> &mut Pair<BranchBuilder> {
+        &mut self.levels[usize::from(level) - 1]
+    }
+
+    /// The shortest separator of two long keys that agree as far as their cells go, stored if it is long itself.
+    #[cold]
+    fn long_divider(&mut self, before: &OwnedKey, first: &OwnedKey) -> Result<OwnedKey> {
+        let whole = |key: &OwnedKey| match key.long {
+            None => Ok(key.part.clone()),
+            Some(at) => self.writer.value(self.base, &at).map(|value| value.to_vec()),
+        };
+        let (before, first) = (whole(before)?, whole(first)?);
+        let divider = divider(&before, &first).map(<[u8]>::to_vec).ok_or_else(|| self.disorder())?;
+        Ok(OwnedKey::new(&self.store_key(&divider)?))
+    }
+
+    #[cold]
+    fn disorder(&self) -> Error {
+        let place = Place::Page(PageNumber(0));
+        Error::corrupt(self.writer.file().path(), place, "long keys of its trees are out of order")
+    }
+
+    #[cold]
+    fn impossible_count(&self) -> Error {
+        let place = Place::Page(PageNumber(0));
+        Error::corrupt(self.writer.file().path(), place, "a tree in it has an impossible depth or count")
+    }
+}
+
+/// The shortest bytes that are above `before` and at most `first`; `None` if no prefix of `first` is.
+fn divider<'k>(before: &[u8], first: &'k [u8]) -> Option<&'k [u8]> {
+    let common = before.iter().zip(first).take_while(|(before, first)| before == first).count();
+    first.get(..=common)
+}
+
+fn long_key(prefix: &[u8], at: OverflowRef) -> CellKey<'_> {
+    CellKey::Overflow { prefix, hash: at.checksum, at }
+}
+
+/// Two branches shared anew so that both are about equally full. The first keeps more than half if the rest would not fit
+/// the second, whose separators may share less of a prefix.
+fn shared_evenly(full: &BranchBuilder, open: &BranchBuilder, page_size: PageSize) -> (BranchBuilder, BranchBuilder) {
+    let mut keep = full.count().min((full.count() + open.count()).div_ceil(2));
+    loop {
+        let mut second = BranchBuilder::new(page_size, full.level());
+        stage_again(full, keep..full.count(), &mut second);
+        stage_again(open, 0..open.count(), &mut second);
+        if second.bytes_used() <= page_size.body_bytes() || keep == full.count() {
+            let mut first = BranchBuilder::new(page_size, full.level());
+            stage_again(full, 0..keep, &mut first);
+            return (first, second);
+        }
+        keep = (keep + full.count()).div_ceil(2);
+    }
+}
+
+/// Stages children of `from` in `to` as well.
+fn stage_again(from: &BranchBuilder, children: Range<usize>, to: &mut BranchBuilder) {
+    for index in children {
+        let (child, count) = from.child(index);
+        to.push(from.separator(index), child, count);
+    }
+}
+
+/// A lone leaf before a subtree that is taken over has at least so much, or the subtree's first leaf is merged with it.
+const LEAF_ALONE_PERCENT: usize = 60;
+/// Of the last two leaves before such a subtree, neither has less: else they share evenly.
+const LEAF_MIN_PERCENT: usize = 50;
+/// The same for branches.
+const BRANCH_MIN_PERCENT: usize = 40;
+
+/// Most entries that a branch counts below one child.
+const COUNT_MAX: i64 = 1 << 48;

@@ -1,0 +1,198 @@
+//! Point reads: one key, and many keys with their cache misses overlapped.
+//!
+//! The whole descent runs inside one `with_search`, so that the instruction set is chosen once for each call.
+
+use crate::error::Result;
+use crate::format::{Candidate, Cell, CellKey, CellValue, INLINE_KEY_BYTES_MAX, Leaf, Search, WithSearch, with_search};
+use crate::ids::PageRef;
+use crate::pager::{Page, Pages, Value};
+
+use super::root::{Root, branch_at};
+
+/// The value of `key`, if the tree has one. `hash` is the identity's hash of `key`.
+///
+/// # Errors
+/// [`Error::Corrupt`](crate::Error::Corrupt), [`Error::Io`](crate::Error::Io).
+#[inline]
+pub fn get<'p>(pages: &'p Pages, root: &Root, key: &[u8], hash: u64) -> Result<Option<Value<'p>>> {
+    with_search(Get { pages, root, key, hash })
+}
+
+/// The values of many keys, into `values` at the same places. `hashes` are the identity's hashes of `keys`.
+///
+/// # Errors
+/// As [`get`].
+///
+/// # Panics
+/// If the three slices differ in length.
+pub fn get_many<'p>(
+    pages: &'p Pages,
+    root: &Root,
+    keys: &[&[u8]],
+    hashes: &[u64],
+    values: &mut [Option<Value<'p>>],
+) -> Result<()> {
+    assert!(keys.len() == hashes.len(), "each key has a hash");
+    assert!(keys.len() == values.len(), "each key has a place for its value");
+    with_search(GetMany { pages, root, keys, hashes, values })
+}
+
+struct Get<'a, 'p> {
+    pages: &'p Pages,
+    root: &'a Root,
+    key: &'a [u8],
+    hash: u64,
+}
+
+impl<'p> WithSearch for Get<'_, 'p> {
+    type Output = Result<Option<Value<'p>>>;
+
+    #[inline(always)]
+    fn run<S: Search>(self) -> Self::Output {
+        let leaf = self.root.leaf_of::<S>(self.pages, self.key)?;
+        let cell = leaf.leaf().find::<S>(self.key, self.hash);
+        value_of::<S>(self.pages, leaf.page(), self.key, cell)
+    }
+}
+
+struct GetMany<'a, 'p> {
+    pages: &'p Pages,
+    root: &'a Root,
+    keys: &'a [&'a [u8]],
+    hashes: &'a [u64],
+    values: &'a mut [Option<Value<'p>>],
+}
+
+impl WithSearch for GetMany<'_, '_> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn run<S: Search>(self) -> Result<()> {
+        let groups = self.keys.chunks(IN_FLIGHT).zip(self.hashes.chunks(IN_FLIGHT));
+        for ((keys, hashes), values) in groups.zip(self.values.chunks_mut(IN_FLIGHT)) {
+            get_group::<S>(self.pages, self.root, keys, hashes, values)?;
+        }
+        Ok(())
+    }
+}
+
+/// One group in lockstep: in each pass every key takes one step, and asks for the lines that its next one reads.
+///
+/// Requires: at most [`IN_FLIGHT`] keys, and as many hashes and values.
+#[inline(always)]
+fn get_group<'p, S: Search>(
+    pages: &'p Pages,
+    root: &Root,
+    keys: &[&[u8]],
+    hashes: &[u64],
+    values: &mut [Option<Value<'p>>],
+) -> Result<()> {
+    let mut at = [root.page; IN_FLIGHT];
+    for level in (1..=root.level).rev() {
+        for (key, at) in keys.iter().zip(&mut at) {
+            let page = pages.page(*at)?;
+            let branch = branch_at(pages, &page, *at, level)?;
+            *at = branch.child(branch.route::<S, Pages>(key, pages)?).page;
+            if level > 1 {
+                pages.prefetch(*at);
+            }
+        }
+    }
+    let mut leaves: [Option<Page<'p>>; IN_FLIGHT] = [const { None }; IN_FLIGHT];
+    for (at, leaf) in at.iter().zip(&mut leaves).take(keys.len()) {
+        let page = pages.page(*at)?;
+        Leaf::prefetch_page(page.bytes());
+        *leaf = Some(page);
+    }
+    let mut candidates: [Option<Candidate<'_>>; IN_FLIGHT] = [None; IN_FLIGHT];
+    for (index, (key, hash)) in keys.iter().zip(hashes).enumerate() {
+        candidates[index] = candidate::<S>(pages, at[index], leaves[index].as_ref(), key, *hash)?;
+    }
+    for (index, value) in values.iter_mut().enumerate() {
+        *value = None;
+        let Some(page) = &leaves[index] else { continue };
+        let (key, hash) = (keys[index], hashes[index]);
+        let cell = match candidates[index] {
+            Some(candidate) => page.leaf().and_then(|leaf| leaf.confirm::<S>(candidate, key, hash)),
+            // A long key is no matter for tags alone.
+            None if key.len() > INLINE_KEY_BYTES_MAX => page.leaf().and_then(|leaf| leaf.find::<S>(key, hash)),
+            None => None,
+        };
+        *value = value_of::<S>(pages, page, key, cell)?;
+    }
+    Ok(())
+}
+
+/// The first candidate for a key in its leaf.
+#[inline(always)]
+fn candidate<'l, S: Search>(
+    pages: &Pages,
+    at: PageRef,
+    page: Option<&'l Page<'_>>,
+    key: &[u8],
+    hash: u64,
+) -> Result<Option<Candidate<'l>>> {
+    match page.and_then(Page::leaf) {
+        Some(leaf) => Ok(leaf.candidate::<S>(key, hash)),
+        None => Err(pages.misfit(at, "the page is not a leaf, as its parent says")),
+    }
+}
+
+/// The value of a cell that was found for `key`.
+#[inline(always)]
+fn value_of<'p, S: Search>(
+    pages: &'p Pages,
+    leaf: &Page<'p>,
+    key: &[u8],
+    cell: Option<Cell<'_>>,
+) -> Result<Option<Value<'p>>> {
+    let Some(cell) = cell else { return Ok(None) };
+    if key.len() > INLINE_KEY_BYTES_MAX {
+        return value_of_long_key::<S>(pages, leaf, key, &cell);
+    }
+    if cell.op.is_delete() {
+        return Ok(None);
+    }
+    match cell.value {
+        CellValue::Inline(value) => Ok(Some(leaf.value(value))),
+        CellValue::Overflow(at) => pages.value(&at).map(Some),
+    }
+}
+
+/// A long key was found by its hash: compares it whole, and falls back to order if two long keys share a hash.
+#[cold]
+#[inline(never)]
+fn value_of_long_key<'p, S: Search>(
+    pages: &'p Pages,
+    leaf: &Page<'p>,
+    key: &[u8],
+    cell: &Cell<'_>,
+) -> Result<Option<Value<'p>>> {
+    let mut cell = *cell;
+    if !is_key(pages, &cell.key, key)? {
+        let Some(view) = leaf.leaf() else { return Ok(None) };
+        let index = view.lower_bound::<S, Pages>(key, pages)?;
+        if index == view.count() {
+            return Ok(None);
+        }
+        cell = view.cell(index);
+        if !is_key(pages, &cell.key, key)? {
+            return Ok(None);
+        }
+    }
+    match cell.value {
+        _ if cell.op.is_delete() => Ok(None),
+        CellValue::Inline(value) => Ok(Some(leaf.value(value))),
+        CellValue::Overflow(at) => pages.value(&at).map(Some),
+    }
+}
+
+fn is_key(pages: &Pages, stored: &CellKey<'_>, key: &[u8]) -> Result<bool> {
+    match stored {
+        CellKey::Inline(stored) => Ok(*stored == key),
+        CellKey::Overflow { at, .. } => Ok(pages.value(at)? == key),
+    }
+}
+
+/// Keys in flight at once: more than a processor's line buffers gain nothing, and their leaves' lines must stay in its cache.
+const IN_FLIGHT: usize = 32;

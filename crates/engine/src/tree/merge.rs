@@ -1,0 +1,310 @@
+//! Makes a new tree of an old one and a sorted stream of changes, sharing what did not change.
+//!
+//! The old tree is walked together with the stream. A subtree that no change falls into is taken over by reference, unless
+//! its extent is mostly dead (then it is copied, to empty the extent) or the pages before it would be left too empty (then it
+//! is opened, and its parts fill them). Everything else is read, merged and written anew, in one pass and bounded memory:
+//! a page for each level, and what the [`Builder`] holds back.
+//!
+//! Invariants: (1) every page of the old tree is either reachable from the new one or marked as dead, and so are the
+//! pages of long keys and values.  (2) Nothing of the old tree is written.
+
+use std::cmp::Ordering;
+
+use crate::error::Result;
+use crate::format::{Branch, Cell, CellKey, CellValue, Child, Leaf, Search, ValueAlign, WithSearch, with_search};
+use crate::ids::PageRef;
+use crate::pager::{PageWriter, Pages};
+
+use super::build::{Builder, Subtree};
+use super::changes::{Action, Changes};
+use super::root::{Root, branch_at, leaf_at};
+
+/// What a merge made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MergeOutcome {
+    /// The new tree; `None` if it is empty.
+    pub root: Option<Root>,
+    /// Keys that had no value before.
+    pub inserted: u64,
+    /// Keys that had another value before.
+    pub replaced: u64,
+    /// Keys that have no value any more.
+    pub deleted: u64,
+    /// Subtrees taken over by reference.
+    pub adopted: u64,
+}
+
+/// Merges `changes` into the tree `root` (`None`: an empty one), writing with `writer`, which also learns what is dead.
+///
+/// `step` is called about every thousand entries; its error ends the merge. After any error abort the writer's operation: the
+/// old tree stands.
+///
+/// # Errors
+/// [`Error::Corrupt`](crate::Error::Corrupt) or [`Error::Io`](crate::Error::Io) from reading, those of [`PageWriter`] from
+/// writing, those of `changes` and `step`.
+pub fn merge<C: Changes>(
+    pages: &Pages,
+    root: Option<&Root>,
+    changes: &mut C,
+    writer: &mut PageWriter<'_>,
+    align: ValueAlign,
+    step: &mut dyn FnMut() -> Result<()>,
+) -> Result<MergeOutcome> {
+    let builder = Builder::new(pages, writer, align);
+    let mut merge = Merge { pages, changes, builder, step, countdown: STEP_ENTRIES, outcome: MergeOutcome::default() };
+    match root {
+        Some(root) => {
+            let child = Child { page: root.page, has_overflow: root.has_overflow };
+            let count = i64::try_from(root.entries).unwrap_or(i64::MAX);
+            let whole = Subtree { child, level: root.level, count, low: None, high: None };
+            merge.subtree(&whole)?;
+        }
+        None => merge.insert_rest()?,
+    }
+    let Merge { builder, mut outcome, .. } = merge;
+    outcome.root = builder.finish()?;
+    Ok(outcome)
+}
+
+struct Merge<'m, 's, C> {
+    pages: &'m Pages,
+    changes: &'m mut C,
+    builder: Builder<'m, 's>,
+    step: &'m mut dyn FnMut() -> Result<()>,
+    countdown: u32,
+    outcome: MergeOutcome,
+}
+
+impl<C: Changes> Merge<'_, '_, C> {
+    /// Takes over or merges a subtree. Requires: all changes that are left are at or above its low fence.
+    fn subtree(&mut self, subtree: &Subtree<'_>) -> Result<()> {
+        let touched = self.changes.peek()?.is_some_and(|change| below(change.key, subtree.high));
+        if !touched && !self.pages.extents().is_sparse(subtree.child.page.extent) && self.builder.adopt(subtree)? {
+            self.outcome.adopted += 1;
+            return Ok(());
+        }
+        let at = subtree.child.page;
+        let page = self.pages.page(at)?;
+        self.builder.writer.kill_page(at)?;
+        if subtree.level == 0 {
+            let leaf = leaf_at(self.pages, page, at)?;
+            return self.leaf(leaf.leaf(), subtree);
+        }
+        let branch = branch_at(self.pages, &page, at, subtree.level)?;
+        self.branch(branch, subtree)
+    }
+
+    fn branch(&mut self, branch: Branch<'_>, subtree: &Subtree<'_>) -> Result<()> {
+        let (mut low, mut high) = (subtree.low.map(<[u8]>::to_vec), Vec::new());
+        for index in 0..branch.children() {
+            let is_last = index == branch.separator_count();
+            if !is_last {
+                self.take_separator(branch, index, &mut high)?;
+                if low.as_ref().is_some_and(|low| *low >= high) || !below(&high, subtree.high) {
+                    let what = "separators of the branch are not between those of its parent";
+                    return Err(self.pages.misfit(subtree.child.page, what));
+                }
+            }
+            self.subtree(&Subtree {
+                child: branch.child(index),
+                level: subtree.level - 1,
+                count: branch.count(index),
+                low: low.as_deref(),
+                high: if is_last { subtree.high } else { Some(&high) },
+            })?;
+            std::mem::swap(low.get_or_insert_default(), &mut high);
+        }
+        Ok(())
+    }
+
+    /// A separator of a branch that will not be in the new tree, whole. Its own pages, if it has any, die.
+    fn take_separator(&mut self, branch: Branch<'_>, index: usize, whole: &mut Vec<u8>) -> Result<()> {
+        if let CellKey::Overflow { at, .. } = branch.separator(index, whole) {
+            self.builder.writer.kill_value(&at)?;
+            whole.clear();
+            whole.extend_from_slice(&self.pages.value(&at)?);
+        }
+        Ok(())
+    }
+
+    fn leaf(&mut self, leaf: Leaf<'_>, subtree: &Subtree<'_>) -> Result<()> {
+        self.check_fences(leaf, subtree)?;
+        let count = leaf.count();
+        let mut next = 0;
+        while let Some(change) = self.changes.peek()?.filter(|change| below(change.key, subtree.high)) {
+            let place = place_of(self.pages, leaf, next, change.key)?;
+            let (key, found) = (change.key, place.found);
+            // The cells before the change go first; the change is borrowed from its source all the while.
+            for cell in leaf.cells(next..place.index) {
+                keep(&mut self.builder, self.pages, &cell, subtree.child.page)?;
+            }
+            self.countdown = self.countdown.saturating_sub((place.index - next) as u32 + 1);
+            let old = found.then(|| leaf.cell(place.index));
+            let hash = change.hash.unwrap_or_else(|| self.builder.hash(key));
+            apply(&mut self.builder, &mut self.outcome, key, hash, change.action, old)?;
+            next = place.index + usize::from(found);
+            self.changes.advance();
+            self.maybe_step()?;
+        }
+        for cell in leaf.cells(next..count) {
+            keep(&mut self.builder, self.pages, &cell, subtree.child.page)?;
+        }
+        self.countdown = self.countdown.saturating_sub((count - next) as u32);
+        self.maybe_step()
+    }
+
+    /// Adds all that is left of the changes to a tree that is empty otherwise.
+    fn insert_rest(&mut self) -> Result<()> {
+        while let Some(change) = self.changes.peek()? {
+            let hash = change.hash.unwrap_or_else(|| self.builder.hash(change.key));
+            apply(&mut self.builder, &mut self.outcome, change.key, hash, change.action, None)?;
+            self.changes.advance();
+            self.countdown -= 1;
+            self.maybe_step()?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn maybe_step(&mut self) -> Result<()> {
+        if self.countdown > 0 {
+            return Ok(());
+        }
+        self.countdown = STEP_ENTRIES;
+        (self.step)()
+    }
+
+    /// Refuses a leaf with keys outside of its parent's separators: the new tree's order rests on them.
+    fn check_fences(&self, leaf: Leaf<'_>, subtree: &Subtree<'_>) -> Result<()> {
+        let first_below = match subtree.low {
+            Some(low) => leaf.compare(0, low, self.pages)?.is_lt(),
+            None => false,
+        };
+        let last_above = match subtree.high {
+            Some(high) => leaf.compare(leaf.count() - 1, high, self.pages)?.is_ge(),
+            None => false,
+        };
+        if first_below || last_above {
+            let what = "keys of the leaf are not between its parent's separators";
+            return Err(self.pages.misfit(subtree.child.page, what));
+        }
+        Ok(())
+    }
+}
+
+/// Passes an entry of the base on.
+#[inline]
+fn keep(builder: &mut Builder<'_, '_>, pages: &Pages, cell: &Cell<'_>, at: PageRef) -> Result<()> {
+    if cell.op.is_delete() {
+        // Nothing is below a base: the entry has done its work.
+        return drop_key(builder, &cell.key);
+    }
+    if !builder.can_store(cell) {
+        return Err(pages.misfit(at, "an entry of the leaf is larger than its table allows"));
+    }
+    builder.push_cell(cell)
+}
+
+/// Adds what a change leaves of a key, of which the base may have had `old`.
+#[inline]
+fn apply(
+    builder: &mut Builder<'_, '_>,
+    outcome: &mut MergeOutcome,
+    key: &[u8],
+    hash: u64,
+    action: Action<'_>,
+    old: Option<Cell<'_>>,
+) -> Result<()> {
+    let Some(old) = old else {
+        return match action {
+            Action::Put(value) => {
+                outcome.inserted += 1;
+                builder.push_new(key, hash, value)
+            }
+            Action::PutLarge(at) => {
+                outcome.inserted += 1;
+                let key = builder.store_key(key)?;
+                builder.push(key, CellValue::Overflow(at), hash)
+            }
+            Action::Delete => Ok(()),
+        };
+    };
+    let existed = !old.op.is_delete();
+    if let CellValue::Overflow(at) = old.value {
+        builder.writer.kill_value(&at)?;
+    }
+    if action == Action::Delete {
+        outcome.deleted += u64::from(existed);
+        return drop_key(builder, &old.key);
+    }
+    outcome.replaced += u64::from(existed);
+    outcome.inserted += u64::from(!existed);
+    // The key stays as it is stored, and with it the pages of a long one.
+    let value = match action {
+        Action::Put(value) => builder.store_value(key.len(), value)?,
+        Action::PutLarge(at) => CellValue::Overflow(at),
+        Action::Delete => CellValue::Inline(&[]),
+    };
+    builder.push(old.key, value, hash)
+}
+
+fn drop_key(builder: &mut Builder<'_, '_>, key: &CellKey<'_>) -> Result<()> {
+    match key {
+        CellKey::Inline(_) => Ok(()),
+        CellKey::Overflow { at, .. } => builder.writer.kill_value(at),
+    }
+}
+
+/// Whether a key is below a fence; `None` is above all keys.
+#[inline]
+fn below(key: &[u8], fence: Option<&[u8]>) -> bool {
+    fence.is_none_or(|fence| key < fence)
+}
+
+/// Where a key belongs in a leaf.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// Of the first entry that is not below the key.
+    index: usize,
+    /// Whether that entry has the key.
+    found: bool,
+}
+
+/// Finds a key's place from entry `from` on: step by step as long as it may be near, for dense changes, then by search.
+#[inline]
+fn place_of(pages: &Pages, leaf: Leaf<'_>, from: usize, key: &[u8]) -> Result<Place> {
+    let count = leaf.count();
+    for index in from..(from + NEAR_ENTRIES).min(count) {
+        match leaf.compare(index, key, pages)? {
+            Ordering::Less => {}
+            order => return Ok(Place { index, found: order.is_eq() }),
+        }
+    }
+    if from + NEAR_ENTRIES >= count {
+        return Ok(Place { index: count, found: false });
+    }
+    let index = with_search(LowerBound { pages, leaf, key })?.max(from);
+    let found = index < count && leaf.compare(index, key, pages)?.is_eq();
+    Ok(Place { index, found })
+}
+
+struct LowerBound<'a> {
+    pages: &'a Pages,
+    leaf: Leaf<'a>,
+    key: &'a [u8],
+}
+
+impl WithSearch for LowerBound<'_> {
+    type Output = Result<usize>;
+
+    #[inline(always)]
+    fn run<S: Search>(self) -> Result<usize> {
+        self.leaf.lower_bound::<S, Pages>(self.key, self.pages)
+    }
+}
+
+/// `step` is called after about so many entries.
+const STEP_ENTRIES: u32 = 1024;
+
+/// Entries that are compared one by one before a search is worth its while.
+const NEAR_ENTRIES: usize = 4;

@@ -1,0 +1,34 @@
+//! Immutable trees: reading them, and building new ones that share what did not change.
+//!
+//! - [`Root`] names a tree. [`get`], [`get_many`], [`Cursor`], [`Range`] and [`count`] read one through a [`Pages`].
+//! - [`merge`] makes a new tree of an old one and a sorted stream of [`Changes`], and takes over by reference every subtree
+//!   that the changes leave alone. A bulk load is a merge into nothing.
+//! - [`check`] walks all of a tree and reports what is wrong; a [`Census`] of all trees proves that no page is lost or shared.
+//! - [`remove`] gives all of a tree's pages back.
+//!
+//! [`Pages`]: crate::pager::Pages
+
+mod build;
+mod census;
+mod changes;
+mod check;
+mod count;
+mod cursor;
+mod get;
+mod merge;
+mod range;
+mod remove;
+mod root;
+#[cfg(test)]
+mod tests;
+
+pub use census::Census;
+pub use changes::{Action, Change, Changes, Sorted};
+pub use check::{TreeSummary, check};
+pub use count::count;
+pub use cursor::{Cursor, Entry, LeafEntries, Seek};
+pub use get::{get, get_many};
+pub use merge::{MergeOutcome, merge};
+pub use range::Range;
+pub use remove::remove;
+pub use root::Root;

@@ -1,0 +1,200 @@
+//! All entries between two bounds, from either end.
+//!
+//! Invariants: (1) each end is a cursor's leaf and what is left of it; an end that was not asked for yet is not looked
+//! up.  (2) Once both ends are in one leaf, what is left of it is in `front` alone, and both ends take from there.
+
+use std::ops::Bound;
+
+use crate::error::Result;
+use crate::pager::Pages;
+
+use super::cursor::{Cursor, Entry, LeafEntries, Seek};
+use super::root::Root;
+
+/// The entries of a tree between two bounds.
+#[derive(Debug)]
+pub struct Range<'p> {
+    pages: &'p Pages,
+    root: Option<Root>,
+    front: Option<End<'p>>,
+    back: Option<End<'p>>,
+    /// Both ends are in `front`'s leaf.
+    joined: bool,
+}
+
+/// One end of a range.
+#[derive(Debug)]
+struct End<'p> {
+    cursor: Cursor,
+    entries: LeafEntries<'p>,
+}
+
+impl<'p> Range<'p> {
+    /// The entries of `root` between the bounds. An empty tree is `None`; bounds that cross hold nothing.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`](crate::Error::Corrupt), [`Error::Io`](crate::Error::Io); so for all that follow.
+    pub fn new(pages: &'p Pages, root: Option<&Root>, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<Self> {
+        let root = root.filter(|_| !is_empty(low, high)).copied();
+        let mut range = Self { pages, root, front: None, back: None, joined: false };
+        let Some(root) = root else { return Ok(range) };
+        let from = match low {
+            Bound::Unbounded => None,
+            Bound::Included(key) => Some(Seek::AtLeast(key)),
+            Bound::Excluded(key) => Some(Seek::Above(key)),
+        };
+        let to = match high {
+            Bound::Unbounded => None,
+            Bound::Included(key) => Some(Seek::Above(key)),
+            Bound::Excluded(key) => Some(Seek::AtLeast(key)),
+        };
+        if let Some(to) = to {
+            range.open_back(&root, to)?;
+        }
+        if let Some(from) = from {
+            range.open_front(&root, from)?;
+        }
+        Ok(range)
+    }
+
+    /// The next entry.
+    ///
+    /// # Errors
+    /// As [`Range::new`].
+    #[inline(always)]
+    #[allow(clippy::should_implement_trait)] // The result is inside out: an iterator could not be asked with `?`.
+    pub fn next(&mut self) -> Result<Option<Entry<'p>>> {
+        loop {
+            if let Some(front) = &mut self.front
+                && !front.entries.is_empty()
+            {
+                return front.entries.next();
+            }
+            if !self.advance_front()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The last entry that is left.
+    ///
+    /// # Errors
+    /// As [`Range::new`].
+    #[inline(always)]
+    pub fn next_back(&mut self) -> Result<Option<Entry<'p>>> {
+        loop {
+            let end = if self.joined { &mut self.front } else { &mut self.back };
+            if let Some(end) = end
+                && !end.entries.is_empty()
+            {
+                return end.entries.next_back();
+            }
+            if !self.advance_back()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// All entries that are left of the leaf at the front, or of the next one; `None` if no entry is left at all.
+    ///
+    /// # Errors
+    /// As [`Range::new`].
+    pub fn next_leaf(&mut self) -> Result<Option<LeafEntries<'p>>> {
+        if !self.advance_front()? {
+            return Ok(None);
+        }
+        let Some(front) = &mut self.front else { return Ok(None) };
+        let mut rest = front.cursor.entries(self.pages)?;
+        rest.copy_place(&front.entries);
+        front.entries.cut(0);
+        Ok(Some(rest))
+    }
+
+    /// Moves the back to the previous leaf until there is an entry to take from it. `false` if none is left.
+    #[cold]
+    #[inline(never)]
+    fn advance_back(&mut self) -> Result<bool> {
+        let Some(root) = self.root else { return Ok(false) };
+        if self.back.is_none() && !self.joined {
+            self.open_back(&root, Seek::End)?;
+        }
+        if self.front.is_none() {
+            self.open_front(&root, Seek::First)?;
+        }
+        while !self.joined {
+            let Some(back) = &mut self.back else { return Ok(false) };
+            if !back.entries.is_empty() {
+                return Ok(true);
+            }
+            if !back.cursor.previous_leaf(self.pages)? {
+                return Ok(false);
+            }
+            back.entries = back.cursor.entries(self.pages)?;
+            back.entries.rewind();
+            self.join();
+        }
+        Ok(self.front.as_ref().is_some_and(|front| !front.entries.is_empty()))
+    }
+
+    /// Moves the front to the next leaf until it has an entry. `false` if none is left.
+    #[cold]
+    #[inline(never)]
+    fn advance_front(&mut self) -> Result<bool> {
+        let Some(root) = self.root else { return Ok(false) };
+        if self.front.is_none() {
+            self.open_front(&root, Seek::First)?;
+        }
+        loop {
+            let Some(front) = &mut self.front else { return Ok(false) };
+            if !front.entries.is_empty() {
+                return Ok(true);
+            }
+            if self.joined || !front.cursor.next_leaf(self.pages)? {
+                return Ok(false);
+            }
+            front.entries = front.cursor.entries(self.pages)?;
+            self.join();
+        }
+    }
+
+    fn open_front(&mut self, root: &Root, from: Seek<'_>) -> Result<()> {
+        let cursor = Cursor::seek(self.pages, root, from)?;
+        let entries = cursor.entries(self.pages)?;
+        self.front = Some(End { cursor, entries });
+        self.join();
+        Ok(())
+    }
+
+    fn open_back(&mut self, root: &Root, to: Seek<'_>) -> Result<()> {
+        let cursor = Cursor::seek(self.pages, root, to)?;
+        let mut entries = cursor.entries(self.pages)?;
+        entries.rewind();
+        entries.cut(cursor.index());
+        self.back = Some(End { cursor, entries });
+        self.join();
+        Ok(())
+    }
+
+    /// Notices that both ends have come into one leaf, or have passed each other.
+    fn join(&mut self) {
+        let (Some(front), Some(back)) = (&mut self.front, &mut self.back) else { return };
+        if front.cursor.same_leaf(&back.cursor) {
+            front.entries.meet(&back.entries);
+        } else if front.cursor.is_in_later_leaf(&back.cursor) {
+            front.entries.cut(0);
+        } else {
+            return;
+        }
+        self.joined = true;
+        self.back = None;
+    }
+}
+
+/// Whether no key at all lies between the bounds.
+fn is_empty(low: Bound<&[u8]>, high: Bound<&[u8]>) -> bool {
+    match (low, high) {
+        (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+        (Bound::Included(low), Bound::Included(high)) => low > high,
+        (Bound::Included(low) | Bound::Excluded(low), Bound::Included(high) | Bound::Excluded(high)) => low >= high,
+    }
+}

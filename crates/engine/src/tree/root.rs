@@ -1,0 +1,58 @@
+//! What names a tree, and the one way down from it.
+//!
+//! Invariant: levels strictly fall on the way down, from at most [`LEVEL_MAX`], so that no file whatever makes a descent
+//! loop: a page whose level is not what its parent's says is [`Error::Corrupt`](crate::Error::Corrupt).
+
+use crate::error::Result;
+use crate::format::{Branch, LEVEL_MAX, Leaf, Search};
+use crate::ids::PageRef;
+use crate::pager::{LeafPage, Page, Pages};
+
+/// An immutable tree, by its root. An empty tree has none: it is `Option<Root>::None`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// The root page.
+    pub page: PageRef,
+    /// Its height above the leaves: 0 if it is a leaf.
+    pub level: u8,
+    /// Net number of entries.
+    pub entries: u64,
+    /// Whether some key or value lives in an overflow. `true` is always safe.
+    pub has_overflow: bool,
+}
+
+impl Root {
+    /// The leaf to which `key` belongs, with its first lines on their way.
+    #[inline(always)]
+    pub(super) fn leaf_of<'p, S: Search>(&self, pages: &'p Pages, key: &[u8]) -> Result<LeafPage<'p>> {
+        let mut at = self.page;
+        let mut level = self.level;
+        while level > 0 {
+            let page = pages.page(at)?;
+            let branch = branch_at(pages, &page, at, level)?;
+            at = branch.child(branch.route::<S, Pages>(key, pages)?).page;
+            level -= 1;
+        }
+        let page = pages.page(at)?;
+        Leaf::prefetch_page(page.bytes());
+        leaf_at(pages, page, at)
+    }
+}
+
+/// The page as a branch of this level.
+#[inline(always)]
+pub(super) fn branch_at<'a>(pages: &Pages, page: &'a Page<'_>, at: PageRef, level: u8) -> Result<Branch<'a>> {
+    match page.branch() {
+        Some(branch) if branch.level() == level && level <= LEVEL_MAX => Ok(branch),
+        _ => Err(pages.misfit(at, "the page is not a branch of the level that its parent says")),
+    }
+}
+
+/// The page as a leaf.
+#[inline(always)]
+pub(super) fn leaf_at<'p>(pages: &Pages, page: Page<'p>, at: PageRef) -> Result<LeafPage<'p>> {
+    match page.into_leaf() {
+        Some(leaf) => Ok(leaf),
+        None => Err(pages.misfit(at, "the page is not a leaf, as its parent says")),
+    }
+}
