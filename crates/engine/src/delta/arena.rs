@@ -1,0 +1,284 @@
+//! The memory of one delta: an arena that grows in chunks and is freed as a whole, when the delta is dropped.
+//!
+//! Chunk `i` holds 4 KiB · 2^i, so a delta of any size is made of at most 23 chunks, found by one logarithm. Memory is
+//! named by the number of its first 8-byte unit: 32 bits reach 32 GiB. A chunk exists from the first allocation that
+//! falls into it: an empty arena owns nothing.
+//!
+//! Invariants: (1) Memory that was handed out is never moved, reused or freed before the arena is dropped. (2) No two
+//! allocations overlap. (3) Any number of threads may allocate at once. What the memory holds is its taker's affair;
+//! the arena drops no values in it.
+#![allow(unsafe_code)] // Raw memory that outlives every borrow of what is in it is the whole purpose of this file.
+
+use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
+use std::num::NonZeroU32;
+use std::ptr::{self, NonNull};
+
+/// Number of an 8-byte unit of an arena; the least is [`UNIT_FIRST`], so that 0 can mean "none".
+pub(super) type Unit = NonZeroU32;
+
+/// Bytes of a cache line, as far as it matters for speed.
+pub(super) const LINE: usize = 64;
+/// Allocation counts in units of this many bytes.
+const UNIT_BYTES: usize = 8;
+/// The first unit of the first chunk: chunk `i` begins at unit `UNIT_FIRST << i` and has as many units.
+const UNIT_FIRST: u64 = 512;
+/// As many chunks as 32-bit units reach.
+const CHUNKS_MAX: usize = 23;
+/// Chunks are aligned at least to this, which is therefore the largest alignment that can be asked for.
+const ALIGN_MAX: usize = 64;
+/// How far ahead of what is handed out memory is fetched into the cache.
+const FETCH_AHEAD_BYTES: usize = 256;
+/// From this size on, chunks are aligned to huge pages and the system is asked for such.
+const HUGE_PAGE_BYTES: usize = 2 << 20;
+
+const _: () = assert!(UNIT_FIRST << CHUNKS_MAX == 1 << u32::BITS);
+
+/// See the module.
+pub(super) struct Arena {
+    /// Null until the chunk is needed; never changed afterwards.
+    chunks: [AtomicPtr<u8>; CHUNKS_MAX],
+    /// The first unit that was never handed out.
+    next: AtomicU64,
+    /// The blocks that were too large for a chunk, each naming the one before.
+    blocks: AtomicPtr<Block>,
+    /// Their bytes.
+    block_bytes: AtomicUsize,
+}
+
+/// Head of a block of its own; the bytes follow, aligned to 16.
+#[repr(C, align(16))]
+struct Block {
+    previous: *mut Block,
+    length: usize,
+}
+
+// SAFETY: the raw pointers in an arena own memory that no other arena knows, and it hands out addresses only.
+unsafe impl Send for Arena {}
+// SAFETY: every field that a shared reference can change is atomic; a `Block` is not changed once it is published.
+unsafe impl Sync for Arena {}
+
+impl Arena {
+    /// An arena that owns nothing yet.
+    pub(super) fn new() -> Self {
+        Self {
+            chunks: [const { AtomicPtr::new(ptr::null_mut()) }; CHUNKS_MAX],
+            next: AtomicU64::new(UNIT_FIRST),
+            blocks: AtomicPtr::new(ptr::null_mut()),
+            block_bytes: AtomicUsize::new(0),
+        }
+    }
+
+    /// Takes `bytes` of memory aligned to `align`, uninitialised, in one stretch.
+    ///
+    /// Requires: `align` is a power of two from 8 to 64.
+    ///
+    /// # Panics
+    /// When the arena has handed out 32 GiB.
+    pub(super) fn allocate(&self, bytes: usize, align: usize) -> (Unit, NonNull<u8>) {
+        debug_assert!(align.is_power_of_two() && (UNIT_BYTES..=ALIGN_MAX).contains(&align));
+        let units = bytes.div_ceil(UNIT_BYTES).max(1) as u64;
+        let slack = (align / UNIT_BYTES - 1) as u64;
+        loop {
+            // Relaxed: the counter only keeps allocations apart; whoever shares the memory publishes it.
+            let start = self.next.fetch_add(units + slack, Ordering::Relaxed);
+            // A unit's alignment is its address's, because chunks are aligned and begin at multiples of 512 units.
+            let first = (start + slack) & !slack;
+            let last = first + units - 1;
+            assert!(last <= u64::from(u32::MAX), "a delta has outgrown the 32 GiB that its references reach");
+            let (Some(unit), Some(last)) = (Unit::new(first as u32), Unit::new(last as u32)) else {
+                unreachable!("units begin at 512 and fit into 32 bits");
+            };
+            let chunk = chunk_of(unit);
+            if chunk != chunk_of(last) {
+                continue; // It would lie across two chunks: what is left of the first stays unused.
+            }
+            let memory = self.in_chunk(self.chunk(chunk), chunk, unit);
+            // What the next allocations will write is fetched now: a lock taken after a write waits for its lines.
+            prefetch_lines::<4>(memory.as_ptr().wrapping_add(bytes + FETCH_AHEAD_BYTES));
+            return (unit, memory);
+        }
+    }
+
+    /// The address of `unit`.
+    ///
+    /// # Safety
+    /// `unit` came from [`Arena::allocate`] of this arena, by way of an acquiring load if on another thread.
+    #[inline(always)]
+    pub(super) unsafe fn address(&self, unit: Unit) -> NonNull<u8> {
+        let chunk = chunk_of(unit);
+        // Relaxed: the caller's acquire of `unit` pairs with a release that came after the chunk was stored.
+        let base = self.chunks[chunk].load(Ordering::Relaxed);
+        debug_assert!(!base.is_null());
+        // SAFETY: the chunk of an allocated unit exists, by the caller's word.
+        let base = unsafe { NonNull::new_unchecked(base) };
+        self.in_chunk(base, chunk, unit)
+    }
+
+    /// Copies `bytes` to a block of their own, aligned to 16. The block lives as long as the arena.
+    pub(super) fn store_block(&self, bytes: &[u8]) -> NonNull<u8> {
+        let layout = block_layout(bytes.len());
+        // SAFETY: the layout is not empty: it begins with a `Block`.
+        let memory = unsafe { alloc(layout) };
+        let Some(block) = NonNull::new(memory.cast::<Block>()) else { handle_alloc_error(layout) };
+        // SAFETY: the layout has room for `bytes` after the `Block`, hence its end is still inside the allocation.
+        let contents = unsafe { block.add(1) }.cast::<u8>();
+        // SAFETY: the target has `bytes.len()` bytes, is fresh and so overlaps nothing.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), contents.as_ptr(), bytes.len()) };
+        let mut previous = self.blocks.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: fresh memory of the layout above; no other thread knows it before the exchange succeeds.
+            unsafe { block.write(Block { previous, length: bytes.len() }) };
+            // Release and relaxed: the list is read only by `drop`, which has the arena to itself.
+            match self.blocks.compare_exchange_weak(previous, block.as_ptr(), Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => break,
+                Err(now) => previous = now,
+            }
+        }
+        self.block_bytes.fetch_add(layout.size(), Ordering::Relaxed);
+        contents
+    }
+
+    /// Bytes handed out so far.
+    pub(super) fn used_bytes(&self) -> usize {
+        let units = self.next.load(Ordering::Relaxed) - UNIT_FIRST;
+        units as usize * UNIT_BYTES + self.block_bytes.load(Ordering::Relaxed)
+    }
+
+    /// The chunk, made if it is not there.
+    fn chunk(&self, index: usize) -> NonNull<u8> {
+        // Acquire pairs with the release of the exchange in `make_chunk`, on whichever thread that was.
+        match NonNull::new(self.chunks[index].load(Ordering::Acquire)) {
+            Some(chunk) => chunk,
+            None => self.make_chunk(index),
+        }
+    }
+
+    #[cold]
+    fn make_chunk(&self, index: usize) -> NonNull<u8> {
+        let layout = chunk_layout(index);
+        // SAFETY: a chunk's layout is never empty.
+        let memory = unsafe { alloc(layout) };
+        let Some(fresh) = NonNull::new(memory) else { handle_alloc_error(layout) };
+        advise_huge_pages(fresh, layout.size());
+        let slot = &self.chunks[index];
+        match slot.compare_exchange(ptr::null_mut(), memory, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => fresh,
+            Err(theirs) => {
+                // SAFETY: allocated above with this layout, and nobody else has seen it.
+                unsafe { dealloc(memory, layout) };
+                NonNull::new(theirs).expect("the exchange failed because the slot was taken")
+            }
+        }
+    }
+
+    /// The address of `unit` in the chunk with this base.
+    #[inline(always)]
+    fn in_chunk(&self, base: NonNull<u8>, chunk: usize, unit: Unit) -> NonNull<u8> {
+        let offset = (u64::from(unit.get()) - (UNIT_FIRST << chunk)) as usize * UNIT_BYTES;
+        // SAFETY: the unit lies in this chunk, whose size `chunk_of` and `chunk_layout` agree on.
+        unsafe { base.add(offset) }
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        for (index, chunk) in self.chunks.iter_mut().enumerate() {
+            let memory = *chunk.get_mut();
+            if !memory.is_null() {
+                // SAFETY: `make_chunk` allocated it with this layout, and it is freed only here.
+                unsafe { dealloc(memory, chunk_layout(index)) };
+            }
+        }
+        let mut next = *self.blocks.get_mut();
+        while let Some(block) = NonNull::new(next) {
+            // SAFETY: a published block is initialised, and is freed only below.
+            let Block { previous, length } = unsafe { block.read() };
+            next = previous;
+            // SAFETY: `store_block` allocated it with the layout of its length.
+            unsafe { dealloc(block.as_ptr().cast(), block_layout(length)) };
+        }
+    }
+}
+
+/// A slice of zeroes, which the system hands out without touching it when it is large.
+pub(super) fn zeroed_words(count: usize) -> Box<[AtomicU64]> {
+    assert!(count > 0);
+    let layout = Layout::array::<AtomicU64>(count).expect("a filter is far smaller than the address space");
+    // SAFETY: the layout is not empty, because `count` is not zero.
+    let memory = unsafe { alloc_zeroed(layout) };
+    if memory.is_null() {
+        handle_alloc_error(layout);
+    }
+    if let Some(memory) = NonNull::new(memory) {
+        advise_huge_pages(memory, layout.size());
+    }
+    let words = ptr::slice_from_raw_parts_mut(memory.cast::<AtomicU64>(), count);
+    // SAFETY: the global allocator made it with the slice's own layout, and zero bytes are valid `AtomicU64`s.
+    unsafe { Box::from_raw(words) }
+}
+
+/// Asks the processor to fetch the cache line at `address`: a hint, for any address.
+#[inline(always)]
+pub(super) fn prefetch(address: *const u8) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch reads no memory that the program can observe, and faults on no address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+    }
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    {
+        // SAFETY: `prfm` reads no memory that the program can observe, and faults on no address.
+        unsafe {
+            std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) address, options(nostack, preserves_flags, readonly));
+        }
+    }
+    #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    let _ = address;
+}
+
+/// Asks for some consecutive cache lines: a hint, for any address.
+#[inline(always)]
+pub(super) fn prefetch_lines<const LINES: usize>(address: *const u8) {
+    let lines = if cfg!(miri) { 0 } else { LINES };
+    for line in 0..lines {
+        prefetch(address.wrapping_add(line * LINE));
+    }
+}
+
+/// Which chunk holds `unit`.
+#[inline(always)]
+fn chunk_of(unit: Unit) -> usize {
+    unit.ilog2() as usize - UNIT_FIRST.ilog2() as usize
+}
+
+fn chunk_layout(index: usize) -> Layout {
+    let bytes = (UNIT_FIRST as usize * UNIT_BYTES) << index;
+    let align = if bytes < HUGE_PAGE_BYTES { ALIGN_MAX } else { HUGE_PAGE_BYTES };
+    Layout::from_size_align(bytes, align).expect("a chunk has at most 16 GiB and its alignment is a power of two")
+}
+
+fn block_layout(length: usize) -> Layout {
+    let (layout, _) = Layout::new::<Block>()
+        .extend(Layout::array::<u8>(length).expect("it is the length of a slice"))
+        .expect("a slice and 16 bytes fit into the address space");
+    layout
+}
+
+/// Asks for huge pages: a random read in a large delta otherwise waits for the page table too. A refusal costs speed
+/// only, so it goes unheard.
+fn advise_huge_pages(memory: NonNull<u8>, bytes: usize) {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    if bytes >= HUGE_PAGE_BYTES {
+        // The system takes whole pages of its own size only; those at the ends may belong to others too.
+        const PAGE_BYTES_MAX: usize = 64 << 10;
+        let skipped = memory.as_ptr().align_offset(PAGE_BYTES_MAX);
+        let length = (bytes - skipped) / PAGE_BYTES_MAX * PAGE_BYTES_MAX;
+        let start = memory.as_ptr().wrapping_add(skipped);
+        // SAFETY: the range lies in an allocation of ours, and the advice changes no content.
+        let _ = unsafe { rustix::mm::madvise(start.cast(), length, rustix::mm::Advice::LinuxHugepage) };
+    }
+    #[cfg(not(all(target_os = "linux", not(miri))))]
+    let _ = (memory, bytes);
+}

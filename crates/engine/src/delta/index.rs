@@ -1,0 +1,165 @@
+//! What stands in front of a delta's tree for point reads: most learn here that the delta knows nothing of their key,
+//! and the others go straight to its record.
+//!
+//! A list of generations, each eight times as large as the one before and filled before the next is begun: nothing is
+//! ever rebuilt, so no insert pays for growth. A generation is a filter (four bits of one 64-bit word per key) and a hash
+//! table of records (open addressing). A miss reads one filter word of each generation, and all but the newest are small
+//! enough for the near caches.
+//!
+//! Ordering: a key is added before its insert returns. Whoever asks at a sequence that it learnt through an acquiring
+//! load, after the insert, finds it; others may not find it, and would not see its version either.
+
+use crate::delta::arena::{prefetch, zeroed_words};
+use crate::delta::record::RecordRef;
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::OnceLock;
+
+/// Keys that the first generation is made for.
+const FIRST_KEYS: usize = 256;
+/// How many times larger than the one before each generation is, as a power of two.
+const GROWTH_LOG2: usize = 3;
+/// Together these hold 613M keys, more than fit into an arena.
+const GENERATIONS_MAX: usize = 8;
+/// 16 filter bits for a key: with four of them in one word, 0.5 % of strangers pass a full generation.
+const KEYS_PER_WORD: usize = 4;
+/// Half as many slots again as keys: a full generation finds a key in 2 steps on average.
+const SLOTS_PER_TWO_KEYS: usize = 3;
+
+/// See the module.
+pub(super) struct Index {
+    generations: [OnceLock<Generation>; GENERATIONS_MAX],
+    bytes: AtomicUsize,
+}
+
+struct Generation {
+    filter: Box<[AtomicU64]>,
+    /// The low half of a hash, and the unit of its record; 0 where there is none.
+    slots: Box<[AtomicU64]>,
+}
+
+impl Index {
+    /// An index that owns nothing yet.
+    pub(super) fn new() -> Self {
+        Self { generations: [const { OnceLock::new() }; GENERATIONS_MAX], bytes: AtomicUsize::new(0) }
+    }
+
+    /// Adds a key that is not in the index, as number `ordinal` from 0.
+    pub(super) fn add(&self, hash: u64, ordinal: usize, record: RecordRef) {
+        let generation = self.generation(generation_of(ordinal));
+        let slots = &generation.slots;
+        let entry = hash << 32 | u64::from(record.unit().get());
+        let mut place = place_of(hash, slots.len());
+        // Release pairs with the Acquire in `find`: the record is there. Relaxed: a slot that is taken is passed by.
+        while slots[place].compare_exchange(0, entry, Ordering::Release, Ordering::Relaxed).is_err() {
+            place = after(place, slots.len());
+        }
+        let filter = &generation.filter;
+        // Relaxed: see the module.
+        filter[place_of(hash, filter.len())].fetch_or(mask_of(hash), Ordering::Relaxed);
+    }
+
+    /// Fetches what [`Index::add`] will write.
+    pub(super) fn prefetch_add(&self, hash: u64, ordinal: usize) {
+        if let Some(generation) = self.generations[generation_of(ordinal)].get() {
+            prefetch_word(&generation.slots, hash);
+            prefetch_word(&generation.filter, hash);
+        }
+    }
+
+    /// Whether a key with this hash may have been added.
+    #[inline(always)]
+    pub(super) fn may_contain(&self, hash: u64) -> bool {
+        // All generations, with no branch on what each says: which of them holds a key cannot be predicted.
+        self.made().fold(false, |found, generation| found | generation.may_contain(hash))
+    }
+
+    /// The record with this hash that `is_it` confirms.
+    #[inline(always)]
+    pub(super) fn find(&self, hash: u64, is_it: impl Fn(RecordRef) -> bool) -> Option<RecordRef> {
+        self.made()
+            .filter(|generation| generation.may_contain(hash))
+            .find_map(|generation| generation.find(hash, &is_it))
+    }
+
+    /// Fetches what [`Index::may_contain`] will read.
+    pub(super) fn prefetch(&self, hash: u64) {
+        self.made().for_each(|generation| prefetch_word(&generation.filter, hash));
+    }
+
+    /// Bytes of all generations.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    fn made(&self) -> impl Iterator<Item = &Generation> {
+        self.generations.iter().map_while(OnceLock::get)
+    }
+
+    /// The generation, made if it is not there, and those before it first: readers stop at the first that is missing.
+    fn generation(&self, number: usize) -> &Generation {
+        self.generations[number].get_or_init(|| {
+            if number > 0 {
+                self.generation(number - 1);
+            }
+            let keys = FIRST_KEYS << (GROWTH_LOG2 * number);
+            let filter = zeroed_words(keys / KEYS_PER_WORD);
+            let slots = zeroed_words(keys * SLOTS_PER_TWO_KEYS / 2);
+            self.bytes.fetch_add(size_of_val(&*filter) + size_of_val(&*slots), Ordering::Relaxed);
+            Generation { filter, slots }
+        })
+    }
+}
+
+impl Generation {
+    #[inline(always)]
+    fn may_contain(&self, hash: u64) -> bool {
+        let mask = mask_of(hash);
+        self.filter[place_of(hash, self.filter.len())].load(Ordering::Relaxed) & mask == mask
+    }
+
+    #[inline(always)]
+    fn find(&self, hash: u64, is_it: impl Fn(RecordRef) -> bool) -> Option<RecordRef> {
+        let mut place = place_of(hash, self.slots.len());
+        loop {
+            let entry = self.slots[place].load(Ordering::Acquire);
+            let record = RecordRef::from_unit(entry as u32)?;
+            if entry >> 32 == hash & u64::from(u32::MAX) && is_it(record) {
+                return Some(record);
+            }
+            place = after(place, self.slots.len());
+        }
+    }
+}
+
+fn prefetch_word(words: &[AtomicU64], hash: u64) {
+    prefetch(std::ptr::from_ref(&words[place_of(hash, words.len())]).cast());
+}
+
+/// The generation that key number `ordinal` belongs to.
+fn generation_of(ordinal: usize) -> usize {
+    let mut end = FIRST_KEYS;
+    let mut number = 0;
+    while ordinal >= end && number + 1 < GENERATIONS_MAX {
+        number += 1;
+        end += FIRST_KEYS << (GROWTH_LOG2 * number);
+    }
+    number
+}
+
+/// The top bits of a hash choose a place among `count`.
+#[inline(always)]
+fn place_of(hash: u64, count: usize) -> usize {
+    ((u128::from(hash) * count as u128) >> 64) as usize
+}
+
+#[inline(always)]
+fn after(place: usize, count: usize) -> usize {
+    if place + 1 == count { 0 } else { place + 1 }
+}
+
+/// The low 24 bits choose four bits of the word.
+#[inline(always)]
+fn mask_of(hash: u64) -> u64 {
+    (1 << (hash & 63)) | (1 << (hash >> 6 & 63)) | (1 << (hash >> 12 & 63)) | (1 << (hash >> 18 & 63))
+}

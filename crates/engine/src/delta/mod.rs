@@ -1,0 +1,267 @@
+//! Commits that are in the log and not yet in a tree: ordered by key, versioned by sequence, in memory.
+//!
+//! A [`Delta`] belongs to one table. Commits insert into it before they become visible; reads look into it first, and
+//! overlay what it says, tombstones included, on the table's tree; a checkpoint walks it in key order and drops it.
+//!
+//! Invariants: (1) Nothing is removed: a snapshot that reads at a sequence reads the same for as long as the delta
+//! lives, whatever is inserted at later ones. (2) Borrowed bytes live as long as the borrow of the delta. (3) Reads take
+//! no lock and never wait for a commit; at most they repeat a node that a commit is changing.
+//!
+//! A read at sequence `s` sees the inserts at or before `s` only if they happened before it: the caller learns `s` by an
+//! acquiring load of something that was released after those inserts (the database's visible sequence).
+//!
+//! From below: `arena` is memory, `record` what lies in it, `node` one node and how it is read beside a writer, `tree`
+//! the tree of nodes, `cursor` places in its order, `index` the filter and hash
+//! table in front of it.
+
+mod arena;
+mod cursor;
+mod index;
+mod node;
+mod record;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+pub use cursor::Position;
+
+use crate::delta::cursor::{Place, Start};
+use crate::delta::index::Index;
+use crate::delta::tree::{Entry, Inserted, Tree};
+use crate::format::{OverflowRef, ValueAlign};
+use crate::ids::Sequence;
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::fmt;
+use std::ops::Bound;
+
+/// See the module.
+pub struct Delta {
+    /// Different for each delta of this process; a [`Position`] names it.
+    id: u64,
+    tree: Tree,
+    index: Index,
+    entries: AtomicUsize,
+    versions: AtomicUsize,
+    last_sequence: AtomicU64,
+    /// Whether an insert is under way.
+    inserting: AtomicBool,
+}
+
+/// What a commit did to a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change<'d> {
+    /// The key has this value.
+    Put(&'d [u8]),
+    /// The key has the value that lies in an extent of its own.
+    PutLarge(OverflowRef),
+    /// The key is gone.
+    Delete,
+}
+
+impl fmt::Debug for Delta {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = formatter.debug_struct("Delta");
+        fields.field("entries", &self.entries()).field("versions", &self.versions());
+        fields.field("last_sequence", &self.last_sequence()).field("memory_bytes", &self.memory_bytes());
+        fields.finish_non_exhaustive()
+    }
+}
+
+/// Gives the right to insert back.
+struct Inserting<'d>(&'d AtomicBool);
+
+impl Drop for Inserting<'_> {
+    fn drop(&mut self) {
+        // Release pairs with the Acquire in `insert`.
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+impl Delta {
+    /// An empty delta. It allocates nothing before the first insert. Value bytes will be aligned as `value_align` says.
+    pub fn new(value_align: ValueAlign) -> Self {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(0);
+        Self {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            tree: Tree::new(value_align),
+            index: Index::new(),
+            entries: AtomicUsize::new(0),
+            versions: AtomicUsize::new(0),
+            last_sequence: AtomicU64::new(0),
+            inserting: AtomicBool::new(false),
+        }
+    }
+
+    /// Records that commit `at` did `change` to `key`, whose hash is `hash`.
+    ///
+    /// Requires: one writer at a time; `at` is not below the sequence of any change to this key before. A second change
+    /// at the same sequence replaces the first one.
+    ///
+    /// # Panics
+    /// If another insert is under way, `at` is too low, a value is longer than 1 GiB, a key is longer than 2 GiB, or the
+    /// delta outgrows 32 GiB.
+    pub fn insert(&self, key: &[u8], hash: u64, at: Sequence, change: Change<'_>) {
+        // Not an exchange, which would cost as much as the rest of this function: two writers are caught almost always.
+        // Acquire pairs with the Release of the writer before, who may have been another thread.
+        assert!(!self.inserting.load(Ordering::Acquire), "two writers insert into one delta at once");
+        self.inserting.store(true, Ordering::Relaxed);
+        let _inserting = Inserting(&self.inserting);
+        // One writer at a time: a counter needs no exchange either. Relaxed: the counters are exact for whoever is
+        // ordered after the insert, and informative for others.
+        let add_one = |counter: &AtomicUsize, now: usize| counter.store(now + 1, Ordering::Relaxed);
+        let entries = self.entries();
+        self.index.prefetch_add(hash, entries);
+        if let Inserted::Key(record) = self.tree.insert(&Entry { key, hash, at, change }) {
+            self.index.add(hash, entries, record);
+            add_one(&self.entries, entries);
+        }
+        add_one(&self.versions, self.versions());
+        self.last_sequence.store(at.0.max(self.last_sequence().0), Ordering::Relaxed);
+    }
+
+    /// The newest change to `key` at or before `at`. None: this delta knows nothing of the key, ask the tree.
+    #[inline]
+    pub fn get(&self, key: &[u8], hash: u64, at: Sequence) -> Option<Change<'_>> {
+        if !self.contains_maybe(hash) {
+            return None;
+        }
+        let is_it = |record| {
+            self.tree.prefetch(record); // The value lies behind the key.
+            self.tree.key(record) == key
+        };
+        let record = self.tree.record(self.index.find(hash, is_it)?);
+        Some(record.change(record.visible(at)?))
+    }
+
+    /// Whether there may be an entry for a key with this hash. `false` is certain.
+    #[inline]
+    pub fn contains_maybe(&self, hash: u64) -> bool {
+        self.index.may_contain(hash)
+    }
+
+    /// Fetches into the cache what [`Delta::contains_maybe`] will read.
+    #[inline]
+    pub fn prefetch(&self, hash: u64) {
+        self.index.prefetch(hash);
+    }
+
+    /// Fetches into the cache what an insert of a new key will write. It pays where there is other work before that.
+    #[inline]
+    pub fn prefetch_insert(&self, hash: u64) {
+        self.index.prefetch_add(hash, self.entries());
+    }
+
+    /// Number of distinct keys, deleted ones included.
+    pub fn entries(&self) -> usize {
+        self.entries.load(Ordering::Relaxed)
+    }
+
+    /// Number of inserts.
+    pub fn versions(&self) -> usize {
+        self.versions.load(Ordering::Relaxed)
+    }
+
+    /// Whether nothing was ever inserted.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.entries() == 0
+    }
+
+    /// The latest sequence of any insert; 0 if there was none.
+    pub fn last_sequence(&self) -> Sequence {
+        Sequence(self.last_sequence.load(Ordering::Relaxed))
+    }
+
+    /// Memory in use, in bytes: keys, values, nodes and filter.
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + self.tree.used_bytes() + self.index.bytes()
+    }
+
+    /// The first entry visible at `at`.
+    pub fn first(&self, at: Sequence) -> Position {
+        Position::seek(&self.tree, self.id, Start::First, at)
+    }
+
+    /// The last entry visible at `at`.
+    pub fn last(&self, at: Sequence) -> Position {
+        Position::seek(&self.tree, self.id, Start::Last, at)
+    }
+
+    /// The first entry visible at `at` whose key is `key` or above.
+    pub fn seek(&self, key: &[u8], at: Sequence) -> Position {
+        Position::seek(&self.tree, self.id, Start::From(key), at)
+    }
+
+    /// The first entry visible at `at` whose key is above `key`.
+    pub fn seek_after(&self, key: &[u8], at: Sequence) -> Position {
+        Position::seek(&self.tree, self.id, Start::After(key), at)
+    }
+
+    /// The last entry visible at `at` whose key is below `key`.
+    pub fn seek_before(&self, key: &[u8], at: Sequence) -> Position {
+        Position::seek(&self.tree, self.id, Start::Before(key), at)
+    }
+
+    /// Moves `position` to the next entry that is visible at its sequence: from before the first to the first, from the
+    /// last, or after it, to after the last.
+    ///
+    /// # Panics
+    /// If `position` belongs to another delta.
+    #[inline]
+    pub fn next(&self, position: &mut Position) {
+        assert!(position.delta == self.id, "a position of another delta");
+        position.next(&self.tree);
+    }
+
+    /// Moves `position` to the entry before that is visible at its sequence: from after the last to the last, from the
+    /// first, or before it, to before the first.
+    ///
+    /// # Panics
+    /// If `position` belongs to another delta.
+    #[inline]
+    pub fn previous(&self, position: &mut Position) {
+        assert!(position.delta == self.id, "a position of another delta");
+        position.previous(&self.tree);
+    }
+
+    /// Key and change at `position`; none before the first and after the last.
+    ///
+    /// # Panics
+    /// If `position` belongs to another delta.
+    #[inline]
+    pub fn entry(&self, position: &Position) -> Option<(&[u8], Change<'_>)> {
+        assert!(position.delta == self.id, "a position of another delta");
+        let Place::On(record, version) = position.place else { return None };
+        let record = self.tree.record(record);
+        Some((record.key(), record.change(version)))
+    }
+
+    /// Hash of the key at `position`, and the sequence of the change there.
+    ///
+    /// # Panics
+    /// If `position` belongs to another delta.
+    pub fn hash_and_sequence(&self, position: &Position) -> Option<(u64, Sequence)> {
+        assert!(position.delta == self.id, "a position of another delta");
+        let Place::On(record, version) = position.place else { return None };
+        let record = self.tree.record(record);
+        Some((record.hash(), record.sequence(version)))
+    }
+
+    /// Whether no key between `low` and `high` has a change, tombstones included, that is visible at `at`.
+    pub fn range_is_empty(&self, low: Bound<&[u8]>, high: Bound<&[u8]>, at: Sequence) -> bool {
+        if self.is_empty() {
+            return true;
+        }
+        let position = match low {
+            Bound::Unbounded => self.first(at),
+            Bound::Included(key) => self.seek(key, at),
+            Bound::Excluded(key) => self.seek_after(key, at),
+        };
+        match (self.entry(&position), high) {
+            (None, _) => true,
+            (Some(_), Bound::Unbounded) => false,
+            (Some((key, _)), Bound::Included(high)) => key > high,
+            (Some((key, _)), Bound::Excluded(high)) => key >= high,
+        }
+    }
+}

@@ -1,0 +1,491 @@
+//! A B+tree over the records of one arena, read without locks while it grows (optimistic lock coupling, Leis et al.).
+//!
+//! A descent takes a node's version, reads where to go, takes the child's version, and only then makes sure that the
+//! node has not changed: so the child was the right one at the moment whose version is held. A writer locks a node only
+//! if it is unchanged since the descent, and a parent before its child: whoever loses a race starts again from the root.
+//!
+//! Invariants: (1) Nodes and records live until the tree is dropped, and none is ever removed: a key that was found
+//! stays. (2) No leaf is empty. (3) Full inner nodes are split on the way down, so that a leaf that splits finds room in
+//! its parent. (4) A record is in one leaf; its versions are added under that leaf's lock, which changes its version.
+#![allow(unsafe_code)] // Nodes and records are reached through references that live in shared memory.
+
+use crate::delta::Change;
+use crate::delta::arena::{Arena, LINE, Unit, prefetch_lines};
+use crate::delta::node::{Found, Header, INNER_KEYS, Inner, Keys, Leaf, Locked, LockedInner, Stamp};
+use crate::delta::record::{Record, RecordRef, write_record};
+use crate::format::ValueAlign;
+use crate::ids::Sequence;
+use crate::sync::atomic::{AtomicU32, Ordering};
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+/// See the module.
+pub(super) struct Tree {
+    arena: Arena,
+    align: ValueAlign,
+    /// Unit of the root; 0 while the tree is empty.
+    root: AtomicU32,
+}
+
+/// What an insert did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Inserted {
+    /// A key that was not there.
+    Key(RecordRef),
+    /// A version of a key that was.
+    Version,
+}
+
+/// One change to a key.
+#[derive(Clone, Copy)]
+pub(super) struct Entry<'e> {
+    pub(super) key: &'e [u8],
+    pub(super) hash: u64,
+    pub(super) at: Sequence,
+    pub(super) change: Change<'e>,
+}
+
+/// A node of a tree, of either kind.
+#[derive(Clone, Copy)]
+struct NodeRef<'t> {
+    pointer: NonNull<Header>,
+    tree: PhantomData<&'t Tree>,
+}
+
+/// A node of a tree, by its kind.
+enum Kind<'t> {
+    Leaf(&'t Leaf),
+    Inner(&'t Inner),
+}
+
+/// A descent: a leaf and what was above it. An outer none: the tree is empty; an inner one: lost a race, try again.
+struct Path<'t> {
+    parent: Option<(&'t Inner, Stamp)>,
+    leaf: &'t Leaf,
+    stamp: Stamp,
+}
+
+/// What will point to both halves of a node that is split.
+enum Above<'t> {
+    Parent(&'t Inner, LockedInner<'t>),
+    /// Not published yet.
+    Root(&'t Inner),
+}
+
+impl<'t> NodeRef<'t> {
+    #[inline(always)]
+    fn header(self) -> &'t Header {
+        // SAFETY: a `NodeRef` points to an initialised node, which begins with its header and lives as long as the tree.
+        unsafe { self.pointer.as_ref() }
+    }
+
+    #[inline(always)]
+    fn kind(self) -> Kind<'t> {
+        if self.header().level() == 0 {
+            // SAFETY: every node of level 0 was made as a `Leaf`, and the pointer reaches all of its allocation.
+            Kind::Leaf(unsafe { self.pointer.cast::<Leaf>().as_ref() })
+        } else {
+            // SAFETY: every node of another level was made as an `Inner`; the pointer reaches all of its allocation.
+            Kind::Inner(unsafe { self.pointer.cast::<Inner>().as_ref() })
+        }
+    }
+
+    /// Asks at once for all that a descent may read of the node, rather than for one line after the other.
+    #[inline(always)]
+    fn prefetch(self, level: u32) {
+        let address = self.pointer.as_ptr().cast::<u8>().cast_const();
+        if level == 0 {
+            prefetch_lines::<{ size_of::<Leaf>() / LINE }>(address);
+        } else {
+            prefetch_lines::<{ Keys::<INNER_KEYS>::SEARCH_BYTES / LINE }>(address);
+            let children = address.wrapping_add(Inner::CHILDREN_OFFSET);
+            prefetch_lines::<{ Inner::CHILDREN_BYTES / LINE }>(children);
+        }
+    }
+}
+
+impl Tree {
+    /// An empty tree, which owns no memory.
+    pub(super) fn new(align: ValueAlign) -> Self {
+        Self { arena: Arena::new(), align, root: AtomicU32::new(0) }
+    }
+
+    /// Bytes of nodes and records.
+    pub(super) fn used_bytes(&self) -> usize {
+        self.arena.used_bytes()
+    }
+
+    /// The record with this name.
+    #[inline(always)]
+    pub(super) fn record(&self, record: RecordRef) -> Record<'_> {
+        // SAFETY: this tree's arena is the only one whose records it and its cursors ever see, and they learn of them
+        // by `AtomicRecordRef::load`.
+        unsafe { Record::resolve(&self.arena, record) }
+    }
+
+    /// The key of the record with this name.
+    #[inline(always)]
+    pub(super) fn key(&self, record: RecordRef) -> &[u8] {
+        self.record(record).key()
+    }
+
+    /// Asks for the first lines of a record.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, record: RecordRef) {
+        prefetch_lines::<3>(self.record(record).address());
+    }
+
+    /// The leaf with this number.
+    ///
+    /// Requires: [`Header::unit`] of a leaf of this tree said it.
+    pub(super) fn leaf(&self, unit: Unit) -> &Leaf {
+        match self.node(unit).kind() {
+            Kind::Leaf(leaf) => leaf,
+            Kind::Inner(_) => unreachable!("a leaf stays a leaf"),
+        }
+    }
+
+    /// The leaf that begins where `leaf` ends, if that is known and `leaf` has not changed since `stamp`.
+    pub(super) fn leaf_after(&self, leaf: &Leaf, stamp: Stamp) -> Option<(&Leaf, Stamp)> {
+        let high = leaf.high()?;
+        let right = self.leaf(leaf.right()?);
+        let right_stamp = right.stamp();
+        (right.low() == Some(high) && leaf.is_unchanged(stamp)).then_some((right, right_stamp))
+    }
+
+    /// The leaf that ends where `leaf` begins, if that is known and `leaf` has not changed since `stamp`.
+    pub(super) fn leaf_before(&self, leaf: &Leaf, stamp: Stamp) -> Option<(&Leaf, Stamp)> {
+        let low = leaf.low()?;
+        let left = self.leaf(leaf.left()?);
+        let left_stamp = left.stamp();
+        (left.high() == Some(low) && leaf.is_unchanged(stamp)).then_some((left, left_stamp))
+    }
+
+    /// Asks for a leaf.
+    pub(super) fn prefetch_leaf(&self, unit: Unit) {
+        self.node(unit).prefetch(0);
+    }
+
+    #[inline(always)]
+    fn node(&self, unit: Unit) -> NodeRef<'_> {
+        // SAFETY: units of nodes come from this tree's root, children and headers, by acquiring loads.
+        let pointer = unsafe { self.arena.address(unit) }.cast::<Header>();
+        NodeRef { pointer, tree: PhantomData }
+    }
+
+    /// The leaf where `key` is or would be. None if the tree is empty.
+    #[inline]
+    pub(super) fn descend_to(&self, key: &[u8]) -> Option<(&Leaf, Stamp)> {
+        self.descend(|inner| self.route(inner, key))
+    }
+
+    /// The leaf where the last key below `key` is or would be. None if the tree is empty.
+    pub(super) fn descend_below(&self, key: &[u8]) -> Option<(&Leaf, Stamp)> {
+        self.descend(|inner| Some(inner.keys.search(key, |record| self.key(record))?.position))
+    }
+
+    /// The last leaf. None if the tree is empty.
+    pub(super) fn descend_to_last(&self) -> Option<(&Leaf, Stamp)> {
+        self.descend(|inner| Some(inner.keys.count()))
+    }
+
+    /// Which child of `inner` `key` belongs to. None: a writer is at work.
+    #[inline(always)]
+    fn route(&self, inner: &Inner, key: &[u8]) -> Option<usize> {
+        let found = inner.keys.search(key, |record| self.key(record))?;
+        Some(found.position + usize::from(found.exact))
+    }
+
+    /// Follows the children that `choose` names; it says none to start again.
+    #[inline(always)]
+    fn descend(&self, choose: impl Fn(&Inner) -> Option<usize>) -> Option<(&Leaf, Stamp)> {
+        loop {
+            let Some((mut node, mut stamp)) = self.root()? else { continue };
+            loop {
+                let inner = match node.kind() {
+                    Kind::Leaf(leaf) => return Some((leaf, stamp)),
+                    Kind::Inner(inner) => inner,
+                };
+                let Some(index) = choose(inner) else { break };
+                let Some(below) = self.child(inner, stamp, index) else { break };
+                (node, stamp) = below;
+            }
+        }
+    }
+
+    /// Child `index` of `inner` and its version. None if `inner` has changed since `stamp`.
+    #[inline(always)]
+    fn child(&self, inner: &Inner, stamp: Stamp, index: usize) -> Option<(NodeRef<'_>, Stamp)> {
+        let child = self.node(inner.child(index)?);
+        child.prefetch(inner.keys.level() - 1);
+        let child_stamp = child.header().stamp();
+        // After the child's version: so the child was the right one when it had that version.
+        inner.keys.is_unchanged(stamp).then_some((child, child_stamp))
+    }
+
+    /// The root and its version. The outer none: the tree is empty; the inner: the root was just split.
+    #[inline(always)]
+    fn root(&self) -> Option<Option<(NodeRef<'_>, Stamp)>> {
+        // Acquire pairs with the Release in `insert_first` and `attach`.
+        let unit = Unit::new(self.root.load(Ordering::Acquire))?;
+        Some(self.root_at(unit))
+    }
+
+    /// The node at `unit` and its version, if it still is the root.
+    #[inline(always)]
+    fn root_at(&self, unit: Unit) -> Option<(NodeRef<'_>, Stamp)> {
+        let root = self.node(unit);
+        let stamp = root.header().stamp();
+        // A root that has been split is no root any more. `attach` stores the new one before the old one is unlocked,
+        // so whoever sees the later version sees the new root too.
+        (self.root.load(Ordering::Relaxed) == unit.get()).then_some((root, stamp))
+    }
+
+    /// Adds a change: a version to the record of its key, or a record.
+    pub(super) fn insert(&self, entry: &Entry<'_>) -> Inserted {
+        // A record that was written for an attempt that lost a race serves the next.
+        let mut fresh = None;
+        loop {
+            let inserted = match self.path_to(entry.key) {
+                Some(Some(path)) => self.insert_at(&path, entry, &mut fresh),
+                Some(None) => None,
+                None => self.insert_first(entry, &mut fresh),
+            };
+            if let Some(inserted) = inserted {
+                return inserted;
+            }
+        }
+    }
+
+    /// The path to `key`. The outer none: the tree is empty; the inner: lost a race, or split a node on the way.
+    fn path_to(&self, key: &[u8]) -> Option<Option<Path<'_>>> {
+        let Some((mut node, mut stamp)) = self.root()? else { return Some(None) };
+        let mut parent = None;
+        loop {
+            let inner = match node.kind() {
+                Kind::Leaf(leaf) => return Some(Some(Path { parent, leaf, stamp })),
+                Kind::Inner(inner) => inner,
+            };
+            if inner.keys.is_full() {
+                self.split_inner(parent, inner, stamp);
+                return Some(None);
+            }
+            let Some(index) = self.route(inner, key) else { return Some(None) };
+            let Some(below) = self.child(inner, stamp, index) else { return Some(None) };
+            parent = Some((inner, stamp));
+            (node, stamp) = below;
+        }
+    }
+
+    /// One attempt. None: another writer came first, or the leaf was split; try again.
+    fn insert_at(&self, path: &Path<'_>, entry: &Entry<'_>, fresh: &mut Option<RecordRef>) -> Option<Inserted> {
+        let leaf = path.leaf;
+        let found = leaf.search(entry.key, |record| self.key(record))?;
+        if found.exact {
+            let record = self.record(leaf.key(found.position)?);
+            if !leaf.is_unchanged(path.stamp) {
+                return None;
+            }
+            let version = record.write_version(self.align, entry.at, entry.change);
+            let _locked = leaf.try_lock(path.stamp)?;
+            record.publish(version);
+            return Some(Inserted::Version);
+        }
+        if leaf.is_full() {
+            return self.split_leaf(path, found, entry, fresh);
+        }
+        let record = self.fresh_record(entry, fresh);
+        let locked = leaf.try_lock(path.stamp)?;
+        locked.admit(entry.key, |record| self.key(record));
+        locked.insert(found.position, record, entry.key);
+        Some(Inserted::Key(record))
+    }
+
+    /// The first leaf of an empty tree. None: another writer came first.
+    #[cold]
+    fn insert_first(&self, entry: &Entry<'_>, fresh: &mut Option<RecordRef>) -> Option<Inserted> {
+        let record = self.fresh_record(entry, fresh);
+        let leaf = self.new_leaf_with(record, entry.key);
+        // Release pairs with the Acquire in `root`.
+        self.root.compare_exchange(0, leaf.unit().get(), Ordering::Release, Ordering::Relaxed).ok()?;
+        Some(Inserted::Key(record))
+    }
+
+    fn fresh_record(&self, entry: &Entry<'_>, fresh: &mut Option<RecordRef>) -> RecordRef {
+        *fresh
+            .get_or_insert_with(|| write_record(&self.arena, self.align, entry.key, entry.hash, entry.at, entry.change))
+    }
+
+    /// Splits the full leaf of `path`. Where keys come in order, they fill the left leaf to its end, and then a key of
+    /// theirs begins a leaf of its own. Otherwise nothing is inserted yet, and the answer is none.
+    #[cold]
+    fn split_leaf(
+        &self,
+        path: &Path<'_>,
+        found: Found,
+        entry: &Entry<'_>,
+        fresh: &mut Option<RecordRef>,
+    ) -> Option<Inserted> {
+        let left = path.leaf;
+        let (count, position) = (left.count(), found.position);
+        let ascending = left.follows_last_insert(position);
+        let append = position == count && (ascending || left.high().is_none());
+        let prepend = position == 0 && left.low().is_none();
+        let right =
+            if append { self.new_leaf_with(self.fresh_record(entry, fresh), entry.key) } else { self.new_leaf() };
+        let above = self.lock_above(path.parent, left.level())?;
+        let locked = left.try_lock(path.stamp)?;
+        let locked_right = right.lock_fresh();
+        if !append {
+            let middle = match position {
+                0 if prepend => 1,
+                1.. if ascending => position,
+                _ => count / 2,
+            };
+            locked_right.take(left, middle);
+            locked.truncate(middle);
+        }
+        right.set_left(Some(left.unit()));
+        right.set_right(left.right());
+        if let Some(next) = left.right() {
+            self.leaf(next).set_left(Some(right.unit()));
+        }
+        left.set_right(Some(right.unit()));
+        let separator = right.key(0).expect("the right leaf has at least one key");
+        self.set_fences(&locked, &locked_right, separator);
+        self.attach(above, left.unit(), separator, right.unit());
+        append.then_some(Inserted::Key(separator))
+    }
+
+    /// Splits the full inner node `left`, or does nothing if another writer came first.
+    #[cold]
+    fn split_inner(&self, parent: Option<(&Inner, Stamp)>, left: &Inner, stamp: Stamp) -> Option<()> {
+        let right = self.new_inner(left.keys.level());
+        let above = self.lock_above(parent, left.keys.level())?;
+        let locked = left.keys.try_lock(stamp)?;
+        let locked_right = right.keys.lock_fresh();
+        let count = left.keys.count();
+        // At the right edge keys are likely to ascend: the left part will see no more of them.
+        let middle = if left.keys.high().is_none() { count - 2 } else { count / 2 };
+        let separator = left.keys.key(middle).expect("a full node has a key in the middle");
+        locked_right.take(&left.keys, middle + 1);
+        for (to, from) in (middle + 1..=count).enumerate() {
+            right.set_child(to, left.child(from));
+        }
+        locked.truncate(middle);
+        self.set_fences(&locked, &locked_right, separator);
+        self.attach(above, left.keys.unit(), separator, right.keys.unit());
+        Some(())
+    }
+
+    /// Divides the range of `left` at `separator`.
+    fn set_fences<const N: usize>(&self, left: &Locked<'_, N>, right: &Locked<'_, N>, separator: RecordRef) {
+        right.set_fences(Some(separator), left.high());
+        left.set_fences(left.low(), Some(separator));
+        left.choose_prefix(|record| self.key(record));
+        right.choose_prefix(|record| self.key(record));
+    }
+
+    /// What will point to the new neighbour of a node of this level. None: another writer came first.
+    fn lock_above<'t>(&'t self, parent: Option<(&'t Inner, Stamp)>, level: u32) -> Option<Above<'t>> {
+        match parent {
+            Some((inner, stamp)) => Some(Above::Parent(inner, inner.keys.try_lock(stamp)?)),
+            None => Some(Above::Root(self.new_inner(level + 1))),
+        }
+    }
+
+    /// Makes `right` reachable, to the right of `left`, which is locked.
+    fn attach(&self, above: Above<'_>, left: Unit, separator: RecordRef, right: Unit) {
+        let key = self.key(separator);
+        match above {
+            Above::Parent(inner, locked) => {
+                locked.admit(key, |record| self.key(record));
+                let found = locked.search(key, |record| self.key(record)).expect("a locked node is whole");
+                inner.open_gap(found.position + 1);
+                inner.set_child(found.position + 1, Some(right));
+                locked.insert(found.position, separator, key);
+            }
+            Above::Root(root) => {
+                let locked = root.keys.lock_fresh();
+                root.set_child(0, Some(left));
+                root.set_child(1, Some(right));
+                locked.insert(0, separator, key);
+                locked.choose_prefix(|record| self.key(record));
+                drop(locked);
+                // Release pairs with the Acquire in `root`. The old root is still locked: see there.
+                self.root.store(root.keys.unit().get(), Ordering::Release);
+            }
+        }
+    }
+
+    fn new_leaf(&self) -> &Leaf {
+        let (unit, memory) = self.arena.allocate(size_of::<Leaf>(), align_of::<Leaf>());
+        let pointer = memory.cast::<Leaf>();
+        // SAFETY: fresh memory of that size and alignment.
+        unsafe { pointer.write(Leaf::new(0, unit)) };
+        // SAFETY: initialised above, and lives as long as the tree.
+        unsafe { pointer.as_ref() }
+    }
+
+    fn new_leaf_with(&self, record: RecordRef, key: &[u8]) -> &Leaf {
+        let leaf = self.new_leaf();
+        let locked = leaf.lock_fresh();
+        locked.insert(0, record, key);
+        locked.choose_prefix(|record| self.key(record));
+        leaf
+    }
+
+    fn new_inner(&self, level: u32) -> &Inner {
+        assert!(level > 0);
+        let (unit, memory) = self.arena.allocate(size_of::<Inner>(), align_of::<Inner>());
+        let pointer = memory.cast::<Inner>();
+        // SAFETY: fresh memory of that size and alignment.
+        unsafe { pointer.write(Inner::new(level, unit)) };
+        // SAFETY: initialised above, and lives as long as the tree.
+        unsafe { pointer.as_ref() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! The steps of a descent with a writer between them: races too narrow for threads to hit.
+
+    use super::*;
+
+    fn insert(tree: &Tree, number: u32) {
+        let key = number.to_be_bytes();
+        tree.insert(&Entry { key: &key, hash: 0, at: Sequence(1), change: Change::Delete });
+    }
+
+    #[test]
+    fn a_descent_does_not_begin_at_a_root_that_was_split() {
+        let tree = Tree::new(ValueAlign::One);
+        insert(&tree, 0);
+        let unit = Unit::new(tree.root.load(Ordering::Acquire)).expect("the tree has a root");
+        assert!(tree.root_at(unit).is_some());
+        (1..100).for_each(|number| insert(&tree, number));
+        assert!(tree.root_at(unit).is_none());
+    }
+
+    #[test]
+    fn a_descent_begins_again_when_a_child_was_split_before_its_version_was_read() {
+        let tree = Tree::new(ValueAlign::One);
+        (0..100).for_each(|number| insert(&tree, number * 1000));
+        let (root, stamp) = tree.root().flatten().expect("the tree is at rest");
+        let Kind::Inner(root) = root.kind() else { panic!("a hundred keys are more than a leaf") };
+        let index = tree.route(root, &50_u32.to_be_bytes()).expect("the tree is at rest");
+        assert!(tree.child(root, stamp, index).is_some());
+        (1..100).for_each(|number| insert(&tree, number));
+        assert!(tree.child(root, stamp, index).is_none());
+    }
+
+    #[test]
+    fn a_writer_does_not_lock_a_leaf_that_changed_since_its_descent() {
+        let tree = Tree::new(ValueAlign::One);
+        insert(&tree, 5);
+        let (leaf, stamp) = tree.descend_to(&[]).expect("the tree is not empty");
+        assert!(leaf.try_lock(leaf.stamp()).is_some());
+        assert!(leaf.try_lock(stamp).is_none());
+        assert!(!leaf.is_unchanged(stamp));
+    }
+}
