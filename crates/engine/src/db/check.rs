@@ -1,0 +1,73 @@
+//! `check`: proves that every page of the newest checkpoint is sound, and reached exactly once or free.
+
+use std::fmt;
+
+use crate::db::database::Database;
+use crate::db::metas;
+use crate::error::{Error, Place, Result};
+use crate::tree::{Census, TreeSummary, check};
+
+/// What a check found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CheckReport {
+    /// Tables that were checked.
+    pub tables: u64,
+    /// Entries in them.
+    pub entries: u64,
+    /// Pages that were read: of trees, and of long keys and values.
+    pub pages: u64,
+    /// All that is wrong.
+    pub damages: Vec<Damage>,
+}
+
+/// One thing that is wrong, in words: the place and the offence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage(String);
+
+impl fmt::Display for Damage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl Database {
+    /// Reads every page of the newest checkpoint: checksums, order, counts, births, and that each page belongs to
+    /// exactly one tree or to none. What was committed since is in the log and in memory, and is not looked at.
+    ///
+    /// # Errors
+    /// Only what keeps it from looking. Damage is reported, not returned as an error.
+    pub fn check(&self) -> Result<CheckReport> {
+        let state = self.inner.core.snapshot()?.state;
+        let mut census = Census::new(&state.pages);
+        let mut report = CheckReport::default();
+        if let Some(root) = &state.catalog {
+            report.add(&check(&state.pages, root, &mut census));
+        }
+        report.entries = 0;
+        for root in state.trees.iter() {
+            report.add(&check(&state.pages, root, &mut census));
+        }
+        report.tables = state.trees.len() as u64;
+        let file = state.pages.file();
+        if let Some(slot) = metas::read(&**file.file(), file.path())?.damaged_slot {
+            let error =
+                Error::corrupt(file.path(), Place::Meta(Some(slot)), "it is not valid; the other one is in use");
+            report.damages.push(Damage(error.to_string()));
+        }
+        report.damages.extend(census.finish(&state.pages).iter().map(|error| Damage(error.to_string())));
+        Ok(report)
+    }
+}
+
+impl CheckReport {
+    /// Whether nothing is wrong.
+    pub fn is_sound(&self) -> bool {
+        self.damages.is_empty()
+    }
+
+    fn add(&mut self, tree: &TreeSummary) {
+        self.entries += tree.entries;
+        self.pages += tree.leaves + tree.branches + tree.value_pages;
+    }
+}

@@ -1,0 +1,558 @@
+//! Checkpoints: merge what was committed into the trees, write what says so, and only then free what that replaced.
+//!
+//! Invariants:
+//! (1) Pages, then sync, then the meta, then sync: a meta never refers to pages that a power cut could take.
+//! (2) Nothing that the newest durable meta reaches is overwritten; what a checkpoint killed is reused only after its
+//!     own meta is durable and no snapshot reads it.
+//! (3) A checkpoint that fails leaves everything as it was. Its deltas stay frozen, and the next one merges them.
+
+use std::collections::{BTreeMap, btree_map};
+use std::iter::Peekable;
+use std::ops::Bound;
+
+use crate::db::metas;
+use crate::db::open::Presence;
+use crate::delta::{self, Delta, Position};
+use crate::error::{Error, Result};
+use crate::format::{CatalogRoot, Meta, StoredRoot, ValueAlign};
+use crate::ids::{Sequence, TableId};
+use crate::pager::{ExtentMap, Operation, PageFile, PageWriter, Pages, Pins as SpacePins, Space};
+use crate::planted::{Fault, planted};
+use crate::sync::atomic::Ordering;
+use crate::sync::{Arc, Mutex};
+use crate::tree::{self, Action, Change, Changes, Root};
+use crate::txn::commit::{Core, Rotation};
+use crate::txn::journal::LogStart;
+use crate::txn::large::Recent;
+use crate::txn::state::{Pins, State, TableInfo, TableView};
+
+/// Runs checkpoints, one at a time.
+#[derive(Debug)]
+pub struct Checkpointer {
+    core: Arc<Core>,
+    space: Arc<Mutex<Space>>,
+    file: Arc<PageFile>,
+    pins: Arc<Pins>,
+    lock: Arc<Presence>,
+    /// The newest durable meta.
+    meta: Meta,
+    /// The tables of the newest durable checkpoint.
+    stored: BTreeMap<TableId, Stored>,
+    catalog: Option<Root>,
+    /// A rotation whose checkpoint failed, or has not run yet.
+    pending: Option<Rotation>,
+}
+
+/// A table as the newest checkpoint has it.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// Name, number and options.
+    pub info: Arc<TableInfo>,
+    /// The tree.
+    pub root: Option<Root>,
+}
+
+/// What a checkpoint does beside merging the frozen deltas.
+pub enum Job<'j> {
+    /// Merges a sorted stream into a table.
+    Load(TableId, &'j mut dyn LoadSource),
+    /// Copies every tree to new pages.
+    Rewrite,
+}
+
+/// A sorted stream to load, handed to the merge by whoever knows its concrete type.
+pub trait LoadSource {
+    /// Merges the stream into the tree at `root`.
+    ///
+    /// # Errors
+    /// The stream's own, and the merge's.
+    fn merge(&mut self, pages: &Pages, root: Option<&Root>, writer: &mut PageWriter<'_>) -> Result<Option<Root>>;
+}
+
+/// What opening found, and a checkpointer goes on from.
+pub struct Basis {
+    pub meta: Meta,
+    pub stored: BTreeMap<TableId, Stored>,
+    pub catalog: Option<Root>,
+}
+
+/// The trees after a merge that is not durable yet.
+struct Merged {
+    stored: BTreeMap<TableId, Stored>,
+    catalog: Option<Root>,
+}
+
+impl Checkpointer {
+    pub fn new(
+        core: Arc<Core>,
+        space: Arc<Mutex<Space>>,
+        file: Arc<PageFile>,
+        pins: Arc<Pins>,
+        lock: Arc<Presence>,
+        basis: Basis,
+    ) -> Self {
+        let Basis { meta, stored, catalog } = basis;
+        Self { core, space, file, pins, lock, meta, stored, catalog, pending: None }
+    }
+
+    /// The newest durable meta.
+    pub fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// The space of the file.
+    pub fn space(&self) -> &Mutex<Space> {
+        &self.space
+    }
+
+    /// Takes over what recovery replayed, for the next checkpoint to merge.
+    pub fn resume(&mut self, rotation: Rotation) {
+        self.pending = Some(rotation);
+    }
+
+    /// Merges everything committed so far. Does nothing if there is nothing.
+    ///
+    /// # Errors
+    /// See [`crate::Database::checkpoint`].
+    pub fn run(&mut self) -> Result<()> {
+        self.core.writer()?;
+        // What an earlier checkpoint could not merge comes first, then what was committed since.
+        if self.pending.is_some() {
+            self.checkpoint(None)?;
+        }
+        self.pending = self.core.rotate()?;
+        if self.pending.is_some() { self.checkpoint(None) } else { self.reclaim() }
+    }
+
+    /// A checkpoint, and then another one that does further work. Requires: the caller has the writer's turn, so that
+    /// nothing is committed in between.
+    ///
+    /// # Errors
+    /// As [`Checkpointer::run`], and the job's own; then nothing of it was done.
+    pub fn run_with(&mut self, job: Job<'_>) -> Result<()> {
+        self.run()?;
+        self.checkpoint(Some(job))
+    }
+
+    fn checkpoint(&mut self, job: Option<Job<'_>>) -> Result<()> {
+        let does_job = job.is_some();
+        let rotation = self.pending.take();
+        if let Err(error) = self.try_checkpoint(rotation.as_ref(), job) {
+            self.pending = rotation;
+            return Err(error);
+        }
+        if let Some(rotation) = rotation {
+            let writer = self.core.writer()?;
+            writer.log.lock().journal.remove_before(rotation.start.segment, rotation.sequence)?;
+        }
+        match self.reclaim() {
+            // The job is done and durable. That space is not free yet must not make it look as if it were not.
+            Err(_) if does_job => Ok(()),
+            outcome => outcome,
+        }
+    }
+
+    fn try_checkpoint(&mut self, rotation: Option<&Rotation>, job: Option<Job<'_>>) -> Result<()> {
+        if let (true, Some(rotation)) = (planted(Fault::MetaBeforeData), rotation) {
+            let LogStart { segment, exists } = rotation.start;
+            let (number, sequence) = (self.meta.number + 1, rotation.sequence);
+            self.write_slot(Meta {
+                number,
+                sequence,
+                log_first_segment: segment,
+                log_exists: exists,
+                ..self.meta.clone()
+            })?;
+        }
+        let pages = self.core.published.state().pages.clone();
+        let space = Arc::clone(&self.space);
+        let mut writer = PageWriter::new(&space);
+        // An error drops the writer, which gives back all that it placed.
+        let merged = self.merge(&pages, rotation, job, &mut writer)?;
+        let mut operation = writer.finish()?;
+        self.settle_large(rotation, &mut operation);
+        self.publish(&pages, rotation, merged, operation)
+    }
+
+    /// Merges deltas, jobs and the catalog into new trees.
+    fn merge(
+        &self,
+        pages: &Pages,
+        rotation: Option<&Rotation>,
+        job: Option<Job<'_>>,
+        writer: &mut PageWriter<'_>,
+    ) -> Result<Merged> {
+        let mut stored = self.stored.clone();
+        let mut dropped = Vec::new();
+        if let Some(rotation) = rotation {
+            for info in &rotation.since.created {
+                stored.insert(info.id, Stored { info: Arc::clone(info), root: None });
+            }
+            for info in &rotation.since.dropped {
+                dropped.extend(stored.remove(&info.id));
+            }
+            for (id, delta) in &rotation.frozen {
+                let Some(table) = stored.get_mut(id) else { continue };
+                let mut changes = DeltaChanges::new(delta, rotation.sequence);
+                table.root = merge(pages, table, &mut changes, writer)?;
+            }
+        }
+        for table in &dropped {
+            if let Some(root) = &table.root {
+                tree::remove(pages, root, writer, &mut || Ok(()))?;
+            }
+        }
+        match job {
+            None => {}
+            Some(Job::Load(id, source)) => {
+                let table = stored.get_mut(&id);
+                let table = table.ok_or_else(|| Error::TableNotFound { name: format!("number {}", id.0) })?;
+                table.root = source.merge(pages, table.root.as_ref(), writer)?;
+            }
+            Some(Job::Rewrite) => {
+                for table in stored.values_mut() {
+                    table.root = rewrite(pages, table, writer)?;
+                }
+            }
+        }
+        let catalog = self.merge_catalog(pages, &stored, &dropped, writer)?;
+        Ok(Merged { stored, catalog })
+    }
+
+    fn merge_catalog(
+        &self,
+        pages: &Pages,
+        stored: &BTreeMap<TableId, Stored>,
+        dropped: &[Stored],
+        writer: &mut PageWriter<'_>,
+    ) -> Result<Option<Root>> {
+        let mut changes: BTreeMap<&str, Option<Vec<u8>>> = BTreeMap::new();
+        for table in dropped.iter().filter(|table| self.stored.contains_key(&table.info.id)) {
+            changes.insert(&table.info.name, None);
+        }
+        for (id, table) in stored {
+            if self.stored.get(id).is_none_or(|before| before.root != table.root) {
+                let mut descriptor = table.info.descriptor.clone();
+                descriptor.root = table.root.as_ref().map(store_root);
+                changes.insert(&table.info.name, Some(descriptor.encode()));
+            }
+        }
+        let mut changes = CatalogChanges { changes: changes.into_iter().peekable() };
+        let outcome = tree::merge(pages, self.catalog.as_ref(), &mut changes, writer, ValueAlign::One, &mut || Ok(()))?;
+        Ok(outcome.root)
+    }
+
+    /// Decides for each large value that was committed whether a tree has it now.
+    fn settle_large(&self, rotation: Option<&Rotation>, operation: &mut Operation) {
+        let Some(rotation) = rotation else { return };
+        let mut space = self.space.lock();
+        let identity = self.file.identity();
+        for (table, key, large) in &rotation.since.large {
+            let delta = rotation.frozen.iter().find(|(id, _)| id == table).map(|(_, delta)| delta);
+            let dropped = rotation.since.dropped.iter().any(|info| info.id == *table);
+            let newest = delta.and_then(|delta| delta.get(key, identity.hash(key), rotation.sequence));
+            let current = matches!(newest, Some(delta::Change::PutLarge(at)) if at.extent == large.value.extent);
+            if current && !dropped {
+                space.adopt_logged(operation, large.value.extent);
+            } else {
+                space.retire_logged(operation, large.value.extent);
+            }
+        }
+    }
+
+    /// Makes the merged trees the newest checkpoint: durable, then visible.
+    fn publish(
+        &mut self,
+        pages: &Pages,
+        rotation: Option<&Rotation>,
+        merged: Merged,
+        mut operation: Operation,
+    ) -> Result<()> {
+        let mut space = self.space.lock();
+        let prepared = match space.prepare(&mut operation) {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                space.abort(operation);
+                return Err(error);
+            }
+        };
+        drop(space);
+        let start = match rotation {
+            Some(rotation) => rotation.start,
+            None => LogStart { segment: self.meta.log_first_segment, exists: self.meta.log_exists },
+        };
+        let meta = Meta {
+            number: self.meta.number + 1,
+            birth: prepared.birth,
+            sequence: rotation.map_or(self.meta.sequence, |rotation| rotation.sequence),
+            log_first_segment: start.segment,
+            log_exists: start.exists,
+            page_count: prepared.page_count,
+            next_table_id: self.next_table(),
+            catalog: merged.catalog.as_ref().map(store_catalog),
+            extent_table: prepared.table,
+            ..self.meta.clone()
+        };
+        // Everything that can fail comes before the meta: once that is durable, the checkpoint has happened.
+        let extents = ExtentMap::new(prepared.entries.clone(), prepared.page_count, Some(pages.extents()));
+        let written = self.file.pages(Arc::new(extents)).and_then(|pages| self.write_meta(meta).map(|()| pages));
+        let pages = match written {
+            Ok(pages) => pages,
+            Err(error) => {
+                if !self.is_poisoned() {
+                    self.space.lock().abort(operation);
+                }
+                return Err(error);
+            }
+        };
+        self.stored = merged.stored;
+        self.catalog = merged.catalog;
+        self.space.lock().commit(operation, &prepared);
+        self.show(pages);
+        Ok(())
+    }
+
+    /// Syncs the pages, writes the meta, syncs that, and holds it to be the newest.
+    ///
+    /// Without a log to tell that a newest meta is missing, both slots get it, so that damage to one loses nothing.
+    fn write_meta(&mut self, meta: Meta) -> Result<()> {
+        if !planted(Fault::NoSyncBeforeMeta) {
+            self.sync_file()?;
+        }
+        self.write_slot(meta)?;
+        if self.meta.log_exists {
+            return Ok(());
+        }
+        match self.write_slot(Meta { number: self.meta.number + 1, ..self.meta.clone() }) {
+            Err(error) if self.is_poisoned() => Err(error),
+            // The checkpoint is durable, and a slot whose write failed was made whole with the same.
+            _ => Ok(()),
+        }
+    }
+
+    fn write_slot(&mut self, meta: Meta) -> Result<()> {
+        if let Err(error) = metas::write(&**self.file.file(), self.file.path(), &meta) {
+            // A part of it may be there. It is made whole, or the other slot stays the only one: never in between.
+            if self.restore_slot().is_err() {
+                self.poison();
+            }
+            return Err(error);
+        }
+        self.sync_file()?;
+        self.meta = meta;
+        Ok(())
+    }
+
+    /// Puts a valid meta, which says what the newest says, into the other slot, after a write to it was torn or failed.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn restore_slot(&self) -> Result<()> {
+        let meta = Meta { number: self.meta.number - 1, ..self.meta.clone() };
+        metas::write(&**self.file.file(), self.file.path(), &meta)?;
+        self.sync_file()
+    }
+
+    fn sync_file(&self) -> Result<()> {
+        self.file.sync().inspect_err(|_| self.poison())
+    }
+
+    fn poison(&self) {
+        if let Some(writer) = &self.core.writer {
+            writer.poisoned.store(true, Ordering::Release);
+        }
+    }
+
+    fn is_poisoned(&self) -> bool {
+        self.core.writer.as_ref().is_some_and(|writer| writer.poisoned.load(Ordering::Acquire))
+    }
+
+    fn next_table(&self) -> TableId {
+        let state = self.core.published.state();
+        TableId(u32::try_from(state.tables.len()).expect("table numbers are checked when they are given out"))
+    }
+
+    /// Replaces the trees of the newest state, and thaws.
+    fn show(&self, pages: Pages) {
+        let pin = self.pins.pin(self.meta.birth);
+        self.core.published.update(|newest| {
+            let mut next = State {
+                floor: newest.floor.max(self.meta.sequence),
+                checkpoint: self.meta.sequence,
+                trees: self.trees(),
+                pages,
+                catalog: self.catalog,
+                frozen_large: Arc::new(Recent::default()),
+                pin,
+                ..newest.clone()
+            };
+            for view in next.tables.iter_mut().flatten() {
+                let base = self.stored.get(&view.info.id).and_then(|table| table.root);
+                if view.base != base || view.frozen.is_some() {
+                    *view = Arc::new(TableView { base, frozen: None, ..(**view).clone() });
+                }
+            }
+            next
+        });
+    }
+
+    /// The trees of all tables.
+    fn trees(&self) -> Arc<[Root]> {
+        self.stored.values().filter_map(|table| table.root).collect()
+    }
+
+    /// As small as it gets: copies all trees, twice if need be, so that they end up at the beginning of the file.
+    ///
+    /// # Errors
+    /// As [`Checkpointer::run`].
+    pub fn compact(&mut self) -> Result<u64> {
+        self.space.lock().set_compacting(true);
+        let outcome = self.compact_in_passes();
+        self.space.lock().set_compacting(false);
+        outcome
+    }
+
+    fn compact_in_passes(&mut self) -> Result<u64> {
+        let before = self.file.length_bytes()?;
+        let mut previous = u64::MAX;
+        for _ in 0..COMPACT_PASSES_MAX {
+            self.run_with(Job::Rewrite)?;
+            // The old trees are free only now, so that only the next checkpoint can state an earlier end of the file.
+            self.checkpoint(None)?;
+            self.space.lock().truncate_to_used()?;
+            let now = self.file.length_bytes()?;
+            if now >= previous || self.is_compact() {
+                break;
+            }
+            previous = now;
+        }
+        Ok(before.saturating_sub(self.file.length_bytes()?))
+    }
+
+    /// Whether next to nothing of the file is free.
+    fn is_compact(&self) -> bool {
+        let space = self.space.lock().stats();
+        space.free_pages * COMPACT_FREE_SHARE < space.total_pages()
+    }
+
+    /// Frees what no snapshot reads any more, and gives the end of the file back if much of it is free.
+    ///
+    /// # Errors
+    /// The disk's; nothing is lost then, the next checkpoint tries again.
+    pub fn reclaim(&mut self) -> Result<()> {
+        let elsewhere = self.lock.oldest_pinned();
+        let elsewhere = elsewhere.map_err(|error| Error::io("look for readers of", self.file.path(), error))?;
+        let births = self.pins.pinned();
+        let pins = SpacePins { births: &births, oldest_elsewhere: elsewhere };
+        let mut space = self.space.lock();
+        space.reclaim(pins);
+        if space.slack_is_large() {
+            space.truncate_to_used()?;
+        }
+        Ok(())
+    }
+
+    /// For closing: writes a meta that needs no log into both slots, so that neither is ever needed to stand in for a
+    /// newer one, and cuts the file to what is used.
+    ///
+    /// # Errors
+    /// The disk's; then the log stays and the next open recovers.
+    pub fn finish(&mut self, start: LogStart) -> Result<()> {
+        if self.meta.log_exists || self.meta.log_first_segment != start.segment {
+            let mut meta = self.meta.clone();
+            (meta.number, meta.log_first_segment, meta.log_exists) = (meta.number + 1, start.segment, start.exists);
+            self.write_meta(meta)?;
+        }
+        self.reclaim()?;
+        self.space.lock().truncate_to_used().map(drop)
+    }
+}
+
+fn merge(
+    pages: &Pages,
+    table: &Stored,
+    changes: &mut impl Changes,
+    writer: &mut PageWriter<'_>,
+) -> Result<Option<Root>> {
+    let outcome = tree::merge(pages, table.root.as_ref(), changes, writer, table.info.align(), &mut || Ok(()))?;
+    Ok(outcome.root)
+}
+
+/// Copies a table's tree to new pages, and marks the old ones as dead.
+fn rewrite(pages: &Pages, table: &Stored, writer: &mut PageWriter<'_>) -> Result<Option<Root>> {
+    let Some(root) = &table.root else { return Ok(None) };
+    let mut range = tree::Range::new(pages, Some(root), Bound::Unbounded, Bound::Unbounded)?;
+    let entries = std::iter::from_fn(|| range.next().transpose());
+    let mut changes = tree::Sorted::new(entries.map(|entry| entry.map(|entry| (entry.key, entry.value))));
+    let copy = Stored { info: Arc::clone(&table.info), root: None };
+    let copied = merge(pages, &copy, &mut changes, writer)?;
+    tree::remove(pages, root, writer, &mut || Ok(()))?;
+    Ok(copied)
+}
+
+/// The newest changes of a delta, in key order.
+struct DeltaChanges<'d> {
+    delta: &'d Delta,
+    at: Position,
+}
+
+impl<'d> DeltaChanges<'d> {
+    fn new(delta: &'d Delta, sequence: Sequence) -> Self {
+        Self { delta, at: delta.first(sequence) }
+    }
+}
+
+impl Changes for DeltaChanges<'_> {
+    fn peek(&mut self) -> Result<Option<Change<'_>>> {
+        let Some((key, change)) = self.delta.entry(&self.at) else { return Ok(None) };
+        let hash = self.delta.hash_and_sequence(&self.at).map(|(hash, _)| hash);
+        let action = match change {
+            delta::Change::Put(value) => Action::Put(value),
+            delta::Change::PutLarge(at) => Action::PutLarge(at),
+            delta::Change::Delete => Action::Delete,
+        };
+        Ok(Some(Change { key, hash, action }))
+    }
+
+    fn advance(&mut self) {
+        self.delta.next(&mut self.at);
+    }
+}
+
+/// Changes of the catalog: descriptors by name, and names that went.
+struct CatalogChanges<'n> {
+    changes: Peekable<btree_map::IntoIter<&'n str, Option<Vec<u8>>>>,
+}
+
+impl Changes for CatalogChanges<'_> {
+    fn peek(&mut self) -> Result<Option<Change<'_>>> {
+        Ok(self.changes.peek().map(|(name, descriptor)| Change {
+            key: name.as_bytes(),
+            hash: None,
+            action: descriptor.as_deref().map_or(Action::Delete, Action::Put),
+        }))
+    }
+
+    fn advance(&mut self) {
+        self.changes.next();
+    }
+}
+
+/// The form of a root that the catalog stores.
+pub fn store_root(root: &Root) -> StoredRoot {
+    StoredRoot { page: root.page, level: root.level, entries: root.entries, has_overflow: root.has_overflow }
+}
+
+/// A root as the catalog stores it.
+pub fn load_root(stored: &StoredRoot) -> Root {
+    Root { page: stored.page, level: stored.level, entries: stored.entries, has_overflow: stored.has_overflow }
+}
+
+fn store_catalog(root: &Root) -> CatalogRoot {
+    CatalogRoot { page: root.page, level: root.level, entries: root.entries }
+}
+
+/// The first pass of a compaction may only make room; the second moves into it; more gain little.
+const COMPACT_PASSES_MAX: usize = 3;
+/// A file is compact if less than this share of it is free: one fiftieth.
+const COMPACT_FREE_SHARE: u64 = 50;

@@ -1,0 +1,64 @@
+//! The two meta slots of a data file: which of them counts, and writing the other.
+//!
+//! Invariant: a meta is written to the slot that does not hold the newest, so a torn write leaves the newest whole.
+
+use std::io;
+use std::path::Path;
+
+use crate::error::{Error, Place, Result};
+use crate::format::{Meta, MetaError};
+use crate::io::File;
+
+/// The newest meta of a file, and how the other slot fares.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The newest valid meta.
+    pub meta: Meta,
+    /// The slot that holds no valid meta, if one does not: torn by a crash, or damaged since.
+    pub damaged_slot: Option<u8>,
+}
+
+/// Reads both slots.
+///
+/// # Errors
+/// [`Error::NotADatabase`] if neither begins as a meta does, [`Error::Corrupt`] if none is whole,
+/// [`Error::UnsupportedFormat`] if the newest asks for what this version does not know.
+pub fn read(file: &dyn File, path: &Path) -> Result<Found> {
+    let slots = [read_slot(file, path, 0)?, read_slot(file, path, 1)?];
+    match slots {
+        [Ok(first), Ok(second)] => {
+            if first.uuid != second.uuid || first.page_size != second.page_size {
+                return Err(Error::corrupt(path, Place::Meta(None), "they are of different databases"));
+            }
+            let meta = if first.number > second.number { first } else { second };
+            Ok(Found { meta, damaged_slot: None })
+        }
+        [Err(MetaError::Unsupported(found)), _] | [_, Err(MetaError::Unsupported(found))] => {
+            Err(Error::UnsupportedFormat { path: path.to_path_buf(), found })
+        }
+        [Ok(meta), Err(_)] => Ok(Found { meta, damaged_slot: Some(1) }),
+        [Err(_), Ok(meta)] => Ok(Found { meta, damaged_slot: Some(0) }),
+        [Err(MetaError::NotAMeta), Err(MetaError::NotAMeta)] => Err(Error::NotADatabase { path: path.to_path_buf() }),
+        [Err(first), Err(second)] => {
+            let offence = format!("slot 0: {first}; slot 1: {second}");
+            Err(Error::corrupt(path, Place::Meta(None), offence))
+        }
+    }
+}
+
+/// Writes a meta to its slot. It counts once the file is synced.
+///
+/// # Errors
+/// The disk's.
+pub fn write(file: &dyn File, path: &Path, meta: &Meta) -> Result<()> {
+    file.write_at(Meta::SLOT_OFFSETS[meta.slot()], &meta.encode()).map_err(|error| Error::io("write meta", path, error))
+}
+
+fn read_slot(file: &dyn File, path: &Path, slot: usize) -> Result<Result<Meta, MetaError>> {
+    let mut bytes = [0; Meta::BYTES];
+    match file.read_at(Meta::SLOT_OFFSETS[slot], &mut bytes) {
+        Ok(()) => Ok(Meta::decode(&bytes)),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Err(MetaError::NotAMeta)),
+        Err(error) => Err(Error::io("read meta", path, error)),
+    }
+}

@@ -1,0 +1,23 @@
+//! The database: opening, recovery, the catalog, checkpoints, bulk loads, and what users hold of all that.
+
+mod bulk;
+mod check;
+mod checkpoint;
+mod close;
+mod database;
+mod metas;
+mod multimap;
+mod open;
+mod recover;
+mod registry;
+mod stats;
+mod tables;
+mod typed;
+mod worker;
+
+pub use bulk::LoadSummary;
+pub use check::{CheckReport, Damage};
+pub use database::Database;
+pub use multimap::{MultimapTable, Pairs, Values};
+pub use stats::{Stats, TableStats};
+pub use typed::{TypedRange, TypedTable};

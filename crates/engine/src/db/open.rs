@@ -1,0 +1,384 @@
+//! Opening a database: find its meta, read its tables, replay its log, and tell other processes.
+//!
+//! What opening finds, and what it does:
+//!
+//! | found | for writing | for reading |
+//! |---|---|---|
+//! | no file | created, if asked to | error |
+//! | a clean file | – | – |
+//! | a log, and no writer | replayed, checkpointed, removed | replayed in memory |
+//! | a writer in another process | error with its pid | its newest checkpoint, pinned |
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::db::checkpoint::{Basis, Checkpointer, Stored};
+use crate::db::database::{Database, Inner};
+use crate::db::metas;
+use crate::db::recover::{Recovered, recover};
+use crate::db::registry::{Key, Registry};
+use crate::db::tables::read_catalog;
+use crate::db::worker::Worker;
+use crate::delta::Delta;
+use crate::error::{Error, Place, Result};
+use crate::format::{ExtentEntry, ExtentTableRef, FeatureBits, Meta, PageSize, RecordEncoder};
+use crate::ids::{Birth, SegmentNumber, Sequence, TableId};
+use crate::io::{Access, Disk, File, ReaderSlots, WriterAttempt, WriterLock};
+use crate::options::Options;
+use crate::pager::{ExtentMap, PageFile, ReadOptions, Space, read_extent_table};
+use crate::planted::{Fault, planted};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Arc, Mutex};
+use crate::tree::Root;
+use crate::txn::commit::{Core, Logged, Since, Writer};
+use crate::txn::journal::Journal;
+use crate::txn::large::LargeStore;
+use crate::txn::state::{Pins, Published, State, TableView};
+
+impl Options {
+    /// Opens the database at `path`. A path that this process has open already gives the same database, shared.
+    ///
+    /// # Errors
+    /// [`Error::DatabaseNotFound`], [`Error::NotADatabase`], [`Error::Locked`] by another process,
+    /// [`Error::AlreadyOpen`] here with other options, [`Error::Corrupt`], and what the disk reports.
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
+        self.validate()?;
+        open(self, path.as_ref())
+    }
+}
+
+/// How this process is known to others that use the database. Dropping it takes leave.
+#[derive(Debug)]
+pub struct Presence(Mutex<Option<Lock>>);
+
+#[derive(Debug)]
+enum Lock {
+    /// As the writer.
+    Writer(Box<dyn WriterLock>),
+    /// As a reader.
+    Reader(Box<dyn ReaderSlots>),
+}
+
+impl Presence {
+    /// Nobody knows: the lock file cannot be written, and so neither can the database.
+    fn unknown() -> Self {
+        Self(Mutex::new(None))
+    }
+
+    fn new(lock: Lock) -> Self {
+        Self(Mutex::new(Some(lock)))
+    }
+
+    /// The oldest checkpoint that a reader in another process may show.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn oldest_pinned(&self) -> io::Result<Option<Birth>> {
+        match &*self.0.lock() {
+            Some(Lock::Writer(lock)) => Ok(lock.oldest_pinned()?.map(Birth)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Takes leave, and removes the lock file if nobody else uses it.
+    ///
+    /// # Errors
+    /// The disk's; the lock is given up nonetheless.
+    pub fn close(&self) -> io::Result<()> {
+        let lock = self.0.lock().take();
+        match lock {
+            Some(Lock::Writer(lock)) => lock.close(),
+            Some(Lock::Reader(slots)) => slots.close(),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Opens the database at `path`; see [`Options::open`].
+pub fn open(options: Options, path: &Path) -> Result<Database> {
+    crate::format::selected()?;
+    let disk = Arc::clone(&options.disk);
+    let path = disk.canonical(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Error::DatabaseNotFound { path: path.to_path_buf() },
+        _ => Error::io("find", path, error),
+    })?;
+    let key = Key::new(&options, path.clone());
+    let mut registry = Registry::lock();
+    if let Some(inner) = registry.find(&key, &options)? {
+        return Ok(Database { inner });
+    }
+    let inner = if options.read_only { open_for_reading(options, path)? } else { open_for_writing(options, path)? };
+    let inner = Arc::new(inner);
+    registry.insert(key, &inner);
+    Ok(Database { inner })
+}
+
+/// The lock file of a database.
+pub fn lock_path(database: &Path) -> PathBuf {
+    with_suffix(database, "-lock")
+}
+
+/// `database` with more at its end.
+pub fn with_suffix(database: &Path, suffix: &str) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn open_for_writing(options: Options, path: PathBuf) -> Result<Inner> {
+    let disk = Arc::clone(&options.disk);
+    let exists = disk.exists(&path).map_err(|error| Error::io("look for", &path, error))?;
+    if !exists && !options.create {
+        return Err(Error::DatabaseNotFound { path });
+    }
+    let lock = match disk.lock_writer(&lock_path(&path)).map_err(|error| Error::io("lock", &path, error))? {
+        WriterAttempt::Held(lock) => Arc::new(Presence::new(Lock::Writer(lock))),
+        WriterAttempt::Busy { pid } => return Err(Error::Locked { path, pid }),
+    };
+    // The other process may have created or removed it while the lock was not ours.
+    let exists = disk.exists(&path).map_err(|error| Error::io("look for", &path, error))?;
+    let outcome = open_locked(options, &path, &lock, exists);
+    if outcome.is_err() {
+        // The first error says more than that the lock file could not be removed.
+        let _ = lock.close();
+    }
+    outcome
+}
+
+fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool) -> Result<Inner> {
+    let disk = Arc::clone(&options.disk);
+    if !exists {
+        create(&*disk, path, &options)?;
+    }
+    let file = open_file(&*disk, path, Access::Write)?;
+    let found = metas::read(&*file, path)?;
+    if !found.meta.is_writable() {
+        let text =
+            format!("it has features {:#x} that only a newer version may write", found.meta.features.read_compatible);
+        return Err(Error::UnsupportedFormat { path: path.to_path_buf(), found: text });
+    }
+    let opened = read_tables(&options, path, file, found.meta.clone(), Arc::clone(lock))?;
+    let space = Space::open(
+        Arc::clone(&opened.file),
+        opened.entries.clone(),
+        found.meta.page_count,
+        found.meta.birth,
+        options.max_size_bytes,
+    )?;
+    let space = Arc::new(Mutex::new(space));
+    // The lock is ours, so whatever sort left its runs behind is dead.
+    crate::sort::remove_leftovers(&*disk, path)?;
+    let recovered = recover(&disk, path, &found, &opened.state, Some(&space))?;
+    let Recovered { state, end, rotation } = recovered;
+    let journal = Journal::new(Arc::clone(&disk), path, found.meta.uuid, end);
+    let writer = Writer {
+        durability: options.durability,
+        log: Mutex::new(Logged { journal, encoder: RecordEncoder::new(), since: Since::default() }),
+        large: LargeStore::new(Arc::clone(&space), Arc::clone(&opened.file)),
+        relief: std::sync::OnceLock::new(),
+        delta_bytes: options.delta_bytes,
+        active_bytes: AtomicU64::new(0),
+        poisoned: AtomicBool::new(false),
+    };
+    let core = new_core(path, Published::new(state), Some(writer));
+    let meta = found.meta.clone();
+    let basis = Basis { meta: found.meta, stored: opened.stored, catalog: opened.catalog };
+    let mut checkpointer =
+        Checkpointer::new(Arc::clone(&core), space, opened.file, opened.pins, Arc::clone(lock), basis);
+    checkpointer.reclaim()?;
+    if found.damaged_slot.is_some() {
+        checkpointer.restore_slot()?;
+    }
+    if let Some(rotation) = rotation {
+        // Nothing is told of a replayed commit before it is safe: the log may be in the page cache only.
+        checkpointer.resume(rotation);
+        checkpointer.run()?;
+    }
+    let checkpointer = Arc::new(Mutex::new(checkpointer));
+    let worker = Worker::start(&core, &checkpointer, options.background)?;
+    Ok(Inner {
+        core,
+        options,
+        checkpointer: Some(checkpointer),
+        worker: Some(worker),
+        meta,
+        presence: Arc::clone(lock),
+    })
+}
+
+fn open_for_reading(options: Options, path: PathBuf) -> Result<Inner> {
+    let disk = Arc::clone(&options.disk);
+    let file = open_file(&*disk, &path, Access::Read)?;
+    let slots = match disk.reader_slots(&lock_path(&path)) {
+        Ok(slots) => Some(slots),
+        // On a medium that cannot be written nobody writes, so nobody needs to be told.
+        Err(error) if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) => {
+            None
+        }
+        Err(error) => return Err(Error::io("announce a reader of", &path, error)),
+    };
+    let found = pin_newest(&*file, &path, slots.as_deref())?;
+    let lives = slots.as_ref().map_or(Ok(false), |slots| slots.writer_lives());
+    let lives = lives.map_err(|error| Error::io("look for a writer of", &path, error))?;
+    let presence = Arc::new(slots.map_or_else(Presence::unknown, |slots| Presence::new(Lock::Reader(slots))));
+    let opened = read_tables(&options, &path, file, found.meta.clone(), Arc::clone(&presence))?;
+    let state = if lives { opened.state } else { recover(&disk, &path, &found, &opened.state, None)?.state };
+    Ok(Inner {
+        core: new_core(&path, Published::new(state), None),
+        options,
+        checkpointer: None,
+        worker: None,
+        meta: found.meta,
+        presence,
+    })
+}
+
+/// Reads the newest meta and pins its checkpoint, so that a writer keeps its pages.
+fn pin_newest(file: &dyn File, path: &Path, slots: Option<&dyn ReaderSlots>) -> Result<metas::Found> {
+    let mut found = metas::read(file, path)?;
+    let Some(slots) = slots else { return Ok(found) };
+    loop {
+        slots.pin(found.meta.birth.0).map_err(|error| Error::io("announce a reader of", path, error))?;
+        // A writer looks at pins after it publishes and before it reuses: if the meta is still the newest, it saw ours.
+        let again = metas::read(file, path)?;
+        if again.meta.number == found.meta.number {
+            return Ok(again);
+        }
+        found = again;
+    }
+}
+
+fn new_core(path: &Path, published: Published, writer: Option<Writer>) -> Arc<Core> {
+    let (path, turns, closed) = (path.to_path_buf(), Arc::default(), AtomicBool::new(false));
+    Arc::new(Core { path, published, turns, writer, closed })
+}
+
+fn open_file(disk: &dyn Disk, path: &Path, access: Access) -> Result<Arc<dyn File>> {
+    disk.open(path, access).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Error::DatabaseNotFound { path: path.to_path_buf() },
+        _ => Error::io("open", path, error),
+    })
+}
+
+/// Creates an empty database under another name, and gives it its own once it is durable: a crash leaves all or nothing.
+fn create(disk: &dyn Disk, path: &Path, options: &Options) -> Result<()> {
+    let fresh = with_suffix(path, "-new");
+    match disk.remove(&fresh) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("remove", &fresh, error)),
+        _ => {}
+    }
+    let file = disk.open(&fresh, Access::CreateNew).map_err(|error| Error::io("create", &fresh, error))?;
+    let metas = [empty_meta(options, 1)?, empty_meta(options, 2)?];
+    let uuid = metas[0].uuid;
+    let written = (|| {
+        file.allocate(0, u64::from(options.page_size_bytes)).map_err(|error| Error::io("create", &fresh, error))?;
+        for meta in metas {
+            metas::write(&*file, &fresh, &Meta { uuid, ..meta })?;
+        }
+        file.sync_all().map_err(|error| Error::io("sync", &fresh, error))?;
+        disk.rename(&fresh, path).map_err(|error| Error::io("name", path, error))
+    })();
+    if written.is_err() {
+        let _ = disk.remove(&fresh);
+        return written;
+    }
+    sync_directory(disk, path)
+}
+
+fn sync_directory(disk: &dyn Disk, path: &Path) -> Result<()> {
+    if planted(Fault::NoDirectorySync) {
+        return Ok(());
+    }
+    let directory = path.parent().unwrap_or(Path::new(""));
+    disk.sync_directory(directory).map_err(|error| Error::io("sync directory", directory, error))
+}
+
+fn empty_meta(options: &Options, number: u64) -> Result<Meta> {
+    let mut uuid = [0; 16];
+    getrandom::fill(&mut uuid).map_err(|error| Error::Invalid { message: format!("no random numbers: {error}") })?;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Ok(Meta {
+        page_size: PageSize::from_bytes(options.page_size_bytes as usize).expect("options were checked"),
+        uuid,
+        features: FeatureBits::default(),
+        number,
+        birth: Birth(1),
+        sequence: Sequence(0),
+        log_first_segment: SegmentNumber(1),
+        log_exists: false,
+        page_count: 1,
+        next_table_id: TableId(1),
+        size_bytes_max: 0,
+        catalog: None,
+        extent_table: ExtentTableRef::default(),
+        created_unix_ms: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
+    })
+}
+
+/// The trees and tables of a meta.
+struct Opened {
+    file: Arc<PageFile>,
+    entries: Vec<ExtentEntry>,
+    pins: Arc<Pins>,
+    stored: BTreeMap<TableId, Stored>,
+    catalog: Option<Root>,
+    state: State,
+}
+
+fn read_tables(
+    options: &Options,
+    path: &Path,
+    file: Arc<dyn File>,
+    meta: Meta,
+    guard: Arc<Presence>,
+) -> Result<Opened> {
+    let read = ReadOptions {
+        map: options.map,
+        huge_pages: options.huge_pages,
+        cache_bytes: usize::try_from(options.cache_bytes).unwrap_or(usize::MAX),
+    };
+    let file = PageFile::new(path, file, meta.page_size, meta.identity(), read);
+    let entries = read_extent_table(&file, &meta.extent_table, meta.page_count)?;
+    let extents = ExtentMap::new(entries.clone(), meta.page_count, None);
+    let pages = file.pages(Arc::new(extents))?;
+    let catalog = meta.catalog.as_ref().map(|root| Root {
+        page: root.page,
+        level: root.level,
+        entries: root.entries,
+        has_overflow: false,
+    });
+    if meta.next_table_id > TableId::END {
+        return Err(Error::corrupt(path, Place::Meta(None), "the next table has an impossible number"));
+    }
+    let stored = read_catalog(&pages, catalog.as_ref(), meta.next_table_id)?;
+    let pins = Arc::new(Pins::default());
+    let mut state = State {
+        instance: next_instance(),
+        floor: meta.sequence,
+        checkpoint: meta.sequence,
+        trees: stored.values().filter_map(|table| table.root).collect(),
+        pages,
+        tables: vec![None; meta.next_table_id.0 as usize],
+        names: Arc::default(),
+        catalog,
+        active_large: Arc::default(),
+        frozen_large: Arc::default(),
+        guard,
+        pin: pins.pin(meta.birth),
+    };
+    let names = Arc::make_mut(&mut state.names);
+    for (id, table) in &stored {
+        names.insert(table.info.name.to_string(), *id);
+        let active = Arc::new(Delta::new(table.info.align()));
+        let view = TableView { info: Arc::clone(&table.info), base: table.root, frozen: None, active };
+        state.tables[id.0 as usize] = Some(Arc::new(view));
+    }
+    Ok(Opened { file, entries, pins, stored, catalog, state })
+}
+
+fn next_instance() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}

@@ -1,0 +1,52 @@
+//! The catalog as it is read when a database is opened.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use crate::db::checkpoint::{Stored, load_root};
+use crate::error::{Error, Place, Result};
+use crate::format::TableDescriptor;
+use crate::ids::{PageNumber, TableId};
+use crate::options::TABLE_NAME_BYTES_MAX;
+use crate::pager::Pages;
+use crate::sync::Arc;
+use crate::tree::{Range, Root};
+use crate::txn::state::TableInfo;
+
+/// Reads all tables of a catalog.
+///
+/// # Errors
+/// [`Error::Corrupt`] if an entry of the catalog cannot have been written.
+pub fn read_catalog(pages: &Pages, root: Option<&Root>, next: TableId) -> Result<BTreeMap<TableId, Stored>> {
+    let mut tables = BTreeMap::new();
+    let mut range = Range::new(pages, root, Bound::Unbounded, Bound::Unbounded)?;
+    while let Some(entry) = range.next()? {
+        let table = decode(&entry.key, &entry.value, next).map_err(|offence| damaged(pages, root, offence))?;
+        if tables.insert(table.info.id, table).is_some() {
+            return Err(damaged(pages, root, "two tables of the catalog have one number"));
+        }
+    }
+    Ok(tables)
+}
+
+/// One table from its entry in the catalog, or in the log.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn decode(name: &[u8], descriptor: &[u8], next: TableId) -> Result<Stored, &'static str> {
+    let name = std::str::from_utf8(name).map_err(|_| "the name of a table is not UTF-8")?;
+    if name.is_empty() || name.len() > TABLE_NAME_BYTES_MAX {
+        return Err("the name of a table has an impossible length");
+    }
+    let descriptor = TableDescriptor::decode(descriptor)?;
+    if descriptor.id == TableId::CATALOG || descriptor.id >= next {
+        return Err("the number of a table was never given out");
+    }
+    let root = descriptor.root.as_ref().map(load_root);
+    Ok(Stored { info: Arc::new(TableInfo { id: descriptor.id, name: name.into(), descriptor }), root })
+}
+
+fn damaged(pages: &Pages, root: Option<&Root>, offence: &'static str) -> Error {
+    let page = root.and_then(|root| pages.extents().page_number(root.page)).unwrap_or_default();
+    Error::corrupt(pages.file().path(), Place::Page(PageNumber(page)), format!("catalog: {offence}"))
+}

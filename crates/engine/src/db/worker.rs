@@ -1,0 +1,191 @@
+//! The thread that checkpoints and writes the log behind, and how commits wake it and wait for it.
+//!
+//! It sleeps without a timeout while there is nothing to do, and is not started before there is.
+
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::db::checkpoint::Checkpointer;
+use crate::error::{Error, Result};
+use crate::sync::{Arc, Condvar, Mutex};
+use crate::txn::commit::{Core, Relief};
+
+/// The worker of one open database. Dropping it stops the thread and waits for it.
+#[derive(Debug)]
+pub struct Worker {
+    signals: Arc<Signals>,
+}
+
+/// What the worker is asked to do, and how it went. Lock rank 5: nothing is locked under it.
+#[derive(Debug, Default)]
+struct Signals {
+    asked: Mutex<Asked>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Asked {
+    checkpoint: bool,
+    write_behind: bool,
+    stop: bool,
+    /// Checkpoints that have ended, well or not.
+    ended: u64,
+    /// Why the last checkpoint failed, for who waits on it.
+    failure: Option<Error>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What commits call: wakes the worker, or does its work on the spot.
+struct Wake {
+    signals: Arc<Signals>,
+    core: std::sync::Weak<Core>,
+    checkpointer: std::sync::Weak<Mutex<Checkpointer>>,
+    background: bool,
+    delta_bytes: u64,
+}
+
+impl Worker {
+    /// Lets commits of `core` call for checkpoints.
+    pub fn start(core: &Arc<Core>, checkpointer: &Arc<Mutex<Checkpointer>>, background: bool) -> Result<Self> {
+        let signals = Arc::new(Signals::default());
+        let writer = core.writer()?;
+        let wake = Wake {
+            signals: Arc::clone(&signals),
+            core: Arc::downgrade(core),
+            checkpointer: Arc::downgrade(checkpointer),
+            background,
+            delta_bytes: writer.delta_bytes,
+        };
+        let fresh = writer.relief.set(Box::new(wake)).is_ok();
+        assert!(fresh, "a database has one worker");
+        Ok(Self { signals })
+    }
+
+    /// Stops the thread, after what it is doing now.
+    pub fn stop(&self) {
+        let mut asked = self.signals.asked.lock();
+        asked.stop = true;
+        let thread = asked.thread.take();
+        drop(asked);
+        self.signals.changed.notify_all();
+        // Closing on the worker's own thread cannot happen: it holds no handle.
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Relief for Wake {
+    fn relieve(&self, bytes: u64) -> Result<()> {
+        if !self.background {
+            return self.checkpointer.upgrade().map_or(Ok(()), |checkpointer| checkpointer.lock().run());
+        }
+        let mut asked = self.ask(|asked| asked.checkpoint = true)?;
+        if bytes < STALL_FACTOR * self.delta_bytes {
+            return Ok(());
+        }
+        // The worker cannot keep up: wait until what it is doing now has ended.
+        let before = asked.ended;
+        while asked.ended == before && !asked.stop {
+            asked = self.signals.changed.wait(asked);
+        }
+        asked.failure.take().map_or(Ok(()), Err)
+    }
+
+    fn write_behind(&self) {
+        if !self.background {
+            return;
+        }
+        // Without a worker the log is written by the next commit that asks for it, or when its buffer is full.
+        drop(self.ask(|asked| asked.write_behind = true));
+    }
+}
+
+impl Wake {
+    fn ask(&self, what: impl FnOnce(&mut Asked)) -> Result<crate::sync::MutexGuard<'_, Asked>> {
+        let mut asked = self.signals.asked.lock();
+        let idle = !asked.checkpoint && !asked.write_behind;
+        what(&mut asked);
+        if asked.thread.is_none() && !asked.stop {
+            asked.thread = self.spawn()?;
+        }
+        if idle {
+            self.signals.changed.notify_all();
+        }
+        Ok(asked)
+    }
+
+    fn spawn(&self) -> Result<Option<JoinHandle<()>>> {
+        let (Some(core), Some(checkpointer)) = (self.core.upgrade(), self.checkpointer.upgrade()) else {
+            return Ok(None);
+        };
+        let signals = Arc::clone(&self.signals);
+        let path = core.path.clone();
+        let thread = std::thread::Builder::new().name("fulgurite".into()).spawn(move || {
+            while let Some(task) = signals.next() {
+                signals.done(task, &core, &checkpointer);
+            }
+        });
+        thread.map(Some).map_err(|error| Error::io("start a thread for", &path, error))
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Task {
+    Checkpoint,
+    WriteBehind,
+}
+
+impl Signals {
+    /// Sleeps until there is something to do; `None` to stop.
+    fn next(&self) -> Option<Task> {
+        let mut asked = self.asked.lock();
+        loop {
+            if asked.stop {
+                return None;
+            }
+            if asked.checkpoint {
+                return Some(Task::Checkpoint);
+            }
+            if asked.write_behind {
+                // A moment's patience turns many commits into one write.
+                asked = self.changed.wait_timeout(asked, WRITE_BEHIND_DELAY);
+                if !asked.stop && !asked.checkpoint {
+                    asked.write_behind = false;
+                    return Some(Task::WriteBehind);
+                }
+                continue;
+            }
+            asked = self.changed.wait(asked);
+        }
+    }
+
+    fn done(&self, task: Task, core: &Core, checkpointer: &Mutex<Checkpointer>) {
+        match task {
+            Task::WriteBehind => {
+                // What fails stays in the buffer; the next commit that must be written reports it.
+                let _ = core.write_behind();
+            }
+            Task::Checkpoint => {
+                let outcome = checkpointer.lock().run();
+                let mut asked = self.asked.lock();
+                asked.checkpoint = false;
+                asked.ended += 1;
+                asked.failure = outcome.err();
+                drop(asked);
+                self.changed.notify_all();
+            }
+        }
+    }
+}
+
+/// Commits stall while the active deltas are so many times over their budget.
+const STALL_FACTOR: u64 = 2;
+/// How long a commit at level `Memory` waits for company before the log is written.
+const WRITE_BEHIND_DELAY: Duration = Duration::from_millis(20);

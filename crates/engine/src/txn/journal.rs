@@ -1,0 +1,134 @@
+//! The log as transactions use it: begun with the first commit, so that a database at rest has none.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::format::RecordEncoder;
+use crate::ids::{SegmentNumber, Sequence};
+use crate::io::Disk;
+use crate::log::{Log, LogEnd};
+use crate::options::Durability;
+use crate::sync::Arc;
+
+/// The log, or where it will begin.
+#[derive(Debug)]
+pub struct Journal {
+    disk: Arc<dyn Disk>,
+    database: PathBuf,
+    uuid: [u8; 16],
+    log: Option<Log>,
+    end: LogEnd,
+    /// The log could not be begun, and nobody knows how far that got.
+    poisoned: bool,
+}
+
+/// What the meta of a checkpoint says of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogStart {
+    /// The first segment that recovery needs.
+    pub segment: SegmentNumber,
+    /// Whether it exists, so that its absence would be damage.
+    pub exists: bool,
+}
+
+impl Journal {
+    /// The log of the database at a path, to go on from `end`.
+    pub fn new(disk: Arc<dyn Disk>, database: &Path, uuid: [u8; 16], end: LogEnd) -> Self {
+        Self { disk, database: database.to_path_buf(), uuid, log: None, end, poisoned: false }
+    }
+
+    /// Appends a finished commit and makes it as durable as asked. True if it waits in the buffer to be written behind.
+    ///
+    /// # Errors
+    /// What the disk reports; the commit is forgotten then. [`crate::Error::Poisoned`] if it may have survived.
+    pub fn append(&mut self, commit: &mut RecordEncoder, sequence: Sequence, durability: Durability) -> Result<bool> {
+        let log = self.begin()?;
+        log.append(commit, sequence)?;
+        let outcome = match durability {
+            Durability::Memory => return Ok(true),
+            Durability::Log => log.write(),
+            Durability::Disk => log.sync().map(drop),
+        };
+        if outcome.is_err() && log.written_sequence() < sequence && !log.is_poisoned() {
+            log.retract(sequence);
+        }
+        outcome.map(|()| false)
+    }
+
+    /// Writes what waits in the buffer.
+    ///
+    /// # Errors
+    /// As [`Log::write`].
+    pub fn write(&mut self) -> Result<()> {
+        self.log.as_mut().map_or(Ok(()), Log::write)
+    }
+
+    /// Makes all commits durable.
+    ///
+    /// # Errors
+    /// As [`Log::sync`].
+    pub fn sync(&mut self) -> Result<()> {
+        self.log.as_mut().map_or(Ok(()), |log| log.sync().map(drop))
+    }
+
+    /// Turns to a new segment: all commits so far are below it. It exists durably when this returns.
+    ///
+    /// # Errors
+    /// As [`Log::create`] and [`Log::rotate`].
+    pub fn rotate(&mut self) -> Result<SegmentNumber> {
+        self.begin()?.rotate()
+    }
+
+    /// Removes the segments below `first`: a durable checkpoint holds their commits, up to `checkpoint`.
+    ///
+    /// # Errors
+    /// As [`Log::remove_before`].
+    pub fn remove_before(&mut self, first: SegmentNumber, checkpoint: Sequence) -> Result<()> {
+        if let Some(log) = &mut self.log {
+            return log.remove_before(first, checkpoint);
+        }
+        // What recovery replayed is durable now, elsewhere than in the log that it was read from.
+        self.end.durable = self.end.durable.max(checkpoint);
+        self.end.remove_segments(&*self.disk, &self.database)
+    }
+
+    /// The number that the meta of a closed database names: no segment of it or below is needed.
+    pub fn start_after_close(&self) -> LogStart {
+        let segment = match &self.log {
+            Some(log) => SegmentNumber(log.current_segment().0 + 1),
+            None => self.end.next_segment,
+        };
+        LogStart { segment, exists: false }
+    }
+
+    /// Ends the log and removes its segments: a durable checkpoint holds everything and says so.
+    ///
+    /// # Errors
+    /// As [`Log::remove_all`].
+    pub fn close(&mut self) -> Result<()> {
+        let after = self.start_after_close();
+        let Some(log) = self.log.take() else { return self.end.remove_segments(&*self.disk, &self.database) };
+        self.end = LogEnd {
+            sequence: log.last_sequence(),
+            durable: log.last_sequence(),
+            last_checksum: 0,
+            next_segment: after.segment,
+            segments: Vec::new(),
+        };
+        log.remove_all()
+    }
+
+    /// Whether a failed sync ended the log's life.
+    pub fn is_poisoned(&self) -> bool {
+        self.poisoned || self.log.as_ref().is_some_and(Log::is_poisoned)
+    }
+
+    fn begin(&mut self) -> Result<&mut Log> {
+        if self.log.is_none() {
+            let created = Log::create(&self.disk, &self.database, self.uuid, self.end.clone());
+            self.poisoned |= matches!(created, Err(Error::Poisoned { .. }));
+            self.log = Some(created?);
+        }
+        Ok(self.log.as_mut().expect("it was begun just now"))
+    }
+}

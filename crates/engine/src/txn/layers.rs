@@ -1,0 +1,254 @@
+//! One table as a transaction sees it: its own changes over the deltas over the tree, newest first.
+
+use std::ops::Bound;
+
+use crate::delta::{Change, Delta};
+use crate::error::Result;
+use crate::ids::Sequence;
+use crate::pager::{Pages, Value};
+use crate::planted::{Fault, planted};
+use crate::tree::{self, Entry};
+use crate::txn::read::Estimate;
+use crate::txn::state::{State, TableView};
+use crate::txn::walk::{Start, Walk};
+use crate::txn::write_set::{Pending, WriteSet};
+
+/// The layers of a table at one moment. Cheap to make and to copy.
+#[derive(Clone, Copy, Debug)]
+pub struct Layers<'a> {
+    /// The moment.
+    pub state: &'a State,
+    /// The table in it.
+    pub view: &'a TableView,
+    /// Commits above this one are not seen.
+    pub at: Sequence,
+    /// The transaction's own changes, if it has any in this table.
+    pub set: Option<&'a WriteSet>,
+}
+
+impl<'a> Layers<'a> {
+    /// The pages of the tree.
+    #[inline]
+    pub fn pages(&self) -> &'a Pages {
+        &self.state.pages
+    }
+
+    /// The deltas that are not empty, newest first.
+    #[inline]
+    pub fn deltas(&self) -> [Option<&'a Delta>; 2] {
+        let active = Some(&*self.view.active).filter(|delta| !delta.is_empty());
+        [active, self.view.frozen.as_deref()]
+    }
+
+    /// The transaction's own change of `key`, if there is one.
+    #[inline]
+    fn own(&self, key: &[u8]) -> Option<&'a Pending> {
+        self.set.and_then(|set| set.get(self.view.info.id, key))
+    }
+
+    /// The value of `key`.
+    ///
+    /// # Errors
+    /// Damage where the key is looked for.
+    #[inline]
+    pub fn get(&self, key: &[u8]) -> Result<Option<Value<'a>>> {
+        if let Some(own) = self.own(key) {
+            return self.own_value(own);
+        }
+        let hash = self.pages().identity().hash(key);
+        for delta in self.deltas().into_iter().flatten() {
+            if let Some(change) = delta.get(key, hash, self.at) {
+                return self.changed_value(change);
+            }
+        }
+        match &self.view.base {
+            Some(root) => tree::get(self.pages(), root, key, hash),
+            None => Ok(None),
+        }
+    }
+
+    /// The values of many keys, handed to `each` in the order of the keys.
+    ///
+    /// # Errors
+    /// As [`Layers::get`].
+    pub fn get_many(&self, keys: &[&[u8]], mut each: impl FnMut(Option<Value<'a>>)) -> Result<()> {
+        let identity = self.pages().identity();
+        let mut hashes = [0; GROUP];
+        let mut values: [Option<Value<'a>>; GROUP] = [const { None }; GROUP];
+        let plain = self.set.is_none() && self.deltas().iter().all(Option::is_none);
+        for keys in keys.chunks(GROUP) {
+            for (hash, key) in hashes.iter_mut().zip(keys) {
+                *hash = identity.hash(key);
+            }
+            let (hashes, values) = (&hashes[..keys.len()], &mut values[..keys.len()]);
+            if plain {
+                if let Some(root) = &self.view.base {
+                    tree::get_many(self.pages(), root, keys, hashes, values)?;
+                }
+            } else {
+                self.get_layered(keys, hashes, values)?;
+            }
+            values.iter_mut().for_each(|value| each(value.take()));
+        }
+        Ok(())
+    }
+
+    /// As the tree's `get_many`, with the layers above it. Requires: at most [`GROUP`] keys.
+    fn get_layered(&self, keys: &[&[u8]], hashes: &[u64], values: &mut [Option<Value<'a>>]) -> Result<()> {
+        for delta in self.deltas().into_iter().flatten() {
+            hashes.iter().for_each(|&hash| delta.prefetch(hash));
+        }
+        let mut below = Below::default();
+        for (index, (key, &hash)) in keys.iter().zip(hashes).enumerate() {
+            if let Some(own) = self.own(key) {
+                values[index] = self.own_value(own)?;
+                continue;
+            }
+            let change = self.deltas().into_iter().flatten().find_map(|delta| delta.get(key, hash, self.at));
+            match change {
+                Some(change) => values[index] = self.changed_value(change)?,
+                None => below.push(index, key, hash),
+            }
+        }
+        let Some(root) = &self.view.base else { return Ok(()) };
+        let mut found: [Option<Value<'a>>; GROUP] = [const { None }; GROUP];
+        let count = below.count;
+        let found = &mut found[..count];
+        tree::get_many(self.pages(), root, &below.keys[..count], &below.hashes[..count], found)?;
+        for (&index, value) in below.places[..count].iter().zip(found) {
+            values[index] = value.take();
+        }
+        Ok(())
+    }
+
+    /// What a pending change leaves as the value.
+    pub fn own_value(&self, pending: &'a Pending) -> Result<Option<Value<'a>>> {
+        match pending {
+            Pending::Put(value) => Ok(Some(Value::from(&**value))),
+            Pending::PutLarge(large) => self.pages().value_at(large.first_page, &large.value).map(Some),
+            Pending::Delete => Ok(None),
+        }
+    }
+
+    /// What a change of a delta leaves as the value.
+    #[inline]
+    pub fn changed_value(&self, change: Change<'a>) -> Result<Option<Value<'a>>> {
+        match change {
+            Change::Put(value) => Ok(Some(Value::from(value))),
+            Change::Delete => Ok(None),
+            Change::PutLarge(at) => {
+                for recent in [&self.state.active_large, &self.state.frozen_large] {
+                    if let Some(value) = recent.value(self.pages(), &at)? {
+                        return Ok(Some(value));
+                    }
+                }
+                self.pages().value(&at).map(Some)
+            }
+        }
+    }
+
+    /// How many entries lie within the bounds: the tree's count, corrected by each entry above it.
+    ///
+    /// # Errors
+    /// As [`Layers::get`].
+    pub fn count(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<u64> {
+        let Some(mut count) = self.count_base(low, high)? else { return Ok(0) };
+        let mut walk = Walk::new_above(self, Start::from_low(low));
+        while let Some((key, present)) = walk.next_above(self)? {
+            if is_past(&key, high) {
+                break;
+            }
+            let stored = self.in_base(&key)?;
+            match (stored, present) {
+                (false, true) => count += 1,
+                (true, false) => count = count.saturating_sub(1),
+                _ => {}
+            }
+        }
+        Ok(count)
+    }
+
+    /// The tree's count alone, with the entries above it as the error.
+    ///
+    /// # Errors
+    /// As [`Layers::get`].
+    pub fn estimate_count(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<Estimate> {
+        let Some(base) = self.count_base(low, high)? else { return Ok(Estimate { entries: 0, low: 0, high: 0 }) };
+        let own = self.set.map_or(0, |set| set.count_of(self.view.info.id));
+        let above: u64 = self.deltas().into_iter().flatten().map(|delta| delta.entries() as u64).sum::<u64>() + own;
+        Ok(Estimate { entries: base, low: base.saturating_sub(above), high: base + above })
+    }
+
+    /// The tree's count; `None` if the bounds are crossed, so that nothing can lie between them.
+    fn count_base(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<Option<u64>> {
+        let crossed = match (low, high) {
+            (Bound::Included(low), Bound::Included(high)) => low > high,
+            (Bound::Included(low) | Bound::Excluded(low), Bound::Included(high) | Bound::Excluded(high)) => low >= high,
+            _ => false,
+        };
+        match &self.view.base {
+            _ if crossed => Ok(None),
+            Some(root) => tree::count(self.pages(), root, low, high).map(Some),
+            None => Ok(Some(0)),
+        }
+    }
+
+    fn in_base(&self, key: &[u8]) -> Result<bool> {
+        let Some(root) = &self.view.base else { return Ok(false) };
+        Ok(tree::get(self.pages(), root, key, self.pages().identity().hash(key))?.is_some())
+    }
+
+    /// Whether nothing lies above the tree between the bounds, so that it can be read alone.
+    pub fn is_pure(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> bool {
+        self.set.is_none() && self.deltas().into_iter().flatten().all(|delta| delta.range_is_empty(low, high, self.at))
+    }
+}
+
+/// Keys of a group that no layer above the tree knows.
+struct Below<'k> {
+    places: [usize; GROUP],
+    keys: [&'k [u8]; GROUP],
+    hashes: [u64; GROUP],
+    count: usize,
+}
+
+impl Default for Below<'_> {
+    fn default() -> Self {
+        Self { places: [0; GROUP], keys: [&[]; GROUP], hashes: [0; GROUP], count: 0 }
+    }
+}
+
+impl<'k> Below<'k> {
+    fn push(&mut self, place: usize, key: &'k [u8], hash: u64) {
+        (self.places[self.count], self.keys[self.count], self.hashes[self.count]) = (place, key, hash);
+        self.count += 1;
+    }
+}
+
+/// Whether `key` lies above the upper bound.
+pub fn is_past(key: &[u8], high: Bound<&[u8]>) -> bool {
+    match high {
+        Bound::Unbounded => false,
+        Bound::Included(high) => key > high,
+        Bound::Excluded(high) if planted(Fault::RangeOffByOne) => key > high,
+        Bound::Excluded(high) => key >= high,
+    }
+}
+
+/// Whether `key` lies below the lower bound.
+pub fn is_before(key: &[u8], low: Bound<&[u8]>) -> bool {
+    match low {
+        Bound::Unbounded => false,
+        Bound::Included(low) => key < low,
+        Bound::Excluded(low) => key <= low,
+    }
+}
+
+/// An entry of the tree as a pair.
+#[inline(always)]
+pub fn pair<'a>(entry: Entry<'a>) -> (Value<'a>, Value<'a>) {
+    (entry.key, entry.value)
+}
+
+/// Keys looked up side by side.
+const GROUP: usize = 32;

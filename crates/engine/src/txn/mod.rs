@@ -1,0 +1,21 @@
+//! Transactions: snapshots to read from, private changes to write, and commits.
+
+pub mod commit;
+pub mod journal;
+pub mod large;
+pub mod layers;
+pub mod range;
+pub mod read;
+pub mod reads;
+pub mod schema;
+pub mod state;
+pub mod turn;
+pub mod walk;
+pub mod write;
+pub mod write_set;
+
+pub use range::{Cursor, LeafBatch, LeafBatches, OwnedRange, Range};
+pub use read::{Estimate, ReadTxn};
+pub use reads::Read;
+pub use state::Table;
+pub use write::{Savepoint, WriteTxn};

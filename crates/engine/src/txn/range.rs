@@ -1,0 +1,401 @@
+//! Iterators over a table: ranges that borrow their transaction, ranges that own their snapshot, cursors, batches.
+//!
+//! A range reads the tree alone where nothing lies above it between the bounds; otherwise it walks through all layers.
+
+use std::ops::Bound;
+
+use crate::error::Result;
+use crate::pager::Value;
+use crate::sync::Arc;
+use crate::tree;
+use crate::txn::layers::{Layers, is_before, is_past, pair};
+use crate::txn::read::OwnedBound;
+use crate::txn::state::{Snapshot, Table, TableView};
+use crate::txn::walk::{Start, Walk};
+
+/// The entries within bounds, in order from either end: an iterator of keys and values.
+///
+/// The first error ends it.
+#[derive(Debug)]
+pub struct Range<'t> {
+    source: Source<'t>,
+}
+
+// A box for what is large would cost each range an allocation.
+#[expect(clippy::large_enum_variant)]
+#[derive(Debug)]
+enum Source<'t> {
+    /// Bounds that nothing can lie between, or the end after an error.
+    Empty,
+    /// The bounds are known and nothing was read yet.
+    Fresh { layers: Layers<'t>, low: OwnedBound, high: OwnedBound },
+    /// Nothing lies above the tree.
+    Tree(tree::Range<'t>),
+    /// The layers above the tree have something to say.
+    Layered(Box<Layered<'t>>),
+}
+
+type Pair<'t> = (Value<'t>, Value<'t>);
+
+impl<'t> Range<'t> {
+    pub(crate) fn new(layers: Layers<'t>, low: OwnedBound, high: OwnedBound) -> Self {
+        Self { source: Source::Fresh { layers, low, high } }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self) -> Result<()> {
+        let Source::Fresh { layers, low, high } = &mut self.source else { return Ok(()) };
+        let (layers, low, high) =
+            (*layers, std::mem::replace(low, Bound::Unbounded), std::mem::replace(high, Bound::Unbounded));
+        // What is left if an error follows.
+        self.source = Source::Empty;
+        let (low_key, high_key) = (as_bound(&low), as_bound(&high));
+        self.source = if layers.is_pure(low_key, high_key) {
+            Source::Tree(tree::Range::new(layers.pages(), layers.view.base.as_ref(), low_key, high_key)?)
+        } else {
+            Source::Layered(Box::new(Layered { layers, ends: Ends::new(low, high) }))
+        };
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn read(&mut self, back: bool) -> Result<Option<Pair<'t>>> {
+        if let Source::Tree(range) = &mut self.source {
+            let entry = if back { range.next_back()? } else { range.next()? };
+            return Ok(entry.map(pair));
+        }
+        self.read_layered(back)
+    }
+
+    #[inline(never)]
+    fn read_layered(&mut self, back: bool) -> Result<Option<Pair<'t>>> {
+        self.begin()?;
+        match &mut self.source {
+            Source::Empty | Source::Fresh { .. } => Ok(None),
+            Source::Tree(range) => Ok(if back { range.next_back()? } else { range.next()? }.map(pair)),
+            Source::Layered(layered) => layered.ends.next(&layered.layers, back),
+        }
+    }
+
+    #[inline(always)]
+    fn item(&mut self, back: bool) -> Option<Result<Pair<'t>>> {
+        let item = self.read(back);
+        if item.is_err() {
+            self.source = Source::Empty;
+        }
+        item.transpose()
+    }
+}
+
+impl<'t> Iterator for Range<'t> {
+    type Item = Result<Pair<'t>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.item(false)
+    }
+}
+
+impl DoubleEndedIterator for Range<'_> {
+    #[inline]
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.item(true)
+    }
+}
+
+/// A range through all layers.
+#[derive(Debug)]
+struct Layered<'t> {
+    layers: Layers<'t>,
+    ends: Ends<'t>,
+}
+
+/// Both ends of a walk between bounds, each begun when it is first asked for.
+#[derive(Debug)]
+struct Ends<'t> {
+    low: OwnedBound,
+    high: OwnedBound,
+    front: Option<Walk>,
+    back: Option<Walk>,
+    /// The last keys given from each end: the other end stops before them.
+    given_front: Option<Value<'t>>,
+    given_back: Option<Value<'t>>,
+    ended: bool,
+}
+
+impl<'t> Ends<'t> {
+    fn new(low: OwnedBound, high: OwnedBound) -> Self {
+        Self { low, high, front: None, back: None, given_front: None, given_back: None, ended: false }
+    }
+
+    fn next(&mut self, layers: &Layers<'t>, back: bool) -> Result<Option<Pair<'t>>> {
+        if self.ended {
+            return Ok(None);
+        }
+        let walk = if back { &mut self.back } else { &mut self.front };
+        let walk = match walk {
+            Some(walk) => walk,
+            None => {
+                let start =
+                    if back { Start::from_high(as_bound(&self.high)) } else { Start::from_low(as_bound(&self.low)) };
+                walk.insert(Walk::new(layers, start)?)
+            }
+        };
+        let Some((key, value)) = walk.next(layers)?.filter(|(key, _)| self.holds(key, back)) else {
+            self.ended = true;
+            return Ok(None);
+        };
+        let given = if back { &mut self.given_back } else { &mut self.given_front };
+        *given = Some(key.clone());
+        Ok(Some((key, value)))
+    }
+
+    /// Whether a key is still between the bounds and not beyond what the other end gave.
+    fn holds(&self, key: &[u8], back: bool) -> bool {
+        if back {
+            !is_before(key, as_bound(&self.low)) && self.given_front.as_ref().is_none_or(|given| key > &**given)
+        } else {
+            !is_past(key, as_bound(&self.high)) && self.given_back.as_ref().is_none_or(|given| key < &**given)
+        }
+    }
+}
+
+/// As [`Range`], owning its snapshot: it may be stored, sent to another thread, and outlive the transaction.
+///
+/// It gives copies of keys and values.
+#[derive(Debug)]
+pub struct OwnedRange {
+    snapshot: Snapshot,
+    view: Arc<TableView>,
+    low: OwnedBound,
+    high: OwnedBound,
+    front: Option<Walk>,
+    back: Option<Walk>,
+    given_front: Option<Vec<u8>>,
+    given_back: Option<Vec<u8>>,
+    ended: bool,
+}
+
+impl OwnedRange {
+    pub(crate) fn new(snapshot: Snapshot, table: &Table, low: OwnedBound, high: OwnedBound) -> Result<Self> {
+        snapshot.state.view(table)?;
+        let view = snapshot.state.view_of(table.info.id).map(Arc::clone).expect("the view was found just now");
+        let (front, back, given_front, given_back) = (None, None, None, None);
+        Ok(Self { snapshot, view, low, high, front, back, given_front, given_back, ended: false })
+    }
+
+    fn read(&mut self, back: bool) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        if self.ended {
+            return Ok(None);
+        }
+        let layers = Layers { state: &self.snapshot.state, view: &self.view, at: self.snapshot.sequence, set: None };
+        let walk = if back { &mut self.back } else { &mut self.front };
+        let walk = match walk {
+            Some(walk) => walk,
+            None => {
+                let start =
+                    if back { Start::from_high(as_bound(&self.high)) } else { Start::from_low(as_bound(&self.low)) };
+                walk.insert(Walk::new(&layers, start)?)
+            }
+        };
+        let Some((key, value)) = walk.next(&layers)? else {
+            self.ended = true;
+            return Ok(None);
+        };
+        let (key, value) = (key.to_vec(), value.to_vec());
+        let within = if back {
+            !is_before(&key, as_bound(&self.low)) && self.given_front.as_ref().is_none_or(|given| key > *given)
+        } else {
+            !is_past(&key, as_bound(&self.high)) && self.given_back.as_ref().is_none_or(|given| key < *given)
+        };
+        if !within {
+            self.ended = true;
+            return Ok(None);
+        }
+        let given = if back { &mut self.given_back } else { &mut self.given_front };
+        *given = Some(key.clone());
+        Ok(Some((key, value)))
+    }
+}
+
+impl Iterator for OwnedRange {
+    type Item = Result<(Vec<u8>, Vec<u8>)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let item = self.read(false);
+        self.ended |= item.is_err();
+        item.transpose()
+    }
+}
+
+impl DoubleEndedIterator for OwnedRange {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let item = self.read(true);
+        self.ended |= item.is_err();
+        item.transpose()
+    }
+}
+
+/// A place in a table that moves both ways.
+///
+/// It stands at an entry, before the first, or after the last; it begins before the first.
+#[derive(Debug)]
+pub struct Cursor<'t> {
+    layers: Layers<'t>,
+    walk: Option<Walk>,
+    upward: bool,
+    place: Place<'t>,
+}
+
+#[derive(Debug)]
+enum Place<'t> {
+    BeforeFirst,
+    At(Value<'t>),
+    AfterLast,
+}
+
+impl<'t> Cursor<'t> {
+    pub(crate) fn new(layers: Layers<'t>) -> Self {
+        Self { layers, walk: None, upward: true, place: Place::BeforeFirst }
+    }
+
+    /// Moves to the first entry whose key is at least `key`, and gives it; after the last if there is none.
+    ///
+    /// # Errors
+    /// As [`crate::ReadTxn::get`]; so for the other moves.
+    pub fn seek(&mut self, key: &[u8]) -> Result<Option<Pair<'t>>> {
+        self.start(Start::From(key))
+    }
+
+    /// Moves to the first entry.
+    ///
+    /// # Errors
+    /// As [`Cursor::seek`].
+    pub fn first(&mut self) -> Result<Option<Pair<'t>>> {
+        self.start(Start::First)
+    }
+
+    /// Moves to the last entry.
+    ///
+    /// # Errors
+    /// As [`Cursor::seek`].
+    pub fn last(&mut self) -> Result<Option<Pair<'t>>> {
+        self.start(Start::Last)
+    }
+
+    /// Moves to the next entry, and gives it; after the last if there is none.
+    ///
+    /// # Errors
+    /// As [`Cursor::seek`].
+    #[allow(clippy::should_implement_trait)] // It moves both ways and can fail, which no iterator does.
+    pub fn next(&mut self) -> Result<Option<Pair<'t>>> {
+        match (&self.place, &mut self.walk) {
+            (Place::AfterLast, _) => Ok(None),
+            (_, Some(walk)) if self.upward => {
+                let entry = walk.next(&self.layers)?;
+                Ok(self.stand(entry))
+            }
+            (Place::BeforeFirst, _) => self.start(Start::First),
+            (Place::At(key), _) => {
+                let key = key.clone();
+                self.start(Start::Above(&key))
+            }
+        }
+    }
+
+    /// Moves to the entry before, and gives it; before the first if there is none.
+    ///
+    /// # Errors
+    /// As [`Cursor::seek`].
+    pub fn previous(&mut self) -> Result<Option<Pair<'t>>> {
+        match (&self.place, &mut self.walk) {
+            (Place::BeforeFirst, _) => Ok(None),
+            (_, Some(walk)) if !self.upward => {
+                let entry = walk.next(&self.layers)?;
+                Ok(self.stand(entry))
+            }
+            (Place::AfterLast, _) => self.start(Start::Last),
+            (Place::At(key), _) => {
+                let key = key.clone();
+                self.start(Start::Below(&key))
+            }
+        }
+    }
+
+    fn start(&mut self, start: Start<'_>) -> Result<Option<Pair<'t>>> {
+        self.upward = matches!(start, Start::First | Start::From(_) | Start::Above(_));
+        let walk = self.walk.insert(Walk::new(&self.layers, start)?);
+        let entry = walk.next(&self.layers)?;
+        Ok(self.stand(entry))
+    }
+
+    fn stand(&mut self, entry: Option<Pair<'t>>) -> Option<Pair<'t>> {
+        self.place = match &entry {
+            Some((key, _)) => Place::At(key.clone()),
+            None if self.upward => Place::AfterLast,
+            None => Place::BeforeFirst,
+        };
+        entry
+    }
+}
+
+/// The entries of a range, a leaf at a time.
+#[derive(Debug)]
+pub struct LeafBatches<'t>(Range<'t>);
+
+/// Entries that lie together, in order: an iterator of keys and values.
+#[derive(Debug)]
+pub struct LeafBatch<'t>(Batch<'t>);
+
+#[derive(Debug)]
+enum Batch<'t> {
+    Leaf(tree::LeafEntries<'t>),
+    Merged(std::vec::IntoIter<Pair<'t>>),
+}
+
+impl<'t> LeafBatches<'t> {
+    pub(crate) fn new(range: Range<'t>) -> Self {
+        Self(range)
+    }
+
+    fn read(&mut self) -> Result<Option<LeafBatch<'t>>> {
+        self.0.begin()?;
+        if let Source::Tree(range) = &mut self.0.source {
+            return Ok(range.next_leaf()?.map(|entries| LeafBatch(Batch::Leaf(entries))));
+        }
+        let merged: Vec<Pair<'t>> = self.0.by_ref().take(MERGED_BATCH_ENTRIES).collect::<Result<_>>()?;
+        Ok((!merged.is_empty()).then(|| LeafBatch(Batch::Merged(merged.into_iter()))))
+    }
+}
+
+impl<'t> Iterator for LeafBatches<'t> {
+    type Item = Result<LeafBatch<'t>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let item = self.read();
+        if item.is_err() {
+            self.0.source = Source::Empty;
+        }
+        item.transpose()
+    }
+}
+
+impl<'t> Iterator for LeafBatch<'t> {
+    type Item = Result<Pair<'t>>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        match &mut self.0 {
+            Batch::Leaf(entries) => entries.next().map(|entry| entry.map(pair)).transpose(),
+            Batch::Merged(entries) => entries.next().map(Ok),
+        }
+    }
+}
+
+fn as_bound(bound: &OwnedBound) -> Bound<&[u8]> {
+    bound.as_ref().map(|key| &**key)
+}
+
+/// Entries of a batch where a leaf's have to be merged with newer ones.
+const MERGED_BATCH_ENTRIES: usize = 128;

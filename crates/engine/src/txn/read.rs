@@ -1,0 +1,134 @@
+//! Read transactions: a snapshot, and every way to read it.
+
+use std::ops::{Bound, RangeBounds};
+
+use crate::error::Result;
+use crate::ids::Sequence;
+use crate::pager::Value;
+use crate::sync::Arc;
+use crate::txn::layers::Layers;
+use crate::txn::range::{Cursor, LeafBatches, OwnedRange, Range};
+use crate::txn::state::{Snapshot, Table};
+
+/// A snapshot of the database, for as long as it lives: later commits do not change what it reads, and it never blocks
+/// a writer nor waits for one.
+///
+/// It is `Send` and `Sync`, so that threads may share one. It keeps old pages from being reused: drop it when done.
+///
+/// ```
+/// # fn main() -> fulgurite::Result<()> {
+/// # let directory = tempfile::tempdir().expect("a temporary directory");
+/// let db = fulgurite::Database::options().create(true).open(directory.path().join("fruit.ful"))?;
+/// let fruit = db.create_table("fruit", Default::default())?;
+/// db.update(|txn| {
+///     txn.put(&fruit, b"apple", b"red")?;
+///     txn.put(&fruit, b"banana", b"yellow")
+/// })?;
+/// let txn = db.read()?;
+/// assert_eq!(txn.get(&fruit, b"apple")?.as_deref(), Some(&b"red"[..]));
+/// for entry in txn.prefix(&fruit, b"b")? {
+///     let (key, value) = entry?;
+///     assert_eq!((&*key, &*value), (&b"banana"[..], &b"yellow"[..]));
+/// }
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct ReadTxn {
+    pub(crate) snapshot: Snapshot,
+}
+
+impl ReadTxn {
+    pub(crate) fn new(snapshot: Snapshot) -> Self {
+        Self { snapshot }
+    }
+
+    /// The newest commit that this transaction sees.
+    pub fn sequence(&self) -> Sequence {
+        self.snapshot.sequence
+    }
+
+    #[inline]
+    fn layers(&self, table: &Table) -> Result<Layers<'_>> {
+        let view = self.snapshot.state.view(table)?;
+        Ok(Layers { state: &self.snapshot.state, view, at: self.snapshot.sequence, set: None })
+    }
+
+    /// The table of that name.
+    ///
+    /// # Errors
+    /// [`crate::Error::TableNotFound`].
+    pub fn open_table(&self, name: &str) -> Result<Table> {
+        self.snapshot.open_table(name)
+    }
+
+    /// All tables, by name.
+    pub fn tables(&self) -> Vec<Table> {
+        self.snapshot.tables()
+    }
+
+    /// As [`ReadTxn::range`], as an iterator that owns its snapshot, and so may be stored and sent anywhere.
+    ///
+    /// # Errors
+    /// As [`ReadTxn::get`].
+    pub fn owned_range<'k>(self: &Arc<Self>, table: &Table, bounds: impl RangeBounds<&'k [u8]>) -> Result<OwnedRange> {
+        OwnedRange::new(self.snapshot.clone(), table, own(bounds.start_bound()), own(bounds.end_bound()))
+    }
+
+    /// The entries within `bounds` in batches of a leaf each: the least cost per entry for whole scans.
+    ///
+    /// # Errors
+    /// As [`crate::ReadTxn::get`].
+    pub fn leaf_batches<'k>(&self, table: &Table, bounds: impl RangeBounds<&'k [u8]>) -> Result<LeafBatches<'_>> {
+        Ok(LeafBatches::new(self.range(table, bounds)?))
+    }
+
+    crate::txn::reads::reads!();
+}
+
+impl crate::txn::reads::sealed::Sealed for ReadTxn {
+    #[inline]
+    fn layers_of(&self, table: &Table) -> Result<Layers<'_>> {
+        self.layers(table)
+    }
+}
+
+impl crate::txn::reads::Read for ReadTxn {}
+
+/// An estimate of a count of entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Estimate {
+    /// The best guess.
+    pub entries: u64,
+    /// There are at least so many.
+    pub low: u64,
+    /// There are at most so many.
+    pub high: u64,
+}
+
+/// A bound that owns its key.
+pub(crate) type OwnedBound = Bound<Box<[u8]>>;
+
+pub(crate) fn own(bound: Bound<&&[u8]>) -> OwnedBound {
+    bound.map(|key| Box::from(*key))
+}
+
+/// The bound above all keys that begin with `prefix`.
+pub(crate) fn prefix_end(prefix: &[u8]) -> OwnedBound {
+    let Some(last) = prefix.iter().rposition(|&byte| byte != u8::MAX) else { return Bound::Unbounded };
+    let mut end: Box<[u8]> = prefix[..=last].into();
+    end[last] += 1;
+    Bound::Excluded(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_prefix_is_the_least_key_above_all_that_begin_with_it() {
+        assert_eq!(prefix_end(b"ab"), Bound::Excluded(b"ac"[..].into()));
+        assert_eq!(prefix_end(b"a\xff\xff"), Bound::Excluded(b"b"[..].into()));
+        assert_eq!(prefix_end(b"\xff"), Bound::Unbounded);
+        assert_eq!(prefix_end(b""), Bound::Unbounded);
+    }
+}

@@ -1,0 +1,137 @@
+//! The reads that read and write transactions have in common, written once.
+//!
+//! A macro rather than a trait, so that users need not import one: both types have these as methods of their own.
+
+/// Methods for a type that has `fn layers(&self, table: &Table) -> Result<Layers<'_>>`.
+macro_rules! reads {
+    () => {
+        /// The value of `key`.
+        ///
+        /// # Errors
+        /// Damage to the file where the key is looked for; the table not being of this snapshot.
+        #[inline]
+        pub fn get(&self, table: &Table, key: &[u8]) -> Result<Option<Value<'_>>> {
+            self.layers(table)?.get(key)
+        }
+
+        /// Whether `key` has a value.
+        ///
+        /// # Errors
+        /// As [`crate::ReadTxn::get`].
+        pub fn contains_key(&self, table: &Table, key: &[u8]) -> Result<bool> {
+            Ok(self.get(table, key)?.is_some())
+        }
+
+        /// The values of many keys, in the order of the keys: several times faster than one by one, because the waits for
+        /// memory overlap.
+        ///
+        /// # Errors
+        /// As [`crate::ReadTxn::get`].
+        pub fn get_many(&self, table: &Table, keys: &[&[u8]]) -> Result<Vec<Option<Value<'_>>>> {
+            let mut values = Vec::with_capacity(keys.len());
+            self.layers(table)?.get_many(keys, |value| values.push(value))?;
+            Ok(values)
+        }
+
+        /// As [`crate::ReadTxn::get_many`], handing each value to `each` in the order of the keys, without a list between.
+        ///
+        /// # Errors
+        /// As [`crate::ReadTxn::get`].
+        pub fn get_many_with<'t>(
+            &'t self,
+            table: &Table,
+            keys: &[&[u8]],
+            each: impl FnMut(Option<Value<'t>>),
+        ) -> Result<()> {
+            self.layers(table)?.get_many(keys, each)
+        }
+
+        /// The first entry.
+        ///
+        /// # Errors
+        /// As [`crate::ReadTxn::get`].
+        pub fn first(&self, table: &Table) -> Result<Option<(Value<'_>, Value<'_>)>> {
+            self.range(table, ..)?.next().transpose()
+        }
+
+        /// The last entry.
+        ///
+        /// # Errors
+        /// As [`crate::ReadTxn::get`].
+        pub fn last(&self, table: &Table) -> Result<Option<(Value<'_>, Value<'_>)>> {
+            self.range(table, ..)?.next_back().transpose()
+        }
+
+        /// The entries whose keys lie within `bounds`, in order from either end.
+        ///
+        /// # Errors
+        /// As [`crate::ReadTxn::get`].
+        pub fn range<'k>(&self, table: &Table, bounds: impl RangeBounds<&'k [u8]>) -> Result<Range<'_>> {
+            Ok(Range::new(self.layers(table)?, own(bounds.start_bound()), own(bounds.end_bound())))
+        }
+
+        /// The entries whose keys begin with `prefix`, in order from either end.
+        ///
+        /// # Errors
+        /// As [`crate::ReadTxn::get`].
+        pub fn prefix(&self, table: &Table, prefix: &[u8]) -> Result<Range<'_>> {
+            Ok(Range::new(self.layers(table)?, Bound::Included(prefix.into()), prefix_end(prefix)))
+        }
+
+        /// A cursor before the first entry.
+        ///
+        /// # Errors
+        /// As [`crate::ReadTxn::get`].
+        pub fn cursor(&self, table: &Table) -> Result<Cursor<'_>> {
+            Ok(Cursor::new(self.layers(table)?))
+        }
+
+        /// How many entries lie within `bounds`, exactly: in time that grows with the tree's depth and with the entries
+        /// not yet merged into the tree.
+        ///
+        /// # Errors
+        /// As [`crate::ReadTxn::get`].
+        pub fn count<'k>(&self, table: &Table, bounds: impl RangeBounds<&'k [u8]>) -> Result<u64> {
+            self.layers(table)?.count(bounds.start_bound().cloned(), bounds.end_bound().cloned())
+        }
+
+        /// About how many entries lie within `bounds`, with bounds of the error: in time that grows with the tree's depth.
+        ///
+        /// # Errors
+        /// As [`crate::ReadTxn::get`].
+        pub fn estimate_count<'k>(&self, table: &Table, bounds: impl RangeBounds<&'k [u8]>) -> Result<Estimate> {
+            self.layers(table)?.estimate_count(bounds.start_bound().cloned(), bounds.end_bound().cloned())
+        }
+
+        /// How many entries the table has.
+        ///
+        /// # Errors
+        /// As [`crate::ReadTxn::get`].
+        pub fn len(&self, table: &Table) -> Result<u64> {
+            self.count(table, ..)
+        }
+
+        /// Whether the table has no entry.
+        ///
+        /// # Errors
+        /// As [`crate::ReadTxn::get`].
+        pub fn is_empty(&self, table: &Table) -> Result<bool> {
+            Ok(self.first(table)?.is_none())
+        }
+    };
+}
+
+pub(crate) use reads;
+
+/// Read and write transactions alike, for tables that encode what they hold. Not to be implemented elsewhere.
+pub trait Read: sealed::Sealed {}
+
+pub(crate) mod sealed {
+    use crate::error::Result;
+    use crate::txn::layers::Layers;
+    use crate::txn::state::Table;
+
+    pub trait Sealed {
+        fn layers_of(&self, table: &Table) -> Result<Layers<'_>>;
+    }
+}

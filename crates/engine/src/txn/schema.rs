@@ -1,0 +1,208 @@
+//! The tables that a write transaction creates and drops, before its commit.
+
+use std::collections::BTreeMap;
+
+use crate::delta::Delta;
+use crate::error::{Error, Result};
+use crate::format::TableDescriptor;
+use crate::ids::TableId;
+use crate::options::{TABLE_NAME_BYTES_MAX, TableOptions};
+use crate::sync::Arc;
+use crate::txn::state::{Snapshot, State, Table, TableInfo, TableView};
+
+impl TableOptions {
+    /// Whether a table that exists is what is asked for here.
+    pub(crate) fn matches(&self, table: &TableInfo) -> Result<()> {
+        let stored = &table.descriptor;
+        let same = stored.counted == self.counted
+            && stored.value_align == self.value_align.max(1)
+            && stored.multimap == self.multimap
+            && stored.key_type == self.key_type
+            && stored.value_type == self.value_type;
+        if same {
+            return Ok(());
+        }
+        let text = |multimap: bool, key: &str, value: &str, counted: bool, align: u8| {
+            let kind = if multimap { "multimap " } else { "" };
+            let name = |name: &str| if name.is_empty() { "bytes" } else { name }.to_owned();
+            let counted = if counted { ", counted" } else { "" };
+            format!("{kind}{} → {}{counted}, value_align {align}", name(key), name(value))
+        };
+        Err(Error::TableMismatch {
+            name: table.name.to_string(),
+            stored: text(stored.multimap, &stored.key_type, &stored.value_type, stored.counted, stored.value_align),
+            requested: text(self.multimap, &self.key_type, &self.value_type, self.counted, self.value_align.max(1)),
+        })
+    }
+}
+
+/// One change of the set of tables.
+#[derive(Clone, Debug)]
+pub enum SchemaChange {
+    /// A table came to be.
+    Created(Arc<TableView>),
+    /// A table went.
+    Dropped(Arc<TableInfo>),
+}
+
+/// The changes of one transaction, in order.
+#[derive(Debug)]
+pub struct Schema {
+    changes: Vec<SchemaChange>,
+    next_table: u32,
+}
+
+impl Schema {
+    /// No changes above `state`.
+    pub fn new(state: &State) -> Self {
+        let next_table = u32::try_from(state.tables.len()).expect("table numbers are checked when they are given out");
+        Self { changes: Vec::new(), next_table }
+    }
+
+    /// Whether there are no changes.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    /// How many changes there are.
+    pub fn len(&self) -> usize {
+        self.changes.len()
+    }
+
+    /// The changes, in order.
+    pub fn changes(&self) -> &[SchemaChange] {
+        &self.changes
+    }
+
+    /// Undoes all but the first `length` changes.
+    pub fn truncate(&mut self, length: usize) {
+        self.changes.truncate(length);
+    }
+
+    /// The table as this transaction sees it.
+    ///
+    /// # Errors
+    /// As [`State::view`].
+    pub fn view<'a>(&'a self, state: &'a State, table: &Table) -> Result<&'a TableView> {
+        for change in self.changes.iter().rev() {
+            match change {
+                SchemaChange::Created(view) if Arc::ptr_eq(&view.info, &table.info) => return Ok(view),
+                SchemaChange::Dropped(info) if Arc::ptr_eq(info, &table.info) => {
+                    return Err(Error::TableNotFound { name: table.name().to_owned() });
+                }
+                _ => {}
+            }
+        }
+        state.view(table)
+    }
+
+    /// Creates a table.
+    ///
+    /// # Errors
+    /// [`Error::TableExists`], [`Error::Invalid`].
+    pub fn create(&mut self, state: &State, name: &str, options: TableOptions) -> Result<Table> {
+        options.validate()?;
+        if name.is_empty() || name.len() > TABLE_NAME_BYTES_MAX {
+            let message = format!("a table's name has 1 to {TABLE_NAME_BYTES_MAX} bytes, not {}", name.len());
+            return Err(Error::Invalid { message });
+        }
+        if self.find(state, name).is_some() {
+            return Err(Error::TableExists { name: name.to_owned() });
+        }
+        if self.next_table >= TableId::END.0 {
+            let message = format!("a database creates at most {} tables in its life", TableId::END.0);
+            return Err(Error::Invalid { message });
+        }
+        let id = TableId(self.next_table);
+        self.next_table += 1;
+        let view = empty_view(TableInfo { id, name: name.into(), descriptor: descriptor(id, options) });
+        let table = Table { info: Arc::clone(&view.info), instance: state.instance };
+        self.changes.push(SchemaChange::Created(Arc::new(view)));
+        Ok(table)
+    }
+
+    /// Drops a table.
+    ///
+    /// # Errors
+    /// [`Error::TableNotFound`].
+    pub fn drop_table(&mut self, state: &State, table: &Table) -> Result<()> {
+        self.view(state, table)?;
+        self.changes.push(SchemaChange::Dropped(Arc::clone(&table.info)));
+        Ok(())
+    }
+
+    /// The table of that name.
+    ///
+    /// # Errors
+    /// [`Error::TableNotFound`].
+    pub fn open(&self, state: &State, name: &str) -> Result<Table> {
+        let info = self.find(state, name).ok_or_else(|| Error::TableNotFound { name: name.to_owned() })?;
+        Ok(Table { info, instance: state.instance })
+    }
+
+    /// All tables, by name.
+    pub fn tables(&self, state: &State) -> Vec<Table> {
+        let mut infos: BTreeMap<Arc<str>, Arc<TableInfo>> = state
+            .names
+            .values()
+            .filter_map(|&id| state.view_of(id))
+            .map(|view| (Arc::clone(&view.info.name), Arc::clone(&view.info)))
+            .collect();
+        for change in &self.changes {
+            match change {
+                SchemaChange::Created(view) => {
+                    infos.insert(Arc::clone(&view.info.name), Arc::clone(&view.info));
+                }
+                SchemaChange::Dropped(info) => {
+                    infos.remove(&info.name);
+                }
+            }
+        }
+        infos.into_values().map(|info| Table { info, instance: state.instance }).collect()
+    }
+
+    fn find(&self, state: &State, name: &str) -> Option<Arc<TableInfo>> {
+        for change in self.changes.iter().rev() {
+            match change {
+                SchemaChange::Created(view) if &*view.info.name == name => return Some(Arc::clone(&view.info)),
+                SchemaChange::Dropped(info) if &*info.name == name => return None,
+                _ => {}
+            }
+        }
+        let view = state.view_of(*state.names.get(name)?)?;
+        Some(Arc::clone(&view.info))
+    }
+}
+
+impl Snapshot {
+    /// The table of that name.
+    ///
+    /// # Errors
+    /// [`Error::TableNotFound`].
+    pub fn open_table(&self, name: &str) -> Result<Table> {
+        Schema::new(&self.state).open(&self.state, name)
+    }
+
+    /// All tables, by name.
+    pub fn tables(&self) -> Vec<Table> {
+        Schema::new(&self.state).tables(&self.state)
+    }
+}
+
+/// A table with nothing in it.
+pub fn empty_view(info: TableInfo) -> TableView {
+    let active = Arc::new(Delta::new(info.align()));
+    TableView { info: Arc::new(info), base: None, frozen: None, active }
+}
+
+fn descriptor(id: TableId, options: TableOptions) -> TableDescriptor {
+    TableDescriptor {
+        id,
+        multimap: options.multimap,
+        counted: options.counted,
+        value_align: options.value_align.max(1),
+        key_type: options.key_type,
+        value_type: options.value_type,
+        root: None,
+    }
+}

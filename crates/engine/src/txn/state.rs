@@ -1,0 +1,253 @@
+//! What the database is at one moment: the trees of a checkpoint, the deltas above them, and the tables there are.
+//!
+//! Invariants:
+//! (1) A published [`State`] never changes; commits go into the deltas that it shares, numbered by sequence.
+//! (2) Whoever takes a state sees all commits up to [`State::floor`]: the trees hold nothing younger.
+//! (3) Pages that a state can reach are not reused while it lives: its [`Pin`] tells the space accounts.
+
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::delta::Delta;
+use crate::error::{Error, Result};
+use crate::format::{TableDescriptor, ValueAlign};
+use crate::ids::{Birth, Sequence, TableId};
+use crate::pager::Pages;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Arc, Mutex};
+use crate::tree::Root;
+use crate::txn::large::Recent;
+
+/// One table within a state.
+#[derive(Clone, Debug)]
+pub struct TableView {
+    /// Name and options; its root is that of the last checkpoint or meaningless: [`TableView::base`] counts.
+    pub info: Arc<TableInfo>,
+    /// The tree of the last checkpoint.
+    pub base: Option<Root>,
+    /// Commits that a running checkpoint is merging into the tree.
+    pub frozen: Option<Arc<Delta>>,
+    /// Commits since.
+    pub active: Arc<Delta>,
+}
+
+/// What does not change about a table while it exists.
+#[derive(Debug)]
+pub struct TableInfo {
+    /// The table's number.
+    pub id: TableId,
+    /// The table's name.
+    pub name: Arc<str>,
+    /// Options and types; the root in it is not kept up to date.
+    pub descriptor: TableDescriptor,
+}
+
+impl TableInfo {
+    /// Alignment of values.
+    pub fn align(&self) -> ValueAlign {
+        ValueAlign::from_bytes(usize::from(self.descriptor.value_align))
+            .expect("descriptors are checked when they are made")
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// The open database that this belongs to: a table handle of another is refused.
+    pub instance: u64,
+    /// Every commit up to this one is visible to whoever takes this state.
+    pub floor: Sequence,
+    /// The pages of the last checkpoint.
+    pub pages: Pages,
+    /// Tables by number; a dropped table leaves a hole.
+    pub tables: Vec<Option<Arc<TableView>>>,
+    /// Tables by name.
+    pub names: Arc<BTreeMap<String, TableId>>,
+    /// Every commit up to this one is in the trees.
+    pub checkpoint: Sequence,
+    /// The trees of all tables as of the last checkpoint, those of tables that were dropped since included.
+    pub trees: Arc<[Root]>,
+    /// The tree of the catalog as of the last checkpoint.
+    pub catalog: Option<Root>,
+    /// Where the large values of the active deltas are.
+    pub active_large: Arc<Recent>,
+    /// Where the large values of the frozen deltas are.
+    pub frozen_large: Arc<Recent>,
+    /// Keeps other processes from writing while anything of this database is held here.
+    pub guard: Arc<dyn Any + Send + Sync>,
+    /// Keeps the pages of `pages` from being reused.
+    pub pin: Arc<Pin>,
+}
+
+impl State {
+    /// The table that a handle names.
+    ///
+    /// # Errors
+    /// [`Error::TableNotFound`] if it did not exist then, [`Error::Invalid`] if the handle is another database's.
+    #[inline]
+    pub fn view(&self, table: &Table) -> Result<&TableView> {
+        match self.tables.get(table.info.id.0 as usize) {
+            // By identity: the number of a table whose creation was rolled back is given out again.
+            Some(Some(view)) if Arc::ptr_eq(&view.info, &table.info) => Ok(view),
+            _ => Err(self.missing(table)),
+        }
+    }
+
+    /// The table of that number, if it exists.
+    pub fn view_of(&self, id: TableId) -> Option<&Arc<TableView>> {
+        self.tables.get(id.0 as usize)?.as_ref()
+    }
+
+    #[cold]
+    fn missing(&self, table: &Table) -> Error {
+        if table.instance == self.instance {
+            Error::TableNotFound { name: table.name().to_owned() }
+        } else {
+            Error::Invalid { message: format!("table `{}` was opened from another database", table.name()) }
+        }
+    }
+}
+
+/// A table of an open database: cheap to clone, good for every transaction of that database.
+#[derive(Clone, Debug)]
+pub struct Table {
+    pub(crate) info: Arc<TableInfo>,
+    pub(crate) instance: u64,
+}
+
+impl Table {
+    /// The table's name.
+    pub fn name(&self) -> &str {
+        &self.info.name
+    }
+
+    /// Name of the key encoding, empty for plain bytes.
+    pub fn key_type(&self) -> &str {
+        &self.info.descriptor.key_type
+    }
+
+    /// Name of the value encoding, empty for plain bytes.
+    pub fn value_type(&self) -> &str {
+        &self.info.descriptor.value_type
+    }
+
+    /// Whether this is a multimap.
+    pub fn is_multimap(&self) -> bool {
+        self.info.descriptor.multimap
+    }
+
+    /// Whether it was created with [`crate::TableOptions::counted`].
+    pub fn is_counted(&self) -> bool {
+        self.info.descriptor.counted
+    }
+
+    /// Alignment of values in bytes.
+    pub fn value_align(&self) -> u8 {
+        self.info.descriptor.value_align
+    }
+
+    /// Kind and types, for messages.
+    pub(crate) fn type_text(&self) -> String {
+        let name = |name: &str| if name.is_empty() { "bytes" } else { name }.to_owned();
+        let kind = if self.is_multimap() { "multimap " } else { "" };
+        format!("{kind}{} → {}", name(self.key_type()), name(self.value_type()))
+    }
+}
+
+/// A moment of the database, for as long as it is held.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// Trees, deltas and tables.
+    pub state: Arc<State>,
+    /// Commits above this one are not seen.
+    pub sequence: Sequence,
+}
+
+/// The newest state, and the newest visible commit.
+#[derive(Debug)]
+pub struct Published {
+    state: Mutex<Arc<State>>,
+    visible: AtomicU64,
+}
+
+impl Published {
+    /// Begins with `state`, all of whose floor is visible.
+    pub fn new(state: State) -> Self {
+        Self { visible: AtomicU64::new(state.floor.0), state: Mutex::new(Arc::new(state)) }
+    }
+
+    /// The present moment.
+    pub fn snapshot(&self) -> Snapshot {
+        // Pairs with the Release store of `show`. The number is read before the state: a state taken later holds at
+        // least the deltas that the number needs, and a floor above the number only means that more is visible by now.
+        let visible = self.visible.load(Ordering::Acquire);
+        let state = Arc::clone(&self.state.lock());
+        let sequence = Sequence(visible.max(state.floor.0));
+        Snapshot { state, sequence }
+    }
+
+    /// The newest state.
+    pub fn state(&self) -> Arc<State> {
+        Arc::clone(&self.state.lock())
+    }
+
+    /// The newest visible commit.
+    pub fn visible(&self) -> Sequence {
+        Sequence(self.visible.load(Ordering::Acquire))
+    }
+
+    /// Makes every commit up to `sequence` visible. Requires: its changes are in the deltas of the newest state.
+    pub fn show(&self, sequence: Sequence) {
+        // Release: a reader that loads this number also sees the delta entries inserted before it.
+        self.visible.fetch_max(sequence.0, Ordering::Release);
+    }
+
+    /// Replaces the newest state by one derived from it, and returns the new one.
+    pub fn update(&self, derive: impl FnOnce(&State) -> State) -> Arc<State> {
+        let mut newest = self.state.lock();
+        let state = Arc::new(derive(&newest));
+        let old = std::mem::replace(&mut *newest, Arc::clone(&state));
+        drop(newest);
+        // Dropped outside the lock: the last holder of a state frees its deltas.
+        drop(old);
+        state
+    }
+}
+
+/// The checkpoints that live states still read, so that their pages are not reused.
+#[derive(Debug, Default)]
+pub struct Pins(Mutex<BTreeSet<Birth>>);
+
+/// One checkpoint is being read; dropped with the last state that reads it.
+#[derive(Debug)]
+pub struct Pin {
+    pins: Arc<Pins>,
+    birth: Birth,
+}
+
+impl Pins {
+    /// Pins the pages that exist at checkpoint `birth`. Requires: it is not pinned already.
+    pub fn pin(self: &Arc<Self>, birth: Birth) -> Arc<Pin> {
+        let fresh = self.0.lock().insert(birth);
+        assert!(fresh, "each checkpoint is pinned once and the pin is shared");
+        Arc::new(Pin { pins: Arc::clone(self), birth })
+    }
+
+    /// All pinned checkpoints, oldest first.
+    pub fn pinned(&self) -> Vec<Birth> {
+        self.0.lock().iter().copied().collect()
+    }
+}
+
+impl Pin {
+    /// The checkpoint that is pinned.
+    pub fn birth(&self) -> Birth {
+        self.birth
+    }
+}
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        self.pins.0.lock().remove(&self.birth);
+    }
+}

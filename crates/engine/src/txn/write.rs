@@ -1,0 +1,318 @@
+//! Write transactions: private changes over a snapshot, committed together or not at all.
+
+use std::collections::HashSet;
+use std::ops::{Bound, RangeBounds};
+
+use crate::error::{Error, Result};
+use crate::format::LargeValue;
+use crate::ids::Sequence;
+use crate::options::{Durability, KEY_BYTES_MAX, TableOptions, VALUE_BYTES_MAX};
+use crate::pager::Value;
+use crate::sync::Arc;
+use crate::txn::commit::Core;
+use crate::txn::layers::Layers;
+use crate::txn::range::{Cursor, Range};
+use crate::txn::read::{Estimate, own, prefix_end};
+use crate::txn::schema::Schema;
+use crate::txn::state::{Snapshot, Table};
+use crate::txn::turn::Turn;
+use crate::txn::write_set::{Mark, Pending, WriteSet};
+
+/// A set of changes that is committed as one, or dropped without a trace.
+///
+/// It reads its own changes. Today one write transaction runs at a time: [`crate::Database::write`] waits for the one
+/// before, so do not begin a second on the same thread. Dropping it aborts it.
+///
+/// ```
+/// # fn main() -> fulgurite::Result<()> {
+/// # let directory = tempfile::tempdir().expect("a temporary directory");
+/// # let db = fulgurite::Database::options().create(true).open(directory.path().join("a.ful"))?;
+/// let accounts = db.create_table("accounts", Default::default())?;
+/// let mut txn = db.write()?;
+/// txn.put(&accounts, b"alice", b"10")?;
+/// let before = txn.savepoint();
+/// txn.put(&accounts, b"bob", b"20")?;
+/// txn.rollback_to(before)?;
+/// assert!(txn.get(&accounts, b"bob")?.is_none());
+/// txn.commit()?;
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct WriteTxn {
+    core: Arc<Core>,
+    snapshot: Snapshot,
+    set: WriteSet,
+    schema: Schema,
+    savepoints: Vec<(Mark, usize)>,
+    /// Values written to the data file already; dropped unless they are committed.
+    large: Vec<LargeValue>,
+    turn: Option<Turn>,
+}
+
+/// A state of a [`WriteTxn`] to return to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Savepoint(Mark);
+
+impl WriteTxn {
+    /// Requires: `turn` was taken before `snapshot`, so that nothing can be committed in between.
+    pub(crate) fn new(core: Arc<Core>, snapshot: Snapshot, turn: Turn) -> Self {
+        let schema = Schema::new(&snapshot.state);
+        Self {
+            core,
+            snapshot,
+            set: WriteSet::default(),
+            schema,
+            savepoints: Vec::new(),
+            large: Vec::new(),
+            turn: Some(turn),
+        }
+    }
+
+    fn layers(&self, table: &Table) -> Result<Layers<'_>> {
+        let view = self.schema.view(&self.snapshot.state, table)?;
+        let set = self.set.touches(table.info.id).then_some(&self.set);
+        Ok(Layers { state: &self.snapshot.state, view, at: self.snapshot.sequence, set })
+    }
+
+    /// The newest commit that this transaction sees.
+    pub fn sequence(&self) -> Sequence {
+        self.snapshot.sequence
+    }
+
+    crate::txn::reads::reads!();
+
+    /// Gives `key` this value, whatever it had before.
+    ///
+    /// # Errors
+    /// [`Error::KeyTooLong`] above 64 MiB, [`Error::ValueTooLong`] above 4 GiB − 1; for values of 64 KiB and more, which
+    /// are written at once, what the disk reports.
+    pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
+        self.check_lengths(table, key, value.len())?;
+        let pending = if value.len() < self.core.writer()?.large_value_bytes() {
+            Pending::Put(value.into())
+        } else {
+            self.write_large(value)?
+        };
+        self.set.set(table.info.id, key, pending);
+        Ok(())
+    }
+
+    /// Gives `key` a value of `length_bytes` that `fill` writes in place, into zeroed bytes.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::put`].
+    pub fn reserve(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        length_bytes: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Result<()> {
+        self.check_lengths(table, key, length_bytes)?;
+        let mut value = vec![0; length_bytes].into_boxed_slice();
+        fill(&mut value);
+        let pending = if length_bytes < self.core.writer()?.large_value_bytes() {
+            Pending::Put(value)
+        } else {
+            self.write_large(&value)?
+        };
+        self.set.set(table.info.id, key, pending);
+        Ok(())
+    }
+
+    /// Gives `key` this value unless it has one. Tells whether it did.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::put`] and [`WriteTxn::get`].
+    pub fn insert(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<bool> {
+        let absent = !self.contains_key(table, key)?;
+        if absent {
+            self.put(table, key, value)?;
+        }
+        Ok(absent)
+    }
+
+    /// Replaces the value of `key` if it is `expected` (`None`: if it has none) by `value` (`None`: by none). Tells
+    /// whether it did.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::put`] and [`WriteTxn::get`].
+    pub fn compare_and_set(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        expected: Option<&[u8]>,
+        value: Option<&[u8]>,
+    ) -> Result<bool> {
+        if self.get(table, key)?.as_deref() != expected {
+            return Ok(false);
+        }
+        match value {
+            Some(value) => self.put(table, key, value)?,
+            None => self.remove(table, key),
+        }
+        Ok(true)
+    }
+
+    /// Takes the value of `key` away. Tells whether it had one.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::get`].
+    pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<bool> {
+        let present = self.contains_key(table, key)?;
+        if present {
+            self.remove(table, key);
+        }
+        Ok(present)
+    }
+
+    /// Deletes all entries whose keys lie within `bounds`. Returns how many.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::get`].
+    pub fn delete_range<'k>(&mut self, table: &Table, bounds: impl RangeBounds<&'k [u8]>) -> Result<u64> {
+        let mut deleted = 0;
+        let mut low = own(bounds.start_bound());
+        loop {
+            // In batches, because the range borrows the set that a deletion changes.
+            let range = Range::new(self.layers(table)?, low, own(bounds.end_bound()));
+            let keys: Vec<Box<[u8]>> = range
+                .take(DELETE_BATCH_KEYS)
+                .map(|entry| entry.map(|(key, _)| Box::from(&*key)))
+                .collect::<Result<_>>()?;
+            for key in &keys {
+                self.remove(table, key);
+            }
+            deleted += keys.len() as u64;
+            match keys.into_iter().next_back() {
+                Some(last) if deleted % DELETE_BATCH_KEYS as u64 == 0 => low = Bound::Excluded(last),
+                _ => return Ok(deleted),
+            }
+        }
+    }
+
+    fn remove(&mut self, table: &Table, key: &[u8]) {
+        self.set.set(table.info.id, key, Pending::Delete);
+    }
+
+    fn check_lengths(&self, table: &Table, key: &[u8], value_bytes: usize) -> Result<()> {
+        self.schema.view(&self.snapshot.state, table)?;
+        if key.len() > KEY_BYTES_MAX {
+            return Err(Error::KeyTooLong { length_bytes: key.len() as u64, limit_bytes: KEY_BYTES_MAX as u64 });
+        }
+        if value_bytes > VALUE_BYTES_MAX {
+            return Err(Error::ValueTooLong { length_bytes: value_bytes as u64, limit_bytes: VALUE_BYTES_MAX as u64 });
+        }
+        Ok(())
+    }
+
+    fn write_large(&mut self, value: &[u8]) -> Result<Pending> {
+        let large = self.core.writer()?.large.write(value)?;
+        self.large.push(large);
+        Ok(Pending::PutLarge(large))
+    }
+
+    /// Creates a table; it exists for others once this transaction has committed.
+    ///
+    /// # Errors
+    /// [`Error::TableExists`]; [`Error::Invalid`] for an empty or overlong name or impossible options.
+    pub fn create_table(&mut self, name: &str, options: TableOptions) -> Result<Table> {
+        self.schema.create(&self.snapshot.state, name, options)
+    }
+
+    /// The table of that name, this transaction's own changes included.
+    ///
+    /// # Errors
+    /// [`Error::TableNotFound`].
+    pub fn open_table(&self, name: &str) -> Result<Table> {
+        self.schema.open(&self.snapshot.state, name)
+    }
+
+    /// All tables, by name, this transaction's own changes included.
+    pub fn tables(&self) -> Vec<Table> {
+        self.schema.tables(&self.snapshot.state)
+    }
+
+    /// Deletes a table with all that is in it, once this transaction has committed. Snapshots keep seeing it.
+    ///
+    /// # Errors
+    /// [`Error::TableNotFound`].
+    pub fn drop_table(&mut self, table: &Table) -> Result<()> {
+        self.schema.drop_table(&self.snapshot.state, table)?;
+        self.set.forget(table.info.id);
+        Ok(())
+    }
+
+    /// Marks the present state of the transaction.
+    pub fn savepoint(&mut self) -> Savepoint {
+        let mark = self.set.mark();
+        self.savepoints.push((mark, self.schema.len()));
+        Savepoint(mark)
+    }
+
+    /// Undoes everything since `savepoint`, which may be returned to again; later savepoints may not.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the transaction was rolled back past it, or it is another transaction's.
+    pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
+        let known = self.savepoints.iter().position(|(mark, _)| *mark == savepoint.0);
+        let Some(at) = known.filter(|_| self.set.roll_back(savepoint.0)) else {
+            return Err(Error::Invalid {
+                message: "this savepoint is gone: the transaction was rolled back past it".into(),
+            });
+        };
+        self.schema.truncate(self.savepoints[at].1);
+        self.savepoints.truncate(at + 1);
+        Ok(())
+    }
+
+    /// Commits with the durability of the database's options. Returns the commit's number.
+    ///
+    /// # Errors
+    /// What the disk reports; then nothing was changed, unless the error is [`Error::Poisoned`]: then it is not known,
+    /// and reopening the database tells.
+    pub fn commit(self) -> Result<Sequence> {
+        let durability = self.core.durability();
+        self.commit_with(durability)
+    }
+
+    /// Commits with the given durability. Returns the commit's number.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::commit`].
+    pub fn commit_with(mut self, durability: Durability) -> Result<Sequence> {
+        if self.set.is_empty() && self.schema.is_empty() {
+            // There is nothing to log, but what was read here is to be as safe as was asked for.
+            self.core.harden(durability)?;
+            return Ok(self.snapshot.sequence);
+        }
+        let sequence = self.core.commit(&self.set, &self.schema, durability)?;
+        // What the set still holds belongs to the trees now; what was overwritten on the way was never published.
+        let kept: HashSet<_> = self.set.large().map(|large| large.value.extent).collect();
+        self.large.retain(|large| !kept.contains(&large.value.extent));
+        drop(self.turn.take());
+        Ok(sequence)
+    }
+
+    /// Drops all changes. The same as dropping the transaction.
+    pub fn abort(self) {}
+}
+
+impl crate::txn::reads::sealed::Sealed for WriteTxn {
+    fn layers_of(&self, table: &Table) -> Result<Layers<'_>> {
+        self.layers(table)
+    }
+}
+
+impl crate::txn::reads::Read for WriteTxn {}
+
+impl Drop for WriteTxn {
+    fn drop(&mut self) {
+        if let (Some(writer), false) = (&self.core.writer, self.large.is_empty()) {
+            writer.large.discard(&self.large);
+        }
+    }
+}
+
+/// Keys that a range delete collects before it deletes them.
+const DELETE_BATCH_KEYS: usize = 4096;

@@ -1,0 +1,229 @@
+//! The private changes of one write transaction, before its commit.
+//!
+//! Ordered by table and key, so that the transaction reads its own writes, ranges included, and so that a commit is
+//! logged in key order. Savepoints are marks in an undo list, which is kept only once there is a savepoint.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use crate::format::LargeValue;
+use crate::ids::TableId;
+use crate::sync::atomic::{AtomicU64, Ordering};
+
+/// What a transaction did to a key last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pending {
+    /// The key has this value now.
+    Put(Box<[u8]>),
+    /// The key has the value that lies in an extent of its own.
+    PutLarge(LargeValue),
+    /// The key is gone.
+    Delete,
+}
+
+impl Pending {
+    /// Bytes of memory that the value takes.
+    pub fn weight(&self) -> usize {
+        match self {
+            Self::Put(value) => value.len(),
+            Self::PutLarge(_) | Self::Delete => 0,
+        }
+    }
+}
+
+/// A mark to return to; valid until the set is rolled back past it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mark {
+    undo_length: usize,
+    number: u64,
+}
+
+type Changes = BTreeMap<Box<[u8]>, Pending>;
+
+/// All changes of a transaction.
+#[derive(Debug, Default)]
+pub struct WriteSet {
+    tables: BTreeMap<TableId, Changes>,
+    undo: Vec<Undo>,
+    marks: Vec<Mark>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Undo {
+    table: TableId,
+    key: Box<[u8]>,
+    before: Option<Pending>,
+}
+
+impl WriteSet {
+    /// Whether nothing was changed.
+    pub fn is_empty(&self) -> bool {
+        self.tables.values().all(BTreeMap::is_empty)
+    }
+
+    /// Bytes of the keys and values held.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Records that `key` changed.
+    pub fn set(&mut self, table: TableId, key: &[u8], pending: Pending) {
+        self.bytes += pending.weight() + key.len();
+        let changes = self.tables.entry(table).or_default();
+        let before = if let Some(place) = changes.get_mut(key) {
+            let before = std::mem::replace(place, pending);
+            self.bytes -= before.weight() + key.len();
+            Some(before)
+        } else {
+            changes.insert(key.into(), pending);
+            None
+        };
+        if !self.marks.is_empty() {
+            self.undo.push(Undo { table, key: key.into(), before });
+        }
+    }
+
+    /// What this transaction did to `key`, if anything.
+    pub fn get(&self, table: TableId, key: &[u8]) -> Option<&Pending> {
+        self.tables.get(&table)?.get(key)
+    }
+
+    /// Whether anything in `table` changed.
+    pub fn touches(&self, table: TableId) -> bool {
+        self.tables.get(&table).is_some_and(|changes| !changes.is_empty())
+    }
+
+    /// How many keys of `table` changed.
+    pub fn count_of(&self, table: TableId) -> u64 {
+        self.tables.get(&table).map_or(0, |changes| changes.len() as u64)
+    }
+
+    /// The first change of `table` within `low`, unbounded above.
+    pub fn first_from(&self, table: TableId, low: Bound<&[u8]>) -> Option<(&[u8], &Pending)> {
+        let changes = self.tables.get(&table)?;
+        changes.range::<[u8], _>((low, Bound::Unbounded)).next().map(|(key, pending)| (&**key, pending))
+    }
+
+    /// The last change of `table` within `high`, unbounded below.
+    pub fn last_until(&self, table: TableId, high: Bound<&[u8]>) -> Option<(&[u8], &Pending)> {
+        let changes = self.tables.get(&table)?;
+        changes.range::<[u8], _>((Bound::Unbounded, high)).next_back().map(|(key, pending)| (&**key, pending))
+    }
+
+    /// Every change, by table and key.
+    pub fn iter(&self) -> impl Iterator<Item = (TableId, &[u8], &Pending)> {
+        self.tables
+            .iter()
+            .flat_map(|(&table, changes)| changes.iter().map(move |(key, pending)| (table, &**key, pending)))
+    }
+
+    /// The large values that keys have now.
+    pub fn large(&self) -> impl Iterator<Item = &LargeValue> {
+        self.tables.values().flat_map(BTreeMap::values).filter_map(|pending| match pending {
+            Pending::PutLarge(large) => Some(large),
+            Pending::Put(_) | Pending::Delete => None,
+        })
+    }
+
+    /// Forgets what was done to a table: it was dropped. Only a rollback to an earlier mark brings it back.
+    pub fn forget(&mut self, table: TableId) {
+        let Some(changes) = self.tables.remove(&table) else { return };
+        for (key, before) in changes {
+            self.bytes -= before.weight() + key.len();
+            if !self.marks.is_empty() {
+                self.undo.push(Undo { table, key, before: Some(before) });
+            }
+        }
+    }
+
+    /// Marks the present state.
+    pub fn mark(&mut self) -> Mark {
+        // Unique in the process, so that no other transaction takes it for one of its own. Relaxed: it orders nothing.
+        let number = MARKS_MADE.fetch_add(1, Ordering::Relaxed);
+        let mark = Mark { undo_length: self.undo.len(), number };
+        self.marks.push(mark);
+        mark
+    }
+
+    /// Returns to the state of `mark`, which stays valid; later marks do not. False if the mark is not valid.
+    #[must_use]
+    pub fn roll_back(&mut self, mark: Mark) -> bool {
+        let Some(at) = self.marks.iter().position(|&held| held == mark) else { return false };
+        self.marks.truncate(at + 1);
+        while self.undo.len() > mark.undo_length {
+            let Some(Undo { table, key, before }) = self.undo.pop() else { break };
+            let changes = self.tables.entry(table).or_default();
+            let key_bytes = key.len();
+            let undone = match before {
+                Some(before) => {
+                    self.bytes += before.weight() + key_bytes;
+                    changes.insert(key, before)
+                }
+                None => changes.remove(&key),
+            };
+            if let Some(undone) = undone {
+                self.bytes -= undone.weight() + key_bytes;
+            }
+        }
+        true
+    }
+}
+
+static MARKS_MADE: AtomicU64 = AtomicU64::new(0);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: TableId = TableId(1);
+
+    fn put(value: &[u8]) -> Pending {
+        Pending::Put(value.into())
+    }
+
+    #[test]
+    fn a_rollback_restores_values_deletes_and_sizes() {
+        let mut set = WriteSet::default();
+        set.set(TABLE, b"a", put(b"1"));
+        set.set(TABLE, b"b", put(b"22"));
+        let bytes = set.bytes();
+        let first = set.mark();
+        set.set(TABLE, b"a", Pending::Delete);
+        let second = set.mark();
+        set.set(TABLE, b"c", put(b"333"));
+        set.forget(TABLE);
+        assert!(set.is_empty());
+        assert!(set.roll_back(second));
+        assert_eq!(set.get(TABLE, b"a"), Some(&Pending::Delete));
+        assert_eq!(set.get(TABLE, b"c"), None);
+        assert!(set.roll_back(first));
+        assert_eq!(set.get(TABLE, b"a"), Some(&put(b"1")));
+        assert_eq!(set.get(TABLE, b"b"), Some(&put(b"22")));
+        assert_eq!(set.bytes(), bytes);
+        assert!(!set.roll_back(second), "a mark past the one returned to is gone");
+        assert!(set.roll_back(first), "the mark returned to stays");
+    }
+
+    #[test]
+    fn a_mark_of_another_set_is_refused() {
+        let (mut mine, mut other) = (WriteSet::default(), WriteSet::default());
+        let foreign = other.mark();
+        mine.mark();
+        assert!(!mine.roll_back(foreign));
+    }
+
+    #[test]
+    fn neighbours_are_found_from_both_sides_of_a_bound() {
+        let mut set = WriteSet::default();
+        for key in [b"b", b"d", b"f"] {
+            set.set(TABLE, key, put(key));
+        }
+        let key = |found: Option<(&[u8], &Pending)>| found.map(|(key, _)| key.to_vec());
+        assert_eq!(key(set.first_from(TABLE, Bound::Included(b"d"))), Some(b"d".to_vec()));
+        assert_eq!(key(set.first_from(TABLE, Bound::Excluded(b"d"))), Some(b"f".to_vec()));
+        assert_eq!(key(set.last_until(TABLE, Bound::Excluded(b"d"))), Some(b"b".to_vec()));
+        assert_eq!(key(set.last_until(TABLE, Bound::Excluded(b"b"))), None);
+        assert_eq!(key(set.first_from(TableId(2), Bound::Unbounded)), None);
+    }
+}

@@ -1,0 +1,215 @@
+//! Who may open a database, what a second opening gives, and what becomes of handles after closing.
+
+#![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use fulgurite::io::{Disk, MemoryDisk};
+use fulgurite::{Database, Durability, Error, Options, TableOptions};
+
+fn options(disk: &MemoryDisk) -> Options {
+    Database::options().create(true).background(false).disk(Arc::new(disk.clone()))
+}
+
+#[test]
+fn a_path_opened_twice_is_one_database() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.ful");
+    let first = Database::create(&path).unwrap();
+    let table = first.create_table("t", TableOptions::new()).unwrap();
+    let second = Database::options().open(directory.path().join(".").join("a.ful")).unwrap();
+    second.update(|txn| txn.put(&table, b"k", b"v")).unwrap();
+    assert_eq!(first.read().unwrap().get(&table, b"k").unwrap().as_deref(), Some(&b"v"[..]));
+    drop(first);
+    assert_eq!(second.tables().unwrap().len(), 1);
+}
+
+#[test]
+fn a_path_opened_with_other_promises_is_refused_while_it_is_open() {
+    let disk = MemoryDisk::new();
+    let same = options(&disk);
+    let first = same.clone().open("a.ful").unwrap();
+    for other in [
+        same.clone().create(false).read_only(true),
+        same.clone().durability(Durability::Memory),
+        same.clone().max_size_bytes(1 << 30),
+    ] {
+        assert!(matches!(other.open("a.ful"), Err(Error::AlreadyOpen { .. })));
+    }
+    first.close().unwrap();
+    options(&disk).create(false).read_only(true).open("a.ful").unwrap();
+}
+
+#[test]
+fn a_reader_beside_a_writer_of_the_same_process_is_told_to_use_its_handle() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.ful");
+    let writer = Database::create(&path).unwrap();
+    let error = Database::options().read_only(true).open(&path).unwrap_err();
+    assert!(matches!(error, Error::AlreadyOpen { .. }), "{error}");
+    assert!(error.to_string().contains("use a clone of that handle"), "{error}");
+    writer.create_table("t", TableOptions::new()).unwrap();
+}
+
+#[test]
+fn files_of_one_name_on_two_disks_are_two_databases() {
+    let (one, other) = (MemoryDisk::new(), MemoryDisk::new());
+    let first = options(&one).open("a.ful").unwrap();
+    let second = options(&other).open("a.ful").unwrap();
+    let table = first.create_table("t", TableOptions::new()).unwrap();
+    assert!(second.tables().unwrap().is_empty());
+    assert!(matches!(second.read().unwrap().get(&table, b"k"), Err(Error::Invalid { .. })));
+}
+
+#[test]
+fn a_missing_database_is_created_only_if_asked_for() {
+    let disk = MemoryDisk::new();
+    for options in [options(&disk).create(false), options(&disk).create(false).read_only(true)] {
+        assert!(matches!(options.open("a.ful"), Err(Error::DatabaseNotFound { .. })));
+    }
+    assert_eq!(disk.list(Path::new("")).unwrap(), Vec::<std::path::PathBuf>::new());
+    assert!(matches!(options(&disk).read_only(true).open("a.ful"), Err(Error::Invalid { .. })));
+}
+
+#[test]
+fn every_handle_is_closed_when_one_is() {
+    let disk = MemoryDisk::new();
+    let db = options(&disk).open("a.ful").unwrap();
+    let table = db.create_table("t", TableOptions::new()).unwrap();
+    db.update(|txn| txn.put(&table, b"k", b"v")).unwrap();
+    let (other, snapshot) = (db.clone(), db.read().unwrap());
+    db.close().unwrap();
+    assert!(matches!(other.read(), Err(Error::Closed { .. })));
+    assert!(matches!(other.write(), Err(Error::Closed { .. })));
+    assert!(matches!(other.try_write(), Err(Error::Closed { .. })));
+    assert!(matches!(other.sync(), Err(Error::Closed { .. })));
+    assert!(matches!(other.checkpoint(), Err(Error::Closed { .. })));
+    assert!(matches!(other.check(), Err(Error::Closed { .. })));
+    assert!(matches!(other.tables(), Err(Error::Closed { .. })));
+    assert!(matches!(other.create_table("u", TableOptions::new()), Err(Error::Closed { .. })));
+    assert!(other.close().is_ok(), "closing what is closed is nothing to report");
+    assert_eq!(snapshot.get(&table, b"k").unwrap().as_deref(), Some(&b"v"[..]), "a snapshot lives on");
+}
+
+#[test]
+fn closing_leaves_one_file_and_opening_again_finds_everything() {
+    let disk = MemoryDisk::new();
+    let db = options(&disk).open("a.ful").unwrap();
+    let table = db.create_table("t", TableOptions::new()).unwrap();
+    db.update(|txn| txn.put(&table, b"k", b"v")).unwrap();
+    db.close().unwrap();
+    assert_eq!(disk.list(Path::new("")).unwrap().len(), 1, "{:?}", disk.list(Path::new("")));
+    let db = options(&disk).open("a.ful").unwrap();
+    let again = db.open_table("t").unwrap();
+    assert_eq!(db.read().unwrap().get(&again, b"k").unwrap().as_deref(), Some(&b"v"[..]));
+    assert!(matches!(db.read().unwrap().get(&table, b"k"), Err(Error::Invalid { .. })), "a handle of before");
+    assert!(db.check().unwrap().is_sound());
+}
+
+#[test]
+fn a_write_transaction_that_outlives_its_handles_commits() {
+    let disk = MemoryDisk::new();
+    let db = options(&disk).open("a.ful").unwrap();
+    let table = db.create_table("t", TableOptions::new()).unwrap();
+    let mut txn = db.write().unwrap();
+    drop(db);
+    txn.put(&table, b"k", b"v").unwrap();
+    txn.commit().unwrap();
+    let db = options(&disk).open("a.ful").unwrap();
+    let table = db.open_table("t").unwrap();
+    assert_eq!(db.read().unwrap().get(&table, b"k").unwrap().as_deref(), Some(&b"v"[..]));
+}
+
+#[test]
+fn commits_of_every_level_survive_dropping_the_handle() {
+    for durability in [Durability::Memory, Durability::Log, Durability::Disk] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.ful");
+        let db = Database::options().create(true).durability(durability).open(&path).unwrap();
+        let table = db.create_table("t", TableOptions::new()).unwrap();
+        for number in 0..100_u32 {
+            db.update(|txn| txn.put(&table, &number.to_be_bytes(), b"v")).unwrap();
+        }
+        drop(db);
+        let db = Database::open(&path).unwrap();
+        let table = db.open_table("t").unwrap();
+        assert_eq!(db.read().unwrap().len(&table).unwrap(), 100, "{durability:?}");
+        db.close().unwrap();
+    }
+}
+
+#[test]
+fn each_commit_may_have_a_level_of_its_own() {
+    let disk = MemoryDisk::new();
+    let db = options(&disk).durability(Durability::Memory).open("a.ful").unwrap();
+    let table = db.create_table("t", TableOptions::new()).unwrap();
+    let mut last = fulgurite::Sequence::default();
+    for (key, durability) in [(b"a", Durability::Memory), (b"b", Durability::Disk), (b"c", Durability::Log)] {
+        let mut txn = db.write().unwrap();
+        txn.put(&table, key, b"v").unwrap();
+        let sequence = txn.commit_with(durability).unwrap();
+        assert!(sequence > last);
+        last = sequence;
+    }
+    assert_eq!(db.sync().unwrap(), last);
+    assert_eq!(db.write().unwrap().commit().unwrap(), last, "a commit of nothing takes no number");
+}
+
+#[test]
+fn a_reader_shows_what_a_leftover_log_says_and_changes_nothing() {
+    let disk = MemoryDisk::new();
+    let db = options(&disk).open("a.ful").unwrap();
+    let table = db.create_table("t", TableOptions::new()).unwrap();
+    db.update(|txn| txn.put(&table, b"old", b"1")).unwrap();
+    db.checkpoint().unwrap();
+    db.update(|txn| txn.put(&table, b"new", b"2")).unwrap();
+    let large = vec![7; 200_000];
+    db.update(|txn| txn.put(&table, b"large", &large)).unwrap();
+    drop(db);
+    let before = contents(&disk);
+    for map in [true, false] {
+        let db = options(&disk).create(false).read_only(true).map(map).open("a.ful").unwrap();
+        let table = db.open_table("t").unwrap();
+        let txn = db.read().unwrap();
+        assert_eq!(txn.get(&table, b"old").unwrap().as_deref(), Some(&b"1"[..]));
+        assert_eq!(txn.get(&table, b"new").unwrap().as_deref(), Some(&b"2"[..]));
+        assert_eq!(txn.get(&table, b"large").unwrap().as_deref(), Some(&large[..]));
+        assert!(matches!(db.write(), Err(Error::ReadOnly { .. })));
+        assert!(matches!(db.checkpoint(), Err(Error::ReadOnly { .. })));
+        assert!(db.check().unwrap().is_sound());
+        drop(txn);
+        db.close().unwrap();
+    }
+    assert_eq!(contents(&disk), before);
+}
+
+#[test]
+fn a_file_that_is_no_database_is_left_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, content) in [("empty", vec![]), ("text", b"hello".to_vec()), ("large", vec![b'x'; 100_000])] {
+        let path = directory.path().join(name);
+        std::fs::write(&path, &content).unwrap();
+        for options in [Database::options().create(true), Database::options().read_only(true)] {
+            let error = options.open(&path).unwrap_err();
+            assert!(matches!(error, Error::NotADatabase { .. }), "{name}: {error}");
+        }
+        assert_eq!(std::fs::read(&path).unwrap(), content, "{name}");
+    }
+}
+
+/// The files but for the lock, with all their bytes.
+fn contents(disk: &MemoryDisk) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let paths = disk.list(Path::new("")).unwrap();
+    let files = paths.into_iter().filter(|path| !path.to_string_lossy().ends_with("-lock"));
+    let mut files: Vec<_> = files
+        .map(|path| {
+            let file = disk.open(&path, fulgurite::io::Access::Read).unwrap();
+            let mut bytes = vec![0; file.len().unwrap() as usize];
+            file.read_at(0, &mut bytes).unwrap();
+            (path, bytes)
+        })
+        .collect();
+    files.sort();
+    files
+}

@@ -1,0 +1,62 @@
+//! The shortest way through the engine: create, commit, read, checkpoint, reopen.
+
+use std::sync::Arc;
+
+use fulgurite::io::MemoryDisk;
+use fulgurite::{Database, Result, TableOptions};
+
+fn number(n: u64) -> [u8; 8] {
+    n.to_be_bytes()
+}
+
+fn keys(db: &Database) -> Result<Vec<u64>> {
+    let table = db.open_table("numbers")?;
+    let txn = db.read()?;
+    let range = txn.range(&table, ..)?;
+    range
+        .map(|entry| entry.map(|(key, _)| u64::from_be_bytes((*key).try_into().expect("keys of eight bytes"))))
+        .collect()
+}
+
+#[test]
+fn what_is_committed_is_read_before_and_after_a_checkpoint_and_a_reopening() -> Result<()> {
+    let disk = Arc::new(MemoryDisk::new());
+    let options = Database::options().create(true).disk(disk);
+    let db = options.clone().open("a.ful")?;
+    let table = db.create_table("numbers", TableOptions::new())?;
+    for n in 0..100 {
+        db.update(|txn| txn.put(&table, &number(n), &number(n * n)))?;
+    }
+    let all: Vec<u64> = (0..100).collect();
+    assert_eq!(keys(&db)?, all);
+    db.checkpoint()?;
+    assert_eq!(keys(&db)?, all);
+    db.update(|txn| txn.delete(&table, &number(50)))?;
+    let rest: Vec<u64> = (0..100).filter(|&n| n != 50).collect();
+    assert_eq!(keys(&db)?, rest);
+    db.close()?;
+    let db = options.open("a.ful")?;
+    assert_eq!(keys(&db)?, rest);
+    assert!(db.check()?.is_sound());
+    Ok(())
+}
+
+#[test]
+fn a_file_whose_records_were_mostly_deleted_shrinks_when_it_is_compacted() -> Result<()> {
+    let disk = Arc::new(MemoryDisk::new());
+    let db = Database::options().create(true).disk(disk).open("a.ful")?;
+    let table = db.create_table("numbers", TableOptions::new())?;
+    let value = [7; 200];
+    db.bulk_load(&table, (0..50_000).map(|n| (number(n), value)))?;
+    let loaded = db.stats()?.file_bytes;
+    db.compact()?;
+    let compacted = db.stats()?.file_bytes;
+    assert!(compacted <= loaded, "{compacted} bytes after compacting what took {loaded}");
+    db.update(|txn| txn.delete_range(&table, &number(100)[..]..))?;
+    let given_back = db.compact()?;
+    assert!(given_back > loaded * 9 / 10, "{given_back} bytes of {loaded} were given back");
+    assert_eq!(keys(&db)?, (0..100).collect::<Vec<u64>>());
+    assert!(db.check()?.is_sound());
+    db.stats()?.accounts_for_every_byte().unwrap();
+    Ok(())
+}
