@@ -1,0 +1,16 @@
+//! Power cuts: workloads run on a disk that records everything, and every state that a power cut may leave of it is recovered
+//! and checked against what was acknowledged. See `docs/testing.md`.
+
+mod history;
+mod planted;
+mod run;
+mod session;
+mod verify;
+mod workloads;
+
+pub use history::{Expected, History};
+pub use planted::Planted;
+pub use run::{Failure, Plan, Report, repeat, run, run_workload};
+pub use session::{Change, Session, Trouble};
+pub use verify::{Defect, DefectKind, Recovered, verify};
+pub use workloads::Workload;

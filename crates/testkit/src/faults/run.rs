@@ -1,0 +1,284 @@
+//! Makes every call of each workload fail, once and for good, and checks what is left.
+//!
+//! A run fails one call. All along: no panic; errors are the disk's or say that the database is poisoned; a commit that reports
+//! an error has no effect unless it poisoned; what the database shows is what it should hold. After it: the handle works, or is
+//! poisoned because a sync failed. At the end the process dies, or the power fails too, and the database is opened on the bare
+//! disk: nothing acknowledged is lost, and `check` finds nothing.
+
+use std::fmt;
+use std::ops::AddAssign;
+use std::sync::Arc;
+
+use fulgurite::Error;
+
+use super::workloads::Workload;
+use crate::crash::{Defect, DefectKind, Session, Trouble, verify};
+use crate::crash_disk::CrashDisk;
+use crate::crash_images::ImageId;
+use crate::fault::{Call, Fault, FaultError, Lasting, Unsynced};
+use crate::fault_disk::FaultDisk;
+use crate::panics;
+use crate::random::Random;
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Runs, each with one fault.
+    pub runs: u64,
+    /// Runs that a fault ended with a poisoned handle.
+    pub poisoned: u64,
+    /// Runs that lost what was acknowledged.
+    pub lost: u64,
+    /// Runs that broke another promise.
+    pub wrong: u64,
+    /// Runs in which the engine panicked.
+    pub panics: u64,
+    /// The first failures, each with the command that repeats it.
+    pub failures: Vec<String>,
+}
+
+impl Report {
+    /// Whether nothing is wrong.
+    pub fn is_sound(&self) -> bool {
+        self.lost + self.wrong + self.panics == 0
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { runs, lost, wrong, panics, .. } = self;
+        write!(out, "{runs} runs, {lost} lost, {wrong} wrong, {panics} panics")
+    }
+}
+
+impl AddAssign for Report {
+    fn add_assign(&mut self, other: Self) {
+        self.runs += other.runs;
+        self.poisoned += other.poisoned;
+        self.lost += other.lost;
+        self.wrong += other.wrong;
+        self.panics += other.panics;
+        self.failures.extend(other.failures);
+        self.failures.truncate(FAILURES_MAX);
+    }
+}
+
+/// One way to fail: which call, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial {
+    /// The call that fails, counted from 1.
+    pub nth: u64,
+    /// Whether later ones fail too.
+    pub lasting: Lasting,
+    /// With what.
+    pub error: FaultError,
+    /// What a failed sync does.
+    pub unsynced: Unsynced,
+}
+
+impl fmt::Display for Trial {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lasting = if self.lasting == Lasting::Once { "once" } else { "forever" };
+        let error = if self.error == FaultError::Medium { "eio" } else { "enospc" };
+        let unsynced = if self.unsynced == Unsynced::Kept { "kept" } else { "dropped" };
+        write!(out, "{}:{lasting}:{error}:{unsynced}", self.nth)
+    }
+}
+
+impl std::str::FromStr for Trial {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts: Vec<&str> = text.split(':').collect();
+        let wrong = || format!("`{text}` is no trial; one looks like 17:once:eio:kept");
+        let [nth, lasting, error, unsynced] = parts[..] else { return Err(wrong()) };
+        Ok(Self {
+            nth: nth.parse().map_err(|_| wrong())?,
+            lasting: if lasting == "once" { Lasting::Once } else { Lasting::Forever },
+            error: if error == "eio" { FaultError::Medium } else { FaultError::NoSpace },
+            unsynced: if unsynced == "kept" { Unsynced::Kept } else { Unsynced::Dropped },
+        })
+    }
+}
+
+/// Tries every call of a workload in every way.
+pub fn run_all(workload: &Workload, seed: u64) -> Report {
+    let mut report = Report::default();
+    let mut nth = 0;
+    loop {
+        nth += 1;
+        let before = report.runs;
+        for lasting in [Lasting::Once, Lasting::Forever] {
+            for error in [FaultError::Medium, FaultError::NoSpace] {
+                for unsynced in [Unsynced::Kept, Unsynced::Dropped] {
+                    let mut one = run_one(workload, seed, Trial { nth, lasting, error, unsynced });
+                    one.failures.truncate(FAILURES_MAX.saturating_sub(report.failures.len()).min(1));
+                    report += one;
+                }
+            }
+        }
+        if report.runs == before {
+            return report;
+        }
+    }
+}
+
+/// One run. It counts only if the fault struck, and if dropping what was not synced could make a difference to it.
+pub fn run_one(workload: &Workload, seed: u64, trial: Trial) -> Report {
+    let mut report = Report::default();
+    let outcome = panics::catch(|| try_one(workload, seed, trial, false))
+        .unwrap_or_else(|text| Err(Defect { kind: DefectKind::Panic, text }));
+    match outcome {
+        Ok(Outcome::NotStruck) => return report,
+        Ok(Outcome::Usable) => {}
+        Ok(Outcome::Poisoned) => report.poisoned = 1,
+        Err(defect) => {
+            match defect.kind {
+                DefectKind::Lost => report.lost = 1,
+                DefectKind::Wrong => report.wrong = 1,
+                DefectKind::Panic => report.panics = 1,
+            }
+            let name = workload.name;
+            let again = format!("cargo run --profile proof -p fulgurite-testkit --bin io_errors -- --seed {seed}");
+            report.failures.push(format!("{name}: {defect}\n  repeat: {again} --workload {name} --trial {trial}"));
+        }
+    }
+    report.runs = 1;
+    report
+}
+
+/// One run again, telling every step and every operation of the disk.
+pub fn repeat(workload: &Workload, seed: u64, trial: Trial) -> Report {
+    if let Err(text) = panics::catch(|| try_one(workload, seed, trial, true).map(drop)) {
+        println!("{text}");
+    }
+    run_one(workload, seed, trial)
+}
+
+/// How a run without defect ended.
+enum Outcome {
+    /// The workload makes fewer calls, or the run would be another one's double.
+    NotStruck,
+    Usable,
+    Poisoned,
+}
+
+fn try_one(workload: &Workload, seed: u64, trial: Trial, tell: bool) -> Result<Outcome, Defect> {
+    let disk = CrashDisk::new();
+    let front = FaultDisk::new(Arc::new(disk.clone()));
+    let trouble = if trial.unsynced == Unsynced::Kept { Trouble::Failures } else { Trouble::Losses };
+    let mut session = Session::behind(disk, Arc::new(front.clone()), trouble, seed, Workload::settings());
+    for step in workload.before {
+        step(&mut session).map_err(|error| wrong(format!("before any fault: {error}")))?;
+    }
+    let Trial { nth, lasting, error, unsynced } = trial;
+    front.arm(Fault { calls: Call::ALL, nth, lasting, error, unsynced });
+    let mut failed = None;
+    for (number, step) in workload.steps.iter().enumerate() {
+        let outcome = step(&mut session);
+        if tell {
+            let outcome = outcome.as_ref().map_or_else(ToString::to_string, |()| "done".into());
+            println!("step {number}: {outcome}, struck {:?}, {}", front.struck(), session.progress());
+        }
+        if front.struck().is_none() {
+            outcome.map_err(|error| wrong(format!("without a fault: {error}")))?;
+            continue;
+        }
+        if let Err(error) = outcome {
+            check_kind(&error, &front)?;
+            failed.get_or_insert(error);
+            // What is open shows what it should, as far as it can be read.
+            tolerate(session.compare())?;
+            tolerate(session.open())?;
+        }
+    }
+    let Some(struck) = front.struck() else { return Ok(Outcome::NotStruck) };
+    let is_sync = matches!(struck.call, Call::Sync);
+    if unsynced == Unsynced::Dropped && !is_sync && lasting == Lasting::Once {
+        return Ok(Outcome::NotStruck);
+    }
+    front.disarm();
+    let story = |text: String| {
+        let failed =
+            failed.as_ref().map_or("no call of the engine failed".into(), |error| format!("first error: {error}"));
+        format!("{text} (struck: {struck}; {failed})")
+    };
+    let retold = |defect: Defect| Defect { text: story(defect.text), ..defect };
+    let may_poison = is_sync || struck.call == Call::SyncDirectory || lasting == Lasting::Forever;
+    let poisoned = settle(&mut session, may_poison).map_err(retold)?;
+    if tell {
+        println!("at the end: {}", session.progress());
+    }
+    survive(session, seed, unsynced, tell).map_err(retold)?;
+    Ok(if poisoned { Outcome::Poisoned } else { Outcome::Usable })
+}
+
+/// After the fault: either everything works, or the handle is poisoned and still reads. Answers whether it is.
+fn settle(session: &mut Session, may_poison: bool) -> Result<bool, Defect> {
+    session.open().map_err(|error| lost(format!("open after the fault: {error}")))?;
+    session.compare().map_err(|error| wrong(format!("reading after the fault: {error}")))?;
+    if session.is_poisoned() {
+        return if may_poison { Ok(true) } else { Err(wrong("it is poisoned, though no sync failed".into())) };
+    }
+    let works = |what: &str, outcome: fulgurite::Result<()>| {
+        outcome.map_err(|error| wrong(format!("{what} after the fault: {error}")))
+    };
+    let table = if session.holdings().table("a").is_none() { session.table("a", Default::default()) } else { Ok(()) };
+    works("creating a table", table)?;
+    works("a commit", session.put(fulgurite::Durability::Disk, "a", b"after the fault", b"value"))?;
+    works("a checkpoint", session.checkpoint())?;
+    works("reading", session.compare())?;
+    works("a commit", session.put(fulgurite::Durability::Log, "a", b"at last", b"value"))?;
+    Ok(false)
+}
+
+/// The process dies; and the power fails too.
+fn survive(session: Session, seed: u64, unsynced: Unsynced, tell: bool) -> Result<(), Defect> {
+    let (recording, history) = session.into_parts();
+    let operations = recording.operations().len();
+    if tell {
+        recording.operations().iter().enumerate().for_each(|(number, operation)| println!("  {number}: {operation}"));
+    }
+    for id in [ImageId::everything(operations), ImageId::durable(operations)] {
+        let image = recording.image(id);
+        let mut expected = history.expected(&image);
+        if unsynced == Unsynced::Dropped {
+            // The failed sync took what was only in the page cache.
+            expected.oldest = history.expected(&recording.image(ImageId::durable(operations))).oldest;
+        }
+        let mut random = Random::for_part(seed, &[operations as u64]);
+        verify(&image.disk(), &Workload::settings(), &expected, &mut random)
+            .map_err(|defect| Defect { text: format!("after the end ({id}): {}", defect.text), ..defect })?;
+    }
+    Ok(())
+}
+
+/// Errors come from the disk, or say that the database is poisoned or could not be opened again.
+fn check_kind(error: &Error, front: &FaultDisk) -> Result<(), Defect> {
+    match error {
+        Error::Io { .. } | Error::DiskFull { .. } | Error::Poisoned { .. } | Error::Closed { .. } => Ok(()),
+        Error::DatabaseNotFound { .. } | Error::TableNotFound { .. } => Ok(()),
+        error => Err(wrong(format!("an error of the wrong kind: {error} (struck: {:?})", front.struck()))),
+    }
+}
+
+/// While calls fail, reading and opening may fail too, but not with wrong answers.
+fn tolerate(outcome: fulgurite::Result<()>) -> Result<(), Defect> {
+    match outcome {
+        Err(error @ (Error::Invalid { .. } | Error::Corrupt { .. } | Error::NotADatabase { .. })) => {
+            Err(wrong(format!("while calls fail: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn lost(text: String) -> Defect {
+    Defect { kind: DefectKind::Lost, text }
+}
+
+fn wrong(text: String) -> Defect {
+    Defect { kind: DefectKind::Wrong, text }
+}
+
+/// More failures tell nothing new.
+const FAILURES_MAX: usize = 12;

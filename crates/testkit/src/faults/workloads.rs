@@ -1,0 +1,228 @@
+//! What is tried with failing calls: short pieces of work, each a list of steps of which any may fail.
+
+use fulgurite::{Database, Durability, Options, Result, TableOptions};
+
+use crate::crash::Session;
+
+/// One thing done with a database.
+pub type Step = fn(&mut Session) -> Result<()>;
+
+/// A piece of work.
+pub struct Workload {
+    /// What `--workload` takes.
+    pub name: &'static str,
+    /// Done before any call fails.
+    pub before: &'static [Step],
+    /// Done while calls fail.
+    pub steps: &'static [Step],
+}
+
+impl Workload {
+    /// All of them.
+    pub const ALL: &[Self] = &[
+        Self { name: "create", before: &[], steps: &[Session::create, table, put_disk, close, Session::open] },
+        Self {
+            name: "commit",
+            before: PREPARED,
+            steps: &[
+                put_disk,
+                put_memory,
+                put_log,
+                put_memory,
+                Session::sync,
+                second_table,
+                put_disk,
+                drop_table,
+                put_log,
+            ],
+        },
+        Self {
+            name: "checkpoint",
+            before: PREPARED,
+            steps: &[
+                put_disk,
+                checkpoint,
+                put_log,
+                delete_range,
+                checkpoint,
+                put_disk,
+                put_memory,
+                checkpoint,
+                checkpoint,
+            ],
+        },
+        Self {
+            name: "checkpoint-schema",
+            before: PREPARED,
+            steps: &[second_table, put_log, checkpoint, drop_table, checkpoint, put_disk],
+        },
+        Self {
+            name: "large-values",
+            before: PREPARED,
+            steps: &[
+                put_large,
+                put_disk,
+                checkpoint,
+                put_large,
+                put_large,
+                delete_range,
+                checkpoint,
+                abort_large,
+                put_log,
+            ],
+        },
+        Self { name: "bulk-load", before: PREPARED, steps: &[put_log, load_sorted, put_log, load_sorted, put_disk] },
+        Self { name: "bulk-load-unsorted", before: PREPARED, steps: &[put_log, load_unsorted, put_disk, checkpoint] },
+        Self { name: "failed-load", before: PREPARED, steps: &[put_log, failed_load, put_disk] },
+        Self {
+            name: "compact",
+            before: PREPARED,
+            steps: &[delete_range, checkpoint, put_log, Session::compact, put_disk],
+        },
+        Self {
+            name: "close",
+            before: PREPARED,
+            steps: &[put_log, put_memory, close, Session::open, close, Session::open],
+        },
+        Self {
+            name: "recovery",
+            before: &[Session::create, table, put_large, put_disk, checkpoint, put_disk, put_log, drop_handle],
+            steps: &[Session::open, put_disk, Session::recover, put_log, Session::recover],
+        },
+        Self {
+            name: "many-commits",
+            before: PREPARED,
+            steps: &[
+                put_disk,
+                put_log,
+                put_log,
+                put_disk,
+                put_memory,
+                put_disk,
+                put_disk,
+                checkpoint,
+                put_disk,
+                put_log,
+                delete_range,
+                put_memory,
+                put_log,
+                put_disk,
+                checkpoint,
+                put_disk,
+                Session::recover,
+                put_disk,
+            ],
+        },
+    ];
+
+    /// The workload of that name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        Self::ALL.iter().find(|workload| workload.name == name)
+    }
+
+    /// How its database is opened; the disk is still to be given. No checkpoint happens by itself.
+    pub fn settings() -> Options {
+        Database::options().background(false).cache_bytes(1 << 20)
+    }
+}
+
+const PREPARED: &[Step] = &[Session::create, table, fill, checkpoint];
+
+fn table(session: &mut Session) -> Result<()> {
+    session.table("a", TableOptions::new())
+}
+
+fn second_table(session: &mut Session) -> Result<()> {
+    session.commit(Durability::Disk, |change, _| {
+        change.create_table("b", TableOptions::new())?;
+        change.put("b", b"key", b"value")
+    })
+}
+
+fn drop_table(session: &mut Session) -> Result<()> {
+    if session.holdings().table("b").is_none() {
+        return Ok(());
+    }
+    session.commit(Durability::Log, |change, _| change.drop_table("b"))
+}
+
+fn fill(session: &mut Session) -> Result<()> {
+    session.commit(Durability::Disk, |change, _| {
+        (0..150).try_for_each(|number| change.put("a", &key(number), &[number as u8; 400]))
+    })
+}
+
+fn put(session: &mut Session, durability: Durability) -> Result<()> {
+    if session.holdings().table("a").is_none() {
+        table(session)?;
+    }
+    session.commit(durability, |change, random| {
+        (0..4).try_for_each(|_| {
+            let stamp = random.next_u64();
+            change.put("a", &key(stamp % 150), &stamp.to_le_bytes().repeat(30))
+        })
+    })
+}
+
+fn put_memory(session: &mut Session) -> Result<()> {
+    put(session, Durability::Memory)
+}
+
+fn put_log(session: &mut Session) -> Result<()> {
+    put(session, Durability::Log)
+}
+
+fn put_disk(session: &mut Session) -> Result<()> {
+    put(session, Durability::Disk)
+}
+
+fn put_large(session: &mut Session) -> Result<()> {
+    session.commit(Durability::Disk, |change, random| {
+        let stamp = random.next_u64();
+        change.put("a", &key(stamp % 3), &stamp.to_le_bytes().repeat(9_000))
+    })
+}
+
+fn abort_large(session: &mut Session) -> Result<()> {
+    session.abort(|change, _| change.put("a", b"never", &[1; 70_000]))
+}
+
+fn delete_range(session: &mut Session) -> Result<()> {
+    session.commit(Durability::Log, |change, random| {
+        let low = random.below(120);
+        change.delete_range("a", &key(low)[..]..&key(low + 30)[..])
+    })
+}
+
+fn checkpoint(session: &mut Session) -> Result<()> {
+    session.checkpoint()
+}
+
+fn load_sorted(session: &mut Session) -> Result<()> {
+    let shift = session.random.below(100);
+    let entries: Vec<_> = (0..100).map(|number| (key(number * 3 + shift), vec![shift as u8; 300])).collect();
+    session.bulk_load("a", &entries)
+}
+
+fn load_unsorted(session: &mut Session) -> Result<()> {
+    let entries: Vec<_> = (0..200).map(|number| (key(session.random.below(300)), vec![number as u8; 1_000])).collect();
+    session.bulk_load_unsorted("a", &entries, 64 << 10)
+}
+
+fn failed_load(session: &mut Session) -> Result<()> {
+    let entries: Vec<_> = (0..100).map(|number| (key(number), vec![9; 900])).collect();
+    session.failed_load("a", &entries)
+}
+
+fn close(session: &mut Session) -> Result<()> {
+    session.close()
+}
+
+fn drop_handle(session: &mut Session) -> Result<()> {
+    session.drop_handle();
+    Ok(())
+}
+
+fn key(number: u64) -> Vec<u8> {
+    format!("key-{number:05}").into_bytes()
+}

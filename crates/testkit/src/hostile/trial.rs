@@ -1,0 +1,291 @@
+//! Uses a mutated database in every way, and judges each answer: an error, or what the model says.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use fulgurite::{Database, Durability, Error, Options, ReadTxn, Result, Table};
+
+use crate::holdings::{Holdings, digest_of};
+use crate::random::Random;
+
+/// What a mutated database may answer beside errors.
+#[derive(Clone, Debug)]
+pub enum Expected {
+    /// Anything: its checksums were recomputed.
+    Anything,
+    /// This.
+    Exactly(Arc<Holdings>),
+    /// Nothing: it must be refused before anything is read.
+    Refusal,
+}
+
+/// How a database was used, without a wrong answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Use {
+    /// Whether it opened.
+    pub opened: bool,
+    /// Calls that ended with an error.
+    pub errors: u64,
+    /// Whether anything told of damage.
+    pub detected: bool,
+}
+
+/// A wrong answer, in words.
+pub type Wrong = String;
+
+/// Opens the database and uses it.
+///
+/// # Errors
+/// The first wrong answer.
+pub fn use_database(settings: &Options, path: &Path, expected: &Expected, random: &mut Random) -> Result<Use, Wrong> {
+    let mut used = Use::default();
+    let read_only = random.chance(1, 3);
+    let db = match settings.clone().read_only(read_only).open(path) {
+        Ok(db) => db,
+        Err(error) => {
+            judge_error("open", &error, expected)?;
+            return Ok(Use { errors: 1, detected: true, ..used });
+        }
+    };
+    used.opened = true;
+    if let Expected::Refusal = expected {
+        let text =
+            db.read().and_then(|txn| digest_of(&txn)).map_or_else(|error| error.to_string(), |_| "and reads".into());
+        return Err(format!("it opens ({text}), though commits that were durable are missing"));
+    }
+    // Checked first or last: checking verifies what reading would.
+    let check_first = random.chance(1, 3);
+    if check_first {
+        check(&db, expected, &mut used)?;
+    }
+    read(&db, expected, random, &mut used)?;
+    if !check_first {
+        check(&db, expected, &mut used)?;
+    }
+    if !read_only {
+        write(&db, expected, random, &mut used)?;
+    }
+    if !random.chance(1, 2) {
+        drop(db);
+    } else if let Err(error) = db.close() {
+        tolerate("close", &error, expected, &mut used)?;
+    }
+    Ok(used)
+}
+
+fn check(db: &Database, expected: &Expected, used: &mut Use) -> Result<(), Wrong> {
+    match db.check() {
+        Ok(report) => used.detected |= !report.is_sound(),
+        Err(error) => tolerate("check", &error, expected, used)?,
+    }
+    match db.stats() {
+        Ok(stats) => drop(stats),
+        Err(error) => tolerate("stats", &error, expected, used)?,
+    }
+    Ok(())
+}
+
+fn read(db: &Database, expected: &Expected, random: &mut Random, used: &mut Use) -> Result<(), Wrong> {
+    let txn = match db.read() {
+        Ok(txn) => txn,
+        Err(error) => return tolerate("read", &error, expected, used),
+    };
+    let tables = txn.tables();
+    if let Expected::Exactly(holdings) = expected {
+        let names: Vec<&str> = tables.iter().map(Table::name).collect();
+        if names != holdings.names().collect::<Vec<_>>() {
+            return Err(format!("the tables are {names:?}"));
+        }
+    }
+    for table in &tables {
+        let before = used.errors;
+        forwards(&txn, table, expected, used)?;
+        backwards(&txn, table, expected, used)?;
+        singles(&txn, table, expected, random, used)?;
+        others(&txn, table, expected, used)?;
+        used.detected |= used.errors > before;
+    }
+    Ok(())
+}
+
+/// Iterates over all; what comes before an error must be right.
+fn forwards(txn: &ReadTxn, table: &Table, expected: &Expected, used: &mut Use) -> Result<(), Wrong> {
+    let range = match txn.range(table, ..) {
+        Ok(range) => range,
+        Err(error) => return tolerate("range", &error, expected, used),
+    };
+    let mut model = model_of(expected, table).map(|entries| entries.iter());
+    for entry in range.take(ENTRIES_MAX) {
+        match entry {
+            Ok((key, value)) => {
+                if let Some(model) = &mut model
+                    && model.next() != Some((&*key, &*value))
+                {
+                    return Err(format!("iteration of `{}` yields a wrong entry", table.name()));
+                }
+            }
+            Err(error) => return tolerate("iteration", &error, expected, used),
+        }
+    }
+    match model.is_some_and(|mut model| model.next().is_some()) {
+        true => Err(format!("iteration of `{}` ends early without an error", table.name())),
+        false => Ok(()),
+    }
+}
+
+fn backwards(txn: &ReadTxn, table: &Table, expected: &Expected, used: &mut Use) -> Result<(), Wrong> {
+    let range = match txn.range(table, ..) {
+        Ok(range) => range,
+        Err(error) => return tolerate("range", &error, expected, used),
+    };
+    let mut model = model_of(expected, table).map(|entries| entries.iter().rev());
+    for entry in range.rev().take(ENTRIES_MAX) {
+        match entry {
+            Ok((key, value)) => {
+                if let Some(model) = &mut model
+                    && model.next() != Some((&*key, &*value))
+                {
+                    return Err(format!("backward iteration of `{}` yields a wrong entry", table.name()));
+                }
+            }
+            Err(error) => return tolerate("backward iteration", &error, expected, used),
+        }
+    }
+    Ok(())
+}
+
+/// Gets of keys that are there and of some that are not, one by one and together.
+fn singles(
+    txn: &ReadTxn,
+    table: &Table,
+    expected: &Expected,
+    random: &mut Random,
+    used: &mut Use,
+) -> Result<(), Wrong> {
+    let model = model_of(expected, table);
+    let mut keys: Vec<Vec<u8>> = vec![Vec::new(), b"key-00100".to_vec(), vec![0xff; 30], vec![b'k'; 1200]];
+    if let Some(entries) = model {
+        let step = 1 + random.index(1 + entries.len() / 8);
+        keys.extend(entries.iter().step_by(step).map(|(key, _)| key.to_vec()));
+    }
+    for key in &keys {
+        match txn.get(table, key) {
+            Ok(found) => {
+                if model.is_some_and(|entries| entries.get(key) != found.as_deref()) {
+                    return Err(format!("a get of `{}` answers wrong", table.name()));
+                }
+            }
+            Err(error) => tolerate("get", &error, expected, used)?,
+        }
+    }
+    let slices: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+    match txn.get_many(table, &slices) {
+        Ok(found) => {
+            let wrong = |entries: &crate::holdings::Entries| {
+                keys.iter().zip(&found).any(|(key, found)| entries.get(key) != found.as_deref())
+            };
+            if model.is_some_and(wrong) { Err(format!("get_many of `{}` answers wrong", table.name())) } else { Ok(()) }
+        }
+        Err(error) => tolerate("get_many", &error, expected, used),
+    }
+}
+
+fn others(txn: &ReadTxn, table: &Table, expected: &Expected, used: &mut Use) -> Result<(), Wrong> {
+    let model = model_of(expected, table);
+    let (low, high) = (&b"key-00050"[..], &b"key-00150"[..]);
+    let within =
+        |entries: &crate::holdings::Entries| entries.iter().filter(|(key, _)| *key >= low && *key < high).count();
+    match txn.count(table, low..high) {
+        Ok(count) if model.is_some_and(|entries| within(entries) as u64 != count) => {
+            return Err(format!("count of `{}` is {count}", table.name()));
+        }
+        Ok(_) => {}
+        Err(error) => tolerate("count", &error, expected, used)?,
+    }
+    match txn.len(table) {
+        Ok(length) if model.is_some_and(|entries| entries.len() as u64 != length) => {
+            return Err(format!("len of `{}` is {length}", table.name()));
+        }
+        Ok(_) => {}
+        Err(error) => tolerate("len", &error, expected, used)?,
+    }
+    for outcome in [txn.first(table), txn.last(table)] {
+        if let Err(error) = outcome {
+            tolerate("first or last", &error, expected, used)?;
+        }
+    }
+    if let Err(error) = txn.estimate_count(table, low..high) {
+        tolerate("estimate_count", &error, expected, used)?;
+    }
+    Ok(())
+}
+
+/// A few changes, committed and merged; if all that succeeds, what they lead to is what is shown.
+fn write(db: &Database, expected: &Expected, random: &mut Random, used: &mut Use) -> Result<(), Wrong> {
+    let mut holdings = match expected {
+        Expected::Exactly(holdings) => Some(Holdings::clone(holdings)),
+        _ => None,
+    };
+    let mut changes = || {
+        let mut txn = db.write()?;
+        for table in txn.tables().iter().take(4) {
+            let low = format!("key-{:05}", random.below(200)).into_bytes();
+            let high = format!("key-{:05}", random.below(200)).into_bytes();
+            txn.put(table, &low, &[7; 900])?;
+            txn.delete_range(table, &high[..]..&b"key-00200"[..])?;
+            txn.put(table, &[b'k'; 1500], b"a long key")?;
+            txn.delete(table, b"a value of its own extent")?;
+            if let Some(held) = &mut holdings {
+                let held = held.table_mut(table.name());
+                held.put(&low, &[7; 900]);
+                held.delete_range(&high, b"key-00200");
+                held.put(&[b'k'; 1500], b"a long key");
+                held.delete(b"a value of its own extent");
+            }
+        }
+        txn.commit_with(Durability::Log)?;
+        db.checkpoint()
+    };
+    match changes() {
+        Ok(()) => {}
+        Err(error) => return tolerate("write", &error, expected, used),
+    }
+    let Some(holdings) = holdings else { return Ok(()) };
+    match db.read().and_then(|txn| digest_of(&txn).map(|digest| (txn, digest))) {
+        Ok((_, digest)) if digest == holdings.digest() => Ok(()),
+        Ok((txn, _)) => {
+            let differences = holdings.differences(&txn).map_err(|error| error.to_string())?;
+            Err(format!("after writing it shows what it should not: {}", differences.join("; ")))
+        }
+        Err(error) => tolerate("reading after writing", &error, expected, used),
+    }
+}
+
+fn model_of<'e>(expected: &'e Expected, table: &Table) -> Option<&'e crate::holdings::Entries> {
+    match expected {
+        Expected::Exactly(holdings) => holdings.table(table.name()),
+        _ => None,
+    }
+}
+
+fn tolerate(call: &str, error: &Error, expected: &Expected, used: &mut Use) -> Result<(), Wrong> {
+    used.errors += 1;
+    judge_error(call, error, expected)
+}
+
+/// Damage is told as damage, and not as something else.
+fn judge_error(call: &str, error: &Error, expected: &Expected) -> Result<(), Wrong> {
+    match (error, expected) {
+        (Error::Corrupt { .. } | Error::NotADatabase { .. } | Error::UnsupportedFormat { .. }, _) => Ok(()),
+        // A believed quota or size may be too small or large for what is asked.
+        (Error::QuotaExceeded { .. } | Error::DiskFull { .. } | Error::TableNotFound { .. }, Expected::Anything) => {
+            Ok(())
+        }
+        // What went wrong before may leave it so.
+        (Error::Poisoned { .. } | Error::Closed { .. }, _) => Ok(()),
+        (error, _) => Err(format!("{call} fails with an error of the wrong kind: {error}")),
+    }
+}
+
+/// A damaged tree may have more entries than its file has bytes, but not be read for ever.
+const ENTRIES_MAX: usize = 1_000_000;

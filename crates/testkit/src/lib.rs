@@ -1,0 +1,25 @@
+//! Disks that crash, models and seeded workloads for Fulgurite's own tests.
+
+pub mod arguments;
+mod content;
+pub mod crash;
+mod crash_disk;
+mod crash_images;
+mod crash_recording;
+mod disk_contract;
+mod fault;
+mod fault_disk;
+pub mod faults;
+pub mod holdings;
+pub mod hostile;
+pub mod model;
+pub mod panics;
+mod random;
+
+pub use crash_disk::CrashDisk;
+pub use crash_images::{CrashImage, ImageId, Images, Kinds};
+pub use crash_recording::{FileNumber, Mark, Operation, Recording};
+pub use disk_contract::check_disk_contract;
+pub use fault::{Call, Fault, FaultError, Lasting, Struck, Unsynced};
+pub use fault_disk::FaultDisk;
+pub use random::Random;

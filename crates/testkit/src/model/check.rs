@@ -1,0 +1,317 @@
+//! One random read of a transaction, compared with the truth.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use fastrand::Rng;
+use fulgurite::{Cursor, Range, ReadTxn, Result, Table, Value, WriteTxn};
+
+use super::coverage::{Call, Coverage};
+use super::keys::Pool;
+use super::truth::{Entries, within};
+
+/// What read and write transactions have in common.
+pub trait Reads {
+    /// See [`ReadTxn::get`]; the others likewise.
+    fn get(&self, table: &Table, key: &[u8]) -> Result<Option<Value<'_>>>;
+    fn contains_key(&self, table: &Table, key: &[u8]) -> Result<bool>;
+    fn get_many(&self, table: &Table, keys: &[&[u8]]) -> Result<Vec<Option<Value<'_>>>>;
+    fn range(&self, table: &Table, bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> Result<Range<'_>>;
+    fn prefix(&self, table: &Table, prefix: &[u8]) -> Result<Range<'_>>;
+    fn cursor(&self, table: &Table) -> Result<Cursor<'_>>;
+    fn first(&self, table: &Table) -> Result<Option<(Value<'_>, Value<'_>)>>;
+    fn last(&self, table: &Table) -> Result<Option<(Value<'_>, Value<'_>)>>;
+    fn count(&self, table: &Table, bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> Result<u64>;
+    fn estimate(&self, table: &Table, bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> Result<fulgurite::Estimate>;
+    fn len(&self, table: &Table) -> Result<u64>;
+    fn is_empty(&self, table: &Table) -> Result<bool>;
+}
+
+macro_rules! reads {
+    ($transaction:ty) => {
+        impl Reads for $transaction {
+            fn get(&self, table: &Table, key: &[u8]) -> Result<Option<Value<'_>>> {
+                <$transaction>::get(self, table, key)
+            }
+            fn contains_key(&self, table: &Table, key: &[u8]) -> Result<bool> {
+                <$transaction>::contains_key(self, table, key)
+            }
+            fn get_many(&self, table: &Table, keys: &[&[u8]]) -> Result<Vec<Option<Value<'_>>>> {
+                <$transaction>::get_many(self, table, keys)
+            }
+            fn range(&self, table: &Table, bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> Result<Range<'_>> {
+                <$transaction>::range(self, table, bounds)
+            }
+            fn prefix(&self, table: &Table, prefix: &[u8]) -> Result<Range<'_>> {
+                <$transaction>::prefix(self, table, prefix)
+            }
+            fn cursor(&self, table: &Table) -> Result<Cursor<'_>> {
+                <$transaction>::cursor(self, table)
+            }
+            fn first(&self, table: &Table) -> Result<Option<(Value<'_>, Value<'_>)>> {
+                <$transaction>::first(self, table)
+            }
+            fn last(&self, table: &Table) -> Result<Option<(Value<'_>, Value<'_>)>> {
+                <$transaction>::last(self, table)
+            }
+            fn count(&self, table: &Table, bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> Result<u64> {
+                <$transaction>::count(self, table, bounds)
+            }
+            fn estimate(&self, table: &Table, bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> Result<fulgurite::Estimate> {
+                <$transaction>::estimate_count(self, table, bounds)
+            }
+            fn len(&self, table: &Table) -> Result<u64> {
+                <$transaction>::len(self, table)
+            }
+            fn is_empty(&self, table: &Table) -> Result<bool> {
+                <$transaction>::is_empty(self, table)
+            }
+        }
+    };
+}
+
+reads!(ReadTxn);
+reads!(WriteTxn);
+
+/// A difference between the database and the truth, or an error where none should be.
+pub type Difference = String;
+
+/// Turns an engine error into a difference.
+pub fn sound<T>(what: &str, result: Result<T>) -> Result<T, Difference> {
+    result.map_err(|error| format!("{what}: {error}"))
+}
+
+/// Compares, and tells what differs.
+pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: &T, truth: &T) -> Result<(), Difference> {
+    if found == truth {
+        return Ok(());
+    }
+    let short = |value: &T| format!("{value:?}").chars().take(DIFFERENCE_CHARS).collect::<String>();
+    Err(format!("{what}: found {}, should be {}", short(found), short(truth)))
+}
+
+/// How much of either side a difference shows.
+const DIFFERENCE_CHARS: usize = 300;
+
+type Owned = (Vec<u8>, Vec<u8>);
+
+fn owned(entry: Result<(Value<'_>, Value<'_>)>) -> Result<Owned, Difference> {
+    sound("iteration", entry).map(|(key, value)| (key.to_vec(), value.to_vec()))
+}
+
+fn owned_truth((key, value): (&[u8], &[u8])) -> Owned {
+    (key.to_vec(), value.to_vec())
+}
+
+fn bound<'k>(random: &mut Rng, key: &'k [u8]) -> Bound<&'k [u8]> {
+    match random.u8(..4) {
+        0 => Bound::Unbounded,
+        1 => Bound::Excluded(key),
+        _ => Bound::Included(key),
+    }
+}
+
+/// Makes one random read and compares its answer with the truth.
+pub fn random_read(
+    txn: &impl Reads,
+    table: &Table,
+    entries: &Entries,
+    pool: &Pool,
+    random: &mut Rng,
+    coverage: &mut Coverage,
+) -> Result<(), Difference> {
+    let key = pool.key(random);
+    match random.u8(..20) {
+        0..=5 => {
+            coverage.note(Call::Get);
+            let found = sound("get", txn.get(table, &key))?;
+            same("get", &found.as_deref(), &entries.get(&key).map(|value| &**value))
+        }
+        6 => {
+            coverage.note(Call::ContainsKey);
+            same("contains_key", &sound("contains_key", txn.contains_key(table, &key))?, &entries.contains_key(&key))
+        }
+        7 => many(txn, table, entries, pool, random, coverage),
+        8 => ends(txn, table, entries, coverage),
+        9..=13 => ranges(txn, table, entries, pool, random, coverage),
+        14..=15 => cursor(txn, table, entries, pool, random, coverage),
+        16..=18 => counts(txn, table, entries, pool, random, coverage),
+        _ => {
+            coverage.note(Call::Len);
+            same("len", &sound("len", txn.len(table))?, &(entries.len() as u64))?;
+            coverage.note(Call::IsEmpty);
+            same("is_empty", &sound("is_empty", txn.is_empty(table))?, &entries.is_empty())
+        }
+    }
+}
+
+fn many(
+    txn: &impl Reads,
+    table: &Table,
+    entries: &Entries,
+    pool: &Pool,
+    random: &mut Rng,
+    coverage: &mut Coverage,
+) -> Result<(), Difference> {
+    coverage.note(Call::GetMany);
+    let keys: Vec<Vec<u8>> = (0..random.usize(..80)).map(|_| pool.key(random)).collect();
+    let slices: Vec<&[u8]> = keys.iter().map(|key| &**key).collect();
+    let found = sound("get_many", txn.get_many(table, &slices))?;
+    same("get_many's length", &found.len(), &keys.len())?;
+    for (key, value) in keys.iter().zip(found) {
+        same("get_many", &value.as_deref(), &entries.get(key).map(|value| &**value))?;
+    }
+    Ok(())
+}
+
+fn ends(txn: &impl Reads, table: &Table, entries: &Entries, coverage: &mut Coverage) -> Result<(), Difference> {
+    coverage.note(Call::First);
+    let first = sound("first", txn.first(table))?.map(|(key, value)| (key.to_vec(), value.to_vec()));
+    same("first", &first, &entries.iter().next().map(|(key, value)| owned_truth((key, value))))?;
+    coverage.note(Call::Last);
+    let last = sound("last", txn.last(table))?.map(|(key, value)| (key.to_vec(), value.to_vec()));
+    same("last", &last, &entries.iter().next_back().map(|(key, value)| owned_truth((key, value))))
+}
+
+fn ranges(
+    txn: &impl Reads,
+    table: &Table,
+    entries: &Entries,
+    pool: &Pool,
+    random: &mut Rng,
+    coverage: &mut Coverage,
+) -> Result<(), Difference> {
+    let (low, high) = (pool.key(random), pool.key(random));
+    let bounds = (bound(random, &low), bound(random, &high));
+    let most = [5, 50, usize::MAX][random.usize(..3)];
+    let mut range = sound("range", txn.range(table, bounds))?;
+    let mut truth = within(entries, bounds.0, bounds.1);
+    match random.u8(..4) {
+        0 => {
+            coverage.note(Call::Prefix);
+            let prefix = &low[..random.usize(..=low.len())];
+            let found: Vec<Owned> =
+                sound("prefix", txn.prefix(table, prefix))?.take(most).map(owned).collect::<Result<_, _>>()?;
+            let truth = entries.range(prefix.to_vec()..).take_while(|(key, _)| key.starts_with(prefix));
+            same("prefix", &found, &truth.take(most).map(|(key, value)| owned_truth((key, value))).collect())
+        }
+        1 => {
+            coverage.note(Call::RangeReverse);
+            let found: Vec<Owned> = range.rev().take(most).map(owned).collect::<Result<_, _>>()?;
+            same("range.rev", &found, &truth.rev().take(most).map(owned_truth).collect())
+        }
+        2 => {
+            coverage.note(Call::RangeBothEnds);
+            for _ in 0..most {
+                let (found, truth) =
+                    if random.bool() { (range.next(), truth.next()) } else { (range.next_back(), truth.next_back()) };
+                same("range from both ends", &found.map(owned).transpose()?, &truth.map(owned_truth))?;
+                if truth.is_none() {
+                    break;
+                }
+            }
+            Ok(())
+        }
+        _ => {
+            coverage.note(Call::Range);
+            let found: Vec<Owned> = range.take(most).map(owned).collect::<Result<_, _>>()?;
+            same("range", &found, &truth.take(most).map(owned_truth).collect())
+        }
+    }
+}
+
+fn cursor(
+    txn: &impl Reads,
+    table: &Table,
+    entries: &Entries,
+    pool: &Pool,
+    random: &mut Rng,
+    coverage: &mut Coverage,
+) -> Result<(), Difference> {
+    coverage.note(Call::CursorSeek);
+    let mut cursor = sound("cursor", txn.cursor(table))?;
+    let key = pool.key(random);
+    let pair = |entry: Result<Option<(Value<'_>, Value<'_>)>>| {
+        sound("cursor", entry).map(|entry| entry.map(|(key, value)| (key.to_vec(), value.to_vec())))
+    };
+    let found = pair(cursor.seek(&key))?;
+    let mut truth = entries.range(key..).next().map(|(key, value)| owned_truth((key, value)));
+    same("cursor.seek", &found, &truth)?;
+    for _ in 0..random.usize(..20) {
+        coverage.note(Call::CursorWalk);
+        let Some((at, _)) = &truth else { break };
+        let at = at.clone();
+        let (found, next) = if random.bool() {
+            let next = entries.range::<[u8], _>((Bound::Excluded(&*at), Bound::Unbounded)).next();
+            (pair(cursor.next())?, next)
+        } else {
+            let next = entries.range::<[u8], _>((Bound::Unbounded, Bound::Excluded(&*at))).next_back();
+            (pair(cursor.previous())?, next)
+        };
+        truth = next.map(|(key, value)| owned_truth((key, value)));
+        same("cursor walk", &found, &truth)?;
+    }
+    Ok(())
+}
+
+fn counts(
+    txn: &impl Reads,
+    table: &Table,
+    entries: &Entries,
+    pool: &Pool,
+    random: &mut Rng,
+    coverage: &mut Coverage,
+) -> Result<(), Difference> {
+    let (low, high) = (pool.key(random), pool.key(random));
+    let bounds = (bound(random, &low), bound(random, &high));
+    let truth = within(entries, bounds.0, bounds.1).count() as u64;
+    coverage.note(Call::Count);
+    same("count", &sound("count", txn.count(table, bounds))?, &truth)?;
+    coverage.note(Call::EstimateCount);
+    let estimate = sound("estimate_count", txn.estimate(table, bounds))?;
+    if !(estimate.low..=estimate.high).contains(&truth) || !(estimate.low..=estimate.high).contains(&estimate.entries) {
+        return Err(format!("estimate_count: {estimate:?} does not hold {truth}"));
+    }
+    Ok(())
+}
+
+/// Reads that only a shared read transaction has.
+pub fn shared_read(
+    txn: &Arc<ReadTxn>,
+    table: &Table,
+    entries: &Entries,
+    pool: &Pool,
+    random: &mut Rng,
+    coverage: &mut Coverage,
+) -> Result<(), Difference> {
+    let (low, high) = (pool.key(random), pool.key(random));
+    let bounds = (bound(random, &low), bound(random, &high));
+    let truth: Vec<Owned> = within(entries, bounds.0, bounds.1).map(owned_truth).collect();
+    coverage.note(Call::OwnedRange);
+    let found = sound("owned_range", txn.owned_range(table, bounds))?;
+    let found: Vec<Owned> = if random.bool() {
+        found.map(|entry| sound("owned_range", entry)).collect::<Result<_, _>>()?
+    } else {
+        let mut found: Vec<Owned> = found.rev().map(|entry| sound("owned_range", entry)).collect::<Result<_, _>>()?;
+        found.reverse();
+        found
+    };
+    same("owned_range", &found, &truth)?;
+    coverage.note(Call::LeafBatches);
+    let mut found = Vec::new();
+    for batch in sound("leaf_batches", txn.leaf_batches(table, bounds))? {
+        for entry in sound("leaf_batches", batch)? {
+            found.push(owned(entry)?);
+        }
+    }
+    same("leaf_batches", &found, &truth)
+}
+
+/// Compares a whole table, forwards.
+pub fn whole(txn: &impl Reads, table: &Table, entries: &Entries) -> Result<(), Difference> {
+    let mut truth = entries.iter();
+    for entry in sound("whole range", txn.range(table, (Bound::Unbounded, Bound::Unbounded)))? {
+        same("whole range", &Some(owned(entry)?), &truth.next().map(|(key, value)| owned_truth((key, value))))?;
+    }
+    same("whole range's end", &None, &truth.next().map(|(key, value)| owned_truth((key, value))))
+}

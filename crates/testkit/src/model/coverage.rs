@@ -1,0 +1,116 @@
+//! Which calls of the API a run has made, so that one that is never made fails the run.
+
+use std::fmt;
+
+/// Counts of calls by kind.
+#[derive(Clone, Debug)]
+pub struct Coverage([u64; Call::ALL.len()]);
+
+macro_rules! calls {
+    ($($name:ident => $text:literal,)*) => {
+        /// A call of the public API that the model test makes.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Call {
+            $(#[doc = $text] $name,)*
+        }
+
+        impl Call {
+            /// Every call.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The name in the public API.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)*
+                }
+            }
+        }
+    };
+}
+
+calls! {
+    Get => "get",
+    ContainsKey => "contains_key",
+    GetMany => "get_many",
+    First => "first",
+    Last => "last",
+    Range => "range",
+    RangeReverse => "range.rev",
+    RangeBothEnds => "range from both ends",
+    Prefix => "prefix",
+    OwnedRange => "owned_range",
+    LeafBatches => "leaf_batches",
+    CursorSeek => "cursor.seek",
+    CursorWalk => "cursor.next/previous",
+    Count => "count",
+    EstimateCount => "estimate_count",
+    Len => "len",
+    IsEmpty => "is_empty",
+    Tables => "tables",
+    OpenTable => "open_table",
+    Put => "put",
+    Reserve => "reserve",
+    Insert => "insert",
+    CompareAndSet => "compare_and_set",
+    Delete => "delete",
+    DeleteRange => "delete_range",
+    Savepoint => "savepoint",
+    RollbackTo => "rollback_to",
+    ReadOwnWrites => "reads within a write transaction",
+    Abort => "abort",
+    CommitMemory => "commit_with(Memory)",
+    CommitLog => "commit_with(Log)",
+    CommitDisk => "commit_with(Disk)",
+    CreateTable => "create_table",
+    DropTable => "drop_table",
+    Snapshot => "read (kept over commits)",
+    Sync => "sync",
+    Checkpoint => "checkpoint",
+    Compact => "compact",
+    BulkLoad => "bulk_load",
+    BulkLoadUnsorted => "bulk_load_unsorted",
+    Check => "check",
+    Stats => "stats",
+    Close => "close and open",
+    Recover => "drop and recover",
+    ReadOnly => "open read-only",
+}
+
+impl Default for Coverage {
+    fn default() -> Self {
+        Self([0; Call::ALL.len()])
+    }
+}
+
+impl Coverage {
+    /// Counts a call.
+    pub fn note(&mut self, call: Call) {
+        self.0[call as usize] += 1;
+    }
+
+    /// Adds what another run covered.
+    pub fn add(&mut self, other: &Self) {
+        for (sum, count) in self.0.iter_mut().zip(other.0) {
+            *sum += count;
+        }
+    }
+
+    /// All calls made.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// The calls that were never made.
+    pub fn missing(&self) -> Vec<&'static str> {
+        Call::ALL.iter().filter(|&&call| self.0[call as usize] == 0).map(|call| call.name()).collect()
+    }
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for &call in Call::ALL {
+            writeln!(formatter, "  {:<36} {:>10}", call.name(), self.0[call as usize])?;
+        }
+        Ok(())
+    }
+}

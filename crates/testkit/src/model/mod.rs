@@ -1,0 +1,13 @@
+//! The model test: random sequences over the whole public API, each answer compared with ordinary ordered maps.
+//!
+//! A run is a pure function of its seed and options. [`run`] returns what was covered; a difference is an error whose
+//! text has the command that repeats it.
+
+mod check;
+mod coverage;
+mod keys;
+mod run;
+mod truth;
+
+pub use coverage::{Call, Coverage};
+pub use run::{Options, Report, run};

@@ -1,0 +1,385 @@
+//! The run itself: a world of a database and its truth, changed step by step.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fastrand::Rng;
+use fulgurite::io::MemoryDisk;
+use fulgurite::{Database, Durability, ReadTxn, Savepoint, Table, TableOptions, WriteTxn};
+
+use super::check::{Difference, random_read, same, shared_read, sound, whole};
+use super::coverage::{Call, Coverage};
+use super::keys::{Pool, value};
+use super::truth::{Truth, within};
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The seed that decides everything.
+    pub seed: u64,
+    /// Steps to make; each is one call of the API, or a few.
+    pub steps: u64,
+    /// A directory for a database on the real disk; `None` for one in memory.
+    pub directory: Option<PathBuf>,
+}
+
+/// What a run found.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Calls made, by kind.
+    pub coverage: Coverage,
+}
+
+/// Runs, and fails at the first difference.
+///
+/// # Errors
+/// The difference, after the step at which it showed.
+pub fn run(options: &Options) -> Result<Report, Difference> {
+    let mut world = World::new(options)?;
+    for step in 0..options.steps {
+        world.step().map_err(|difference| format!("step {step}: {difference}"))?;
+    }
+    world.finish()
+}
+
+struct World {
+    random: Rng,
+    coverage: Coverage,
+    settings: fulgurite::Options,
+    path: PathBuf,
+    db: Option<Database>,
+    truth: Truth,
+    pools: BTreeMap<String, Pool>,
+    kept: Vec<(Arc<ReadTxn>, Truth)>,
+}
+
+const TABLES_MAX: usize = 5;
+const KEPT_MAX: usize = 4;
+
+impl World {
+    fn new(options: &Options) -> Result<Self, Difference> {
+        let mut random = Rng::with_seed(options.seed);
+        let mut settings = Database::options()
+            .create(true)
+            .page_size_bytes([8192, 16384][random.usize(..2)])
+            .cache_bytes(1 << 20)
+            .delta_bytes([64 << 10, 256 << 10, 4 << 20][random.usize(..3)])
+            .background(random.bool());
+        let path = match &options.directory {
+            Some(directory) => {
+                settings = settings.map(random.u8(..4) != 0);
+                directory.join(format!("model-{}.ful", options.seed))
+            }
+            None => {
+                settings = settings.disk(Arc::new(MemoryDisk::new()));
+                PathBuf::from("model.ful")
+            }
+        };
+        let db = sound("create", settings.clone().open(&path))?;
+        let (truth, pools, kept) = (Truth::default(), BTreeMap::new(), Vec::new());
+        Ok(Self { random, coverage: Coverage::default(), settings, path, db: Some(db), truth, pools, kept })
+    }
+
+    fn db(&self) -> &Database {
+        self.db.as_ref().expect("the database is open between steps")
+    }
+
+    fn step(&mut self) -> Result<(), Difference> {
+        match self.random.u32(..1000) {
+            0..=2 => self.close(),
+            3..=5 => self.recover(),
+            6..=9 => self.checkpoint(),
+            10 => self.compact(),
+            11..=14 => self.bulk_load(),
+            15..=19 => self.check(),
+            20..=39 => self.keep_snapshot(),
+            40..=199 => self.read_kept(),
+            200..=209 => self.one_table_more_or_less(),
+            210..=399 => self.write(),
+            _ => self.read(),
+        }
+    }
+
+    fn finish(mut self) -> Result<Report, Difference> {
+        self.kept.clear();
+        self.close()?;
+        self.check()?;
+        Ok(Report { coverage: self.coverage })
+    }
+
+    fn table(&mut self) -> Result<Option<(String, Table)>, Difference> {
+        if self.truth.table_count() == 0 {
+            return Ok(None);
+        }
+        let at = self.random.usize(..self.truth.table_count());
+        let name = self.truth.names().nth(at).expect("drawn below the count").clone();
+        self.coverage.note(Call::OpenTable);
+        let table = sound("open_table", self.db().open_table(&name))?;
+        Ok(Some((name, table)))
+    }
+
+    fn read(&mut self) -> Result<(), Difference> {
+        let Some((name, table)) = self.table()? else { return self.one_table_more_or_less() };
+        let txn = Arc::new(sound("read", self.db().read())?);
+        let (entries, pool) = (self.truth.entries(&name), &self.pools[&name]);
+        for _ in 0..8 {
+            random_read(&*txn, &table, entries, pool, &mut self.random, &mut self.coverage)?;
+        }
+        if self.random.u8(..10) == 0 {
+            shared_read(&txn, &table, entries, pool, &mut self.random, &mut self.coverage)?;
+        }
+        Ok(())
+    }
+
+    fn keep_snapshot(&mut self) -> Result<(), Difference> {
+        self.coverage.note(Call::Snapshot);
+        let txn = Arc::new(sound("read", self.db().read())?);
+        self.coverage.note(Call::Tables);
+        let names: Vec<String> = txn.tables().iter().map(|table| table.name().to_owned()).collect();
+        same("tables", &names, &self.truth.names().cloned().collect())?;
+        if self.kept.len() == KEPT_MAX {
+            let at = self.random.usize(..KEPT_MAX);
+            self.kept.swap_remove(at);
+        }
+        self.kept.push((txn, self.truth.clone()));
+        Ok(())
+    }
+
+    fn read_kept(&mut self) -> Result<(), Difference> {
+        if self.kept.is_empty() {
+            return Ok(());
+        }
+        let at = self.random.usize(..self.kept.len());
+        let (txn, truth) = &self.kept[at];
+        for name in truth.names() {
+            let table = sound("open_table of a kept snapshot", txn.open_table(name))?;
+            let entries = truth.entries(name);
+            let pool = &self.pools[name];
+            random_read(&**txn, &table, entries, pool, &mut self.random, &mut self.coverage)?;
+            if self.random.u8(..20) == 0 {
+                shared_read(txn, &table, entries, pool, &mut self.random, &mut self.coverage)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn one_table_more_or_less(&mut self) -> Result<(), Difference> {
+        let more = self.truth.table_count() < 2 || (self.random.bool() && self.truth.table_count() < TABLES_MAX);
+        if more {
+            self.coverage.note(Call::CreateTable);
+            let name = format!("table {}", self.random.u32(..1000));
+            let options =
+                TableOptions::new().counted(self.random.bool()).value_align([1, 4, 8, 16][self.random.usize(..4)]);
+            match self.db().create_table(&name, options) {
+                Ok(_) => {
+                    self.truth.create(&name);
+                    self.pools.entry(name).or_insert_with(|| Pool::new(&mut self.random));
+                }
+                Err(fulgurite::Error::TableExists { .. }) if self.truth.names().any(|known| *known == name) => {}
+                Err(error) => return Err(format!("create_table: {error}")),
+            }
+        } else if let Some((name, table)) = self.table()? {
+            self.coverage.note(Call::DropTable);
+            sound("drop_table", self.db().drop_table(&table))?;
+            self.truth.drop_table(&name);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self) -> Result<(), Difference> {
+        let Some((name, table)) = self.table()? else { return self.one_table_more_or_less() };
+        let mut txn = sound("write", self.db().write())?;
+        let mut truth = self.truth.clone();
+        let mut savepoints: Vec<(Savepoint, Truth)> = Vec::new();
+        for _ in 0..self.random.usize(1..40) {
+            match self.random.u8(..30) {
+                0 => {
+                    self.coverage.note(Call::Savepoint);
+                    savepoints.push((txn.savepoint(), truth.clone()));
+                }
+                1 if !savepoints.is_empty() => {
+                    self.coverage.note(Call::RollbackTo);
+                    let at = self.random.usize(..savepoints.len());
+                    savepoints.truncate(at + 1);
+                    sound("rollback_to", txn.rollback_to(savepoints[at].0))?;
+                    truth = savepoints[at].1.clone();
+                }
+                2..=5 => {
+                    self.coverage.note(Call::ReadOwnWrites);
+                    let pool = &self.pools[&name];
+                    random_read(&txn, &table, truth.entries(&name), pool, &mut self.random, &mut self.coverage)?;
+                }
+                _ => self.change(&mut txn, &table, &name, &mut truth)?,
+            }
+        }
+        if self.random.u8(..6) == 0 {
+            self.coverage.note(Call::Abort);
+            if self.random.bool() {
+                txn.abort()
+            } else {
+                drop(txn)
+            }
+            return Ok(());
+        }
+        let (call, durability) = [
+            (Call::CommitMemory, Durability::Memory),
+            (Call::CommitLog, Durability::Log),
+            (Call::CommitDisk, Durability::Disk),
+        ][self.random.usize(..3)];
+        self.coverage.note(call);
+        sound("commit", txn.commit_with(durability))?;
+        self.truth = truth;
+        Ok(())
+    }
+
+    fn change(&mut self, txn: &mut WriteTxn, table: &Table, name: &str, truth: &mut Truth) -> Result<(), Difference> {
+        let entries = truth.entries_mut(name);
+        let key = self.pools[name].key(&mut self.random);
+        match self.random.u8(..20) {
+            0..=9 => {
+                self.coverage.note(Call::Put);
+                let value = value(&mut self.random);
+                sound("put", txn.put(table, &key, &value))?;
+                entries.insert(key, value.into());
+            }
+            10 => {
+                self.coverage.note(Call::Reserve);
+                let value = value(&mut self.random);
+                sound("reserve", txn.reserve(table, &key, value.len(), |place| place.copy_from_slice(&value)))?;
+                entries.insert(key, value.into());
+            }
+            11..=12 => {
+                self.coverage.note(Call::Insert);
+                let value = value(&mut self.random);
+                let absent = !entries.contains_key(&key);
+                same("insert", &sound("insert", txn.insert(table, &key, &value))?, &absent)?;
+                if absent {
+                    entries.insert(key, value.into());
+                }
+            }
+            13 => self.compare_and_set(txn, table, key, entries)?,
+            14 => {
+                self.coverage.note(Call::DeleteRange);
+                let mut high = key.clone();
+                high.push(self.random.u8(..));
+                if let Some(last) = high.first_mut().filter(|_| self.random.u8(..10) == 0) {
+                    *last = last.saturating_add(1);
+                }
+                let bounds = (Bound::Included(&*key), Bound::Excluded(&*high));
+                let gone: Vec<Vec<u8>> = within(entries, bounds.0, bounds.1).map(|(key, _)| key.to_vec()).collect();
+                let deleted = sound("delete_range", txn.delete_range(table, bounds))?;
+                same("delete_range", &deleted, &(gone.len() as u64))?;
+                for key in gone {
+                    entries.remove(&key);
+                }
+            }
+            _ => {
+                self.coverage.note(Call::Delete);
+                same("delete", &sound("delete", txn.delete(table, &key))?, &entries.remove(&key).is_some())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn compare_and_set(
+        &mut self,
+        txn: &mut WriteTxn,
+        table: &Table,
+        key: Vec<u8>,
+        entries: &mut super::truth::Entries,
+    ) -> Result<(), Difference> {
+        self.coverage.note(Call::CompareAndSet);
+        let present = entries.get(&key).cloned();
+        let expected = if self.random.bool() { present.as_deref() } else { Some(&b"something else"[..]) };
+        let new = self.random.bool().then(|| value(&mut self.random));
+        let done = sound("compare_and_set", txn.compare_and_set(table, &key, expected, new.as_deref()))?;
+        same("compare_and_set", &done, &(expected == present.as_deref()))?;
+        match new {
+            Some(new) if done => drop(entries.insert(key, new.into())),
+            None if done => drop(entries.remove(&key)),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn bulk_load(&mut self) -> Result<(), Difference> {
+        let Some((name, table)) = self.table()? else { return Ok(()) };
+        let count = self.random.usize(..500);
+        let loaded: Vec<(Vec<u8>, Vec<u8>)> =
+            (0..count).map(|_| (self.pools[&name].key(&mut self.random), value(&mut self.random))).collect();
+        let entries = self.truth.entries_mut(&name);
+        entries.extend(loaded.iter().map(|(key, value)| (key.clone(), value.as_slice().into())));
+        if self.random.bool() {
+            self.coverage.note(Call::BulkLoad);
+            let sorted: BTreeMap<Vec<u8>, Vec<u8>> = loaded.into_iter().collect();
+            sound("bulk_load", self.db().bulk_load(&table, sorted))?;
+        } else {
+            self.coverage.note(Call::BulkLoadUnsorted);
+            sound("bulk_load_unsorted", self.db().bulk_load_unsorted(&table, loaded))?;
+        }
+        Ok(())
+    }
+
+    fn checkpoint(&mut self) -> Result<(), Difference> {
+        if self.random.bool() {
+            self.coverage.note(Call::Sync);
+            sound("sync", self.db().sync())?;
+        }
+        self.coverage.note(Call::Checkpoint);
+        sound("checkpoint", self.db().checkpoint())
+    }
+
+    fn compact(&mut self) -> Result<(), Difference> {
+        self.coverage.note(Call::Compact);
+        sound("compact", self.db().compact()).map(drop)
+    }
+
+    fn check(&mut self) -> Result<(), Difference> {
+        self.coverage.note(Call::Check);
+        let report = sound("check", self.db().check())?;
+        same("check", &report.damages, &Vec::new())?;
+        self.coverage.note(Call::Stats);
+        sound("stats", self.db().stats())?.accounts_for_every_byte()?;
+        self.compare_all()
+    }
+
+    fn compare_all(&mut self) -> Result<(), Difference> {
+        let txn = sound("read", self.db().read())?;
+        for name in self.truth.names() {
+            let table = sound("open_table", txn.open_table(name))?;
+            whole(&txn, &table, self.truth.entries(name)).map_err(|difference| format!("{name}: {difference}"))?;
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), Difference> {
+        self.coverage.note(Call::Close);
+        self.kept.clear();
+        let db = self.db.take().expect("the database is open between steps");
+        sound("close", db.close())?;
+        self.open("a clean close")
+    }
+
+    /// Drops every handle, so that the next open finds the log; nothing was lost, for nothing crashed.
+    fn recover(&mut self) -> Result<(), Difference> {
+        self.coverage.note(Call::Recover);
+        self.kept.clear();
+        self.db = None;
+        if self.random.bool() {
+            self.coverage.note(Call::ReadOnly);
+            let settings = self.settings.clone().create(false).read_only(true);
+            self.db = Some(sound("open read-only", settings.open(&self.path))?);
+            self.compare_all().map_err(|difference| format!("read-only over a log: {difference}"))?;
+            self.db = None;
+        }
+        self.open("a drop")
+    }
+
+    fn open(&mut self, after: &str) -> Result<(), Difference> {
+        let settings = self.settings.clone().create(false);
+        self.db = Some(sound("open", settings.open(&self.path))?);
+        self.compare_all().map_err(|difference| format!("after {after}: {difference}"))
+    }
+}

@@ -1,0 +1,59 @@
+//! What the database should hold: ordered maps, shared cheaply between moments.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// The entries of a table.
+pub type Entries = BTreeMap<Vec<u8>, Arc<[u8]>>;
+
+/// All tables by name. A clone is cheap until it or the original changes.
+#[derive(Clone, Debug, Default)]
+pub struct Truth(BTreeMap<String, Arc<Entries>>);
+
+impl Truth {
+    /// The names of the tables.
+    pub fn names(&self) -> impl Iterator<Item = &String> {
+        self.0.keys()
+    }
+
+    /// How many tables there are.
+    pub fn table_count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The entries of a table. Requires: it exists.
+    pub fn entries(&self, name: &str) -> &Entries {
+        &self.0[name]
+    }
+
+    /// The entries of a table, to change them. Requires: it exists.
+    pub fn entries_mut(&mut self, name: &str) -> &mut Entries {
+        Arc::make_mut(self.0.get_mut(name).expect("the model has this table"))
+    }
+
+    /// Creates an empty table.
+    pub fn create(&mut self, name: &str) {
+        self.0.insert(name.to_owned(), Arc::default());
+    }
+
+    /// Drops a table.
+    pub fn drop_table(&mut self, name: &str) {
+        self.0.remove(name);
+    }
+}
+
+/// The entries within bounds; none if the bounds are crossed, where the standard map would panic.
+pub fn within<'m>(
+    entries: &'m Entries,
+    low: Bound<&'m [u8]>,
+    high: Bound<&'m [u8]>,
+) -> impl DoubleEndedIterator<Item = (&'m [u8], &'m [u8])> {
+    let empty = match (low, high) {
+        (Bound::Excluded(low), Bound::Excluded(high)) => low >= high,
+        (Bound::Included(low) | Bound::Excluded(low), Bound::Included(high) | Bound::Excluded(high)) => low > high,
+        _ => false,
+    };
+    let range = if empty { None } else { Some(entries.range::<[u8], _>((low, high))) };
+    range.into_iter().flatten().map(|(key, value)| (&**key, &**value))
+}

@@ -1,0 +1,99 @@
+//! Faults that the power-cut and I/O-error proofs found in the engine, each with its story.
+
+use std::sync::Arc;
+
+use fulgurite::io::MemoryDisk;
+use fulgurite::{Database, Durability, Table};
+use fulgurite_testkit::{Call, CrashDisk, Fault, FaultDisk, ImageId};
+
+/// A database whose calls can be made to fail, with one table.
+fn on_fault_disk() -> (FaultDisk, Database, Table) {
+    let disk = FaultDisk::new(Arc::new(MemoryDisk::new()));
+    let options = Database::options().create(true).background(false);
+    let db = options.disk(Arc::new(disk.clone())).open("a.ful").expect("nothing fails yet");
+    let table = db.create_table("a", Default::default()).expect("nothing fails yet");
+    (disk, db, table)
+}
+
+fn reopen(disk: &FaultDisk) -> Database {
+    Database::options().background(false).disk(Arc::new(disk.clone())).open("a.ful").expect("nothing fails any more")
+}
+
+fn put(db: &Database, table: &Table, value: &[u8]) {
+    db.update(|txn| txn.put(table, b"key", value)).expect("nothing fails here");
+}
+
+fn value(db: &Database) -> Option<Vec<u8>> {
+    let txn = db.read().expect("it is open");
+    let table = txn.open_table("a").expect("it was created");
+    txn.get(&table, b"key").expect("nothing fails here").map(|value| value.to_vec())
+}
+
+fn fail_a_checkpoint(disk: &FaultDisk, db: &Database) {
+    disk.arm(Fault { calls: &[Call::Allocate, Call::Write], ..Fault::default() });
+    db.checkpoint().expect_err("a call fails");
+    disk.disarm();
+}
+
+/// A transaction that changed nothing returned at once, whatever durability it was asked for: what it had read, and could tell
+/// others, was lost with the power.
+#[test]
+fn an_empty_commit_is_as_durable_as_asked_with_all_that_it_read() {
+    let disk = CrashDisk::new();
+    let options = Database::options().background(false).disk(Arc::new(disk.clone()));
+    let db = options.clone().create(true).open("a.ful").expect("a crash disk does not fail");
+    let table = db.create_table("a", Default::default()).expect("a crash disk does not fail");
+    let mut txn = db.write().expect("a crash disk does not fail");
+    txn.put(&table, b"key", b"value").expect("a crash disk does not fail");
+    txn.commit_with(Durability::Memory).expect("a crash disk does not fail");
+    let mut empty = db.write().expect("a crash disk does not fail");
+    assert!(!empty.delete(&table, b"another").expect("a crash disk does not fail"));
+    empty.commit_with(Durability::Disk).expect("a crash disk does not fail");
+
+    let recording = disk.recording();
+    let image = recording.image(ImageId::durable(recording.operations().len()));
+    let db = options.disk(Arc::new(image.disk())).open("a.ful").expect("it was created durably");
+    assert_eq!(value(&db), Some(b"value".to_vec()));
+}
+
+/// A checkpoint that failed kept what it had frozen for the next one, which then merged only that. Closing after it removed the
+/// log, and with it all commits that were made between the two.
+#[test]
+fn commits_after_a_failed_checkpoint_survive_closing() {
+    let (disk, db, table) = on_fault_disk();
+    put(&db, &table, b"before");
+    fail_a_checkpoint(&disk, &db);
+    put(&db, &table, b"after");
+    db.close().expect("nothing fails any more");
+    assert_eq!(value(&reopen(&disk)), Some(b"after".to_vec()));
+}
+
+/// For the same reason a bulk load went under commits that were older than it.
+#[test]
+fn a_bulk_load_after_a_failed_checkpoint_replaces_what_was_committed_before_it() {
+    let (disk, db, table) = on_fault_disk();
+    put(&db, &table, b"before");
+    fail_a_checkpoint(&disk, &db);
+    put(&db, &table, b"after");
+    db.bulk_load(&table, [(b"key", b"loaded")]).expect("nothing fails any more");
+    assert_eq!(value(&db), Some(b"loaded".to_vec()));
+}
+
+/// When looking for readers failed after a load was published, the load was reported as failed, though it was there.
+#[test]
+fn a_bulk_load_that_reports_an_error_has_loaded_nothing() {
+    for nth in 1.. {
+        let (disk, db, table) = on_fault_disk();
+        put(&db, &table, b"before");
+        disk.arm(Fault { nth, ..Fault::default() });
+        let outcome = db.bulk_load(&table, [(b"key", b"loaded")]);
+        let struck = disk.struck();
+        disk.disarm();
+        let poisoned = db.write().is_err();
+        let expected = if outcome.is_ok() { &b"loaded"[..] } else { b"before" };
+        assert!(poisoned || value(&db).as_deref() == Some(expected), "{outcome:?}, struck {struck:?}");
+        if struck.is_none() {
+            return;
+        }
+    }
+}

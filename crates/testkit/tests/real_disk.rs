@@ -1,0 +1,176 @@
+//! What the operating system does to processes: it kills them while they hold locks, and keeps their address space short.
+//! Each test runs itself again as a child process, which knows by an environment variable what to do.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
+
+use std::env;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use fulgurite::io::{Access, Disk, RealDisk, WriterAttempt, reserved_bytes, set_reserved_bytes_max};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+#[test]
+fn a_killed_writer_leaves_its_pid_and_no_lock() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("lock");
+    if child("a_killed_writer_leaves_its_pid_and_no_lock").is_some_and(|path| hold_writer_lock(&path)) {
+        return;
+    }
+    let mut writer = Process::start("a_killed_writer_leaves_its_pid_and_no_lock", &path);
+    match RealDisk.lock_writer(&path).unwrap() {
+        WriterAttempt::Busy { pid } => assert_eq!(pid, Some(writer.child.id())),
+        WriterAttempt::Held(_) => panic!("two writers at once"),
+    }
+    writer.kill();
+    let WriterAttempt::Held(lock) = RealDisk.lock_writer(&path).unwrap() else { panic!("the writer is dead") };
+    lock.close().unwrap();
+    assert!(!path.exists());
+}
+
+#[test]
+fn the_pin_of_a_reader_in_another_process_is_seen_until_it_is_killed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("lock");
+    if child("the_pin_of_a_reader_in_another_process_is_seen_until_it_is_killed").is_some_and(|path| hold_pin(&path)) {
+        return;
+    }
+    let WriterAttempt::Held(lock) = RealDisk.lock_writer(&path).unwrap() else { panic!("nobody else writes") };
+    assert_eq!(lock.oldest_pinned().unwrap(), None);
+    let mut reader = Process::start("the_pin_of_a_reader_in_another_process_is_seen_until_it_is_killed", &path);
+    assert_eq!(lock.oldest_pinned().unwrap(), Some(77));
+    reader.kill();
+    assert_eq!(lock.oldest_pinned().unwrap(), None);
+    lock.close().unwrap();
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_map_takes_what_address_space_there_is_and_none_if_the_file_does_not_fit() {
+    let name = "a_map_takes_what_address_space_there_is_and_none_if_the_file_does_not_fit";
+    let directory = tempfile::tempdir().unwrap();
+    if child(name).is_some_and(|path| map_under_limits(&path)) {
+        return;
+    }
+    Process::start(name, &directory.path().join("file")).finish();
+}
+
+#[test]
+fn windows_of_the_process_stay_under_its_cap_together() {
+    let name = "windows_of_the_process_stay_under_its_cap_together";
+    let directory = tempfile::tempdir().unwrap();
+    if child(name).is_some_and(|path| map_under_a_cap(&path)) {
+        return;
+    }
+    Process::start(name, &directory.path().join("file")).finish();
+}
+
+fn hold_writer_lock(path: &Path) -> bool {
+    let WriterAttempt::Held(_lock) = RealDisk.lock_writer(path).unwrap() else { panic!("nobody else writes") };
+    say_ready_and_wait()
+}
+
+fn hold_pin(path: &Path) -> bool {
+    let slot = RealDisk.reader_slots(path).unwrap();
+    slot.pin(77).unwrap();
+    say_ready_and_wait()
+}
+
+fn map_under_limits(path: &Path) -> bool {
+    let file = RealDisk.open(path, Access::CreateNew).unwrap();
+    let used_pages: u64 =
+        std::fs::read_to_string("/proc/self/statm").unwrap().split(' ').next().unwrap().parse().unwrap();
+    let limit = used_pages * rustix::param::page_size() as u64 + GIB;
+    setrlimit(Resource::As, Rlimit { current: Some(limit), ..getrlimit(Resource::As) }).unwrap();
+    file.set_len(100 << 20).unwrap();
+    let map = file.map(64 * GIB).unwrap().unwrap();
+    assert!((128 << 20..=512 << 20).contains(&map.window_bytes()), "{} bytes", map.window_bytes());
+    assert_eq!(reserved_bytes(), map.window_bytes());
+    drop(map);
+    // So large that nothing smaller than the file itself fits, and no room is left to spare.
+    file.set_len(900 << 20).unwrap();
+    assert_eq!(file.map(64 * GIB).unwrap().unwrap().window_bytes(), 900 << 20);
+    file.set_len(2 * GIB).unwrap();
+    assert!(file.map(64 * GIB).unwrap().is_none());
+    assert_eq!(reserved_bytes(), 0);
+    say_ready_and_wait()
+}
+
+fn map_under_a_cap(path: &Path) -> bool {
+    let file = RealDisk.open(path, Access::CreateNew).unwrap();
+    file.set_len(10 << 20).unwrap();
+    set_reserved_bytes_max(64 << 20);
+    let first = file.map(40 << 20).unwrap().unwrap();
+    assert_eq!(first.window_bytes(), 40 << 20);
+    let second = file.map(40 << 20).unwrap().unwrap();
+    assert_eq!(second.window_bytes(), 10 << 20, "half of what fits, or the file");
+    assert_eq!(reserved_bytes(), 50 << 20);
+    let third = file.map(0).unwrap().unwrap();
+    assert!(file.map(0).unwrap().is_none());
+    drop((first, second, third));
+    assert_eq!(reserved_bytes(), 0);
+    say_ready_and_wait()
+}
+
+/// The path to work on, if this process is the child of the test of this name.
+fn child(name: &str) -> Option<PathBuf> {
+    let (test, path) = env::var("FULGURITE_TEST_CHILD").ok()?.split_once('=').map(|(a, b)| (a.to_owned(), b.into()))?;
+    (test == name).then_some(path)
+}
+
+/// Tells the parent that all is done, and keeps what is held until the parent ends the input. Always true.
+fn say_ready_and_wait() -> bool {
+    println!("\n{READY}");
+    std::io::stdout().flush().unwrap();
+    std::io::stdin().read_line(&mut String::new()).unwrap();
+    true
+}
+
+struct Process {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Process {
+    /// Runs the test of this name as a child, and returns once it is ready.
+    fn start(name: &str, path: &Path) -> Self {
+        let mut child = Command::new(env::current_exe().unwrap())
+            .args(["--exact", name, "--nocapture", "--test-threads=1"])
+            .env("FULGURITE_TEST_CHILD", format!("{name}={}", path.display()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        let mut process = Self { child, input, output };
+        let mut lines = process.output.by_ref().lines();
+        let ready = lines.by_ref().map_while(Result::ok).any(|line| line == READY);
+        assert!(ready, "the child failed; its message is above");
+        process
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    fn finish(mut self) {
+        drop(self.input.take());
+        std::io::copy(&mut self.output, &mut std::io::sink()).unwrap();
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // A child that ended already cannot be killed; that is fine.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+const GIB: u64 = 1 << 30;
+const READY: &str = "child: ready";
