@@ -1,0 +1,400 @@
+//! What the command line accepts. The doc comments here are the help that users read.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+
+use crate::notation::Notation;
+
+/// Look into, change, load and check Fulgurite databases.
+///
+/// Data goes to standard output, messages and progress to standard error. Verbs that read never write, and no verb
+/// creates a database or table unless told with --create.
+///
+/// Exit codes: 0 done, 1 failed, 2 wrong usage, 3 damaged or not a database, 4 locked by another process.
+#[derive(Debug, Parser)]
+#[command(name = "fulgurite", version, max_term_width = 100)]
+#[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// List the tables, their types and sizes.
+    Tables(Tables),
+    /// Print the values of keys, a line each.
+    Get(Get),
+    /// Give a key a value.
+    Put(Put),
+    /// Delete keys, or all keys with a prefix.
+    Del(Del),
+    /// Print entries in key order.
+    Scan(Scan),
+    /// Count entries.
+    Count(Count),
+    /// Load entries from NDJSON, CSV, TSV or the binary form.
+    Import(Import),
+    /// Write entries as NDJSON, CSV, TSV or the binary form.
+    Export(Export),
+    /// Tell what every byte of the file is used for.
+    Stats(Stats),
+    /// Verify every page, key and checksum.
+    Check(Check),
+    /// Rewrite the file as small as it gets.
+    Compact(Compact),
+    /// Load WordNet and show what a database can do.
+    Demo(Demo),
+    /// Print completions for a shell.
+    Completions(Completions),
+    /// Write the manual pages.
+    Man(Man),
+}
+
+/// A database file.
+#[derive(Args, Debug)]
+pub struct FileArgument {
+    /// The database.
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub path: PathBuf,
+}
+
+/// How keys are written in text.
+#[derive(Args, Clone, Debug, Default)]
+pub struct KeyArgument {
+    /// How keys are written: text, hex, or a type such as u64, string, (u32,string) [default: the table's own type,
+    /// else text].
+    #[arg(long = "key", value_name = "TYPE")]
+    pub key_notation: Option<Notation>,
+}
+
+/// How values are written in text.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ValueArgument {
+    /// How values are written, as for --key.
+    #[arg(long = "value", value_name = "TYPE")]
+    pub value_notation: Option<Notation>,
+}
+
+/// Whether to create what is not there.
+#[derive(Args, Clone, Debug, Default)]
+pub struct CreateArguments {
+    /// Create the database and the table if they do not exist; the table gets the types of --key and --value.
+    #[arg(long)]
+    pub create: bool,
+    /// Create the table as a multimap, which holds a set of values under each key.
+    #[arg(long, requires = "create")]
+    pub multimap: bool,
+}
+
+/// Which keys.
+#[derive(Args, Clone, Debug, Default)]
+pub struct RangeArguments {
+    /// Only keys that begin so: with this text, these hex digits, or these first elements of a tuple.
+    #[arg(long, value_name = "PREFIX", conflicts_with_all = ["from", "to"])]
+    pub prefix: Option<String>,
+    /// Only this key and those above it.
+    #[arg(long, value_name = "KEY", allow_negative_numbers = true)]
+    pub from: Option<String>,
+    /// Only keys below this one.
+    #[arg(long, value_name = "KEY", allow_negative_numbers = true)]
+    pub to: Option<String>,
+}
+
+/// How output looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// Aligned columns, for reading.
+    Table,
+    /// One JSON array.
+    Json,
+    /// A JSON object a line.
+    Ndjson,
+    /// Comma-separated values with a header.
+    Csv,
+}
+
+/// How files of entries look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FileFormat {
+    /// A JSON object a line: {"key": …, "value": …}.
+    Ndjson,
+    /// Comma-separated values with a header: key,value.
+    Csv,
+    /// Tab-separated values with a header; \t, \n, \r and \\ stand for these characters.
+    Tsv,
+    /// u32 LE key length, u32 LE value length, key, value.
+    Binary,
+}
+
+/// Arguments of `tables`.
+#[derive(Args, Debug)]
+pub struct Tables {
+    #[command(flatten)]
+    pub file: FileArgument,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: OutputFormat,
+}
+
+/// Arguments of `get`.
+#[derive(Args, Debug)]
+pub struct Get {
+    #[command(flatten)]
+    pub file: FileArgument,
+    /// The table.
+    pub table: String,
+    /// The keys.
+    #[arg(required = true, value_name = "KEY", allow_negative_numbers = true)]
+    pub keys: Vec<String>,
+    #[command(flatten)]
+    pub key: KeyArgument,
+    #[command(flatten)]
+    pub value: ValueArgument,
+    /// Print the values' bytes alone, without line ends.
+    #[arg(long, conflicts_with = "format")]
+    pub raw: bool,
+    /// How to print; without it, a value a line.
+    #[arg(long, value_enum)]
+    pub format: Option<OutputFormat>,
+}
+
+/// Arguments of `put`.
+#[derive(Args, Debug)]
+pub struct Put {
+    #[command(flatten)]
+    pub file: FileArgument,
+    /// The table.
+    pub table: String,
+    /// The key.
+    #[arg(value_name = "KEY", allow_negative_numbers = true)]
+    pub key_text: String,
+    /// The value, or - to read it from standard input.
+    #[arg(value_name = "VALUE", allow_negative_numbers = true)]
+    pub value_text: String,
+    #[command(flatten)]
+    pub key: KeyArgument,
+    #[command(flatten)]
+    pub value: ValueArgument,
+    #[command(flatten)]
+    pub create: CreateArguments,
+}
+
+/// Arguments of `del`.
+#[derive(Args, Debug)]
+pub struct Del {
+    #[command(flatten)]
+    pub file: FileArgument,
+    /// The table.
+    pub table: String,
+    /// The keys.
+    #[arg(
+        required_unless_present = "prefix",
+        conflicts_with = "prefix",
+        value_name = "KEY",
+        allow_negative_numbers = true
+    )]
+    pub keys: Vec<String>,
+    #[command(flatten)]
+    pub key: KeyArgument,
+    #[command(flatten)]
+    pub value: ValueArgument,
+    /// In a multimap, delete only this value of each key, rather than all.
+    #[arg(long, value_name = "VALUE", conflicts_with = "prefix", allow_negative_numbers = true)]
+    pub only: Option<String>,
+    /// Delete all keys that begin so; needs --yes.
+    #[arg(long, value_name = "PREFIX", requires = "yes")]
+    pub prefix: Option<String>,
+    /// Do it: what is deleted is gone.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// Arguments of `scan`.
+#[derive(Args, Debug)]
+pub struct Scan {
+    #[command(flatten)]
+    pub file: FileArgument,
+    /// The table.
+    pub table: String,
+    #[command(flatten)]
+    pub range: RangeArguments,
+    #[command(flatten)]
+    pub key: KeyArgument,
+    #[command(flatten)]
+    pub value: ValueArgument,
+    /// From the last key to the first.
+    #[arg(long)]
+    pub reverse: bool,
+    /// At most so many entries.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<u64>,
+    /// Without the values.
+    #[arg(long)]
+    pub keys_only: bool,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: OutputFormat,
+}
+
+/// Arguments of `count`.
+#[derive(Args, Debug)]
+pub struct Count {
+    #[command(flatten)]
+    pub file: FileArgument,
+    /// The table.
+    pub table: String,
+    #[command(flatten)]
+    pub range: RangeArguments,
+    #[command(flatten)]
+    pub key: KeyArgument,
+    /// Print a quick estimate instead, with the least and the most that there can be.
+    #[arg(long)]
+    pub estimate: bool,
+}
+
+/// Arguments of `import`.
+#[derive(Args, Debug)]
+pub struct Import {
+    #[command(flatten)]
+    pub file: FileArgument,
+    /// The table.
+    pub table: String,
+    /// The file to read; standard input without it or with -.
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub input: Option<PathBuf>,
+    #[command(flatten)]
+    pub key: KeyArgument,
+    #[command(flatten)]
+    pub value: ValueArgument,
+    /// The input's form [default: by the file's ending, else ndjson].
+    #[arg(long, value_enum)]
+    pub format: Option<FileFormat>,
+    /// Take the key from this member of each JSON object, or this column, and for the value all of the object or row.
+    #[arg(long, value_name = "NAME")]
+    pub key_field: Option<String>,
+    /// Take the value from this member or column.
+    #[arg(long, value_name = "NAME", requires = "key_field")]
+    pub value_field: Option<String>,
+    /// The CSV or TSV input has no header: its columns are key and value.
+    #[arg(long, conflicts_with = "key_field")]
+    pub no_header: bool,
+    /// Promise that the keys rise: loads faster, and fails at the first that does not.
+    #[arg(long)]
+    pub sorted: bool,
+    #[command(flatten)]
+    pub create: CreateArguments,
+    /// Memory for sorting, in MiB.
+    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub memory: u32,
+}
+
+/// Arguments of `export`.
+#[derive(Args, Debug)]
+pub struct Export {
+    #[command(flatten)]
+    pub file: FileArgument,
+    /// The table.
+    pub table: String,
+    /// The file to write, which must not exist; standard output without it or with -.
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub range: RangeArguments,
+    #[command(flatten)]
+    pub key: KeyArgument,
+    #[command(flatten)]
+    pub value: ValueArgument,
+    /// The output's form [default: by the file's ending, else ndjson].
+    #[arg(long, value_enum)]
+    pub format: Option<FileFormat>,
+}
+
+/// Arguments of `stats`.
+#[derive(Args, Debug)]
+pub struct Stats {
+    #[command(flatten)]
+    pub file: FileArgument,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: OutputFormat,
+}
+
+/// Arguments of `check`.
+#[derive(Args, Debug)]
+pub struct Check {
+    #[command(flatten)]
+    pub file: FileArgument,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: OutputFormat,
+}
+
+/// Arguments of `compact`.
+#[derive(Args, Debug)]
+pub struct Compact {
+    #[command(flatten)]
+    pub file: FileArgument,
+}
+
+/// Arguments of `demo`.
+#[derive(Args, Debug)]
+pub struct Demo {
+    /// Where the WordNet data is: the directory data/wordnet of Fulgurite's source code.
+    #[arg(long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
+    pub data: Option<PathBuf>,
+    /// The database to make.
+    #[arg(long, value_name = "FILE", default_value = "wordnet.ful", value_hint = ValueHint::FilePath)]
+    pub out: PathBuf,
+    /// Replace the database if there is one.
+    #[arg(long)]
+    pub yes: bool,
+    /// Used by the demo itself: commit to the database until killed, and print the number of each commit.
+    #[arg(long, hide = true)]
+    pub commit_until_killed: bool,
+}
+
+/// Arguments of `completions`.
+#[derive(Args, Debug)]
+pub struct Completions {
+    /// The shell.
+    pub shell: clap_complete::Shell,
+}
+
+/// Arguments of `man`.
+#[derive(Args, Debug)]
+pub struct Man {
+    /// The directory to write into; it is created.
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub directory: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_description_of_the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn negative_numbers_are_keys_and_values() {
+        let arguments = Arguments::try_parse_from(["fulgurite", "put", "a.ful", "t", "-7", "-1.5"]).unwrap();
+        let Verb::Put(put) = arguments.verb else { panic!("put was given") };
+        assert_eq!((put.key_text.as_str(), put.value_text.as_str()), ("-7", "-1.5"));
+    }
+
+    #[test]
+    fn deleting_a_prefix_needs_yes() {
+        assert!(Arguments::try_parse_from(["fulgurite", "del", "a.ful", "t", "--prefix", "x"]).is_err());
+        assert!(Arguments::try_parse_from(["fulgurite", "del", "a.ful", "t", "--prefix", "x", "--yes"]).is_ok());
+        assert!(Arguments::try_parse_from(["fulgurite", "del", "a.ful", "t", "x"]).is_ok());
+        assert!(Arguments::try_parse_from(["fulgurite", "del", "a.ful", "t"]).is_err());
+    }
+}

@@ -1,0 +1,36 @@
+//! `check`: proves that every page is sound.
+
+use std::io::Write;
+
+use crate::arguments::{Check, OutputFormat};
+use crate::database::reading;
+use crate::failure::Failure;
+use crate::output::{Cell, Printer, counted, entries, standard_output};
+
+/// Checks all pages; lists what is wrong, and fails with the exit code of damage if anything is.
+pub fn run(arguments: &Check) -> Result<(), Failure> {
+    reading(&arguments.file.path, |db, _| {
+        let report = db.check()?;
+        let damages: Vec<String> = report.damages.iter().map(ToString::to_string).collect();
+        if damages.is_empty() && arguments.format == OutputFormat::Table {
+            let (tables, pages) = (counted(report.tables, "table", "tables"), counted(report.pages, "page", "pages"));
+            let mut out = standard_output();
+            return writeln!(out, "sound: {tables}, {}, {pages}", entries(report.entries))
+                .and_then(|()| out.flush())
+                .map_err(Failure::Output);
+        }
+        let mut printer = Printer::to_standard_output(arguments.format, &["damage"]);
+        for damage in &damages {
+            printer.row(&[Cell::Text(damage)])?;
+        }
+        printer.finish()?;
+        match damages.len() {
+            0 => Ok(()),
+            count => Err(Failure::Damaged(format!(
+                "{}: {}; restore a backup, or export what can still be read",
+                arguments.file.path.display(),
+                counted(count as u64, "damaged place", "damaged places")
+            ))),
+        }
+    })
+}

@@ -1,0 +1,20 @@
+//! `compact`: makes the file as small as it gets.
+
+use std::io::Write;
+
+use crate::arguments::Compact;
+use crate::database::changing;
+use crate::failure::Failure;
+use crate::output::size;
+
+/// Compacts, and tells what that gave back.
+pub fn run(arguments: &Compact) -> Result<(), Failure> {
+    let path = &arguments.file.path;
+    let length = || std::fs::metadata(path).map(|metadata| metadata.len());
+    let before = length();
+    changing(path, |db| Ok(db.compact()?))?;
+    if let (Ok(before), Ok(after)) = (before, length()) {
+        let _ = writeln!(std::io::stderr(), "{}: {} before, {} now", path.display(), size(before), size(after));
+    }
+    Ok(())
+}

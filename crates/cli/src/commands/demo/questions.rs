@@ -1,0 +1,126 @@
+//! The second act: questions, each with its answer and the time that it took.
+
+use std::time::Instant;
+
+use fulgurite::{Database, ReadTxn};
+
+use super::report::Report;
+use super::schema::{SynsetValue, Tables};
+use crate::failure::Failure;
+use crate::output::grouped;
+
+/// Asks everything.
+pub fn ask(report: &Report, db: &Database, tables: &Tables) -> Result<(), Failure> {
+    let txn = db.read()?;
+    define(report, &txn, tables, "lightning")?;
+    words_with_prefix(report, &txn, tables, "thunder")?;
+    kinds(report, &txn, tables, ("lightning", "noun.phenomenon"))?;
+    last_words(report, &txn, tables)?;
+    counts(report, &txn, tables)
+}
+
+/// What a word means: its synsets, and each one's definition.
+fn define(report: &Report, txn: &ReadTxn, tables: &Tables, word: &str) -> Result<(), Failure> {
+    let begun = Instant::now();
+    let mut meanings = Vec::new();
+    for id in tables.words.get(txn, word)? {
+        let id = id?;
+        meanings.push((synset(txn, tables, &id)?, id));
+    }
+    report.done("define", word, begun.elapsed())?;
+    for ((words, file, gloss), id) in meanings {
+        report.line(format!("{id} {file} ({words}): {gloss}"))?;
+    }
+    Ok(())
+}
+
+fn words_with_prefix(report: &Report, txn: &ReadTxn, tables: &Tables, prefix: &str) -> Result<(), Failure> {
+    let begun = Instant::now();
+    let mut words: Vec<String> = Vec::new();
+    for pair in tables.words.prefix(txn, prefix)? {
+        let (word, _) = pair?;
+        if words.last() != Some(&word) {
+            words.push(word);
+        }
+    }
+    report.done("prefix", format!("{} words that begin with {prefix}", words.len()), begun.elapsed())?;
+    report.line(words.join(", "))
+}
+
+fn kinds(report: &Report, txn: &ReadTxn, tables: &Tables, (word, file): (&str, &str)) -> Result<(), Failure> {
+    let begun = Instant::now();
+    let chain = hypernyms(txn, tables, word, file)?;
+    report.done("hypernyms", format!("what {word} is a kind of"), begun.elapsed())?;
+    report.line(chain.join(" → "))
+}
+
+/// The id of a word in the meaning that belongs to a lexicographer file.
+///
+/// # Errors
+/// The engine's; if there is no such meaning.
+pub fn meaning(txn: &ReadTxn, tables: &Tables, word: &str, file: &str) -> Result<String, Failure> {
+    for id in tables.words.get(txn, word)? {
+        let id = id?;
+        if synset(txn, tables, &id)?.1 == file {
+            return Ok(id);
+        }
+    }
+    Err(Failure::Message(format!("`{word}` ({file}) is not in this WordNet; load the data anew")))
+}
+
+/// The way up from a word to the most general one, each step to the first hypernym.
+///
+/// # Errors
+/// As [`meaning`]; if a pointer leads nowhere, or in a circle.
+pub fn hypernyms(txn: &ReadTxn, tables: &Tables, word: &str, file: &str) -> Result<Vec<String>, Failure> {
+    let mut chain = vec![word.to_owned()];
+    let mut id = meaning(txn, tables, word, file)?;
+    // A prefix of the key: the source, and the beginning of the symbol, so that instances (@i) are found too.
+    while let Some(found) = tables.pointers.prefix(txn, &(id.as_str(), "@"))?.next() {
+        let (_, (target, ..)) = found?;
+        let (words, ..) = synset(txn, tables, &target)?;
+        chain.push(words.split(", ").next().unwrap_or_default().to_owned());
+        if chain.len() > CHAIN_MAX {
+            return Err(Failure::Message(format!("the hypernyms of `{word}` lead in a circle; load the data anew")));
+        }
+        id = target;
+    }
+    Ok(chain)
+}
+
+fn last_words(report: &Report, txn: &ReadTxn, tables: &Tables) -> Result<(), Failure> {
+    let begun = Instant::now();
+    let mut words: Vec<String> = Vec::new();
+    for pair in tables.words.iter(txn)?.rev() {
+        let (word, _) = pair?;
+        if words.last() != Some(&word) {
+            words.push(word);
+        }
+        if words.len() == LAST_WORDS {
+            break;
+        }
+    }
+    report.done("reverse", "the last words, backwards", begun.elapsed())?;
+    report.line(words.join(", "))
+}
+
+fn counts(report: &Report, txn: &ReadTxn, tables: &Tables) -> Result<(), Failure> {
+    let begun = Instant::now();
+    let mut parts = Vec::new();
+    for (part, low, high) in [("nouns", "n", "o"), ("verbs", "v", "w"), ("adjectives", "a", "b"), ("adverbs", "r", "s")]
+    {
+        parts.push(format!("{} {part}", grouped(tables.synsets.count(txn, low..high)?)));
+    }
+    report.done("count", parts.join(", "), begun.elapsed())
+}
+
+/// The synset of an id that was found in another table.
+fn synset(txn: &ReadTxn, tables: &Tables, id: &str) -> Result<SynsetValue, Failure> {
+    let found = tables.synsets.get(txn, id)?;
+    found.ok_or_else(|| Failure::Message(format!("synset {id} is referred to and not there; load the data anew")))
+}
+
+/// Longer than any way up in WordNet.
+const CHAIN_MAX: usize = 64;
+/// So many words are read backwards.
+const LAST_WORDS: usize = 8;

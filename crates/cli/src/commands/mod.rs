@@ -1,0 +1,19 @@
+//! The verbs, one file each.
+
+mod check;
+mod compact;
+mod completions;
+mod count;
+mod del;
+mod demo;
+mod export;
+mod get;
+mod import;
+mod man;
+mod put;
+mod run;
+mod scan;
+mod stats;
+mod tables;
+
+pub use run::run;

@@ -1,0 +1,121 @@
+//! `stats`: what every byte of a database is used for.
+
+use std::io::Write;
+
+use crate::arguments::{OutputFormat, Stats};
+use crate::database::reading;
+use crate::failure::Failure;
+use crate::json;
+use crate::output::{Cell, Printer, counted, size, standard_output};
+
+/// Prints the parts of the file and its tables.
+pub fn run(arguments: &Stats) -> Result<(), Failure> {
+    reading(&arguments.file.path, |db, _| {
+        let stats = db.stats()?;
+        match arguments.format {
+            OutputFormat::Table => print_table(&stats),
+            OutputFormat::Json | OutputFormat::Ndjson => print_json(&stats),
+            OutputFormat::Csv => print_rows(OutputFormat::Csv, &stats),
+        }
+    })
+}
+
+/// The parts of the file, in the words of the documentation.
+fn parts(stats: &fulgurite::Stats) -> [(&'static str, u64); 8] {
+    [
+        ("metas", stats.meta_bytes),
+        ("trees", stats.tree_bytes),
+        ("long keys and values", stats.value_bytes),
+        ("extent table", stats.extent_table_bytes),
+        ("placed, not yet in a tree", stats.placed_bytes),
+        ("pinned by snapshots", stats.pinned_bytes),
+        ("free", stats.free_bytes),
+        ("reserve at the end", stats.reserve_bytes),
+    ]
+}
+
+fn print_table(stats: &fulgurite::Stats) -> Result<(), Failure> {
+    print_rows(OutputFormat::Table, stats)?;
+    let mut out = standard_output();
+    let mut text = format!(
+        "\n{} in {}, pages of {}; {} of log; commits up to {}, in the trees up to {}\n",
+        size(stats.file_bytes),
+        counted(stats.extents, "extent", "extents"),
+        size(stats.page_size_bytes),
+        size(stats.log_bytes),
+        stats.sequence,
+        stats.checkpoint_sequence
+    );
+    if stats.mapped {
+        let (resident, huge) = (size(stats.resident_bytes), size(stats.huge_page_bytes));
+        text.push_str(&format!(
+            "mapped: {resident} in memory, {huge} of it by huge pages; search by {}\n",
+            stats.search
+        ));
+    } else {
+        text.push_str(&format!("not mapped; search by {}\n", stats.search));
+    }
+    out.write_all(text.as_bytes()).map_err(Failure::Output)?;
+    if stats.tables.is_empty() {
+        return out.flush().map_err(Failure::Output);
+    }
+    writeln!(out).and_then(|()| out.flush()).map_err(Failure::Output)?;
+    drop(out);
+    let mut printer =
+        Printer::to_standard_output(OutputFormat::Table, &["table", "entries", "levels", "not yet merged"]);
+    for table in &stats.tables {
+        printer.row(&[
+            Cell::Text(&table.name),
+            Cell::Number(table.entries),
+            Cell::Number(table.levels.into()),
+            Cell::Number(table.delta_entries),
+        ])?;
+    }
+    printer.finish()
+}
+
+fn print_rows(format: OutputFormat, stats: &fulgurite::Stats) -> Result<(), Failure> {
+    let mut printer = Printer::to_standard_output(format, &["part", "bytes", "share"]);
+    let whole = stats.file_bytes.max(1) as f64;
+    for (part, bytes) in parts(stats) {
+        printer.row(&[Cell::Text(part), Cell::Number(bytes), Cell::Share(bytes as f64 / whole)])?;
+    }
+    printer.row(&[Cell::Text("file"), Cell::Number(stats.file_bytes), Cell::Share(1.0)])?;
+    printer.finish()
+}
+
+fn print_json(stats: &fulgurite::Stats) -> Result<(), Failure> {
+    let numbers = [
+        ("file_bytes", stats.file_bytes),
+        ("page_size_bytes", stats.page_size_bytes),
+        ("meta_bytes", stats.meta_bytes),
+        ("tree_bytes", stats.tree_bytes),
+        ("value_bytes", stats.value_bytes),
+        ("extent_table_bytes", stats.extent_table_bytes),
+        ("placed_bytes", stats.placed_bytes),
+        ("pinned_bytes", stats.pinned_bytes),
+        ("free_bytes", stats.free_bytes),
+        ("reserve_bytes", stats.reserve_bytes),
+        ("extents", stats.extents),
+        ("log_bytes", stats.log_bytes),
+        ("delta_bytes", stats.delta_bytes),
+        ("sequence", stats.sequence),
+        ("checkpoint_sequence", stats.checkpoint_sequence),
+        ("resident_bytes", stats.resident_bytes),
+        ("huge_page_bytes", stats.huge_page_bytes),
+    ];
+    let mut text = String::from("{");
+    for (name, number) in numbers {
+        text.push_str(&format!("\"{name}\":{number},"));
+    }
+    text.push_str(&format!("\"mapped\":{},\"search\":\"{}\",\"tables\":[", stats.mapped, stats.search));
+    for (index, table) in stats.tables.iter().enumerate() {
+        text.push_str(if index == 0 { "{\"table\":" } else { ",{\"table\":" });
+        json::push_string(&table.name, &mut text);
+        let (entries, levels, delta) = (table.entries, table.levels, table.delta_entries);
+        text.push_str(&format!(",\"entries\":{entries},\"levels\":{levels},\"delta_entries\":{delta}}}"));
+    }
+    text.push_str("]}\n");
+    let mut out = standard_output();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::Output)
+}

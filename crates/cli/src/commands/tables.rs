@@ -1,0 +1,29 @@
+//! `tables`: what tables there are.
+
+use crate::arguments::Tables;
+use crate::database::reading;
+use crate::failure::Failure;
+use crate::output::{Cell, Printer};
+
+/// Lists the tables.
+pub fn run(arguments: &Tables) -> Result<(), Failure> {
+    reading(&arguments.file.path, |_, txn| {
+        let mut printer =
+            Printer::to_standard_output(arguments.format, &["table", "kind", "keys", "values", "entries"]);
+        for table in txn.tables() {
+            printer.row(&[
+                Cell::Text(table.name()),
+                Cell::Text(if table.is_multimap() { "multimap" } else { "table" }),
+                Cell::Text(type_name(table.key_type())),
+                Cell::Text(type_name(table.value_type())),
+                Cell::Number(txn.len(&table)?),
+            ])?;
+        }
+        printer.finish()
+    })
+}
+
+/// Plain bytes have no name in the catalog.
+fn type_name(recorded: &str) -> &str {
+    if recorded.is_empty() { "plain" } else { recorded }
+}

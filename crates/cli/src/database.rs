@@ -1,0 +1,129 @@
+//! Opening and closing databases and tables the way that every command does it.
+
+use std::path::Path;
+
+use fulgurite::{Database, Error, ReadTxn, Table, TableOptions};
+use fulgurite_keys::Type;
+
+use crate::arguments::CreateArguments;
+use crate::failure::Failure;
+use crate::notation::Notation;
+
+/// Opens a database for reading, does `work` with a snapshot of it, and closes it.
+///
+/// # Errors
+/// If it cannot be opened, and what `work` fails with.
+pub fn reading(path: &Path, work: impl FnOnce(&Database, &ReadTxn) -> Result<(), Failure>) -> Result<(), Failure> {
+    let db = Database::options().read_only(true).open(path).map_err(|error| explain(error, false))?;
+    let txn = db.read()?;
+    let outcome = work(&db, &txn);
+    drop(txn);
+    // Nothing was changed, so there is nothing that closing could fail to keep.
+    let _ = db.close();
+    outcome
+}
+
+/// Opens a database that exists for writing, does `work` with it, and closes it.
+///
+/// # Errors
+/// If it cannot be opened or closed, and what `work` fails with.
+pub fn changing<T>(path: &Path, work: impl FnOnce(&Database) -> Result<T, Failure>) -> Result<T, Failure> {
+    let db = Database::open(path).map_err(|error| explain(error, false))?;
+    let outcome = work(&db);
+    let closed = db.close();
+    let value = outcome?;
+    closed?;
+    Ok(value)
+}
+
+/// As [`changing`]; if `create` says so and there is no database it is created, and removed again if `work` fails.
+///
+/// # Errors
+/// As [`changing`].
+pub fn creating<T>(
+    path: &Path,
+    create: &CreateArguments,
+    work: impl FnOnce(&Database) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let fresh = create.create && !path.exists();
+    let db = Database::options().create(create.create).open(path).map_err(|error| explain(error, true))?;
+    let outcome = work(&db);
+    // While it is open nobody else writes to it, so what is removed is empty.
+    if fresh && outcome.is_err() && db.tables().is_ok_and(|tables| tables.is_empty()) {
+        let _ = std::fs::remove_file(path);
+    }
+    let closed = db.close();
+    let value = outcome?;
+    closed?;
+    Ok(value)
+}
+
+/// Adds what to do on a command line.
+fn explain(error: Error, may_create: bool) -> Failure {
+    match error {
+        Error::DatabaseNotFound { path } => {
+            let create = if may_create { ", or create it with --create" } else { "" };
+            Failure::Message(format!("{}: no such database; check the path{create}", path.display()))
+        }
+        error => error.into(),
+    }
+}
+
+/// The table of that name.
+///
+/// # Errors
+/// If there is none; the message names those that there are.
+pub fn table(txn: &ReadTxn, name: &str) -> Result<Table, Failure> {
+    match txn.open_table(name) {
+        Err(Error::TableNotFound { .. }) => {
+            let tables = txn.tables();
+            let names: Vec<&str> = tables.iter().take(TABLES_LISTED).map(Table::name).collect();
+            let there_are = match names.len() {
+                0 => "there are none".to_owned(),
+                named => format!("there are: {}{}", names.join(", "), if named < tables.len() { ", …" } else { "" }),
+            };
+            Err(Failure::Message(format!("no table `{name}` ({there_are})")))
+        }
+        found => Ok(found?),
+    }
+}
+
+/// The table of that name to write to, and whether it is new.
+///
+/// # Errors
+/// If there is none and it is not to be created, or there is one of another kind.
+pub fn table_to_write(
+    db: &Database,
+    name: &str,
+    create: &CreateArguments,
+    key: Option<&Notation>,
+    value: Option<&Notation>,
+) -> Result<(Table, bool), Failure> {
+    let txn = db.read()?;
+    match txn.open_table(name) {
+        Ok(table) if create.multimap && !table.is_multimap() => {
+            Err(Failure::Message(format!("table `{name}` exists and is no multimap; leave --multimap away")))
+        }
+        Ok(table) => Ok((table, false)),
+        Err(Error::TableNotFound { .. }) if create.create => {
+            let recorded = |notation: Option<&Notation>| match notation {
+                Some(Notation::Typed(kind)) => kind.to_string(),
+                // A multimap is nothing for plain bytes: programs open it by its types.
+                Some(Notation::Hex) if create.multimap => Type::Bytes.to_string(),
+                _ if create.multimap => Type::String.to_string(),
+                _ => String::new(),
+            };
+            let options = TableOptions::new().key_type(recorded(key)).value_type(recorded(value));
+            let options = if create.multimap { options.multimap() } else { options };
+            Ok((db.create_table(name, options)?, true))
+        }
+        Err(Error::TableNotFound { .. }) => match table(&txn, name) {
+            Err(failure) => Err(Failure::Message(format!("{failure}; check the name, or create it with --create"))),
+            Ok(table) => Ok((table, false)),
+        },
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// So many tables a message names.
+const TABLES_LISTED: usize = 8;

@@ -1,0 +1,33 @@
+//! Command line for Fulgurite databases: reads the arguments, runs the verb, and tells by the exit code how it went.
+
+mod arguments;
+mod column;
+mod commands;
+mod database;
+mod entries;
+mod failure;
+mod json;
+mod notation;
+mod output;
+mod progress;
+mod records;
+mod wordnet;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+use notation::printable;
+
+fn main() -> ExitCode {
+    match commands::run(arguments::Arguments::parse().verb) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if !failure.is_silent() {
+                // One line, even if a name in a damaged file has line ends. Without standard error the exit code still tells.
+                let _ = writeln!(std::io::stderr(), "fulgurite: {}", printable(&failure.to_string()));
+            }
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Disks that are full or cannot be written to.
+//!
+//! Permission bits do not bind root, so as root a file system of its own is mounted; without the rights for that the test
+//! says that it was skipped.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::fixture::{PROGRAM, Place, Run};
+
+/// A file system in memory, mounted at a directory until dropped.
+struct Mount(PathBuf);
+
+impl Mount {
+    fn new(at: &Path, options: &str) -> Result<Self, String> {
+        std::fs::create_dir_all(at).unwrap();
+        mount(&["-t", "tmpfs", "-o", options, "fulgurite-test"], at).map(|()| Self(at.to_owned()))
+    }
+
+    fn make_read_only(&self) -> Result<(), String> {
+        mount(&["-o", "remount,ro"], &self.0)
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).output();
+    }
+}
+
+fn mount(arguments: &[&str], at: &Path) -> Result<(), String> {
+    match Command::new("mount").args(arguments).arg(at).output() {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+        Err(error) => Err(format!("mount: {error}")),
+    }
+}
+
+/// So many lines of NDJSON that do not compress.
+fn lines(from: u64, count: u64) -> String {
+    (from..from + count)
+        .map(|number| format!("{{\"key\":{number},\"value\":\"{}\"}}\n", "0123456789".repeat(20)))
+        .collect()
+}
+
+/// Fills the disk by imports until one fails, and looks whether all that was there before is still there.
+fn fill(run: impl Fn(&[&str], &[u8]) -> Run) {
+    run(&["import", "a.ful", "t", "--create", "--key", "u64"], lines(0, 1000).as_bytes()).ok();
+    let mut loaded = 1000;
+    let message = loop {
+        let load = run(&["import", "a.ful", "t", "--memory", "1"], lines(loaded, 2000).as_bytes());
+        if load.code != 0 {
+            break load.fails(1);
+        }
+        loaded += 2000;
+        assert!(loaded < 1_000_000, "the disk is never full");
+    };
+    assert!(message.contains("no space to grow") && message.ends_with("nothing was lost"), "{message}");
+    let sound = run(&["check", "a.ful"], b"").ok();
+    assert!(sound.starts_with("sound: 1 table, "), "{sound}");
+    assert_eq!(run(&["count", "a.ful", "t"], b"").ok().trim(), loaded.to_string());
+    let put = run(&["get", "a.ful", "t", "0", &(loaded - 1).to_string()], b"");
+    assert_eq!(put.ok().lines().count(), 2);
+}
+
+#[test]
+fn a_full_disk_fails_cleanly_and_loses_nothing() {
+    let place = Place::new();
+    match Mount::new(&place.path("small"), "size=8m") {
+        Err(why) => skipped("a_full_disk_fails_cleanly_and_loses_nothing", &why),
+        Ok(_mount) => {
+            let run = |arguments: &[&str], input: &[u8]| {
+                let place = place.path("small");
+                run_in(&mut Command::new(PROGRAM), &place, arguments, input)
+            };
+            fill(run);
+        }
+    }
+}
+
+#[test]
+fn a_limit_of_file_size_fails_like_a_full_disk() {
+    let place = Place::new();
+    fill(|arguments, input| {
+        // The signal would kill the program before it sees the error.
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "trap '' XFSZ; ulimit -f 8192; exec \"$0\" \"$@\"", PROGRAM]);
+        run_in(&mut shell, place.root(), arguments, input)
+    });
+}
+
+#[test]
+fn in_a_read_only_directory_reading_works_and_writing_fails() {
+    const TEST: &str = "in_a_read_only_directory_reading_works_and_writing_fails";
+    let place = Place::new();
+    let directory = place.path("sealed");
+    std::fs::create_dir(&directory).unwrap();
+    let is_root = std::fs::metadata(&directory).unwrap().uid() == 0;
+    let mount = match Mount::new(&directory, "size=16m") {
+        Ok(mount) => Some(mount),
+        Err(why) if is_root => return skipped(TEST, &why),
+        Err(_) => None,
+    };
+    let run = |arguments: &[&str], input: &[u8]| run_in(&mut Command::new(PROGRAM), &directory, arguments, input);
+    run(&["put", "a.ful", "t", "k", "v", "--create"], b"").ok();
+    crash(&directory);
+    match &mount {
+        Some(mount) => {
+            if let Err(why) = mount.make_read_only() {
+                return skipped(TEST, &why);
+            }
+        }
+        None => std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o555)).unwrap(),
+    }
+
+    // Both the clean file and the one with a log beside it.
+    for name in ["a.ful", "crashed.ful"] {
+        assert_eq!(run(&["get", name, "t", "k"], b"").ok(), "v\n");
+        run(&["check", name], b"").ok();
+        run(&["stats", name], b"").ok();
+        let message = run(&["put", name, "t", "k", "w"], b"").fails(1);
+        assert!(message.contains(name), "{message}");
+        assert_eq!(run(&["get", name, "t", "k"], b"").ok(), "v\n");
+    }
+    let commits: u64 = run(&["count", "crashed.ful", "commits"], b"").ok().trim().parse().unwrap();
+    assert!(commits > 0 && commits.is_multiple_of(3), "{commits}");
+    run(&["put", "b.ful", "t", "k", "v", "--create"], b"").fails(1);
+    if mount.is_none() {
+        std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+}
+
+/// Makes a database `crashed.ful` whose last commits are in its log only.
+fn crash(directory: &Path) {
+    let run = |arguments: &[&str]| run_in(&mut Command::new(PROGRAM), directory, arguments, b"");
+    run(&["put", "crashed.ful", "t", "k", "v", "--create"]).ok();
+    let mut command = Command::new(PROGRAM);
+    command.args(["demo", "--commit-until-killed", "--out", "crashed.ful"]).current_dir(directory);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut told = BufReader::new(child.stdout.take().unwrap()).lines();
+    told.nth(100).unwrap().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+fn run_in(command: &mut Command, directory: &Path, arguments: &[&str], input: &[u8]) -> Run {
+    command.args(arguments).current_dir(directory).env("TERM", "dumb");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    let writer = std::thread::spawn(move || drop(pipe.write_all(&input)));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    Run::of(output)
+}
+
+/// Says on standard error, where the test runner does not catch it, that a claim went unproved.
+fn skipped(test: &str, why: &str) {
+    let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {why}");
+}

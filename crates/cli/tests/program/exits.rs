@@ -1,0 +1,193 @@
+//! Exit codes, and that verbs leave alone what is none of their business.
+
+use std::io::{BufRead, BufReader, Read};
+
+use crate::fixture::{Place, Run};
+
+#[test]
+fn a_truncated_file_is_damaged_and_the_page_is_named() {
+    let place = Place::new();
+    let lines: String = (0..20_000).map(|number| format!("{number},{}\n", "x".repeat(40))).collect();
+    let import = ["import", "a.ful", "t", "--create", "--key", "u64", "--format", "csv"];
+    place.run_with_input(&import, format!("key,value\n{lines}").as_bytes()).ok();
+    let whole = place.read("a.ful");
+    for part in [2, 3, 10, 50] {
+        place.file("cut.ful", &whole[..whole.len() - whole.len() / part]);
+        for verb in [&["scan", "cut.ful", "t"][..], &["check", "cut.ful"], &["put", "cut.ful", "t", "7", "x"]] {
+            let run = place.run(verb);
+            assert_eq!(run.code, 3, "{verb:?} {part} {run:?}");
+            let told = format!("{}{}", run.text(), run.messages);
+            assert!(told.contains("page "), "{verb:?} {part} {told}");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_page_is_named_by_whatever_meets_it() {
+    let place = Place::new();
+    let lines: String = (0..20_000).map(|number| format!("{number},{}\n", "x".repeat(40))).collect();
+    let import = ["import", "a.ful", "t", "--create", "--key", "u64", "--format", "csv"];
+    place.run_with_input(&import, format!("key,value\n{lines}").as_bytes()).ok();
+    let mut bytes = place.read("a.ful");
+    let middle = bytes.len() / 2 / 16384 * 16384 + 5000;
+    bytes[middle] ^= 1;
+    place.file("a.ful", bytes);
+    let page = format!("page {}", middle / 16384);
+    let message = place.run(&["export", "a.ful", "t"]).fails(3);
+    assert!(message.contains(&page), "{message}");
+    let run = place.run(&["check", "a.ful"]);
+    assert!(run.text().contains(&page), "{run:?}");
+    let message = run.fails(3);
+    assert_eq!(message, "a.ful: 1 damaged place; restore a backup, or export what can still be read");
+}
+
+#[test]
+fn what_is_no_database_is_told_so() {
+    let place = Place::new();
+    place.file("text.ful", "just a text, longer than nothing\n".repeat(1000));
+    place.file("empty.ful", "");
+    for name in ["text.ful", "empty.ful"] {
+        let before = place.read(name);
+        for verb in [&["tables", name][..], &["check", name], &["put", name, "t", "k", "v", "--create"]] {
+            let message = place.run(verb).fails(3);
+            assert!(message.ends_with(&format!("{name}: not a Fulgurite database")), "{message}");
+        }
+        assert_eq!(place.read(name), before);
+    }
+    assert_eq!(place.names(), ["empty.ful", "text.ful"]);
+}
+
+#[test]
+fn without_a_database_verbs_fail_and_create_nothing() {
+    let place = Place::new();
+    place.file("in.csv", "key,value\na,1\n");
+    for verb in [
+        &["tables", "no.ful"][..],
+        &["get", "no.ful", "t", "k"],
+        &["put", "no.ful", "t", "k", "v"],
+        &["del", "no.ful", "t", "k"],
+        &["scan", "no.ful", "t"],
+        &["count", "no.ful", "t"],
+        &["import", "no.ful", "t", "in.csv"],
+        &["export", "no.ful", "t", "out.csv"],
+        &["stats", "no.ful"],
+        &["check", "no.ful"],
+        &["compact", "no.ful"],
+    ] {
+        let message = place.run(verb).fails(1);
+        assert!(message.contains("no.ful: no such database; check the path"), "{verb:?} {message}");
+        assert_eq!(message.ends_with("--create"), matches!(verb[0], "put" | "import"), "{message}");
+        assert_eq!(place.names(), ["in.csv"], "{verb:?}");
+    }
+    let message = place.run(&["put", "no/such/a.ful", "t", "k", "v", "--create"]).fails(1);
+    assert!(message.contains("no/such/a.ful"), "{message}");
+}
+
+#[test]
+fn without_a_table_verbs_name_those_there_are() {
+    let place = Place::new().with_fruit("a.ful");
+    let before = place.read("a.ful");
+    for verb in [
+        &["get", "a.ful", "t", "k"][..],
+        &["scan", "a.ful", "t"],
+        &["export", "a.ful", "t"],
+        &["del", "a.ful", "t", "k"],
+    ] {
+        assert_eq!(place.run(verb).fails(1), "no table `t` (there are: fruit)");
+    }
+    let message = place.run(&["put", "a.ful", "t", "k", "v"]).fails(1);
+    assert_eq!(message, "no table `t` (there are: fruit); check the name, or create it with --create");
+    assert_eq!(place.read("a.ful").len(), before.len());
+}
+
+#[test]
+fn wrong_usage_is_told_apart() {
+    let place = Place::new().with_fruit("a.ful");
+    for arguments in [
+        &[][..],
+        &["frobnicate", "a.ful"],
+        &["get", "a.ful"],
+        &["get", "a.ful", "fruit"],
+        &["scan", "a.ful", "fruit", "--format", "xml"],
+        &["scan", "a.ful", "fruit", "--prefix", "a", "--from", "b"],
+        &["scan", "a.ful", "fruit", "--key", "number"],
+        &["del", "a.ful", "fruit", "--prefix", "a"],
+        &["import", "a.ful", "fruit", "--multimap"],
+    ] {
+        let run = place.run(arguments);
+        assert_eq!((run.code, run.text()), (2, ""), "{arguments:?}");
+        assert!(!run.messages.is_empty());
+    }
+    assert!(place.run(&["--help"]).ok().contains("Exit codes: 0 done, 1 failed, 2 wrong usage, 3 damaged"));
+}
+
+#[test]
+fn a_second_writer_is_told_the_first_ones_pid_and_readers_go_on() {
+    let place = Place::new().with_fruit("a.ful");
+    let mut writer = place.spawn(&["demo", "--commit-until-killed", "--out", "a.ful"]);
+    let mut told = BufReader::new(writer.stdout.take().unwrap());
+    told.read_line(&mut String::new()).unwrap();
+    let second = place.run(&["put", "a.ful", "fruit", "cherry", "black"]).fails(4);
+    assert!(second.contains(&format!("(pid {})", writer.id())), "{second}");
+    let import =
+        place.run_with_input(&["import", "a.ful", "fruit"], b"{\"key\":\"cherry\",\"value\":\"black\"}\n").fails(4);
+    assert!(import.contains("another process has this database open for writing"), "{import}");
+    assert_eq!(place.run(&["get", "a.ful", "fruit", "apple"]).ok(), "red\n");
+    writer.kill().unwrap();
+    writer.wait().unwrap();
+    place.run(&["put", "a.ful", "fruit", "cherry", "black"]).ok();
+    assert_eq!(place.run(&["get", "a.ful", "fruit", "cherry"]).ok(), "black\n");
+}
+
+#[test]
+fn after_a_crash_verbs_that_read_show_every_commit_and_write_nothing() {
+    let place = Place::new().with_fruit("a.ful");
+    let mut writer = place.spawn(&["demo", "--commit-until-killed", "--out", "a.ful"]);
+    let mut told = BufReader::new(writer.stdout.take().unwrap()).lines();
+    let last = told.nth(300).unwrap().unwrap();
+    writer.kill().unwrap();
+    writer.wait().unwrap();
+    let number: u64 = told.last().map_or(last, |line| line.unwrap()).trim_end_matches('.').parse().unwrap();
+    let files = || -> Vec<(String, Vec<u8>)> {
+        place
+            .names()
+            .into_iter()
+            .filter(|name| !name.ends_with("-lock"))
+            .map(|name| (name.clone(), place.read(&name)))
+            .collect()
+    };
+    let before = files();
+    let count: u64 = place.run(&["count", "a.ful", "commits"]).ok().trim().parse().unwrap();
+    assert!(count >= 3 * number && count.is_multiple_of(3), "{count} entries of {number} commits");
+    let range = ["scan", "a.ful", "commits", "--prefix", &format!("({number})"), "--keys-only", "--format", "csv"];
+    assert_eq!(place.run(&range).ok().lines().count(), 4);
+    for verb in
+        [&["tables", "a.ful"][..], &["stats", "a.ful"], &["check", "a.ful"], &["get", "a.ful", "fruit", "apple"]]
+    {
+        place.run(verb).ok();
+    }
+    assert!(files() == before, "a verb that reads has written");
+    place.run(&["put", "a.ful", "fruit", "cherry", "black"]).ok();
+    assert_eq!(place.names(), ["a.ful"], "a clean close leaves the one file");
+    assert_eq!(place.run(&["count", "a.ful", "commits"]).ok().trim(), count.to_string());
+}
+
+#[test]
+fn a_reader_that_has_had_enough_ends_the_program_quietly() {
+    let place = Place::new();
+    let lines: String = (0..50_000).map(|number| format!("{{\"key\":{number},\"value\":\"x\"}}\n")).collect();
+    place.run_with_input(&["import", "a.ful", "t", "--create"], lines.as_bytes()).ok();
+    for arguments in [
+        &["scan", "a.ful", "t"][..],
+        &["scan", "a.ful", "t", "--format", "json"],
+        &["export", "a.ful", "t"],
+        &["export", "a.ful", "t", "--format", "binary"],
+    ] {
+        let mut child = place.spawn(arguments);
+        let mut pipe = child.stdout.take().unwrap();
+        pipe.read_exact(&mut [0; 10]).unwrap();
+        drop(pipe);
+        let run = Run::of(child.wait_with_output().unwrap());
+        assert_eq!((run.code, run.messages.as_str()), (0, ""), "{arguments:?}");
+    }
+}

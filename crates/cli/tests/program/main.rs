@@ -1,0 +1,13 @@
+//! The program as users run it: arguments in; data, messages and exit codes out.
+
+#![allow(clippy::unwrap_used)] // A panic is a test's report; clippy sees that only inside of test functions.
+
+mod demo;
+#[cfg(unix)]
+mod disks;
+#[cfg(unix)]
+mod documents;
+mod exits;
+mod fixture;
+mod forms;
+mod verbs;

@@ -1,0 +1,153 @@
+//! Each verb on a small database.
+
+use crate::fixture::Place;
+
+/// A table of u64 keys from 0 to 99, and a multimap.
+fn numbers() -> Place {
+    let place = Place::new();
+    let lines: String = (0..100).map(|number| format!("{number},{}\n", number * number)).collect();
+    let import = ["import", "n.ful", "squares", "--create", "--key", "u64", "--value", "u64", "--format", "csv"];
+    place.run_with_input(&import, format!("key,value\n{lines}").as_bytes()).ok();
+    let pairs = "key,value\nbank,2\nbank,1\nbanker,3\nriver,4\n";
+    let import = ["import", "n.ful", "words", "--create", "--multimap", "--value", "u64", "--format", "csv"];
+    place.run_with_input(&import, pairs.as_bytes()).ok();
+    place
+}
+
+#[test]
+fn tables_are_listed_with_types_and_sizes() {
+    let place = numbers();
+    let expected = "\
+table    kind      keys    values  entries
+squares  table     u64     u64         100
+words    multimap  string  u64           4
+";
+    assert_eq!(place.run(&["tables", "n.ful"]).ok(), expected);
+    let json = "[\n{\"table\":\"squares\",\"kind\":\"table\",\"keys\":\"u64\",\"values\":\"u64\",\"entries\":100},\n";
+    assert!(place.run(&["tables", "n.ful", "--format", "json"]).ok().starts_with(json));
+}
+
+#[test]
+fn ranges_are_scanned_from_either_end() {
+    let place = numbers();
+    let scan = |arguments: &[&str]| {
+        let all = [&["scan", "n.ful", "squares", "--format", "csv", "--keys-only"], arguments].concat();
+        place.run(&all).ok().lines().skip(1).map(|key| key.parse().unwrap()).collect::<Vec<u64>>()
+    };
+    assert_eq!(scan(&[]), (0..100).collect::<Vec<_>>());
+    assert_eq!(scan(&["--from", "97"]), [97, 98, 99]);
+    assert_eq!(scan(&["--to", "2"]), [0, 1]);
+    assert_eq!(scan(&["--from", "5", "--to", "7", "--reverse"]), [6, 5]);
+    assert_eq!(scan(&["--reverse", "--limit", "2"]), [99, 98]);
+    assert_eq!(scan(&["--limit", "0"]), [0; 0]);
+    assert_eq!(scan(&["--from", "7", "--to", "7"]), [0; 0]);
+    assert_eq!(scan(&["--from", "8", "--to", "7"]), [0; 0]);
+    assert_eq!(scan(&["--from", "8", "--to", "7", "--reverse"]), [0; 0]);
+    let table = place.run(&["scan", "n.ful", "squares", "--from", "9", "--to", "11"]).ok();
+    assert_eq!(table, "key  value\n  9     81\n 10    100\n");
+    let json = place.run(&["scan", "n.ful", "squares", "--limit", "1", "--format", "ndjson"]).ok();
+    assert_eq!(json, "{\"key\":0,\"value\":0}\n");
+    assert_eq!(place.run(&["count", "n.ful", "squares", "--from", "90"]).ok(), "10\n");
+    assert_eq!(place.run(&["count", "n.ful", "squares", "--from", "8", "--to", "7"]).ok(), "0\n");
+    assert_eq!(place.run(&["count", "n.ful", "squares", "--estimate"]).ok(), "100 (between 100 and 100)\n");
+}
+
+#[test]
+fn a_multimap_shows_key_and_value_apart() {
+    let place = numbers();
+    assert_eq!(place.run(&["get", "n.ful", "words", "bank"]).ok(), "1\n2\n");
+    let scanned = place.run(&["scan", "n.ful", "words", "--prefix", "bank", "--format", "csv"]).ok();
+    assert_eq!(scanned, "key,value\nbank,1\nbank,2\nbanker,3\n");
+    let scanned = place.run(&["scan", "n.ful", "words", "--from", "bank", "--to", "banker", "--format", "csv"]).ok();
+    assert_eq!(scanned, "key,value\nbank,1\nbank,2\n");
+    assert_eq!(place.run(&["count", "n.ful", "words", "--prefix", "bank"]).ok(), "3\n");
+    place.run(&["put", "n.ful", "words", "bank", "5"]).ok();
+    place.run(&["del", "n.ful", "words", "bank", "--only", "1"]).ok();
+    assert_eq!(place.run(&["get", "n.ful", "words", "bank"]).ok(), "2\n5\n");
+    place.run(&["del", "n.ful", "words", "bank"]).ok();
+    assert_eq!(place.run(&["get", "n.ful", "words", "bank"]).fails(1), "no key `bank` in table `words`");
+    let message = place.run(&["del", "n.ful", "words", "banker", "--only", "7"]).fails(1);
+    assert_eq!(message, "no key `banker` with the value `7` in table `words`; nothing was deleted");
+    let message = place.run(&["del", "n.ful", "squares", "7", "--only", "49"]).fails(1);
+    assert_eq!(message, "table `squares` is no multimap: a key has one value; leave --only away");
+}
+
+#[test]
+fn get_prints_what_is_there_and_then_names_what_is_not() {
+    let place = Place::new().with_fruit("a.ful");
+    let run = place.run(&["get", "a.ful", "fruit", "apple", "pear", "banana", "fig"]);
+    assert_eq!(run.text(), "red\nyellow\n");
+    assert_eq!(run.fails(1), "no keys `pear`, `fig` in table `fruit`");
+    let json = place.run(&["get", "a.ful", "fruit", "apple", "--format", "json"]).ok();
+    assert_eq!(json, "[\n{\"key\":\"apple\",\"value\":\"red\"}\n]\n");
+}
+
+#[test]
+fn a_value_from_standard_input_is_taken_byte_for_byte() {
+    let place = Place::new();
+    let bytes = b"\xFF\x00\r\nhex:\n";
+    place.run_with_input(&["put", "a.ful", "t", "k", "-", "--create"], bytes).ok();
+    assert_eq!(place.run(&["get", "a.ful", "t", "k", "--raw"]).data, bytes);
+    assert_eq!(place.run(&["get", "a.ful", "t", "k"]).ok(), "hex:ff000d0a6865783a0a\n");
+    place.run(&["put", "a.ful", "t", "k", "hex:2d"]).ok();
+    assert_eq!(place.run(&["get", "a.ful", "t", "k"]).ok(), "-\n");
+    place.run_with_input(&["put", "a.ful", "n", "7", "-", "--create", "--key", "u8", "--value", "u8"], b"8\n").ok();
+    assert_eq!(place.run(&["get", "a.ful", "n", "7"]).ok(), "8\n");
+}
+
+#[test]
+fn keys_are_deleted_all_or_none() {
+    let place = Place::new().with_fruit("a.ful");
+    let message = place.run(&["del", "a.ful", "fruit", "apple", "pear"]).fails(1);
+    assert_eq!(message, "no key `pear` in table `fruit`; nothing was deleted");
+    assert_eq!(place.run(&["count", "a.ful", "fruit"]).ok(), "2\n");
+    place.run(&["del", "a.ful", "fruit", "apple"]).ok();
+    assert_eq!(place.run(&["count", "a.ful", "fruit"]).ok(), "1\n");
+    let run = place.run(&["del", "a.ful", "fruit", "--prefix", "", "--yes"]);
+    assert_eq!(run.messages, "1 entry deleted\n");
+    assert_eq!(place.run(&["count", "a.ful", "fruit"]).ok(), "0\n");
+}
+
+#[test]
+fn stats_account_for_every_byte_of_the_file() {
+    let place = numbers();
+    let length = place.read("n.ful").len();
+    let rows = place.run(&["stats", "n.ful", "--format", "csv"]).ok();
+    let bytes: Vec<usize> =
+        rows.lines().skip(1).map(|row| row.split(',').rev().nth(1).unwrap().parse().unwrap()).collect();
+    let (file, parts) = bytes.split_last().unwrap();
+    assert_eq!((*file, parts.iter().sum::<usize>()), (length, length), "{rows}");
+    let json = place.run(&["stats", "n.ful", "--format", "json"]).ok();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["file_bytes"], &json["tables"][0]["entries"]), (&length.into(), &100.into()));
+    assert!(place.run(&["stats", "n.ful"]).ok().contains("squares      100       0               0\n"));
+}
+
+#[test]
+fn compacting_keeps_everything() {
+    let place = numbers();
+    let before = place.run(&["export", "n.ful", "squares"]).ok();
+    let run = place.run(&["compact", "n.ful"]);
+    assert!(run.code == 0 && run.messages.starts_with("n.ful: "), "{run:?}");
+    assert_eq!(place.run(&["export", "n.ful", "squares"]).ok(), before);
+    let sound = place.run(&["check", "n.ful"]).ok();
+    assert!(sound.starts_with("sound: 2 tables, 104 entries, "), "{sound}");
+    assert_eq!(place.run(&["check", "n.ful", "--format", "json"]).ok(), "[]\n");
+}
+
+#[test]
+fn completions_and_manual_pages_cover_every_verb() {
+    let place = Place::new();
+    place.run(&["man", "pages"]).ok();
+    let page = |name: &str| std::fs::read_to_string(place.path("pages").join(name)).unwrap();
+    assert!(page("fulgurite.1").contains(".TH fulgurite 1"));
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let completions = place.run(&["completions", shell]).ok();
+        for verb in
+            ["tables", "get", "put", "del", "scan", "count", "import", "export", "stats", "check", "compact", "demo"]
+        {
+            assert!(completions.contains(verb), "{shell} {verb}");
+            assert!(page(&format!("fulgurite-{verb}.1")).contains(verb), "{verb}");
+        }
+    }
+}
