@@ -1,0 +1,77 @@
+//! The one error of the benchmarks.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use fulgurite_rivals::Failure;
+
+/// Shorthand for results of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a run could not go on.
+#[derive(Debug)]
+pub enum Error {
+    /// An engine refused a call.
+    Engine(Failure),
+    /// An engine answered wrongly: its figures mean nothing.
+    Wrong {
+        /// What was asked.
+        workload: &'static str,
+        /// What is wrong with the answer.
+        what: String,
+    },
+    /// A call of the operating system failed.
+    Io {
+        /// What was attempted.
+        operation: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A measurement in a process of its own did not succeed.
+    Child {
+        /// What it was to measure.
+        what: String,
+        /// How it ended.
+        outcome: String,
+    },
+    /// The command line cannot be understood.
+    Usage(String),
+}
+
+impl Error {
+    /// Wraps a system error.
+    pub fn io(operation: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::Io { operation, path: path.to_path_buf(), source }
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        Self::Engine(failure)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Engine(failure) => failure.fmt(out),
+            Self::Wrong { workload, what } => write!(out, "{workload}: {what}; no figure of this run counts"),
+            Self::Io { operation, path, source } => write!(out, "{}: {operation} failed: {source}", path.display()),
+            Self::Child { what, outcome } => write!(out, "{what}, in a process of its own: {outcome}"),
+            Self::Usage(message) => write!(out, "{message}; --help lists what is understood"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Engine(failure) => Some(failure),
+            Self::Io { source, .. } => Some(source),
+            Self::Wrong { .. } | Self::Child { .. } | Self::Usage(_) => None,
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Benchmarks of Fulgurite beside other engines: `cargo xtask bench core`.
+//!
+//! Reading order: `workload` names what is measured and `plan` says on which data; `suite` runs it through `reads`,
+//! `writes` and `worker`; `report` prints it and `bars` judges it.
+
+mod arguments;
+mod bars;
+mod clock;
+mod command_line;
+mod dataset;
+mod error;
+mod fulgurite;
+mod machine;
+mod places;
+mod plan;
+#[cfg(test)]
+mod planted;
+mod queries;
+mod random;
+mod reads;
+mod report;
+mod rounds;
+mod self_test;
+mod shape;
+mod statistics;
+mod suite;
+mod values;
+mod verify;
+mod worker;
+mod workload;
+mod writes;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use fulgurite_rivals::{Engine, Lmdb};
+
+use arguments::{Command, Format, Options};
+use bars::Verdict;
+use error::{Error, Result};
+use fulgurite::Fulgurite;
+use report::Report;
+use self_test::LmdbAgain;
+use worker::Task;
+
+fn main() -> ExitCode {
+    match arguments::parse(std::env::args().skip(1)).and_then(execute) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{error}");
+            match error {
+                Error::Usage(_) => ExitCode::from(2),
+                _ => ExitCode::FAILURE,
+            }
+        }
+    }
+}
+
+/// Runs a command; says whether everything that was judged is as it should be.
+fn execute(command: Command) -> Result<bool> {
+    match command {
+        Command::Help => {
+            print!("{}", arguments::help());
+            Ok(true)
+        }
+        Command::Worker(arguments) => {
+            let task = Task::parse(&arguments)?;
+            match task.self_test {
+                true => task.run::<LmdbAgain, Lmdb>()?,
+                false => task.run::<Fulgurite, Lmdb>()?,
+            }
+            Ok(true)
+        }
+        Command::Core(options) if options.self_test => core::<LmdbAgain, Lmdb>(&options),
+        Command::Core(options) => core::<Fulgurite, Lmdb>(&options),
+    }
+}
+
+fn core<F: Engine, L: Engine>(options: &Options) -> Result<bool> {
+    let seed = options.seed.unwrap_or_else(seed_of_the_clock);
+    let directory = options.directory.clone().map_or_else(default_directory, Ok)?;
+    eprintln!("{}; queries: --seed {seed}", machine::summary(None));
+    let mut report = suite::run::<F, L>(options, &directory, seed)?;
+    report.notes.push(format!("{}; queries: --seed {seed}", machine::summary(report.search)));
+    if let Some(path) = &options.out {
+        std::fs::write(path, report.json()).map_err(|error| Error::io("write", path, error))?;
+    }
+    let (judgement, good) = judgement(options, &report);
+    match options.format {
+        Format::Table => print!("{}\n{judgement}", report.table()),
+        Format::Json => {
+            print!("{}", report.json());
+            eprint!("{judgement}");
+        }
+    }
+    Ok(good)
+}
+
+/// The verdicts and a last line, and whether all is well.
+fn judgement(options: &Options, report: &Report) -> (String, bool) {
+    if options.self_test {
+        return self_test::judgement(report);
+    }
+    if options.quick {
+        return ("bars: not judged (--quick)\n".to_owned(), true);
+    }
+    let (verdicts, unmeasured) = bars::judge(&bars::bars(), report);
+    let mut text: String = verdicts.iter().map(|verdict| format!("{verdict}\n")).collect();
+    let met = verdicts.iter().filter(|verdict| verdict.met()).count();
+    let rest = if unmeasured > 0 { format!(" ({unmeasured} more not measured)") } else { String::new() };
+    text.push_str(&format!("bars: {met} of {} met{rest}\n", verdicts.len()));
+    (text, verdicts.iter().all(Verdict::met))
+}
+
+/// `bench` beside the directory of this program, which cargo puts into `target/release`.
+fn default_directory() -> Result<PathBuf> {
+    let program = std::env::current_exe().map_err(|error| Error::io("find", Path::new("this program"), error))?;
+    let target = program.ancestors().nth(2).unwrap_or(Path::new("."));
+    Ok(target.join("bench"))
+}
+
+fn seed_of_the_clock() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |since| random::mix(since.as_nanos() as u64))
+}

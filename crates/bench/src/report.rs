@@ -1,0 +1,263 @@
+//! Results, and how they are printed: a table for people, lines of JSON for programs.
+//!
+//! The fields of a line are a promise to other scripts; docs/benchmarks.md describes them. They are never renamed or
+//! removed, and none is added.
+
+use std::fmt::Write;
+
+use crate::clock::Sample;
+use crate::dataset::Dataset;
+use crate::statistics::{median, spread};
+use crate::workload::Workload;
+
+/// All rounds of one workload on one data set: the measured engine first, then its rivals.
+#[derive(Debug)]
+pub struct Contest {
+    /// What was done.
+    pub workload: Workload,
+    /// Kind of key.
+    pub shape: &'static str,
+    /// Records in the store.
+    pub records: u64,
+    /// Bytes of a key, rounded if they differ.
+    pub key_bytes: u64,
+    /// Bytes of a value.
+    pub value_bytes: u64,
+    /// Each engine's name and rounds.
+    pub entries: Vec<(&'static str, Vec<Sample>)>,
+}
+
+impl Contest {
+    /// On `data`.
+    pub fn new(workload: Workload, data: &Dataset, entries: Vec<(&'static str, Vec<Sample>)>) -> Self {
+        Self {
+            workload,
+            shape: data.spec.shape.name(),
+            records: data.stored.len() as u64,
+            key_bytes: data.key_bytes(),
+            value_bytes: data.values.length() as u64,
+            entries,
+        }
+    }
+
+    /// How many times less processor time the first engine needs than its best rival: the median over the rounds, in
+    /// each of which they ran side by side.
+    pub fn ratio(&self) -> f64 {
+        let Some(((_, ours), rivals)) = self.entries.split_first() else { return f64::NAN };
+        let best = rivals.iter().min_by(|a, b| cpu_ns(&a.1).total_cmp(&cpu_ns(&b.1)));
+        let Some((_, theirs)) = best else { return f64::NAN };
+        let ratios: Vec<f64> = ours
+            .iter()
+            .zip(theirs)
+            .map(|(ours, theirs)| theirs.cpu_ns_per_operation() / ours.cpu_ns_per_operation())
+            .collect();
+        median(&ratios)
+    }
+
+    /// Data set as the table shows it, such as `hashed 32/100 10,000,000`.
+    pub fn data_name(&self) -> String {
+        format!("{} {}/{} × {}", self.shape, self.key_bytes, self.value_bytes, self.records)
+    }
+
+    fn lines(&self, out: &mut String) {
+        for (position, (engine, samples)) in self.entries.iter().enumerate() {
+            let of = |field: fn(&Sample) -> f64| median(&samples.iter().map(field).collect::<Vec<_>>());
+            let cpu: Vec<f64> = samples.iter().map(Sample::cpu_ns_per_operation).collect();
+            let ratio = if position == 0 { number(self.ratio(), 3) } else { "null".to_owned() };
+            writeln!(
+                out,
+                "{{\"suite\":\"core\",\"workload\":\"{}\",\"shape\":\"{}\",\"engine\":\"{engine}\",\"records\":{},\
+                 \"key_bytes\":{},\"value_bytes\":{},\"threads\":1,\"ops_per_s\":{},\"cpu_ns_per_op\":{},\
+                 \"p50_ns\":{},\"p99_ns\":{},\"rounds\":{},\"spread\":{},\"ratio\":{ratio}}}",
+                self.workload.name(),
+                self.shape,
+                self.records,
+                self.key_bytes,
+                self.value_bytes,
+                number(of(Sample::operations_per_second), 1),
+                number(of(Sample::cpu_ns_per_operation), 2),
+                number(of(|sample| sample.p50_ns), 2),
+                number(of(|sample| sample.p99_ns), 2),
+                samples.len(),
+                number(spread(&cpu), 3),
+            )
+            .expect("writing to memory does not fail");
+        }
+    }
+}
+
+fn cpu_ns(samples: &[Sample]) -> f64 {
+    median(&samples.iter().map(Sample::cpu_ns_per_operation).collect::<Vec<_>>())
+}
+
+/// A JSON number, which cannot be infinite or undefined.
+fn number(value: f64, digits: usize) -> String {
+    if value.is_finite() { format!("{value:.digits$}") } else { "null".to_owned() }
+}
+
+/// A figure that is not a time: it has a row in the table, and no line of JSON.
+#[derive(Debug)]
+pub struct Amount {
+    /// What was measured.
+    pub workload: Workload,
+    /// Of which data set, as the table shows it.
+    pub data: String,
+    /// Of the measured engine.
+    pub value: f64,
+    /// The same of a rival, where it has one.
+    pub rival: Option<f64>,
+    /// Such as `bytes`.
+    pub unit: &'static str,
+}
+
+/// Everything a run has found.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Times.
+    pub contests: Vec<Contest>,
+    /// Other figures.
+    pub amounts: Vec<Amount>,
+    /// Remarks, such as how the files were mapped.
+    pub notes: Vec<String>,
+    /// Which instructions the measured engine searches with, where it says so.
+    pub search: Option<&'static str>,
+}
+
+impl Report {
+    /// The contest of `workload` on the data set that has this shape, record size and count.
+    pub fn contest(&self, workload: Workload, shape: &str, value_bytes: u64, records: u64) -> Option<&Contest> {
+        self.contests.iter().find(|contest| {
+            contest.workload == workload
+                && contest.shape == shape
+                && contest.value_bytes == value_bytes
+                && contest.records == records
+        })
+    }
+
+    /// One line of JSON for each engine in each contest.
+    pub fn json(&self) -> String {
+        let mut out = String::new();
+        self.contests.iter().for_each(|contest| contest.lines(&mut out));
+        out
+    }
+
+    /// Tables of all figures, then the remarks.
+    pub fn table(&self) -> String {
+        let mut out = String::new();
+        let mut rows = vec![
+            ["workload", "data", "engine", "CPU ns/op", "ops/s", "p50 ns", "p99 ns", "spread", "ratio"]
+                .map(str::to_owned),
+        ];
+        for contest in &self.contests {
+            for (position, (engine, samples)) in contest.entries.iter().enumerate() {
+                rows.push(row(contest, position, engine, samples));
+            }
+        }
+        if !self.contests.is_empty() {
+            aligned(&rows, &mut out);
+        }
+        for amount in &self.amounts {
+            let rival = amount.rival.map_or(String::new(), |rival| format!(" (lmdb {rival:.2})"));
+            let (name, data) = (amount.workload.name(), &amount.data);
+            writeln!(out, "{name}, {data}: {:.2} {}{rival}", amount.value, amount.unit)
+                .expect("writing to memory does not fail");
+        }
+        for note in &self.notes {
+            writeln!(out, "{note}").expect("writing to memory does not fail");
+        }
+        out
+    }
+}
+
+fn row(contest: &Contest, position: usize, engine: &str, samples: &[Sample]) -> [String; 9] {
+    let of = |field: fn(&Sample) -> f64| median(&samples.iter().map(field).collect::<Vec<_>>());
+    let cpu: Vec<f64> = samples.iter().map(Sample::cpu_ns_per_operation).collect();
+    [
+        contest.workload.name().to_owned(),
+        contest.data_name(),
+        engine.to_owned(),
+        format!("{:.1}", median(&cpu)),
+        format!("{:.0}", of(Sample::operations_per_second)),
+        format!("{:.1}", of(|sample| sample.p50_ns)),
+        format!("{:.1}", of(|sample| sample.p99_ns)),
+        format!("{:.0} %", 100.0 * spread(&cpu)),
+        if position == 0 { format!("{:.2} ×", contest.ratio()) } else { String::new() },
+    ]
+}
+
+/// Text columns to the left, numbers to the right.
+fn aligned(rows: &[[String; 9]], out: &mut String) {
+    const TEXT_COLUMNS: usize = 3;
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; 9] = std::array::from_fn(width);
+    for row in rows {
+        let mut line = String::new();
+        for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
+            let written = match column < TEXT_COLUMNS {
+                true => write!(line, "{cell:<width$}  "),
+                false => write!(line, "{cell:>width$}  "),
+            };
+            written.expect("writing to memory does not fail");
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(cpu_ns: f64) -> Sample {
+        Sample { operations: 100, cpu_ns: cpu_ns * 100.0, wall_ns: 1000.0, p50_ns: 1.0, p99_ns: 2.0 }
+    }
+
+    fn contest(entries: Vec<(&'static str, Vec<Sample>)>) -> Contest {
+        Contest { workload: Workload::GetHit, shape: "hashed", records: 1000, key_bytes: 32, value_bytes: 100, entries }
+    }
+
+    #[test]
+    fn the_ratio_is_the_median_over_paired_rounds_to_the_best_rival() {
+        let ours = vec![sample(100.0), sample(200.0), sample(100.0)];
+        let slow = vec![sample(900.0); 3];
+        let best = vec![sample(300.0), sample(800.0), sample(500.0)];
+        let contest = contest(vec![("ours", ours), ("slow", slow), ("best", best)]);
+        assert_eq!(contest.ratio(), 4.0);
+    }
+
+    #[test]
+    fn a_line_of_json_has_exactly_the_promised_fields() {
+        let report = Report {
+            contests: vec![contest(vec![("ours", vec![sample(100.0)]), ("lmdb", vec![sample(300.0)])])],
+            ..Report::default()
+        };
+        let lines: Vec<String> = report.json().lines().map(str::to_owned).collect();
+        assert_eq!(
+            lines[0],
+            "{\"suite\":\"core\",\"workload\":\"get_hit\",\"shape\":\"hashed\",\"engine\":\"ours\",\"records\":1000,\
+             \"key_bytes\":32,\"value_bytes\":100,\"threads\":1,\"ops_per_s\":100000000.0,\"cpu_ns_per_op\":100.00,\
+             \"p50_ns\":1.00,\"p99_ns\":2.00,\"rounds\":1,\"spread\":0.000,\"ratio\":3.000}"
+        );
+        assert!(lines[1].contains("\"engine\":\"lmdb\"") && lines[1].ends_with("\"ratio\":null}"));
+        assert_eq!(lines.len(), 2);
+    }
+
+    #[test]
+    fn the_table_has_a_row_for_each_engine_and_amount() {
+        let report = Report {
+            contests: vec![contest(vec![("ours", vec![sample(100.0)]), ("lmdb", vec![sample(300.0)])])],
+            amounts: vec![Amount {
+                workload: Workload::Open,
+                data: "hashed".to_owned(),
+                value: 1.5,
+                rival: Some(2.0),
+                unit: "ms",
+            }],
+            notes: vec!["a remark".to_owned()],
+            search: None,
+        };
+        let table = report.table();
+        assert_eq!(table.lines().count(), 5);
+        assert!(table.contains("3.00 ×") && table.contains("open, hashed: 1.50 ms (lmdb 2.00)"));
+    }
+}
