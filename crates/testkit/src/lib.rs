@@ -10,6 +10,7 @@ mod disk_contract;
 mod fault;
 mod fault_disk;
 pub mod faults;
+pub mod golden;
 pub mod holdings;
 pub mod hostile;
 pub mod model;
