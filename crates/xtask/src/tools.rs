@@ -3,7 +3,7 @@
 //! Everything here may be unavailable (no network, no rustup): the caller gets the reason and must say it aloud.
 //! Nothing that is installed already is updated, and rustup itself never is.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::workspace;
@@ -13,6 +13,9 @@ pub const NIGHTLY: &str = "nightly-2026-10-30";
 
 /// What Miri needs on top of a minimal toolchain.
 pub const MIRI_COMPONENTS: &[&str] = &["miri", "rust-src"];
+
+/// The one package that the decoder of docs/decoder needs.
+const XXHASH: &str = "xxhash==4.1.0";
 
 /// Makes sure that rustup has `toolchain` with `components`.
 ///
@@ -41,6 +44,31 @@ pub fn ensure_target(root: &Path, target: &str) -> Result<(), String> {
     }
     eprintln!("installing the target {target}");
     quiet(workspace::child(root, "rustup", &["target", "add", target])).map(drop)
+}
+
+/// Makes sure that there is a Python with the packages that the decoder needs, in an environment of its own below target/,
+/// and returns its interpreter.
+///
+/// # Errors
+/// The reason why it cannot be had, and what to install.
+pub fn ensure_python(root: &Path) -> Result<PathBuf, String> {
+    let environment = root.join("target").join("python");
+    let interpreter = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    let program = interpreter.to_string_lossy().into_owned();
+    // Asking the package for its version also shows whether the interpreter still works.
+    let asked = quiet(workspace::child(root, &program, &["-c", "import xxhash; print('xxhash==' + xxhash.VERSION)"]));
+    if asked.is_ok_and(|answer| answer.trim() == XXHASH) {
+        return Ok(interpreter);
+    }
+    eprintln!("installing {XXHASH} below target/python");
+    let python = if cfg!(windows) { "python" } else { "python3" };
+    let path = environment.to_string_lossy();
+    quiet(workspace::child(root, python, &["-m", "venv", "--clear", &path]))
+        .map_err(|reason| format!("{reason}; install Python 3.9 or later with venv (on Debian, python3-venv)"))?;
+    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", XXHASH];
+    quiet(workspace::child(root, &program, &install))
+        .map_err(|reason| format!("{reason}; pip needs PyPI or a mirror of it to install {XXHASH}"))?;
+    Ok(interpreter)
 }
 
 fn toolchain_is_complete(root: &Path, toolchain: &str, components: &[&str]) -> Result<bool, String> {
@@ -77,6 +105,13 @@ mod tests {
     fn a_tool_that_is_missing_gives_a_reason_that_names_it() {
         let reason = quiet(workspace::child(Path::new("."), "no-such-tool", &["run"])).expect_err("it does not exist");
         assert!(reason.starts_with("`no-such-tool run` cannot start"), "{reason}");
+    }
+
+    #[test]
+    fn without_python_the_reason_says_what_to_install() {
+        let nowhere = std::env::temp_dir().join("fulgurite-no-such-directory");
+        let reason = ensure_python(&nowhere).expect_err("nothing can run there");
+        assert!(reason.contains("venv") && reason.contains("install Python 3.9"), "{reason}");
     }
 
     #[test]

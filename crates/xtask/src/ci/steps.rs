@@ -28,6 +28,7 @@ pub const STEPS: &[Step] = &[
         cargo(root, &["test", "--locked", "--lib", "--bins", "--tests", "--examples"])
     }),
     quick("doctests", "the examples in the documentation run", |root| cargo(root, &["test", "--locked", "--doc"])),
+    quick("decoder", "a decoder written from the format document alone reads the golden files", decoder),
     quick("rustdoc", "the documentation builds without a warning", rustdoc),
     long("msrv", "the oldest supported compiler builds everything", oldest_compiler),
     long("aarch64", "it compiles for Linux on aarch64", |root| portable(root, "aarch64-unknown-linux-gnu")),
@@ -56,6 +57,16 @@ const fn long(name: &'static str, what: &'static str, run: fn(&Path) -> Outcome)
 
 fn clippy(root: &Path) -> Outcome {
     cargo(root, &["clippy", "--locked", "--all-targets", "--", "--deny", "warnings"])
+}
+
+fn decoder(root: &Path) -> Outcome {
+    match tools::ensure_python(root) {
+        Ok(python) => {
+            let tests = ["-B", "docs/decoder/test_decode.py"];
+            outcome(launch::wait(workspace::child(root, &python.to_string_lossy(), &tests)))
+        }
+        Err(reason) => Outcome::Skipped(reason),
+    }
 }
 
 fn rustdoc(root: &Path) -> Outcome {
