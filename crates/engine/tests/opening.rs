@@ -2,10 +2,11 @@
 
 #![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fulgurite::io::{Disk, MemoryDisk};
+use fulgurite::io::{Access, Disk, File, MemoryDisk, ReaderSlots, WriterAttempt};
 use fulgurite::{Database, Durability, Error, Options, TableOptions};
 
 fn options(disk: &MemoryDisk) -> Options {
@@ -195,6 +196,120 @@ fn a_file_that_is_no_database_is_left_as_it_is() {
             assert!(matches!(error, Error::NotADatabase { .. }), "{name}: {error}");
         }
         assert_eq!(std::fs::read(&path).unwrap(), content, "{name}");
+    }
+}
+
+#[test]
+fn a_meta_that_was_damaged_is_made_whole_by_opening_whichever_it_is() {
+    // A new database has the metas 1 and 2, in slots 1 and 0; later ones have larger numbers.
+    for commits in [false, true] {
+        for slot in [0, 4096] {
+            let disk = MemoryDisk::new();
+            let db = options(&disk).open("a.ful").unwrap();
+            if commits {
+                db.create_table("t", TableOptions::new()).unwrap();
+            }
+            db.close().unwrap();
+            disk.open(Path::new("a.ful"), Access::Write).unwrap().write_at(slot, &[0; 512]).unwrap();
+            let reader = options(&disk).create(false).read_only(true).open("a.ful").unwrap();
+            assert_eq!(reader.check().unwrap().damages.len(), 1);
+            drop(reader);
+            let db = options(&disk).open("a.ful").unwrap();
+            let report = db.check().unwrap();
+            assert!(report.is_sound(), "commits {commits}, slot {slot}: {:?}", report.damages);
+            db.create_table("u", TableOptions::new()).unwrap();
+            db.close().unwrap();
+            let db = options(&disk).open("a.ful").unwrap();
+            assert_eq!(db.tables().unwrap().len(), usize::from(commits) + 1);
+            assert!(db.check().unwrap().is_sound());
+        }
+    }
+}
+
+#[test]
+fn a_database_gives_out_two_to_the_20_table_numbers_and_believes_in_no_more() {
+    let disk = MemoryDisk::new();
+    options(&disk).open("a.ful").unwrap().close().unwrap();
+    forge_metas(&disk, |meta| meta[96..100].copy_from_slice(&((1_u32 << 20) - 1).to_le_bytes()));
+    let db = options(&disk).open("a.ful").unwrap();
+    db.create_table("the last", TableOptions::new()).unwrap();
+    let error = db.create_table("one more", TableOptions::new()).unwrap_err();
+    assert!(error.to_string().contains("at most 1048576 tables"), "{error}");
+    db.close().unwrap();
+    let db = options(&disk).open("a.ful").unwrap();
+    assert!(matches!(db.create_table("one more", TableOptions::new()), Err(Error::Invalid { .. })));
+    assert_eq!(db.tables().unwrap().len(), 1);
+    db.close().unwrap();
+    forge_metas(&disk, |meta| meta[96..100].copy_from_slice(&((1_u32 << 20) + 1).to_le_bytes()));
+    let error = options(&disk).open("a.ful").unwrap_err();
+    assert!(error.is_corruption() && error.to_string().contains("impossible number"), "{error}");
+}
+
+#[test]
+fn a_panic_while_one_database_is_opened_keeps_no_other_from_opening() {
+    let good = options(&MemoryDisk::new());
+    let open_before = good.clone().open("before.ful").unwrap();
+    let bad = Database::options().create(true).background(false).disk(Arc::new(PanickingDisk(MemoryDisk::new())));
+    let outcome = std::thread::spawn(move || bad.open("a.ful")).join();
+    assert!(outcome.is_err(), "the disk panics");
+    let again = good.clone().open("before.ful").unwrap();
+    again.create_table("t", TableOptions::new()).unwrap();
+    assert_eq!(open_before.tables().unwrap().len(), 1, "it is the same database still");
+    good.open("after.ful").unwrap().create_table("t", TableOptions::new()).unwrap();
+}
+
+/// A disk whose files cannot be opened without a panic.
+#[derive(Debug)]
+struct PanickingDisk(MemoryDisk);
+
+impl Disk for PanickingDisk {
+    fn open(&self, _: &Path, _: Access) -> io::Result<Arc<dyn File>> {
+        panic!("a disk that a program brings may panic");
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.0.remove(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.0.rename(from, to)
+    }
+
+    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
+        self.0.sync_directory(directory)
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
+        self.0.list(directory)
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        self.0.exists(path)
+    }
+
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        self.0.canonical(path)
+    }
+
+    fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
+        self.0.lock_writer(lock_path)
+    }
+
+    fn reader_slots(&self, lock_path: &Path) -> io::Result<Box<dyn ReaderSlots>> {
+        self.0.reader_slots(lock_path)
+    }
+}
+
+/// Changes both metas, and seals them again.
+fn forge_metas(disk: &MemoryDisk, change: impl Fn(&mut [u8; 512])) {
+    let file = disk.open(Path::new("a.ful"), Access::Write).unwrap();
+    for slot in [0, 4096] {
+        let mut meta = [0; 512];
+        file.read_at(slot, &mut meta).unwrap();
+        change(&mut meta);
+        let checksum = xxhash_rust::xxh3::xxh3_64(&meta[..504]);
+        meta[504..].copy_from_slice(&checksum.to_le_bytes());
+        file.write_at(slot, &meta).unwrap();
     }
 }
 

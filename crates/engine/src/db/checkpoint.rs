@@ -345,12 +345,16 @@ impl Checkpointer {
 
     /// Puts a valid meta, which says what the newest says, into the other slot, after a write to it was torn or failed.
     ///
+    /// It takes the next number and is the newest from then on: the number before is none if the newest is 1.
+    ///
     /// # Errors
     /// The disk's.
-    pub fn restore_slot(&self) -> Result<()> {
-        let meta = Meta { number: self.meta.number - 1, ..self.meta.clone() };
+    pub fn restore_slot(&mut self) -> Result<()> {
+        let meta = Meta { number: self.meta.number + 1, ..self.meta.clone() };
         metas::write(&**self.file.file(), self.file.path(), &meta)?;
-        self.sync_file()
+        self.sync_file()?;
+        self.meta = meta;
+        Ok(())
     }
 
     fn sync_file(&self) -> Result<()> {
