@@ -50,3 +50,31 @@ fn damaged(pages: &Pages, root: Option<&Root>, offence: &'static str) -> Error {
     let page = root.and_then(|root| pages.extents().page_number(root.page)).unwrap_or_default();
     Error::corrupt(pages.file().path(), Place::Page(PageNumber(page)), format!("catalog: {offence}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_has_a_number_that_was_given_out_and_no_table_has_one_from_the_end_on() {
+        let decoded = |id: u32, next| {
+            let (key_type, value_type) = (String::new(), String::new());
+            let table = TableDescriptor {
+                id: TableId(id),
+                multimap: false,
+                counted: false,
+                value_align: 1,
+                key_type,
+                value_type,
+                root: None,
+            };
+            decode(b"t", &table.encode(), next).map(|stored| stored.info.id.0)
+        };
+        assert_eq!(TableId::END.0, 1 << 20);
+        let refused = Err("the number of a table was never given out");
+        assert_eq!([decoded(1, TableId(3)), decoded(2, TableId(3))], [Ok(1), Ok(2)]);
+        assert_eq!([decoded(0, TableId(3)), decoded(3, TableId(3))], [refused, refused]);
+        let last = TableId::END.0 - 1;
+        assert_eq!([decoded(last, TableId::END), decoded(last + 1, TableId::END)], [Ok(last), refused]);
+    }
+}

@@ -6,8 +6,10 @@ use std::path::Path;
 
 use super::*;
 use crate::error::{Error, Place};
-use crate::format::{CellKey, CellValue, ExtentKind, Identity, LeafBuilder, Op, OverflowRef, PageSize, ValueAlign};
-use crate::ids::{Birth, PageNumber, PageRef};
+use crate::format::{
+    CellKey, CellValue, ExtentKind, Identity, LargeValue, LeafBuilder, Op, OverflowRef, PageSize, ValueAlign,
+};
+use crate::ids::{Birth, ExtentId, PageNumber, PageRef};
 use crate::io::{Access, Disk, File, Map, MemoryDisk};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex};
@@ -356,6 +358,30 @@ fn a_logged_value_is_taken_back_from_what_an_opened_file_does_not_use() {
         assert!(before.placed_pages >= 192);
         space.discard_logged(large.value.extent);
         assert_eq!(space.stats().placed_pages, 0);
+    }
+}
+
+#[test]
+fn a_logged_value_whose_extent_is_far_beyond_the_file_costs_an_error_and_no_memory() {
+    let mut fixture = Fixture::new(None);
+    fixture.leaves(100);
+    let large = fixture.space.lock().place_logged(3 << 20, 0).expect("there is space");
+    fixture.file.write_value(large.first_page, &vec![5; 3 << 20]).expect("memory has space");
+    let (entries, pages) = (table_entries(&fixture), fixture.map.page_count());
+    let birth = fixture.space.lock().last_birth();
+    let file_pages =
+        fixture.file.length_bytes().expect("memory has a length") / fixture.file.page_size().bytes() as u64;
+    // The bound is the file's pages and 2^17 more, for the file may have been cut since.
+    let bound = u32::try_from(file_pages + (1 << 17)).expect("the file is small");
+    for (extent, fits) in [(bound - 1, true), (bound, false), (u32::MAX - 1, false), (u32::MAX, false)] {
+        let opened = Space::open(Arc::clone(&fixture.file), entries.clone(), pages, birth, None);
+        let mut space = opened.expect("the file is sound");
+        let value = OverflowRef { extent: ExtentId(extent), ..large.value };
+        let outcome = space.take_logged(&LargeValue { value, ..large });
+        assert_eq!(outcome.is_ok(), fits, "extent {extent}: {outcome:?}");
+        if let Err(error) = outcome {
+            assert!(error.to_string().contains("has an impossible extent"), "{error}");
+        }
     }
 }
 

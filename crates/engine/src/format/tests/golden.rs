@@ -174,6 +174,24 @@ fn a_meta_says_why_it_cannot_be_used() {
 }
 
 #[test]
+fn a_meta_whose_counters_are_out_of_range_is_damaged() {
+    // Offsets of number, birth, sequence and first log segment, and the least that each may be.
+    for (at, least) in [(56, 1), (64, 1), (72, 0), (80, 1)] {
+        let with = |counter: u64| forged(|bytes| bytes[at..at + 8].copy_from_slice(&counter.to_le_bytes()));
+        for sound in [least, least + 1, (1 << 62) - 1] {
+            assert!(with(sound).is_ok(), "{sound} at byte {at}");
+        }
+        for wild in [1 << 62, u64::MAX].into_iter().chain(u64::checked_sub(least, 1)) {
+            let result = with(wild);
+            assert!(
+                matches!(&result, Err(MetaError::Damaged(offence)) if offence.at == at as u32),
+                "{wild} at byte {at}: {result:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn no_bytes_make_reading_a_meta_panic() {
     let mut random = crate::format::tests::shapes::Random(1);
     for _ in 0..if cfg!(miri) { 50 } else { 20_000 } {

@@ -7,7 +7,7 @@ use crate::error::{Error, Place};
 use crate::format::{RecordEncoder, SegmentHeader};
 use crate::ids::{SegmentNumber, Sequence, TableId};
 use crate::io::Disk;
-use crate::log::{Log, read_back};
+use crate::log::{Log, ReplayFrom, read_back};
 use crate::sync::Arc;
 
 /// A disk with a log of one segment with `count` commits, each synced if `synced`; and where each commit ends.
@@ -327,6 +327,21 @@ fn unfinished_segment_is_skipped() {
         append(&mut log, 9);
         log.write().expect("the disk works");
         assert_eq!(replay(&disk, from_start()).expect("the log is intact").0, usual(1, 9));
+    }
+}
+
+#[test]
+fn first_segment_that_was_durable_and_has_no_header_is_an_error() {
+    for cut in [vec![], vec![0; 10], vec![7; 63], vec![0; 64], vec![0; 5000]] {
+        let (disk, _) = small_log(0, true);
+        write_file(&*disk, &segment(1), &cut);
+        assert_eq!(replay(&disk, from_start()).expect("its maker may have crashed").0, []);
+        let durable = ReplayFrom { first_segment_exists: true, ..from_start() };
+        let Err(Error::Corrupt { place, offence, .. }) = replay(&disk, durable) else {
+            panic!("{} bytes: it was durable", cut.len());
+        };
+        assert_eq!(place, Place::Log(SegmentNumber(1), 0));
+        assert_eq!(offence, "its header is missing, though it was durable");
     }
 }
 
