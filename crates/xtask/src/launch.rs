@@ -139,7 +139,7 @@ fn miri(arguments: &[String]) -> Result<(), Failure> {
     if let Some(option) = modules.iter().find(|module| module.starts_with('-')) {
         return Err(Failure::Usage(format!("no option `{option}`")));
     }
-    tools::ensure_toolchain(&root, tools::NIGHTLY, tools::MIRI_COMPONENTS).map_err(Failure::Failed)?;
+    tools::ensure_miri(&root).map_err(Failure::Failed)?;
     run_miri(&root, if modules.is_empty() { MIRI_MODULES } else { &modules })
 }
 

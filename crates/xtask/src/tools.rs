@@ -11,9 +11,6 @@ use crate::workspace;
 /// The nightly compiler for Miri, pinned so that the same sources give the same verdict.
 pub const NIGHTLY: &str = "nightly-2026-10-30";
 
-/// What Miri needs on top of a minimal toolchain.
-pub const MIRI_COMPONENTS: &[&str] = &["miri", "rust-src"];
-
 /// The one package that the decoder of docs/decoder needs.
 const XXHASH: &str = "xxhash==4.1.0";
 
@@ -31,6 +28,15 @@ pub fn ensure_toolchain(root: &Path, toolchain: &str, components: &[&str]) -> Re
     }
     eprintln!("installing the toolchain {toolchain}");
     quiet(workspace::child(root, "rustup", &arguments)).map(drop)
+}
+
+/// Makes sure that the nightly toolchain has Miri, and a standard library built for it.
+///
+/// # Errors
+/// The reason why it cannot be had.
+pub fn ensure_miri(root: &Path) -> Result<(), String> {
+    ensure_toolchain(root, NIGHTLY, &["miri", "rust-src"])?;
+    quiet(workspace::child_of_toolchain(root, NIGHTLY, &["cargo", "miri", "setup"])).map(drop)
 }
 
 /// Makes sure that a toolchain (the running one if none is named) can compile for `target`.

@@ -188,7 +188,7 @@ mod tests {
             assert!(TableDescriptor::decode(&bytes[..length]).is_err());
         }
         for at in 0..bytes.len() {
-            for bit in 0..8 {
+            for bit in (0..8).step_by(if cfg!(miri) { 5 } else { 1 }) {
                 let mut altered = bytes.clone();
                 altered[at] ^= 1 << bit;
                 if let Ok(read) = TableDescriptor::decode(&altered) {

@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn header_of_another_segment_or_with_any_bit_flipped_is_none() {
         assert_eq!(RecordHeader::decode(&record(), SALT + 1), None);
-        for bit in 0..RecordHeader::BYTES * 8 {
+        for bit in (0..RecordHeader::BYTES * 8).step_by(if cfg!(miri) { 13 } else { 1 }) {
             let mut flipped = record();
             flipped[bit / 8] ^= 1 << (bit % 8);
             assert_eq!(RecordHeader::decode(&flipped, SALT), None, "bit {bit}");

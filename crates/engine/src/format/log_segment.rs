@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn header_with_any_bit_flipped_is_damaged() {
-        for bit in 0..SegmentHeader::BYTES * 8 {
+        for bit in (0..SegmentHeader::BYTES * 8).step_by(if cfg!(miri) { 13 } else { 1 }) {
             let mut bytes = HEADER.encode();
             bytes[bit / 8] ^= 1 << (bit % 8);
             assert_eq!(SegmentHeader::decode(&bytes), Err(SegmentHeaderFault::Damaged), "bit {bit}");

@@ -34,6 +34,7 @@ pub const STEPS: &[Step] = &[
     long("aarch64", "it compiles for Linux on aarch64", |root| portable(root, "aarch64-unknown-linux-gnu")),
     long("windows", "it compiles for Windows", |root| portable(root, "x86_64-pc-windows-msvc")),
     long("macos", "it compiles for macOS", |root| portable(root, "aarch64-apple-darwin")),
+    long("miri", "no undefined behaviour where stored bytes are read (portable search)", miri),
     long("model", "random use of the whole API agrees with a simple model", model),
     long("crash", "no power cut loses an acknowledged commit", |root| {
         outcome(launch::run_proof(root, "crash", &["--images", "20000"]))
@@ -103,6 +104,13 @@ fn portable(root: &Path, target: &str) -> Outcome {
         return Outcome::Skipped(reason);
     }
     cargo(root, &["check", "--locked", "--all-targets", "--target", target])
+}
+
+fn miri(root: &Path) -> Outcome {
+    match tools::ensure_miri(root) {
+        Ok(()) => outcome(launch::run_miri(root, launch::MIRI_MODULES)),
+        Err(reason) => Outcome::Skipped(reason),
+    }
 }
 
 /// The model test, then proof that it is one: it has to find a fault that is planted in the engine.

@@ -1,7 +1,7 @@
 //! Leaves: what the builder writes, the verifier accepts and the view finds, against a sorted list.
 
 use crate::format::tests::shapes::{
-    AT, BIRTH, Check, LongStore, PAGE_SIZES, Random, SHAPES, Shape, brief, identity, neighbours, on_every_isa,
+    AT, BIRTH, Check, LongStore, PAGE_SIZES, Random, SHAPES, Shape, brief, identity, neighbours, on_every_isa, shapes,
 };
 use crate::format::{
     CellKey, CellValue, ExtentTablePage, Leaf, LeafBuilder, Op, OverflowRef, PageSize, Search, ValueAlign, seal_page,
@@ -133,7 +133,7 @@ fn count_for(shape: &Shape) -> u64 {
 
 #[test]
 fn finds_every_key_and_no_other_on_every_shape() {
-    for shape in SHAPES {
+    for shape in shapes() {
         let mut random = Random(1);
         let all = entries(shape.keys(count_for(shape)), 30, false, &mut random);
         for page_size in PAGE_SIZES {
@@ -144,11 +144,12 @@ fn finds_every_key_and_no_other_on_every_shape() {
 
 #[test]
 fn stores_every_operation_and_overflow_values_at_every_alignment() {
-    for shape in SHAPES {
+    for (number, shape) in shapes().enumerate() {
         let mut random = Random(2);
         let all = entries(shape.keys(count_for(shape) / 4), 100, true, &mut random);
-        for align in [1, 4, 8, 16].map(|bytes| ValueAlign::from_bytes(bytes).expect("a legal alignment")) {
-            check_pages(&all, PAGE_SIZES[0], align, &mut random);
+        let aligns = [1, 4, 8, 16].map(|bytes| ValueAlign::from_bytes(bytes).expect("a legal alignment"));
+        for align in if cfg!(miri) { aligns[number % 4..].iter().take(1) } else { aligns.iter().take(4) } {
+            check_pages(&all, PAGE_SIZES[0], *align, &mut random);
         }
     }
 }
@@ -172,8 +173,9 @@ fn fits_thousands_of_tiny_entries_in_one_page() {
 #[test]
 fn values_begin_at_multiples_of_the_alignment() {
     let mut random = Random(4);
-    let all = entries(SHAPES[8].keys(300), 40, false, &mut random);
-    for bytes in [4, 8, 16] {
+    let all = entries(SHAPES[8].keys(if cfg!(miri) { 40 } else { 300 }), 40, false, &mut random);
+    for bytes in if cfg!(miri) { &[8][..] } else { &[4, 8, 16] } {
+        let bytes = *bytes;
         let mut builder = LeafBuilder::new(PageSize::KiB16, ValueAlign::from_bytes(bytes).expect("legal"));
         let fitting: Vec<_> = all.iter().filter(|entry| builder_push(&mut builder, entry)).collect();
         let mut page = vec![0; 16384];
@@ -204,7 +206,7 @@ fn cuts_share_staged_entries_between_pages() {
     let mut random = Random(5);
     for value_bytes_max in if cfg!(miri) { &[4000][..] } else { &[0, 10, 400, 4000] } {
         let value_bytes_max = *value_bytes_max;
-        let all = entries(SHAPES[1].keys(if cfg!(miri) { 40 } else { 2500 }), value_bytes_max, false, &mut random);
+        let all = entries(SHAPES[1].keys(if cfg!(miri) { 20 } else { 2500 }), value_bytes_max, false, &mut random);
         let mut builder = LeafBuilder::new(PageSize::KiB16, ValueAlign::One);
         let mut staged = 0;
         while builder.bytes_used() < 16384 * 5 / 4 {

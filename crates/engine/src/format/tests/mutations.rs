@@ -18,14 +18,14 @@ const PAGE_SIZE: PageSize = PageSize::KiB8;
 /// Pages of every kind and with every feature, and the keys in them.
 fn pages() -> Vec<(Vec<u8>, Vec<Vec<u8>>)> {
     let mut pages = Vec::new();
-    for (number, shape) in SHAPES.iter().enumerate() {
+    // An interpreter takes half a second for a checksum: the two shapes there have pages with and without overflow.
+    for (number, shape) in SHAPES.iter().enumerate().filter(|(number, _)| !cfg!(miri) || [1, 12].contains(number)) {
         let align = ValueAlign::from_bytes([1, 4, 8, 16][number % 4]).expect("a legal alignment");
         pages.push(leaf(shape, align, number % 3 == 0));
         pages.push(branch(shape, 1 + (number % 2) as u8));
     }
     pages.push((extent_table(), Vec::new()));
-    // An interpreter takes a second for a checksum.
-    pages.into_iter().step_by(if cfg!(miri) { 4 } else { 1 }).collect()
+    pages
 }
 
 fn leaf(shape: &Shape, align: ValueAlign, mixed: bool) -> (Vec<u8>, Vec<Vec<u8>>) {
@@ -265,7 +265,7 @@ fn every_bit_of_a_header_matters() {
 #[test]
 fn random_bytes_are_refused() {
     let mut random = Random(3);
-    for round in 0..if cfg!(miri) { 8 } else { 1000 } {
+    for round in 0..if cfg!(miri) { 4 } else { 1000 } {
         let mut page: Vec<u8> = (0..PAGE_SIZE.bytes()).map(|_| random.next() as u8).collect();
         page[0] = (round % 8) as u8;
         if round % 2 == 0 {
