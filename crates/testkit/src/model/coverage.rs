@@ -69,6 +69,31 @@ calls! {
     Compact => "compact",
     BulkLoad => "bulk_load",
     BulkLoadUnsorted => "bulk_load_unsorted",
+    TypedTable => "typed_table",
+    TypedTableWith => "typed_table_with",
+    TypedNew => "TypedTable::new",
+    TypedAsBytes => "TypedTable::as_bytes",
+    TypedGet => "TypedTable::get",
+    TypedGetBytes => "TypedTable::get_bytes",
+    TypedIter => "TypedTable::iter",
+    TypedRange => "TypedTable::range",
+    TypedPrefix => "TypedTable::prefix",
+    TypedCount => "TypedTable::count",
+    TypedPut => "TypedTable::put",
+    TypedInsert => "TypedTable::insert",
+    TypedDelete => "TypedTable::delete",
+    MultimapTable => "multimap_table",
+    MultimapNew => "MultimapTable::new",
+    MultimapAsBytes => "MultimapTable::as_bytes",
+    MultimapGet => "MultimapTable::get",
+    MultimapContains => "MultimapTable::contains",
+    MultimapCount => "MultimapTable::count",
+    MultimapIter => "MultimapTable::iter",
+    MultimapPrefix => "MultimapTable::prefix",
+    MultimapInsert => "MultimapTable::insert",
+    MultimapRemove => "MultimapTable::remove",
+    MultimapRemoveAll => "MultimapTable::remove_all",
+    MultimapEntry => "MultimapTable::entry",
     Check => "check",
     Stats => "stats",
     Close => "close and open",
@@ -112,5 +137,47 @@ impl fmt::Display for Coverage {
             writeln!(formatter, "  {:<36} {:>10}", call.name(), self.0[call as usize])?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The names of the public functions in the source of a module.
+    fn public_functions(source: &'static str) -> impl Iterator<Item = &'static str> {
+        let lines = source.lines().filter_map(|line| line.trim_start().strip_prefix("pub fn "));
+        lines.map(|rest| rest.split(['(', '<']).next().unwrap_or(rest))
+    }
+
+    #[test]
+    fn every_public_function_of_typed_tables_and_multimaps_is_counted() {
+        let names: Vec<&str> = Call::ALL.iter().map(|call| call.name()).collect();
+        let sources = [
+            ("TypedTable", include_str!("../../../engine/src/db/typed.rs")),
+            ("MultimapTable", include_str!("../../../engine/src/db/multimap.rs")),
+        ];
+        for (table, source) in sources {
+            let functions: Vec<&str> = public_functions(source).collect();
+            assert!(functions.len() > 10, "{functions:?}");
+            for function in functions {
+                let method = format!("{table}::{function}");
+                assert!(
+                    names.contains(&function) || names.contains(&&*method),
+                    "{method} is not in the table of calls"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_call_that_is_never_made_is_missing() {
+        let mut coverage = Coverage::default();
+        Call::ALL.iter().skip(1).for_each(|&call| coverage.note(call));
+        assert_eq!(coverage.missing(), ["get"]);
+        let mut sum = coverage.clone();
+        sum.note(Call::Get);
+        sum.add(&coverage);
+        assert_eq!((sum.missing().len(), sum.total()), (0, 2 * coverage.total() + 1));
     }
 }

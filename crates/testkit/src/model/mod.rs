@@ -8,6 +8,7 @@ mod coverage;
 mod keys;
 mod run;
 mod truth;
+mod typed;
 
 pub use coverage::{Call, Coverage};
 pub use run::{Options, Report, run};

@@ -13,6 +13,7 @@ use super::check::{Difference, random_read, same, shared_read, sound, whole};
 use super::coverage::{Call, Coverage};
 use super::keys::{Pool, value};
 use super::truth::{Truth, within};
+use super::typed::{self, Step, Typed};
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -53,6 +54,7 @@ struct World {
     truth: Truth,
     pools: BTreeMap<String, Pool>,
     kept: Vec<(Arc<ReadTxn>, Truth)>,
+    typed_counted: bool,
 }
 
 const TABLES_MAX: usize = 5;
@@ -78,8 +80,10 @@ impl World {
             }
         };
         let db = sound("create", settings.clone().open(&path))?;
-        let (truth, pools, kept) = (Truth::default(), BTreeMap::new(), Vec::new());
-        Ok(Self { random, coverage: Coverage::default(), settings, path, db: Some(db), truth, pools, kept })
+        let (truth, pools, kept, typed_counted) = (Truth::default(), BTreeMap::new(), Vec::new(), random.bool());
+        let mut coverage = Coverage::default();
+        Typed::open(&db, typed_counted, &mut Step { random: &mut random, coverage: &mut coverage })?;
+        Ok(Self { random, coverage, settings, path, db: Some(db), truth, pools, kept, typed_counted })
     }
 
     fn db(&self) -> &Database {
@@ -98,6 +102,9 @@ impl World {
             40..=199 => self.read_kept(),
             200..=209 => self.one_table_more_or_less(),
             210..=399 => self.write(),
+            400..=479 => self.typed_read(),
+            480..=549 => self.typed_write(),
+            550..=552 => self.typed_load(),
             _ => self.read(),
         }
     }
@@ -138,7 +145,9 @@ impl World {
         let txn = Arc::new(sound("read", self.db().read())?);
         self.coverage.note(Call::Tables);
         let names: Vec<String> = txn.tables().iter().map(|table| table.name().to_owned()).collect();
-        same("tables", &names, &self.truth.names().cloned().collect())?;
+        let mut expected: Vec<String> = self.truth.names().cloned().chain(typed::NAMES.map(String::from)).collect();
+        expected.sort();
+        same("tables", &names, &expected)?;
         if self.kept.len() == KEPT_MAX {
             let at = self.random.usize(..KEPT_MAX);
             self.kept.swap_remove(at);
@@ -162,7 +171,47 @@ impl World {
                 shared_read(txn, &table, entries, pool, &mut self.random, &mut self.coverage)?;
             }
         }
+        let typed = Typed::of(txn, &mut self.coverage)?;
+        typed.read(&**txn, &truth.typed, &mut Step { random: &mut self.random, coverage: &mut self.coverage })
+    }
+
+    fn typed(&mut self) -> Result<Typed, Difference> {
+        let db = self.db.as_ref().expect("the database is open between steps");
+        Typed::open(db, self.typed_counted, &mut Step { random: &mut self.random, coverage: &mut self.coverage })
+    }
+
+    fn typed_read(&mut self) -> Result<(), Difference> {
+        let typed = self.typed()?;
+        let txn = sound("read", self.db().read())?;
+        let mut step = Step { random: &mut self.random, coverage: &mut self.coverage };
+        (0..8).try_for_each(|_| typed.read(&txn, &self.truth.typed, &mut step))
+    }
+
+    fn typed_write(&mut self) -> Result<(), Difference> {
+        let typed = self.typed()?;
+        let mut txn = sound("write", self.db().write())?;
+        let mut truth = self.truth.typed.clone();
+        let mut step = Step { random: &mut self.random, coverage: &mut self.coverage };
+        for _ in 0..step.random.usize(1..20) {
+            match step.random.u8(..5) {
+                0 => typed.read(&txn, &truth, &mut step)?,
+                _ => typed.change(&mut txn, &mut truth, &mut step)?,
+            }
+        }
+        if self.random.u8(..6) == 0 {
+            return Ok(());
+        }
+        let durability = [Durability::Memory, Durability::Log, Durability::Disk][self.random.usize(..3)];
+        sound("commit", txn.commit_with(durability))?;
+        self.truth.typed = truth;
         Ok(())
+    }
+
+    fn typed_load(&mut self) -> Result<(), Difference> {
+        let typed = self.typed()?;
+        let db = self.db.as_ref().expect("the database is open between steps");
+        let mut step = Step { random: &mut self.random, coverage: &mut self.coverage };
+        typed.load(db, &mut self.truth.typed, &mut step)
     }
 
     fn one_table_more_or_less(&mut self) -> Result<(), Difference> {
@@ -351,7 +400,7 @@ impl World {
             let table = sound("open_table", txn.open_table(name))?;
             whole(&txn, &table, self.truth.entries(name)).map_err(|difference| format!("{name}: {difference}"))?;
         }
-        Ok(())
+        Typed::of(&txn, &mut self.coverage)?.whole(&txn, &self.truth.typed, &mut self.coverage)
     }
 
     fn close(&mut self) -> Result<(), Difference> {

@@ -4,42 +4,48 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use super::typed::TypedTruth;
+
 /// The entries of a table.
 pub type Entries = BTreeMap<Vec<u8>, Arc<[u8]>>;
 
 /// All tables by name. A clone is cheap until it or the original changes.
 #[derive(Clone, Debug, Default)]
-pub struct Truth(BTreeMap<String, Arc<Entries>>);
+pub struct Truth {
+    tables: BTreeMap<String, Arc<Entries>>,
+    /// What the typed table and the multimap hold.
+    pub typed: TypedTruth,
+}
 
 impl Truth {
-    /// The names of the tables.
+    /// The names of the tables of bytes.
     pub fn names(&self) -> impl Iterator<Item = &String> {
-        self.0.keys()
+        self.tables.keys()
     }
 
-    /// How many tables there are.
+    /// How many of them there are.
     pub fn table_count(&self) -> usize {
-        self.0.len()
+        self.tables.len()
     }
 
     /// The entries of a table. Requires: it exists.
     pub fn entries(&self, name: &str) -> &Entries {
-        &self.0[name]
+        &self.tables[name]
     }
 
     /// The entries of a table, to change them. Requires: it exists.
     pub fn entries_mut(&mut self, name: &str) -> &mut Entries {
-        Arc::make_mut(self.0.get_mut(name).expect("the model has this table"))
+        Arc::make_mut(self.tables.get_mut(name).expect("the model has this table"))
     }
 
     /// Creates an empty table.
     pub fn create(&mut self, name: &str) {
-        self.0.insert(name.to_owned(), Arc::default());
+        self.tables.insert(name.to_owned(), Arc::default());
     }
 
     /// Drops a table.
     pub fn drop_table(&mut self, name: &str) {
-        self.0.remove(name);
+        self.tables.remove(name);
     }
 }
 

@@ -1,0 +1,291 @@
+//! A typed table and a multimap, compared with a map and a set of the types that they hold.
+//!
+//! Every world has one of each. Their encodings are not looked at here: what comes back, and in which order, is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use fastrand::Rng;
+use fulgurite::{Database, Error, MultimapTable, Read, ReadTxn, Result, TableOptions, TypedTable, WriteTxn};
+
+use super::check::{Difference, same, sound};
+use super::coverage::{Call, Coverage};
+
+/// The names of the two tables, in order.
+pub const NAMES: [&str; 2] = ["multimap", "typed"];
+
+type Key = (String, i32);
+type Pair = (String, u64);
+
+/// What the two should hold. A clone is cheap until it or the original changes.
+#[derive(Clone, Debug, Default)]
+pub struct TypedTruth {
+    rows: Arc<BTreeMap<Key, i64>>,
+    pairs: Arc<BTreeSet<Pair>>,
+}
+
+/// The two tables, open.
+#[derive(Debug)]
+pub struct Typed {
+    rows: TypedTable<Key, i64>,
+    pairs: MultimapTable<String, u64>,
+}
+
+/// What a step draws from and counts in.
+pub struct Step<'w> {
+    /// The source of what is drawn.
+    pub random: &'w mut Rng,
+    /// The calls made.
+    pub coverage: &'w mut Coverage,
+}
+
+impl Typed {
+    /// The tables of a database, created if need be; `counted` says how, the same for all times.
+    pub fn open(db: &Database, counted: bool, step: &mut Step<'_>) -> Result<Self, Difference> {
+        let rows = if counted || step.random.bool() {
+            step.coverage.note(Call::TypedTableWith);
+            db.typed_table_with("typed", TableOptions::new().counted(counted))
+        } else {
+            step.coverage.note(Call::TypedTable);
+            db.typed_table("typed")
+        };
+        step.coverage.note(Call::MultimapTable);
+        Ok(Self { rows: sound("typed_table", rows)?, pairs: sound("multimap_table", db.multimap_table("multimap"))? })
+    }
+
+    /// The tables as a snapshot has them.
+    pub fn of(txn: &ReadTxn, coverage: &mut Coverage) -> Result<Self, Difference> {
+        let table = |name| sound("open_table", txn.open_table(name));
+        coverage.note(Call::TypedNew);
+        coverage.note(Call::MultimapNew);
+        let swapped =
+            (TypedTable::<Key, i64>::new(table("multimap")?), MultimapTable::<Key, u64>::new(table("typed")?));
+        let (Err(Error::TableMismatch { .. }), Err(Error::TableMismatch { .. })) = swapped else {
+            return Err("a table opens as what it is not".to_owned());
+        };
+        let (rows, pairs) = (TypedTable::new(table("typed")?), MultimapTable::new(table("multimap")?));
+        Ok(Self { rows: sound("TypedTable::new", rows)?, pairs: sound("MultimapTable::new", pairs)? })
+    }
+
+    /// Makes one random read and compares its answer with the truth.
+    pub fn read(&self, txn: &impl Read, truth: &TypedTruth, step: &mut Step<'_>) -> Result<(), Difference> {
+        if step.random.bool() {
+            self.read_rows(txn, &truth.rows, step)
+        } else {
+            self.read_pairs(txn, &truth.pairs, step)
+        }
+    }
+
+    fn read_rows(&self, txn: &impl Read, rows: &BTreeMap<Key, i64>, step: &mut Step<'_>) -> Result<(), Difference> {
+        let key = key(step.random);
+        let asked = (key.0.as_str(), key.1);
+        match step.random.u8(..8) {
+            0..=1 => {
+                step.coverage.note(Call::TypedGet);
+                same("TypedTable::get", &sound("get", self.rows.get(txn, asked))?, &rows.get(&key).copied())
+            }
+            2 => {
+                step.coverage.note(Call::TypedGetBytes);
+                let found = sound("get_bytes", self.rows.get_bytes(txn, asked))?;
+                let truth = rows.get(&key).map(|value| value.to_le_bytes().to_vec());
+                same("TypedTable::get_bytes", &found.map(|value| value.to_vec()), &truth)
+            }
+            3 => {
+                step.coverage.note(Call::TypedIter);
+                let found = sound("iter", self.rows.iter(txn))?;
+                let truth = rows.iter().map(|(key, value)| (key.clone(), *value));
+                prefix_of("TypedTable::iter", found, truth, step.random)
+            }
+            4..=5 => {
+                step.coverage.note(Call::TypedRange);
+                let (low, high) = bounds(key, step.random);
+                let found = sound("range", self.rows.range::<Key>(txn, (low.as_ref(), high.as_ref())))?;
+                let truth = rows.range((low.clone(), high.clone())).map(|(key, value)| (key.clone(), *value));
+                prefix_of("TypedTable::range", found, truth, step.random)
+            }
+            6 => {
+                step.coverage.note(Call::TypedPrefix);
+                let found = sound("prefix", self.rows.prefix(txn, &(key.0.as_str(),)))?;
+                let truth = rows.iter().filter(|((name, _), _)| *name == key.0);
+                prefix_of("TypedTable::prefix", found, truth.map(|(key, value)| (key.clone(), *value)), step.random)
+            }
+            _ => {
+                step.coverage.note(Call::TypedCount);
+                let (low, high) = bounds(key, step.random);
+                let found = sound("count", self.rows.count::<Key>(txn, (low.as_ref(), high.as_ref())))?;
+                same("TypedTable::count", &found, &(rows.range((low, high)).count() as u64))
+            }
+        }
+    }
+
+    fn read_pairs(&self, txn: &impl Read, pairs: &BTreeSet<Pair>, step: &mut Step<'_>) -> Result<(), Difference> {
+        let (name, value) = pair(step.random);
+        match step.random.u8(..6) {
+            0..=1 => {
+                step.coverage.note(Call::MultimapGet);
+                let found = sound("get", self.pairs.get(txn, &*name))?;
+                prefix_of("MultimapTable::get", found, values_of(pairs, &name), step.random)
+            }
+            2 => {
+                step.coverage.note(Call::MultimapContains);
+                let found = sound("contains", self.pairs.contains(txn, &*name, value))?;
+                same("MultimapTable::contains", &found, &pairs.contains(&(name, value)))
+            }
+            3 => {
+                step.coverage.note(Call::MultimapCount);
+                let found = sound("count", self.pairs.count(txn, &*name))?;
+                same("MultimapTable::count", &found, &(values_of(pairs, &name).count() as u64))
+            }
+            4 => {
+                step.coverage.note(Call::MultimapIter);
+                let found = sound("iter", self.pairs.iter(txn))?;
+                prefix_of("MultimapTable::iter", found, pairs.iter().cloned(), step.random)
+            }
+            _ => {
+                step.coverage.note(Call::MultimapPrefix);
+                let beginning: String = name.chars().take(step.random.usize(..4)).collect();
+                let found = sound("prefix", self.pairs.prefix(txn, &*beginning))?;
+                let truth = pairs.iter().filter(|(name, _)| name.starts_with(&beginning)).cloned();
+                prefix_of("MultimapTable::prefix", found, truth, step.random)
+            }
+        }
+    }
+
+    /// Makes one random change of both.
+    pub fn change(&self, txn: &mut WriteTxn, truth: &mut TypedTruth, step: &mut Step<'_>) -> Result<(), Difference> {
+        if step.random.bool() {
+            self.change_rows(txn, Arc::make_mut(&mut truth.rows), step)
+        } else {
+            self.change_pairs(txn, Arc::make_mut(&mut truth.pairs), step)
+        }
+    }
+
+    fn change_rows(
+        &self,
+        txn: &mut WriteTxn,
+        rows: &mut BTreeMap<Key, i64>,
+        step: &mut Step<'_>,
+    ) -> Result<(), Difference> {
+        let (key, value) = (key(step.random), step.random.i64(..));
+        let asked = (key.0.as_str(), key.1);
+        match step.random.u8(..6) {
+            0..=2 => {
+                step.coverage.note(Call::TypedPut);
+                sound("TypedTable::put", self.rows.put(txn, asked, value))?;
+                rows.insert(key, value);
+                Ok(())
+            }
+            3 => {
+                step.coverage.note(Call::TypedInsert);
+                let found = sound("insert", self.rows.insert(txn, asked, value))?;
+                same("TypedTable::insert", &found, &!rows.contains_key(&key))?;
+                rows.entry(key).or_insert(value);
+                Ok(())
+            }
+            _ => {
+                step.coverage.note(Call::TypedDelete);
+                let found = sound("delete", self.rows.delete(txn, asked))?;
+                same("TypedTable::delete", &found, &rows.remove(&key).is_some())
+            }
+        }
+    }
+
+    fn change_pairs(
+        &self,
+        txn: &mut WriteTxn,
+        pairs: &mut BTreeSet<Pair>,
+        step: &mut Step<'_>,
+    ) -> Result<(), Difference> {
+        let (name, value) = pair(step.random);
+        match step.random.u8(..20) {
+            0..=11 => {
+                step.coverage.note(Call::MultimapInsert);
+                let found = sound("insert", self.pairs.insert(txn, &*name, value))?;
+                same("MultimapTable::insert", &found, &pairs.insert((name, value)))
+            }
+            12..=18 => {
+                step.coverage.note(Call::MultimapRemove);
+                let found = sound("remove", self.pairs.remove(txn, &*name, value))?;
+                same("MultimapTable::remove", &found, &pairs.remove(&(name, value)))
+            }
+            _ => {
+                step.coverage.note(Call::MultimapRemoveAll);
+                let found = sound("remove_all", self.pairs.remove_all(txn, &*name))?;
+                same("MultimapTable::remove_all", &found, &(values_of(pairs, &name).count() as u64))?;
+                pairs.retain(|(other, _)| *other != name);
+                Ok(())
+            }
+        }
+    }
+
+    /// Loads pairs into the multimap as bytes.
+    pub fn load(&self, db: &Database, truth: &mut TypedTruth, step: &mut Step<'_>) -> Result<(), Difference> {
+        let loaded: Vec<Pair> = (0..step.random.usize(..50)).map(|_| pair(step.random)).collect();
+        let entry = |(name, value): &Pair| {
+            step.coverage.note(Call::MultimapEntry);
+            sound("MultimapTable::entry", self.pairs.entry(&**name, *value)).map(|entry| (entry, []))
+        };
+        let entries: Vec<(Box<[u8]>, [u8; 0])> = loaded.iter().map(entry).collect::<Result<_, _>>()?;
+        step.coverage.note(Call::MultimapAsBytes);
+        sound("bulk_load_unsorted", db.bulk_load_unsorted(self.pairs.as_bytes(), entries))?;
+        Arc::make_mut(&mut truth.pairs).extend(loaded);
+        Ok(())
+    }
+
+    /// Compares all that both hold.
+    pub fn whole(&self, txn: &ReadTxn, truth: &TypedTruth, coverage: &mut Coverage) -> Result<(), Difference> {
+        let rows = sound("iter", self.rows.iter(txn))?.collect::<Result<Vec<_>>>();
+        let expected: Vec<_> = truth.rows.iter().map(|(key, value)| (key.clone(), *value)).collect();
+        same("all of a typed table", &sound("iter", rows)?, &expected)?;
+        let pairs = sound("iter", self.pairs.iter(txn))?.collect::<Result<Vec<_>>>();
+        same("all of a multimap", &sound("iter", pairs)?, &truth.pairs.iter().cloned().collect())?;
+        coverage.note(Call::TypedAsBytes);
+        same("len", &sound("len", txn.len(self.rows.as_bytes()))?, &(truth.rows.len() as u64))
+    }
+}
+
+/// Compares the beginning of an iterator, or its end backwards, with what it should give.
+fn prefix_of<T: PartialEq + std::fmt::Debug>(
+    what: &str,
+    found: impl DoubleEndedIterator<Item = Result<T>>,
+    truth: impl DoubleEndedIterator<Item = T>,
+    random: &mut Rng,
+) -> Result<(), Difference> {
+    let most = [3, 30, usize::MAX][random.usize(..3)];
+    let (found, truth): (Result<Vec<T>>, Vec<T>) = if random.bool() {
+        (found.take(most).collect(), truth.take(most).collect())
+    } else {
+        (found.rev().take(most).collect(), truth.rev().take(most).collect())
+    };
+    same(what, &sound(what, found)?, &truth)
+}
+
+fn values_of<'p>(pairs: &'p BTreeSet<Pair>, name: &str) -> impl DoubleEndedIterator<Item = u64> + use<'p> {
+    pairs.range((name.to_owned(), 0)..=(name.to_owned(), u64::MAX)).map(|(_, value)| *value)
+}
+
+/// Bounds that begin or end with a key, never crossed: a standard map would panic.
+fn bounds(key: Key, random: &mut Rng) -> (Bound<Key>, Bound<Key>) {
+    let other = self::key(random);
+    let (low, high) = if key < other { (key, other) } else { (other, key) };
+    match random.u8(..4) {
+        0 => (Bound::Unbounded, Bound::Excluded(high)),
+        1 => (Bound::Excluded(low), Bound::Unbounded),
+        2 => (Bound::Included(low), Bound::Excluded(high)),
+        _ => (Bound::Included(low), Bound::Included(high)),
+    }
+}
+
+fn key(random: &mut Rng) -> Key {
+    (name(random), random.i32(-4..4))
+}
+
+fn pair(random: &mut Rng) -> Pair {
+    (name(random), random.u64(..12))
+}
+
+/// Names that begin like each other, and have the bytes that an encoding must escape.
+fn name(random: &mut Rng) -> String {
+    (0..random.usize(..4)).map(|_| ['\0', 'a', 'b', 'ÿ'][random.usize(..4)]).collect()
+}
