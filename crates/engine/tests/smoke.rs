@@ -60,3 +60,20 @@ fn a_file_whose_records_were_mostly_deleted_shrinks_when_it_is_compacted() -> Re
     db.stats()?.accounts_for_every_byte().unwrap();
     Ok(())
 }
+
+#[test]
+fn a_printed_database_is_short_however_much_it_holds() -> Result<()> {
+    let options = Database::options().create(true).background(false).disk(Arc::new(MemoryDisk::new()));
+    let db = options.open("a.ful")?;
+    let table = db.create_table("numbers", TableOptions::new())?;
+    let printed = || format!("{db:?}").len();
+    let before = printed();
+    for n in 0..50 {
+        db.update(|txn| txn.put(&table, &number(n), &[7; 20_000]))?;
+    }
+    let (in_memory, held) = (printed(), db.read()?.len(&table)?);
+    db.checkpoint()?;
+    let after = printed();
+    assert!(held == 50 && in_memory.max(after) < before + 20_000, "{before}, {in_memory}, {after} bytes");
+    Ok(())
+}

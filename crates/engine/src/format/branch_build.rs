@@ -175,14 +175,6 @@ impl BranchBuilder {
         self.staged.len()
     }
 
-    /// The cut that shares the staged children most evenly between two pages: the cut for the last two.
-    ///
-    /// Requires: they take less than one and a half page, or the rest may not fit the second page.
-    #[cfg(test)]
-    pub fn split_point(&self) -> usize {
-        (self.staged.len() / 2).clamp(1, self.fill_point().max(1))
-    }
-
     /// The separator before a staged child. That of the first is the parent's.
     ///
     /// # Panics

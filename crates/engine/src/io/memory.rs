@@ -4,6 +4,7 @@
 //! (3) Directories need not be made: any parent of a file is one. (4) Chunks never written take no memory.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -248,10 +249,17 @@ impl Shared {
 /// A file's bytes in chunks; a chunk that was never written is absent and reads as zeros.
 ///
 /// Invariant: bytes of a chunk past `length` are zero, so that growing shows zeros.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct SparseBytes {
     chunks: Vec<Option<Box<[u8; CHUNK_BYTES]>>>,
     length: u64,
+}
+
+/// Without the bytes: whoever prints a database does not want every byte of its disk.
+impl fmt::Debug for SparseBytes {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("SparseBytes").field("length", &self.length).finish_non_exhaustive()
+    }
 }
 
 impl SparseBytes {
@@ -337,3 +345,17 @@ const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Keeps the list of chunks within 128 MiB.
 const LENGTH_MAX: u64 = 1 << 40;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_printed_disk_names_its_files_and_their_lengths_but_not_their_bytes() {
+        let disk = MemoryDisk::new();
+        let file = disk.open(Path::new("a.ful"), Access::CreateNew).expect("the disk is empty");
+        file.write_at(0, &[7; 100_000]).expect("memory has space");
+        let text = format!("{disk:?}");
+        assert!(text.contains("a.ful") && text.contains("length: 100000") && text.len() < 500, "{text}");
+    }
+}

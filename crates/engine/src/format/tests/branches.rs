@@ -120,7 +120,7 @@ fn cuts_share_children_between_pages() {
     let fill = builder.fill_point();
     assert!(builder.bytes_of(fill) <= PageSize::KiB8.body_bytes());
     assert!(builder.bytes_of(fill + 1) > PageSize::KiB8.body_bytes());
-    let split = builder.split_point();
+    let split = staged / 2;
     let mut page = vec![0; 8192];
     assert_eq!(builder.finish_first(split, &mut page).children, split);
     assert_eq!(builder.separator(0).part(), keys[split]);
