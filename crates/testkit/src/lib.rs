@@ -23,4 +23,4 @@ pub use crash_recording::{FileNumber, Mark, Operation, Recording};
 pub use disk_contract::check_disk_contract;
 pub use fault::{Call, Fault, FaultError, Lasting, Struck, Unsynced};
 pub use fault_disk::FaultDisk;
-pub use random::Random;
+pub use random::{Random, drawn_seed};

@@ -1,6 +1,14 @@
 //! A small seeded source of randomness, the same on every platform and in every version: a printed seed repeats a failure.
 
+use std::hash::{BuildHasher, RandomState};
+
 use crate::content::mix;
+
+/// A seed for a run that was given none: another one each time, and short enough to be typed again.
+pub fn drawn_seed() -> u64 {
+    // The standard library seeds its hash maps from the system; there is no other way to its random numbers.
+    RandomState::new().hash_one(0) >> 32
+}
 
 /// A stream of pseudo-random numbers (splitmix64).
 #[derive(Clone, Debug)]
@@ -51,6 +59,11 @@ impl Random {
         self.below(whole) < parts
     }
 
+    /// True in one of two cases.
+    pub fn coin(&mut self) -> bool {
+        self.next_u64() >> 63 != 0
+    }
+
     /// Puts the items in any order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
@@ -68,6 +81,24 @@ mod tests {
         let mut random = Random::new(42);
         let numbers = [random.next_u64(), random.next_u64(), random.below(1000), random.below(1000)];
         assert_eq!(numbers, [17_630_415_256_238_047_317, 8_971_565_426_155_258_802, 67, 676]);
+    }
+
+    #[test]
+    fn a_seed_that_is_drawn_is_another_one_each_time() {
+        let seeds: std::collections::BTreeSet<u64> = (0..10).map(|_| drawn_seed()).collect();
+        assert!(seeds.len() > 8 && seeds.iter().all(|seed| *seed <= u64::from(u32::MAX)), "{seeds:?}");
+    }
+
+    #[test]
+    fn a_coin_falls_on_both_sides_and_a_shuffle_loses_nothing() {
+        let mut random = Random::new(3);
+        let heads = (0..1000).filter(|_| random.coin()).count();
+        assert!((430..570).contains(&heads), "{heads} of 1000");
+        let mut items: Vec<u32> = (0..50).collect();
+        random.shuffle(&mut items);
+        assert!(!items.is_sorted());
+        items.sort_unstable();
+        assert!(items.into_iter().eq(0..50));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use fulgurite_testkit::arguments::Arguments;
 use fulgurite_testkit::crash::{Plan, Planted, Report, Workload, repeat, run};
+use fulgurite_testkit::drawn_seed;
 
 const HELP: &str = "\
 Cuts the power at every point of many workloads, recovers what may be left, and compares it with what was acknowledged.
@@ -23,7 +24,7 @@ Usage: crash [--images N] [--seed S] [--workload NAME] [--image ID] [--plant NAM
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_env(HELP);
     let images = arguments.number("--images", 20_000);
-    let seed = arguments.number("--seed", fastrand::u64(..u64::from(u32::MAX)));
+    let seed = arguments.number("--seed", drawn_seed());
     let workload = arguments.text("--workload");
     let image = arguments.text("--image");
     let plant = arguments.text("--plant");

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use fulgurite_testkit::arguments::Arguments;
+use fulgurite_testkit::drawn_seed;
 use fulgurite_testkit::hostile::{CountingAllocator, Report, Tester, Watch};
 
 const HELP: &str = "\
@@ -25,7 +26,7 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_env(HELP);
     let files = arguments.number("--files", 20_000);
-    let seed = arguments.number("--seed", fastrand::u64(..u64::from(u32::MAX)));
+    let seed = arguments.number("--seed", drawn_seed());
     let only = arguments.text("--file").map(|number| number.parse::<u64>());
     let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
     let threads = arguments.number("--threads", processors);

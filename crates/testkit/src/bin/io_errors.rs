@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use fulgurite_testkit::arguments::Arguments;
+use fulgurite_testkit::drawn_seed;
 use fulgurite_testkit::faults::{Report, Trial, Workload, repeat, run_all};
 
 const HELP: &str = "\
@@ -17,7 +18,7 @@ Usage: io_errors [--seed S] [--workload NAME] [--trial TRIAL]
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_env(HELP);
-    let seed = arguments.number("--seed", fastrand::u64(..u64::from(u32::MAX)));
+    let seed = arguments.number("--seed", drawn_seed());
     let only = arguments.text("--workload");
     let trial = arguments.text("--trial").map(|text| text.parse::<Trial>());
     arguments.finish();

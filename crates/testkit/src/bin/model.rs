@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use fulgurite_testkit::arguments::Arguments;
+use fulgurite_testkit::drawn_seed;
 use fulgurite_testkit::model::{Coverage, Options, run};
 
 const HELP: &str = "\
@@ -20,7 +21,7 @@ Usage: model [--operations N] [--seed S] [--steps N] [--real] [--plant]
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_env(HELP);
     let operations = arguments.number("--operations", 2_000_000);
-    let seed = arguments.number("--seed", fastrand::u64(..u64::from(u32::MAX)));
+    let seed = arguments.number("--seed", drawn_seed());
     let steps = arguments.number("--steps", 3_000);
     let (real, plant) = (arguments.flag("--real"), arguments.flag("--plant"));
     arguments.finish();

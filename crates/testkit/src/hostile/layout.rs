@@ -244,3 +244,37 @@ pub fn u64_at(bytes: &[u8], at: usize) -> u64 {
 
 /// Bit of a length field: what is stored is a reference, or ends with one.
 const OVERFLOW: u16 = 1 << 15;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::golden;
+
+    #[test]
+    fn every_live_page_and_every_reference_of_a_golden_file_is_found_and_its_checksum_computed() {
+        let all = golden::all().expect("a memory disk");
+        let closed = all.iter().find(|golden| golden.name == "closed").expect("there is one");
+        let data = &closed.files["closed.ful"];
+        let layout = Layout::read(data);
+        let mut kinds = BTreeMap::new();
+        for page in &layout.pages {
+            *kinds.entry(page.kind).or_insert(0) += 1;
+            let bytes = &data[page.number * layout.page_bytes..][..layout.page_bytes];
+            if page.kind != PageKind::Values {
+                let (body, checksum) = bytes.split_at(layout.page_bytes - 8);
+                assert_eq!(xxh3_64_with_seed(body, layout.page_seed(page)), u64_at(checksum, 0), "{page:?}");
+            }
+            assert_eq!(layout.page(page.number), Some(page), "no two live pages share a place");
+        }
+        for reference in &layout.references {
+            let bytes = &data[reference.start..][..reference.length];
+            assert_eq!(layout.hash(bytes), u64_at(data, reference.at + 16), "{reference:?}");
+        }
+        // 16 long keys and the separators between them, and the values that are longer than half a page.
+        assert_eq!(layout.descriptions.len(), closed.lines.lines().filter(|line| line.contains("key_type")).count());
+        assert!(layout.references.len() > 16 + 5, "{} references", layout.references.len());
+        assert!(kinds.len() == 4 && kinds[&PageKind::Branch] >= 5 && kinds[&PageKind::Values] > 20, "{kinds:?}");
+    }
+}

@@ -65,3 +65,54 @@ pub fn reseal(segment: &mut [u8], known: &[Record]) {
         previous = Some(checksum);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden;
+
+    /// The segments of a database that crashed, in order.
+    fn segments() -> Vec<Vec<u8>> {
+        let all = golden::all().expect("a memory disk");
+        let crashed = all.into_iter().find(|golden| golden.name == "crashed").expect("there is one");
+        crashed.files.into_iter().filter(|(name, _)| name.contains("-log.")).map(|(_, bytes)| bytes).collect()
+    }
+
+    #[test]
+    fn the_records_of_a_log_have_rising_sequences_and_fill_their_segments() {
+        let mut last = None;
+        for segment in segments() {
+            let records = records(&segment);
+            for record in &records {
+                assert!(last.is_none_or(|last| record.sequence == last + 1), "{record:?} after {last:?}");
+                assert!(record.synced_up_to < record.sequence);
+                last = Some(record.sequence);
+            }
+            let end = records.last().map_or(SEGMENT_BYTES, |last| last.at + last.length.next_multiple_of(8));
+            assert!(segment[end..].iter().all(|&byte| byte == 0), "what follows was never written");
+        }
+        assert!(last.is_some_and(|last| last > 10), "{last:?}");
+    }
+
+    #[test]
+    fn resealing_changes_nothing_in_a_sound_segment_and_makes_a_changed_one_hold() {
+        for segment in segments() {
+            let known = records(&segment);
+            let mut same = segment.clone();
+            reseal(&mut same, &known);
+            assert!(same == segment, "it was sealed before");
+            let mut changed = segment.clone();
+            let first = known.first().expect("each segment has commits");
+            changed[first.at + first.length - 1] ^= 1;
+            reseal(&mut changed, &known);
+            assert_eq!(records(&changed), known, "all checksums hold again");
+            assert_ne!(changed[first.at + 40..first.at + 48], segment[first.at + 40..first.at + 48]);
+            for pair in known.windows(2) {
+                let (before, after) = (u64_at(&changed, pair[0].at), u64_at(&changed, pair[1].at + 16));
+                assert_eq!(before, after, "the chain holds again");
+            }
+            reseal(&mut changed[..first.at + 20], &known);
+            reseal(&mut [], &known);
+        }
+    }
+}

@@ -3,12 +3,12 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use fastrand::Rng;
 use fulgurite::{Cursor, Range, ReadTxn, Result, Table, Value, WriteTxn};
 
 use super::coverage::{Call, Coverage};
 use super::keys::Pool;
 use super::truth::{Entries, within};
+use crate::random::Random;
 
 /// What read and write transactions have in common.
 pub trait Reads {
@@ -103,8 +103,8 @@ fn owned_truth((key, value): (&[u8], &[u8])) -> Owned {
     (key.to_vec(), value.to_vec())
 }
 
-fn bound<'k>(random: &mut Rng, key: &'k [u8]) -> Bound<&'k [u8]> {
-    match random.u8(..4) {
+fn bound<'k>(random: &mut Random, key: &'k [u8]) -> Bound<&'k [u8]> {
+    match random.below(4) {
         0 => Bound::Unbounded,
         1 => Bound::Excluded(key),
         _ => Bound::Included(key),
@@ -117,11 +117,11 @@ pub fn random_read(
     table: &Table,
     entries: &Entries,
     pool: &Pool,
-    random: &mut Rng,
+    random: &mut Random,
     coverage: &mut Coverage,
 ) -> Result<(), Difference> {
     let key = pool.key(random);
-    match random.u8(..20) {
+    match random.below(20) {
         0..=5 => {
             coverage.note(Call::Get);
             let found = sound("get", txn.get(table, &key))?;
@@ -150,11 +150,11 @@ fn many(
     table: &Table,
     entries: &Entries,
     pool: &Pool,
-    random: &mut Rng,
+    random: &mut Random,
     coverage: &mut Coverage,
 ) -> Result<(), Difference> {
     coverage.note(Call::GetMany);
-    let keys: Vec<Vec<u8>> = (0..random.usize(..80)).map(|_| pool.key(random)).collect();
+    let keys: Vec<Vec<u8>> = (0..random.index(80)).map(|_| pool.key(random)).collect();
     let slices: Vec<&[u8]> = keys.iter().map(|key| &**key).collect();
     let found = sound("get_many", txn.get_many(table, &slices))?;
     same("get_many's length", &found.len(), &keys.len())?;
@@ -178,18 +178,18 @@ fn ranges(
     table: &Table,
     entries: &Entries,
     pool: &Pool,
-    random: &mut Rng,
+    random: &mut Random,
     coverage: &mut Coverage,
 ) -> Result<(), Difference> {
     let (low, high) = (pool.key(random), pool.key(random));
     let bounds = (bound(random, &low), bound(random, &high));
-    let most = [5, 50, usize::MAX][random.usize(..3)];
+    let most = [5, 50, usize::MAX][random.index(3)];
     let mut range = sound("range", txn.range(table, bounds))?;
     let mut truth = within(entries, bounds.0, bounds.1);
-    match random.u8(..4) {
+    match random.below(4) {
         0 => {
             coverage.note(Call::Prefix);
-            let prefix = &low[..random.usize(..=low.len())];
+            let prefix = &low[..random.index(low.len() + 1)];
             let found: Vec<Owned> =
                 sound("prefix", txn.prefix(table, prefix))?.take(most).map(owned).collect::<Result<_, _>>()?;
             let truth = entries.range(prefix.to_vec()..).take_while(|(key, _)| key.starts_with(prefix));
@@ -204,7 +204,7 @@ fn ranges(
             coverage.note(Call::RangeBothEnds);
             for _ in 0..most {
                 let (found, truth) =
-                    if random.bool() { (range.next(), truth.next()) } else { (range.next_back(), truth.next_back()) };
+                    if random.coin() { (range.next(), truth.next()) } else { (range.next_back(), truth.next_back()) };
                 same("range from both ends", &found.map(owned).transpose()?, &truth.map(owned_truth))?;
                 if truth.is_none() {
                     break;
@@ -225,7 +225,7 @@ fn cursor(
     table: &Table,
     entries: &Entries,
     pool: &Pool,
-    random: &mut Rng,
+    random: &mut Random,
     coverage: &mut Coverage,
 ) -> Result<(), Difference> {
     coverage.note(Call::CursorSeek);
@@ -237,11 +237,11 @@ fn cursor(
     let found = pair(cursor.seek(&key))?;
     let mut truth = entries.range(key..).next().map(|(key, value)| owned_truth((key, value)));
     same("cursor.seek", &found, &truth)?;
-    for _ in 0..random.usize(..20) {
+    for _ in 0..random.index(20) {
         coverage.note(Call::CursorWalk);
         let Some((at, _)) = &truth else { break };
         let at = at.clone();
-        let (found, next) = if random.bool() {
+        let (found, next) = if random.coin() {
             let next = entries.range::<[u8], _>((Bound::Excluded(&*at), Bound::Unbounded)).next();
             (pair(cursor.next())?, next)
         } else {
@@ -259,7 +259,7 @@ fn counts(
     table: &Table,
     entries: &Entries,
     pool: &Pool,
-    random: &mut Rng,
+    random: &mut Random,
     coverage: &mut Coverage,
 ) -> Result<(), Difference> {
     let (low, high) = (pool.key(random), pool.key(random));
@@ -281,7 +281,7 @@ pub fn shared_read(
     table: &Table,
     entries: &Entries,
     pool: &Pool,
-    random: &mut Rng,
+    random: &mut Random,
     coverage: &mut Coverage,
 ) -> Result<(), Difference> {
     let (low, high) = (pool.key(random), pool.key(random));
@@ -289,7 +289,7 @@ pub fn shared_read(
     let truth: Vec<Owned> = within(entries, bounds.0, bounds.1).map(owned_truth).collect();
     coverage.note(Call::OwnedRange);
     let found = sound("owned_range", txn.owned_range(table, bounds))?;
-    let found: Vec<Owned> = if random.bool() {
+    let found: Vec<Owned> = if random.coin() {
         found.map(|entry| sound("owned_range", entry)).collect::<Result<_, _>>()?
     } else {
         let mut found: Vec<Owned> = found.rev().map(|entry| sound("owned_range", entry)).collect::<Result<_, _>>()?;

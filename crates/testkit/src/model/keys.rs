@@ -1,6 +1,6 @@
 //! Keys and values that are hard on an engine: ties, prefixes of each other, empty, long, large.
 
-use fastrand::Rng;
+use crate::random::Random;
 
 /// Draws keys from a pool small enough that they meet again.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ enum Shape {
 
 impl Pool {
     /// A pool of a random shape and size.
-    pub fn new(random: &mut Rng) -> Self {
+    pub fn new(random: &mut Random) -> Self {
         let shapes = [
             Shape::Numbers,
             Shape::SharedPrefix,
@@ -30,19 +30,19 @@ impl Pool {
             Shape::Long,
             Shape::Mixed,
         ];
-        let shape = shapes[random.usize(..shapes.len())];
+        let shape = shapes[random.index(shapes.len())];
         let spread = match shape {
             Shape::Long => 40,
-            _ => [30, 300, 3000][random.usize(..3)],
+            _ => [30, 300, 3000][random.index(3)],
         };
         Self { shape, spread }
     }
 
     /// A key of the pool.
-    pub fn key(&self, random: &mut Rng) -> Vec<u8> {
-        let number = random.u64(..self.spread);
+    pub fn key(&self, random: &mut Random) -> Vec<u8> {
+        let number = random.below(self.spread);
         match self.shape {
-            Shape::Mixed => match random.u8(..5) {
+            Shape::Mixed => match random.below(5) {
                 0 => Self::shaped(Shape::SharedPrefix, number),
                 1 => Self::shaped(Shape::PrefixesOfEachOther, number),
                 2 => Self::shaped(Shape::ZeroBytes, number),
@@ -88,14 +88,14 @@ impl Pool {
 }
 
 /// A value: mostly small, sometimes beyond what a leaf, a page or the log holds.
-pub fn value(random: &mut Rng) -> Vec<u8> {
-    let length = match random.u32(..1000) {
-        0 => 70_000 + random.usize(..200_000),
-        1..=5 => 8_000 + random.usize(..30_000),
-        6..=30 => 1_000 + random.usize(..7_500),
+pub fn value(random: &mut Random) -> Vec<u8> {
+    let length = match random.below(1000) {
+        0 => 70_000 + random.index(200_000),
+        1..=5 => 8_000 + random.index(30_000),
+        6..=30 => 1_000 + random.index(7_500),
         31..=60 => 0,
-        _ => random.usize(1..120),
+        _ => 1 + random.index(119),
     };
-    let stamp = random.u64(..).to_le_bytes();
+    let stamp = random.next_u64().to_le_bytes();
     stamp.iter().copied().cycle().take(length).collect()
 }

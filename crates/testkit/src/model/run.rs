@@ -5,7 +5,6 @@ use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fastrand::Rng;
 use fulgurite::io::MemoryDisk;
 use fulgurite::{Database, Durability, ReadTxn, Savepoint, Table, TableOptions, WriteTxn};
 
@@ -14,6 +13,7 @@ use super::coverage::{Call, Coverage};
 use super::keys::{Pool, value};
 use super::truth::{Truth, within};
 use super::typed::{self, Step, Typed};
+use crate::random::Random;
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ pub fn run(options: &Options) -> Result<Report, Difference> {
 }
 
 struct World {
-    random: Rng,
+    random: Random,
     coverage: Coverage,
     settings: fulgurite::Options,
     path: PathBuf,
@@ -62,16 +62,16 @@ const KEPT_MAX: usize = 4;
 
 impl World {
     fn new(options: &Options) -> Result<Self, Difference> {
-        let mut random = Rng::with_seed(options.seed);
+        let mut random = Random::new(options.seed);
         let mut settings = Database::options()
             .create(true)
-            .page_size_bytes([8192, 16384][random.usize(..2)])
+            .page_size_bytes([8192, 16384][random.index(2)])
             .cache_bytes(1 << 20)
-            .delta_bytes([64 << 10, 256 << 10, 4 << 20][random.usize(..3)])
-            .background(random.bool());
+            .delta_bytes([64 << 10, 256 << 10, 4 << 20][random.index(3)])
+            .background(random.coin());
         let path = match &options.directory {
             Some(directory) => {
-                settings = settings.map(random.u8(..4) != 0);
+                settings = settings.map(random.below(4) != 0);
                 directory.join(format!("model-{}.ful", options.seed))
             }
             None => {
@@ -80,7 +80,7 @@ impl World {
             }
         };
         let db = sound("create", settings.clone().open(&path))?;
-        let (truth, pools, kept, typed_counted) = (Truth::default(), BTreeMap::new(), Vec::new(), random.bool());
+        let (truth, pools, kept, typed_counted) = (Truth::default(), BTreeMap::new(), Vec::new(), random.coin());
         let mut coverage = Coverage::default();
         Typed::open(&db, typed_counted, &mut Step { random: &mut random, coverage: &mut coverage })?;
         Ok(Self { random, coverage, settings, path, db: Some(db), truth, pools, kept, typed_counted })
@@ -91,7 +91,7 @@ impl World {
     }
 
     fn step(&mut self) -> Result<(), Difference> {
-        match self.random.u32(..1000) {
+        match self.random.below(1000) {
             0..=2 => self.close(),
             3..=5 => self.recover(),
             6..=9 => self.checkpoint(),
@@ -120,7 +120,7 @@ impl World {
         if self.truth.table_count() == 0 {
             return Ok(None);
         }
-        let at = self.random.usize(..self.truth.table_count());
+        let at = self.random.index(self.truth.table_count());
         let name = self.truth.names().nth(at).expect("drawn below the count").clone();
         self.coverage.note(Call::OpenTable);
         let table = sound("open_table", self.db().open_table(&name))?;
@@ -134,7 +134,7 @@ impl World {
         for _ in 0..8 {
             random_read(&*txn, &table, entries, pool, &mut self.random, &mut self.coverage)?;
         }
-        if self.random.u8(..10) == 0 {
+        if self.random.below(10) == 0 {
             shared_read(&txn, &table, entries, pool, &mut self.random, &mut self.coverage)?;
         }
         Ok(())
@@ -149,7 +149,7 @@ impl World {
         expected.sort();
         same("tables", &names, &expected)?;
         if self.kept.len() == KEPT_MAX {
-            let at = self.random.usize(..KEPT_MAX);
+            let at = self.random.index(KEPT_MAX);
             self.kept.swap_remove(at);
         }
         self.kept.push((txn, self.truth.clone()));
@@ -160,14 +160,14 @@ impl World {
         if self.kept.is_empty() {
             return Ok(());
         }
-        let at = self.random.usize(..self.kept.len());
+        let at = self.random.index(self.kept.len());
         let (txn, truth) = &self.kept[at];
         for name in truth.names() {
             let table = sound("open_table of a kept snapshot", txn.open_table(name))?;
             let entries = truth.entries(name);
             let pool = &self.pools[name];
             random_read(&**txn, &table, entries, pool, &mut self.random, &mut self.coverage)?;
-            if self.random.u8(..20) == 0 {
+            if self.random.below(20) == 0 {
                 shared_read(txn, &table, entries, pool, &mut self.random, &mut self.coverage)?;
             }
         }
@@ -192,16 +192,16 @@ impl World {
         let mut txn = sound("write", self.db().write())?;
         let mut truth = self.truth.typed.clone();
         let mut step = Step { random: &mut self.random, coverage: &mut self.coverage };
-        for _ in 0..step.random.usize(1..20) {
-            match step.random.u8(..5) {
+        for _ in 0..1 + step.random.index(19) {
+            match step.random.below(5) {
                 0 => typed.read(&txn, &truth, &mut step)?,
                 _ => typed.change(&mut txn, &mut truth, &mut step)?,
             }
         }
-        if self.random.u8(..6) == 0 {
+        if self.random.below(6) == 0 {
             return Ok(());
         }
-        let durability = [Durability::Memory, Durability::Log, Durability::Disk][self.random.usize(..3)];
+        let durability = [Durability::Memory, Durability::Log, Durability::Disk][self.random.index(3)];
         sound("commit", txn.commit_with(durability))?;
         self.truth.typed = truth;
         Ok(())
@@ -215,12 +215,12 @@ impl World {
     }
 
     fn one_table_more_or_less(&mut self) -> Result<(), Difference> {
-        let more = self.truth.table_count() < 2 || (self.random.bool() && self.truth.table_count() < TABLES_MAX);
+        let more = self.truth.table_count() < 2 || (self.random.coin() && self.truth.table_count() < TABLES_MAX);
         if more {
             self.coverage.note(Call::CreateTable);
-            let name = format!("table {}", self.random.u32(..1000));
+            let name = format!("table {}", self.random.below(1000));
             let options =
-                TableOptions::new().counted(self.random.bool()).value_align([1, 4, 8, 16][self.random.usize(..4)]);
+                TableOptions::new().counted(self.random.coin()).value_align([1, 4, 8, 16][self.random.index(4)]);
             match self.db().create_table(&name, options) {
                 Ok(_) => {
                     self.truth.create(&name);
@@ -242,15 +242,15 @@ impl World {
         let mut txn = sound("write", self.db().write())?;
         let mut truth = self.truth.clone();
         let mut savepoints: Vec<(Savepoint, Truth)> = Vec::new();
-        for _ in 0..self.random.usize(1..40) {
-            match self.random.u8(..30) {
+        for _ in 0..1 + self.random.index(39) {
+            match self.random.below(30) {
                 0 => {
                     self.coverage.note(Call::Savepoint);
                     savepoints.push((txn.savepoint(), truth.clone()));
                 }
                 1 if !savepoints.is_empty() => {
                     self.coverage.note(Call::RollbackTo);
-                    let at = self.random.usize(..savepoints.len());
+                    let at = self.random.index(savepoints.len());
                     savepoints.truncate(at + 1);
                     sound("rollback_to", txn.rollback_to(savepoints[at].0))?;
                     truth = savepoints[at].1.clone();
@@ -263,9 +263,9 @@ impl World {
                 _ => self.change(&mut txn, &table, &name, &mut truth)?,
             }
         }
-        if self.random.u8(..6) == 0 {
+        if self.random.below(6) == 0 {
             self.coverage.note(Call::Abort);
-            if self.random.bool() {
+            if self.random.coin() {
                 txn.abort()
             } else {
                 drop(txn)
@@ -276,7 +276,7 @@ impl World {
             (Call::CommitMemory, Durability::Memory),
             (Call::CommitLog, Durability::Log),
             (Call::CommitDisk, Durability::Disk),
-        ][self.random.usize(..3)];
+        ][self.random.index(3)];
         self.coverage.note(call);
         sound("commit", txn.commit_with(durability))?;
         self.truth = truth;
@@ -286,7 +286,7 @@ impl World {
     fn change(&mut self, txn: &mut WriteTxn, table: &Table, name: &str, truth: &mut Truth) -> Result<(), Difference> {
         let entries = truth.entries_mut(name);
         let key = self.pools[name].key(&mut self.random);
-        match self.random.u8(..20) {
+        match self.random.below(20) {
             0..=9 => {
                 self.coverage.note(Call::Put);
                 let value = value(&mut self.random);
@@ -312,8 +312,8 @@ impl World {
             14 => {
                 self.coverage.note(Call::DeleteRange);
                 let mut high = key.clone();
-                high.push(self.random.u8(..));
-                if let Some(last) = high.first_mut().filter(|_| self.random.u8(..10) == 0) {
+                high.push(self.random.next_u64() as u8);
+                if let Some(last) = high.first_mut().filter(|_| self.random.below(10) == 0) {
                     *last = last.saturating_add(1);
                 }
                 let bounds = (Bound::Included(&*key), Bound::Excluded(&*high));
@@ -341,8 +341,8 @@ impl World {
     ) -> Result<(), Difference> {
         self.coverage.note(Call::CompareAndSet);
         let present = entries.get(&key).cloned();
-        let expected = if self.random.bool() { present.as_deref() } else { Some(&b"something else"[..]) };
-        let new = self.random.bool().then(|| value(&mut self.random));
+        let expected = if self.random.coin() { present.as_deref() } else { Some(&b"something else"[..]) };
+        let new = self.random.coin().then(|| value(&mut self.random));
         let done = sound("compare_and_set", txn.compare_and_set(table, &key, expected, new.as_deref()))?;
         same("compare_and_set", &done, &(expected == present.as_deref()))?;
         match new {
@@ -355,12 +355,12 @@ impl World {
 
     fn bulk_load(&mut self) -> Result<(), Difference> {
         let Some((name, table)) = self.table()? else { return Ok(()) };
-        let count = self.random.usize(..500);
+        let count = self.random.index(500);
         let loaded: Vec<(Vec<u8>, Vec<u8>)> =
             (0..count).map(|_| (self.pools[&name].key(&mut self.random), value(&mut self.random))).collect();
         let entries = self.truth.entries_mut(&name);
         entries.extend(loaded.iter().map(|(key, value)| (key.clone(), value.as_slice().into())));
-        if self.random.bool() {
+        if self.random.coin() {
             self.coverage.note(Call::BulkLoad);
             let sorted: BTreeMap<Vec<u8>, Vec<u8>> = loaded.into_iter().collect();
             sound("bulk_load", self.db().bulk_load(&table, sorted))?;
@@ -372,7 +372,7 @@ impl World {
     }
 
     fn checkpoint(&mut self) -> Result<(), Difference> {
-        if self.random.bool() {
+        if self.random.coin() {
             self.coverage.note(Call::Sync);
             sound("sync", self.db().sync())?;
         }
@@ -416,7 +416,7 @@ impl World {
         self.coverage.note(Call::Recover);
         self.kept.clear();
         self.db = None;
-        if self.random.bool() {
+        if self.random.coin() {
             self.coverage.note(Call::ReadOnly);
             let settings = self.settings.clone().create(false).read_only(true);
             self.db = Some(sound("open read-only", settings.open(&self.path))?);

@@ -63,3 +63,33 @@ pub fn within<'m>(
     let range = if empty { None } else { Some(entries.range::<[u8], _>((low, high))) };
     range.into_iter().flatten().map(|(key, value)| (&**key, &**value))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_that_are_crossed_hold_nothing_and_others_what_lies_between() {
+        let entries: Entries = (0..5_u8).map(|number| (vec![number], Arc::from([number]))).collect();
+        let keys = |low, high| within(&entries, low, high).map(|(key, _)| key[0]).collect::<Vec<u8>>();
+        assert_eq!(keys(Bound::Unbounded, Bound::Excluded(&[2])), [0, 1]);
+        assert_eq!(keys(Bound::Excluded(&[1]), Bound::Included(&[3])), [2, 3]);
+        assert_eq!(keys(Bound::Included(&[2]), Bound::Included(&[2])), [2]);
+        assert_eq!(keys(Bound::Included(&[2]), Bound::Excluded(&[2])), [0; 0]);
+        assert_eq!(keys(Bound::Excluded(&[2]), Bound::Excluded(&[2])), [0; 0]);
+        assert_eq!(keys(Bound::Included(&[4]), Bound::Included(&[1])), [0; 0]);
+    }
+
+    #[test]
+    fn a_clone_keeps_what_the_original_held() {
+        let mut truth = Truth::default();
+        truth.create("t");
+        truth.entries_mut("t").insert(b"k".to_vec(), Arc::from(*b"v"));
+        let before = truth.clone();
+        truth.entries_mut("t").clear();
+        truth.create("u");
+        truth.drop_table("t");
+        assert_eq!((before.table_count(), before.entries("t").len()), (1, 1));
+        assert_eq!(truth.names().collect::<Vec<_>>(), ["u"]);
+    }
+}

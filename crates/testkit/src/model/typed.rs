@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use fastrand::Rng;
 use fulgurite::{Database, Error, MultimapTable, Read, ReadTxn, Result, TableOptions, TypedTable, WriteTxn};
 
 use super::check::{Difference, same, sound};
 use super::coverage::{Call, Coverage};
+use crate::random::Random;
 
 /// The names of the two tables, in order.
 pub const NAMES: [&str; 2] = ["multimap", "typed"];
@@ -35,7 +35,7 @@ pub struct Typed {
 /// What a step draws from and counts in.
 pub struct Step<'w> {
     /// The source of what is drawn.
-    pub random: &'w mut Rng,
+    pub random: &'w mut Random,
     /// The calls made.
     pub coverage: &'w mut Coverage,
 }
@@ -43,7 +43,7 @@ pub struct Step<'w> {
 impl Typed {
     /// The tables of a database, created if need be; `counted` says how, the same for all times.
     pub fn open(db: &Database, counted: bool, step: &mut Step<'_>) -> Result<Self, Difference> {
-        let rows = if counted || step.random.bool() {
+        let rows = if counted || step.random.coin() {
             step.coverage.note(Call::TypedTableWith);
             db.typed_table_with("typed", TableOptions::new().counted(counted))
         } else {
@@ -70,7 +70,7 @@ impl Typed {
 
     /// Makes one random read and compares its answer with the truth.
     pub fn read(&self, txn: &impl Read, truth: &TypedTruth, step: &mut Step<'_>) -> Result<(), Difference> {
-        if step.random.bool() {
+        if step.random.coin() {
             self.read_rows(txn, &truth.rows, step)
         } else {
             self.read_pairs(txn, &truth.pairs, step)
@@ -80,7 +80,7 @@ impl Typed {
     fn read_rows(&self, txn: &impl Read, rows: &BTreeMap<Key, i64>, step: &mut Step<'_>) -> Result<(), Difference> {
         let key = key(step.random);
         let asked = (key.0.as_str(), key.1);
-        match step.random.u8(..8) {
+        match step.random.below(8) {
             0..=1 => {
                 step.coverage.note(Call::TypedGet);
                 same("TypedTable::get", &sound("get", self.rows.get(txn, asked))?, &rows.get(&key).copied())
@@ -121,7 +121,7 @@ impl Typed {
 
     fn read_pairs(&self, txn: &impl Read, pairs: &BTreeSet<Pair>, step: &mut Step<'_>) -> Result<(), Difference> {
         let (name, value) = pair(step.random);
-        match step.random.u8(..6) {
+        match step.random.below(6) {
             0..=1 => {
                 step.coverage.note(Call::MultimapGet);
                 let found = sound("get", self.pairs.get(txn, &*name))?;
@@ -144,7 +144,7 @@ impl Typed {
             }
             _ => {
                 step.coverage.note(Call::MultimapPrefix);
-                let beginning: String = name.chars().take(step.random.usize(..4)).collect();
+                let beginning: String = name.chars().take(step.random.index(4)).collect();
                 let found = sound("prefix", self.pairs.prefix(txn, &*beginning))?;
                 let truth = pairs.iter().filter(|(name, _)| name.starts_with(&beginning)).cloned();
                 prefix_of("MultimapTable::prefix", found, truth, step.random)
@@ -154,7 +154,7 @@ impl Typed {
 
     /// Makes one random change of both.
     pub fn change(&self, txn: &mut WriteTxn, truth: &mut TypedTruth, step: &mut Step<'_>) -> Result<(), Difference> {
-        if step.random.bool() {
+        if step.random.coin() {
             self.change_rows(txn, Arc::make_mut(&mut truth.rows), step)
         } else {
             self.change_pairs(txn, Arc::make_mut(&mut truth.pairs), step)
@@ -167,9 +167,9 @@ impl Typed {
         rows: &mut BTreeMap<Key, i64>,
         step: &mut Step<'_>,
     ) -> Result<(), Difference> {
-        let (key, value) = (key(step.random), step.random.i64(..));
+        let (key, value) = (key(step.random), step.random.next_u64() as i64);
         let asked = (key.0.as_str(), key.1);
-        match step.random.u8(..6) {
+        match step.random.below(6) {
             0..=2 => {
                 step.coverage.note(Call::TypedPut);
                 sound("TypedTable::put", self.rows.put(txn, asked, value))?;
@@ -198,7 +198,7 @@ impl Typed {
         step: &mut Step<'_>,
     ) -> Result<(), Difference> {
         let (name, value) = pair(step.random);
-        match step.random.u8(..20) {
+        match step.random.below(20) {
             0..=11 => {
                 step.coverage.note(Call::MultimapInsert);
                 let found = sound("insert", self.pairs.insert(txn, &*name, value))?;
@@ -221,7 +221,7 @@ impl Typed {
 
     /// Loads pairs into the multimap as bytes.
     pub fn load(&self, db: &Database, truth: &mut TypedTruth, step: &mut Step<'_>) -> Result<(), Difference> {
-        let loaded: Vec<Pair> = (0..step.random.usize(..50)).map(|_| pair(step.random)).collect();
+        let loaded: Vec<Pair> = (0..step.random.index(50)).map(|_| pair(step.random)).collect();
         let entry = |(name, value): &Pair| {
             step.coverage.note(Call::MultimapEntry);
             sound("MultimapTable::entry", self.pairs.entry(&**name, *value)).map(|entry| (entry, []))
@@ -250,10 +250,10 @@ fn prefix_of<T: PartialEq + std::fmt::Debug>(
     what: &str,
     found: impl DoubleEndedIterator<Item = Result<T>>,
     truth: impl DoubleEndedIterator<Item = T>,
-    random: &mut Rng,
+    random: &mut Random,
 ) -> Result<(), Difference> {
-    let most = [3, 30, usize::MAX][random.usize(..3)];
-    let (found, truth): (Result<Vec<T>>, Vec<T>) = if random.bool() {
+    let most = [3, 30, usize::MAX][random.index(3)];
+    let (found, truth): (Result<Vec<T>>, Vec<T>) = if random.coin() {
         (found.take(most).collect(), truth.take(most).collect())
     } else {
         (found.rev().take(most).collect(), truth.rev().take(most).collect())
@@ -266,10 +266,10 @@ fn values_of<'p>(pairs: &'p BTreeSet<Pair>, name: &str) -> impl DoubleEndedItera
 }
 
 /// Bounds that begin or end with a key, never crossed: a standard map would panic.
-fn bounds(key: Key, random: &mut Rng) -> (Bound<Key>, Bound<Key>) {
+fn bounds(key: Key, random: &mut Random) -> (Bound<Key>, Bound<Key>) {
     let other = self::key(random);
     let (low, high) = if key < other { (key, other) } else { (other, key) };
-    match random.u8(..4) {
+    match random.below(4) {
         0 => (Bound::Unbounded, Bound::Excluded(high)),
         1 => (Bound::Excluded(low), Bound::Unbounded),
         2 => (Bound::Included(low), Bound::Excluded(high)),
@@ -277,15 +277,15 @@ fn bounds(key: Key, random: &mut Rng) -> (Bound<Key>, Bound<Key>) {
     }
 }
 
-fn key(random: &mut Rng) -> Key {
-    (name(random), random.i32(-4..4))
+fn key(random: &mut Random) -> Key {
+    (name(random), random.below(8) as i32 - 4)
 }
 
-fn pair(random: &mut Rng) -> Pair {
-    (name(random), random.u64(..12))
+fn pair(random: &mut Random) -> Pair {
+    (name(random), random.below(12))
 }
 
 /// Names that begin like each other, and have the bytes that an encoding must escape.
-fn name(random: &mut Rng) -> String {
-    (0..random.usize(..4)).map(|_| ['\0', 'a', 'b', 'ÿ'][random.usize(..4)]).collect()
+fn name(random: &mut Random) -> String {
+    (0..random.index(4)).map(|_| ['\0', 'a', 'b', 'ÿ'][random.index(4)]).collect()
 }
