@@ -23,6 +23,7 @@ fn loaded(count: u64, step: u64) -> Store {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of checksums of pages")]
 fn a_load_in_order_fills_all_pages_but_the_last() {
     let store = loaded(50_000, 1);
     let fill = store.leaf_fill();
@@ -32,6 +33,7 @@ fn a_load_in_order_fills_all_pages_but_the_last() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of checksums of pages")]
 fn loads_that_append_leave_all_pages_full() {
     let mut store = Store::in_memory(PageSize::KiB16);
     for part in 0..40u64 {
@@ -47,6 +49,7 @@ fn loads_that_append_leave_all_pages_full() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of checksums of pages")]
 fn one_change_writes_one_page_of_each_level() {
     let mut store = loaded(400_000, 1);
     let depth = u64::from(store.root.expect("it is loaded").level) + 1;
@@ -61,6 +64,7 @@ fn one_change_writes_one_page_of_each_level() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of checksums of pages")]
 fn a_change_in_a_full_leaf_splits_it_evenly() {
     let mut store = loaded(100_000, 2);
     store.apply(&Delta::from([(key(100_001), Some(vec![2; 50]))]));
@@ -71,6 +75,7 @@ fn a_change_in_a_full_leaf_splits_it_evenly() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of checksums of pages")]
 fn no_leaf_is_left_below_half_but_the_last() {
     for seed in 0..6 {
         let mut random = Random(seed);
@@ -96,6 +101,7 @@ fn no_leaf_is_left_below_half_but_the_last() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of checksums of pages")]
 fn a_leftover_is_merged_with_the_next_leaf_and_no_further() {
     let mut store = loaded(100_000, 1);
     // Leaves one entry in ten of a leaf in the middle.
@@ -106,6 +112,7 @@ fn a_leftover_is_merged_with_the_next_leaf_and_no_further() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of checksums of pages")]
 fn deleting_a_stretch_leaves_the_rest_shared() {
     let mut store = loaded(400_000, 1);
     let delta: Delta = (100_000..300_000).map(|number| (key(number), None)).collect();
@@ -115,6 +122,7 @@ fn deleting_a_stretch_leaves_the_rest_shared() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of checksums of pages")]
 fn what_a_mostly_dead_extent_holds_is_copied_when_met() {
     let mut store = loaded(200_000, 1);
     let full = store.map.iter().filter(|(_, entry)| entry.page_count == 128).count();
@@ -147,6 +155,7 @@ fn what_a_mostly_dead_extent_holds_is_copied_when_met() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of checksums of pages")]
 fn many_small_checkpoints_neither_grow_the_file_nor_scatter_it() {
     let mut store = loaded(60_000, 1);
     let mut random = Random(5);
@@ -163,6 +172,7 @@ fn many_small_checkpoints_neither_grow_the_file_nor_scatter_it() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of checksums of pages")]
 fn the_file_stays_on_a_plateau_under_random_overwrites() {
     let mut store = loaded(40_000, 1);
     let mut random = Random(6);
@@ -176,6 +186,7 @@ fn the_file_stays_on_a_plateau_under_random_overwrites() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of checksums of pages")]
 fn a_long_reader_keeps_its_tree_while_others_go_on() {
     let mut store = loaded(20_000, 1);
     let mut random = Random(7);
@@ -216,6 +227,7 @@ fn a_sorted_load_out_of_order_is_refused_at_its_place() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of checksums of pages")]
 fn a_step_that_fails_ends_the_merge() {
     let store = loaded(20_000, 1);
     let delta: Delta = (0..20_000).map(|number| (key(number), Some(vec![2; 50]))).collect();
@@ -236,6 +248,7 @@ fn a_step_that_fails_ends_the_merge() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of checksums of pages")]
 fn a_removed_tree_gives_all_its_pages_back() {
     let mut store = loaded(20_000, 1);
     let long = |number: u64| [vec![b'k'; 2000], number.to_be_bytes().to_vec()].concat();
@@ -252,6 +265,7 @@ fn a_removed_tree_gives_all_its_pages_back() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "it maps a file")]
 fn a_mapped_file_reads_as_the_model_while_it_outgrows_its_window() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let mut store = Store::on(&RealDisk, &directory.path().join("map.ful"), PageSize::KiB16);
