@@ -7,8 +7,15 @@ use crate::sync::{Arc, Condvar, Mutex};
 /// Hands out turns. Lock rank 1: taken before every other lock of the engine.
 #[derive(Debug, Default)]
 pub struct Turns {
-    taken: Mutex<bool>,
+    queue: Mutex<Queue>,
     free: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    taken: bool,
+    /// Threads that wait: without any there is nobody to wake, which would cost a system call.
+    waiting: usize,
 }
 
 /// Held while it is one's turn; dropped, it passes to whoever waits.
@@ -18,29 +25,36 @@ pub struct Turn(Arc<Turns>);
 impl Turns {
     /// Waits for a turn.
     pub fn wait(self: &Arc<Self>) -> Turn {
-        let mut taken = self.taken.lock();
-        while *taken {
-            taken = self.free.wait(taken);
+        let mut queue = self.queue.lock();
+        while queue.taken {
+            queue.waiting += 1;
+            queue = self.free.wait(queue);
+            queue.waiting -= 1;
         }
-        *taken = true;
+        queue.taken = true;
         Turn(Arc::clone(self))
     }
 
     /// Takes a turn if none is taken.
     pub fn try_take(self: &Arc<Self>) -> Option<Turn> {
-        let mut taken = self.taken.lock();
-        if *taken {
+        let mut queue = self.queue.lock();
+        if queue.taken {
             return None;
         }
-        *taken = true;
+        queue.taken = true;
         Some(Turn(Arc::clone(self)))
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        *self.0.taken.lock() = false;
-        self.0.free.notify_all();
+        let mut queue = self.0.queue.lock();
+        queue.taken = false;
+        let somebody_waits = queue.waiting > 0;
+        drop(queue);
+        if somebody_waits {
+            self.0.free.notify_all();
+        }
     }
 }
 
