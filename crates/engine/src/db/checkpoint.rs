@@ -164,6 +164,9 @@ impl Checkpointer {
                 ..self.meta.clone()
             })?;
         }
+        // A transaction that ran when the checkpoint before ended has kept that from freeing what it replaced. Freed only
+        // after this one, it would make the file half as large again.
+        self.free_unread()?;
         let pages = self.core.published.state().pages.clone();
         let space = Arc::clone(&self.space);
         let mut writer = PageWriter::new(&space);
@@ -444,15 +447,20 @@ impl Checkpointer {
     /// # Errors
     /// The disk's; nothing is lost then, the next checkpoint tries again.
     pub fn reclaim(&mut self) -> Result<()> {
-        let elsewhere = self.lock.oldest_pinned();
-        let elsewhere = elsewhere.map_err(|error| Error::io("look for readers of", self.file.path(), error))?;
-        let births = self.pins.pinned();
-        let pins = SpacePins { births: &births, oldest_elsewhere: elsewhere };
+        self.free_unread()?;
         let mut space = self.space.lock();
-        space.reclaim(pins);
         if space.slack_is_large() {
             space.truncate_to_used()?;
         }
+        Ok(())
+    }
+
+    /// Frees what no snapshot reads any more.
+    fn free_unread(&self) -> Result<()> {
+        let elsewhere = self.lock.oldest_pinned();
+        let elsewhere = elsewhere.map_err(|error| Error::io("look for readers of", self.file.path(), error))?;
+        let births = self.pins.pinned();
+        self.space.lock().reclaim(SpacePins { births: &births, oldest_elsewhere: elsewhere });
         Ok(())
     }
 
