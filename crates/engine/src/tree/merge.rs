@@ -1,8 +1,9 @@
 //! Makes a new tree of an old one and a sorted stream of changes, sharing what did not change.
 //!
 //! The old tree is walked together with the stream. A subtree that no change falls into is taken over by reference, unless
-//! its extent is mostly dead (then it is copied, to empty the extent) or the pages before it would be left too empty (then it
-//! is opened, and its parts fill them). Everything else is read, merged and written anew, in one pass and bounded memory:
+//! its extent is mostly dead (then it is copied, to empty the extent), it is a leaf among leaves most of which change (then
+//! its extent is about to be mostly dead: see [`Density`]), or the pages before it would be left too empty (then it is
+//! opened, and its parts fill them). Everything else is read, merged and written anew, in one pass and bounded memory:
 //! a page for each level, and what the [`Builder`] holds back.
 //!
 //! Invariants: (1) every page of the old tree is either reachable from the new one or marked as dead, and so are the
@@ -51,7 +52,15 @@ pub fn merge<C: Changes>(
     step: &mut dyn FnMut() -> Result<()>,
 ) -> Result<MergeOutcome> {
     let builder = Builder::new(pages, writer, align);
-    let mut merge = Merge { pages, changes, builder, step, countdown: STEP_ENTRIES, outcome: MergeOutcome::default() };
+    let mut merge = Merge {
+        pages,
+        changes,
+        builder,
+        step,
+        countdown: STEP_ENTRIES,
+        outcome: MergeOutcome::default(),
+        density: Density::default(),
+    };
     match root {
         Some(root) => {
             let child = Child { page: root.page, has_overflow: root.has_overflow };
@@ -73,13 +82,44 @@ struct Merge<'m, 's, C> {
     step: &'m mut dyn FnMut() -> Result<()>,
     countdown: u32,
     outcome: MergeOutcome,
+    density: Density,
+}
+
+/// How many of the leaves that a merge came by last are changed.
+///
+/// Where most are, the rest are copied too. Taken over, they would each keep a place in an extent that is otherwise free:
+/// the free space would be in pieces too small for the next merge's extents, and the file half as large again.
+#[derive(Clone, Copy, Debug, Default)]
+struct Density {
+    /// Share of changed leaves, of [`Density::ALL`]; the last ones weigh most.
+    changed: u32,
+}
+
+impl Density {
+    const ALL: u32 = 1 << 16;
+    /// A leaf counts for one part in so many: a dozen unchanged ones in a row end the copying.
+    const LEAVES: u32 = 16;
+
+    fn note(&mut self, changed: bool) {
+        self.changed -= self.changed / Self::LEAVES;
+        self.changed += if changed { Self::ALL / Self::LEAVES } else { 0 };
+    }
+
+    fn is_high(self) -> bool {
+        self.changed > Self::ALL / 2
+    }
 }
 
 impl<C: Changes> Merge<'_, '_, C> {
     /// Takes over or merges a subtree. Requires: all changes that are left are at or above its low fence.
     fn subtree(&mut self, subtree: &Subtree<'_>) -> Result<()> {
         let touched = self.changes.peek()?.is_some_and(|change| below(change.key, subtree.high));
-        if !touched && !self.pages.extents().is_sparse(subtree.child.page.extent) && self.builder.adopt(subtree)? {
+        if subtree.level == 0 {
+            self.density.note(touched);
+        }
+        let worn =
+            self.pages.extents().is_sparse(subtree.child.page.extent) || (subtree.level == 0 && self.density.is_high());
+        if !touched && !worn && self.builder.adopt(subtree)? {
             self.outcome.adopted += 1;
             return Ok(());
         }

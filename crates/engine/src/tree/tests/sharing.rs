@@ -117,7 +117,22 @@ fn deleting_a_stretch_leaves_the_rest_shared() {
     let mut store = loaded(400_000, 1);
     let delta: Delta = (100_000..300_000).map(|number| (key(number), None)).collect();
     store.apply(&delta);
-    assert!(store.pages_written <= 8, "{} pages", store.pages_written);
+    // Some leaves behind the stretch are copied, because so many before them were not taken over.
+    assert!(store.pages_written <= 16, "{} pages", store.pages_written);
+    store.check();
+}
+
+/// Single unchanged leaves among changed ones, taken over, left no stretch of free space long enough for another extent.
+#[test]
+fn an_unchanged_leaf_among_changed_ones_is_copied() {
+    let mut store = loaded(200_000, 1);
+    let leaves = store.leaf_fill().len() as u64;
+    let step = 200_000 / leaves;
+    let changed = |number: u64| !(number / step).is_multiple_of(10);
+    let delta: Delta =
+        (0..200_000).filter(|&number| changed(number)).map(|number| (key(number), Some(vec![2; 50]))).collect();
+    let outcome = store.apply(&delta);
+    assert!(outcome.adopted < leaves / 100, "{} of {leaves} leaves", outcome.adopted);
     store.check();
 }
 
@@ -127,8 +142,8 @@ fn what_a_mostly_dead_extent_holds_is_copied_when_met() {
     let mut store = loaded(200_000, 1);
     let full = store.map.iter().filter(|(_, entry)| entry.page_count == 128).count();
     assert!(full >= 4);
-    // A third of the leaves is left alone, five in a row: extents end up under half alive.
-    let step = 5 * 200_000 / store.leaf_fill().len() as u64;
+    // A third of the leaves is left alone, forty in a row: extents end up under half alive.
+    let step = 40 * 200_000 / store.leaf_fill().len() as u64;
     let delta: Delta = (0..200_000)
         .filter(|number| !(number / step).is_multiple_of(3))
         .map(|number| (key(number), Some(vec![2; 50])))
