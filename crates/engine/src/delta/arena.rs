@@ -1,14 +1,17 @@
-//! The memory of one delta: an arena that grows in chunks and is freed as a whole, when the delta is dropped.
+//! The memory of one delta: an arena that grows in chunks and is given up as a whole, when the delta is dropped.
 //!
 //! Chunk `i` holds 4 KiB · 2^i, so a delta of any size is made of at most 23 chunks, found by one logarithm. Memory is
 //! named by the number of its first 8-byte unit: 32 bits reach 32 GiB. A chunk exists from the first allocation that
 //! falls into it: an empty arena owns nothing.
+//!
+//! The large chunks of an arena that is dropped serve the next one: see [`Spares`].
 //!
 //! Invariants: (1) Memory that was handed out is never moved, reused or freed before the arena is dropped. (2) No two
 //! allocations overlap. (3) Any number of threads may allocate at once. What the memory holds is its taker's affair;
 //! the arena drops no values in it.
 #![allow(unsafe_code)] // Raw memory that outlives every borrow of what is in it is the whole purpose of this file.
 
+use crate::sync::Arc;
 use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::num::NonZeroU32;
@@ -34,6 +37,15 @@ const HUGE_PAGE_BYTES: usize = 2 << 20;
 
 const _: () = assert!(UNIT_FIRST << CHUNKS_MAX == 1 << u32::BITS);
 
+/// Large chunks that dropped arenas left to later ones: at most one of each size, which is what an arena has.
+///
+/// Memory that is new to a process costs as much as all the rest of an insert: the system must find it, zero it and map it.
+/// While a spare chunk lies here the system may take its pages back if it needs them.
+#[derive(Default)]
+struct Spares {
+    chunks: [AtomicPtr<u8>; CHUNKS_MAX],
+}
+
 /// See the module.
 pub(super) struct Arena {
     /// Null until the chunk is needed; never changed afterwards.
@@ -44,6 +56,7 @@ pub(super) struct Arena {
     blocks: AtomicPtr<Block>,
     /// Their bytes.
     block_bytes: AtomicUsize,
+    spares: Arc<Spares>,
 }
 
 /// Head of a block of its own; the bytes follow, aligned to 16.
@@ -58,10 +71,60 @@ unsafe impl Send for Arena {}
 // SAFETY: every field that a shared reference can change is atomic; a `Block` is not changed once it is published.
 unsafe impl Sync for Arena {}
 
+impl Spares {
+    /// The spare chunk of this size, if there is one.
+    fn take(&self, index: usize) -> Option<NonNull<u8>> {
+        // Acquire pairs with the release in `put`: the arena before has done all it did with the memory.
+        NonNull::new(self.chunks[index].swap(ptr::null_mut(), Ordering::Acquire))
+    }
+
+    /// Takes a chunk that nobody uses any more.
+    ///
+    /// # Safety
+    /// `chunk` was allocated with `chunk_layout(index)`, and nothing refers to it.
+    unsafe fn put(&self, index: usize, chunk: NonNull<u8>) {
+        let bytes = chunk_layout(index).size();
+        let surplus = if bytes < HUGE_PAGE_BYTES {
+            chunk.as_ptr()
+        } else {
+            advise_free(chunk, bytes);
+            // Acquire, because what was there may be freed here; release as `take` says.
+            self.chunks[index].swap(chunk.as_ptr(), Ordering::AcqRel)
+        };
+        if !surplus.is_null() {
+            // SAFETY: either the caller's word is for it, or that of the caller who put it there.
+            unsafe { dealloc(surplus, chunk_layout(index)) };
+        }
+    }
+}
+
+impl Drop for Spares {
+    fn drop(&mut self) {
+        for index in 0..CHUNKS_MAX {
+            if let Some(chunk) = self.take(index) {
+                // SAFETY: `put` took it with the word that it has this layout.
+                unsafe { dealloc(chunk.as_ptr(), chunk_layout(index)) };
+            }
+        }
+    }
+}
+
+impl Default for Arena {
+    fn default() -> Self {
+        Self::with(Arc::default())
+    }
+}
+
 impl Arena {
+    /// An arena that will use what this one and those before it leave.
+    pub(super) fn successor(&self) -> Self {
+        Self::with(Arc::clone(&self.spares))
+    }
+
     /// An arena that owns nothing yet.
-    pub(super) fn new() -> Self {
+    fn with(spares: Arc<Spares>) -> Self {
         Self {
+            spares,
             chunks: [const { AtomicPtr::new(ptr::null_mut()) }; CHUNKS_MAX],
             next: AtomicU64::new(UNIT_FIRST),
             blocks: AtomicPtr::new(ptr::null_mut()),
@@ -157,16 +220,19 @@ impl Arena {
     #[cold]
     fn make_chunk(&self, index: usize) -> NonNull<u8> {
         let layout = chunk_layout(index);
-        // SAFETY: a chunk's layout is never empty.
-        let memory = unsafe { alloc(layout) };
-        let Some(fresh) = NonNull::new(memory) else { handle_alloc_error(layout) };
-        advise_huge_pages(fresh, layout.size());
+        let fresh = self.spares.take(index).unwrap_or_else(|| {
+            // SAFETY: a chunk's layout is never empty.
+            let memory = unsafe { alloc(layout) };
+            let Some(fresh) = NonNull::new(memory) else { handle_alloc_error(layout) };
+            advise_huge_pages(fresh, layout.size());
+            fresh
+        });
         let slot = &self.chunks[index];
-        match slot.compare_exchange(ptr::null_mut(), memory, Ordering::AcqRel, Ordering::Acquire) {
+        match slot.compare_exchange(ptr::null_mut(), fresh.as_ptr(), Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => fresh,
             Err(theirs) => {
-                // SAFETY: allocated above with this layout, and nobody else has seen it.
-                unsafe { dealloc(memory, layout) };
+                // SAFETY: allocated with this layout, here or by an arena before, and nobody else has it.
+                unsafe { self.spares.put(index, fresh) };
                 NonNull::new(theirs).expect("the exchange failed because the slot was taken")
             }
         }
@@ -184,10 +250,9 @@ impl Arena {
 impl Drop for Arena {
     fn drop(&mut self) {
         for (index, chunk) in self.chunks.iter_mut().enumerate() {
-            let memory = *chunk.get_mut();
-            if !memory.is_null() {
-                // SAFETY: `make_chunk` allocated it with this layout, and it is freed only here.
-                unsafe { dealloc(memory, chunk_layout(index)) };
+            if let Some(memory) = NonNull::new(*chunk.get_mut()) {
+                // SAFETY: `make_chunk` got it with this layout, and nothing in an arena outlives it.
+                unsafe { self.spares.put(index, memory) };
             }
         }
         let mut next = *self.blocks.get_mut();
@@ -271,14 +336,32 @@ fn block_layout(length: usize) -> Layout {
 fn advise_huge_pages(memory: NonNull<u8>, bytes: usize) {
     #[cfg(all(target_os = "linux", not(miri)))]
     if bytes >= HUGE_PAGE_BYTES {
-        // The system takes whole pages of its own size only; those at the ends may belong to others too.
-        const PAGE_BYTES_MAX: usize = 64 << 10;
-        let skipped = memory.as_ptr().align_offset(PAGE_BYTES_MAX);
-        let length = (bytes - skipped) / PAGE_BYTES_MAX * PAGE_BYTES_MAX;
-        let start = memory.as_ptr().wrapping_add(skipped);
+        let (start, length) = whole_pages(memory, bytes);
         // SAFETY: the range lies in an allocation of ours, and the advice changes no content.
-        let _ = unsafe { rustix::mm::madvise(start.cast(), length, rustix::mm::Advice::LinuxHugepage) };
+        let _ = unsafe { rustix::mm::madvise(start, length, rustix::mm::Advice::LinuxHugepage) };
     }
     #[cfg(not(all(target_os = "linux", not(miri))))]
     let _ = (memory, bytes);
+}
+
+/// Lets the system take the pages of memory whose content nobody needs, should it want them. A refusal goes unheard.
+fn advise_free(memory: NonNull<u8>, bytes: usize) {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    {
+        let (start, length) = whole_pages(memory, bytes);
+        // SAFETY: the range lies in an allocation of ours that holds nothing.
+        let _ = unsafe { rustix::mm::madvise(start, length, rustix::mm::Advice::LinuxFree) };
+    }
+    #[cfg(not(all(target_os = "linux", not(miri))))]
+    let _ = (memory, bytes);
+}
+
+/// The pages that lie wholly in an allocation: those at its ends may belong to others too.
+#[cfg(all(target_os = "linux", not(miri)))]
+fn whole_pages(memory: NonNull<u8>, bytes: usize) -> (*mut std::ffi::c_void, usize) {
+    /// The system's are at most as large.
+    const PAGE_BYTES_MAX: usize = 64 << 10;
+    let skipped = memory.as_ptr().align_offset(PAGE_BYTES_MAX);
+    let length = (bytes - skipped) / PAGE_BYTES_MAX * PAGE_BYTES_MAX;
+    (memory.as_ptr().wrapping_add(skipped).cast(), length)
 }

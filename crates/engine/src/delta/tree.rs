@@ -107,7 +107,16 @@ impl<'t> NodeRef<'t> {
 impl Tree {
     /// An empty tree, which owns no memory.
     pub(super) fn new(align: ValueAlign) -> Self {
-        Self { arena: Arena::new(), align, root: AtomicU32::new(0) }
+        Self::on(Arena::default(), align)
+    }
+
+    /// An empty tree that will live in the memory that this one and those before it leave.
+    pub(super) fn successor(&self) -> Self {
+        Self::on(self.arena.successor(), self.align)
+    }
+
+    fn on(arena: Arena, align: ValueAlign) -> Self {
+        Self { arena, align, root: AtomicU32::new(0) }
     }
 
     /// Bytes of nodes and records.

@@ -285,7 +285,7 @@ impl Drop for Core {
 impl TableView {
     /// The same table with its delta frozen and a new one begun.
     pub fn rotated(&self) -> Self {
-        let active = Arc::new(Delta::new(self.info.align()));
+        let active = Arc::new(self.active.successor());
         Self { frozen: Some(Arc::clone(&self.active)), active, ..self.clone() }
     }
 }

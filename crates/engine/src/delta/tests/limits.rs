@@ -149,3 +149,29 @@ fn a_position_of_another_delta_is_refused() {
     insert(&one, b"k", 1, &Owned::Delete);
     other.entry(&one.first(Sequence(1)));
 }
+
+#[test]
+fn a_successor_lives_in_the_memory_of_a_delta_that_was_dropped() {
+    let fill = |delta: &Delta, byte: u8| {
+        for number in 0..4_000_u64 {
+            let key = number.to_be_bytes();
+            delta.insert(&key, xxh3_64(&key), Sequence(number + 1), Change::Put(&[byte; 1000]));
+        }
+    };
+    let last = |delta: &Delta| {
+        let key = 3_999_u64.to_be_bytes();
+        match delta.get(&key, xxh3_64(&key), Sequence(4_000)) {
+            Some(Change::Put(value)) => (value.as_ptr().addr(), value[0]),
+            found => panic!("the last value is {found:?}"),
+        }
+    };
+    let first = Delta::new(ValueAlign::One);
+    let (second, third) = (first.successor(), first.successor());
+    fill(&first, 1);
+    fill(&second, 2);
+    let (first_last, second_last) = (last(&first), last(&second));
+    assert_ne!(first_last.0, second_last.0);
+    drop(first);
+    fill(&third, 3);
+    assert_eq!((last(&third), last(&second)), ((first_last.0, 3), second_last));
+}
