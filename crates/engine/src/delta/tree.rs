@@ -198,6 +198,20 @@ impl Tree {
         self.descend(|inner| Some(inner.keys.count()))
     }
 
+    /// Asks for the leaf where `key` belongs, and reads what is above it. A hint: beside a writer it may be another leaf.
+    pub(super) fn prefetch_path(&self, key: &[u8]) {
+        let Some(Some((mut node, _))) = self.root() else { return };
+        while let Kind::Inner(inner) = node.kind() {
+            let Some(child) = self.route(inner, key).and_then(|index| inner.child(index)) else { return };
+            node = self.node(child);
+            let level = inner.keys.level() - 1;
+            node.prefetch(level);
+            if level == 0 {
+                return; // What kind it is, it would have to wait for.
+            }
+        }
+    }
+
     /// Which child of `inner` `key` belongs to. None: a writer is at work.
     #[inline(always)]
     fn route(&self, inner: &Inner, key: &[u8]) -> Option<usize> {

@@ -195,12 +195,13 @@ impl Core {
             // Whatever the level: a log that survives must not refer to bytes that did not.
             writer.large.sync().inspect_err(|_| writer.poisoned.store(true, Ordering::Release))?;
         }
+        let state = self.published.state();
+        prefetch(&state, set);
         let Logged { journal, encoder, .. } = &mut *logged;
         encode(encoder, set, schema);
         let appended = journal.append(encoder, sequence, durability);
         self.note_poison(writer, &logged);
         let buffered = appended?;
-        let state = self.published.state();
         let bytes = insert(&state, schema, set, sequence);
         logged.since.note(set, schema);
         if !schema.is_empty() {
@@ -329,6 +330,15 @@ fn encode(encoder: &mut RecordEncoder, set: &WriteSet, schema: &Schema) {
         }
     }
     encoder.finish();
+}
+
+/// Asks for what the first insert will need: it arrives while the log is written.
+fn prefetch(state: &State, set: &WriteSet) {
+    if let Some((id, key, _)) = set.iter().next()
+        && let Some(view) = state.view_of(id)
+    {
+        view.active.prefetch_insert(key, state.pages.identity().hash(key));
+    }
 }
 
 /// Inserts the set into the active deltas. Returns the bytes of memory that took, about.
