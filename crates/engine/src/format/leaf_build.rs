@@ -3,6 +3,8 @@
 //! Invariant: the staged cells are laid out as they will be in a page that begins with the first of them. Cells begin at
 //! a multiple of 64 bytes in every page, so that a cut copies them as one piece.
 
+use std::ops::Range;
+
 use crate::format::bytes::{common_prefix, get_u16, head4, put};
 use crate::format::cell::{
     CELL_HEADER_BYTES, Cell, CellKey, CellValue, LENGTH_MASK, LONG_KEY_BYTES, OVERFLOW_BIT, Op, ValueAlign,
@@ -12,6 +14,7 @@ use crate::format::leaf::{
     HAS_OTHER_OPS, HAS_OVERFLOW, HINTS, NET_COUNT, PREFIX_LENGTH, SLOT_OFFSET_BITS, VALUE_ALIGN, blocks_offset,
     cells_offset,
 };
+use crate::format::leaf_run::PlainEntries;
 use crate::format::overflow::{INLINE_KEY_BYTES_MAX, OverflowRef};
 use crate::format::page::{PageKind, PageSize};
 
@@ -132,6 +135,42 @@ impl LeafBuilder {
             CellValue::Overflow(at) => self.cells.extend_from_slice(&at.to_bytes()),
         }
         self.entries.push(Staged { offset: offset as u32, tag: (hash >> 48) as u16, op, flags });
+    }
+
+    /// Stages entries of a page as they stand there: of `range` as many as fit one page with all that is staged. Returns how
+    /// many that was; it also ends before an entry that is larger than any cell may be.
+    ///
+    /// # Panics
+    /// If values are to be aligned, or the range reaches past the entries. That keys rise is checked in debug builds.
+    pub fn push_plain(&mut self, from: &PlainEntries<'_>, range: Range<usize>) -> usize {
+        assert!(self.align == ValueAlign::One, "aligned values are laid out anew");
+        let first = from.start(range.start);
+        let room = |count: usize, end: usize| {
+            cells_offset(self.entries.len() + count) + self.cells.len() + (end - first) <= self.page_size.body_bytes()
+        };
+        let (mut taken, mut beyond) = (0, range.len() + 1);
+        if room(range.len(), from.start(range.end)) {
+            taken = range.len();
+        }
+        while taken + 1 < beyond && taken < range.len() {
+            let middle = taken.midpoint(beyond);
+            if room(middle, from.start(range.start + middle)) { taken = middle } else { beyond = middle }
+        }
+        let base = self.cells.len();
+        let mut start = first;
+        for index in range.start..range.start + taken {
+            let end = from.start(index + 1);
+            if end - start > self.page_size.inline_cell_bytes_max() {
+                taken = index - range.start;
+                break;
+            }
+            let offset = (base + start - first) as u32;
+            self.entries.push(Staged { offset, tag: from.tag(index), op: Op::PutNew, flags: 0 });
+            start = end;
+        }
+        self.cells.extend_from_slice(from.cells(first, start));
+        debug_assert!(self.all_rise(self.entries.len() - taken), "keys must rise");
+        taken
     }
 
     /// Bytes that a page of the first `count` staged entries takes, of [`PageSize::body_bytes`].
@@ -307,6 +346,11 @@ impl LeafBuilder {
     #[inline]
     fn cells_end(&self, count: usize) -> usize {
         self.entries.get(count).map_or(self.cells.len(), |next| next.offset as usize)
+    }
+
+    /// Whether each staged key from `first` on is above the one before.
+    fn all_rise(&self, first: usize) -> bool {
+        (first.max(1)..self.entries.len()).all(|index| self.key(index - 1).part() < self.key(index).part())
     }
 
     fn rises(&self, key: &CellKey<'_>) -> bool {

@@ -15,6 +15,7 @@ mod extent;
 mod hash;
 mod leaf;
 mod leaf_build;
+mod leaf_run;
 mod leaf_verify;
 mod log_encoder;
 mod log_operation;
@@ -35,6 +36,7 @@ pub use extent::{ExtentEntry, ExtentFlags, ExtentKind, ExtentTablePage, LIVE_SLO
 pub use hash::Identity;
 pub use leaf::{Candidate, Leaf};
 pub use leaf_build::LeafBuilder;
+pub use leaf_run::PlainEntries;
 pub use log_encoder::RecordEncoder;
 pub use log_operation::{CommitReader, LargeValue, Operation};
 pub use log_record::{RECORD_ALIGNMENT, RecordHeader, RecordKind, RecordLink};

@@ -13,7 +13,7 @@ use std::ops::Range;
 use crate::error::{Error, Place, Result};
 use crate::format::{
     BranchBuilder, Cell, CellKey, CellValue, Child, INLINE_KEY_BYTES_MAX, Identity, LEVEL_MAX, LeafBuilder, Op,
-    OverflowRef, PageSize, ValueAlign,
+    OverflowRef, PageSize, PlainEntries, ValueAlign,
 };
 use crate::ids::PageNumber;
 use crate::pager::{PageWriter, Pages};
@@ -147,6 +147,22 @@ impl<'w, 's> Builder<'w, 's> {
     pub(super) fn push_cell(&mut self, cell: &Cell<'_>) -> Result<()> {
         let hash = self.hash_of(&cell.key);
         self.push(cell.key, cell.value, hash)
+    }
+
+    /// Adds entries of a page of the base as they stand there, and returns those that must be added one by one: from an entry
+    /// on that is larger than a cell may be, or all of them. Requires: as [`Builder::push`].
+    pub(super) fn push_plain(&mut self, from: &PlainEntries<'_>, mut range: Range<usize>) -> Result<Range<usize>> {
+        if self.align != ValueAlign::One {
+            return Ok(range);
+        }
+        while !range.is_empty() {
+            range.start += self.leaves.open.push_plain(from, range.clone());
+            if range.is_empty() || self.leaves.open.is_empty() {
+                break;
+            }
+            self.turn_leaf()?;
+        }
+        Ok(range)
     }
 
     /// Whether an entry of a page of the base has a form in which this table's leaves can store it.

@@ -10,9 +10,12 @@
 //! pages of long keys and values.  (2) Nothing of the old tree is written.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use crate::error::Result;
-use crate::format::{Branch, Cell, CellKey, CellValue, Child, Leaf, Search, ValueAlign, WithSearch, with_search};
+use crate::format::{
+    Branch, Cell, CellKey, CellValue, Child, Leaf, PlainEntries, Search, ValueAlign, WithSearch, with_search,
+};
 use crate::ids::PageRef;
 use crate::pager::{PageWriter, Pages};
 
@@ -128,7 +131,7 @@ impl<C: Changes> Merge<'_, '_, C> {
         self.builder.writer.kill_page(at)?;
         if subtree.level == 0 {
             let leaf = leaf_at(self.pages, page, at)?;
-            return self.leaf(leaf.leaf(), subtree);
+            return self.leaf(leaf.leaf(), PlainEntries::of(leaf.page().bytes()), subtree);
         }
         let branch = branch_at(self.pages, &page, at, subtree.level)?;
         self.branch(branch, subtree)
@@ -167,17 +170,16 @@ impl<C: Changes> Merge<'_, '_, C> {
         Ok(())
     }
 
-    fn leaf(&mut self, leaf: Leaf<'_>, subtree: &Subtree<'_>) -> Result<()> {
+    fn leaf(&mut self, leaf: Leaf<'_>, plain: Option<PlainEntries<'_>>, subtree: &Subtree<'_>) -> Result<()> {
         self.check_fences(leaf, subtree)?;
+        let stretch = Stretch { pages: self.pages, leaf, plain, at: subtree.child.page };
         let count = leaf.count();
         let mut next = 0;
         while let Some(change) = self.changes.peek()?.filter(|change| below(change.key, subtree.high)) {
             let place = place_of(self.pages, leaf, next, change.key)?;
             let (key, found) = (change.key, place.found);
             // The cells before the change go first; the change is borrowed from its source all the while.
-            for cell in leaf.cells(next..place.index) {
-                keep(&mut self.builder, self.pages, &cell, subtree.child.page)?;
-            }
+            stretch.keep(&mut self.builder, next..place.index)?;
             self.countdown = self.countdown.saturating_sub((place.index - next) as u32 + 1);
             let old = found.then(|| leaf.cell(place.index));
             let hash = change.hash.unwrap_or_else(|| self.builder.hash(key));
@@ -186,9 +188,7 @@ impl<C: Changes> Merge<'_, '_, C> {
             self.changes.advance();
             self.maybe_step()?;
         }
-        for cell in leaf.cells(next..count) {
-            keep(&mut self.builder, self.pages, &cell, subtree.child.page)?;
-        }
+        stretch.keep(&mut self.builder, next..count)?;
         self.countdown = self.countdown.saturating_sub((count - next) as u32);
         self.maybe_step()
     }
@@ -229,6 +229,25 @@ impl<C: Changes> Merge<'_, '_, C> {
             return Err(self.pages.misfit(subtree.child.page, what));
         }
         Ok(())
+    }
+}
+
+/// A leaf of the base, of which stretches are passed on.
+struct Stretch<'s> {
+    pages: &'s Pages,
+    leaf: Leaf<'s>,
+    plain: Option<PlainEntries<'s>>,
+    at: PageRef,
+}
+
+impl Stretch<'_> {
+    /// Passes entries on: as raw bytes as far as that goes.
+    fn keep(&self, builder: &mut Builder<'_, '_>, range: Range<usize>) -> Result<()> {
+        let rest = match &self.plain {
+            Some(plain) => builder.push_plain(plain, range)?,
+            None => range,
+        };
+        self.leaf.cells(rest).try_for_each(|cell| keep(builder, self.pages, &cell, self.at))
     }
 }
 

@@ -4,7 +4,8 @@ use crate::format::tests::shapes::{
     AT, BIRTH, Check, LongStore, PAGE_SIZES, Random, SHAPES, Shape, brief, identity, neighbours, on_every_isa, shapes,
 };
 use crate::format::{
-    CellKey, CellValue, ExtentTablePage, Leaf, LeafBuilder, Op, OverflowRef, PageSize, Search, ValueAlign, seal_page,
+    CellKey, CellValue, ExtentTablePage, Leaf, LeafBuilder, Op, OverflowRef, PageSize, PlainEntries, Search,
+    ValueAlign, seal_page,
 };
 use crate::ids::ExtentId;
 
@@ -236,5 +237,64 @@ fn cuts_share_staged_entries_between_pages() {
             }
         }
         assert_eq!(index, staged);
+    }
+}
+
+#[test]
+fn a_stretch_of_a_page_is_staged_like_its_entries_one_by_one() {
+    let identity = identity();
+    for &page_size in PAGE_SIZES {
+        let mut random = Random(11);
+        let mut keys: Vec<Vec<u8>> = (0..2000).map(|_| random.next().to_be_bytes().repeat(4)).collect();
+        keys.sort();
+        let entries = entries(keys, 100, false, &mut random);
+        let push = |builder: &mut LeafBuilder, entry: &Entry| {
+            builder.push(entry.op, CellKey::Inline(&entry.key), entry.value(), identity.hash(&entry.key));
+        };
+        let mut builder = LeafBuilder::new(page_size, ValueAlign::One);
+        let fits = |builder: &LeafBuilder, entry: &Entry| builder.fits(32, entry.value().stored_length());
+        let mut count = 0;
+        while fits(&builder, &entries[count]) {
+            push(&mut builder, &entries[count]);
+            count += 1;
+        }
+        let mut page = vec![0; page_size.bytes()];
+        builder.finish(&mut page);
+        let plain = PlainEntries::of(&page).expect("all entries are plain");
+        for (before, from, to) in [(0, 0, count), (0, 1, count), (3, 7, 8), (3, 7, 7), (16, 16, count), (9, 9, 40)] {
+            let [mut whole, mut single] = [(); 2].map(|()| LeafBuilder::new(page_size, ValueAlign::One));
+            for entry in &entries[..before] {
+                push(&mut whole, entry);
+                push(&mut single, entry);
+            }
+            assert_eq!(whole.push_plain(&plain, from..to), to - from, "{before} {from} {to}");
+            entries[from..to].iter().for_each(|entry| push(&mut single, entry));
+            let (mut one, mut other) = (vec![1; page_size.bytes()], vec![2; page_size.bytes()]);
+            if whole.count() > 0 {
+                assert_eq!(whole.finish(&mut one), single.finish(&mut other));
+                let body = ..page_size.body_bytes();
+                assert!(one[body] == other[body], "{before} {from} {to}");
+            }
+        }
+        // What does not fit is left for the next page.
+        let mut builder = LeafBuilder::new(page_size, ValueAlign::One);
+        let low = Entry { key: vec![0; 32], op: Op::PutNew, value: Ok(vec![0; 1000]) };
+        push(&mut builder, &low);
+        let taken = builder.push_plain(&plain, 0..count);
+        assert!(taken < count && !fits(&builder, &entries[taken]));
+        assert_eq!(builder.count(), taken + 1);
+    }
+}
+
+#[test]
+fn entries_that_are_not_plain_are_not_staged_as_they_stand() {
+    let identity = identity();
+    let page_size = PAGE_SIZES[0];
+    for (op, align) in [(Op::PutReplace, ValueAlign::One), (Op::PutNew, ValueAlign::Eight)] {
+        let mut builder = LeafBuilder::new(page_size, align);
+        builder.push(op, CellKey::Inline(b"key"), CellValue::Inline(b"value"), identity.hash(b"key"));
+        let mut page = vec![0; page_size.bytes()];
+        builder.finish(&mut page);
+        assert!(PlainEntries::of(&page).is_none(), "{op:?} {align:?}");
     }
 }
