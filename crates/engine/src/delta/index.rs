@@ -6,12 +6,15 @@
 //! table of records (open addressing). A miss reads one filter word of each generation, and all but the newest are small
 //! enough for the near caches.
 //!
+//! Large generations of an index that is dropped serve the next one: see [`Spares`].
+//!
 //! Ordering: a key is added before its insert returns. Whoever asks at a sequence that it learnt through an acquiring
 //! load, after the insert, finds it; others may not find it, and would not see its version either.
 
 use crate::delta::arena::{prefetch, zeroed_words};
 use crate::delta::record::RecordRef;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{Arc, Mutex};
 use std::sync::OnceLock;
 
 /// Keys that the first generation is made for.
@@ -24,12 +27,20 @@ const GENERATIONS_MAX: usize = 8;
 const KEYS_PER_WORD: usize = 4;
 /// Half as many slots again as keys: a full generation finds a key in 2 steps on average.
 const SLOTS_PER_TWO_KEYS: usize = 3;
+/// Smaller generations cost too little to be kept.
+const SPARE_BYTES_MIN: usize = 1 << 20;
 
 /// See the module.
 pub(super) struct Index {
     generations: [OnceLock<Generation>; GENERATIONS_MAX],
     bytes: AtomicUsize,
+    spares: Arc<Spares>,
 }
+
+/// Large generations that dropped indexes left to later ones, at most one of each size. To zero them anew costs a tenth of
+/// what new memory does. Nothing is locked under the lock.
+#[derive(Default)]
+struct Spares(Mutex<[Option<Generation>; GENERATIONS_MAX]>);
 
 struct Generation {
     filter: Box<[AtomicU64]>,
@@ -40,7 +51,16 @@ struct Generation {
 impl Index {
     /// An index that owns nothing yet.
     pub(super) fn new() -> Self {
-        Self { generations: [const { OnceLock::new() }; GENERATIONS_MAX], bytes: AtomicUsize::new(0) }
+        Self::with(Arc::default())
+    }
+
+    /// An index that will use what this one and those before it leave.
+    pub(super) fn successor(&self) -> Self {
+        Self::with(Arc::clone(&self.spares))
+    }
+
+    fn with(spares: Arc<Spares>) -> Self {
+        Self { generations: [const { OnceLock::new() }; GENERATIONS_MAX], bytes: AtomicUsize::new(0), spares }
     }
 
     /// Adds a key that is not in the index, as number `ordinal` from 0.
@@ -102,16 +122,42 @@ impl Index {
             if number > 0 {
                 self.generation(number - 1);
             }
-            let keys = FIRST_KEYS << (GROWTH_LOG2 * number);
-            let filter = zeroed_words(keys / KEYS_PER_WORD);
-            let slots = zeroed_words(keys * SLOTS_PER_TWO_KEYS / 2);
-            self.bytes.fetch_add(size_of_val(&*filter) + size_of_val(&*slots), Ordering::Relaxed);
-            Generation { filter, slots }
+            let spare = self.spares.0.lock()[number].take();
+            let made = spare.map_or_else(|| Generation::new(number), Generation::emptied);
+            self.bytes.fetch_add(made.bytes(), Ordering::Relaxed);
+            made
         })
     }
 }
 
+impl Drop for Index {
+    fn drop(&mut self) {
+        let mut spares = self.spares.0.lock_after_panic();
+        for (generation, spare) in self.generations.iter_mut().zip(spares.iter_mut()) {
+            *spare = generation.take().filter(|left| left.bytes() >= SPARE_BYTES_MIN).or(spare.take());
+        }
+    }
+}
+
 impl Generation {
+    fn new(number: usize) -> Self {
+        let keys = FIRST_KEYS << (GROWTH_LOG2 * number);
+        let (filter, slots) = (zeroed_words(keys / KEYS_PER_WORD), zeroed_words(keys * SLOTS_PER_TWO_KEYS / 2));
+        Self { filter, slots }
+    }
+
+    /// The same memory without any key.
+    fn emptied(mut self) -> Self {
+        for word in self.filter.iter_mut().chain(&mut self.slots) {
+            *word.get_mut() = 0;
+        }
+        self
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&*self.filter) + size_of_val(&*self.slots)
+    }
+
     #[inline(always)]
     fn may_contain(&self, hash: u64) -> bool {
         let mask = mask_of(hash);

@@ -80,21 +80,21 @@ impl Drop for Inserting<'_> {
 impl Delta {
     /// An empty delta. It allocates nothing before the first insert. Value bytes will be aligned as `value_align` says.
     pub fn new(value_align: ValueAlign) -> Self {
-        Self::on(Tree::new(value_align))
+        Self::on(Tree::new(value_align), Index::new())
     }
 
     /// An empty delta of the same table, to take the place of this one: it will use the memory that this one and those before
     /// it leave when they are dropped.
     pub fn successor(&self) -> Self {
-        Self::on(self.tree.successor())
+        Self::on(self.tree.successor(), self.index.successor())
     }
 
-    fn on(tree: Tree) -> Self {
+    fn on(tree: Tree, index: Index) -> Self {
         static NEXT_ID: AtomicU64 = AtomicU64::new(0);
         Self {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             tree,
-            index: Index::new(),
+            index,
             entries: AtomicUsize::new(0),
             versions: AtomicUsize::new(0),
             last_sequence: AtomicU64::new(0),

@@ -175,3 +175,22 @@ fn a_successor_lives_in_the_memory_of_a_delta_that_was_dropped() {
     fill(&third, 3);
     assert_eq!((last(&third), last(&second)), ((first_last.0, 3), second_last));
 }
+
+#[test]
+fn a_successor_knows_none_of_the_keys_that_filled_the_index_before_it() {
+    let key = |number: u32| number.to_be_bytes();
+    let count = if cfg!(miri) { 100 } else { 40_000 };
+    let first = Delta::new(ValueAlign::One);
+    let second = first.successor();
+    for number in 0..count {
+        first.insert(&key(number), xxh3_64(&key(number)), Sequence(1), Change::Delete);
+    }
+    drop(first);
+    for number in count..2 * count {
+        second.insert(&key(number), xxh3_64(&key(number)), Sequence(1), Change::Delete);
+    }
+    for number in 0..2 * count {
+        let found = second.get(&key(number), xxh3_64(&key(number)), Sequence(1));
+        assert_eq!(found.is_some(), number >= count, "{number}");
+    }
+}
