@@ -45,7 +45,7 @@ impl Default for Options {
             read_only: false,
             page_size_bytes: PAGE_SIZE_BYTES_DEFAULT,
             cache_bytes: 64 << 20,
-            delta_bytes: 128 << 20,
+            delta_bytes: 144 << 20,
             durability: Durability::Disk,
             max_size_bytes: None,
             map: true,
@@ -86,7 +86,11 @@ impl Options {
         self
     }
 
-    /// Memory that commits may take before they are merged into the trees. Default: 128 MiB.
+    /// Memory that commits may take before they are merged into the trees. Default: 144 MiB, about 800,000 changes of 130
+    /// bytes.
+    ///
+    /// A merge writes every page that a change falls into: where changes fall everywhere, it writes the whole table, and twice
+    /// the memory halves that work. While a merge runs, as much again may be in use, and twice as much before commits wait.
     #[must_use]
     pub fn delta_bytes(mut self, bytes: u64) -> Self {
         self.delta_bytes = bytes;
