@@ -304,11 +304,7 @@ impl Since {
                 SchemaChange::Dropped(info) => self.dropped.push(Arc::clone(info)),
             }
         }
-        for (table, key, pending) in set.iter() {
-            if let Pending::PutLarge(large) = pending {
-                self.large.push((table, key.into(), *large));
-            }
-        }
+        self.large.extend(set.large().map(|(table, key, large)| (table, key.into(), *large)));
     }
 }
 

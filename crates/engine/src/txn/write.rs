@@ -288,8 +288,10 @@ impl WriteTxn {
         }
         let sequence = self.core.commit(&self.set, &self.schema, durability)?;
         // What the set still holds belongs to the trees now; what was overwritten on the way was never published.
-        let kept: HashSet<_> = self.set.large().map(|large| large.value.extent).collect();
-        self.large.retain(|large| !kept.contains(&large.value.extent));
+        if !self.large.is_empty() {
+            let kept: HashSet<_> = self.set.large().map(|(_, _, large)| large.value.extent).collect();
+            self.large.retain(|large| !kept.contains(&large.value.extent));
+        }
         drop(self.turn.take());
         Ok(sequence)
     }

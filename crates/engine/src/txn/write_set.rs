@@ -47,6 +47,8 @@ pub struct WriteSet {
     undo: Vec<Undo>,
     marks: Vec<Mark>,
     bytes: usize,
+    /// Whether a large value was ever among them: otherwise nobody need look for one.
+    has_large: bool,
 }
 
 #[derive(Debug)]
@@ -70,6 +72,7 @@ impl WriteSet {
     /// Records that `key` changed.
     pub fn set(&mut self, table: TableId, key: &[u8], pending: Pending) {
         self.bytes += pending.weight() + key.len();
+        self.has_large |= matches!(pending, Pending::PutLarge(_));
         let changes = self.tables.entry(table).or_default();
         let before = if let Some(place) = changes.get_mut(key) {
             let before = std::mem::replace(place, pending);
@@ -119,9 +122,10 @@ impl WriteSet {
     }
 
     /// The large values that keys have now.
-    pub fn large(&self) -> impl Iterator<Item = &LargeValue> {
-        self.tables.values().flat_map(BTreeMap::values).filter_map(|pending| match pending {
-            Pending::PutLarge(large) => Some(large),
+    pub fn large(&self) -> impl Iterator<Item = (TableId, &[u8], &LargeValue)> {
+        let changes = self.has_large.then(|| self.iter()).into_iter().flatten();
+        changes.filter_map(|(table, key, pending)| match pending {
+            Pending::PutLarge(large) => Some((table, key, large)),
             Pending::Put(_) | Pending::Delete => None,
         })
     }
