@@ -59,6 +59,17 @@ impl Index {
         Self::with(Arc::clone(&self.spares))
     }
 
+    /// Gives back the memory that is kept for reuse.
+    pub(super) fn forget_spares(&self) {
+        *self.spares.0.lock() = [const { None }; GENERATIONS_MAX];
+    }
+
+    /// How many generations are kept for reuse.
+    #[cfg(test)]
+    pub(super) fn spare_count(&self) -> usize {
+        self.spares.0.lock().iter().flatten().count()
+    }
+
     fn with(spares: Arc<Spares>) -> Self {
         Self { generations: [const { OnceLock::new() }; GENERATIONS_MAX], bytes: AtomicUsize::new(0), spares }
     }

@@ -89,6 +89,12 @@ impl Delta {
         Self::on(self.tree.successor(), self.index.successor())
     }
 
+    /// Gives back what is kept of the delta before and what the system cannot take by itself: for a table that is not written any
+    /// more.
+    pub fn forget_spares(&self) {
+        self.index.forget_spares();
+    }
+
     fn on(tree: Tree, index: Index) -> Self {
         static NEXT_ID: AtomicU64 = AtomicU64::new(0);
         Self {

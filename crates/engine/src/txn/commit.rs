@@ -248,6 +248,13 @@ impl Core {
         let rotated = logged.journal.rotate();
         self.note_poison(writer, &logged);
         let start = LogStart { segment: rotated?, exists: true };
+        // Between two checkpoints nothing was put into these tables: they may be done for a long time.
+        state
+            .tables
+            .iter()
+            .flatten()
+            .filter(|view| view.active.is_empty())
+            .for_each(|view| view.active.forget_spares());
         let mut frozen = Vec::new();
         self.published.update(|newest| {
             let mut next = State { floor: sequence, ..newest.clone() };

@@ -194,3 +194,18 @@ fn a_successor_knows_none_of_the_keys_that_filled_the_index_before_it() {
         assert_eq!(found.is_some(), number >= count, "{number}");
     }
 }
+
+/// A table that was loaded once would keep the index of its one large delta for as long as the database is open.
+#[test]
+fn what_a_dropped_delta_leaves_is_given_back_when_its_successor_is_not_used() {
+    let key = |number: u32| number.to_be_bytes();
+    let first = Delta::new(ValueAlign::One);
+    let second = first.successor();
+    for number in 0..if cfg!(miri) { 100 } else { 200_000 } {
+        first.insert(&key(number), xxh3_64(&key(number)), Sequence(1), Change::Delete);
+    }
+    drop(first);
+    assert!(cfg!(miri) || second.index.spare_count() > 0, "it is kept for the next one");
+    second.forget_spares();
+    assert_eq!(second.index.spare_count(), 0);
+}
