@@ -8,13 +8,13 @@
 use std::hint::select_unpredictable;
 use std::mem::offset_of;
 
-use crate::format::bytes::{array_at, at_most, head4_of_part, slice_at, u16_at, u32_at, u64_at};
+use crate::format::bytes::{array_at, at_most, head4, slice_at, u16_at, u32_at, u64_at};
 use crate::format::cell::{CellKey, LENGTH_MASK, LongKeys, OVERFLOW_BIT, Separator};
 use crate::format::hash::Identity;
 use crate::format::leaf::long_key_at;
 use crate::format::overflow::INLINE_KEY_BYTES_MAX;
 use crate::format::page::{Offence, PageKind, PageSize, verify_page};
-use crate::format::search::{HeadLine, Search, prefetch};
+use crate::format::search::{HeadLine, HintLines, Search, prefetch};
 use crate::ids::{Birth, ExtentId, PageRef};
 
 /// The header as stored, for its offsets only: it is never read as a whole.
@@ -81,7 +81,7 @@ pub(super) const COUNT_MAX: i64 = 1 << 48;
 /// Lines of hints in the largest branch: a separator takes a head, a child, a count, a slot and a field at least.
 const HINT_LINES_MAX: usize = (PageSize::KiB16.body_bytes() / (4 + CHILD_BYTES + 2 + 2 + SEPARATOR_HEADER_BYTES))
     .div_ceil(LINE_HEADS * LINE_HEADS);
-const _: () = assert!(HINT_LINES_MAX == 4, "`hints_counted` looks at four lines");
+const _: () = assert!(HINT_LINES_MAX * LINE_BYTES == size_of::<HintLines>());
 
 /// Where the parts of a branch begin that follow from its level, separator count and prefix length.
 pub(super) struct Layout {
@@ -148,6 +148,12 @@ impl<'p> Branch<'p> {
     #[inline(always)]
     pub const unsafe fn new_unchecked(page: &'p [u8]) -> Self {
         Self { page }
+    }
+
+    /// Whether a verified page is a branch of this level.
+    #[inline(always)]
+    pub fn is_of_level(page: &[u8], level: u8) -> bool {
+        page[..=LEVEL] == [PageKind::Branch as u8, level]
     }
 
     /// Verifies a page, and returns the view over it.
@@ -254,17 +260,42 @@ impl<'p> Branch<'p> {
     /// Those of `long_keys`.
     #[inline(always)]
     pub fn route<S: Search, L: LongKeys>(self, key: &[u8], long_keys: &L) -> Result<usize, L::Error> {
+        let part = &key[..key.len().min(INLINE_KEY_BYTES_MAX)];
+        self.route_part::<S, L>(part, key, long_keys)
+    }
+
+    /// The child to which `key` belongs, which is no longer than [`INLINE_KEY_BYTES_MAX`].
+    ///
+    /// # Errors
+    /// Those of `long_keys`.
+    #[inline(always)]
+    pub fn child_of_short<S: Search, L: LongKeys>(self, key: &[u8], long_keys: &L) -> Result<PageRef, L::Error> {
+        let index = self.route_part::<S, L>(key, key, long_keys)?;
+        debug_assert!(index <= self.separator_count(), "child index out of range");
+        // SAFETY: verification placed a reference for each child inside the page, and routing counts separators.
+        let bits = unsafe { u64_at(self.page, self.header_u16(CHILDREN_OFFSET) + CHILD_BYTES * index) };
+        Ok(Child::from_bits(bits).page)
+    }
+
+    /// [`Branch::route`], given the part of `key` that a page could hold.
+    #[inline(always)]
+    fn route_part<S: Search, L: LongKeys>(self, part: &[u8], key: &[u8], long_keys: &L) -> Result<usize, L::Error> {
         let prefix_length = self.prefix_length();
         if !self.has_prefix::<S>(key, prefix_length) {
             return Ok(self.route_outside(key));
         }
-        let head = head4_of_part(key, prefix_length);
+        let head = head4(part, prefix_length);
         let hint_count = self.header_u16(HINT_COUNT);
-        let line = self.hints_counted(hint_count, |hints| S::count_below(hints, head));
+        // SAFETY: a page is longer than its header and the most lines of hints that a branch can have.
+        let line = S::hints_below(unsafe { array_at(self.page, HINTS) }, hint_count, head);
         if line >= hint_count {
             return Ok(self.separator_count());
         }
         let heads_at = self.header_u16(HEADS_OFFSET) + LINE_BYTES * line;
+        // The child is one of sixteen now: their two lines can be on their way while the heads are.
+        let children_at = self.header_u16(CHILDREN_OFFSET) + CHILD_BYTES * LINE_HEADS * line;
+        prefetch(self.page, children_at);
+        prefetch(self.page, children_at + LINE_BYTES);
         // SAFETY: verification placed `hint_count` lines of heads inside the page; `line < hint_count`.
         let heads = unsafe { array_at(self.page, heads_at) };
         let place = S::count_below(heads, head);
@@ -274,14 +305,6 @@ impl<'p> Branch<'p> {
             return Ok(index);
         }
         self.route_ties(key, long_keys, index, self.ties_end::<S>(head) - index)
-    }
-
-    /// Asks for the lines that routing reads first.
-    #[inline(always)]
-    pub fn prefetch(self) {
-        for line in 0..4 {
-            prefetch(self.page, LINE_BYTES * line);
-        }
     }
 
     #[inline(always)]
@@ -320,7 +343,7 @@ impl<'p> Branch<'p> {
         if key < prefix { 0 } else { self.separator_count() }
     }
 
-    /// Sums what `count` finds in each line of hints. Hints past the last are the largest number.
+    /// Sums what `count` finds in the lines of hints. Hints past the last are the largest number.
     ///
     /// Written out, because a loop over so few lines costs more to set up than it does.
     #[inline(always)]

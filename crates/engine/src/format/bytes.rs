@@ -90,15 +90,29 @@ pub fn put<const N: usize>(bytes: &mut [u8], at: usize, value: [u8; N]) {
 
 /// The four bytes of `key` after its first `skip`, zero-padded, as a big-endian number: the key's head.
 ///
-/// Free of branches for keys of four bytes and more, whose lengths would otherwise be guessed wrongly.
+/// `skip` may still be on its way from memory: the usual case waits for it in one load.
 #[inline(always)]
 pub fn head4(key: &[u8], skip: usize) -> u32 {
-    let Some(last) = key.len().checked_sub(4) else { return head_of_short(key, skip) };
-    let at = skip.min(last);
-    // SAFETY: `at <= key.len() - 4`.
-    let word = u32::from_be_bytes(*unsafe { array_at(key, at) });
-    let shift = 8 * (skip - at).min(4);
-    ((word as u64) << shift) as u32
+    let length = key.len();
+    if skip.saturating_add(4) <= length {
+        // SAFETY: just compared.
+        return u32::from_be_bytes(*unsafe { array_at(key, skip) });
+    }
+    if length < 4 {
+        return head_of_short(key, skip);
+    }
+    // The last eight bytes, or all of them and zeros, and where they begin.
+    let (word, at) = if length > 8 {
+        // SAFETY: the key has more than eight bytes.
+        (u64::from_be_bytes(*unsafe { array_at(key, length - 8) }), length - 8)
+    } else {
+        // SAFETY: the key has at least four bytes.
+        let start = u32::from_be_bytes(*unsafe { array_at(key, 0) });
+        // SAFETY: as above.
+        let end = u32::from_be_bytes(*unsafe { array_at(key, length - 4) });
+        ((start as u64) << 32 | (end as u64) << (64 - 8 * length), 0)
+    };
+    (word.unbounded_shl(8 * (skip - at) as u32) >> 32) as u32
 }
 
 /// [`head4`] of the part of a key that cells hold, what lies past it counting as padding. For keys that are usually longer.
@@ -155,19 +169,23 @@ fn first_difference(left: &[u8], right: &[u8]) -> (u64, u64) {
     (head8(left, at), head8(right, at))
 }
 
-/// Whether two slices of equal length hold the same bytes, by words that overlap at the end.
+/// Whether two slices of equal length hold the same bytes, by pieces that overlap at the end.
 #[inline(always)]
 pub fn equal(left: &[u8], right: &[u8]) -> bool {
     debug_assert_eq!(left.len(), right.len());
     let length = left.len().min(right.len());
-    if length >= 8 {
-        let mut difference = 0;
+    if length >= 16 {
+        // Sixteen bytes are one vector of every processor's baseline.
+        let mut same = true;
         let mut at = 0;
-        while at + 8 < length {
-            difference |= words_differ(left, right, at);
-            at += 8;
+        while at + 16 < length {
+            same &= sixteen_equal(left, right, at);
+            at += 16;
         }
-        return difference | words_differ(left, right, length - 8) == 0;
+        return same & sixteen_equal(left, right, length - 16);
+    }
+    if length >= 8 {
+        return words_differ(left, right, 0) | words_differ(left, right, length - 8) == 0;
     }
     if length >= 4 {
         // SAFETY: `4 <= length`, the shorter of both.
@@ -179,6 +197,15 @@ pub fn equal(left: &[u8], right: &[u8]) -> bool {
     // First, middle and last byte are all there are.
     length == 0
         || (left[0] ^ right[0]) | (left[length / 2] ^ right[length / 2]) | (left[length - 1] ^ right[length - 1]) == 0
+}
+
+/// Requires: `at + 16` is in both.
+#[inline(always)]
+fn sixteen_equal(left: &[u8], right: &[u8], at: usize) -> bool {
+    // SAFETY: all callers compared `at + 16` with the shorter length.
+    let left: &[u8; 16] = unsafe { array_at(left, at) };
+    // SAFETY: as above.
+    left == unsafe { array_at(right, at) }
 }
 
 /// The bits in which two words differ. Requires: `at + 8` is in both.

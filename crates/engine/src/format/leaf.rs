@@ -13,6 +13,7 @@ use std::ops::Range;
 use crate::format::bytes::{array_at, head4, head4_of_part, slice_at, u16_at, u32_at, u64_at};
 use crate::format::cell::{CELL_HEADER_BYTES, Cell, CellKey, CellValue, LENGTH_MASK, LongKeys, OVERFLOW_BIT, Op};
 use crate::format::hash::Identity;
+use crate::format::leaf_cells::{Cells, InlineCells};
 use crate::format::overflow::{INLINE_KEY_BYTES_MAX, OverflowRef};
 use crate::format::page::{Offence, PageKind, verify_page};
 use crate::format::search::{Search, prefetch};
@@ -84,6 +85,31 @@ pub struct Leaf<'p> {
     page: &'p [u8],
 }
 
+/// What [`Leaf::value_of`] found: a value, that there is none, or that it takes a longer look.
+///
+/// An enumeration of the three would be returned through memory; this is two registers.
+#[derive(Clone, Copy, Debug)]
+pub struct Found<'p>(Option<&'p [u8]>);
+
+/// No value is here: this address says that it takes a longer look.
+static LOOK_LONGER: [u8; 1] = [0];
+
+impl<'p> Found<'p> {
+    /// The key has no value.
+    pub const ABSENT: Self = Self(None);
+    /// It takes a longer look: [`Leaf::find`].
+    pub const UNCLEAR: Self = Self(Some(&LOOK_LONGER));
+
+    /// The value if there is one; `None` if it takes a longer look.
+    #[inline(always)]
+    pub fn settled(self) -> Option<Option<&'p [u8]>> {
+        match self.0 {
+            Some(value) if std::ptr::eq(value.as_ptr(), LOOK_LONGER.as_ptr()) => None,
+            found => Some(found),
+        }
+    }
+}
+
 /// A cell that may hold the key of a point get: its tag agrees.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'p> {
@@ -114,6 +140,11 @@ impl<'p> Leaf<'p> {
         }
     }
 
+    /// The page's bytes.
+    pub fn page(self) -> &'p [u8] {
+        self.page
+    }
+
     /// Number of entries, at least 1.
     #[inline(always)]
     pub fn count(self) -> usize {
@@ -138,18 +169,42 @@ impl<'p> Leaf<'p> {
         self.flags() & HAS_OTHER_OPS == 0
     }
 
-    /// Asks for the lines that a point get reads first.
-    #[inline(always)]
-    pub fn prefetch(self) {
-        Self::prefetch_page(self.page);
-    }
-
-    /// [`Leaf::prefetch`] before it is known whether the page is verified, or a leaf.
+    /// Asks for the lines that a point get reads first, whether or not the page is verified, or a leaf.
     #[inline(always)]
     pub fn prefetch_page(page: &[u8]) {
         for line in 0..PREFETCH_LINES {
             prefetch(page, 64 * line);
         }
+    }
+
+    /// The value stored for this key, where the first look settles it: the short way of a point get.
+    ///
+    /// Requires: `hash` is the identity's hash of `key`. Everything here waits for the page to arrive from memory, and what
+    /// waits keeps the processor from going on to the next get: so there is no loop, and nothing but what nearly all gets
+    /// need.
+    ///
+    /// The key must not be longer than [`INLINE_KEY_BYTES_MAX`].
+    #[inline(always)]
+    pub fn value_of<S: Search>(self, key: &[u8], hash: u64) -> Found<'p> {
+        let head = head4(key, self.prefix_length());
+        let block = self.blocks_below::<S>(head);
+        if block >= self.block_count() {
+            return Found::ABSENT;
+        }
+        let block_at = self.header_u16(BLOCKS_OFFSET) + BLOCK_BYTES * block;
+        // SAFETY: verification proved that `block_count` blocks of 64 bytes lie inside the page from `BLOCKS_OFFSET`.
+        let places = S::tags_equal(unsafe { array_at(self.page, block_at) }, (hash >> 48) as u16);
+        if places == 0 {
+            return if self.hint(block) == head { Found::UNCLEAR } else { Found::ABSENT };
+        }
+        // SAFETY: as above; of 16 places the first one is below 16.
+        let slot = unsafe { u16_at(self.page, block_at + BLOCK_SLOTS + 2 * places.trailing_zeros() as usize) };
+        let candidate = Candidate { leaf: self, slot };
+        // A slot that is not used is 0, where no cell is, but where bytes may be read all the same.
+        if slot == 0 || !candidate.has_key::<S>(key) {
+            return Found::UNCLEAR;
+        }
+        candidate.inline_value(key.len())
     }
 
     /// The entry with this key.
@@ -259,17 +314,6 @@ impl<'p> Leaf<'p> {
         self.cell_at(self.slot(index), self.below_align())
     }
 
-    /// An entry's operation, key and value, if both are inline; `None` if [`Leaf::cell`] must tell. For loops over entries: a
-    /// whole [`Cell`] may come from a call, and so lives in memory.
-    ///
-    /// # Panics
-    /// Unless `index < self.count()`.
-    #[inline(always)]
-    pub fn inline_cell(self, index: usize) -> Option<(Op, &'p [u8], &'p [u8])> {
-        assert!(index < self.count(), "entry index out of range");
-        self.inline_cell_at(self.slot(index), self.below_align())
-    }
-
     /// The key of an entry.
     ///
     /// # Panics
@@ -287,15 +331,17 @@ impl<'p> Leaf<'p> {
     #[inline(always)]
     pub fn cells(self, range: Range<usize>) -> Cells<'p> {
         assert!(range.start <= range.end && range.end <= self.count(), "range of entries out of range");
-        Cells { leaf: self, below_align: self.below_align(), from: range.start, to: range.end }
+        Cells::new(self, range)
     }
 
-    /// Asks for the first line of an entry's cell. An index out of range does nothing.
+    /// Keys and values in order, from either end, if the leaf holds them all: none lives in an overflow.
+    ///
+    /// # Panics
+    /// Unless `range.start <= range.end <= self.count()`.
     #[inline(always)]
-    pub fn prefetch_cell(self, index: usize) {
-        if index < self.count() {
-            prefetch(self.page, self.cell_offset(index));
-        }
+    pub fn inline_cells(self, range: Range<usize>) -> Option<InlineCells<'p>> {
+        assert!(range.start <= range.end && range.end <= self.count(), "range of entries out of range");
+        (!self.has_overflow()).then(|| InlineCells::new(self, range))
     }
 
     #[inline(always)]
@@ -305,7 +351,7 @@ impl<'p> Leaf<'p> {
     }
 
     #[inline(always)]
-    fn header_u16(self, at: usize) -> usize {
+    pub(super) fn header_u16(self, at: usize) -> usize {
         // SAFETY: `at` is a field of the header, and a page is longer than its header.
         unsafe { u16_at(self.page, at) }
     }
@@ -357,7 +403,7 @@ impl<'p> Leaf<'p> {
 
     /// The slot of an entry. Requires: `index < count`.
     #[inline(always)]
-    fn slot(self, index: usize) -> usize {
+    pub(super) fn slot(self, index: usize) -> usize {
         let block = self.header_u16(BLOCKS_OFFSET) + BLOCK_BYTES * (index / BLOCK_ENTRIES);
         // SAFETY: verification proved blocks for all entries inside the page; callers pass `index < count`.
         unsafe { u16_at(self.page, block + BLOCK_SLOTS + 2 * (index % BLOCK_ENTRIES)) }
@@ -369,7 +415,7 @@ impl<'p> Leaf<'p> {
     }
 
     #[inline(always)]
-    fn cell_at(self, slot: usize, below_align: usize) -> Cell<'p> {
+    pub(super) fn cell_at(self, slot: usize, below_align: usize) -> Cell<'p> {
         match self.inline_cell_at(slot, below_align) {
             Some((op, key, value)) => Cell { op, key: CellKey::Inline(key), value: CellValue::Inline(value) },
             None => self.overflow_cell_at(slot),
@@ -384,12 +430,35 @@ impl<'p> Leaf<'p> {
         if fields & (OVERFLOW_BIT as u32 | (OVERFLOW_BIT as u32) << 16) != 0 {
             return None;
         }
+        // SAFETY: just seen that nothing of the cell is in an overflow.
+        let (key, value) = unsafe { self.key_and_value_at(offset, below_align) };
+        Some((Op::from_bits(slot >> SLOT_OFFSET_BITS), key, value))
+    }
+
+    /// Key and value of a cell that holds both.
+    ///
+    /// # Safety
+    /// A used slot of this page leads to `offset`, and neither overflow bit is set there.
+    #[inline(always)]
+    pub(super) unsafe fn key_and_value_at(self, offset: usize, below_align: usize) -> (&'p [u8], &'p [u8]) {
+        // SAFETY: verification proved that a used slot leads to a cell inside the body.
+        let fields = unsafe { u32_at(self.page, offset) };
         let (key_length, value_length) = ((fields & 0xFFFF) as usize, (fields >> 16) as usize);
         // SAFETY: verification proved that a cell's key ends inside the body.
         let key = unsafe { slice_at(self.page, offset + CELL_HEADER_BYTES, key_length) };
         // SAFETY: verification proved that a cell's value ends inside the body.
         let value = unsafe { slice_at(self.page, value_start(offset, key_length, below_align), value_length) };
-        Some((Op::from_bits(slot >> SLOT_OFFSET_BITS), key, value))
+        (key, value)
+    }
+
+    /// The slot at a place within the blocks.
+    ///
+    /// # Safety
+    /// `at` is where a block of this page has a used slot.
+    #[inline(always)]
+    pub(super) unsafe fn slot_at(self, at: usize) -> usize {
+        // SAFETY: verification proved that all blocks lie inside the page.
+        unsafe { u16_at(self.page, at) }
     }
 
     #[cold]
@@ -429,7 +498,7 @@ impl<'p> Leaf<'p> {
 
     /// One less than the alignment of values.
     #[inline(always)]
-    fn below_align(self) -> usize {
+    pub(super) fn below_align(self) -> usize {
         // SAFETY: a page is longer than its header.
         let align_log2 = unsafe { array_at::<1>(self.page, VALUE_ALIGN)[0] };
         (1 << (align_log2 & 7)) - 1
@@ -527,21 +596,46 @@ impl<'p> Candidate<'p> {
     /// The cell if its key is `key`. Requires: `key` is not long.
     #[inline(always)]
     fn verified<S: Search>(self, key: &[u8]) -> Option<Cell<'p>> {
+        if !self.has_key::<S>(key) {
+            return None;
+        }
+        let (page, offset) = (self.leaf.page, self.offset());
+        // SAFETY: the cell holds a key of this length, and verification proved that it ends inside the body.
+        let stored = unsafe { slice_at(page, offset + CELL_HEADER_BYTES, key.len()) };
+        let op = Op::from_bits(self.slot >> SLOT_OFFSET_BITS);
+        Some(Cell { op, key: CellKey::Inline(stored), value: self.leaf.value_at(offset, key.len()) })
+    }
+
+    /// Whether the cell's key is `key`. Requires: `key` is not long.
+    #[inline(always)]
+    fn has_key<S: Search>(self, key: &[u8]) -> bool {
         let (page, offset) = (self.leaf.page, self.offset());
         prefetch(page, offset + 64);
         // SAFETY: verification proved that a used slot leads to a cell inside the body.
         let key_field = unsafe { u16_at(page, offset) };
         // A long key's field has its top bit set, so that it equals no inline length.
-        if key_field != key.len() {
-            return None;
-        }
         // SAFETY: verification proved that a cell's key ends inside the body.
-        let stored = unsafe { slice_at(page, offset + CELL_HEADER_BYTES, key_field) };
-        if !S::equal(stored, key) {
-            return None;
+        key_field == key.len() && S::equal(unsafe { slice_at(page, offset + CELL_HEADER_BYTES, key_field) }, key)
+    }
+
+    /// The cell's value. Requires: its key is inline, and has this length.
+    #[inline(always)]
+    fn inline_value(self, key_length: usize) -> Found<'p> {
+        let (page, offset) = (self.leaf.page, self.offset());
+        if Op::from_bits(self.slot >> SLOT_OFFSET_BITS).is_delete() {
+            return Found::ABSENT;
         }
-        let op = Op::from_bits(self.slot >> SLOT_OFFSET_BITS);
-        Some(Cell { op, key: CellKey::Inline(stored), value: self.leaf.value_at(offset, key_field) })
+        // SAFETY: verification proved that a used slot leads to a cell inside the body.
+        let field = unsafe { u16_at(page, offset + 2) };
+        if field & OVERFLOW_BIT as usize != 0 {
+            return Found::UNCLEAR;
+        }
+        let start = match self.leaf.below_align() {
+            0 => offset + CELL_HEADER_BYTES + key_length,
+            below_align => value_start(offset, key_length, below_align),
+        };
+        // SAFETY: verification proved that a cell's value ends inside the body.
+        Found(Some(unsafe { slice_at(page, start, field) }))
     }
 }
 
@@ -607,44 +701,3 @@ impl<'p> TagMatches<'p> {
         }
     }
 }
-
-/// Entries of a leaf in order; made by [`Leaf::cells`].
-#[derive(Clone, Debug)]
-pub struct Cells<'p> {
-    leaf: Leaf<'p>,
-    below_align: usize,
-    from: usize,
-    to: usize,
-}
-
-impl<'p> Iterator for Cells<'p> {
-    type Item = Cell<'p>;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<Cell<'p>> {
-        if self.from >= self.to {
-            return None;
-        }
-        let index = self.from;
-        self.from += 1;
-        Some(self.leaf.cell_at(self.leaf.slot(index), self.below_align))
-    }
-
-    #[inline(always)]
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.to - self.from, Some(self.to - self.from))
-    }
-}
-
-impl DoubleEndedIterator for Cells<'_> {
-    #[inline(always)]
-    fn next_back(&mut self) -> Option<Self::Item> {
-        if self.from >= self.to {
-            return None;
-        }
-        self.to -= 1;
-        Some(self.leaf.cell_at(self.leaf.slot(self.to), self.below_align))
-    }
-}
-
-impl ExactSizeIterator for Cells<'_> {}

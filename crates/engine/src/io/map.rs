@@ -88,6 +88,12 @@ impl Map {
         Some(unsafe { std::slice::from_raw_parts(start, length) })
     }
 
+    /// Where the window begins. What [`Map::slice`] asks of its callers holds for whoever reads from here.
+    #[inline(always)]
+    pub fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
     /// Reads the part of the file from `offset` on into the page cache and maps it, all at once: far cheaper than a fault per
     /// page. Nothing outside of the file is touched.
     ///

@@ -4,6 +4,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
 
 use super::HugePages;
 use super::disk::{Access, Disk, File, ReaderSlots, WriterAttempt};
@@ -67,6 +68,11 @@ impl Map {
     /// None is needed: no such value exists.
     #[allow(unsafe_code)] // The signature is that of the platforms that have maps; the body does nothing.
     pub unsafe fn slice(&self, _offset: u64, _length: usize) -> Option<&[u8]> {
+        match *self {}
+    }
+
+    /// Where the window begins.
+    pub fn base(&self) -> NonNull<u8> {
         match *self {}
     }
 

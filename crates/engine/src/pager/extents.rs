@@ -1,8 +1,9 @@
 //! Owns the map from extents to pages that one snapshot reads through, and which of its pages were verified.
 //!
 //! Invariants: (1) a map is never changed after it was built, but for its verified bits, which only ever gain.  (2) A
-//! verified bit is set only for a live slot whose bytes were verified for this extent and birth; the next map takes the
-//! bits over where extent and birth are the same.  (3) Every live page is below `page_count`.
+//! verified bit is set only for a live slot whose bytes were verified for this extent and birth: those of a node by
+//! `verify_page`, those of a value by its checksum. The two never share a word, for only a node may be read unchecked. The
+//! next map takes the bits over where extent, birth and kind are the same.  (3) Every live page is below `page_count`.
 //! Callers: the pager reads and builds it, `db` hands it from checkpoint to checkpoint.
 
 use crate::format::{ExtentEntry, ExtentKind, LIVE_SLOTS_MAX};
@@ -13,6 +14,8 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug)]
 pub struct ExtentMap {
     hot: Box<[Hot]>,
+    /// A bit for each slot of an extent of values that was verified.
+    values: Box<[VerifiedWords]>,
     entries: Box<[ExtentEntry]>,
     page_count: u64,
     /// There are so many extents for so few pages that the small ones should go.
@@ -24,26 +27,35 @@ pub struct ExtentMap {
 #[repr(C, align(32))]
 struct Hot {
     first_page: u64,
-    /// A bit for each slot that is live and was verified. Relaxed: the bits say that bytes, which do not change, are good;
-    /// they publish no other memory.
-    verified: [AtomicU64; 2],
+    /// A bit for each slot of an extent of nodes that was verified.
+    nodes: VerifiedWords,
 }
+
+/// A bit for each slot that is live and was verified. Relaxed: the bits say that bytes, which do not change, are good; they
+/// publish no other memory.
+type VerifiedWords = [AtomicU64; 2];
 
 impl ExtentMap {
     /// The map of these extents, by number, with what `previous` knows to be verified.
     ///
     /// Requires: the entries passed [`check_extents`], or come from the writer itself.
     pub fn new(entries: Vec<ExtentEntry>, page_count: u64, previous: Option<&Self>) -> Self {
-        let hot = entries.iter().enumerate().map(|(index, entry)| {
-            let known = previous.and_then(|map| map.known_verified(index, entry)).unwrap_or([0; 2]);
-            let live = live_words(entry);
-            let verified = [AtomicU64::new(known[0] & live[0]), AtomicU64::new(known[1] & live[1])];
-            Hot { first_page: entry.first_page.0, verified }
-        });
+        let verified = |kind| {
+            let entries = entries.iter().enumerate();
+            entries.map(move |(index, entry)| {
+                let known =
+                    previous.filter(|_| entry.kind == kind).map_or([0; 2], |map| map.known_verified(index, entry));
+                let live = live_words(entry);
+                [AtomicU64::new(known[0] & live[0]), AtomicU64::new(known[1] & live[1])]
+            })
+        };
+        let nodes = entries.iter().zip(verified(ExtentKind::Nodes));
+        let hot = nodes.map(|(entry, nodes)| Hot { first_page: entry.first_page.0, nodes }).collect();
+        let values = verified(ExtentKind::Values).collect();
         let in_use = entries.iter().filter(|entry| entry.kind != ExtentKind::Unused).count() as u64;
         let pages: u64 = entries.iter().map(|entry| u64::from(live_pages(entry))).sum();
         let crowded = in_use > CROWD_EXTENTS_MIN + pages / u64::from(SMALL_EXTENT_PAGES);
-        Self { hot: hot.collect(), entries: entries.into(), page_count, crowded }
+        Self { hot, values, entries: entries.into(), page_count, crowded }
     }
 
     /// A map without extents, over a file of this many pages.
@@ -77,12 +89,10 @@ impl ExtentMap {
         self.entry(extent).map(|entry| entry.birth)
     }
 
-    /// The page in the file, if its slot is verified. The hot path.
+    /// What the hot path reads.
     #[inline(always)]
-    pub(super) fn verified_page(&self, at: PageRef) -> Option<u64> {
-        let hot = self.hot.get(at.extent.0 as usize)?;
-        let word = hot.verified.get((at.slot >> 6) as usize)?;
-        (word.load(Ordering::Relaxed) >> (at.slot & 63) & 1 != 0).then(|| hot.first_page + u64::from(at.slot))
+    pub(super) fn verified(&self) -> VerifiedNodes<'_> {
+        VerifiedNodes(&self.hot)
     }
 
     /// The page in the file, live or not, if the extent has this slot.
@@ -111,19 +121,58 @@ impl ExtentMap {
         if is_small { self.crowded } else { live_pages(entry) * 2 < entry.page_count }
     }
 
-    /// Notes that a slot's bytes were verified. Slots past those that have a bit are verified each time.
-    pub(super) fn set_verified(&self, at: PageRef) {
-        if let Some(hot) = self.hot.get(at.extent.0 as usize)
-            && let Some(word) = hot.verified.get((at.slot >> 6) as usize)
-        {
-            word.fetch_or(1 << (at.slot & 63), Ordering::Relaxed);
+    /// Notes that `verify_page` accepted a node, in an extent of nodes. Slots past those that have a bit are verified each time.
+    pub(super) fn set_node_verified(&self, at: PageRef) {
+        if let Some(hot) = self.hot.get(at.extent.0 as usize) {
+            set_bit(&hot.nodes, at.slot);
         }
     }
 
-    fn known_verified(&self, index: usize, entry: &ExtentEntry) -> Option<[u64; 2]> {
-        let old = self.entries.get(index)?;
-        let same = old.birth == entry.birth && old.first_page == entry.first_page;
-        same.then(|| self.hot[index].verified.each_ref().map(|word| word.load(Ordering::Relaxed)))
+    /// Notes that the checksum of a value was right. Slots past those that have a bit are verified each time.
+    pub(super) fn set_value_verified(&self, at: PageRef) {
+        if let Some(words) = self.values.get(at.extent.0 as usize) {
+            set_bit(words, at.slot);
+        }
+    }
+
+    /// Whether the value that begins there was verified.
+    pub(super) fn is_value_verified(&self, at: PageRef) -> bool {
+        self.values.get(at.extent.0 as usize).is_some_and(|words| has_bit(words, at.slot))
+    }
+
+    fn known_verified(&self, index: usize, entry: &ExtentEntry) -> [u64; 2] {
+        let same = |old: &&ExtentEntry| {
+            old.birth == entry.birth && old.first_page == entry.first_page && old.kind == entry.kind
+        };
+        if self.entries.get(index).filter(same).is_none() {
+            return [0; 2];
+        }
+        let words = if entry.kind == ExtentKind::Nodes { &self.hot[index].nodes } else { &self.values[index] };
+        words.each_ref().map(|word| word.load(Ordering::Relaxed))
+    }
+}
+
+fn set_bit(words: &VerifiedWords, slot: u32) {
+    if let Some(word) = words.get((slot >> 6) as usize) {
+        word.fetch_or(1 << (slot & 63), Ordering::Relaxed);
+    }
+}
+
+#[inline(always)]
+fn has_bit(words: &VerifiedWords, slot: u32) -> bool {
+    words.get((slot >> 6) as usize).is_some_and(|word| word.load(Ordering::Relaxed) >> (slot & 63) & 1 != 0)
+}
+
+/// The nodes of a map that were verified.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct VerifiedNodes<'a>(&'a [Hot]);
+
+impl VerifiedNodes<'_> {
+    /// The page in the file, if it is a verified node.
+    #[inline(always)]
+    pub fn page(self, at: PageRef) -> Option<u64> {
+        let hot = self.0.get(at.extent.0 as usize)?;
+        has_bit(&hot.nodes, at.slot).then(|| hot.first_page + u64::from(at.slot))
     }
 }
 

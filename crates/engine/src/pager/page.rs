@@ -17,13 +17,13 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 
 use crate::error::{Error, Place, Result};
-use crate::format::{Branch, ExtentKind, Identity, Leaf, LongKeys, Op, OverflowRef, PageKind, verify_page};
+use crate::format::{Branch, ExtentKind, Identity, Leaf, LongKeys, OverflowRef, PageKind, verify_page};
 use crate::ids::{PageNumber, PageRef};
 use crate::io::Map;
 use crate::sync::Arc;
 
 use super::cache::{Frame, FrameCache, FrameKey};
-use super::extents::ExtentMap;
+use super::extents::{ExtentMap, VerifiedNodes};
 use super::file::PageFile;
 
 /// One snapshot's view of the file: turns references into verified bytes. Clones share everything.
@@ -58,22 +58,25 @@ impl Pages {
     /// [`Error::Io`] if it cannot be read.
     #[inline(always)]
     pub fn page(&self, at: PageRef) -> Result<Page<'_>> {
-        if let Source::Map(map) = &self.source
-            && let Some(number) = self.extents.verified_page(at)
-            && let Some(bytes) = self.mapped(map, number, 1 << self.page_bits)
-        {
+        if let Some(bytes) = self.verified().and_then(|pages| pages.bytes(at)) {
             return Ok(Page::from_map(bytes));
         }
         self.page_slowly(at)
     }
 
+    /// The pages that can be read without any doubt, if the file is mapped.
+    #[inline(always)]
+    pub fn verified(&self) -> Option<VerifiedPages<'_>> {
+        match &self.source {
+            Source::Map(map) => Some(VerifiedPages::new(self.extents.verified(), map, self.page_bits)),
+            Source::Cache(_) => None,
+        }
+    }
+
     /// Asks for the first lines of a page, if it was verified before.
     #[inline(always)]
     pub fn prefetch(&self, at: PageRef) {
-        if let Source::Map(map) = &self.source
-            && let Some(number) = self.extents.verified_page(at)
-            && let Some(bytes) = self.mapped(map, number, 1 << self.page_bits)
-        {
+        if let Some(bytes) = self.verified().and_then(|pages| pages.bytes(at)) {
             Leaf::prefetch_page(bytes);
         }
     }
@@ -86,9 +89,9 @@ impl Pages {
         let number = self.value_place(at)?;
         let value = self.value_unverified(at, number)?;
         // What is read by `pread` is another copy each time, and any of them may be bad.
-        if matches!(self.source, Source::Cache(_)) || self.extents.verified_page(at.page()).is_none() {
+        if matches!(self.source, Source::Cache(_)) || !self.extents.is_value_verified(at.page()) {
             self.check_value(at, number, &value)?;
-            self.extents.set_verified(at.page());
+            self.extents.set_value_verified(at.page());
         }
         Ok(value)
     }
@@ -190,7 +193,7 @@ impl Pages {
                 Page::from_frame(frame)
             }
         };
-        self.extents.set_verified(at);
+        self.extents.set_node_verified(at);
         Ok(page)
     }
 
@@ -248,6 +251,50 @@ impl Pages {
     #[cold]
     fn outside_window(&self, number: u64) -> Error {
         Error::corrupt(self.file.path(), Place::Page(PageNumber(number)), "lies outside of the mapped file")
+    }
+}
+
+/// The pages of a mapped snapshot that were verified before: the short way to bytes, which never fails but may not know.
+#[derive(Clone, Copy, Debug)]
+pub struct VerifiedPages<'a> {
+    extents: VerifiedNodes<'a>,
+    /// Where the file's first byte is mapped.
+    base: NonNull<u8>,
+    page_bits: u32,
+}
+
+impl<'a> VerifiedPages<'a> {
+    #[inline(always)]
+    fn new(extents: VerifiedNodes<'a>, map: &'a Map, page_bits: u32) -> Self {
+        Self { extents, base: map.base(), page_bits }
+    }
+
+    /// The page at `at` as a branch of this level, if it was verified and is one.
+    #[inline(always)]
+    pub fn branch(self, at: PageRef, level: u8) -> Option<Branch<'a>> {
+        let bytes = self.bytes(at)?;
+        // SAFETY: the page was verified, and it is a branch.
+        Branch::is_of_level(bytes, level).then(|| unsafe { Branch::new_unchecked(bytes) })
+    }
+
+    /// The page at `at`, with its first lines on their way, as a leaf, if it was verified and is one.
+    #[inline(always)]
+    pub fn leaf(self, at: PageRef) -> Option<Leaf<'a>> {
+        let bytes = self.bytes(at)?;
+        Leaf::prefetch_page(bytes);
+        // SAFETY: the page was verified, and it is a leaf.
+        (bytes[0] == PageKind::Leaf as u8).then(|| unsafe { Leaf::new_unchecked(bytes) })
+    }
+
+    /// The bytes of the page at `at`, if it was verified.
+    #[inline(always)]
+    pub fn bytes(self, at: PageRef) -> Option<&'a [u8]> {
+        let number = self.extents.page(at)?;
+        // SAFETY: a verified node is live, live pages are below the extent map's page count, and the window, which `'a`
+        // borrows, reaches past that (`PageFile`, invariant 1).
+        let start = unsafe { self.base.add((number << self.page_bits) as usize) };
+        // SAFETY: the whole page is in the window as its start is; its bytes stay as they are as in `Pages::mapped`.
+        Some(unsafe { std::slice::from_raw_parts(start.as_ptr(), 1 << self.page_bits) })
     }
 }
 
@@ -337,6 +384,18 @@ impl<'a> LeafPage<'a> {
         unsafe { Leaf::new_unchecked(self.page.bytes()) }
     }
 
+    /// The leaf for as long as the snapshot lives, if it is mapped.
+    #[inline(always)]
+    pub fn mapped(&self) -> Option<Leaf<'a>> {
+        if !self.page.owner.is_none() {
+            return None;
+        }
+        // SAFETY: without an owner the bytes are those of the map, which live for `'a` (invariant 2).
+        let bytes = unsafe { self.page.bytes.as_ref() };
+        // SAFETY: the page was verified (invariant 1), and `into_leaf` saw that it is a leaf.
+        Some(unsafe { Leaf::new_unchecked(bytes) })
+    }
+
     /// The page.
     #[inline(always)]
     pub fn page(&self) -> &Page<'a> {
@@ -347,22 +406,6 @@ impl<'a> LeafPage<'a> {
     #[inline(always)]
     pub fn value(&self, part: &[u8]) -> Value<'a> {
         self.page.value(part)
-    }
-
-    /// An entry's operation, key and value, readable on their own; `None` if key or value live in an overflow.
-    ///
-    /// # Panics
-    /// Unless `index` is below the leaf's count.
-    #[inline(always)]
-    pub fn entry(&self, index: usize) -> Option<(Op, Value<'a>, Value<'a>)> {
-        let (op, key, value) = self.leaf().inline_cell(index)?;
-        Some((op, self.part(key), self.part(value)))
-    }
-
-    /// Requires: `part` lies in this page.
-    #[inline(always)]
-    fn part(&self, part: &[u8]) -> Value<'a> {
-        Value { bytes: NonNull::from(part), owner: self.page.owner.clone(), lifetime: PhantomData }
     }
 }
 

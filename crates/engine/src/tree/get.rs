@@ -2,19 +2,44 @@
 //!
 //! The whole descent runs inside one `with_search`, so that the instruction set is chosen once for each call.
 
+use std::cmp::Ordering;
+
 use crate::error::Result;
-use crate::format::{Candidate, Cell, CellKey, CellValue, INLINE_KEY_BYTES_MAX, Leaf, Search, WithSearch, with_search};
+use crate::format::{
+    Candidate, Cell, CellKey, CellValue, Found, INLINE_KEY_BYTES_MAX, Leaf, LongKeys, Lookup, OverflowRef, Search,
+    WithSearch, look_up, with_search,
+};
 use crate::ids::PageRef;
 use crate::pager::{Page, Pages, Value};
 
 use super::root::{Root, branch_at};
 
-/// The value of `key`, if the tree has one. `hash` is the identity's hash of `key`.
+/// The value of `key`, if the tree has one.
 ///
 /// # Errors
 /// [`Error::Corrupt`](crate::Error::Corrupt), [`Error::Io`](crate::Error::Io).
 #[inline]
-pub fn get<'p>(pages: &'p Pages, root: &Root, key: &[u8], hash: u64) -> Result<Option<Value<'p>>> {
+pub fn get<'p>(pages: &'p Pages, root: &Root, key: &[u8]) -> Result<Option<Value<'p>>> {
+    match look_up::<Quick, _, _>(pages, root, key).settled() {
+        Some(value) => Ok(value.map(Value::from)),
+        None => get_by_all_means(pages, root, key, pages.identity().hash(key)),
+    }
+}
+
+/// As [`get`], given the identity's hash of `key`.
+///
+/// # Errors
+/// As [`get`].
+#[inline]
+pub fn get_hashed<'p>(pages: &'p Pages, root: &Root, key: &[u8], hash: u64) -> Result<Option<Value<'p>>> {
+    match look_up::<Quick, _, _>(pages, (root, hash), key).settled() {
+        Some(value) => Ok(value.map(Value::from)),
+        None => get_by_all_means(pages, root, key, hash),
+    }
+}
+
+#[inline(never)]
+fn get_by_all_means<'p>(pages: &'p Pages, root: &Root, key: &[u8], hash: u64) -> Result<Option<Value<'p>>> {
     with_search(Get { pages, root, key, hash })
 }
 
@@ -35,6 +60,60 @@ pub fn get_many<'p>(
     assert!(keys.len() == hashes.len(), "each key has a hash");
     assert!(keys.len() == values.len(), "each key has a place for its value");
     with_search(GetMany { pages, root, keys, hashes, values })
+}
+
+/// A get through pages that are mapped and verified, by the shortest way. What it cannot tell, it leaves to [`Get`].
+struct Quick;
+
+impl<'p> Lookup<&'p Pages, &Root> for Quick {
+    type Output = Found<'p>;
+
+    #[inline(always)]
+    fn run<S: Search>(pages: &'p Pages, root: &Root, key: &[u8]) -> Found<'p> {
+        Self::find::<S>(pages, root, key, pages.identity().hash(key))
+    }
+}
+
+impl<'p> Lookup<&'p Pages, (&Root, u64)> for Quick {
+    type Output = Found<'p>;
+
+    #[inline(always)]
+    fn run<S: Search>(pages: &'p Pages, (root, hash): (&Root, u64), key: &[u8]) -> Found<'p> {
+        Self::find::<S>(pages, root, key, hash)
+    }
+}
+
+impl Quick {
+    #[inline(always)]
+    fn find<'p, S: Search>(pages: &'p Pages, root: &Root, key: &[u8], hash: u64) -> Found<'p> {
+        if key.len() > INLINE_KEY_BYTES_MAX {
+            return Found::UNCLEAR;
+        }
+        let Some(pages) = pages.verified() else { return Found::UNCLEAR };
+        let mut at = root.page;
+        let mut level = root.level;
+        while level > 0 {
+            let Some(branch) = pages.branch(at, level) else { return Found::UNCLEAR };
+            let Ok(child) = branch.child_of_short::<S, _>(key, &NoLongKeys) else { return Found::UNCLEAR };
+            at = child;
+            level -= 1;
+        }
+        match pages.leaf(at) {
+            Some(leaf) => leaf.value_of::<S>(key, hash),
+            None => Found::UNCLEAR,
+        }
+    }
+}
+
+/// Stands in for the pages of long keys where nobody wants to wait for them.
+struct NoLongKeys;
+
+impl LongKeys for NoLongKeys {
+    type Error = ();
+
+    fn compare(&self, _: &OverflowRef, _: &[u8]) -> Result<Ordering, ()> {
+        Err(())
+    }
 }
 
 struct Get<'a, 'p> {

@@ -52,6 +52,21 @@ impl<'a> Layers<'a> {
     /// Damage where the key is looked for.
     #[inline]
     pub fn get(&self, key: &[u8]) -> Result<Option<Value<'a>>> {
+        match &self.view.base {
+            // The common case stands alone: a get from a tree is so short that all that is around it shows.
+            Some(root) if self.is_tree_alone() => tree::get(self.pages(), root, key),
+            _ => self.get_from_all(key),
+        }
+    }
+
+    /// Whether no layer above the tree holds anything.
+    #[inline]
+    fn is_tree_alone(&self) -> bool {
+        self.set.is_none() && self.view.active.is_empty() && self.view.frozen.is_none()
+    }
+
+    #[inline(never)]
+    fn get_from_all(&self, key: &[u8]) -> Result<Option<Value<'a>>> {
         if let Some(own) = self.own(key) {
             return self.own_value(own);
         }
@@ -62,7 +77,7 @@ impl<'a> Layers<'a> {
             }
         }
         match &self.view.base {
-            Some(root) => tree::get(self.pages(), root, key, hash),
+            Some(root) => tree::get_hashed(self.pages(), root, key, hash),
             None => Ok(None),
         }
     }
@@ -75,7 +90,7 @@ impl<'a> Layers<'a> {
         let identity = self.pages().identity();
         let mut hashes = [0; GROUP];
         let mut values: [Option<Value<'a>>; GROUP] = [const { None }; GROUP];
-        let plain = self.set.is_none() && self.deltas().iter().all(Option::is_none);
+        let plain = self.is_tree_alone();
         for keys in keys.chunks(GROUP) {
             for (hash, key) in hashes.iter_mut().zip(keys) {
                 *hash = identity.hash(key);
@@ -195,7 +210,7 @@ impl<'a> Layers<'a> {
 
     fn in_base(&self, key: &[u8]) -> Result<bool> {
         let Some(root) = &self.view.base else { return Ok(false) };
-        Ok(tree::get(self.pages(), root, key, self.pages().identity().hash(key))?.is_some())
+        Ok(tree::get(self.pages(), root, key)?.is_some())
     }
 
     /// Whether nothing lies above the tree between the bounds, so that it can be read alone.

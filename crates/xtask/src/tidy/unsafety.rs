@@ -16,6 +16,7 @@ const FILES: &[(&str, &str)] = &[
     ("crates/engine/src/format/branch.rs", "reads of pages that were verified"),
     ("crates/engine/src/format/bytes.rs", "raw reads and prefetches"),
     ("crates/engine/src/format/leaf.rs", "reads of pages that were verified"),
+    ("crates/engine/src/format/leaf_cells.rs", "reads of pages that were verified"),
     ("crates/engine/src/format/search/", "vector instructions"),
     ("crates/engine/src/io/lock.rs", "one call of fcntl: neither std nor rustix has locks of open file descriptions"),
     ("crates/engine/src/io/map.rs", "mmap and madvise"),

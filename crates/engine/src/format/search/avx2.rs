@@ -6,7 +6,7 @@ use std::arch::x86_64::{
     _mm256_set1_epi32, _mm256_xor_si256,
 };
 
-use crate::format::search::{HeadLine, Isa, Search, TagLine, WithSearch};
+use crate::format::search::{HeadLine, Isa, Lookup, Search, TagLine, WithSearch};
 
 /// See [`Search`].
 #[derive(Clone, Copy)]
@@ -16,14 +16,23 @@ struct Avx2;
 ///
 /// # Safety
 /// The machine supports the features named below.
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
 pub(super) unsafe fn run<W: WithSearch>(work: W) -> W::Output {
     work.run::<Avx2>()
 }
 
+/// Runs a lookup compiled for AVX2.
+///
+/// # Safety
+/// The machine supports the features named below.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
+pub(super) unsafe fn look_up<L: Lookup<P, T>, P, T>(pages: P, tree: T, key: &[u8]) -> L::Output {
+    L::run::<Avx2>(pages, tree, key)
+}
+
 /// 32 bytes of a line.
 #[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
 fn load(bytes: &[u8; 32]) -> __m256i {
     // SAFETY: the load takes the array's 32 bytes.
     unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
@@ -31,7 +40,7 @@ fn load(bytes: &[u8; 32]) -> __m256i {
 
 /// A bit for each head of a line that is below `head`. The top bit is flipped because AVX2 compares signed numbers.
 #[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
 fn below(line: &HeadLine, head: u32) -> u32 {
     let flip = _mm256_set1_epi32(i32::MIN);
     let wanted = _mm256_set1_epi32((head ^ 1 << 31) as i32);
@@ -44,14 +53,14 @@ fn below(line: &HeadLine, head: u32) -> u32 {
 }
 
 #[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
 fn tags_equal(tags: &TagLine, tag: u16) -> u32 {
     let same = _mm256_cmpeq_epi16(load(tags), _mm256_set1_epi16(tag as i16));
     let packed = _mm_packs_epi16(_mm256_castsi256_si128(same), _mm256_extracti128_si256::<1>(same));
     _mm_movemask_epi8(packed) as u32
 }
 
-// SAFETY of every block below: `Avx2` runs only inside `run`, whose features were detected.
+// SAFETY of every block below: `Avx2` runs only inside `run` and `look_up`, whose features were detected.
 impl Search for Avx2 {
     const ISA: Isa = Isa::Avx2;
 

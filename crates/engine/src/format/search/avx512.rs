@@ -3,11 +3,11 @@
 use std::arch::x86_64::{
     __m512i, _bzhi_u32, _bzhi_u64, _mm256_cmpeq_epi16_mask, _mm256_cmpneq_epu8_mask, _mm256_loadu_si256,
     _mm256_maskz_loadu_epi8, _mm256_set1_epi16, _mm512_cmple_epu32_mask, _mm512_cmplt_epu32_mask,
-    _mm512_cmpneq_epu8_mask, _mm512_loadu_si512, _mm512_mask_cmplt_epu32_mask, _mm512_maskz_loadu_epi8,
-    _mm512_set1_epi32,
+    _mm512_cmpneq_epu8_mask, _mm512_kunpackd, _mm512_kunpackw, _mm512_loadu_si512, _mm512_mask_cmplt_epu32_mask,
+    _mm512_maskz_loadu_epi8, _mm512_set1_epi32,
 };
 
-use crate::format::search::{HeadLine, Isa, Search, TagLine, WithSearch};
+use crate::format::search::{HeadLine, HintLines, Isa, Lookup, Search, TagLine, WithSearch};
 
 /// See [`Search`].
 #[derive(Clone, Copy)]
@@ -17,16 +17,25 @@ struct Avx512;
 ///
 /// # Safety
 /// The machine supports the features named below.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
 pub(super) unsafe fn run<W: WithSearch>(work: W) -> W::Output {
     work.run::<Avx512>()
+}
+
+/// Runs a lookup compiled for AVX-512.
+///
+/// # Safety
+/// The machine supports the features named below.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
+pub(super) unsafe fn look_up<L: Lookup<P, T>, P, T>(pages: P, tree: T, key: &[u8]) -> L::Output {
+    L::run::<Avx512>(pages, tree, key)
 }
 
 /// Declares a function that may use AVX-512, and is inlined into [`run`] together with its caller.
 macro_rules! with_features {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $output:ty $body:block)*) => {$(
         #[inline]
-        #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,lzcnt,popcnt")]
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
         fn $name($($argument: $type),*) -> $output $body
     )*};
 }
@@ -49,17 +58,24 @@ with_features! {
         _mm512_cmple_epu32_mask(heads(line), _mm512_set1_epi32(head as i32)).count_ones() as usize
     }
 
+    fn hints_below(hints: &HintLines, hint_count: usize, head: u32) -> usize {
+        // Always all lines: a branch on their number would now and then be guessed wrongly.
+        let head = _mm512_set1_epi32(head as i32);
+        let (lines, _) = hints.as_chunks::<64>();
+        let below = |line: usize| _mm512_cmplt_epu32_mask(heads(&lines[line]), head);
+        let low = _mm512_kunpackw(u32::from(below(1)), u32::from(below(0)));
+        let high = _mm512_kunpackw(u32::from(below(3)), u32::from(below(2)));
+        _bzhi_u64(_mm512_kunpackd(u64::from(high), u64::from(low)), hint_count as u32).count_ones() as usize
+    }
+
     fn tags_equal(tags: &TagLine, tag: u16) -> u32 {
         // SAFETY: the load takes the line's 32 bytes.
         let tags = unsafe { _mm256_loadu_si256(tags.as_ptr().cast()) };
         _mm256_cmpeq_epi16_mask(tags, _mm256_set1_epi16(tag as i16)) as u32
     }
 
-    fn equal(left: &[u8], right: &[u8]) -> bool {
+    fn equal_beyond_32(left: &[u8], right: &[u8]) -> bool {
         let length = left.len().min(right.len());
-        if length <= 32 {
-            return equal_to_32(left, right);
-        }
         if length > 128 {
             return equal_long(left, right);
         }
@@ -77,18 +93,6 @@ with_features! {
         _mm256_cmpneq_epu8_mask(left, right) == 0
     }
 
-    fn equal_long(left: &[u8], right: &[u8]) -> bool {
-        let length = left.len().min(right.len());
-        let mut at = 0;
-        while at + 64 < length {
-            if differ(left, right, at, !0) {
-                return false;
-            }
-            at += 64;
-        }
-        !differ(left, right, at, _bzhi_u64(!0, (length - at) as u32))
-    }
-
     fn equal_short(left: &[u8], right: &[u8]) -> bool {
         let length = left.len().min(right.len());
         debug_assert!(length <= 64, "only the start is compared");
@@ -104,7 +108,22 @@ with_features! {
     }
 }
 
-// SAFETY of every block below: `Avx512` runs only inside `run`, whose features were detected.
+/// Apart, because long keys are rare and every search would carry this.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
+fn equal_long(left: &[u8], right: &[u8]) -> bool {
+    let length = left.len().min(right.len());
+    let mut at = 0;
+    while at + 64 < length {
+        if differ(left, right, at, !0) {
+            return false;
+        }
+        at += 64;
+    }
+    !differ(left, right, at, _bzhi_u64(!0, (length - at) as u32))
+}
+
+// SAFETY of every block below: `Avx512` runs only inside `run` and `look_up`, whose features were detected.
 impl Search for Avx512 {
     const ISA: Isa = Isa::Avx512;
 
@@ -127,6 +146,12 @@ impl Search for Avx512 {
     }
 
     #[inline(always)]
+    fn hints_below(hints: &HintLines, hint_count: usize, head: u32) -> usize {
+        // SAFETY: see above.
+        unsafe { hints_below(hints, hint_count, head) }
+    }
+
+    #[inline(always)]
     fn tags_equal(tags: &TagLine, tag: u16) -> u32 {
         // SAFETY: see above.
         unsafe { tags_equal(tags, tag) }
@@ -134,8 +159,12 @@ impl Search for Avx512 {
 
     #[inline(always)]
     fn equal(left: &[u8], right: &[u8]) -> bool {
+        if left.len().min(right.len()) <= 32 {
+            // SAFETY: see above.
+            return unsafe { equal_to_32(left, right) };
+        }
         // SAFETY: see above.
-        unsafe { equal(left, right) }
+        unsafe { equal_beyond_32(left, right) }
     }
 
     #[inline(always)]

@@ -1,8 +1,8 @@
 //! Vector primitives of page search, and their choice at run time.
 //!
-//! Invariant: an implementation of [`Search`] is named only inside [`enter`], after [`Isa::is_supported`] said yes, and
-//! runs only inside a function that enables its target features. So its methods may use them, and are safe to call.
-//! Everybody else receives an implementation as a type parameter, through [`with_search`].
+//! Invariant: an implementation of [`Search`] is named only by the functions `run` and `look_up` of its file, which enable its
+//! target features and are called only after [`Isa::is_supported`] said yes. So its methods may use those features, and are
+//! safe to call. Everybody else receives an implementation as a type parameter, through [`with_search`] or [`look_up`].
 #![allow(unsafe_code)] // Entering functions that need target features, after detecting them.
 
 #[cfg(target_arch = "x86_64")]
@@ -21,10 +21,12 @@ use crate::sync::atomic::{AtomicU8, Ordering};
 
 /// Sixteen u32 heads, little-endian: one cache line.
 pub type HeadLine = [u8; 64];
+/// The lines of hints of a branch, whether or not it has so many.
+pub type HintLines = [u8; 256];
 /// Sixteen u16 tags, little-endian: half a block.
 pub type TagLine = [u8; 32];
 
-/// What page search asks of a processor. Inlined whole into the caller, which must run inside [`with_search`].
+/// What page search asks of a processor. Inlined whole into the caller, which must run inside [`with_search`] or [`look_up`].
 pub trait Search: Copy + 'static {
     /// Which one this is.
     const ISA: Isa;
@@ -37,6 +39,24 @@ pub trait Search: Copy + 'static {
 
     /// How many heads are at most `head`.
     fn count_at_most(line: &HeadLine, head: u32) -> usize;
+
+    /// How many of the first `hint_count` hints are below `head`, given that those after them in their line are not.
+    #[inline(always)]
+    fn hints_below(hints: &HintLines, hint_count: usize, head: u32) -> usize {
+        let (lines, _) = hints.as_chunks::<64>();
+        // Written out, because a loop over so few lines costs more to set up than it does.
+        let mut total = Self::count_below(&lines[0], head);
+        if hint_count > 16 {
+            total += Self::count_below(&lines[1], head);
+            if hint_count > 32 {
+                total += Self::count_below(&lines[2], head);
+                if hint_count > 48 {
+                    total += Self::count_below(&lines[3], head);
+                }
+            }
+        }
+        total
+    }
 
     /// A bit for each tag that equals `tag`, the first tag's lowest.
     fn tags_equal(tags: &TagLine, tag: u16) -> u32;
@@ -70,15 +90,27 @@ pub trait WithSearch {
     fn run<S: Search>(self) -> Self::Output;
 }
 
+/// A search for one key. As [`WithSearch`], but its inputs and its output travel in registers: a point get is so short that
+/// what is passed through memory shows.
+///
+/// `P` says what holds the pages, `T` which of their trees; each is a word or two.
+pub trait Lookup<P, T> {
+    /// What it finds: two words at most.
+    type Output;
+
+    /// Looks for `key`, with the same care for inlining as [`WithSearch::run`].
+    fn run<S: Search>(pages: P, tree: T, key: &[u8]) -> Self::Output;
+}
+
 /// A set of instructions that page search can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Isa {
     /// Any processor.
     Portable = 1,
-    /// x86-64 with AVX2, BMI and POPCNT.
+    /// x86-64 with AVX2, BMI, LZCNT, MOVBE and POPCNT.
     Avx2 = 2,
-    /// x86-64 with AVX-512 F, BW, VL, DQ, BMI and POPCNT.
+    /// x86-64 with AVX-512 F, BW, VL and DQ, and all that AVX2 comes with.
     Avx512 = 3,
     /// aarch64.
     Neon = 4,
@@ -136,6 +168,7 @@ fn has_avx2() -> bool {
         && is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("bmi2")
         && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("movbe")
         && is_x86_feature_detected!("popcnt")
 }
 
@@ -195,6 +228,38 @@ pub fn with_search<W: WithSearch>(work: W) -> W::Output {
     };
     // SAFETY: `selected` stores only what is supported, and `select_now` returns nothing else.
     unsafe { enter(isa, work) }
+}
+
+/// Runs a lookup as [`with_search`] runs work.
+#[inline(always)]
+pub fn look_up<L: Lookup<P, T>, P, T>(pages: P, tree: T, key: &[u8]) -> L::Output {
+    #[cfg(target_arch = "x86_64")]
+    if SELECTED.load(Ordering::Relaxed) == Isa::Avx512 as u8 {
+        // SAFETY: `selected` stores only what is supported.
+        return unsafe { avx512::look_up::<L, P, T>(pages, tree, key) };
+    }
+    look_up_with_lesser::<L, P, T>(pages, tree, key)
+}
+
+/// Apart, so that the choice among the rest takes no room where the lookup is called.
+#[inline(never)]
+fn look_up_with_lesser<L: Lookup<P, T>, P, T>(pages: P, tree: T, key: &[u8]) -> L::Output {
+    let isa = match Isa::from_number(SELECTED.load(Ordering::Relaxed)) {
+        Some(isa) => isa,
+        None => select_now(),
+    };
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: `selected` stores only what is supported, and `select_now` returns nothing else.
+        Isa::Avx512 => unsafe { avx512::look_up::<L, P, T>(pages, tree, key) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Isa::Avx2 => unsafe { avx2::look_up::<L, P, T>(pages, tree, key) },
+        #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+        // SAFETY: as above.
+        Isa::Neon => unsafe { neon::look_up::<L, P, T>(pages, tree, key) },
+        _ => L::run::<portable::Portable>(pages, tree, key),
+    }
 }
 
 #[cold]

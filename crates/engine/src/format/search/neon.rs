@@ -5,7 +5,7 @@ use std::arch::aarch64::{
     vdupq_n_u32, vld1q_u8, vld1q_u16, vreinterpretq_u16_u8, vreinterpretq_u32_u8, vshrq_n_u32,
 };
 
-use crate::format::search::{HeadLine, Isa, Search, TagLine, WithSearch};
+use crate::format::search::{HeadLine, Isa, Lookup, Search, TagLine, WithSearch};
 
 /// See [`Search`].
 #[derive(Clone, Copy)]
@@ -18,6 +18,15 @@ struct Neon;
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn run<W: WithSearch>(work: W) -> W::Output {
     work.run::<Neon>()
+}
+
+/// Runs a lookup compiled for NEON.
+///
+/// # Safety
+/// The machine supports NEON.
+#[target_feature(enable = "neon")]
+pub(super) unsafe fn look_up<L: Lookup<P, T>, P, T>(pages: P, tree: T, key: &[u8]) -> L::Output {
+    L::run::<Neon>(pages, tree, key)
 }
 
 /// Four of a line's heads, from the `part`th on. Requires: `part < 4`.
@@ -79,7 +88,7 @@ fn tags_equal(line: &TagLine, tag: u16) -> u32 {
     low as u32 | (high as u32) << 8
 }
 
-// SAFETY of every block below: `Neon` runs only inside `run`, whose features were detected.
+// SAFETY of every block below: `Neon` runs only inside `run` and `look_up`, whose features were detected.
 impl Search for Neon {
     const ISA: Isa = Isa::Neon;
 

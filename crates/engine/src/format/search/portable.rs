@@ -43,17 +43,12 @@ impl Search for Portable {
 
     #[inline(always)]
     fn tags_equal(tags: &TagLine, tag: u16) -> u32 {
-        const LOW: u64 = 0x7FFF_7FFF_7FFF_7FFF;
-        // Moves the top bits of the four lanes side by side into bits 48 to 51 of a product.
-        const GATHER: u64 = 1 << 48 | 1 << 33 | 1 << 18 | 1 << 3;
-        let wanted = tag as u64 * 0x0001_0001_0001_0001;
+        let (tags, _) = tags.as_chunks::<2>();
+        // Without a branch, and lane by lane until the end, so that vectors of the baseline do it.
         let mut mask = 0;
-        for (index, word) in tags.as_chunks::<8>().0.iter().enumerate() {
-            let difference = u64::from_le_bytes(*word) ^ wanted;
-            // The top bit of each lane that is zero, and no other bit.
-            let zero = !(((difference & LOW) + LOW) | difference | LOW);
-            mask |= ((((zero >> 15).wrapping_mul(GATHER)) >> 48) & 15) << (4 * index);
+        for (lane, stored) in tags.iter().enumerate() {
+            mask |= if u16::from_le_bytes(*stored) == tag { 1 << lane } else { 0u16 };
         }
-        mask as u32
+        u32::from(mask)
     }
 }

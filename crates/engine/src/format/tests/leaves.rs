@@ -78,9 +78,34 @@ fn check_page(builder: &mut LeafBuilder, entries: &[Entry], store: &LongStore, r
     }
     let reversed: Vec<_> = leaf.cells(0..leaf.count()).rev().map(|cell| store.whole(cell.key)).collect();
     assert!(reversed.iter().eq(entries.iter().rev().map(|entry| &entry.key)));
+    check_inline_cells(leaf, entries, random);
     let mut queries: Vec<_> = (0..if cfg!(miri) { 1 } else { 30 }).flat_map(|_| around(entries, random)).collect();
     queries.extend([vec![], vec![0], vec![0xFF; 9], vec![0; 9]]);
     on_every_isa(&Queries { leaf, entries, store, queries });
+}
+
+/// Entries taken from both ends by turns, after the iterator was set back and ahead.
+fn check_inline_cells(leaf: Leaf<'_>, entries: &[Entry], random: &mut Random) {
+    let Some(mut cells) = leaf.inline_cells(0..leaf.count()) else {
+        assert!(leaf.has_overflow(), "only an overflow keeps cells from being inline");
+        return;
+    };
+    assert!(cells.clone().map(|(key, _)| key).eq(entries.iter().map(|entry| &*entry.key)));
+    assert!(cells.clone().rev().map(|(key, _)| key).eq(entries.iter().rev().map(|entry| &*entry.key)));
+    let from = random.below(leaf.count());
+    let to = from + random.below(leaf.count() - from + 1);
+    cells.set_indices(from..to);
+    // Whatever is read ahead, inside of a page or far from it, changes nothing.
+    cells.read_ahead(leaf.page(), random.next() as usize);
+    let mut expected = entries[from..to].iter();
+    while cells.len() > 0 {
+        let upward = random.below(2) == 0;
+        let (found, entry) =
+            if upward { (cells.next(), expected.next()) } else { (cells.next_back(), expected.next_back()) };
+        let (found, entry) = (found.expect("there are more"), entry.expect("as many"));
+        assert_eq!((found.0, CellValue::Inline(found.1)), (&*entry.key, entry.value()));
+    }
+    assert!(cells.next().is_none() && cells.next_back().is_none() && expected.next().is_none());
 }
 
 fn builder_page_size(builder: &LeafBuilder) -> usize {
@@ -100,6 +125,7 @@ struct Queries<'t> {
 
 impl Check for Queries<'_> {
     fn check<S: Search>(&self) {
+        let mut unsettled = 0;
         for key in &self.queries {
             let place = self.entries.binary_search_by(|entry| entry.key.cmp(key));
             let hash = identity().hash(key);
@@ -113,12 +139,22 @@ impl Check for Queries<'_> {
                 Err(_) => assert_eq!(found, None, "{}", brief(key)),
             }
             if key.len() <= 1024 {
+                let long = found.is_some_and(|cell| matches!(cell.value, CellValue::Overflow(_)));
+                match self.leaf.value_of::<S>(key, hash).settled() {
+                    Some(value) => {
+                        assert!(!long, "a value elsewhere takes a longer look");
+                        let stored = found.filter(|cell| !cell.op.is_delete()).map(|cell| cell.value);
+                        assert_eq!(value.map(CellValue::Inline), stored, "{} {}", S::ISA, brief(key));
+                    }
+                    None => unsettled += 1,
+                }
                 let halves = self.leaf.candidate::<S>(key, hash).and_then(|c| self.leaf.confirm::<S>(c, key, hash));
                 assert_eq!(halves, found);
             }
             let Ok(bound) = self.leaf.lower_bound::<S, _>(key, self.store);
             assert_eq!(bound, place.unwrap_or_else(|index| index), "{} {}", S::ISA, brief(key));
         }
+        assert!(unsettled < self.queries.len(), "some key is settled at the first look");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Search primitives: every instruction set of this machine against plain loops.
 
-use crate::format::search::{HeadLine, TagLine, forced};
+use crate::format::search::{HeadLine, HintLines, TagLine, forced};
 use crate::format::tests::shapes::{Check, Random, on_every_isa};
 use crate::format::{Isa, Search, WithSearch, selected, supported, with_search};
 
@@ -12,6 +12,7 @@ fn number(random: &mut Random) -> u32 {
 
 struct Lines {
     heads: Vec<(HeadLine, u32)>,
+    hints: Vec<(HintLines, usize, u32)>,
     tags: Vec<(TagLine, u16)>,
 }
 
@@ -22,6 +23,10 @@ impl Check for Lines {
             assert_eq!(S::count_below(line, *head), heads.clone().filter(|other| other < head).count());
             assert_eq!(S::count_below_after_4(line, *head), heads.clone().skip(4).filter(|other| other < head).count());
             assert_eq!(S::count_at_most(line, *head), heads.filter(|other| other <= head).count());
+        }
+        for (hints, count, head) in &self.hints {
+            let below = hints.as_chunks::<4>().0.iter().filter(|bytes| u32::from_le_bytes(**bytes) < *head).count();
+            assert_eq!(S::hints_below(hints, *count, *head), below);
         }
         for (line, tag) in &self.tags {
             let tags = line.as_chunks::<2>().0.iter().map(|bytes| u16::from_le_bytes(*bytes));
@@ -35,10 +40,15 @@ impl Check for Lines {
 fn lines_are_searched_as_by_plain_loops() {
     let mut random = Random(1);
     let count = if cfg!(miri) { 30 } else { 5000 };
-    let mut lines = Lines { heads: Vec::new(), tags: Vec::new() };
+    let mut lines = Lines { heads: Vec::new(), hints: Vec::new(), tags: Vec::new() };
     for _ in 0..count {
         let heads = (0..16).flat_map(|_| number(&mut random).to_le_bytes()).collect::<Vec<_>>();
         lines.heads.push((heads.try_into().expect("16 numbers of 4 bytes"), number(&mut random)));
+        // As in a page: what comes after the last hint is the largest number.
+        let count = random.below(64) + 1;
+        let hint = |index| if index < count { number(&mut random) } else { u32::MAX };
+        let hints = (0..64).map(hint).flat_map(u32::to_le_bytes).collect::<Vec<_>>();
+        lines.hints.push((hints.try_into().expect("64 numbers of 4 bytes"), count, number(&mut random)));
         let tags = (0..16).flat_map(|_| (number(&mut random) as u16).to_le_bytes()).collect::<Vec<_>>();
         lines.tags.push((tags.try_into().expect("16 numbers of 2 bytes"), number(&mut random) as u16));
     }

@@ -219,9 +219,8 @@ impl Store {
             assert!(self.model.is_empty());
             return;
         };
-        let hash = |key: &[u8]| self.file.identity().hash(key);
         for (key, value) in &self.model {
-            let found = get(&pages, root, key, hash(key)).expect("the file is sound");
+            let found = get(&pages, root, key).expect("the file is sound");
             assert_eq!(found.as_deref(), Some(&**value), "get {key:?}");
         }
         self.compare_misses(&pages, root);
@@ -244,8 +243,7 @@ impl Store {
         for key in self.model.keys() {
             let longer = [key, b"\0".as_slice()].concat();
             if !self.model.contains_key(&longer) {
-                let hash = self.file.identity().hash(&longer);
-                assert!(get(pages, root, &longer, hash).expect("sound").is_none());
+                assert!(get(pages, root, &longer).expect("sound").is_none());
             }
         }
     }
@@ -282,10 +280,12 @@ impl Store {
                 forward = !forward;
             }
             if random.below(40) == 0 {
-                let mut leaf = range.next_leaf().expect("sound");
-                while let Some(entry) = leaf.as_mut().and_then(|leaf| leaf.next().expect("sound")) {
-                    let (key, value) = model.pop_front().expect("the range ends where the model does");
-                    assert!(entry.key == key && entry.value == value);
+                let cells = if forward { range.next_inline() } else { range.next_inline_back() };
+                let mut cells = cells.expect("sound").into_iter().flatten();
+                while let Some(found) = if forward { cells.next() } else { cells.next_back() } {
+                    let expected = if forward { model.pop_front() } else { model.pop_back() };
+                    let (key, value) = expected.expect("the range ends where the model does");
+                    assert_eq!(found, (&**key, &**value));
                 }
             }
             let (found, expected) = match forward {
