@@ -142,18 +142,16 @@ impl Reader for FulguriteReader<'_> {
 
     #[inline]
     fn scan(&self, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        for record in self.txn.range(self.table, ..).map_err(failed("scan"))? {
-            let (key, value) = record.map_err(failed("scan"))?;
-            each(&key, &value);
+        for batch in self.txn.leaf_batches(self.table, ..).map_err(failed("scan"))? {
+            batch.map_err(failed("scan"))?.iter().for_each(|(key, value)| each(key, value));
         }
         Ok(())
     }
 
     #[inline]
     fn scan_reverse(&self, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        for record in self.txn.range(self.table, ..).map_err(failed("reverse scan"))?.rev() {
-            let (key, value) = record.map_err(failed("reverse scan"))?;
-            each(&key, &value);
+        for batch in self.txn.leaf_batches(self.table, ..).map_err(failed("reverse scan"))?.rev() {
+            batch.map_err(failed("reverse scan"))?.iter().rev().for_each(|(key, value)| each(key, value));
         }
         Ok(())
     }

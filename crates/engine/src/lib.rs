@@ -23,4 +23,7 @@ pub use error::{Error, Place, Result};
 pub use ids::{Birth, ExtentId, PageNumber, PageRef, SegmentNumber, Sequence, TableId};
 pub use options::{Durability, Options, TableOptions};
 pub use pager::Value;
-pub use txn::{Cursor, Estimate, LeafBatch, LeafBatches, OwnedRange, Range, Read, ReadTxn, Savepoint, Table, WriteTxn};
+pub use txn::{
+    BatchEntries, Cursor, Estimate, LeafBatch, LeafBatches, OwnedRange, Range, Read, ReadTxn, Savepoint, Table,
+    WriteTxn,
+};

@@ -5,7 +5,7 @@
 //! call is given the same [`Pages`] and the cursor's root, and a wrong one gives an error or other entries, nothing worse.
 
 use crate::error::Result;
-use crate::format::{CellKey, CellValue, Leaf, Search, WithSearch, with_search};
+use crate::format::{CellKey, CellValue, InlineCells, Leaf, Search, WithSearch, with_search};
 use crate::ids::PageRef;
 use crate::pager::{LeafPage, Pages, Value};
 
@@ -131,8 +131,8 @@ impl Cursor {
     #[inline]
     pub fn entries<'p>(&self, pages: &'p Pages) -> Result<LeafEntries<'p>> {
         let leaf = leaf_at(pages, pages.page(self.leaf)?, self.leaf)?;
-        let to = leaf.leaf().count();
-        Ok(LeafEntries { pages, from: self.index.min(to), to, leaf })
+        let from = self.index.min(leaf.leaf().count());
+        Ok(LeafEntries::new(pages, leaf, from))
     }
 
     /// The cursor's place within its leaf: how many of the leaf's entries are before it.
@@ -150,7 +150,9 @@ impl Cursor {
         self.descend(pages, depth, |_| 0)?;
         self.index = 0;
         self.before_first = false;
-        self.prefetch_after(pages)?;
+        if let Some(page) = self.neighbour(pages, true) {
+            Leaf::prefetch_page(page);
+        }
         Ok(true)
     }
 
@@ -163,6 +165,9 @@ impl Cursor {
         self.path[depth].child -= 1;
         self.descend(pages, depth, |children| children - 1)?;
         self.index = self.count;
+        if let Some(page) = self.neighbour(pages, false) {
+            Leaf::prefetch_page(page);
+        }
         Ok(true)
     }
 
@@ -173,8 +178,7 @@ impl Cursor {
 
     /// Whether this cursor's leaf comes after the other's, in one tree.
     pub fn is_in_later_leaf(&self, other: &Self) -> bool {
-        let children = |cursor: &Self| cursor.path.iter().map(|step| step.child).collect::<Vec<_>>();
-        children(self) > children(other)
+        self.path.iter().map(|step| step.child).gt(other.path.iter().map(|step| step.child))
     }
 
     /// Goes down to a leaf from the child taken at `depth`, by the child that `choose` takes of so many.
@@ -202,18 +206,16 @@ impl Cursor {
         Ok(())
     }
 
-    /// Asks for the leaf after this one, which a scan reads soon.
-    fn prefetch_after(&self, pages: &Pages) -> Result<()> {
-        if let Some(step) = self.path.last()
-            && step.child + 1 < step.children
-        {
-            let page = pages.page(step.page)?;
-            let branch = branch_at(pages, &page, step.page, 1)?;
-            if step.child as usize + 1 < branch.children() {
-                pages.prefetch(branch.child(step.child as usize + 1).page);
-            }
+    /// The bytes of the leaf after this one, or before it, if it is in the same branch, mapped and verified.
+    pub(super) fn neighbour<'p>(&self, pages: &'p Pages, upward: bool) -> Option<&'p [u8]> {
+        let step = self.path.last()?;
+        let verified = pages.verified()?;
+        let child = if upward { step.child as usize + 1 } else { (step.child as usize).checked_sub(1)? };
+        let branch = verified.branch(step.page, 1)?;
+        if child >= branch.children() {
+            return None;
         }
-        Ok(())
+        verified.bytes(branch.child(child).page)
     }
 }
 
@@ -266,11 +268,29 @@ impl WithSearch for SeekTo<'_> {
 pub struct LeafEntries<'p> {
     pages: &'p Pages,
     leaf: LeafPage<'p>,
-    from: usize,
-    to: usize,
+    left: Left<'p>,
+}
+
+/// Which entries of a leaf are left.
+#[derive(Debug)]
+enum Left<'p> {
+    /// They lie in the map and have no overflow: the usual case, which costs a few instructions an entry.
+    Inline(InlineCells<'p>),
+    /// They are kept by their page, or some have to be fetched from elsewhere.
+    Other(std::ops::Range<usize>),
 }
 
 impl<'p> LeafEntries<'p> {
+    /// Requires: `from` is at most the leaf's count.
+    fn new(pages: &'p Pages, leaf: LeafPage<'p>, from: usize) -> Self {
+        let indices = from..leaf.leaf().count();
+        let left = match leaf.mapped().and_then(|leaf| leaf.inline_cells(indices.clone())) {
+            Some(cells) => Left::Inline(cells),
+            None => Left::Other(indices),
+        };
+        Self { pages, leaf, left }
+    }
+
     /// The next entry.
     ///
     /// # Errors
@@ -278,11 +298,13 @@ impl<'p> LeafEntries<'p> {
     #[inline(always)]
     #[allow(clippy::should_implement_trait)] // The result is inside out: an iterator could not be asked with `?`.
     pub fn next(&mut self) -> Result<Option<Entry<'p>>> {
-        if self.from >= self.to {
-            return Ok(None);
+        match &mut self.left {
+            Left::Inline(cells) => Ok(cells.next().map(Entry::from)),
+            Left::Other(indices) => match indices.next() {
+                Some(index) => self.entry(index).map(Some),
+                None => Ok(None),
+            },
         }
-        self.from += 1;
-        self.entry(self.from - 1)
     }
 
     /// The last entry that is left.
@@ -291,53 +313,78 @@ impl<'p> LeafEntries<'p> {
     /// As [`LeafEntries::next`].
     #[inline(always)]
     pub fn next_back(&mut self) -> Result<Option<Entry<'p>>> {
-        if self.from >= self.to {
-            return Ok(None);
+        match &mut self.left {
+            Left::Inline(cells) => Ok(cells.next_back().map(Entry::from)),
+            Left::Other(indices) => match indices.next_back() {
+                Some(index) => self.entry(index).map(Some),
+                None => Ok(None),
+            },
         }
-        self.to -= 1;
-        self.entry(self.to)
+    }
+
+    /// Asks memory for what comes after this leaf, or before it, while its entries are read: the same places of `page`, or
+    /// without one, what is a little further on in the file.
+    pub(super) fn read_ahead(&mut self, page: Option<&'p [u8]>, upward: bool) {
+        if let Left::Inline(cells) = &mut self.left {
+            let short = if upward { SHORT_AHEAD_BYTES } else { SHORT_AHEAD_BYTES.wrapping_neg() };
+            match page {
+                Some(page) => cells.read_ahead(page, 0),
+                None => cells.read_ahead(cells.page(), short),
+            }
+        }
     }
 
     /// Whether no entry is left.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.from >= self.to
+        self.indices().is_empty()
     }
 
     /// Leaves out all from the leaf's entry `end` on.
     pub(super) fn cut(&mut self, end: usize) {
-        self.to = self.to.min(end);
-        self.from = self.from.min(self.to);
+        let left = self.indices();
+        let to = left.end.min(end);
+        self.set_indices(left.start.min(to)..to);
     }
 
     /// Keeps what is left here and in `other` as well: the entries of one leaf that two ends still have between them.
     pub(super) fn meet(&mut self, other: &Self) {
-        self.from = self.from.max(other.from);
-        self.to = self.to.min(other.to).max(self.from);
+        let (left, other) = (self.indices(), other.indices());
+        let from = left.start.max(other.start);
+        self.set_indices(from..left.end.min(other.end).max(from));
     }
 
-    /// Leaves what `other`, of the same leaf, has left.
-    pub(super) fn copy_place(&mut self, other: &Self) {
-        self.to = other.to.min(self.to);
-        self.from = other.from.min(self.to);
+    /// Takes all that is left, if every entry is inline.
+    pub(super) fn take_inline(&mut self) -> Option<InlineCells<'p>> {
+        let Left::Inline(cells) = &mut self.left else { return None };
+        let taken = cells.clone();
+        let end = taken.indices().end;
+        cells.set_indices(end..end);
+        Some(taken)
     }
 
     /// Takes back what was left out before the place of the cursor that made this.
     pub(super) fn rewind(&mut self) {
-        self.from = 0;
+        self.set_indices(0..self.indices().end);
     }
 
     #[inline(always)]
-    fn entry(&self, index: usize) -> Result<Option<Entry<'p>>> {
-        match self.leaf.entry(index) {
-            Some((_, key, value)) => Ok(Some(Entry { key, value })),
-            None => self.entry_in_overflow(index),
+    fn indices(&self) -> std::ops::Range<usize> {
+        match &self.left {
+            Left::Inline(cells) => cells.indices(),
+            Left::Other(indices) => indices.clone(),
         }
     }
 
-    #[cold]
+    fn set_indices(&mut self, indices: std::ops::Range<usize>) {
+        match &mut self.left {
+            Left::Inline(cells) => cells.set_indices(indices),
+            Left::Other(left) => *left = indices,
+        }
+    }
+
     #[inline(never)]
-    fn entry_in_overflow(&self, index: usize) -> Result<Option<Entry<'p>>> {
+    fn entry(&self, index: usize) -> Result<Entry<'p>> {
         let cell = self.leaf.leaf().cell(index);
         let key = match cell.key {
             CellKey::Inline(key) => self.leaf.value(key),
@@ -347,6 +394,16 @@ impl<'p> LeafEntries<'p> {
             CellValue::Inline(value) => self.leaf.value(value),
             CellValue::Overflow(at) => self.pages.value(&at)?,
         };
-        Ok(Some(Entry { key, value }))
+        Ok(Entry { key, value })
     }
 }
+
+impl<'p> From<(&'p [u8], &'p [u8])> for Entry<'p> {
+    #[inline(always)]
+    fn from((key, value): (&'p [u8], &'p [u8])) -> Self {
+        Self { key: Value::from(key), value: Value::from(value) }
+    }
+}
+
+/// How far ahead of itself a scan asks for bytes while it may yet be a short one.
+const SHORT_AHEAD_BYTES: usize = 2048;

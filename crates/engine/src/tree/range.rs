@@ -6,6 +6,7 @@
 use std::ops::Bound;
 
 use crate::error::Result;
+use crate::format::InlineCells;
 use crate::pager::Pages;
 
 use super::cursor::{Cursor, Entry, LeafEntries, Seek};
@@ -27,7 +28,22 @@ pub struct Range<'p> {
 struct End<'p> {
     cursor: Cursor,
     entries: LeafEntries<'p>,
+    leaves_passed: u32,
 }
+
+impl<'p> End<'p> {
+    /// Sees to it that the next leaf is on its way while this one is read, once the scan has proved to be a long one: what a
+    /// short one asks for in vain costs it more than its waits.
+    fn read_ahead(&mut self, pages: &'p Pages, upward: bool) {
+        self.leaves_passed = self.leaves_passed.saturating_add(1);
+        let is_long = self.leaves_passed >= LONG_SCAN_LEAVES;
+        let page = if is_long { self.cursor.neighbour(pages, upward) } else { None };
+        self.entries.read_ahead(page, upward);
+    }
+}
+
+/// A scan that has passed so many leaves is expected to read the whole of the next.
+const LONG_SCAN_LEAVES: u32 = 2;
 
 impl<'p> Range<'p> {
     /// The entries of `root` between the bounds. An empty tree is `None`; bounds that cross hold nothing.
@@ -95,19 +111,24 @@ impl<'p> Range<'p> {
         }
     }
 
-    /// All entries that are left of the leaf at the front, or of the next one; `None` if no entry is left at all.
+    /// All entries that are left of the leaf at the front, or of the next one, if they are inline. `None` if they are not, or if
+    /// no entry is left: [`Range::next`] tells.
     ///
     /// # Errors
     /// As [`Range::new`].
-    pub fn next_leaf(&mut self) -> Result<Option<LeafEntries<'p>>> {
-        if !self.advance_front()? {
-            return Ok(None);
-        }
-        let Some(front) = &mut self.front else { return Ok(None) };
-        let mut rest = front.cursor.entries(self.pages)?;
-        rest.copy_place(&front.entries);
-        front.entries.cut(0);
-        Ok(Some(rest))
+    pub fn next_inline(&mut self) -> Result<Option<InlineCells<'p>>> {
+        let found = self.advance_front()?;
+        Ok(self.front.as_mut().filter(|_| found).and_then(|front| front.entries.take_inline()))
+    }
+
+    /// As [`Range::next_inline`], from the back.
+    ///
+    /// # Errors
+    /// As [`Range::new`].
+    pub fn next_inline_back(&mut self) -> Result<Option<InlineCells<'p>>> {
+        let found = self.advance_back()?;
+        let end = if self.joined { &mut self.front } else { &mut self.back };
+        Ok(end.as_mut().filter(|_| found).and_then(|end| end.entries.take_inline()))
     }
 
     /// Moves the back to the previous leaf until there is an entry to take from it. `false` if none is left.
@@ -131,6 +152,7 @@ impl<'p> Range<'p> {
             }
             back.entries = back.cursor.entries(self.pages)?;
             back.entries.rewind();
+            back.read_ahead(self.pages, false);
             self.join();
         }
         Ok(self.front.as_ref().is_some_and(|front| !front.entries.is_empty()))
@@ -153,14 +175,16 @@ impl<'p> Range<'p> {
                 return Ok(false);
             }
             front.entries = front.cursor.entries(self.pages)?;
+            front.read_ahead(self.pages, true);
             self.join();
         }
     }
 
     fn open_front(&mut self, root: &Root, from: Seek<'_>) -> Result<()> {
         let cursor = Cursor::seek(self.pages, root, from)?;
-        let entries = cursor.entries(self.pages)?;
-        self.front = Some(End { cursor, entries });
+        let mut entries = cursor.entries(self.pages)?;
+        entries.read_ahead(None, true);
+        self.front = Some(End { cursor, entries, leaves_passed: 0 });
         self.join();
         Ok(())
     }
@@ -170,7 +194,8 @@ impl<'p> Range<'p> {
         let mut entries = cursor.entries(self.pages)?;
         entries.rewind();
         entries.cut(cursor.index());
-        self.back = Some(End { cursor, entries });
+        entries.read_ahead(None, false);
+        self.back = Some(End { cursor, entries, leaves_passed: 0 });
         self.join();
         Ok(())
     }

@@ -14,7 +14,7 @@ pub mod walk;
 pub mod write;
 pub mod write_set;
 
-pub use range::{Cursor, LeafBatch, LeafBatches, OwnedRange, Range};
+pub use range::{BatchEntries, Cursor, LeafBatch, LeafBatches, OwnedRange, Range};
 pub use read::{Estimate, ReadTxn};
 pub use reads::Read;
 pub use state::Table;

@@ -74,7 +74,8 @@ impl ReadTxn {
         OwnedRange::new(self.snapshot.clone(), table, own(bounds.start_bound()), own(bounds.end_bound()))
     }
 
-    /// The entries within `bounds` in batches of a leaf each: the least cost per entry for whole scans.
+    /// The entries within `bounds` in batches, from either end: the least cost per entry for long scans. A batch is a leaf, or as
+    /// much as fits in about 1 MiB where entries are not in the tree alone or too large for its pages.
     ///
     /// # Errors
     /// As [`crate::ReadTxn::get`].

@@ -298,13 +298,24 @@ pub fn shared_read(
     };
     same("owned_range", &found, &truth)?;
     coverage.note(Call::LeafBatches);
-    let mut found = Vec::new();
-    for batch in sound("leaf_batches", txn.leaf_batches(table, bounds))? {
-        for entry in sound("leaf_batches", batch)? {
-            found.push(owned(entry)?);
+    let mut batches = sound("leaf_batches", txn.leaf_batches(table, bounds))?;
+    let (mut front, mut back) = (Vec::new(), Vec::new());
+    loop {
+        let from_back = random.coin();
+        let Some(batch) = (if from_back { batches.next_back() } else { batches.next() }) else { break };
+        let batch = sound("leaf_batches", batch)?;
+        if batch.len() != batch.iter().count() || batch.len() == 0 {
+            return Err("leaf_batches: a batch has another length than it says".to_owned());
+        }
+        let entries = batch.iter().map(|(key, value)| (key.to_vec(), value.to_vec()));
+        if from_back {
+            back.extend(entries.rev());
+        } else {
+            front.extend(entries);
         }
     }
-    same("leaf_batches", &found, &truth)
+    front.extend(back.into_iter().rev());
+    same("leaf_batches", &front, &truth)
 }
 
 /// Compares a whole table, forwards.
