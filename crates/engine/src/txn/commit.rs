@@ -248,13 +248,6 @@ impl Core {
         let rotated = logged.journal.rotate();
         self.note_poison(writer, &logged);
         let start = LogStart { segment: rotated?, exists: true };
-        // Between two checkpoints nothing was put into these tables: they may be done for a long time.
-        state
-            .tables
-            .iter()
-            .flatten()
-            .filter(|view| view.active.is_empty())
-            .for_each(|view| view.active.forget_spares());
         let mut frozen = Vec::new();
         self.published.update(|newest| {
             let mut next = State { floor: sequence, ..newest.clone() };
@@ -267,7 +260,12 @@ impl Core {
             next
         });
         writer.active_bytes.store(0, Ordering::Relaxed);
-        Ok(Some(Rotation { sequence, start, frozen, since: std::mem::take(&mut logged.since) }))
+        let since = std::mem::take(&mut logged.since);
+        drop(logged);
+        // Between two checkpoints nothing was put into these tables: they may be done for a long time.
+        let unused = state.tables.iter().flatten().filter(|view| view.active.is_empty());
+        unused.for_each(|view| view.active.forget_spares());
+        Ok(Some(Rotation { sequence, start, frozen, since }))
     }
 
     fn check_open(&self) -> Result<()> {
