@@ -17,6 +17,7 @@ pub fn check_disk_contract(disk: &dyn Disk, directory: &Path) -> io::Result<()> 
     check_names(disk, directory)?;
     check_bytes(disk, directory)?;
     check_lengths(disk, directory)?;
+    check_preparing(disk, directory)?;
     check_open_files_outlive_names(disk, directory)?;
     check_writer_lock(disk, directory)?;
     check_reader_slots(disk, directory)?;
@@ -91,6 +92,28 @@ fn check_lengths(disk: &dyn Disk, directory: &Path) -> io::Result<()> {
     assert_eq!(contents(&*file)?, b"");
     assert!(file.set_len(u64::MAX).is_err() && file.allocate(u64::MAX, 2).is_err());
     assert!(file.write_at(u64::MAX, b"xx").is_err());
+    disk.remove(&path)
+}
+
+fn check_preparing(disk: &dyn Disk, directory: &Path) -> io::Result<()> {
+    let path = directory.join("prepared");
+    let file = disk.open(&path, Access::CreateNew)?;
+    let reader = disk.open(&path, Access::Read)?;
+    file.write_at(0, b"start")?;
+    file.prepare(100_000)?;
+    file.prepare(50_000)?;
+    assert_eq!(file.len()?, 100_000, "preparing less cuts nothing");
+    file.write_at(5, b" and more")?;
+    file.write_at(99_998, b"past")?;
+    let bytes = contents(&*reader)?;
+    assert_eq!((&bytes[..14], &bytes[99_998..]), (&b"start and more"[..], &b"past"[..]), "others see it at once");
+    assert!(bytes[14..99_998].iter().all(|byte| *byte == 0));
+    file.sync_data()?;
+    file.write_at(4096, b"after the sync")?;
+    file.set_len(4100)?;
+    file.write_at(4098, b"after the cut")?;
+    assert_eq!(&contents(&*reader)?[4094..], b"\0\0afafter the cut");
+    assert!(reader.prepare(200_000).is_err());
     disk.remove(&path)
 }
 

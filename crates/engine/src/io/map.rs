@@ -229,10 +229,10 @@ pub fn set_reserved_bytes_max(bytes: u64) {
 
 /// A window's share of the process's cap, given back when dropped.
 #[derive(Debug)]
-struct Charge(u64);
+pub(super) struct Charge(u64);
 
 impl Charge {
-    fn try_new(bytes: u64) -> Option<Self> {
+    pub(super) fn try_new(bytes: u64) -> Option<Self> {
         let max = RESERVED_BYTES_MAX.load(Ordering::Relaxed);
         // Relaxed: the sum alone matters, it orders no other memory.
         let charged = RESERVED_BYTES
@@ -271,11 +271,11 @@ impl Drop for Reserved {
 }
 
 /// Requires: the range is the caller's own mapping, and no reference into it is left.
-fn unmap(start: *mut u8, length: usize) {
+pub(super) fn unmap(start: *mut u8, length: usize) {
     if length == 0 {
         return;
     }
-    // SAFETY: the callers in this file own the range, and slices borrow from the `Map` that is being dropped.
+    // SAFETY: the callers own the range, and what borrows from it borrows from the value that is being dropped.
     let result = unsafe { rustix::mm::munmap(start.cast::<c_void>(), length) };
     debug_assert!(result.is_ok(), "a range that was mapped can be unmapped");
 }

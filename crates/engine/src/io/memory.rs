@@ -358,4 +358,17 @@ mod tests {
         let text = format!("{disk:?}");
         assert!(text.contains("a.ful") && text.contains("length: 100000") && text.len() < 500, "{text}");
     }
+
+    #[test]
+    fn a_prepared_file_keeps_its_bytes_and_ends_in_zeros() {
+        let file = MemoryDisk::new().open(Path::new("file"), Access::CreateNew).expect("the disk is empty");
+        file.write_at(0, &[1; 1000]).expect("memory has space");
+        for length in [600_500, 100] {
+            file.prepare(length).expect("memory has space");
+            assert_eq!(file.len().expect("it is there"), 600_500);
+        }
+        let mut bytes = vec![9; 600_500];
+        file.read_at(0, &mut bytes).expect("the file is that long");
+        assert!(bytes[..1000].iter().all(|byte| *byte == 1) && bytes[1000..].iter().all(|byte| *byte == 0));
+    }
 }

@@ -3,7 +3,8 @@
 //!
 //! - [`Disk`] and [`File`] say what the engine asks of storage. Every call can fail, and none retries a failed sync.
 //! - [`RealDisk`] is the operating system, [`MemoryDisk`] keeps everything in memory.
-//! - [`Map`] is a read-only window onto a file: the only way the engine reads without copying.
+//! - [`Map`] is a read-only window onto a file: the only way the engine reads without copying. [`File::prepare`] makes small
+//!   writes as cheap.
 //! - [`WriterLock`] and [`ReaderSlots`] keep processes out of each other's way.
 //!
 //! Errors are bare [`std::io::Error`]s: the layer above knows which file and which operation, and adds them.
@@ -19,6 +20,8 @@ mod memory;
 mod os;
 #[cfg(not(target_os = "linux"))]
 mod unsupported;
+#[cfg(target_os = "linux")]
+mod write_map;
 
 pub use disk::{Access, Disk, File, READER_SLOTS_MAX, ReaderSlots, WriterAttempt, WriterLock};
 pub use huge_pages::HugePages;

@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FallocateFlags, OFlags};
 use rustix::io::Errno;
 
-use super::disk::{Access, Disk, File, ReaderSlots, WriterAttempt};
+use super::disk::{Access, Disk, File, ReaderSlots, WriterAttempt, write_zeros};
 use super::lock;
 use super::map::Map;
+use super::write_map::Prepared;
 use crate::sync::Arc;
 
 /// The operating system's files.
@@ -25,7 +26,7 @@ impl Disk for RealDisk {
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
         let mut options = OpenOptions::new();
         options.read(true).write(access != Access::Read).create_new(access == Access::CreateNew);
-        Ok(Arc::new(RealFile { file: open_regular(path, &mut options)? }))
+        Ok(Arc::new(RealFile { file: open_regular(path, &mut options)?, prepared: Prepared::default() }))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -82,6 +83,7 @@ impl Disk for RealDisk {
 #[derive(Debug)]
 struct RealFile {
     file: fs::File,
+    prepared: Prepared,
 }
 
 impl File for RealFile {
@@ -90,7 +92,7 @@ impl File for RealFile {
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.file.write_all_at(bytes, offset)
+        if self.prepared.write(offset, bytes) { Ok(()) } else { self.file.write_all_at(bytes, offset) }
     }
 
     fn len(&self) -> io::Result<u64> {
@@ -98,6 +100,7 @@ impl File for RealFile {
     }
 
     fn set_len(&self, length: u64) -> io::Result<()> {
+        self.prepared.cut(length);
         self.file.set_len(length)
     }
 
@@ -106,9 +109,18 @@ impl File for RealFile {
             return Ok(());
         }
         match retry_interrupted(|| Ok(rustix::fs::fallocate(&self.file, FallocateFlags::empty(), offset, length)?)) {
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => append_zeros(self, offset, length),
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                let end = offset.checked_add(length).ok_or(io::ErrorKind::FileTooLarge)?;
+                write_zeros(self, self.len()?, end)
+            }
             result => result,
         }
+    }
+
+    fn prepare(&self, length: u64) -> io::Result<()> {
+        write_zeros(self, self.len()?, length)?;
+        self.prepared.extend(&self.file, length);
+        Ok(())
     }
 
     fn sync_data(&self) -> io::Result<()> {
@@ -153,19 +165,6 @@ pub(super) fn refuse_network_file_system(file: &fs::File) -> io::Result<()> {
     Ok(())
 }
 
-/// [`File::allocate`] for file systems without such a call.
-fn append_zeros(file: &dyn File, offset: u64, length: u64) -> io::Result<()> {
-    let end = offset.checked_add(length).ok_or(io::ErrorKind::FileTooLarge)?;
-    let zeros = vec![0; ZEROS_BYTES];
-    let mut at = file.len()?;
-    while at < end {
-        let part = (end - at).min(ZEROS_BYTES as u64);
-        file.write_at(at, &zeros[..part as usize])?;
-        at += part;
-    }
-    Ok(())
-}
-
 /// For the calls that std does not repeat itself when a signal interrupts them.
 fn retry_interrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
@@ -186,8 +185,6 @@ fn flags(flags: OFlags) -> i32 {
     flags.bits().cast_signed()
 }
 
-const ZEROS_BYTES: usize = 256 * 1024;
-
 /// NFS, SMB, CIFS, SMB 2, AFS and Ceph, from `linux/magic.h`.
 const NETWORK_FILE_SYSTEMS: [u64; 6] = [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x5346_414f, 0x00c3_6400];
 
@@ -198,7 +195,6 @@ mod tests {
     use rustix::fs::{CWD, FileType, Mode};
 
     use super::*;
-    use crate::io::MemoryDisk;
 
     #[test]
     fn links_directories_and_pipes_are_refused_without_waiting() {
@@ -254,18 +250,5 @@ mod tests {
         let paths = [directory.path().join("a"), directory.path().join("b")];
         assert_eq!(RealDisk.list(directory.path()).unwrap(), paths);
         assert_eq!(RealDisk.list(&directory.path().join("c")).unwrap_err().kind(), io::ErrorKind::NotFound);
-    }
-
-    #[test]
-    fn zeros_stand_in_for_allocation_past_the_end_only() {
-        let file = MemoryDisk::new().open(Path::new("file"), Access::CreateNew).unwrap();
-        file.write_at(0, &[1; 1000]).unwrap();
-        append_zeros(&*file, 500, 600_000).unwrap();
-        assert_eq!(file.len().unwrap(), 600_500);
-        append_zeros(&*file, 0, 100).unwrap();
-        assert_eq!(file.len().unwrap(), 600_500);
-        let mut bytes = vec![9; 600_500];
-        file.read_at(0, &mut bytes).unwrap();
-        assert!(bytes[..1000].iter().all(|byte| *byte == 1) && bytes[1000..].iter().all(|byte| *byte == 0));
     }
 }

@@ -1,8 +1,9 @@
 //! The log's writing half: commits go into a buffer, from there into the current segment, and are then synced.
 //!
 //! (1) `durable ≤ written ≤ last`: commits up to `durable` are synced, up to `written` in the file, the rest in the buffer.
-//! (2) Bytes of the current segment's file past `written_bytes` are never taken for records: after a failed write they are cut
-//!     off, and that is synced, before the failure is reported. If that fails too, the log is poisoned.
+//! (2) Bytes of the current segment's file past `written_bytes` are never taken for records: they are zeros, for which space was
+//!     prepared, or the rest of a failed write, which is cut off, and that synced, before the failure is reported. If cutting
+//!     fails too, the log is poisoned.
 //! (3) After a failed sync the log is poisoned: nothing is written, synced or removed any more.
 //!
 //! Nothing here takes a lock: the caller has one around the [`Log`]. A sync may run outside of it: [`Log::begin_sync`].
@@ -137,8 +138,10 @@ impl Log {
         if self.buffer.is_empty() {
             return Ok(());
         }
+        self.current.prepare(self.buffer.len());
         if let Err(error) = self.current.file.write_at(self.current.written_bytes, &self.buffer) {
-            if self.cut_off_failed_write().is_err() {
+            // Nothing of a write that failed may ever be read, not even after a power cut.
+            if self.current.cut_off_failed_write().is_err() {
                 self.poisoned = true;
                 return Err(self.poisoned_error());
             }
@@ -318,17 +321,6 @@ impl Log {
     #[cold]
     fn poisoned_error(&self) -> Error {
         Error::Poisoned { path: self.database.clone() }
-    }
-
-    /// Makes sure that nothing of a write that failed will ever be read, even after a power cut.
-    #[cold]
-    fn cut_off_failed_write(&self) -> std::io::Result<()> {
-        let file = &self.current.file;
-        if file.len()? > self.current.written_bytes {
-            file.set_len(self.current.written_bytes)?;
-            file.sync_all()?;
-        }
-        Ok(())
     }
 }
 

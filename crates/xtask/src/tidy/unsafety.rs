@@ -20,6 +20,7 @@ const FILES: &[(&str, &str)] = &[
     ("crates/engine/src/format/search/", "vector instructions"),
     ("crates/engine/src/io/lock.rs", "one call of fcntl: neither std nor rustix has locks of open file descriptions"),
     ("crates/engine/src/io/map.rs", "mmap and madvise"),
+    ("crates/engine/src/io/write_map.rs", "mmap, and stores to what was prepared for them"),
     ("crates/engine/src/io/unsupported.rs", "the signature of a map's reads, where there are no maps"),
     ("crates/engine/src/pager/page.rs", "views of verified pages behind one guard"),
     ("crates/engine/src/txn/slots.rs", "reader slots"),

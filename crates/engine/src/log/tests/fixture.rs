@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::Result;
-use crate::format::{LargeValue, Operation, OverflowRef, RecordEncoder};
+use crate::format::{LargeValue, Operation, OverflowRef, RECORD_ALIGNMENT, RecordEncoder};
 use crate::ids::{ExtentId, PageNumber, SegmentNumber, Sequence, TableId};
 use crate::io::{Access, Disk, File, Map, MemoryDisk, ReaderSlots, WriterAttempt};
 use crate::log::{Log, LogEnd, ReplayFrom, read_back};
@@ -167,6 +167,12 @@ fn read_all(file: &dyn File) -> Vec<u8> {
 }
 
 /// Makes the file hold exactly `bytes`.
+/// Where the records of a segment end and the zeros begin that it was prepared with.
+pub fn records_end(segment: &[u8]) -> usize {
+    let last = segment.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    last.next_multiple_of(RECORD_ALIGNMENT)
+}
+
 pub fn write_file(disk: &dyn Disk, path: &Path, bytes: &[u8]) {
     if !disk.exists(path).expect("the disk works") {
         disk.open(path, Access::CreateNew).expect("the disk works");

@@ -69,7 +69,7 @@ fn log_cut_at_any_byte_replays_exactly_the_whole_commits_before() {
     for synced in [false, true] {
         let (disk, ends) = small_log(8, synced);
         let whole = read_file(&*disk, &segment(1));
-        for length in 0..=whole.len() {
+        for length in (0..=records_end(&whole)).chain([whole.len()]) {
             write_file(&*disk, &segment(1), &whole[..length]);
             let (commits, _) = replay(&disk, from_start()).expect("a cut tail is no damage");
             // The padding after a commit may be missing.
@@ -209,7 +209,7 @@ fn fault_that_only_the_caller_sees_is_reported_with_its_place() {
 fn damage_is_shown_by_a_later_segment_alone() {
     let disk = two_segments(true);
     change_file(&disk, 1, |bytes| {
-        let last = bytes.len() - 60;
+        let last = records_end(bytes) - 60;
         bytes.truncate(last);
     });
     assert!(matches!(offence(&disk).0, Place::Log(SegmentNumber(1), _)));
@@ -219,7 +219,7 @@ fn damage_is_shown_by_a_later_segment_alone() {
 fn tail_lost_before_an_unsynced_segment_ends_the_log_there() {
     let disk = two_segments(false);
     change_file(&disk, 1, |bytes| {
-        let last = bytes.len() - 60;
+        let last = records_end(bytes) - 60;
         bytes.truncate(last);
     });
     let (commits, end) = replay(&disk, from_start()).expect("nothing was durable");
@@ -286,7 +286,8 @@ fn records_of_a_segment_that_was_recycled_are_not_replayed() {
         let (disk, ends) = small_log(count, true);
         change_file(&disk, 1, |bytes| {
             let kept = *ends.last().unwrap_or(&(SegmentHeader::BYTES as u64)) as usize;
-            assert_eq!(bytes.len(), kept);
+            assert_eq!(records_end(bytes), kept);
+            bytes.truncate(kept);
             bytes.extend_from_slice(&old[kept..]);
         });
         let (commits, _) = replay(&disk, from_start()).expect("the old records have another salt");
