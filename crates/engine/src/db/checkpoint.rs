@@ -143,6 +143,9 @@ impl Checkpointer {
         }
         if let Some(rotation) = rotation {
             let writer = self.core.writer()?;
+            if let Some(relief) = writer.relief.get() {
+                relief.left_spares(rotation.frozen.iter().map(|(_, delta)| delta.memory_bytes()).sum());
+            }
             writer.log.lock().journal.remove_before(rotation.start.segment, rotation.sequence)?;
         }
         match self.reclaim() {

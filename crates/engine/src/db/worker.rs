@@ -1,9 +1,10 @@
 //! The thread that checkpoints and writes the log behind, and how commits wake it and wait for it.
 //!
-//! It sleeps without a timeout while there is nothing to do, and is not started before there is.
+//! It sleeps without a timeout while there is nothing to do, and is not started before there is. Some seconds after the last
+//! checkpoint it gives back the memory that deltas left for those after them.
 
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::db::checkpoint::Checkpointer;
 use crate::error::{Error, Result};
@@ -27,6 +28,8 @@ struct Signals {
 struct Asked {
     checkpoint: bool,
     write_behind: bool,
+    /// When to give back what deltas left.
+    forget_at: Option<Instant>,
     stop: bool,
     /// Checkpoints that have ended, well or not.
     ended: u64,
@@ -105,6 +108,15 @@ impl Relief for Wake {
         // Without a worker the log is written by the next commit that asks for it, or when its buffer is full.
         drop(self.ask(|asked| asked.write_behind = true));
     }
+
+    fn left_spares(&self, bytes: usize) {
+        let keep = self.background && bytes >= SPARE_BYTES_MIN;
+        let asked = keep.then(|| self.ask(|asked| asked.forget_at = Some(Instant::now() + SPARES_KEPT_FOR)));
+        // Without a thread that could do it later, it is done now.
+        if let (None | Some(Err(_)), Some(core)) = (asked, self.core.upgrade()) {
+            core.forget_spares();
+        }
+    }
 }
 
 impl Wake {
@@ -140,6 +152,7 @@ impl Wake {
 enum Task {
     Checkpoint,
     WriteBehind,
+    ForgetSpares,
 }
 
 impl Signals {
@@ -162,12 +175,20 @@ impl Signals {
                 }
                 continue;
             }
-            asked = self.changed.wait(asked);
+            asked = match asked.forget_at.map(|at| at.saturating_duration_since(Instant::now())) {
+                Some(Duration::ZERO) => {
+                    asked.forget_at = None;
+                    return Some(Task::ForgetSpares);
+                }
+                Some(left) => self.changed.wait_timeout(asked, left),
+                None => self.changed.wait(asked),
+            };
         }
     }
 
     fn done(&self, task: Task, core: &Core, checkpointer: &Mutex<Checkpointer>) {
         match task {
+            Task::ForgetSpares => core.forget_spares(),
             Task::WriteBehind => {
                 // What fails stays in the buffer; the next commit that must be written reports it.
                 let _ = core.write_behind();
@@ -189,3 +210,7 @@ impl Signals {
 const STALL_FACTOR: u64 = 2;
 /// How long a commit at level `Memory` waits for company before the log is written.
 const WRITE_BEHIND_DELAY: Duration = Duration::from_millis(20);
+/// How long the memory of a delta is kept for the next one.
+const SPARES_KEPT_FOR: Duration = Duration::from_secs(10);
+/// Less is not worth keeping, nor a thread that gives it back.
+const SPARE_BYTES_MIN: usize = 8 << 20;

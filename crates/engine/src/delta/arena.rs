@@ -12,7 +12,7 @@
 #![allow(unsafe_code)] // Raw memory that outlives every borrow of what is in it is the whole purpose of this file.
 
 use crate::sync::Arc;
-use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::num::NonZeroU32;
 use std::ptr::{self, NonNull};
@@ -37,13 +37,16 @@ const HUGE_PAGE_BYTES: usize = 2 << 20;
 
 const _: () = assert!(UNIT_FIRST << CHUNKS_MAX == 1 << u32::BITS);
 
-/// Large chunks that dropped arenas left to later ones: at most one of each size, which is what an arena has.
+/// Large chunks that dropped arenas left to later ones: two of each size at most, for an arena has one of each, and there are
+/// an active and a frozen delta.
 ///
 /// Memory that is new to a process costs as much as all the rest of an insert: the system must find it, zero it and map it.
-/// While a spare chunk lies here the system may take its pages back if it needs them.
+/// Offering it to the system meanwhile would be to lose it: the page cache of the checkpoint that empties the delta takes it.
 #[derive(Default)]
 struct Spares {
-    chunks: [AtomicPtr<u8>; CHUNKS_MAX],
+    chunks: [[AtomicPtr<u8>; 2]; CHUNKS_MAX],
+    /// Nobody has taken a chunk since the last [`Spares::forget`]: what is put is freed.
+    unwanted: AtomicBool,
 }
 
 /// See the module.
@@ -74,8 +77,26 @@ unsafe impl Sync for Arena {}
 impl Spares {
     /// The spare chunk of this size, if there is one.
     fn take(&self, index: usize) -> Option<NonNull<u8>> {
+        // Relaxed: a hint, and whoever misses it keeps or frees one chunk too many.
+        self.unwanted.store(false, Ordering::Relaxed);
+        self.remove(index)
+    }
+
+    /// Frees all chunks, and those that are put before the next is taken.
+    fn forget(&self) {
+        self.unwanted.store(true, Ordering::Relaxed);
+        for index in 0..CHUNKS_MAX {
+            while let Some(chunk) = self.remove(index) {
+                // SAFETY: `put` took it with the word that it has this layout.
+                unsafe { dealloc(chunk.as_ptr(), chunk_layout(index)) };
+            }
+        }
+    }
+
+    fn remove(&self, index: usize) -> Option<NonNull<u8>> {
         // Acquire pairs with the release in `put`: the arena before has done all it did with the memory.
-        NonNull::new(self.chunks[index].swap(ptr::null_mut(), Ordering::Acquire))
+        let mut places = self.chunks[index].iter();
+        places.find_map(|place| NonNull::new(place.swap(ptr::null_mut(), Ordering::Acquire)))
     }
 
     /// Takes a chunk that nobody uses any more.
@@ -83,29 +104,26 @@ impl Spares {
     /// # Safety
     /// `chunk` was allocated with `chunk_layout(index)`, and nothing refers to it.
     unsafe fn put(&self, index: usize, chunk: NonNull<u8>) {
-        let bytes = chunk_layout(index).size();
-        let surplus = if bytes < HUGE_PAGE_BYTES {
-            chunk.as_ptr()
-        } else {
-            advise_free(chunk, bytes);
-            // Acquire, because what was there may be freed here; release as `take` says.
-            self.chunks[index].swap(chunk.as_ptr(), Ordering::AcqRel)
-        };
-        if !surplus.is_null() {
-            // SAFETY: either the caller's word is for it, or that of the caller who put it there.
-            unsafe { dealloc(surplus, chunk_layout(index)) };
+        let layout = chunk_layout(index);
+        if layout.size() >= HUGE_PAGE_BYTES && !self.unwanted.load(Ordering::Relaxed) {
+            let is_taken_by = |place: &AtomicPtr<u8>| {
+                // Release as `remove` says.
+                let exchanged =
+                    place.compare_exchange(ptr::null_mut(), chunk.as_ptr(), Ordering::Release, Ordering::Relaxed);
+                exchanged.is_ok()
+            };
+            if self.chunks[index].iter().any(is_taken_by) {
+                return;
+            }
         }
+        // SAFETY: the caller's word is for it.
+        unsafe { dealloc(chunk.as_ptr(), layout) };
     }
 }
 
 impl Drop for Spares {
     fn drop(&mut self) {
-        for index in 0..CHUNKS_MAX {
-            if let Some(chunk) = self.take(index) {
-                // SAFETY: `put` took it with the word that it has this layout.
-                unsafe { dealloc(chunk.as_ptr(), chunk_layout(index)) };
-            }
-        }
+        self.forget();
     }
 }
 
@@ -119,6 +137,17 @@ impl Arena {
     /// An arena that will use what this one and those before it leave.
     pub(super) fn successor(&self) -> Self {
         Self::with(Arc::clone(&self.spares))
+    }
+
+    /// Gives back the memory that is kept for reuse.
+    pub(super) fn forget_spares(&self) {
+        self.spares.forget();
+    }
+
+    /// How many chunks are kept for reuse.
+    #[cfg(test)]
+    pub(super) fn spare_count(&self) -> usize {
+        self.spares.chunks.iter().flatten().filter(|chunk| !chunk.load(Ordering::Relaxed).is_null()).count()
     }
 
     /// An arena that owns nothing yet.
@@ -339,18 +368,6 @@ fn advise_huge_pages(memory: NonNull<u8>, bytes: usize) {
         let (start, length) = whole_pages(memory, bytes);
         // SAFETY: the range lies in an allocation of ours, and the advice changes no content.
         let _ = unsafe { rustix::mm::madvise(start, length, rustix::mm::Advice::LinuxHugepage) };
-    }
-    #[cfg(not(all(target_os = "linux", not(miri))))]
-    let _ = (memory, bytes);
-}
-
-/// Lets the system take the pages of memory whose content nobody needs, should it want them. A refusal goes unheard.
-fn advise_free(memory: NonNull<u8>, bytes: usize) {
-    #[cfg(all(target_os = "linux", not(miri)))]
-    {
-        let (start, length) = whole_pages(memory, bytes);
-        // SAFETY: the range lies in an allocation of ours that holds nothing.
-        let _ = unsafe { rustix::mm::madvise(start, length, rustix::mm::Advice::LinuxFree) };
     }
     #[cfg(not(all(target_os = "linux", not(miri))))]
     let _ = (memory, bytes);

@@ -37,10 +37,17 @@ pub(super) struct Index {
     spares: Arc<Spares>,
 }
 
-/// Large generations that dropped indexes left to later ones, at most one of each size. To zero them anew costs a tenth of
+/// Large generations that dropped indexes left to later ones, two of each size at most, as chunks of an arena. To zero them anew costs a tenth of
 /// what new memory does. Nothing is locked under the lock.
 #[derive(Default)]
-struct Spares(Mutex<[Option<Generation>; GENERATIONS_MAX]>);
+struct Spares(Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    generations: [[Option<Generation>; 2]; GENERATIONS_MAX],
+    /// Nobody has taken a generation since the last [`Index::forget_spares`]: what is left is freed.
+    unwanted: bool,
+}
 
 struct Generation {
     filter: Box<[AtomicU64]>,
@@ -61,13 +68,13 @@ impl Index {
 
     /// Gives back the memory that is kept for reuse.
     pub(super) fn forget_spares(&self) {
-        *self.spares.0.lock() = [const { None }; GENERATIONS_MAX];
+        *self.spares.0.lock() = Kept { unwanted: true, ..Kept::default() };
     }
 
     /// How many generations are kept for reuse.
     #[cfg(test)]
     pub(super) fn spare_count(&self) -> usize {
-        self.spares.0.lock().iter().flatten().count()
+        self.spares.0.lock().generations.iter().flatten().flatten().count()
     }
 
     fn with(spares: Arc<Spares>) -> Self {
@@ -133,7 +140,10 @@ impl Index {
             if number > 0 {
                 self.generation(number - 1);
             }
-            let spare = self.spares.0.lock()[number].take();
+            let mut spares = self.spares.0.lock();
+            spares.unwanted = false;
+            let spare = spares.generations[number].iter_mut().find_map(Option::take);
+            drop(spares);
             let made = spare.map_or_else(|| Generation::new(number), Generation::emptied);
             self.bytes.fetch_add(made.bytes(), Ordering::Relaxed);
             made
@@ -144,8 +154,13 @@ impl Index {
 impl Drop for Index {
     fn drop(&mut self) {
         let mut spares = self.spares.0.lock_after_panic();
-        for (generation, spare) in self.generations.iter_mut().zip(spares.iter_mut()) {
-            *spare = generation.take().filter(|left| left.bytes() >= SPARE_BYTES_MIN).or(spare.take());
+        if spares.unwanted {
+            return;
+        }
+        for (generation, places) in self.generations.iter_mut().zip(&mut spares.generations) {
+            if let Some(place) = places.iter_mut().find(|place| place.is_none()) {
+                *place = generation.take().filter(|left| left.bytes() >= SPARE_BYTES_MIN);
+            }
         }
     }
 }

@@ -89,9 +89,10 @@ impl Delta {
         Self::on(self.tree.successor(), self.index.successor())
     }
 
-    /// Gives back what is kept of the delta before and what the system cannot take by itself: for a table that is not written any
-    /// more.
+    /// Gives back what is kept of the deltas before, and what they will leave until this one or a later one grows again: for a
+    /// table that is not written any more.
     pub fn forget_spares(&self) {
+        self.tree.forget_spares();
         self.index.forget_spares();
     }
 

@@ -115,6 +115,17 @@ impl Tree {
         Self::on(self.arena.successor(), self.align)
     }
 
+    /// Gives back the memory that is kept for reuse.
+    pub(super) fn forget_spares(&self) {
+        self.arena.forget_spares();
+    }
+
+    /// How many pieces of memory are kept for reuse.
+    #[cfg(test)]
+    pub(super) fn spare_count(&self) -> usize {
+        self.arena.spare_count()
+    }
+
     fn on(arena: Arena, align: ValueAlign) -> Self {
         Self { arena, align, root: AtomicU32::new(0) }
     }

@@ -102,6 +102,9 @@ pub trait Relief: Send + Sync {
 
     /// A commit waits in the log's buffer to be written behind. Must not wait.
     fn write_behind(&self);
+
+    /// A checkpoint emptied deltas of about `bytes` bytes of memory, which are kept for the next ones. Must not wait.
+    fn left_spares(&self, bytes: usize);
 }
 
 impl std::fmt::Debug for Writer {
@@ -266,6 +269,11 @@ impl Core {
         let unused = state.tables.iter().flatten().filter(|view| view.active.is_empty());
         unused.for_each(|view| view.active.forget_spares());
         Ok(Some(Rotation { sequence, start, frozen, since }))
+    }
+
+    /// Gives back the memory that deltas left for those after them.
+    pub fn forget_spares(&self) {
+        self.published.state().tables.iter().flatten().for_each(|view| view.active.forget_spares());
     }
 
     fn check_open(&self) -> Result<()> {
