@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
-use crate::io::{Disk, RealDisk};
+use crate::io::{Disk, RealDisk, memory_bytes};
 use crate::sync::Arc;
 
 /// How far a commit must have got before `commit` returns.
@@ -45,7 +45,7 @@ impl Default for Options {
             read_only: false,
             page_size_bytes: PAGE_SIZE_BYTES_DEFAULT,
             cache_bytes: 64 << 20,
-            delta_bytes: 144 << 20,
+            delta_bytes: default_delta_bytes(),
             durability: Durability::Disk,
             max_size_bytes: None,
             map: true,
@@ -86,7 +86,8 @@ impl Options {
         self
     }
 
-    /// Memory that commits may take before they are merged into the trees. Default: 144 MiB, about 800,000 changes of 130
+    /// Memory that commits may take before they are merged into the trees. Default: a 64th of the machine's memory (or of what
+    /// the process's control group may use), but at least 64 MiB and at most 384 MiB, which is about 2,000,000 changes of 130
     /// bytes.
     ///
     /// A merge writes every page that a change falls into: where changes fall everywhere, it writes the whole table, and twice
@@ -236,6 +237,10 @@ impl TableOptions {
 fn real_disk() -> Arc<dyn Disk> {
     static DISK: OnceLock<Arc<RealDisk>> = OnceLock::new();
     Arc::clone(DISK.get_or_init(|| Arc::new(RealDisk))) as Arc<dyn Disk>
+}
+
+fn default_delta_bytes() -> u64 {
+    (memory_bytes() / 64).clamp(64 << 20, 384 << 20)
 }
 
 /// Page size of a new database.

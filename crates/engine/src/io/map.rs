@@ -18,6 +18,7 @@ use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 use super::huge_pages::{self, HugePages};
+use super::machine::memory_bytes;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// A read-only window onto a file, from its first byte. Dropping it unmaps it.
@@ -195,10 +196,8 @@ impl Map {
 
     /// Huge pages while the file fits into memory, random access when it does not.
     fn advise_for_size(&self, file_bytes: u64) {
-        let system = rustix::system::sysinfo();
-        let memory_bytes = system.totalram as u64 * u64::from(system.mem_unit);
         // Both are hints. Systems without huge pages refuse the one, and lose only speed.
-        let _ = if file_bytes <= memory_bytes { self.advise_huge_pages() } else { self.advise_random() };
+        let _ = if file_bytes <= memory_bytes() { self.advise_huge_pages() } else { self.advise_random() };
     }
 
     /// Requires: `offset` is a multiple of the system's page size, and `offset + length` is inside the window.

@@ -13,6 +13,7 @@ mod disk;
 mod huge_pages;
 #[cfg(target_os = "linux")]
 mod lock;
+mod machine;
 #[cfg(target_os = "linux")]
 mod map;
 mod memory;
@@ -25,6 +26,7 @@ mod write_map;
 
 pub use disk::{Access, Disk, File, READER_SLOTS_MAX, ReaderSlots, WriterAttempt, WriterLock};
 pub use huge_pages::HugePages;
+pub use machine::memory_bytes;
 #[cfg(target_os = "linux")]
 pub use map::{Map, reserved_bytes, set_reserved_bytes_max};
 pub use memory::MemoryDisk;
