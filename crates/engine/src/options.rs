@@ -112,8 +112,8 @@ impl Options {
         self
     }
 
-    /// Whether to map the file into memory (the default) or to read it through the cache of
-    /// [`Options::cache_bytes`], as on a medium whose faults must not become signals.
+    /// Whether to map the file and the log into memory (the default) or to read the one through the cache of
+    /// [`Options::cache_bytes`] and to write the other by calls, as on a medium whose faults must not become signals.
     #[must_use]
     pub fn map(mut self, map: bool) -> Self {
         self.map = map;

@@ -172,7 +172,7 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool
     crate::sort::remove_leftovers(&*disk, path)?;
     let recovered = recover(&disk, path, &found, &opened.state, Some(&space))?;
     let Recovered { state, end, rotation } = recovered;
-    let journal = Journal::new(Arc::clone(&disk), path, found.meta.uuid, end);
+    let journal = Journal::new(Arc::clone(&disk), path, found.meta.uuid, end, options.map);
     let writer = Writer {
         durability: options.durability,
         log: Mutex::new(Logged { journal, encoder: RecordEncoder::new(), since: Since::default() }),

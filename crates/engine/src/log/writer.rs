@@ -38,6 +38,7 @@ pub struct Log {
     last_checksum: u64,
     sync_runs: bool,
     poisoned: bool,
+    prepares: bool,
 }
 
 /// A segment that was left by [`Log::rotate`] and not synced since.
@@ -100,7 +101,14 @@ impl Log {
             last_checksum: end.last_checksum,
             sync_runs: false,
             poisoned: false,
+            prepares: true,
         })
+    }
+
+    /// From now on writes by calls alone: see [`File::prepare`].
+    #[must_use]
+    pub fn without_preparing(self) -> Self {
+        Self { prepares: false, ..self }
     }
 
     /// Takes a finished commit into the buffer and empties the encoder. The buffer is written first if it would grow past
@@ -138,7 +146,9 @@ impl Log {
         if self.buffer.is_empty() {
             return Ok(());
         }
-        self.current.prepare(self.buffer.len());
+        if self.prepares {
+            self.current.prepare(self.buffer.len());
+        }
         if let Err(error) = self.current.file.write_at(self.current.written_bytes, &self.buffer) {
             // Nothing of a write that failed may ever be read, not even after a power cut.
             if self.current.cut_off_failed_write().is_err() {

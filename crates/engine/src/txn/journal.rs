@@ -18,6 +18,8 @@ pub struct Journal {
     uuid: [u8; 16],
     log: Option<Log>,
     end: LogEnd,
+    /// Whether the log may be written through memory.
+    map: bool,
     /// The log could not be begun, and nobody knows how far that got.
     poisoned: bool,
 }
@@ -32,9 +34,9 @@ pub struct LogStart {
 }
 
 impl Journal {
-    /// The log of the database at a path, to go on from `end`.
-    pub fn new(disk: Arc<dyn Disk>, database: &Path, uuid: [u8; 16], end: LogEnd) -> Self {
-        Self { disk, database: database.to_path_buf(), uuid, log: None, end, poisoned: false }
+    /// The log of the database at a path, to go on from `end`; written through memory, where the disk can, if `map` is set.
+    pub fn new(disk: Arc<dyn Disk>, database: &Path, uuid: [u8; 16], end: LogEnd, map: bool) -> Self {
+        Self { disk, database: database.to_path_buf(), uuid, log: None, end, map, poisoned: false }
     }
 
     /// Appends a finished commit and makes it as durable as asked. True if it waits in the buffer to be written behind.
@@ -127,7 +129,7 @@ impl Journal {
         if self.log.is_none() {
             let created = Log::create(&self.disk, &self.database, self.uuid, self.end.clone());
             self.poisoned |= matches!(created, Err(Error::Poisoned { .. }));
-            self.log = Some(created?);
+            self.log = Some(if self.map { created? } else { created?.without_preparing() });
         }
         Ok(self.log.as_mut().expect("it was begun just now"))
     }

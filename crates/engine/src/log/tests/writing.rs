@@ -355,3 +355,22 @@ fn segments_of_a_log_that_does_not_go_on_can_be_removed() {
     assert_eq!(end.segments, []);
     assert_eq!([1, 2].map(|number| disk.exists(&segment(number)).expect("the disk works")), [false, false]);
 }
+
+#[test]
+fn segments_are_prepared_in_growing_steps_unless_that_is_turned_off() {
+    for prepares in [true, false] {
+        let (_, disk) = FaultyDisk::new();
+        let log = new_log(&disk);
+        let mut log = if prepares { log } else { log.without_preparing() };
+        let mut lengths = Vec::new();
+        for sequence in 1..=3000 {
+            append(&mut log, sequence);
+            log.write().expect("the disk works");
+            lengths.push(read_file(&*disk, &segment(1)).len());
+        }
+        lengths.dedup();
+        let steps = 4..20;
+        assert_eq!(steps.contains(&lengths.len()), prepares, "{lengths:?}");
+        assert_eq!(replay(&disk, from_start()).expect("the log is intact").0, usual(1, 3000));
+    }
+}
