@@ -51,7 +51,7 @@ pub struct Writer {
     pub relief: OnceLock<Box<dyn Relief>>,
     /// Bytes of memory that the active deltas may take.
     pub delta_bytes: u64,
-    /// Bytes of memory that the active deltas take, about.
+    /// Bytes of memory that the active deltas take, about. Changed under the log's lock.
     pub active_bytes: AtomicU64,
     /// Set when a sync failed: what is on the disk is in doubt.
     pub poisoned: AtomicBool,
@@ -186,11 +186,18 @@ impl Core {
         }
     }
 
-    /// Commits: encode, append to the log, make it as durable as asked, insert into the deltas, show.
+    /// Commits: encode, append to the log, make it as durable as asked, insert into the deltas, show. `held` is the state that
+    /// the transaction began with, most often still the newest.
     ///
     /// # Errors
     /// As [`crate::WriteTxn::commit`].
-    pub fn commit(&self, set: &WriteSet, schema: &Schema, durability: Durability) -> Result<Sequence> {
+    pub fn commit(
+        &self,
+        held: &Arc<State>,
+        set: &WriteSet,
+        schema: &Schema,
+        durability: Durability,
+    ) -> Result<Sequence> {
         let writer = self.writer()?;
         let mut logged = writer.log.lock();
         let sequence = Sequence(self.published.visible().0 + 1);
@@ -198,22 +205,24 @@ impl Core {
             // Whatever the level: a log that survives must not refer to bytes that did not.
             writer.large.sync().inspect_err(|_| writer.poisoned.store(true, Ordering::Release))?;
         }
-        let state = self.published.state();
-        prefetch(&state, set);
+        // Deltas are exchanged under the log's lock: what is the newest state now has the active ones until it is dropped.
+        let newer = (!self.published.is_newest(held)).then(|| self.published.state());
+        let state = newer.as_ref().unwrap_or(held);
+        prefetch(state, set);
         let Logged { journal, encoder, .. } = &mut *logged;
         encode(encoder, set, schema);
         let appended = journal.append(encoder, sequence, durability);
         self.note_poison(writer, &logged);
         let buffered = appended?;
-        let bytes = insert(&state, schema, set, sequence);
+        let bytes = insert(state, schema, set, sequence);
         logged.since.note(set, schema);
         if !schema.is_empty() {
             self.published.update(|newest| with_schema(newest, schema.changes(), sequence));
         }
         self.published.show(sequence);
+        // Changed under the log's lock alone. Relaxed: for others it is a hint for back-pressure.
+        writer.active_bytes.store(writer.active_bytes.load(Ordering::Relaxed) + bytes, Ordering::Relaxed);
         drop(logged);
-        // Relaxed: a hint for back-pressure, ordered by nothing.
-        writer.active_bytes.fetch_add(bytes, Ordering::Relaxed);
         if let (true, Some(relief)) = (buffered, writer.relief.get()) {
             relief.write_behind();
         }

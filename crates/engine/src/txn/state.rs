@@ -7,13 +7,14 @@
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ptr;
 
 use crate::delta::Delta;
 use crate::error::{Error, Result};
 use crate::format::{TableDescriptor, ValueAlign};
 use crate::ids::{Birth, Sequence, TableId};
 use crate::pager::Pages;
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex};
 use crate::tree::Root;
 use crate::txn::large::Recent;
@@ -167,13 +168,16 @@ pub struct Snapshot {
 #[derive(Debug)]
 pub struct Published {
     state: Mutex<Arc<State>>,
+    /// Where the newest state is, for comparing only.
+    newest: AtomicPtr<State>,
     visible: AtomicU64,
 }
 
 impl Published {
     /// Begins with `state`, all of whose floor is visible.
     pub fn new(state: State) -> Self {
-        Self { visible: AtomicU64::new(state.floor.0), state: Mutex::new(Arc::new(state)) }
+        let (visible, state) = (AtomicU64::new(state.floor.0), Arc::new(state));
+        Self { newest: AtomicPtr::new(Arc::as_ptr(&state).cast_mut()), visible, state: Mutex::new(state) }
     }
 
     /// The present moment.
@@ -191,15 +195,23 @@ impl Published {
         Arc::clone(&self.state.lock())
     }
 
+    /// Whether `state` is the newest. It costs neither a lock nor a count, for whoever holds one already.
+    pub fn is_newest(&self, state: &Arc<State>) -> bool {
+        // Relaxed: nothing is read through it. No other state can be there while this one is held.
+        ptr::eq(self.newest.load(Ordering::Relaxed), Arc::as_ptr(state))
+    }
+
     /// The newest visible commit.
     pub fn visible(&self) -> Sequence {
         Sequence(self.visible.load(Ordering::Acquire))
     }
 
-    /// Makes every commit up to `sequence` visible. Requires: its changes are in the deltas of the newest state.
+    /// Makes every commit up to `sequence` visible. Requires: its changes are in the deltas of the newest state, and the caller
+    /// holds the log's lock, so that numbers rise.
     pub fn show(&self, sequence: Sequence) {
+        debug_assert!(sequence > self.visible(), "commits become visible in their order");
         // Release: a reader that loads this number also sees the delta entries inserted before it.
-        self.visible.fetch_max(sequence.0, Ordering::Release);
+        self.visible.store(sequence.0, Ordering::Release);
     }
 
     /// Replaces the newest state by one derived from it, and returns the new one.
@@ -207,6 +219,7 @@ impl Published {
         let mut newest = self.state.lock();
         let state = Arc::new(derive(&newest));
         let old = std::mem::replace(&mut *newest, Arc::clone(&state));
+        self.newest.store(Arc::as_ptr(&state).cast_mut(), Ordering::Relaxed);
         drop(newest);
         // Dropped outside the lock: the last holder of a state frees its deltas.
         drop(old);

@@ -286,7 +286,7 @@ impl WriteTxn {
             self.core.harden(durability)?;
             return Ok(self.snapshot.sequence);
         }
-        let sequence = self.core.commit(&self.set, &self.schema, durability)?;
+        let sequence = self.core.commit(&self.snapshot.state, &self.set, &self.schema, durability)?;
         // What the set still holds belongs to the trees now; what was overwritten on the way was never published.
         if !self.large.is_empty() {
             let kept: HashSet<_> = self.set.large().map(|(_, _, large)| large.value.extent).collect();
