@@ -43,7 +43,8 @@ type Changes = BTreeMap<Box<[u8]>, Pending>;
 /// All changes of a transaction.
 #[derive(Debug, Default)]
 pub struct WriteSet {
-    tables: BTreeMap<TableId, Changes>,
+    /// In order of the tables. There are few: a list needs less memory and time than a tree.
+    tables: Vec<(TableId, Changes)>,
     undo: Vec<Undo>,
     marks: Vec<Mark>,
     bytes: usize,
@@ -61,7 +62,7 @@ struct Undo {
 impl WriteSet {
     /// Whether nothing was changed.
     pub fn is_empty(&self) -> bool {
-        self.tables.values().all(BTreeMap::is_empty)
+        self.tables.iter().all(|(_, changes)| changes.is_empty())
     }
 
     /// Bytes of the keys and values held.
@@ -73,7 +74,7 @@ impl WriteSet {
     pub fn set(&mut self, table: TableId, key: &[u8], pending: Pending) {
         self.bytes += pending.weight() + key.len();
         self.has_large |= matches!(pending, Pending::PutLarge(_));
-        let changes = self.tables.entry(table).or_default();
+        let changes = self.changes_mut(table);
         let before = if let Some(place) = changes.get_mut(key) {
             let before = std::mem::replace(place, pending);
             self.bytes -= before.weight() + key.len();
@@ -89,28 +90,28 @@ impl WriteSet {
 
     /// What this transaction did to `key`, if anything.
     pub fn get(&self, table: TableId, key: &[u8]) -> Option<&Pending> {
-        self.tables.get(&table)?.get(key)
+        self.changes(table)?.get(key)
     }
 
     /// Whether anything in `table` changed.
     pub fn touches(&self, table: TableId) -> bool {
-        self.tables.get(&table).is_some_and(|changes| !changes.is_empty())
+        self.changes(table).is_some_and(|changes| !changes.is_empty())
     }
 
     /// How many keys of `table` changed.
     pub fn count_of(&self, table: TableId) -> u64 {
-        self.tables.get(&table).map_or(0, |changes| changes.len() as u64)
+        self.changes(table).map_or(0, |changes| changes.len() as u64)
     }
 
     /// The first change of `table` within `low`, unbounded above.
     pub fn first_from(&self, table: TableId, low: Bound<&[u8]>) -> Option<(&[u8], &Pending)> {
-        let changes = self.tables.get(&table)?;
+        let changes = self.changes(table)?;
         changes.range::<[u8], _>((low, Bound::Unbounded)).next().map(|(key, pending)| (&**key, pending))
     }
 
     /// The last change of `table` within `high`, unbounded below.
     pub fn last_until(&self, table: TableId, high: Bound<&[u8]>) -> Option<(&[u8], &Pending)> {
-        let changes = self.tables.get(&table)?;
+        let changes = self.changes(table)?;
         changes.range::<[u8], _>((Bound::Unbounded, high)).next_back().map(|(key, pending)| (&**key, pending))
     }
 
@@ -118,7 +119,7 @@ impl WriteSet {
     pub fn iter(&self) -> impl Iterator<Item = (TableId, &[u8], &Pending)> {
         self.tables
             .iter()
-            .flat_map(|(&table, changes)| changes.iter().map(move |(key, pending)| (table, &**key, pending)))
+            .flat_map(|&(table, ref changes)| changes.iter().map(move |(key, pending)| (table, &**key, pending)))
     }
 
     /// The large values that keys have now.
@@ -132,7 +133,8 @@ impl WriteSet {
 
     /// Forgets what was done to a table: it was dropped. Only a rollback to an earlier mark brings it back.
     pub fn forget(&mut self, table: TableId) {
-        let Some(changes) = self.tables.remove(&table) else { return };
+        let Ok(at) = self.place(table) else { return };
+        let (_, changes) = self.tables.remove(at);
         for (key, before) in changes {
             self.bytes -= before.weight() + key.len();
             if !self.marks.is_empty() {
@@ -157,20 +159,34 @@ impl WriteSet {
         self.marks.truncate(at + 1);
         while self.undo.len() > mark.undo_length {
             let Some(Undo { table, key, before }) = self.undo.pop() else { break };
-            let changes = self.tables.entry(table).or_default();
             let key_bytes = key.len();
+            let redone_bytes = before.as_ref().map_or(0, |before| before.weight() + key_bytes);
+            let changes = self.changes_mut(table);
             let undone = match before {
-                Some(before) => {
-                    self.bytes += before.weight() + key_bytes;
-                    changes.insert(key, before)
-                }
+                Some(before) => changes.insert(key, before),
                 None => changes.remove(&key),
             };
-            if let Some(undone) = undone {
-                self.bytes -= undone.weight() + key_bytes;
-            }
+            let undone_bytes = undone.map_or(0, |undone| undone.weight() + key_bytes);
+            self.bytes = self.bytes + redone_bytes - undone_bytes;
         }
         true
+    }
+
+    fn changes(&self, table: TableId) -> Option<&Changes> {
+        self.place(table).ok().map(|at| &self.tables[at].1)
+    }
+
+    fn changes_mut(&mut self, table: TableId) -> &mut Changes {
+        let at = self.place(table).unwrap_or_else(|at| {
+            self.tables.insert(at, (table, Changes::new()));
+            at
+        });
+        &mut self.tables[at].1
+    }
+
+    /// Where a table is in the list, or belongs.
+    fn place(&self, table: TableId) -> Result<usize, usize> {
+        self.tables.binary_search_by_key(&table, |&(table, _)| table)
     }
 }
 
