@@ -177,6 +177,13 @@ impl<'p> Leaf<'p> {
         }
     }
 
+    /// Asks for all lines of a page that is thought to be a leaf.
+    pub fn prefetch_whole_page(page: &[u8]) {
+        for line in 0..page.len() / 64 {
+            prefetch(page, 64 * line);
+        }
+    }
+
     /// The value stored for this key, where the first look settles it: the short way of a point get.
     ///
     /// Requires: `hash` is the identity's hash of `key`. Everything here waits for the page to arrive from memory, and what

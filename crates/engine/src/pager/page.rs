@@ -81,6 +81,13 @@ impl Pages {
         }
     }
 
+    /// Asks for all of a page that will be read from its beginning to its end, if it was verified before.
+    pub fn prefetch_whole(&self, at: PageRef) {
+        if let Some(bytes) = self.verified().and_then(|pages| pages.bytes(at)) {
+            Leaf::prefetch_whole_page(bytes);
+        }
+    }
+
     /// The bytes of a long key or value, verified.
     ///
     /// # Errors

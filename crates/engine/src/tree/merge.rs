@@ -148,6 +148,9 @@ impl<C: Changes> Merge<'_, '_, C> {
                     return Err(self.pages.misfit(subtree.child.page, what));
                 }
             }
+            if subtree.level == 1 && !is_last && self.density.is_high() {
+                self.pages.prefetch_whole(branch.child(index + 1).page);
+            }
             self.subtree(&Subtree {
                 child: branch.child(index),
                 level: subtree.level - 1,
