@@ -76,14 +76,14 @@ impl FreeRanges {
         Some(start)
     }
 
+    /// Whether [`FreeRanges::take`] would find `count` pages.
+    pub fn holds(&self, count: u64, align: u64) -> bool {
+        self.find(count, align).is_some()
+    }
+
     /// Takes `count` pages: the smallest range that holds them at a multiple of `align`, lowest first among equals.
     pub fn take(&mut self, count: u64, align: u64) -> Option<u64> {
-        assert!(count > 0, "an allocation has at least one page");
-        assert!(align > 0, "an alignment is at least one page");
-        let (length, start, at) = self.by_size.range((count, 0)..).find_map(|&(length, start)| {
-            let at = start.next_multiple_of(align);
-            (at + count <= start + length).then_some((length, start, at))
-        })?;
+        let (start, length, at) = self.find(count, align)?;
         self.remove(start, length);
         self.add(start, at - start);
         self.add(at + count, start + length - (at + count));
@@ -105,6 +105,16 @@ impl FreeRanges {
             self.remove(start, end - start);
         }
         start
+    }
+
+    /// The range that serves an allocation, as start and length, and where in it that begins.
+    fn find(&self, count: u64, align: u64) -> Option<(u64, u64, u64)> {
+        assert!(count > 0, "an allocation has at least one page");
+        assert!(align > 0, "an alignment is at least one page");
+        self.by_size.range((count, 0)..).find_map(|&(length, start)| {
+            let at = start.next_multiple_of(align);
+            (at + count <= start + length).then_some((start, length, at))
+        })
     }
 
     fn add(&mut self, start: u64, count: u64) {
@@ -144,6 +154,7 @@ mod tests {
         free.insert(30, 8);
         assert_eq!(free.take(6, 1), Some(30));
         assert_eq!(free.take(5, 1), Some(10));
+        assert!(free.holds(50, 1) && !free.holds(51, 1) && !free.holds(50, 16));
         assert_eq!(free.take(60, 1), None);
         assert_eq!(free.iter().collect::<Vec<_>>(), [(36, 2), (100, 50)]);
     }

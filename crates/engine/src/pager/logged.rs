@@ -4,11 +4,11 @@
 //! lost takes its extents with it, and recovery takes those of the commits that it replays.
 
 use crate::error::{Error, Place, Result};
-use crate::format::{ExtentEntry, ExtentFlags, ExtentKind, LIVE_SLOTS_MAX, LargeValue, OverflowRef};
+use crate::format::{ExtentEntry, ExtentFlags, ExtentKind, LargeValue, OverflowRef};
 use crate::ids::{Birth, ExtentId, PageNumber};
 use crate::sync::Arc;
 
-use super::space::{Operation, Pending, Space};
+use super::space::{Operation, Pending, Space, alignment};
 
 impl Space {
     /// Takes pages for a large value of this length and checksum. The caller writes its bytes there.
@@ -17,8 +17,7 @@ impl Space {
     /// As [`Space::place`].
     pub fn place_logged(&mut self, length: u32, checksum: u64) -> Result<LargeValue> {
         let page_count = self.file.pages_of(length);
-        let align = if page_count >= LIVE_SLOTS_MAX { LIVE_SLOTS_MAX } else { 1 };
-        let first_page = PageNumber(self.allocate(u64::from(page_count), u64::from(align))?);
+        let first_page = PageNumber(self.allocate(u64::from(page_count), alignment(page_count))?);
         let extent = self.take_id();
         self.logged.insert(extent, logged_entry(first_page, page_count, self.committed_birth));
         let value = OverflowRef { extent, slot: 0, length, checksum };

@@ -269,8 +269,7 @@ impl Space {
     ) -> Result<PageNumber> {
         assert!(operation.reserved.contains(&id), "an extent's number is reserved first");
         assert!(single || (1..=LIVE_SLOTS_MAX).contains(&pages), "an extent has 1 to 128 pages");
-        let align = if pages >= LIVE_SLOTS_MAX { LIVE_SLOTS_MAX } else { 1 };
-        let first_page = self.allocate(u64::from(pages), u64::from(align))?;
+        let first_page = self.allocate(u64::from(pages), alignment(pages))?;
         let live = if single { 1 } else { slots_mask(0, pages) };
         let first_page = PageNumber(first_page);
         let flags = ExtentFlags { single };
@@ -428,9 +427,20 @@ impl Space {
 
     /// How many pages an operation's first extents should have: few in a small file, where large ones would find no room
     /// among what is free.
-    pub(super) fn extent_pages(&self) -> u32 {
+    pub(super) fn first_extent_pages(&self) -> u32 {
         let share = self.file_pages / EXTENT_DIVISOR;
         u32::try_from(share).unwrap_or(LIVE_SLOTS_MAX).clamp(EXTENT_PAGES_MIN, LIVE_SLOTS_MAX)
+    }
+
+    /// How many pages an extent should have that is to have `pages`: so many, if they are free; else it comes to lie at the
+    /// file's end, and reaches from there to where a full extent can begin. So full ones leave no hole before them.
+    pub(super) fn extent_pages(&self, pages: u32) -> u32 {
+        let align = if self.compacting { 1 } else { alignment(pages) };
+        if self.free.holds(u64::from(pages), align) {
+            return pages;
+        }
+        let full = u64::from(LIVE_SLOTS_MAX);
+        (full - self.free.trailing(self.end) % full) as u32
     }
 
     /// Last birth given out.
@@ -542,6 +552,11 @@ impl Space {
         let what = format!("slot {} is referred to twice, or is not live, or is of another kind", at.slot);
         Error::corrupt(self.file.path(), Place::Extent(at.extent), what)
     }
+}
+
+/// What the first page of an extent of so many pages is a multiple of, as far as it can be chosen.
+pub(super) fn alignment(pages: u32) -> u64 {
+    if pages >= LIVE_SLOTS_MAX { u64::from(LIVE_SLOTS_MAX) } else { 1 }
 }
 
 /// The extent without some slots; unused if nothing of it is left.

@@ -136,6 +136,62 @@ fn pages_read_back_as_written_across_many_extents() {
     aligned.for_each(|(_, entry)| assert_eq!(entry.first_page.0 % 128, 0));
 }
 
+/// The first extents of a tree's branches are small. They came to lie among its leaves, and as full extents begin at
+/// multiples of their size, what followed the small ones stayed free: up to 2 MiB of a file of any size.
+#[test]
+#[cfg_attr(miri, ignore = "thousands of checksums of pages")]
+fn small_extents_among_large_ones_leave_no_hole() {
+    for leaves in [50, 127, 128, 129, 1000, 1111, 2000] {
+        let mut fixture = Fixture::new(None);
+        let mut writer = PageWriter::new(&fixture.space);
+        for number in 0..leaves {
+            add_leaf(&mut writer, number);
+            if number % 100 == 99 {
+                writer.add_branch(|page| page.fill(0)).expect("there is space");
+            }
+            if number % 300 == 299 {
+                writer.add_value(&[7; 100]).expect("there is space");
+            }
+        }
+        let operation = writer.finish().expect("there is space");
+        fixture.commit(operation);
+        assert_eq!(fixture.space.lock().stats().free_pages, 0, "{leaves} leaves");
+        let full = fixture.map.iter().filter(|(_, entry)| entry.page_count == 128);
+        assert!(full.count() as u64 >= (leaves / 128).saturating_sub(1), "{leaves} leaves");
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "thousands of checksums of pages")]
+fn operations_that_append_leave_no_hole_between_them() {
+    let mut fixture = Fixture::new(None);
+    for _ in 0..50 {
+        fixture.leaves(200);
+        fixture.reclaim(&[], None);
+    }
+    let stats = fixture.space.lock().stats();
+    // Each operation frees the table of the one before.
+    assert!(stats.free_pages <= 4 && stats.extents < 250, "{stats:?}");
+    let full: Vec<_> = fixture.map.iter().filter(|(_, entry)| entry.page_count == 128).collect();
+    assert!(full.len() >= 25, "{} full extents", full.len());
+    assert!(full.iter().all(|(_, entry)| entry.first_page.0.is_multiple_of(128)));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "thousands of checksums of pages")]
+fn what_is_free_is_used_before_the_file_grows() {
+    let mut fixture = Fixture::new(None);
+    let (leaves, _) = fixture.leaves(1000);
+    for start in [100, 300, 600] {
+        fixture.kill(&leaves[start..start + 90]);
+    }
+    fixture.reclaim(&[], None);
+    let before = fixture.space.lock().stats().total_pages();
+    fixture.leaves(90);
+    fixture.leaves(90);
+    assert_eq!(fixture.space.lock().stats().total_pages(), before);
+}
+
 #[test]
 fn dead_pages_wait_for_the_snapshots_that_show_them() {
     let mut fixture = Fixture::new(None);

@@ -1,7 +1,8 @@
 //! Owns the writing of pages for one operation: gathers them into extents, seals them, writes each extent in one call.
 //!
 //! Invariants: (1) a page's reference is known as soon as it is added, its place only when its extent is full: an extent
-//! takes as many pages as there are, and is written once.  (2) All that one operation writes has its birth.
+//! takes as many pages as there are, and is written once.  (2) All that one operation writes has its birth.  (3) A full
+//! extent leaves no hole before it: one that is to lie at the file's end goes on to where full ones begin.
 //! Callers: `tree` adds pages and values and kills old ones; `db` begins and finishes.
 
 use xxhash_rust::xxh3::Xxh3;
@@ -36,8 +37,10 @@ struct Stream {
     /// Keeps its size from extent to extent, so that it is zeroed once.
     bytes: Vec<u8>,
     pages: u32,
-    /// The extent is written when it has so many.
+    /// The extent is written when it has so many, if that is a good place to end.
     pages_max: u32,
+    /// What an extent has that finds room among what is free.
+    pages_wanted: u32,
 }
 
 impl<'s> PageWriter<'s> {
@@ -45,9 +48,10 @@ impl<'s> PageWriter<'s> {
     pub fn new(space: &'s Mutex<Space>) -> Self {
         let mut locked = space.lock();
         let (operation, file) = (locked.begin(), Arc::clone(locked.file()));
-        let pages_max = locked.extent_pages();
+        let pages_wanted = locked.first_extent_pages();
         drop(locked);
-        let stream = |kind| Stream { kind, extent: None, bytes: Vec::new(), pages: 0, pages_max };
+        let stream =
+            |kind| Stream { kind, extent: None, bytes: Vec::new(), pages: 0, pages_max: pages_wanted, pages_wanted };
         Self {
             space,
             file,
@@ -98,13 +102,7 @@ impl<'s> PageWriter<'s> {
         let target = if pages > LIVE_SLOTS_MAX {
             self.place_single(pages)?
         } else {
-            if self.values.pages + pages > self.values.pages_max {
-                self.flush(|writer| &mut writer.values)?;
-            }
-            // A value that alone is more than the extent would have had gets one of its size.
-            self.values.pages_max = self.values.pages_max.max(pages);
-            let at = self.reserve(|writer| &mut writer.values, pages);
-            Target::Buffer(at)
+            Target::Buffer(self.reserve(|writer| &mut writer.values, pages)?)
         };
         self.pages_added += u64::from(pages);
         let hasher = Xxh3::with_seed(self.file.identity().tag_seed);
@@ -185,7 +183,7 @@ impl<'s> PageWriter<'s> {
         fill: impl FnOnce(&mut [u8]) -> R,
     ) -> Result<(PageRef, R)> {
         let page_bytes = self.page_size().bytes();
-        let at = self.reserve(&stream, 1);
+        let at = self.reserve(&stream, 1)?;
         let birth = self.operation.as_ref().expect(UNFINISHED).birth();
         let identity = *self.file.identity();
         let target = stream(self);
@@ -193,35 +191,61 @@ impl<'s> PageWriter<'s> {
         let page = &mut target.bytes[start..start + page_bytes];
         let result = fill(page);
         seal_page(page, &identity, at, birth);
-        if target.pages == target.pages_max {
-            self.flush(stream)?;
-        }
         self.pages_added += 1;
         Ok((at, result))
     }
 
-    /// Takes the next slots of a stream's extent. Requires: they fit.
-    fn reserve(&mut self, stream: impl Fn(&mut Self) -> &mut Stream, pages: u32) -> PageRef {
+    /// Takes the next slots of a stream's extent, or the first of a new one if that has no room. Requires: a full extent has.
+    fn reserve(&mut self, stream: impl Fn(&mut Self) -> &mut Stream, pages: u32) -> Result<PageRef> {
         let page_bytes = self.page_size().bytes();
+        self.make_room(&stream, pages)?;
         let extent = match stream(self).extent {
             Some(extent) => extent,
-            None => {
-                let operation = self.operation.as_mut().expect(UNFINISHED);
-                self.space.lock().reserve_id(operation)
-            }
+            None => self.begin_extent(&stream, pages),
         };
         let target = stream(self);
-        target.extent = Some(extent);
         let slot = target.pages;
         target.pages += pages;
-        assert!(target.pages <= target.pages_max, "the caller flushes an extent that is full");
+        assert!(target.pages <= target.pages_max, "there is room for them");
         let needed = target.pages as usize * page_bytes;
         if target.bytes.len() < needed {
             // In a few steps, and never more than one extent.
             let wanted = needed.next_power_of_two().min(target.pages_max as usize * page_bytes);
             target.bytes.resize(wanted, 0);
         }
-        PageRef { extent, slot }
+        Ok(PageRef { extent, slot })
+    }
+
+    fn begin_extent(&mut self, stream: impl Fn(&mut Self) -> &mut Stream, pages: u32) -> ExtentId {
+        // A value that alone is more than the extent would have had gets one of its size.
+        let wanted = stream(self).pages_wanted.max(pages);
+        let operation = self.operation.as_mut().expect(UNFINISHED);
+        let mut space = self.space.lock();
+        let (extent, pages_max) = (space.reserve_id(operation), space.extent_pages(wanted).max(pages));
+        drop(space);
+        let target = stream(self);
+        (target.extent, target.pages_max) = (Some(extent), pages_max);
+        extent
+    }
+
+    /// Sees to it that a stream's extent, if there is one, has room for so many pages more: it is written if it does not. But
+    /// one that would be written where it keeps a full extent from beginning goes on first.
+    fn make_room(&mut self, stream: impl Fn(&mut Self) -> &mut Stream, pages: u32) -> Result<()> {
+        let (gathered, pages_max) = (stream(self).pages, stream(self).pages_max);
+        let needed = gathered + pages;
+        if gathered == 0 || needed <= pages_max {
+            return Ok(());
+        }
+        if needed <= LIVE_SLOTS_MAX {
+            let good = self.space.lock().extent_pages(gathered);
+            // Since it began, another extent may have come to lie where this one would have.
+            let more = if good < gathered { LIVE_SLOTS_MAX } else { good };
+            if needed <= more {
+                stream(self).pages_max = more;
+                return Ok(());
+            }
+        }
+        self.flush(stream)
     }
 
     /// Places and writes a stream's extent, if there is one.
@@ -231,7 +255,7 @@ impl<'s> PageWriter<'s> {
         let (kind, pages) = (target.kind, target.pages);
         target.pages = 0;
         // An operation that writes much gets large extents soon.
-        target.pages_max = (target.pages_max * 2).min(LIVE_SLOTS_MAX);
+        target.pages_wanted = (target.pages_wanted.max(pages) * 2).min(LIVE_SLOTS_MAX);
         let operation = self.operation.as_mut().expect(UNFINISHED);
         let first = self.space.lock().place(operation, extent, kind, pages, false)?;
         let length = pages as usize * self.page_size().bytes();
