@@ -21,7 +21,8 @@ pub fn summary(search: Option<&str>) -> String {
     format!("{model}, {cores} cores, Linux {}, huge pages {chosen}, search {search}", kernel.trim())
 }
 
-fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+/// The text behind `name` and a colon, in a file of `/proc` that has such lines.
+pub fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let line = text.lines().find(|line| line.starts_with(name))?;
     Some(line.split_once(':')?.1.trim())
 }

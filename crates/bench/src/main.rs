@@ -26,6 +26,7 @@ mod statistics;
 mod suite;
 mod values;
 mod verify;
+mod warm;
 mod worker;
 mod workload;
 mod writes;

@@ -21,6 +21,7 @@ use crate::rounds::{Turn, interleaved};
 use crate::shape::Shape;
 use crate::statistics::median;
 use crate::verify;
+use crate::warm::warm_memory;
 use crate::worker::{Finding, Kind, Task};
 use crate::workload::{Read, Workload};
 use crate::writes::{self, Versions};
@@ -79,10 +80,10 @@ impl Suite<'_> {
         let data = Dataset::new(plan.spec);
         let (ours, theirs) = (self.places.fresh(&name, SUBJECT)?, self.places.fresh(&name, RIVAL)?);
         if plan.has(Workload::BulkLoad) {
-            let entries = self.load_rounds::<F, L>(self.options.rounds, &data)?;
+            let entries = self.load_rounds::<F, L>(self.options.rounds, warm_bytes_of_load(&data), &data)?;
             self.add(Workload::BulkLoad, &data, entries);
         } else {
-            self.load_rounds::<F, L>(1, &data)?;
+            self.load_rounds::<F, L>(1, 0, &data)?;
         }
         let stage = Stage { data, ours, theirs };
         self.read::<F, L>(plan, &stage)?;
@@ -102,7 +103,7 @@ impl Suite<'_> {
         }
         if plan.has(Workload::Put1) {
             if plan.has(Workload::GetHitDelta) {
-                self.load_rounds::<F, L>(1, &stage.data)?;
+                self.load_rounds::<F, L>(1, 0, &stage.data)?;
             }
             self.put1::<F, L>(&stage)?;
         }
@@ -129,17 +130,17 @@ impl Suite<'_> {
         random_of(self.seed, workload, spec, round)
     }
 
-    /// Loads both engines `rounds` times. All but the last load are removed at once, before the kernel writes them to
-    /// disk in the other engine's time.
-    fn load_rounds<F: Engine, L: Engine>(&self, rounds: usize, data: &Dataset) -> Result<Entries> {
+    /// Loads both engines `rounds` times, each time with so much warm memory. All but the last load are removed at once,
+    /// before the kernel writes them to disk in the other engine's time.
+    fn load_rounds<F: Engine, L: Engine>(&self, rounds: usize, warm_bytes: u64, data: &Dataset) -> Result<Entries> {
         self.progress(&format!("{}: loading {} records", data.spec.name(), data.stored.len()));
         let places = &self.places;
         let mut turns: Vec<(&'static str, Turn<'_>)> = vec![
-            (F::NAME, Box::new(|round| load_once::<F>(places, SUBJECT, data, round + 1 == rounds))),
-            (L::NAME, Box::new(|round| load_once::<L>(places, RIVAL, data, round + 1 == rounds))),
+            (F::NAME, Box::new(|round| load_once::<F>(places, SUBJECT, data, warm_bytes, round + 1 == rounds))),
+            (L::NAME, Box::new(|round| load_once::<L>(places, RIVAL, data, warm_bytes, round + 1 == rounds))),
         ];
         if rounds > 1 && !self.options.self_test {
-            let turn: Turn<'_> = Box::new(|_| load_once::<LmdbWriteMap>(places, "writemap", data, false));
+            let turn: Turn<'_> = Box::new(|_| load_once::<LmdbWriteMap>(places, "writemap", data, warm_bytes, false));
             turns.push((LmdbWriteMap::NAME, turn));
         }
         interleaved(rounds, turns)
@@ -285,16 +286,19 @@ impl Suite<'_> {
         let (mut ours, mut theirs) =
             (F::open(&stage.ours, Purpose::SinglePuts)?, L::open(&stage.theirs, Purpose::SinglePuts)?);
         let (mut our_versions, mut their_versions) = (Versions::new(data), Versions::new(data));
+        let warm_bytes = warm_bytes_of_puts(data, self.scale.puts);
         let mut fewest_checkpoints = u64::MAX;
         let random = |round| self.random(Workload::Put1, &data.spec, round);
         let our_turn: Turn<'_> = Box::new(|round| {
             let puts = our_versions.draw(data, self.scale.puts, &mut random(round));
+            warm_memory(warm_bytes);
             let made = writes::put1(&mut ours, &puts)?;
             fewest_checkpoints = fewest_checkpoints.min(made.checkpoints);
             Ok(made.sample)
         });
         let their_turn: Turn<'_> = Box::new(|round| {
             let puts = their_versions.draw(data, self.scale.puts, &mut random(round));
+            warm_memory(warm_bytes);
             Ok(writes::put1(&mut theirs, &puts)?.sample)
         });
         let entries = interleaved(self.options.rounds, vec![(F::NAME, our_turn), (L::NAME, their_turn)])?;
@@ -390,14 +394,26 @@ impl Suite<'_> {
     }
 }
 
+/// What a load may take up: the file's pages in the cache, and as much again where an engine gathers them first.
+fn warm_bytes_of_load(data: &Dataset) -> u64 {
+    2 * data.content_bytes()
+}
+
+/// What a round of puts may take up: the file grown to twice its content, and log and delta with every put once.
+fn warm_bytes_of_puts(data: &Dataset, puts: usize) -> u64 {
+    2 * data.content_bytes() + 2 * puts as u64 * (data.key_bytes() + data.spec.value_bytes as u64)
+}
+
 fn random_of(seed: u64, workload: Workload, spec: &Spec, round: usize) -> Random {
     let place = mix(spec.records as u64 ^ mix(spec.value_bytes as u64 ^ mix(spec.shape as u64)));
     Random::new(seed ^ place, mix(workload as u64) ^ round as u64)
 }
 
-fn load_once<E: Engine>(places: &Places, seat: &str, data: &Dataset, keep: bool) -> Result<Sample> {
+fn load_once<E: Engine>(places: &Places, seat: &str, data: &Dataset, warm_bytes: u64, keep: bool) -> Result<Sample> {
     let dataset = &data.spec.name();
-    let sample = writes::bulk_load::<E>(&places.fresh(dataset, seat)?, data)?;
+    let directory = places.fresh(dataset, seat)?;
+    warm_memory(warm_bytes);
+    let sample = writes::bulk_load::<E>(&directory, data)?;
     if !keep {
         places.fresh(dataset, seat)?;
     }
