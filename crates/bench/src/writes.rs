@@ -93,7 +93,7 @@ impl Versions {
 pub struct PutRound {
     /// The cost, settling included.
     pub sample: Sample,
-    /// Checkpoints inside the span.
+    /// Checkpoints that ran by themselves inside the span, the one under way at the last put included.
     pub checkpoints: u64,
 }
 
@@ -109,6 +109,7 @@ pub fn put1<S: Store>(store: &mut S, puts: &Puts<'_>) -> Result<PutRound> {
         }
         latencies.lap((end - start) as u64);
     }
+    // An engine that is moving puts answers when it is done, which is part of the span like everything it costs.
     let checkpoints = store.checkpoints()? - checkpoints_before;
     store.settle()?;
     Ok(PutRound { sample: watch.stop(puts.values.len() as u64, latencies), checkpoints })

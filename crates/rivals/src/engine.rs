@@ -87,7 +87,7 @@ pub trait Store: Sized {
     /// What the engine answered.
     fn settle(&mut self) -> Result<(), Failure>;
 
-    /// A count that rises whenever puts have been moved from a log to their final place.
+    /// A count that rises whenever puts have been moved from a log to their final place; waits for a move under way.
     ///
     /// # Errors
     /// What the engine answered.
