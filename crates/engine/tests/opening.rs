@@ -4,7 +4,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Barrier, Mutex};
 
 use fulgurite::io::{Access, Disk, File, MemoryDisk, ReaderSlots, WriterAttempt};
 use fulgurite::{Database, Durability, Error, Options, TableOptions};
@@ -327,4 +327,130 @@ fn contents(disk: &MemoryDisk) -> Vec<(std::path::PathBuf, Vec<u8>)> {
         .collect();
     files.sort();
     files
+}
+
+/// A disk on which something happens just before a directory is listed, once.
+struct Meddling {
+    disk: MemoryDisk,
+    meddle: Mutex<Option<Box<dyn FnOnce(&MemoryDisk) + Send>>>,
+}
+
+impl std::fmt::Debug for Meddling {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Meddling").finish_non_exhaustive()
+    }
+}
+
+impl Disk for Meddling {
+    fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
+        self.disk.open(path, access)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.disk.remove(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.disk.rename(from, to)
+    }
+
+    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
+        self.disk.sync_directory(directory)
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
+        let meddle = self.meddle.lock().unwrap().take();
+        if let Some(meddle) = meddle {
+            meddle(&self.disk);
+        }
+        self.disk.list(directory)
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        self.disk.exists(path)
+    }
+
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        self.disk.canonical(path)
+    }
+
+    fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
+        self.disk.lock_writer(lock_path)
+    }
+
+    fn reader_slots(&self, lock_path: &Path) -> io::Result<Box<dyn ReaderSlots>> {
+        self.disk.reader_slots(lock_path)
+    }
+}
+
+#[test]
+fn a_reader_whose_log_is_taken_away_by_a_writer_shows_what_the_writer_made_of_it() {
+    /// What the writer does after it has put "later".
+    #[derive(Clone, Copy, PartialEq)]
+    enum Then {
+        Lives,
+        Closes,
+        Dies,
+    }
+    for then in [Then::Lives, Then::Closes, Then::Dies] {
+        let disk = MemoryDisk::new();
+        let db = options(&disk).open("a.ful").unwrap();
+        let table = db.create_table("t", TableOptions::new()).unwrap();
+        db.checkpoint().unwrap();
+        db.update(|txn| txn.put(&table, b"logged", b"1")).unwrap();
+        drop(db);
+        let alive = Arc::new(Mutex::new(None));
+        let keep = Arc::clone(&alive);
+        let meddle = move |disk: &MemoryDisk| {
+            let db = options(disk).open("a.ful").unwrap();
+            let table = db.open_table("t").unwrap();
+            db.update(|txn| txn.put(&table, b"later", b"2")).unwrap();
+            match then {
+                Then::Lives => *keep.lock().unwrap() = Some(db),
+                Then::Closes => db.close().unwrap(),
+                Then::Dies => drop(db),
+            }
+        };
+        let meddling = Meddling { disk, meddle: Mutex::new(Some(Box::new(meddle))) };
+        let reader = Database::options().disk(Arc::new(meddling)).read_only(true).open("a.ful").unwrap();
+        let table = reader.open_table("t").unwrap();
+        let txn = reader.read().unwrap();
+        assert_eq!(txn.get(&table, b"logged").unwrap().as_deref(), Some(&b"1"[..]));
+        // Beside a living writer a reader shows the newest checkpoint.
+        assert_eq!(txn.get(&table, b"later").unwrap().is_some(), then != Then::Lives);
+        assert!(reader.check().unwrap().is_sound());
+    }
+}
+
+#[test]
+fn several_threads_that_open_one_database_share_it_and_another_does_not_wait() {
+    let disk = MemoryDisk::new();
+    options(&disk).open("a.ful").unwrap().close().unwrap();
+    let (reached, go_on) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+    let (arrived, waited) = (Arc::clone(&reached), Arc::clone(&go_on));
+    let meddle = move |_: &MemoryDisk| {
+        arrived.wait();
+        waited.wait();
+    };
+    let slow: Arc<dyn Disk> = Arc::new(Meddling { disk: disk.clone(), meddle: Mutex::new(Some(Box::new(meddle))) });
+    let open = || Database::options().disk(Arc::clone(&slow)).open("a.ful").unwrap();
+    std::thread::scope(|scope| {
+        let first = scope.spawn(open);
+        reached.wait();
+        let second = scope.spawn(open);
+        options(&disk).open("b.ful").unwrap().close().unwrap();
+        go_on.wait();
+        let (first, second) = (first.join().unwrap(), second.join().unwrap());
+        first.create_table("t", TableOptions::new()).unwrap();
+        assert_eq!(second.tables().unwrap().len(), 1, "it is the same database");
+    });
+}
+
+#[test]
+fn a_database_that_could_not_be_opened_can_be_opened_later() {
+    let disk = MemoryDisk::new();
+    let open = || options(&disk).create(false).open("a.ful");
+    assert!(matches!(open(), Err(Error::DatabaseNotFound { .. })));
+    options(&disk).open("a.ful").unwrap().close().unwrap();
+    open().unwrap();
 }

@@ -18,7 +18,7 @@ use crate::db::checkpoint::{Basis, Checkpointer, Stored};
 use crate::db::database::{Database, Inner};
 use crate::db::metas;
 use crate::db::recover::{Recovered, recover};
-use crate::db::registry::{Key, Registry};
+use crate::db::registry::{Key, open_once};
 use crate::db::tables::read_catalog;
 use crate::db::worker::Worker;
 use crate::delta::Delta;
@@ -82,6 +82,29 @@ impl Presence {
         }
     }
 
+    /// Announces a reader of a checkpoint.
+    ///
+    /// # Errors
+    /// The disk's.
+    fn pin(&self, birth: Birth) -> io::Result<()> {
+        match &*self.0.lock() {
+            Some(Lock::Reader(slots)) => slots.pin(birth.0),
+            // On a medium that cannot be written nobody writes, so nobody needs to be told.
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a writer is known to live in any process.
+    ///
+    /// # Errors
+    /// The disk's.
+    fn writer_lives(&self) -> io::Result<bool> {
+        match &*self.0.lock() {
+            Some(Lock::Reader(slots)) => slots.writer_lives(),
+            _ => Ok(false),
+        }
+    }
+
     /// Takes leave, and removes the lock file if nobody else uses it.
     ///
     /// # Errors
@@ -105,14 +128,11 @@ pub fn open(options: Options, path: &Path) -> Result<Database> {
         _ => Error::io("find", path, error),
     })?;
     let key = Key::new(&options, path.clone());
-    let mut registry = Registry::lock();
-    if let Some(inner) = registry.find(&key, &options)? {
-        return Ok(Database { inner });
-    }
-    let inner = if options.read_only { open_for_reading(options, path)? } else { open_for_writing(options, path)? };
-    let inner = Arc::new(inner);
-    registry.insert(key, &inner);
-    Ok(Database { inner })
+    let open = |options: Options| match options.read_only {
+        true => open_for_reading(options, path),
+        false => open_for_writing(options, path),
+    };
+    Ok(Database { inner: open_once(key, options, open)? })
 }
 
 /// The lock file of a database.
@@ -211,36 +231,42 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool
 fn open_for_reading(options: Options, path: PathBuf) -> Result<Inner> {
     let disk = Arc::clone(&options.disk);
     let file = open_file(&*disk, &path, Access::Read)?;
-    let slots = match disk.reader_slots(&lock_path(&path)) {
-        Ok(slots) => Some(slots),
-        // On a medium that cannot be written nobody writes, so nobody needs to be told.
+    let presence = Arc::new(match disk.reader_slots(&lock_path(&path)) {
+        Ok(slots) => Presence::new(Lock::Reader(slots)),
         Err(error) if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) => {
-            None
+            Presence::unknown()
         }
         Err(error) => return Err(Error::io("announce a reader of", &path, error)),
+    });
+    let writer_lives = || presence.writer_lives().map_err(|error| Error::io("look for a writer of", &path, error));
+    let (meta, state) = loop {
+        let found = pin_newest(&*file, &path, &presence)?;
+        let read = |meta: &Meta| read_tables(&options, &path, Arc::clone(&file), meta.clone(), Arc::clone(&presence));
+        if writer_lives()? {
+            let opened = read(&found.meta)?;
+            break (found.meta, opened.state);
+        }
+        let recovered = read(&found.meta).and_then(|opened| recover(&disk, &path, &found, &opened.state, None));
+        // A writer that has begun meanwhile takes the log away: what was found, or missed, of it means nothing then.
+        if !writer_lives()? && metas::read(&*file, &path)?.meta.number == found.meta.number {
+            break (found.meta, recovered?.state);
+        }
     };
-    let found = pin_newest(&*file, &path, slots.as_deref())?;
-    let lives = slots.as_ref().map_or(Ok(false), |slots| slots.writer_lives());
-    let lives = lives.map_err(|error| Error::io("look for a writer of", &path, error))?;
-    let presence = Arc::new(slots.map_or_else(Presence::unknown, |slots| Presence::new(Lock::Reader(slots))));
-    let opened = read_tables(&options, &path, file, found.meta.clone(), Arc::clone(&presence))?;
-    let state = if lives { opened.state } else { recover(&disk, &path, &found, &opened.state, None)?.state };
     Ok(Inner {
         core: new_core(&path, Published::new(state), None),
         options,
         checkpointer: None,
         worker: None,
-        meta: found.meta,
+        meta,
         presence,
     })
 }
 
 /// Reads the newest meta and pins its checkpoint, so that a writer keeps its pages.
-fn pin_newest(file: &dyn File, path: &Path, slots: Option<&dyn ReaderSlots>) -> Result<metas::Found> {
+fn pin_newest(file: &dyn File, path: &Path, presence: &Presence) -> Result<metas::Found> {
     let mut found = metas::read(file, path)?;
-    let Some(slots) = slots else { return Ok(found) };
     loop {
-        slots.pin(found.meta.birth.0).map_err(|error| Error::io("announce a reader of", path, error))?;
+        presence.pin(found.meta.birth).map_err(|error| Error::io("announce a reader of", path, error))?;
         // A writer looks at pins after it publishes and before it reuses: if the meta is still the newest, it saw ours.
         let again = metas::read(file, path)?;
         if again.meta.number == found.meta.number {

@@ -9,7 +9,7 @@ use std::sync::{OnceLock, Weak};
 use crate::db::database::Inner;
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::sync::{Arc, Mutex, MutexGuard};
+use crate::sync::{Arc, Condvar, Mutex};
 
 /// Identity of an open database within this process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -25,36 +25,72 @@ impl Key {
     }
 }
 
-/// All open databases. Held while one is opened, so that two threads cannot open the same at once.
+/// What this process knows of a database.
+#[derive(Debug)]
+enum Held {
+    /// A thread is opening it: others wait.
+    Opening,
+    Open(Weak<Inner>),
+}
+
+/// All databases that are open or being opened. Lock rank 0; nothing is locked under it, nor is a database opened.
 #[derive(Debug, Default)]
-pub struct Registry(HashMap<Key, Weak<Inner>>);
+struct Registry {
+    held: Mutex<HashMap<Key, Held>>,
+    changed: Condvar,
+}
 
-impl Registry {
-    /// The registry of this process, locked. Lock rank 0.
-    pub fn lock() -> MutexGuard<'static, Self> {
-        static REGISTRY: OnceLock<Mutex<Registry>> = OnceLock::new();
-        // A panic while one database was opened must not keep all others from opening: the map itself is always whole.
-        REGISTRY.get_or_init(Mutex::default).lock_after_panic()
-    }
-
-    /// The open database of that key, if there is one.
-    ///
-    /// # Errors
-    /// [`Error::AlreadyOpen`] if it was opened with options that differ in what they promise.
-    pub fn find(&self, key: &Key, options: &Options) -> Result<Option<Arc<Inner>>> {
-        let Some(inner) = self.0.get(key).and_then(Weak::upgrade).filter(|inner| !inner.is_closed()) else {
-            return Ok(None);
-        };
-        if inner.options.promises_same(options) {
-            Ok(Some(inner))
-        } else {
-            Err(Error::AlreadyOpen { path: key.path.clone() })
+/// The database of that key: the open one, if there is one, otherwise what `open` returns. Of several threads one opens it.
+///
+/// # Errors
+/// [`Error::AlreadyOpen`] if it is open with options that differ in what they promise; those of `open`.
+pub fn open_once(key: Key, options: Options, open: impl FnOnce(Options) -> Result<Inner>) -> Result<Arc<Inner>> {
+    static REGISTRY: OnceLock<Registry> = OnceLock::new();
+    let registry = REGISTRY.get_or_init(Registry::default);
+    let mut held = registry.held.lock();
+    loop {
+        match held.get(&key) {
+            Some(Held::Opening) => held = registry.changed.wait(held),
+            Some(Held::Open(inner)) => match inner.upgrade().filter(|inner| !inner.is_closed()) {
+                Some(inner) if inner.options.promises_same(&options) => return Ok(inner),
+                Some(_) => return Err(Error::AlreadyOpen { path: key.path }),
+                None => break,
+            },
+            None => break,
         }
     }
+    held.insert(key.clone(), Held::Opening);
+    drop(held);
+    let opening = Opening { registry, key, opened: None };
+    let inner = Arc::new(open(options)?);
+    opening.end(&inner);
+    Ok(inner)
+}
 
-    /// Registers a database that was opened.
-    pub fn insert(&mut self, key: Key, inner: &Arc<Inner>) {
-        self.0.retain(|_, held| held.strong_count() > 0);
-        self.0.insert(key, Arc::downgrade(inner));
+/// A database that is being opened. Dropped, it is not any more, whatever came of it.
+struct Opening {
+    registry: &'static Registry,
+    key: Key,
+    opened: Option<Weak<Inner>>,
+}
+
+impl Opening {
+    fn end(mut self, inner: &Arc<Inner>) {
+        self.opened = Some(Arc::downgrade(inner));
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        let mut held = self.registry.held.lock();
+        held.retain(|_, held| {
+            matches!(held, Held::Opening) || matches!(held, Held::Open(inner) if inner.strong_count() > 0)
+        });
+        match self.opened.take() {
+            Some(inner) => held.insert(self.key.clone(), Held::Open(inner)),
+            None => held.remove(&self.key),
+        };
+        drop(held);
+        self.registry.changed.notify_all();
     }
 }
