@@ -16,7 +16,7 @@ use crate::format::hash::Identity;
 use crate::format::leaf_cells::{Cells, InlineCells};
 use crate::format::overflow::{INLINE_KEY_BYTES_MAX, OverflowRef};
 use crate::format::page::{Offence, PageKind, verify_page};
-use crate::format::search::{Search, prefetch};
+use crate::format::search::{BLOCKS_AT_ONCE, Search, prefetch};
 use crate::ids::{Birth, PageRef};
 
 /// The header as stored, for its offsets only: it is never read as a whole.
@@ -67,6 +67,9 @@ pub(super) const SLOT_OFFSET_MASK: usize = (1 << SLOT_OFFSET_BITS) - 1;
 pub(super) const SLOT_OFFSET_BITS: usize = 14;
 /// Lines that a point get of a usual leaf reads before its cell: header and hints, then eight blocks.
 const PREFETCH_LINES: usize = 9;
+
+// A leaf of no more blocks than one look takes in has its hints in the first line, and its blocks after that.
+const _: () = assert!(blocks_offset(1) == BLOCK_BYTES && blocks_offset(BLOCKS_AT_ONCE) == BLOCK_BYTES);
 
 /// Where the blocks of a leaf begin: the first cache line after the hints.
 pub(super) const fn blocks_offset(block_count: usize) -> usize {
@@ -193,9 +196,27 @@ impl<'p> Leaf<'p> {
     /// The key must not be longer than [`INLINE_KEY_BYTES_MAX`].
     #[inline(always)]
     pub fn value_of<S: Search>(self, key: &[u8], hash: u64) -> Found<'p> {
+        let block_count = self.block_count();
+        // Where keys tie across blocks, a key may be in any of several. To go from one to the next would be guessed wrongly:
+        // all of them together are one look. Whether a leaf has ties is mostly the same for a whole table.
+        // SAFETY: a page is longer than a cache line.
+        if block_count > BLOCKS_AT_ONCE || !S::has_tied_hints(unsafe { array_at(self.page, 0) }) {
+            return self.value_by_hint::<S>(key, hash, block_count);
+        }
+        // SAFETY: a page is longer than a line of header and hints, and the blocks that one look takes in.
+        let blocks = unsafe { array_at(self.page, const { blocks_offset(BLOCKS_AT_ONCE) }) };
+        match S::slot_of(blocks, block_count, (hash >> 48) as u16) {
+            0 => Found::ABSENT,
+            slot => self.value_in::<S>(slot, key),
+        }
+    }
+
+    /// [`Leaf::value_of`], given the hints: looks into the one block to which they lead.
+    #[inline(always)]
+    fn value_by_hint<S: Search>(self, key: &[u8], hash: u64, block_count: usize) -> Found<'p> {
         let head = head4(key, self.prefix_length());
         let block = self.blocks_below::<S>(head);
-        if block >= self.block_count() {
+        if block >= block_count {
             return Found::ABSENT;
         }
         let block_at = self.header_u16(BLOCKS_OFFSET) + BLOCK_BYTES * block;
@@ -206,12 +227,15 @@ impl<'p> Leaf<'p> {
         }
         // SAFETY: as above; of 16 places the first one is below 16.
         let slot = unsafe { u16_at(self.page, block_at + BLOCK_SLOTS + 2 * places.trailing_zeros() as usize) };
+        // Unused places of the last block have tag and slot 0.
+        if slot == 0 { Found::UNCLEAR } else { self.value_in::<S>(slot, key) }
+    }
+
+    /// The value of the cell to which a slot in use leads, if its key is `key`.
+    #[inline(always)]
+    fn value_in<S: Search>(self, slot: usize, key: &[u8]) -> Found<'p> {
         let candidate = Candidate { leaf: self, slot };
-        // A slot that is not used is 0, where no cell is, but where bytes may be read all the same.
-        if slot == 0 || !candidate.has_key::<S>(key) {
-            return Found::UNCLEAR;
-        }
-        candidate.inline_value(key.len())
+        if candidate.has_key::<S>(key) { candidate.inline_value(key.len()) } else { Found::UNCLEAR }
     }
 
     /// The entry with this key.

@@ -1,12 +1,13 @@
 //! Page search with AVX2.
 
 use std::arch::x86_64::{
-    __m256i, _mm_movemask_epi8, _mm_packs_epi16, _mm256_castsi256_ps, _mm256_castsi256_si128, _mm256_cmpeq_epi16,
-    _mm256_cmpgt_epi32, _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_movemask_ps, _mm256_set1_epi16,
-    _mm256_set1_epi32, _mm256_xor_si256,
+    __m256i, _mm_cvtsi128_si32, _mm_max_epu16, _mm_minpos_epu16, _mm_movemask_epi8, _mm_packs_epi16, _mm_set1_epi16,
+    _mm_xor_si128, _mm256_and_si256, _mm256_castsi256_ps, _mm256_castsi256_si128, _mm256_cmpeq_epi16,
+    _mm256_cmpgt_epi16, _mm256_cmpgt_epi32, _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_max_epu16,
+    _mm256_movemask_ps, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setzero_si256, _mm256_xor_si256,
 };
 
-use crate::format::search::{HeadLine, Isa, Lookup, Search, TagLine, WithSearch};
+use crate::format::search::{BLOCKS_AT_ONCE, BlockLines, HeadLine, Isa, Lookup, Search, TagLine, WithSearch};
 
 /// See [`Search`].
 #[derive(Clone, Copy)]
@@ -60,6 +61,26 @@ fn tags_equal(tags: &TagLine, tag: u16) -> u32 {
     _mm_movemask_epi8(packed) as u32
 }
 
+/// See [`Search::slot_of`]. Vectors all the way: what limits how gets overlap is the other registers.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
+pub(super) fn slot_of(blocks: &BlockLines, block_count: usize, tag: u16) -> usize {
+    let (halves, _) = blocks.as_chunks::<32>();
+    let tag = _mm256_set1_epi16(tag as i16);
+    let block_count = _mm256_set1_epi16(block_count as i16);
+    let mut best = _mm256_setzero_si256();
+    for index in 0..BLOCKS_AT_ONCE {
+        let is_tag = _mm256_cmpeq_epi16(load(&halves[2 * index]), tag);
+        let is_block = _mm256_cmpgt_epi16(block_count, _mm256_set1_epi16(index as i16));
+        let slots = _mm256_and_si256(load(&halves[2 * index + 1]), is_block);
+        best = _mm256_max_epu16(best, _mm256_and_si256(slots, is_tag));
+    }
+    let best = _mm_max_epu16(_mm256_castsi256_si128(best), _mm256_extracti128_si256::<1>(best));
+    // The processor knows the least of eight numbers only.
+    let least = _mm_minpos_epu16(_mm_xor_si128(best, _mm_set1_epi16(-1)));
+    !_mm_cvtsi128_si32(least) as usize & 0xFFFF
+}
+
 // SAFETY of every block below: `Avx2` runs only inside `run` and `look_up`, whose features were detected.
 impl Search for Avx2 {
     const ISA: Isa = Isa::Avx2;
@@ -85,5 +106,11 @@ impl Search for Avx2 {
     fn tags_equal(tags: &TagLine, tag: u16) -> u32 {
         // SAFETY: see above.
         unsafe { tags_equal(tags, tag) }
+    }
+
+    #[inline(always)]
+    fn slot_of(blocks: &BlockLines, block_count: usize, tag: u16) -> usize {
+        // SAFETY: see above.
+        unsafe { slot_of(blocks, block_count, tag) }
     }
 }

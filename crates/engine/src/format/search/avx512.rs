@@ -2,12 +2,12 @@
 
 use std::arch::x86_64::{
     __m512i, _bzhi_u32, _bzhi_u64, _mm256_cmpeq_epi16_mask, _mm256_cmpneq_epu8_mask, _mm256_loadu_si256,
-    _mm256_maskz_loadu_epi8, _mm256_set1_epi16, _mm512_cmple_epu32_mask, _mm512_cmplt_epu32_mask,
-    _mm512_cmpneq_epu8_mask, _mm512_kunpackd, _mm512_kunpackw, _mm512_loadu_si512, _mm512_mask_cmplt_epu32_mask,
-    _mm512_maskz_loadu_epi8, _mm512_set1_epi32,
+    _mm256_maskz_loadu_epi8, _mm256_set1_epi16, _mm512_alignr_epi32, _mm512_cmple_epu32_mask, _mm512_cmplt_epu32_mask,
+    _mm512_cmpneq_epu8_mask, _mm512_kunpackd, _mm512_kunpackw, _mm512_loadu_si512, _mm512_mask_cmpeq_epi32_mask,
+    _mm512_mask_cmplt_epu32_mask, _mm512_mask_cmpneq_epi32_mask, _mm512_maskz_loadu_epi8, _mm512_set1_epi32,
 };
 
-use crate::format::search::{HeadLine, HintLines, Isa, Lookup, Search, TagLine, WithSearch};
+use crate::format::search::{BlockLines, HeadLine, HintLines, Isa, Lookup, Search, TagLine, WithSearch, avx2};
 
 /// See [`Search`].
 #[derive(Clone, Copy)]
@@ -72,6 +72,14 @@ with_features! {
         // SAFETY: the load takes the line's 32 bytes.
         let tags = unsafe { _mm256_loadu_si256(tags.as_ptr().cast()) };
         _mm256_cmpeq_epi16_mask(tags, _mm256_set1_epi16(tag as i16)) as u32
+    }
+
+    fn has_tied_hints(line: &HeadLine) -> bool {
+        let line = heads(line);
+        let next = _mm512_alignr_epi32::<1>(line, line);
+        // What comes after the last hint is the largest number.
+        let used = _mm512_mask_cmpneq_epi32_mask(0x7FF0, next, _mm512_set1_epi32(-1));
+        _mm512_mask_cmpeq_epi32_mask(used, next, line) != 0
     }
 
     fn equal_beyond_32(left: &[u8], right: &[u8]) -> bool {
@@ -155,6 +163,18 @@ impl Search for Avx512 {
     fn tags_equal(tags: &TagLine, tag: u16) -> u32 {
         // SAFETY: see above.
         unsafe { tags_equal(tags, tag) }
+    }
+
+    #[inline(always)]
+    fn has_tied_hints(line: &HeadLine) -> bool {
+        // SAFETY: see above.
+        unsafe { has_tied_hints(line) }
+    }
+
+    #[inline(always)]
+    fn slot_of(blocks: &BlockLines, block_count: usize, tag: u16) -> usize {
+        // SAFETY: see above.
+        unsafe { avx2::slot_of(blocks, block_count, tag) }
     }
 
     #[inline(always)]

@@ -26,6 +26,11 @@ pub type HintLines = [u8; 256];
 /// Sixteen u16 tags, little-endian: half a block.
 pub type TagLine = [u8; 32];
 
+/// The first blocks of a leaf, whether or not it has so many.
+pub type BlockLines = [u8; 64 * BLOCKS_AT_ONCE];
+/// Blocks that [`Search::slot_of`] takes in: all that a leaf has if its records take a hundred bytes or more.
+pub const BLOCKS_AT_ONCE: usize = 9;
+
 /// What page search asks of a processor. Inlined whole into the caller, which must run inside [`with_search`] or [`look_up`].
 pub trait Search: Copy + 'static {
     /// Which one this is.
@@ -60,6 +65,34 @@ pub trait Search: Copy + 'static {
 
     /// A bit for each tag that equals `tag`, the first tag's lowest.
     fn tags_equal(tags: &TagLine, tag: u16) -> u32;
+
+    /// Whether two neighbours of the hints in a leaf's first cache line are equal, the largest number left aside.
+    #[inline(always)]
+    fn has_tied_hints(line: &HeadLine) -> bool {
+        let (hints, _) = line.as_chunks::<4>();
+        let mut tied = false;
+        for (index, hint) in hints.iter().enumerate().skip(5) {
+            tied |= *hint == hints[index - 1] && u32::from_le_bytes(*hint) != u32::MAX;
+        }
+        tied
+    }
+
+    /// The largest slot that has this tag in the first `block_count` blocks, 0 if none has it: of several slots any would do,
+    /// but it must be one that is there.
+    #[inline(always)]
+    fn slot_of(blocks: &BlockLines, block_count: usize, tag: u16) -> usize {
+        let mut best = [0u16; 16];
+        let (blocks, _) = blocks.as_chunks::<64>();
+        for (index, block) in blocks.iter().enumerate() {
+            let is_block = if index < block_count { u16::MAX } else { 0 };
+            let (words, _) = block.as_chunks::<2>();
+            for (lane, best) in best.iter_mut().enumerate() {
+                let is_tag = if u16::from_le_bytes(words[lane]) == tag { u16::MAX } else { 0 };
+                *best = (*best).max(u16::from_le_bytes(words[16 + lane]) & is_tag & is_block);
+            }
+        }
+        best.into_iter().fold(0, u16::max) as usize
+    }
 
     /// Whether two slices of one length are equal.
     #[inline(always)]

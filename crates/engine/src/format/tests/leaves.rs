@@ -1,5 +1,8 @@
 //! Leaves: what the builder writes, the verifier accepts and the view finds, against a sorted list.
 
+use std::collections::HashMap;
+use std::ops::Range;
+
 use crate::format::tests::shapes::{
     AT, BIRTH, Check, LongStore, PAGE_SIZES, Random, SHAPES, Shape, brief, identity, neighbours, on_every_isa, shapes,
 };
@@ -187,6 +190,81 @@ fn stores_every_operation_and_overflow_values_at_every_alignment() {
         let aligns = [1, 4, 8, 16].map(|bytes| ValueAlign::from_bytes(bytes).expect("a legal alignment"));
         for align in if cfg!(miri) { aligns[number % 4..].iter().take(1) } else { aligns.iter().take(4) } {
             check_pages(&all, PAGE_SIZES[0], *align, &mut random);
+        }
+    }
+}
+
+/// A leaf of entries without values, as many as fit.
+fn page_of(keys: &[Vec<u8>]) -> Vec<u8> {
+    let mut builder = LeafBuilder::new(PageSize::KiB16, ValueAlign::One);
+    for key in keys {
+        builder.push(Op::PutNew, CellKey::Inline(key), CellValue::Inline(key), identity().hash(key));
+    }
+    let mut page = vec![0; PageSize::KiB16.bytes()];
+    builder.finish(&mut page);
+    seal_page(&mut page, &identity(), AT, BIRTH);
+    page
+}
+
+/// Which of these keys a leaf settles at the first look, all of them as a sorted list would.
+struct Settled<'t> {
+    leaf: Leaf<'t>,
+    stored: &'t [Vec<u8>],
+    queries: &'t [Vec<u8>],
+    least: usize,
+}
+
+impl Check for Settled<'_> {
+    fn check<S: Search>(&self) {
+        let mut settled = 0;
+        for key in self.queries {
+            let found = self.leaf.value_of::<S>(key, identity().hash(key)).settled();
+            if let Some(value) = found {
+                let stored = self.stored.binary_search(key).is_ok();
+                assert_eq!(value, stored.then_some(&key[..]), "{} {}", S::ISA, brief(key));
+                settled += 1;
+            }
+        }
+        assert!(settled >= self.least, "{}: {settled} of {} settled", S::ISA, self.queries.len());
+    }
+}
+
+#[test]
+fn ties_across_blocks_are_settled_at_the_first_look() {
+    for count in [17, 18, 40, 9 * 16 - 1, 9 * 16] {
+        let all: Vec<Vec<u8>> = (0..2 * count).map(|i| format!("MMMM{}{i:04}", i % 3).into_bytes()).collect();
+        let mut stored: Vec<Vec<u8>> = all.iter().step_by(2).cloned().collect();
+        stored.push(b"A".to_vec()); // So that the heads are what ties, not the prefix.
+        stored.sort();
+        stored.truncate(count);
+        let page = page_of(&stored);
+        let leaf = Leaf::verify(&page, &identity(), AT, BIRTH).expect("a built page verifies");
+        // Tags that happen to be equal take a longer look: one in hundreds of keys.
+        on_every_isa(&Settled { leaf, stored: &stored, queries: &all, least: all.len() * 97 / 100 });
+    }
+}
+
+#[test]
+fn keys_whose_tags_are_equal_are_told_apart() {
+    if cfg!(miri) {
+        return; // It hashes tens of thousands of keys, and the search of portable code is run elsewhere.
+    }
+    let mut by_tag: HashMap<u64, Vec<Vec<u8>>> = HashMap::new();
+    for i in 0..200_000u32 {
+        let key = format!("MMMM{i:06}").into_bytes();
+        by_tag.entry(identity().hash(&key) >> 48).or_default().push(key);
+    }
+    let keys_of = |tags: Range<u64>| tags.flat_map(|tag| by_tag.get(&tag).cloned().unwrap_or_default());
+    for tags in [0..40, 1..40, 100..140] {
+        // Tag 0 is that of places without an entry, too.
+        let queries: Vec<Vec<u8>> = keys_of(tags.clone()).chain(keys_of(0..1)).collect();
+        for (stored, of) in [(1, 2), (1, 5), (2, 3)] {
+            let keys = keys_of(tags.clone()).enumerate().filter(|(index, _)| index % of < stored).map(|(_, key)| key);
+            let mut keys: Vec<Vec<u8>> = keys.chain([b"A".to_vec()]).collect();
+            keys.sort();
+            let page = page_of(&keys);
+            let leaf = Leaf::verify(&page, &identity(), AT, BIRTH).expect("a built page verifies");
+            on_every_isa(&Settled { leaf, stored: &keys, queries: &queries, least: queries.len() / 4 });
         }
     }
 }

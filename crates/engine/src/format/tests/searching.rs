@@ -1,6 +1,6 @@
 //! Search primitives: every instruction set of this machine against plain loops.
 
-use crate::format::search::{HeadLine, HintLines, TagLine, forced};
+use crate::format::search::{BLOCKS_AT_ONCE, BlockLines, HeadLine, HintLines, TagLine, forced};
 use crate::format::tests::shapes::{Check, Random, on_every_isa};
 use crate::format::{Isa, Search, WithSearch, selected, supported, with_search};
 
@@ -14,6 +14,7 @@ struct Lines {
     heads: Vec<(HeadLine, u32)>,
     hints: Vec<(HintLines, usize, u32)>,
     tags: Vec<(TagLine, u16)>,
+    blocks: Vec<(Box<BlockLines>, usize, u16)>,
 }
 
 impl Check for Lines {
@@ -22,7 +23,10 @@ impl Check for Lines {
             let heads = line.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes));
             assert_eq!(S::count_below(line, *head), heads.clone().filter(|other| other < head).count());
             assert_eq!(S::count_below_after_4(line, *head), heads.clone().skip(4).filter(|other| other < head).count());
-            assert_eq!(S::count_at_most(line, *head), heads.filter(|other| other <= head).count());
+            assert_eq!(S::count_at_most(line, *head), heads.clone().filter(|other| other <= head).count());
+            let hints: Vec<u32> = heads.skip(4).collect();
+            let tied = hints.windows(2).any(|pair| pair[0] == pair[1] && pair[0] != u32::MAX);
+            assert_eq!(S::has_tied_hints(line), tied);
         }
         for (hints, count, head) in &self.hints {
             let below = hints.as_chunks::<4>().0.iter().filter(|bytes| u32::from_le_bytes(**bytes) < *head).count();
@@ -33,6 +37,16 @@ impl Check for Lines {
             let mask = tags.enumerate().map(|(lane, other)| u32::from(other == *tag) << lane).sum::<u32>();
             assert_eq!(S::tags_equal(line, *tag), mask);
         }
+        for (blocks, count, tag) in &self.blocks {
+            let words = |bytes: &[u8]| -> Vec<u16> {
+                bytes.as_chunks::<2>().0.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect()
+            };
+            let slots = blocks.as_chunks::<64>().0[..*count].iter().flat_map(|block| {
+                let (tags, slots) = (words(&block[..32]), words(&block[32..]));
+                slots.into_iter().zip(tags).filter(|(_, other)| other == tag).map(|(slot, _)| slot)
+            });
+            assert_eq!(S::slot_of(blocks, *count, *tag), slots.max().unwrap_or(0) as usize);
+        }
     }
 }
 
@@ -40,7 +54,7 @@ impl Check for Lines {
 fn lines_are_searched_as_by_plain_loops() {
     let mut random = Random(1);
     let count = if cfg!(miri) { 30 } else { 5000 };
-    let mut lines = Lines { heads: Vec::new(), hints: Vec::new(), tags: Vec::new() };
+    let mut lines = Lines { heads: Vec::new(), hints: Vec::new(), tags: Vec::new(), blocks: Vec::new() };
     for _ in 0..count {
         let heads = (0..16).flat_map(|_| number(&mut random).to_le_bytes()).collect::<Vec<_>>();
         lines.heads.push((heads.try_into().expect("16 numbers of 4 bytes"), number(&mut random)));
@@ -51,6 +65,13 @@ fn lines_are_searched_as_by_plain_loops() {
         lines.hints.push((hints.try_into().expect("64 numbers of 4 bytes"), count, number(&mut random)));
         let tags = (0..16).flat_map(|_| (number(&mut random) as u16).to_le_bytes()).collect::<Vec<_>>();
         lines.tags.push((tags.try_into().expect("16 numbers of 2 bytes"), number(&mut random) as u16));
+        // Few of the tags are the one that is wanted, so that there are none, one and several.
+        let mut blocks = Box::new([0; 64 * BLOCKS_AT_ONCE]);
+        for word in blocks.as_chunks_mut::<2>().0 {
+            let range = [2, 100, 65_535][random.below(3)];
+            *word = (1 + random.below(range) as u16).to_le_bytes();
+        }
+        lines.blocks.push((blocks, 1 + random.below(BLOCKS_AT_ONCE), 1 + random.below(100) as u16));
     }
     on_every_isa(&lines);
 }
