@@ -8,7 +8,7 @@
 use std::hint::select_unpredictable;
 use std::mem::offset_of;
 
-use crate::format::bytes::{array_at, at_most, head4, slice_at, u16_at, u32_at, u64_at};
+use crate::format::bytes::{array_at, at_most, head8, slice_at, u16_at, u32_at, u64_at};
 use crate::format::cell::{CellKey, LENGTH_MASK, LongKeys, OVERFLOW_BIT, Separator};
 use crate::format::hash::Identity;
 use crate::format::leaf::long_key_at;
@@ -284,7 +284,7 @@ impl<'p> Branch<'p> {
         if !self.has_prefix::<S>(key, prefix_length) {
             return Ok(self.route_outside(key));
         }
-        let head = head4(part, prefix_length);
+        let head = S::head4(part, prefix_length as u16);
         let hint_count = self.header_u16(HINT_COUNT);
         // SAFETY: a page is longer than its header and the most lines of hints that a branch can have.
         let line = S::hints_below(unsafe { array_at(self.page, HINTS) }, hint_count, head);
@@ -304,7 +304,31 @@ impl<'p> Branch<'p> {
         if unsafe { u32_at(self.page, heads_at + 4 * place) } != head {
             return Ok(index);
         }
+        // Mostly it is one separator, of which a few more bytes tell. What is next may be no head, which costs a longer look.
+        // SAFETY: after the heads come the references to children, one at least.
+        if unsafe { u32_at(self.page, heads_at + 4 * place + 4) } != head
+            && let Some(is_at_most) = self.tied_at_most::<S>(index, part, prefix_length)
+        {
+            return Ok(select_unpredictable(is_at_most, index + 1, index));
+        }
         self.route_ties(key, long_keys, index, self.ties_end::<S>(head) - index)
+    }
+
+    /// Whether a separator is at most a key, whose head it has, if the eight bytes after the head tell.
+    ///
+    /// Requires: `index < separator_count`, and `part` is that of the key that a page could hold.
+    #[inline(always)]
+    fn tied_at_most<S: Search>(self, index: usize, part: &[u8], prefix_length: usize) -> Option<bool> {
+        let at = self.separator_offset(index);
+        // SAFETY: verification proved that a separator's slot leads to its length field.
+        let field = unsafe { u16_at(self.page, at) };
+        if field & OVERFLOW_BIT as usize != 0 {
+            return None;
+        }
+        // SAFETY: verification proved that a separator ends inside the body.
+        let suffix = unsafe { slice_at(self.page, at + SEPARATOR_HEADER_BYTES, field) };
+        let (stored, wanted) = (S::head8(suffix, 4), S::head8(part, prefix_length as u16 + 4));
+        if stored == wanted { None } else { Some(stored < wanted) }
     }
 
     #[inline(always)]
@@ -375,6 +399,7 @@ impl<'p> Branch<'p> {
         let mut size = size;
         // SAFETY: `route` found that `key` begins with the prefix.
         let key_suffix = unsafe { slice_at(key, self.prefix_length(), key.len() - self.prefix_length()) };
+        let wanted = head8(key_suffix, 4);
         while size > 0 {
             let middle = low + size / 2;
             let at = self.separator_offset(middle);
@@ -383,8 +408,16 @@ impl<'p> Branch<'p> {
             let is_at_most = if field & OVERFLOW_BIT as usize != 0 {
                 self.long_separator_at_most(middle, key, long_keys)?
             } else {
-                // SAFETY: verification proved that a separator ends inside the body.
-                at_most(unsafe { slice_at(self.page, at + SEPARATOR_HEADER_BYTES, field) }, key_suffix)
+                // SAFETY: a separator ends inside the body, and after that come the 48 bytes of the trailer.
+                let word = unsafe { u64_at(self.page, at + SEPARATOR_HEADER_BYTES + 4) };
+                // The eight bytes after the head mostly tell, without a loop. What comes after the separator counts as zeros.
+                let word = (word & u64::MAX.unbounded_shr(8 * 12u32.saturating_sub(field as u32))).swap_bytes();
+                if word != wanted {
+                    word < wanted
+                } else {
+                    // SAFETY: verification proved that a separator ends inside the body.
+                    at_most(unsafe { slice_at(self.page, at + SEPARATOR_HEADER_BYTES, field) }, key_suffix)
+                }
             };
             // Both ways are as likely: a branch would be guessed wrongly half of the time.
             low = select_unpredictable(is_at_most, middle + 1, low);

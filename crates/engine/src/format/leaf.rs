@@ -214,7 +214,7 @@ impl<'p> Leaf<'p> {
     /// [`Leaf::value_of`], given the hints: looks into the one block to which they lead.
     #[inline(always)]
     fn value_by_hint<S: Search>(self, key: &[u8], hash: u64, block_count: usize) -> Found<'p> {
-        let head = head4(key, self.prefix_length());
+        let head = S::head4(key, self.prefix_length() as u16);
         let block = self.blocks_below::<S>(head);
         if block >= block_count {
             return Found::ABSENT;

@@ -1,10 +1,12 @@
 //! Page search with AVX-512.
 
 use std::arch::x86_64::{
-    __m512i, _bzhi_u32, _bzhi_u64, _mm256_cmpeq_epi16_mask, _mm256_cmpneq_epu8_mask, _mm256_loadu_si256,
-    _mm256_maskz_loadu_epi8, _mm256_set1_epi16, _mm512_alignr_epi32, _mm512_cmple_epu32_mask, _mm512_cmplt_epu32_mask,
-    _mm512_cmpneq_epu8_mask, _mm512_kunpackd, _mm512_kunpackw, _mm512_loadu_si512, _mm512_mask_cmpeq_epi32_mask,
-    _mm512_mask_cmplt_epu32_mask, _mm512_mask_cmpneq_epi32_mask, _mm512_maskz_loadu_epi8, _mm512_set1_epi32,
+    __m128i, __m512i, _bzhi_u32, _bzhi_u64, _mm_adds_epu16, _mm_cmplt_epu16_mask, _mm_cvtsi128_si32, _mm_cvtsi128_si64,
+    _mm_maskz_loadu_epi8, _mm_set1_epi16, _mm_setr_epi8, _mm_setr_epi16, _mm_shuffle_epi8, _mm256_cmpeq_epi16_mask,
+    _mm256_cmpneq_epu8_mask, _mm256_loadu_si256, _mm256_maskz_loadu_epi8, _mm256_set1_epi16, _mm512_alignr_epi32,
+    _mm512_cmple_epu32_mask, _mm512_cmplt_epu32_mask, _mm512_cmpneq_epu8_mask, _mm512_kunpackd, _mm512_kunpackw,
+    _mm512_loadu_si512, _mm512_mask_cmpeq_epi32_mask, _mm512_mask_cmplt_epu32_mask, _mm512_mask_cmpneq_epi32_mask,
+    _mm512_maskz_loadu_epi8, _mm512_set1_epi32,
 };
 
 use crate::format::search::{BlockLines, HeadLine, HintLines, Isa, Lookup, Search, TagLine, WithSearch, avx2};
@@ -44,6 +46,28 @@ with_features! {
     fn heads(line: &HeadLine) -> __m512i {
         // SAFETY: the load takes the line's 64 bytes.
         unsafe { _mm512_loadu_si512(line.as_ptr().cast()) }
+    }
+
+    fn head4(key: &[u8], skip: u16) -> u32 {
+        let reversed = _mm_setr_epi8(3, 2, 1, 0, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
+        let places = _mm_setr_epi16(0, 1, 2, 3, -1, -1, -1, -1);
+        _mm_cvtsi128_si32(_mm_shuffle_epi8(padded(key, skip, places), reversed)) as u32
+    }
+
+    fn head8(key: &[u8], skip: u16) -> u64 {
+        let reversed = _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, -1, -1, -1, -1, -1, -1, -1, -1);
+        let places = _mm_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7);
+        _mm_cvtsi128_si64(_mm_shuffle_epi8(padded(key, skip, places), reversed)) as u64
+    }
+
+    // The bytes of `key` at `places` after the first `skip`, zeros past its end. Vectors tell where that is, because what
+    // keeps gets from overlapping is the number of other registers that they write.
+    fn padded(key: &[u8], skip: u16, places: __m128i) -> __m128i {
+        debug_assert!(key.len() < 1 << 16, "a longer key would be taken for a shorter one");
+        let places = _mm_adds_epu16(_mm_set1_epi16(skip as i16), places);
+        let mask = _mm_cmplt_epu16_mask(places, _mm_set1_epi16(key.len() as i16));
+        // SAFETY: the mask leaves out all bytes past the end of the key, or before that, and masked bytes are not accessed.
+        unsafe { _mm_maskz_loadu_epi8(u16::from(mask), key.as_ptr().wrapping_add(usize::from(skip)).cast()) }
     }
 
     fn count_below_after_4(line: &HeadLine, head: u32) -> usize {
@@ -134,6 +158,18 @@ fn equal_long(left: &[u8], right: &[u8]) -> bool {
 // SAFETY of every block below: `Avx512` runs only inside `run` and `look_up`, whose features were detected.
 impl Search for Avx512 {
     const ISA: Isa = Isa::Avx512;
+
+    #[inline(always)]
+    fn head4(key: &[u8], skip: u16) -> u32 {
+        // SAFETY: see above.
+        unsafe { head4(key, skip) }
+    }
+
+    #[inline(always)]
+    fn head8(key: &[u8], skip: u16) -> u64 {
+        // SAFETY: see above.
+        unsafe { head8(key, skip) }
+    }
 
     #[inline(always)]
     fn count_below_after_4(line: &HeadLine, head: u32) -> usize {

@@ -36,6 +36,20 @@ pub trait Search: Copy + 'static {
     /// Which one this is.
     const ISA: Isa;
 
+    /// The four bytes of `key` after its first `skip`, zero-padded, as a big-endian number: the key's head.
+    ///
+    /// Requires: the key is shorter than 64 KiB.
+    #[inline(always)]
+    fn head4(key: &[u8], skip: u16) -> u32 {
+        bytes::head4(key, usize::from(skip))
+    }
+
+    /// As [`Search::head4`], but eight bytes.
+    #[inline(always)]
+    fn head8(key: &[u8], skip: u16) -> u64 {
+        bytes::head8(key, usize::from(skip))
+    }
+
     /// How many heads after the first four are below `head`.
     fn count_below_after_4(line: &HeadLine, head: u32) -> usize;
 

@@ -96,6 +96,26 @@ fn routes_as_a_sorted_list_does_on_every_shape() {
 }
 
 #[test]
+fn separators_whose_heads_tie_are_told_apart_wherever_they_differ() {
+    // After four bytes that many share: nothing, zeros, a difference in the next eight bytes, at their end, or after them.
+    let ends: [&[u8]; 11] =
+        [b"", b"\0", b"\0\0\0", b"a", b"ab", b"abcdefg", b"abcdefgh", b"abcdefgh\0", b"abcdefghi", b"abcdefgz", b"b"];
+    let mut random = Random(4);
+    for ties in (1..=ends.len()).step_by(if cfg!(miri) { 5 } else { 1 }) {
+        let mut keys: Vec<Vec<u8>> = (0..30)
+            .flat_map(|i| {
+                let head = [b'm', 0, i, 7];
+                let from = random.below(ends.len() - ties + 1);
+                ends[from..from + ties].iter().map(move |end| [&head[..], end].concat()).collect::<Vec<_>>()
+            })
+            .collect();
+        keys.extend([b"a".to_vec(), b"z".to_vec(), [&b"m\0\x03\x07"[..], &[b'q'; 1100]].concat()]);
+        keys.sort();
+        check_pages(&keys, PAGE_SIZES[0], 1, &mut random);
+    }
+}
+
+#[test]
 fn a_branch_may_have_few_children() {
     for shape in shapes() {
         let keys = shape.keys(if cfg!(miri) { 8 } else { 40 });

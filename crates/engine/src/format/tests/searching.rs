@@ -76,6 +76,29 @@ fn lines_are_searched_as_by_plain_loops() {
     on_every_isa(&lines);
 }
 
+struct Heads(Vec<Vec<u8>>);
+
+impl Check for Heads {
+    fn check<S: Search>(&self) {
+        for key in &self.0 {
+            for skip in 0..key.len() + 10 {
+                let padded: Vec<u8> = key.iter().copied().skip(skip).chain([0; 8]).take(8).collect();
+                let head = u64::from_be_bytes(padded.try_into().expect("eight bytes"));
+                let skip = skip as u16;
+                assert_eq!((S::head4(key, skip), S::head8(key, skip)), ((head >> 32) as u32, head), "{key:?} {skip}");
+            }
+        }
+    }
+}
+
+#[test]
+fn heads_are_the_bytes_after_a_prefix_and_zeros() {
+    let mut random = Random(3);
+    // Each in an allocation of its own, so that an interpreter sees reads past its end.
+    let keys = (0..if cfg!(miri) { 20 } else { 70 }).map(|length| (0..length).map(|_| random.next() as u8).collect());
+    on_every_isa(&Heads(keys.collect()));
+}
+
 struct Pairs(Vec<(Vec<u8>, Vec<u8>)>);
 
 impl Check for Pairs {
