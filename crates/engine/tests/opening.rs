@@ -332,8 +332,10 @@ fn contents(disk: &MemoryDisk) -> Vec<(std::path::PathBuf, Vec<u8>)> {
 /// A disk on which something happens just before a directory is listed, once.
 struct Meddling {
     disk: MemoryDisk,
-    meddle: Mutex<Option<Box<dyn FnOnce(&MemoryDisk) + Send>>>,
+    meddle: Mutex<Option<Meddle>>,
 }
+
+type Meddle = Box<dyn FnOnce(&MemoryDisk) + Send>;
 
 impl std::fmt::Debug for Meddling {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
