@@ -439,6 +439,25 @@ impl Space {
         if self.free.holds(u64::from(pages), align) {
             return pages;
         }
+        self.gap_pages()
+    }
+
+    /// How many pages an extent should have at last that has gathered as many as it can hold, when it was to have `wanted`.
+    ///
+    /// At the file's end it goes on to where a full extent can begin. It takes a free place only if it is large enough: at the
+    /// file's end all extents would be as small as the gap there, one after the other, until no place is left for them.
+    pub(super) fn extent_pages_at_last(&self, gathered: u32, wanted: u32) -> u32 {
+        let align = if self.compacting { 1 } else { alignment(gathered) };
+        if self.free.holds(u64::from(gathered), align) {
+            return gathered.max(wanted);
+        }
+        // Since it began, another extent may have come to lie where this one would have.
+        let gap = self.gap_pages();
+        if gap < gathered { LIVE_SLOTS_MAX } else { gap }
+    }
+
+    /// Pages from the file's end to where a full extent can begin, which is never here.
+    fn gap_pages(&self) -> u32 {
         let full = u64::from(LIVE_SLOTS_MAX);
         (full - self.free.trailing(self.end) % full) as u32
     }

@@ -192,6 +192,33 @@ fn what_is_free_is_used_before_the_file_grows() {
     assert_eq!(fixture.space.lock().stats().total_pages(), before);
 }
 
+/// An extent that was to fill the gap at the file's end went into any free place instead, and so did all after it.
+#[test]
+#[cfg_attr(miri, ignore = "thousands of checksums of pages")]
+fn extents_do_not_shrink_to_the_gap_at_the_end_of_a_file_with_free_places() {
+    for (hole, holes) in [(100, 40), (1, 2000)] {
+        let mut fixture = Fixture::new(None);
+        let (leaves, _) = fixture.leaves(9_000);
+        let step = leaves.len() / holes;
+        let dead: Vec<_> = (0..holes).flat_map(|at| leaves[at * step..at * step + hole].iter().copied()).collect();
+        fixture.kill(&dead);
+        fixture.reclaim(&[], None);
+        for _ in 0..3 {
+            // Too long for any hole, so it moves the end.
+            let mut space = fixture.space.lock();
+            let mut operation = space.begin();
+            let id = space.reserve_id(&mut operation);
+            space.place(&mut operation, id, ExtentKind::Values, 109, true).expect("there is space");
+            drop(space);
+            fixture.commit(operation);
+            let before = fixture.space.lock().stats().extents;
+            fixture.leaves(2_000);
+            let extents = fixture.space.lock().stats().extents - before;
+            assert!(extents <= 40, "{extents} extents for 2,000 pages, with holes of {hole}");
+        }
+    }
+}
+
 #[test]
 fn dead_pages_wait_for_the_snapshots_that_show_them() {
     let mut fixture = Fixture::new(None);

@@ -1,8 +1,9 @@
 //! Owns the writing of pages for one operation: gathers them into extents, seals them, writes each extent in one call.
 //!
 //! Invariants: (1) a page's reference is known as soon as it is added, its place only when its extent is full: an extent
-//! takes as many pages as there are, and is written once.  (2) All that one operation writes has its birth.  (3) A full
-//! extent leaves no hole before it: one that is to lie at the file's end goes on to where full ones begin.
+//! takes as many pages as there are, and is written once.  (2) All that one operation writes has its birth.  (3) An extent
+//! that is to lie at the file's end goes on to where full ones begin, so that those leave no hole before them; unless a value
+//! is longer than that gap, or another extent came to lie there.
 //! Callers: `tree` adds pages and values and kills old ones; `db` begins and finishes.
 
 use xxhash_rust::xxh3::Xxh3;
@@ -237,9 +238,8 @@ impl<'s> PageWriter<'s> {
             return Ok(());
         }
         if needed <= LIVE_SLOTS_MAX {
-            let good = self.space.lock().extent_pages(gathered);
-            // Since it began, another extent may have come to lie where this one would have.
-            let more = if good < gathered { LIVE_SLOTS_MAX } else { good };
+            let wanted = stream(self).pages_wanted;
+            let more = self.space.lock().extent_pages_at_last(gathered, wanted);
             if needed <= more {
                 stream(self).pages_max = more;
                 return Ok(());
