@@ -102,7 +102,8 @@ fn check_preparing(disk: &dyn Disk, directory: &Path) -> io::Result<()> {
     file.write_at(0, b"start")?;
     file.prepare(100_000)?;
     file.prepare(50_000)?;
-    assert_eq!(file.len()?, 100_000, "preparing less cuts nothing");
+    // A disk that can do nothing leaves the file as it is.
+    assert!([5, 100_000].contains(&file.len()?), "preparing less cuts nothing");
     file.write_at(5, b" and more")?;
     file.write_at(99_998, b"past")?;
     let bytes = contents(&*reader)?;
@@ -113,7 +114,10 @@ fn check_preparing(disk: &dyn Disk, directory: &Path) -> io::Result<()> {
     file.set_len(4100)?;
     file.write_at(4098, b"after the cut")?;
     assert_eq!(&contents(&*reader)?[4094..], b"\0\0afafter the cut");
-    assert!(reader.prepare(200_000).is_err());
+    // A handle for reading can do nothing, and need not call that an error.
+    let length = file.len()?;
+    let _ = reader.prepare(200_000);
+    assert_eq!(file.len()?, length);
     disk.remove(&path)
 }
 

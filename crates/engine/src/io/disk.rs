@@ -127,13 +127,15 @@ pub trait File: Send + Sync + fmt::Debug {
     /// `StorageFull`. The file may have grown then, by zeros, but not past `offset + length`.
     fn allocate(&self, offset: u64, length: u64) -> io::Result<()>;
 
-    /// Makes the file at least `length` bytes long, by zeros that are written, and small writes to its first `length` bytes
-    /// cheap, where that can be: they cannot fail for want of space any more. Requires: the file has no holes.
+    /// Makes small writes to the first `length` bytes cheap, where this disk can. It grows the file to that length by zeros
+    /// which are written, so that those writes do not fail for want of space; where it can do nothing, the file stays as it is.
+    ///
+    /// Requires: the file has no holes, and nobody cuts it through another handle from now on.
     ///
     /// # Errors
     /// As [`File::write_at`]. The file may have grown then, by zeros, but not past `length`.
     fn prepare(&self, length: u64) -> io::Result<()> {
-        write_zeros(self, self.len()?, length)
+        write_zeros(|offset, zeros| self.write_at(offset, zeros), self.len()?, length)
     }
 
     /// Waits until all bytes written so far, and the length needed to read them, are on the medium.
@@ -159,11 +161,11 @@ pub trait File: Send + Sync + fmt::Debug {
 
 /// Writes zeros from `start` to `end`, in parts of a size that file systems keep together in memory and still write to cheaply:
 /// small writes into parts of 2 MiB cost six times as much.
-pub(super) fn write_zeros<F: File + ?Sized>(file: &F, start: u64, end: u64) -> io::Result<()> {
+pub(super) fn write_zeros(write: impl Fn(u64, &[u8]) -> io::Result<()>, start: u64, end: u64) -> io::Result<()> {
     let mut at = start;
     while at < end {
         let part = (end - at).min((ZEROS.len() as u64) - at % ZEROS.len() as u64);
-        file.write_at(at, &ZEROS[..part as usize])?;
+        write(at, &ZEROS[..part as usize])?;
         at += part;
     }
     Ok(())

@@ -228,10 +228,10 @@ pub fn set_reserved_bytes_max(bytes: u64) {
 
 /// A window's share of the process's cap, given back when dropped.
 #[derive(Debug)]
-pub(super) struct Charge(u64);
+struct Charge(u64);
 
 impl Charge {
-    pub(super) fn try_new(bytes: u64) -> Option<Self> {
+    fn try_new(bytes: u64) -> Option<Self> {
         let max = RESERVED_BYTES_MAX.load(Ordering::Relaxed);
         // Relaxed: the sum alone matters, it orders no other memory.
         let charged = RESERVED_BYTES

@@ -100,8 +100,7 @@ impl File for RealFile {
     }
 
     fn set_len(&self, length: u64) -> io::Result<()> {
-        self.prepared.cut(length);
-        self.file.set_len(length)
+        self.prepared.set_len(&self.file, length)
     }
 
     fn allocate(&self, offset: u64, length: u64) -> io::Result<()> {
@@ -111,16 +110,14 @@ impl File for RealFile {
         match retry_interrupted(|| Ok(rustix::fs::fallocate(&self.file, FallocateFlags::empty(), offset, length)?)) {
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
                 let end = offset.checked_add(length).ok_or(io::ErrorKind::FileTooLarge)?;
-                write_zeros(self, self.len()?, end)
+                write_zeros(|offset, zeros| self.write_at(offset, zeros), self.len()?, end)
             }
             result => result,
         }
     }
 
     fn prepare(&self, length: u64) -> io::Result<()> {
-        write_zeros(self, self.len()?, length)?;
-        self.prepared.extend(&self.file, length);
-        Ok(())
+        self.prepared.extend(&self.file, length)
     }
 
     fn sync_data(&self) -> io::Result<()> {

@@ -61,8 +61,8 @@ impl Segment {
         self.written_bytes == SegmentHeader::BYTES as u64
     }
 
-    /// Prepares the file for a write of `length` bytes, and for some more: the longer the segment, the more. A failure costs only
-    /// speed, for the write itself tells what is wrong.
+    /// Prepares the file for a write of `length` bytes, and for some more: the longer the segment, the more. A failure is not
+    /// told: the write itself will say what is wrong, or find just enough room.
     #[inline]
     pub(super) fn prepare(&mut self, length: usize) {
         if self.written_bytes + length as u64 > self.prepared_bytes && length <= PREPARED_WRITE_BYTES_MAX {

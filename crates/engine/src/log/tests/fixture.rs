@@ -166,13 +166,13 @@ fn read_all(file: &dyn File) -> Vec<u8> {
     bytes
 }
 
-/// Makes the file hold exactly `bytes`.
 /// Where the records of a segment end and the zeros begin that it was prepared with.
 pub fn records_end(segment: &[u8]) -> usize {
     let last = segment.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     last.next_multiple_of(RECORD_ALIGNMENT)
 }
 
+/// Makes the file hold exactly `bytes`.
 pub fn write_file(disk: &dyn Disk, path: &Path, bytes: &[u8]) {
     if !disk.exists(path).expect("the disk works") {
         disk.open(path, Access::CreateNew).expect("the disk works");
