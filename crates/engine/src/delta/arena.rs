@@ -45,7 +45,7 @@ const _: () = assert!(UNIT_FIRST << CHUNKS_MAX == 1 << u32::BITS);
 #[derive(Default)]
 struct Spares {
     chunks: [[AtomicPtr<u8>; 2]; CHUNKS_MAX],
-    /// Nobody has taken a chunk since the last [`Spares::forget`]: what is put is freed.
+    /// Nobody has taken a large chunk since the last [`Spares::forget`]: what is put is freed.
     unwanted: AtomicBool,
 }
 
@@ -77,8 +77,10 @@ unsafe impl Sync for Arena {}
 impl Spares {
     /// The spare chunk of this size, if there is one.
     fn take(&self, index: usize) -> Option<NonNull<u8>> {
-        // Relaxed: a hint, and whoever misses it keeps or frees one chunk too many.
-        self.unwanted.store(false, Ordering::Relaxed);
+        if is_kept(index) {
+            // Relaxed: a hint, and whoever misses it keeps or frees one chunk too many.
+            self.unwanted.store(false, Ordering::Relaxed);
+        }
         self.remove(index)
     }
 
@@ -105,7 +107,7 @@ impl Spares {
     /// `chunk` was allocated with `chunk_layout(index)`, and nothing refers to it.
     unsafe fn put(&self, index: usize, chunk: NonNull<u8>) {
         let layout = chunk_layout(index);
-        if layout.size() >= HUGE_PAGE_BYTES && !self.unwanted.load(Ordering::Relaxed) {
+        if is_kept(index) && !self.unwanted.load(Ordering::Relaxed) {
             let is_taken_by = |place: &AtomicPtr<u8>| {
                 // Release as `remove` says.
                 let exchanged =
@@ -345,6 +347,11 @@ pub(super) fn prefetch_lines<const LINES: usize>(address: *const u8) {
 #[inline(always)]
 fn chunk_of(unit: Unit) -> usize {
     unit.ilog2() as usize - UNIT_FIRST.ilog2() as usize
+}
+
+/// Whether a chunk is large enough to be kept for reuse.
+fn is_kept(index: usize) -> bool {
+    chunk_layout(index).size() >= HUGE_PAGE_BYTES
 }
 
 fn chunk_layout(index: usize) -> Layout {

@@ -37,15 +37,15 @@ pub(super) struct Index {
     spares: Arc<Spares>,
 }
 
-/// Large generations that dropped indexes left to later ones, two of each size at most, as chunks of an arena. To zero them anew costs a tenth of
-/// what new memory does. Nothing is locked under the lock.
+/// Large generations that dropped indexes left to later ones, two of each size at most, as chunks of an arena. To zero them
+/// anew costs a tenth of what new memory does. Nothing is locked under the lock.
 #[derive(Default)]
 struct Spares(Mutex<Kept>);
 
 #[derive(Default)]
 struct Kept {
     generations: [[Option<Generation>; 2]; GENERATIONS_MAX],
-    /// Nobody has taken a generation since the last [`Index::forget_spares`]: what is left is freed.
+    /// Nobody has needed a large generation since the last [`Index::forget_spares`]: what is left is freed.
     unwanted: bool,
 }
 
@@ -140,11 +140,11 @@ impl Index {
             if number > 0 {
                 self.generation(number - 1);
             }
-            let mut spares = self.spares.0.lock();
-            spares.unwanted = false;
-            let spare = spares.generations[number].iter_mut().find_map(Option::take);
-            drop(spares);
+            let spare = self.spares.0.lock().generations[number].iter_mut().find_map(Option::take);
             let made = spare.map_or_else(|| Generation::new(number), Generation::emptied);
+            if made.bytes() >= SPARE_BYTES_MIN {
+                self.spares.0.lock().unwanted = false;
+            }
             self.bytes.fetch_add(made.bytes(), Ordering::Relaxed);
             made
         })
