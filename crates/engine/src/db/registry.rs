@@ -48,19 +48,24 @@ pub fn open_once(key: Key, options: Options, open: impl FnOnce(Options) -> Resul
     static REGISTRY: OnceLock<Registry> = OnceLock::new();
     let registry = REGISTRY.get_or_init(Registry::default);
     let mut held = registry.held.lock();
-    loop {
+    let found = loop {
         match held.get(&key) {
             Some(Held::Opening) => held = registry.changed.wait(held),
-            Some(Held::Open(inner)) => match inner.upgrade().filter(|inner| !inner.is_closed()) {
-                Some(inner) if inner.options.promises_same(&options) => return Ok(inner),
-                Some(_) => return Err(Error::AlreadyOpen { path: key.path }),
-                None => break,
-            },
-            None => break,
+            Some(Held::Open(inner)) => break inner.upgrade(),
+            None => break None,
         }
+    };
+    // What was found may be the last handle by now: dropping it closes the database, which must not happen under the lock.
+    let open_already = found.as_ref().filter(|inner| !inner.is_closed());
+    if open_already.is_none() {
+        held.insert(key.clone(), Held::Opening);
     }
-    held.insert(key.clone(), Held::Opening);
     drop(held);
+    if let Some(inner) = open_already {
+        let same = inner.options.promises_same(&options);
+        return if same { Ok(Arc::clone(inner)) } else { Err(Error::AlreadyOpen { path: key.path }) };
+    }
+    drop(found);
     let opening = Opening { registry, key, opened: None };
     let inner = Arc::new(open(options)?);
     opening.end(&inner);
