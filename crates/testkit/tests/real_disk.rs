@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use fulgurite::io::{Access, Disk, RealDisk, WriterAttempt, reserved_bytes, set_reserved_bytes_max};
+use fulgurite::{Database, Durability, TableOptions};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 #[test]
@@ -65,6 +66,53 @@ fn windows_of_the_process_stay_under_its_cap_together() {
         return;
     }
     Process::start(name, &directory.path().join("file")).finish();
+}
+
+/// The log is written through memory: what was stored there must outlive the process, though no call wrote it.
+#[test]
+fn commits_at_level_log_outlive_a_killed_process() {
+    let name = "commits_at_level_log_outlive_a_killed_process";
+    if child(name).is_some_and(|path| commit_until_killed(&path)) {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    for until in [1, 100, 5_000] {
+        let path = directory.path().join(format!("{until}.ful"));
+        let mut writer = Process::start(name, &path);
+        let told = |line: String| line.strip_prefix(COMMITTED).and_then(|number| number.parse::<u32>().ok());
+        let mut lines = writer.output.by_ref().lines().map_while(Result::ok).filter_map(told);
+        let reached = lines.by_ref().find(|&number| number >= until).unwrap();
+        writer.kill();
+        // What was told before the kill and not yet read counts too.
+        let rest = writer.output.by_ref().lines().map_while(Result::ok).filter_map(told);
+        let last = rest.last().unwrap_or(reached);
+        let db = Database::options().open(&path).unwrap();
+        let table = db.open_table("t").unwrap();
+        let txn = db.read().unwrap();
+        for number in 1..=last {
+            let value = txn.get(&table, &number.to_be_bytes()).unwrap();
+            assert_eq!(value.as_deref(), Some(&value_of(number)[..]), "{number} of {last}");
+        }
+        assert!(txn.count(&table, ..).unwrap() <= u64::from(last) + 1, "at most one was committed and not told");
+        drop(txn);
+        assert!(db.check().unwrap().is_sound());
+    }
+}
+
+fn commit_until_killed(path: &Path) -> bool {
+    let db = Database::options().create(true).durability(Durability::Log).open(path).unwrap();
+    let table = db.create_table("t", TableOptions::new()).unwrap();
+    println!("\n{READY}");
+    for number in 1u32.. {
+        db.update(|txn| txn.put(&table, &number.to_be_bytes(), &value_of(number))).unwrap();
+        println!("{COMMITTED}{number}");
+    }
+    true
+}
+
+/// Of changing length, so that records lie across pages and across the steps by which the log is prepared.
+fn value_of(number: u32) -> Vec<u8> {
+    vec![number as u8; number as usize % 700]
 }
 
 fn hold_writer_lock(path: &Path) -> bool {
@@ -174,3 +222,4 @@ impl Drop for Process {
 
 const GIB: u64 = 1 << 30;
 const READY: &str = "child: ready";
+const COMMITTED: &str = "child: committed ";
