@@ -174,10 +174,13 @@ fn first_difference(left: &[u8], right: &[u8]) -> (u64, u64) {
 pub fn equal(left: &[u8], right: &[u8]) -> bool {
     debug_assert_eq!(left.len(), right.len());
     let length = left.len().min(right.len());
+    if length == 0 {
+        return true;
+    }
     if length >= 16 {
         // Sixteen bytes are one vector of every processor's baseline.
-        let mut same = true;
-        let mut at = 0;
+        let mut same = sixteen_equal(left, right, 0);
+        let mut at = 16;
         while at + 16 < length {
             same &= sixteen_equal(left, right, at);
             at += 16;
@@ -195,8 +198,7 @@ pub fn equal(left: &[u8], right: &[u8]) -> bool {
         return start | end == 0;
     }
     // First, middle and last byte are all there are.
-    length == 0
-        || (left[0] ^ right[0]) | (left[length / 2] ^ right[length / 2]) | (left[length - 1] ^ right[length - 1]) == 0
+    (left[0] ^ right[0]) | (left[length / 2] ^ right[length / 2]) | (left[length - 1] ^ right[length - 1]) == 0
 }
 
 /// Requires: `at + 16` is in both.

@@ -48,4 +48,4 @@ pub use overflow::{INLINE_KEY_BYTES_MAX, OverflowRef};
 pub use page::{PageKind, PageSize, seal_page, verify_page};
 pub use search::{Isa, Lookup, Search, WithSearch, look_up, selected, with_search};
 #[cfg(test)]
-pub use search::{supported, with_isa};
+pub use search::{supported, with_isa, with_loops};

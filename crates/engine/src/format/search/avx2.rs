@@ -2,11 +2,13 @@
 
 use std::arch::x86_64::{
     __m256i, _mm_cvtsi128_si32, _mm_max_epu16, _mm_minpos_epu16, _mm_movemask_epi8, _mm_packs_epi16, _mm_set1_epi16,
-    _mm_xor_si128, _mm256_and_si256, _mm256_castsi256_ps, _mm256_castsi256_si128, _mm256_cmpeq_epi16,
-    _mm256_cmpgt_epi16, _mm256_cmpgt_epi32, _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_max_epu16,
-    _mm256_movemask_ps, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setzero_si256, _mm256_xor_si256,
+    _mm_xor_si128, _mm256_and_si256, _mm256_andnot_si256, _mm256_castsi256_ps, _mm256_castsi256_si128,
+    _mm256_cmpeq_epi16, _mm256_cmpeq_epi32, _mm256_cmpgt_epi16, _mm256_cmpgt_epi32, _mm256_extracti128_si256,
+    _mm256_loadu_si256, _mm256_max_epu16, _mm256_movemask_ps, _mm256_or_si256, _mm256_set1_epi16, _mm256_set1_epi32,
+    _mm256_setzero_si256, _mm256_testz_si256, _mm256_xor_si256,
 };
 
+use crate::format::bytes;
 use crate::format::search::{BLOCKS_AT_ONCE, BlockLines, HeadLine, Isa, Lookup, Search, TagLine, WithSearch};
 
 /// See [`Search`].
@@ -53,12 +55,44 @@ fn below(line: &HeadLine, head: u32) -> u32 {
     low | high << 8
 }
 
+/// See [`Search::has_tied_hints`]: each of the last twelve numbers with the one before it, but for the first of them.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
+fn has_tied_hints(line: &HeadLine) -> bool {
+    let hints = |at: usize| load(line[at..].first_chunk().expect("32 bytes of a line"));
+    let largest = _mm256_set1_epi32(-1);
+    let tied = |at: usize| {
+        let hints_here = hints(at);
+        _mm256_andnot_si256(_mm256_cmpeq_epi32(hints_here, largest), _mm256_cmpeq_epi32(hints_here, hints(at - 4)))
+    };
+    let tied = _mm256_or_si256(tied(20), tied(32));
+    _mm256_testz_si256(tied, tied) == 0
+}
+
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
 fn tags_equal(tags: &TagLine, tag: u16) -> u32 {
     let same = _mm256_cmpeq_epi16(load(tags), _mm256_set1_epi16(tag as i16));
     let packed = _mm_packs_epi16(_mm256_castsi256_si128(same), _mm256_extracti128_si256::<1>(same));
     _mm_movemask_epi8(packed) as u32
+}
+
+/// See [`Search::equal`]: what has no more than 64 bytes is compared without a loop.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
+fn equal(left: &[u8], right: &[u8]) -> bool {
+    let length = left.len().min(right.len());
+    if !(32..=64).contains(&length) {
+        return bytes::equal(left, right);
+    }
+    let differ = |at: usize| {
+        // SAFETY: both slices have at least 32 bytes from `at`.
+        let left = load(unsafe { bytes::array_at(left, at) });
+        // SAFETY: as above.
+        _mm256_xor_si256(left, load(unsafe { bytes::array_at(right, at) }))
+    };
+    let differ = _mm256_or_si256(differ(0), differ(length - 32));
+    _mm256_testz_si256(differ, differ) != 0
 }
 
 /// See [`Search::slot_of`]. Vectors all the way: what limits how gets overlap is the other registers.
@@ -106,6 +140,18 @@ impl Search for Avx2 {
     fn tags_equal(tags: &TagLine, tag: u16) -> u32 {
         // SAFETY: see above.
         unsafe { tags_equal(tags, tag) }
+    }
+
+    #[inline(always)]
+    fn has_tied_hints(line: &HeadLine) -> bool {
+        // SAFETY: see above.
+        unsafe { has_tied_hints(line) }
+    }
+
+    #[inline(always)]
+    fn equal(left: &[u8], right: &[u8]) -> bool {
+        // SAFETY: see above.
+        unsafe { equal(left, right) }
     }
 
     #[inline(always)]

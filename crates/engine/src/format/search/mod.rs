@@ -11,13 +11,21 @@ mod avx2;
 mod avx512;
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 mod neon;
+#[cfg(any(test, not(target_arch = "x86_64")))]
 mod portable;
+#[cfg(target_arch = "x86_64")]
+mod sse2;
 
 use std::fmt;
 
 use crate::error::{Error, Result};
 use crate::format::bytes;
 use crate::sync::atomic::{AtomicU8, Ordering};
+
+#[cfg(not(target_arch = "x86_64"))]
+use portable::Portable as Baseline;
+#[cfg(target_arch = "x86_64")]
+use sse2::Sse2 as Baseline;
 
 /// Sixteen u32 heads, little-endian: one cache line.
 pub type HeadLine = [u8; 64];
@@ -50,31 +58,33 @@ pub trait Search: Copy + 'static {
         bytes::head8(key, usize::from(skip))
     }
 
-    /// How many heads after the first four are below `head`.
+    /// How many heads after the first four are below `head`. Requires: these rise.
     fn count_below_after_4(line: &HeadLine, head: u32) -> usize;
 
-    /// How many heads are below `head`.
+    /// How many heads are below `head`. Requires: they rise.
     fn count_below(line: &HeadLine, head: u32) -> usize;
 
-    /// How many heads are at most `head`.
+    /// How many heads are at most `head`. Requires: they rise.
     fn count_at_most(line: &HeadLine, head: u32) -> usize;
 
-    /// How many of the first `hint_count` hints are below `head`, given that those after them in their line are not.
+    /// How many of the first `hint_count` hints are below `head`. Requires: they rise, and those after them in their line are
+    /// not below `head`.
     #[inline(always)]
     fn hints_below(hints: &HintLines, hint_count: usize, head: u32) -> usize {
         let (lines, _) = hints.as_chunks::<64>();
-        // Written out, because a loop over so few lines costs more to set up than it does.
-        let mut total = Self::count_below(&lines[0], head);
+        // The last hints of the lines tell which one to count in: that is less than to count in all of them.
+        let is_past = |line: usize| usize::from(bytes::get_u32(&lines[line], 60) < head);
+        let mut line = 0;
         if hint_count > 16 {
-            total += Self::count_below(&lines[1], head);
+            line += is_past(0);
             if hint_count > 32 {
-                total += Self::count_below(&lines[2], head);
+                line += is_past(1);
                 if hint_count > 48 {
-                    total += Self::count_below(&lines[3], head);
+                    line += is_past(2);
                 }
             }
         }
-        total
+        16 * line + Self::count_below(&lines[line], head)
     }
 
     /// A bit for each tag that equals `tag`, the first tag's lowest.
@@ -153,7 +163,7 @@ pub trait Lookup<P, T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Isa {
-    /// Any processor.
+    /// Any processor. On x86-64, where all have them, with the vectors of SSE2.
     Portable = 1,
     /// x86-64 with AVX2, BMI, LZCNT, MOVBE and POPCNT.
     Avx2 = 2,
@@ -269,10 +279,7 @@ pub(super) fn forced(name: &str) -> Result<Isa> {
 /// Runs `work` with the instruction set in use; portably if `FULGURITE_SEARCH` is wrong, which [`selected`] reports.
 #[inline(always)]
 pub fn with_search<W: WithSearch>(work: W) -> W::Output {
-    let isa = match Isa::from_number(SELECTED.load(Ordering::Relaxed)) {
-        Some(isa) => isa,
-        None => select_now(),
-    };
+    let isa = Isa::from_number(SELECTED.load(Ordering::Relaxed)).unwrap_or_else(select_now);
     // SAFETY: `selected` stores only what is supported, and `select_now` returns nothing else.
     unsafe { enter(isa, work) }
 }
@@ -291,27 +298,38 @@ pub fn look_up<L: Lookup<P, T>, P, T>(pages: P, tree: T, key: &[u8]) -> L::Outpu
 /// Apart, so that the choice among the rest takes no room where the lookup is called.
 #[inline(never)]
 fn look_up_with_lesser<L: Lookup<P, T>, P, T>(pages: P, tree: T, key: &[u8]) -> L::Output {
-    let isa = match Isa::from_number(SELECTED.load(Ordering::Relaxed)) {
-        Some(isa) => isa,
-        None => select_now(),
-    };
-    match isa {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: `selected` stores only what is supported, and `select_now` returns nothing else.
-        Isa::Avx512 => unsafe { avx512::look_up::<L, P, T>(pages, tree, key) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        Isa::Avx2 => unsafe { avx2::look_up::<L, P, T>(pages, tree, key) },
-        #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-        // SAFETY: as above.
-        Isa::Neon => unsafe { neon::look_up::<L, P, T>(pages, tree, key) },
-        _ => L::run::<portable::Portable>(pages, tree, key),
+    let selected = SELECTED.load(Ordering::Relaxed);
+    #[cfg(target_arch = "x86_64")]
+    if selected == Isa::Avx2 as u8 {
+        // SAFETY: `selected` stores only what is supported.
+        return unsafe { avx2::look_up::<L, P, T>(pages, tree, key) };
     }
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    if selected == Isa::Neon as u8 {
+        // SAFETY: `selected` stores only what is supported.
+        return unsafe { neon::look_up::<L, P, T>(pages, tree, key) };
+    }
+    if selected == Isa::Portable as u8 || select_now() == Isa::Portable {
+        return look_up_with_baseline::<L, P, T>(pages, tree, key);
+    }
+    look_up::<L, P, T>(pages, tree, key)
+}
+
+/// Apart, so that the choice before it needs no registers saved.
+#[inline(never)]
+fn look_up_with_baseline<L: Lookup<P, T>, P, T>(pages: P, tree: T, key: &[u8]) -> L::Output {
+    L::run::<Baseline>(pages, tree, key)
 }
 
 #[cold]
 fn select_now() -> Isa {
     selected().unwrap_or(Isa::Portable)
+}
+
+/// Runs `work` with plain loops, which no vectors are part of. For tests, where nothing else would run them.
+#[cfg(test)]
+pub fn with_loops<W: WithSearch>(work: W) -> W::Output {
+    work.run::<portable::Portable>()
 }
 
 /// Runs `work` with a given instruction set; `None` if this machine lacks it. For tests and comparisons.
@@ -335,7 +353,7 @@ unsafe fn enter<W: WithSearch>(isa: Isa, work: W) -> W::Output {
         #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
         // SAFETY: NEON is supported by this function's contract.
         Isa::Neon => unsafe { neon::run(work) },
-        _ => work.run::<portable::Portable>(),
+        _ => work.run::<Baseline>(),
     }
 }
 

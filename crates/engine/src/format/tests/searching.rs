@@ -10,8 +10,14 @@ fn number(random: &mut Random) -> u32 {
     base.wrapping_add(random.below(5) as u32).wrapping_sub(2)
 }
 
+fn line_of(heads: [u32; 16]) -> HeadLine {
+    let bytes: Vec<u8> = heads.into_iter().flat_map(u32::to_le_bytes).collect();
+    bytes.try_into().expect("16 numbers of 4 bytes")
+}
+
 struct Lines {
     heads: Vec<(HeadLine, u32)>,
+    after_4: Vec<(HeadLine, u32)>,
     hints: Vec<(HintLines, usize, u32)>,
     tags: Vec<(TagLine, u16)>,
     blocks: Vec<(Box<BlockLines>, usize, u16)>,
@@ -22,9 +28,11 @@ impl Check for Lines {
         for (line, head) in &self.heads {
             let heads = line.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes));
             assert_eq!(S::count_below(line, *head), heads.clone().filter(|other| other < head).count());
-            assert_eq!(S::count_below_after_4(line, *head), heads.clone().skip(4).filter(|other| other < head).count());
-            assert_eq!(S::count_at_most(line, *head), heads.clone().filter(|other| other <= head).count());
-            let hints: Vec<u32> = heads.skip(4).collect();
+            assert_eq!(S::count_at_most(line, *head), heads.filter(|other| other <= head).count());
+        }
+        for (line, head) in &self.after_4 {
+            let hints: Vec<u32> = line.as_chunks::<4>().0[4..].iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
+            assert_eq!(S::count_below_after_4(line, *head), hints.iter().filter(|other| *other < head).count());
             let tied = hints.windows(2).any(|pair| pair[0] == pair[1] && pair[0] != u32::MAX);
             assert_eq!(S::has_tied_hints(line), tied);
         }
@@ -54,14 +62,22 @@ impl Check for Lines {
 fn lines_are_searched_as_by_plain_loops() {
     let mut random = Random(1);
     let count = if cfg!(miri) { 30 } else { 5000 };
-    let mut lines = Lines { heads: Vec::new(), hints: Vec::new(), tags: Vec::new(), blocks: Vec::new() };
+    let mut lines =
+        Lines { heads: Vec::new(), after_4: Vec::new(), hints: Vec::new(), tags: Vec::new(), blocks: Vec::new() };
     for _ in 0..count {
-        let heads = (0..16).flat_map(|_| number(&mut random).to_le_bytes()).collect::<Vec<_>>();
-        lines.heads.push((heads.try_into().expect("16 numbers of 4 bytes"), number(&mut random)));
+        // Heads rise, but for what stands before the first hints of a leaf.
+        let mut heads: [u32; 16] = std::array::from_fn(|_| number(&mut random));
+        let head = number(&mut random);
+        heads[4..].sort_unstable();
+        lines.after_4.push((line_of(heads), head));
+        heads.sort_unstable();
+        lines.heads.push((line_of(heads), head));
         // As in a page: what comes after the last hint is the largest number.
         let count = random.below(64) + 1;
-        let hint = |index| if index < count { number(&mut random) } else { u32::MAX };
-        let hints = (0..64).map(hint).flat_map(u32::to_le_bytes).collect::<Vec<_>>();
+        let mut hints: [u32; 64] =
+            std::array::from_fn(|index| if index < count { number(&mut random) } else { u32::MAX });
+        hints.sort_unstable();
+        let hints = hints.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<_>>();
         lines.hints.push((hints.try_into().expect("64 numbers of 4 bytes"), count, number(&mut random)));
         let tags = (0..16).flat_map(|_| (number(&mut random) as u16).to_le_bytes()).collect::<Vec<_>>();
         lines.tags.push((tags.try_into().expect("16 numbers of 2 bytes"), number(&mut random) as u16));

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use crate::format::{
     CellKey, INLINE_KEY_BYTES_MAX, Identity, Isa, LongKeys, OverflowRef, PageSize, Search, WithSearch, supported,
-    with_isa,
+    with_isa, with_loops,
 };
 use crate::ids::{Birth, ExtentId, PageRef};
 
@@ -196,6 +196,7 @@ impl<C: Check> WithSearch for Run<'_, C> {
 
 /// Runs a check with every implementation.
 pub fn on_every_isa(check: &impl Check) {
+    with_loops(Run(check));
     for isa in supported() {
         with_isa(isa, Run(check)).expect("it is supported");
     }
