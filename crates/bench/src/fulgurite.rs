@@ -125,7 +125,7 @@ impl Reader for FulguriteReader<'_> {
     where
         Self: 'r;
 
-    #[inline]
+    #[inline(always)]
     fn get<'r>(&'r self, key: &[u8]) -> Result<Option<Value<'r>>, Failure> {
         self.txn.get(self.table, key).map_err(failed("get"))
     }

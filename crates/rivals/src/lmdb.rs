@@ -167,7 +167,7 @@ impl Reader for LmdbReader<'_> {
     where
         Self: 'r;
 
-    #[inline]
+    #[inline(always)]
     fn get<'r>(&'r self, key: &[u8]) -> Result<Option<&'r [u8]>, Failure> {
         self.database.get(&self.txn, key).map_err(|error| Failure::new(NAME, "get", error))
     }

@@ -18,11 +18,11 @@ use super::root::{Root, branch_at};
 ///
 /// # Errors
 /// [`Error::Corrupt`](crate::Error::Corrupt), [`Error::Io`](crate::Error::Io).
-#[inline]
+#[inline(always)]
 pub fn get<'p>(pages: &'p Pages, root: &Root, key: &[u8]) -> Result<Option<Value<'p>>> {
     match look_up::<Quick, _, _>(pages, root, key).settled() {
         Some(value) => Ok(value.map(Value::from)),
-        None => get_by_all_means(pages, root, key, pages.identity().hash(key)),
+        None => get_by_all_means(pages, root, key),
     }
 }
 
@@ -34,13 +34,15 @@ pub fn get<'p>(pages: &'p Pages, root: &Root, key: &[u8]) -> Result<Option<Value
 pub fn get_hashed<'p>(pages: &'p Pages, root: &Root, key: &[u8], hash: u64) -> Result<Option<Value<'p>>> {
     match look_up::<Quick, _, _>(pages, (root, hash), key).settled() {
         Some(value) => Ok(value.map(Value::from)),
-        None => get_by_all_means(pages, root, key, hash),
+        None => get_by_all_means(pages, root, key),
     }
 }
 
+/// Apart, and with nothing to bring along, so that it takes no room where the short way goes.
+#[cold]
 #[inline(never)]
-fn get_by_all_means<'p>(pages: &'p Pages, root: &Root, key: &[u8], hash: u64) -> Result<Option<Value<'p>>> {
-    with_search(Get { pages, root, key, hash })
+fn get_by_all_means<'p>(pages: &'p Pages, root: &Root, key: &[u8]) -> Result<Option<Value<'p>>> {
+    with_search(Get { pages, root, key, hash: pages.identity().hash(key) })
 }
 
 /// The values of many keys, into `values` at the same places. `hashes` are the identity's hashes of `keys`.

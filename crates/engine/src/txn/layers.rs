@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::ids::Sequence;
 use crate::pager::{Pages, Value};
 use crate::planted::{Fault, planted};
-use crate::tree::{self, Entry};
+use crate::tree::{self, Entry, Root};
 use crate::txn::read::Estimate;
 use crate::txn::state::{State, TableView};
 use crate::txn::walk::{Start, Walk};
@@ -46,27 +46,26 @@ impl<'a> Layers<'a> {
         self.set.and_then(|set| set.get(self.view.info.id, key))
     }
 
-    /// The value of `key`.
+    /// Pages and root, if no layer above the tree holds anything.
     ///
-    /// # Errors
-    /// Damage where the key is looked for.
-    #[inline]
-    pub fn get(&self, key: &[u8]) -> Result<Option<Value<'a>>> {
-        match &self.view.base {
-            // The common case stands alone: a get from a tree is so short that all that is around it shows.
-            Some(root) if self.is_tree_alone() => tree::get(self.pages(), root, key),
-            _ => self.get_from_all(key),
-        }
+    /// The common case stands alone: a get from a tree is so short that all that is around it shows.
+    #[inline(always)]
+    pub fn tree_alone(&self) -> Option<(&'a Pages, &'a Root)> {
+        let root = self.view.base.as_ref()?;
+        self.is_tree_alone().then_some((&self.state.pages, root))
     }
 
     /// Whether no layer above the tree holds anything.
-    #[inline]
+    #[inline(always)]
     fn is_tree_alone(&self) -> bool {
         self.set.is_none() && self.view.active.is_empty() && self.view.frozen.is_none()
     }
 
-    #[inline(never)]
-    fn get_from_all(&self, key: &[u8]) -> Result<Option<Value<'a>>> {
+    /// The value of `key`.
+    ///
+    /// # Errors
+    /// Damage where the key is looked for.
+    pub fn get(self, key: &[u8]) -> Result<Option<Value<'a>>> {
         if let Some(own) = self.own(key) {
             return self.own_value(own);
         }

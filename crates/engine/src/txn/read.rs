@@ -4,11 +4,12 @@ use std::ops::{Bound, RangeBounds};
 
 use crate::error::Result;
 use crate::ids::Sequence;
-use crate::pager::Value;
+use crate::pager::{Pages, Value};
 use crate::sync::Arc;
+use crate::tree::Root;
 use crate::txn::layers::Layers;
 use crate::txn::range::{Cursor, LeafBatches, OwnedRange, Range};
-use crate::txn::state::{Snapshot, Table};
+use crate::txn::state::{Snapshot, Table, TableView};
 
 /// A snapshot of the database, for as long as it lives: later commits do not change what it reads, and it never blocks
 /// a writer nor waits for one.
@@ -49,8 +50,17 @@ impl ReadTxn {
 
     #[inline]
     fn layers(&self, table: &Table) -> Result<Layers<'_>> {
-        let view = self.snapshot.state.view(table)?;
-        Ok(Layers { state: &self.snapshot.state, view, at: self.snapshot.sequence, set: None })
+        self.snapshot.state.view(table).map(|view| self.layers_of_view(view))
+    }
+
+    #[inline(always)]
+    fn layers_of_view<'a>(&'a self, view: &'a TableView) -> Layers<'a> {
+        Layers { state: &self.snapshot.state, view, at: self.snapshot.sequence, set: None }
+    }
+
+    #[inline(always)]
+    fn tree_alone(&self, table: &Table) -> Option<(&Pages, &Root)> {
+        self.snapshot.state.find(table).and_then(|view| self.layers_of_view(view).tree_alone())
     }
 
     /// The table of that name.

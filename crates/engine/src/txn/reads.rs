@@ -2,7 +2,8 @@
 //!
 //! A macro rather than a trait, so that users need not import one: both types have these as methods of their own.
 
-/// Methods for a type that has `fn layers(&self, table: &Table) -> Result<Layers<'_>>`.
+/// Methods for a type that has `fn layers(&self, table: &Table) -> Result<Layers<'_>>`, and `tree_alone` that gives
+/// [`Layers::tree_alone`](crate::txn::layers::Layers::tree_alone), or nothing.
 macro_rules! reads {
     () => {
         /// The value of `key`.
@@ -11,6 +12,14 @@ macro_rules! reads {
         /// Damage to the file where the key is looked for; the table not being of this snapshot.
         #[inline]
         pub fn get(&self, table: &Table, key: &[u8]) -> Result<Option<Value<'_>>> {
+            match self.tree_alone(table) {
+                Some((pages, root)) => crate::tree::get(pages, root, key),
+                None => self.get_from_all(table, key),
+            }
+        }
+
+        #[inline(never)]
+        fn get_from_all(&self, table: &Table, key: &[u8]) -> Result<Option<Value<'_>>> {
             self.layers(table)?.get(key)
         }
 

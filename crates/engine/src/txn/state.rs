@@ -87,11 +87,15 @@ impl State {
     /// [`Error::TableNotFound`] if it did not exist then, [`Error::Invalid`] if the handle is another database's.
     #[inline]
     pub fn view(&self, table: &Table) -> Result<&TableView> {
-        match self.tables.get(table.info.id.0 as usize) {
-            // By identity: the number of a table whose creation was rolled back is given out again.
-            Some(Some(view)) if Arc::ptr_eq(&view.info, &table.info) => Ok(view),
-            _ => Err(self.missing(table)),
-        }
+        self.find(table).ok_or_else(|| self.missing(table))
+    }
+
+    /// The table that a handle names, if it is there.
+    #[inline(always)]
+    pub fn find(&self, table: &Table) -> Option<&TableView> {
+        let view = self.tables.get(table.info.id.0 as usize)?.as_deref()?;
+        // By identity: the number of a table whose creation was rolled back is given out again.
+        Arc::ptr_eq(&view.info, &table.info).then_some(view)
     }
 
     /// The table of that number, if it exists.

@@ -7,8 +7,9 @@ use crate::error::{Error, Result};
 use crate::format::LargeValue;
 use crate::ids::Sequence;
 use crate::options::{Durability, KEY_BYTES_MAX, TableOptions, VALUE_BYTES_MAX};
-use crate::pager::Value;
+use crate::pager::{Pages, Value};
 use crate::sync::Arc;
+use crate::tree::Root;
 use crate::txn::commit::Core;
 use crate::txn::layers::Layers;
 use crate::txn::range::{Cursor, Range};
@@ -72,6 +73,10 @@ impl WriteTxn {
         let view = self.schema.view(&self.snapshot.state, table)?;
         let set = self.set.touches(table.info.id).then_some(&self.set);
         Ok(Layers { state: &self.snapshot.state, view, at: self.snapshot.sequence, set })
+    }
+
+    fn tree_alone(&self, table: &Table) -> Option<(&Pages, &Root)> {
+        self.layers(table).ok()?.tree_alone()
     }
 
     /// The newest commit that this transaction sees.
