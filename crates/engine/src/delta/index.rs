@@ -30,6 +30,8 @@ const SLOTS_PER_TWO_KEYS: usize = 3;
 /// Smaller generations cost too little to be kept.
 const SPARE_BYTES_MIN: usize = 1 << 20;
 
+const _: () = assert!((FIRST_KEYS / KEYS_PER_WORD).is_power_of_two());
+
 /// See the module.
 pub(super) struct Index {
     generations: [OnceLock<Generation>; GENERATIONS_MAX],
@@ -50,7 +52,9 @@ struct Kept {
 }
 
 struct Generation {
+    /// A power of two of words, so that a shift finds one.
     filter: Box<[AtomicU64]>,
+    filter_shift: u32,
     /// The low half of a hash, and the unit of its record; 0 where there is none.
     slots: Box<[AtomicU64]>,
 }
@@ -91,37 +95,53 @@ impl Index {
         while slots[place].compare_exchange(0, entry, Ordering::Release, Ordering::Relaxed).is_err() {
             place = after(place, slots.len());
         }
-        let filter = &generation.filter;
         // Relaxed: see the module.
-        filter[place_of(hash, filter.len())].fetch_or(mask_of(hash), Ordering::Relaxed);
+        generation.filter_word(hash).fetch_or(mask_of(hash), Ordering::Relaxed);
     }
 
     /// Fetches what [`Index::add`] will write.
     pub(super) fn prefetch_add(&self, hash: u64, ordinal: usize) {
         if let Some(generation) = self.generations[generation_of(ordinal)].get() {
-            prefetch_word(&generation.slots, hash);
-            prefetch_word(&generation.filter, hash);
+            prefetch_word(&generation.slots[place_of(hash, generation.slots.len())]);
+            prefetch_word(generation.filter_word(hash));
         }
     }
 
     /// Whether a key with this hash may have been added.
     #[inline(always)]
     pub(super) fn may_contain(&self, hash: u64) -> bool {
+        self.holders(hash) != 0
+    }
+
+    /// A bit for each generation that may hold a key with this hash.
+    #[inline(always)]
+    fn holders(&self, hash: u64) -> u32 {
+        let mask = mask_of(hash);
         // All generations, with no branch on what each says: which of them holds a key cannot be predicted.
-        self.made().fold(false, |found, generation| found | generation.may_contain(hash))
+        self.made().enumerate().fold(0, |holders, (number, generation)| {
+            let word = generation.filter_word(hash).load(Ordering::Relaxed);
+            holders | u32::from(word & mask == mask) << number
+        })
     }
 
     /// The record with this hash that `is_it` confirms.
     #[inline(always)]
     pub(super) fn find(&self, hash: u64, is_it: impl Fn(RecordRef) -> bool) -> Option<RecordRef> {
-        self.made()
-            .filter(|generation| generation.may_contain(hash))
-            .find_map(|generation| generation.find(hash, &is_it))
+        let mut holders = self.holders(hash);
+        // The newest first: it is the largest, once it is full.
+        while let Some(number) = holders.checked_ilog2() {
+            let found = self.generations[number as usize].get().and_then(|generation| generation.find(hash, &is_it));
+            if found.is_some() {
+                return found;
+            }
+            holders ^= 1 << number;
+        }
+        None
     }
 
     /// Fetches what [`Index::may_contain`] will read.
     pub(super) fn prefetch(&self, hash: u64) {
-        self.made().for_each(|generation| prefetch_word(&generation.filter, hash));
+        self.made().for_each(|generation| prefetch_word(generation.filter_word(hash)));
     }
 
     /// Bytes of all generations.
@@ -169,7 +189,8 @@ impl Generation {
     fn new(number: usize) -> Self {
         let keys = FIRST_KEYS << (GROWTH_LOG2 * number);
         let (filter, slots) = (zeroed_words(keys / KEYS_PER_WORD), zeroed_words(keys * SLOTS_PER_TWO_KEYS / 2));
-        Self { filter, slots }
+        let filter_shift = u64::BITS - filter.len().ilog2();
+        Self { filter, filter_shift, slots }
     }
 
     /// The same memory without any key.
@@ -184,10 +205,10 @@ impl Generation {
         size_of_val(&*self.filter) + size_of_val(&*self.slots)
     }
 
+    /// The word of the filter that tells of a hash: its top bits choose one.
     #[inline(always)]
-    fn may_contain(&self, hash: u64) -> bool {
-        let mask = mask_of(hash);
-        self.filter[place_of(hash, self.filter.len())].load(Ordering::Relaxed) & mask == mask
+    fn filter_word(&self, hash: u64) -> &AtomicU64 {
+        &self.filter[(hash >> self.filter_shift) as usize]
     }
 
     #[inline(always)]
@@ -204,8 +225,8 @@ impl Generation {
     }
 }
 
-fn prefetch_word(words: &[AtomicU64], hash: u64) {
-    prefetch(std::ptr::from_ref(&words[place_of(hash, words.len())]).cast());
+fn prefetch_word(word: &AtomicU64) {
+    prefetch(std::ptr::from_ref(word).cast());
 }
 
 /// The generation that key number `ordinal` belongs to.

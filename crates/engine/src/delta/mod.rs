@@ -139,9 +139,6 @@ impl Delta {
     /// The newest change to `key` at or before `at`. None: this delta knows nothing of the key, ask the tree.
     #[inline]
     pub fn get(&self, key: &[u8], hash: u64, at: Sequence) -> Option<Change<'_>> {
-        if !self.contains_maybe(hash) {
-            return None;
-        }
         let is_it = |record| {
             self.tree.prefetch(record); // The value lies behind the key.
             self.tree.key(record) == key
