@@ -185,3 +185,52 @@ fn entries(txn: &ReadTxn, table: &Table) -> Entries {
     let range = txn.range(table, ..).unwrap();
     range.map(|entry| entry.map(|(key, value)| (key.to_vec(), value.to_vec())).unwrap()).collect()
 }
+
+#[test]
+fn a_single_change_is_committed_as_it_is_after_rollbacks_drops_and_checkpoints() {
+    let db = open(&MemoryDisk::new());
+    let (table, other) =
+        (db.create_table("t", TableOptions::new()).unwrap(), db.create_table("o", TableOptions::new()).unwrap());
+    let key = |number: u32| number.wrapping_mul(2_654_435_761).to_be_bytes();
+    let mut expected = std::collections::BTreeMap::new();
+    for number in 0..6000 {
+        let mut txn = db.write().unwrap();
+        let (mut at, mut into) = (key(number), &table);
+        match number % 6 {
+            1 => {
+                let before = txn.savepoint();
+                txn.put(&table, &key(number + 1_000_000), b"undone").unwrap();
+                txn.rollback_to(before).unwrap();
+            }
+            2 => {
+                txn.put(&table, &at, b"kept").unwrap();
+                let before = txn.savepoint();
+                txn.put(&table, &key(number + 1_000_000), b"undone").unwrap();
+                txn.rollback_to(before).unwrap();
+            }
+            3 => {
+                let gone = txn.create_table("gone", TableOptions::new()).unwrap();
+                txn.put(&gone, &at, b"dropped").unwrap();
+                txn.drop_table(&gone).unwrap();
+            }
+            4 => into = &other,
+            5 => at = key(number / 2),
+            _ => {}
+        }
+        txn.put(into, &at, &number.to_be_bytes()).unwrap();
+        if number % 1000 == 999 {
+            // Deltas are exchanged while the transaction runs.
+            db.checkpoint().unwrap();
+        }
+        txn.commit().unwrap();
+        expected.insert((into.name().to_owned(), at), number);
+    }
+    for ((name, at), number) in &expected {
+        let found = db.read().unwrap();
+        let found = found.get(if name == "t" { &table } else { &other }, at).unwrap().map(|value| value.to_vec());
+        assert_eq!(found, Some(number.to_be_bytes().to_vec()));
+    }
+    let read = db.read().unwrap();
+    assert_eq!(read.count(&table, ..).unwrap() + read.count(&other, ..).unwrap(), expected.len() as u64);
+    db.check().unwrap();
+}

@@ -47,6 +47,15 @@ pub struct Delta {
     inserting: AtomicBool,
 }
 
+/// How near to the place of a key an insert of it has come: see [`Delta::approach`].
+#[derive(Clone, Copy, Debug)]
+pub struct Approach {
+    /// Which delta it belongs to.
+    delta: u64,
+    hash: u64,
+    in_tree: tree::Approach,
+}
+
 /// What a commit did to a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change<'d> {
@@ -118,6 +127,30 @@ impl Delta {
     /// If another insert is under way, `at` is too low, a value is longer than 1 GiB, a key is longer than 2 GiB, or the
     /// delta outgrows 32 GiB.
     pub fn insert(&self, key: &[u8], hash: u64, at: Sequence, change: Change<'_>) {
+        self.index.prefetch_add(hash, self.entries());
+        self.insert_from(None, &Entry { key, hash, at, change });
+    }
+
+    /// Asks for what an insert of `key`, whose hash is `hash`, will read and write, and finds its way down to that: misses are
+    /// two thirds of an insert's time. It pays where there is other work before [`Delta::insert_near`]. None while the delta
+    /// is small.
+    pub fn approach(&self, key: &[u8], hash: u64) -> Option<Approach> {
+        self.index.prefetch_add(hash, self.entries());
+        Some(Approach { delta: self.id, hash, in_tree: self.tree.approach(key)? })
+    }
+
+    /// Does what [`Delta::insert`] does, whatever was inserted since the approach, and even if that was to another delta.
+    ///
+    /// Requires: as [`Delta::insert`], and the approach was to this key.
+    ///
+    /// # Panics
+    /// As [`Delta::insert`].
+    pub fn insert_near(&self, approach: &Approach, key: &[u8], at: Sequence, change: Change<'_>) {
+        let in_tree = (approach.delta == self.id).then_some(approach.in_tree);
+        self.insert_from(in_tree, &Entry { key, hash: approach.hash, at, change });
+    }
+
+    fn insert_from(&self, approach: Option<tree::Approach>, entry: &Entry<'_>) {
         // Not an exchange, which would cost as much as the rest of this function: two writers are caught almost always.
         // Acquire pairs with the Release of the writer before, who may have been another thread.
         assert!(!self.inserting.load(Ordering::Acquire), "two writers insert into one delta at once");
@@ -127,13 +160,12 @@ impl Delta {
         // ordered after the insert, and informative for others.
         let add_one = |counter: &AtomicUsize, now: usize| counter.store(now + 1, Ordering::Relaxed);
         let entries = self.entries();
-        self.index.prefetch_add(hash, entries);
-        if let Inserted::Key(record) = self.tree.insert(&Entry { key, hash, at, change }) {
-            self.index.add(hash, entries, record);
+        if let Inserted::Key(record) = self.tree.insert(entry, approach) {
+            self.index.add(entry.hash, entries, record);
             add_one(&self.entries, entries);
         }
         add_one(&self.versions, self.versions());
-        self.last_sequence.store(at.0.max(self.last_sequence().0), Ordering::Relaxed);
+        self.last_sequence.store(entry.at.0.max(self.last_sequence().0), Ordering::Relaxed);
     }
 
     /// The newest change to `key` at or before `at`. None: this delta knows nothing of the key, ask the tree.
@@ -157,13 +189,6 @@ impl Delta {
     #[inline]
     pub fn prefetch(&self, hash: u64) {
         self.index.prefetch(hash);
-    }
-
-    /// Fetches into the cache what an insert of `key` will read and write: misses are two thirds of its time. It pays where
-    /// there is other work before that.
-    pub fn prefetch_insert(&self, key: &[u8], hash: u64) {
-        self.index.prefetch_add(hash, self.entries());
-        self.tree.prefetch_path(key);
     }
 
     /// Number of distinct keys, deleted ones included.

@@ -58,6 +58,14 @@ enum Kind<'t> {
     Inner(&'t Inner),
 }
 
+/// A descent that ended above the leaf, which was asked for: the leaf's parent, and which of its children the leaf is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Approach {
+    parent: Unit,
+    stamp: Stamp,
+    index: usize,
+}
+
 /// A descent: a leaf and what was above it. An outer none: the tree is empty; an inner one: lost a race, try again.
 struct Path<'t> {
     parent: Option<(&'t Inner, Stamp)>,
@@ -209,18 +217,35 @@ impl Tree {
         self.descend(|inner| Some(inner.keys.count()))
     }
 
-    /// Asks for the leaf where `key` belongs, and reads what is above it. A hint: beside a writer it may be another leaf.
-    pub(super) fn prefetch_path(&self, key: &[u8]) {
-        let Some(Some((mut node, _))) = self.root() else { return };
-        while let Kind::Inner(inner) = node.kind() {
-            let Some(child) = self.route(inner, key).and_then(|index| inner.child(index)) else { return };
-            node = self.node(child);
-            let level = inner.keys.level() - 1;
-            node.prefetch(level);
-            if level == 0 {
-                return; // What kind it is, it would have to wait for.
+    /// Goes down to where `key` belongs, as far as that is in the near caches, and asks for the leaf. None where an insert has
+    /// to begin at the root.
+    pub(super) fn approach(&self, key: &[u8]) -> Option<Approach> {
+        let (mut node, mut stamp) = self.root()??;
+        loop {
+            let Kind::Inner(parent) = node.kind() else { return None };
+            if parent.keys.is_full() {
+                return None;
             }
+            let index = self.route(parent, key)?;
+            if parent.keys.level() == 1 {
+                // Its version is in the lines that are asked for, and would have to be waited for.
+                self.node(parent.child(index)?).prefetch(0);
+                return Some(Approach { parent: parent.keys.unit(), stamp, index });
+            }
+            (node, stamp) = self.child(parent, stamp, index)?;
         }
+    }
+
+    /// The path whose last step an approach left out. None if the parent has changed since: otherwise it is as if the descent
+    /// had only now come there.
+    ///
+    /// Requires: the approach was made in this tree.
+    fn path_from(&self, approach: Approach) -> Option<Path<'_>> {
+        let Approach { parent, stamp, index } = approach;
+        let Kind::Inner(parent) = self.node(parent).kind() else { unreachable!("an inner node stays one") };
+        let (node, leaf_stamp) = self.child(parent, stamp, index)?;
+        let Kind::Leaf(leaf) = node.kind() else { unreachable!("what is below level 1 is a leaf") };
+        Some(Path { parent: Some((parent, stamp)), leaf, stamp: leaf_stamp })
     }
 
     /// Which child of `inner` `key` belongs to. None: a writer is at work.
@@ -275,10 +300,15 @@ impl Tree {
         (self.root.load(Ordering::Relaxed) == unit.get()).then_some((root, stamp))
     }
 
-    /// Adds a change: a version to the record of its key, or a record.
-    pub(super) fn insert(&self, entry: &Entry<'_>) -> Inserted {
+    /// Adds a change: a version to the record of its key, or a record. If there is an approach, it is to that key, in this tree.
+    pub(super) fn insert(&self, entry: &Entry<'_>, approach: Option<Approach>) -> Inserted {
         // A record that was written for an attempt that lost a race serves the next.
         let mut fresh = None;
+        if let Some(path) = approach.and_then(|approach| self.path_from(approach))
+            && let Some(inserted) = self.insert_at(&path, entry, &mut fresh)
+        {
+            return inserted;
+        }
         loop {
             let inserted = match self.path_to(entry.key) {
                 Some(Some(path)) => self.insert_at(&path, entry, &mut fresh),
@@ -488,7 +518,7 @@ mod tests {
 
     fn insert(tree: &Tree, number: u32) {
         let key = number.to_be_bytes();
-        tree.insert(&Entry { key: &key, hash: 0, at: Sequence(1), change: Change::Delete });
+        tree.insert(&Entry { key: &key, hash: 0, at: Sequence(1), change: Change::Delete }, None);
     }
 
     #[test]
@@ -511,6 +541,35 @@ mod tests {
         assert!(tree.child(root, stamp, index).is_some());
         (1..100).for_each(|number| insert(&tree, number));
         assert!(tree.child(root, stamp, index).is_none());
+    }
+
+    #[test]
+    fn an_insert_goes_on_from_its_approach_or_begins_anew_if_the_parent_has_changed() {
+        let tree = Tree::new(ValueAlign::One);
+        let insert_from = |number: u32, approach| {
+            let key = number.to_be_bytes();
+            tree.insert(&Entry { key: &key, hash: 0, at: Sequence(1), change: Change::Delete }, approach)
+        };
+        let approach_to = |number: u32| tree.approach(&number.to_be_bytes());
+        assert!(approach_to(1).is_none(), "an empty tree has nothing to go down");
+        (0..200).for_each(|number| insert(&tree, number * 4000));
+        let (mut followed, mut outdated) = (0, 0);
+        for number in 0..2000 {
+            let (near, far) = (number * 400 + 1, (number * 31 % 2000) * 400 + 2);
+            let (Some(first), Some(second)) = (approach_to(near), approach_to(far)) else { continue };
+            // The leaf may have been split by the first, and then its parent is another.
+            assert!(matches!(insert_from(far, Some(second)), Inserted::Key(_)));
+            if tree.path_from(first).is_some() {
+                followed += 1
+            } else {
+                outdated += 1
+            }
+            assert!(matches!(insert_from(near, Some(first)), Inserted::Key(_)));
+            for number in [near, far] {
+                assert_eq!(insert_from(number, approach_to(number)), Inserted::Version, "{number} was inserted");
+            }
+        }
+        assert!(followed > 100 && outdated > 10, "{followed} followed, {outdated} outdated");
     }
 
     #[test]

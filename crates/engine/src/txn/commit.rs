@@ -10,7 +10,7 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use crate::delta::{Change, Delta};
+use crate::delta::{Approach, Change, Delta};
 use crate::error::{Error, Result};
 use crate::format::{Identity, LargeValue, RecordEncoder};
 use crate::ids::{Sequence, TableId};
@@ -187,7 +187,7 @@ impl Core {
     }
 
     /// Commits: encode, append to the log, make it as durable as asked, insert into the deltas, show. `held` is the state that
-    /// the transaction began with, most often still the newest.
+    /// the transaction began with, most often still the newest; `begun`, if there is one, is an approach to the set's only key.
     ///
     /// # Errors
     /// As [`crate::WriteTxn::commit`].
@@ -196,6 +196,7 @@ impl Core {
         held: &Arc<State>,
         set: &WriteSet,
         schema: &Schema,
+        begun: Option<&Approach>,
         durability: Durability,
     ) -> Result<Sequence> {
         let writer = self.writer()?;
@@ -208,13 +209,12 @@ impl Core {
         // Deltas are exchanged under the log's lock: what is the newest state now has the active ones until it is dropped.
         let newer = (!self.published.is_newest(held)).then(|| self.published.state());
         let state = newer.as_ref().unwrap_or(held);
-        prefetch(state, set);
         let Logged { journal, encoder, .. } = &mut *logged;
         encode(encoder, set, schema);
         let appended = journal.append(encoder, sequence, durability);
         self.note_poison(writer, &logged);
         let buffered = appended?;
-        let bytes = insert(state, schema, set, sequence);
+        let bytes = insert(state, schema, set, sequence, begun);
         logged.since.note(set, schema);
         if !schema.is_empty() {
             self.published.update(|newest| with_schema(newest, schema.changes(), sequence));
@@ -350,17 +350,9 @@ fn encode(encoder: &mut RecordEncoder, set: &WriteSet, schema: &Schema) {
     encoder.finish();
 }
 
-/// Asks for what the first insert will need: it arrives while the log is written.
-fn prefetch(state: &State, set: &WriteSet) {
-    if let Some((id, key, _)) = set.iter().next()
-        && let Some(view) = state.view_of(id)
-    {
-        view.active.prefetch_insert(key, state.pages.identity().hash(key));
-    }
-}
-
-/// Inserts the set into the active deltas. Returns the bytes of memory that took, about.
-fn insert(state: &State, schema: &Schema, set: &WriteSet, sequence: Sequence) -> u64 {
+/// Inserts the set into the active deltas; `begun` is an approach to its only key. Returns the bytes of memory that took,
+/// about.
+fn insert(state: &State, schema: &Schema, set: &WriteSet, sequence: Sequence, begun: Option<&Approach>) -> u64 {
     let identity = state.pages.identity();
     let mut bytes = 0;
     let mut known: Option<(TableId, &Delta)> = None;
@@ -377,7 +369,10 @@ fn insert(state: &State, schema: &Schema, set: &WriteSet, sequence: Sequence) ->
         if let Pending::PutLarge(large) = pending {
             state.active_large.note(large);
         }
-        insert_one(delta, identity, sequence, key, pending);
+        match begun {
+            Some(approach) => delta.insert_near(approach, key, sequence, change_of(pending)),
+            None => insert_one(delta, identity, sequence, key, pending),
+        }
         bytes += (key.len() + pending.weight() + ENTRY_OVERHEAD_BYTES) as u64;
     }
     bytes
@@ -393,12 +388,15 @@ fn active<'a>(state: &'a State, schema: &'a Schema, id: TableId) -> Option<&'a D
 
 /// Inserts one change into a delta.
 pub fn insert_one(delta: &Delta, identity: &Identity, sequence: Sequence, key: &[u8], pending: &Pending) {
-    let change = match pending {
+    delta.insert(key, identity.hash(key), sequence, change_of(pending));
+}
+
+fn change_of(pending: &Pending) -> Change<'_> {
+    match pending {
         Pending::Put(value) => Change::Put(value),
         Pending::PutLarge(large) => Change::PutLarge(large.value),
         Pending::Delete => Change::Delete,
-    };
-    delta.insert(key, identity.hash(key), sequence, change);
+    }
 }
 
 /// `state` after the schema changes of the commit `sequence`.

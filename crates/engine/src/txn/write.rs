@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::ops::{Bound, RangeBounds};
 
+use crate::delta::Approach;
 use crate::error::{Error, Result};
 use crate::format::LargeValue;
 use crate::ids::Sequence;
@@ -45,6 +46,8 @@ pub struct WriteTxn {
     set: WriteSet,
     schema: Schema,
     savepoints: Vec<(Mark, usize)>,
+    /// The way to the last change's key in its delta, if the change was the first and nothing was undone since.
+    begun: Option<Approach>,
     /// Values written to the data file already; dropped unless they are committed.
     large: Vec<LargeValue>,
     turn: Option<Turn>,
@@ -64,6 +67,7 @@ impl WriteTxn {
             set: WriteSet::default(),
             schema,
             savepoints: Vec::new(),
+            begun: None,
             large: Vec::new(),
             turn: Some(turn),
         }
@@ -93,6 +97,7 @@ impl WriteTxn {
     /// are written at once, what the disk reports.
     pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
         self.check_lengths(table, key, value.len())?;
+        self.begin_insert(table, key)?;
         let pending = if value.len() < self.core.writer()?.large_value_bytes() {
             Pending::Put(value.into())
         } else {
@@ -114,6 +119,7 @@ impl WriteTxn {
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<()> {
         self.check_lengths(table, key, length_bytes)?;
+        self.begin_insert(table, key)?;
         let mut value = vec![0; length_bytes].into_boxed_slice();
         fill(&mut value);
         let pending = if length_bytes < self.core.writer()?.large_value_bytes() {
@@ -197,6 +203,7 @@ impl WriteTxn {
     }
 
     fn remove(&mut self, table: &Table, key: &[u8]) {
+        self.begun = None;
         self.set.set(table.info.id, key, Pending::Delete);
     }
 
@@ -208,6 +215,17 @@ impl WriteTxn {
         if value_bytes > VALUE_BYTES_MAX {
             return Err(Error::ValueTooLong { length_bytes: value_bytes as u64, limit_bytes: VALUE_BYTES_MAX as u64 });
         }
+        Ok(())
+    }
+
+    /// Begins the insert of a change that is the first one: if it stays the only one, its commit is near, and what that needs
+    /// arrives meanwhile. Of many changes it would be gone again.
+    fn begin_insert(&mut self, table: &Table, key: &[u8]) -> Result<()> {
+        let state = &self.snapshot.state;
+        self.begun = match self.set.is_empty() {
+            true => self.schema.view(state, table)?.active.approach(key, state.pages.identity().hash(key)),
+            false => None,
+        };
         Ok(())
     }
 
@@ -266,6 +284,7 @@ impl WriteTxn {
                 message: "this savepoint is gone: the transaction was rolled back past it".into(),
             });
         };
+        self.begun = None;
         self.schema.truncate(self.savepoints[at].1);
         self.savepoints.truncate(at + 1);
         Ok(())
@@ -291,7 +310,8 @@ impl WriteTxn {
             self.core.harden(durability)?;
             return Ok(self.snapshot.sequence);
         }
-        let sequence = self.core.commit(&self.snapshot.state, &self.set, &self.schema, durability)?;
+        let sequence =
+            self.core.commit(&self.snapshot.state, &self.set, &self.schema, self.begun.as_ref(), durability)?;
         // What the set still holds belongs to the trees now; what was overwritten on the way was never published.
         if !self.large.is_empty() {
             let kept: HashSet<_> = self.set.large().map(|(_, _, large)| large.value.extent).collect();

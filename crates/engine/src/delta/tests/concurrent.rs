@@ -88,7 +88,7 @@ fn several_writers_lose_and_double_nothing() {
                     let key = (number * 8 + own).wrapping_mul(0x1234_5678_9ABC_DEF1).to_be_bytes();
                     let (hash, at) = (xxh3_64(&key), Sequence(1 + number));
                     let entry = Entry { key: &key, hash, at, change: Change::Put(&key) };
-                    if let Inserted::Key(record) = tree.insert(&entry) {
+                    if let Inserted::Key(record) = tree.insert(&entry, None) {
                         index.add(hash, entries.fetch_add(1, Ordering::Relaxed), record);
                     }
                 }
