@@ -2,20 +2,17 @@
 //!
 //! A [`Turn`] is not a mutex guard, because a transaction may move between threads and outlive a stack frame.
 
+use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Arc, Condvar, Mutex};
 
 /// Hands out turns. Lock rank 1: taken before every other lock of the engine.
 #[derive(Debug, Default)]
 pub struct Turns {
-    queue: Mutex<Queue>,
+    /// [`FREE`], [`TAKEN`] or [`AWAITED`]. Without anybody who waits, a turn costs an exchange to take and one to give back.
+    state: AtomicU32,
+    /// Held by who waits except while asleep, so that no wake-up falls between its look at the state and its sleep.
+    queue: Mutex<()>,
     free: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct Queue {
-    taken: bool,
-    /// Threads that wait: without any there is nobody to wake, which would cost a system call.
-    waiting: usize,
 }
 
 /// Held while it is one's turn; dropped, it passes to whoever waits.
@@ -25,38 +22,45 @@ pub struct Turn(Arc<Turns>);
 impl Turns {
     /// Waits for a turn.
     pub fn wait(self: &Arc<Self>) -> Turn {
-        let mut queue = self.queue.lock();
-        while queue.taken {
-            queue.waiting += 1;
-            queue = self.free.wait(queue);
-            queue.waiting -= 1;
-        }
-        queue.taken = true;
-        Turn(Arc::clone(self))
+        self.try_take().unwrap_or_else(|| self.wait_in_queue())
     }
 
     /// Takes a turn if none is taken.
     pub fn try_take(self: &Arc<Self>) -> Option<Turn> {
+        // Acquire pairs with the Release in the drop of the turn before.
+        let taken = self.state.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed);
+        taken.is_ok().then(|| Turn(Arc::clone(self)))
+    }
+
+    #[cold]
+    fn wait_in_queue(self: &Arc<Self>) -> Turn {
         let mut queue = self.queue.lock();
-        if queue.taken {
-            return None;
+        // Whoever gets the turn here says that others may wait, which at worst wakes nobody once. Acquire as in `try_take`.
+        while self.state.swap(AWAITED, Ordering::Acquire) != FREE {
+            queue = self.free.wait(queue);
         }
-        queue.taken = true;
-        Some(Turn(Arc::clone(self)))
+        drop(queue);
+        Turn(Arc::clone(self))
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let mut queue = self.0.queue.lock();
-        queue.taken = false;
-        let somebody_waits = queue.waiting > 0;
-        drop(queue);
-        if somebody_waits {
+        // Release pairs with the Acquire of whoever takes the next turn.
+        if self.0.state.swap(FREE, Ordering::Release) == AWAITED {
+            // Who has said so and does not sleep yet has the queue's lock until it does.
+            drop(self.0.queue.lock_after_panic());
             self.0.free.notify_all();
         }
     }
 }
+
+/// Nobody has the turn.
+const FREE: u32 = 0;
+/// Somebody has it, and nobody waits.
+const TAKEN: u32 = 1;
+/// Somebody has it, and others may wait.
+const AWAITED: u32 = 2;
 
 #[cfg(test)]
 mod tests {
@@ -74,5 +78,29 @@ mod tests {
         drop(first);
         waiting.join().expect("the waiter gets its turn");
         assert!(turns.try_take().is_some());
+    }
+
+    #[test]
+    fn turns_of_many_threads_never_overlap_and_all_come() {
+        const TURNS: usize = if cfg!(miri) { 20 } else { 5000 };
+        let turns = Arc::new(Turns::default());
+        let counter = Arc::new(crate::sync::atomic::AtomicUsize::new(0));
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let (turns, counter) = (Arc::clone(&turns), Arc::clone(&counter));
+                std::thread::spawn(move || {
+                    for _ in 0..TURNS {
+                        let _turn = turns.wait();
+                        // Two steps that another thread between them would spoil.
+                        let seen = counter.load(Ordering::Relaxed);
+                        std::hint::black_box(seen);
+                        counter.store(seen + 1, Ordering::Relaxed);
+                    }
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().expect("every thread gets its turns"));
+        assert_eq!(counter.load(Ordering::Relaxed), 4 * TURNS);
+        assert!(turns.try_take().is_some(), "the last turn was given back");
     }
 }
