@@ -1,5 +1,6 @@
 //! Transactions: snapshots to read from, private changes to write, and commits.
 
+pub mod changes;
 pub mod commit;
 pub mod journal;
 pub mod large;

@@ -3,12 +3,12 @@
 //! Ordered by table and key, so that the transaction reads its own writes, ranges included, and so that a commit is
 //! logged in key order. Savepoints are marks in an undo list, which is kept only once there is a savepoint.
 
-use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use crate::format::LargeValue;
 use crate::ids::TableId;
 use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::txn::changes::Changes;
 
 /// What a transaction did to a key last.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,8 +37,6 @@ pub struct Mark {
     undo_length: usize,
     number: u64,
 }
-
-type Changes = BTreeMap<Box<[u8]>, Pending>;
 
 /// All changes of a transaction.
 #[derive(Debug, Default)]
@@ -75,14 +73,10 @@ impl WriteSet {
         self.bytes += pending.weight() + key.len();
         self.has_large |= matches!(pending, Pending::PutLarge(_));
         let changes = self.changes_mut(table);
-        let before = if let Some(place) = changes.get_mut(key) {
-            let before = std::mem::replace(place, pending);
+        let before = changes.set(key, pending);
+        if let Some(before) = &before {
             self.bytes -= before.weight() + key.len();
-            Some(before)
-        } else {
-            changes.insert(key.into(), pending);
-            None
-        };
+        }
         if !self.marks.is_empty() {
             self.undo.push(Undo { table, key: key.into(), before });
         }
@@ -105,21 +99,19 @@ impl WriteSet {
 
     /// The first change of `table` within `low`, unbounded above.
     pub fn first_from(&self, table: TableId, low: Bound<&[u8]>) -> Option<(&[u8], &Pending)> {
-        let changes = self.changes(table)?;
-        changes.range::<[u8], _>((low, Bound::Unbounded)).next().map(|(key, pending)| (&**key, pending))
+        self.changes(table)?.first_from(low)
     }
 
     /// The last change of `table` within `high`, unbounded below.
     pub fn last_until(&self, table: TableId, high: Bound<&[u8]>) -> Option<(&[u8], &Pending)> {
-        let changes = self.changes(table)?;
-        changes.range::<[u8], _>((Bound::Unbounded, high)).next_back().map(|(key, pending)| (&**key, pending))
+        self.changes(table)?.last_until(high)
     }
 
     /// Every change, by table and key.
     pub fn iter(&self) -> impl Iterator<Item = (TableId, &[u8], &Pending)> {
         self.tables
             .iter()
-            .flat_map(|&(table, ref changes)| changes.iter().map(move |(key, pending)| (table, &**key, pending)))
+            .flat_map(|&(table, ref changes)| changes.iter().map(move |(key, pending)| (table, key, pending)))
     }
 
     /// The large values that keys have now.
@@ -163,7 +155,7 @@ impl WriteSet {
             let redone_bytes = before.as_ref().map_or(0, |before| before.weight() + key_bytes);
             let changes = self.changes_mut(table);
             let undone = match before {
-                Some(before) => changes.insert(key, before),
+                Some(before) => changes.set(&key, before),
                 None => changes.remove(&key),
             };
             let undone_bytes = undone.map_or(0, |undone| undone.weight() + key_bytes);
@@ -178,7 +170,7 @@ impl WriteSet {
 
     fn changes_mut(&mut self, table: TableId) -> &mut Changes {
         let at = self.place(table).unwrap_or_else(|at| {
-            self.tables.insert(at, (table, Changes::new()));
+            self.tables.insert(at, (table, Changes::default()));
             at
         });
         &mut self.tables[at].1
