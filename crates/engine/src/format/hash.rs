@@ -53,6 +53,10 @@ fn mix(value: u64) -> u64 {
 
 /// XXH3-64 with an explicit seed, for pages and metas.
 pub fn checksum(bytes: &[u8], seed: u64) -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(sum) = crate::format::hash_avx512::xxh3_64_of_long(bytes, seed) {
+        return sum;
+    }
     xxh3_64_with_seed(bytes, seed)
 }
 

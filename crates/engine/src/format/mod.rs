@@ -13,6 +13,8 @@ mod catalog;
 mod cell;
 mod extent;
 mod hash;
+#[cfg(target_arch = "x86_64")]
+mod hash_avx512;
 mod leaf;
 mod leaf_build;
 mod leaf_cells;

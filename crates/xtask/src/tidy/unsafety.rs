@@ -15,6 +15,7 @@ const FILES: &[(&str, &str)] = &[
     ("crates/engine/src/delta/tree.rs", "reads the arena's nodes"),
     ("crates/engine/src/format/branch.rs", "reads of pages that were verified"),
     ("crates/engine/src/format/bytes.rs", "raw reads and prefetches"),
+    ("crates/engine/src/format/hash_avx512.rs", "vector instructions"),
     ("crates/engine/src/format/leaf.rs", "reads of pages that were verified"),
     ("crates/engine/src/format/leaf_cells.rs", "reads of pages that were verified"),
     ("crates/engine/src/format/search/", "vector instructions"),
