@@ -366,7 +366,7 @@ fn read_tables(
         cache_bytes: usize::try_from(options.cache_bytes).unwrap_or(usize::MAX),
     };
     let file = PageFile::new(path, file, meta.page_size, meta.identity(), read);
-    let entries = read_extent_table(&file, &meta.extent_table, meta.page_count)?;
+    let entries = read_extent_table(&file, &meta.extent_table, meta.page_count, meta.birth)?;
     let extents = ExtentMap::new(entries.clone(), meta.page_count, None);
     let pages = file.pages(Arc::new(extents))?;
     let catalog = meta.catalog.as_ref().map(|root| Root {

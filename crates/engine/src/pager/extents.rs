@@ -219,12 +219,16 @@ pub(super) fn live_runs(entry: &ExtentEntry) -> impl Iterator<Item = (u64, u64)>
     }))
 }
 
-/// Refuses extents that a sound file cannot have: past its end, or sharing a live page. That each by itself is possible
-/// was checked when its entry was read.
+/// Refuses extents that a sound file cannot have: past its end, younger than its `newest` birth, or sharing a live page. That
+/// each by itself is possible was checked when its entry was read.
 ///
 /// # Errors
 /// An extent and what is wrong with it.
-pub fn check_extents(entries: &[ExtentEntry], page_count: u64) -> Result<(), (ExtentId, &'static str)> {
+pub fn check_extents(entries: &[ExtentEntry], page_count: u64, newest: Birth) -> Result<(), (ExtentId, &'static str)> {
+    // Births from the next one on are those of the process that writes: what has them is taken for its own.
+    if let Some(index) = entries.iter().position(|entry| entry.birth > newest) {
+        return Err((ExtentId(index as u32), "is younger than the newest checkpoint"));
+    }
     let mut runs = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
         let id = ExtentId(index as u32);

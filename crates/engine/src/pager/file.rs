@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Place, Result};
 use crate::format::{Identity, PageSize};
-use crate::ids::PageNumber;
+use crate::ids::{Birth, PageNumber};
 use crate::io::{File, Map};
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex};
 
 use super::cache::FrameCache;
@@ -36,6 +37,8 @@ pub struct PageFile {
     page_size: PageSize,
     identity: Identity,
     options: ReadOptions,
+    /// The birth of the first operation of this process; what is as young as that was written here.
+    first_own_birth: AtomicU64,
     /// Guards the newest window or the cache, made at first need. The file is mapped under it; no lock is taken under it.
     source: Mutex<Option<Source>>,
 }
@@ -49,7 +52,26 @@ impl PageFile {
         identity: Identity,
         options: ReadOptions,
     ) -> Arc<Self> {
-        Arc::new(Self { path: path.to_path_buf(), file, page_size, identity, options, source: Mutex::new(None) })
+        Arc::new(Self {
+            path: path.to_path_buf(),
+            file,
+            page_size,
+            identity,
+            options,
+            first_own_birth: AtomicU64::new(u64::MAX),
+            source: Mutex::new(None),
+        })
+    }
+
+    /// Notes that an operation with this birth begins: from now on pages that are as young as this are built here.
+    pub fn note_own(&self, birth: Birth) {
+        // Relaxed: whoever reads pages of the operation learnt of them through the state that it published.
+        self.first_own_birth.fetch_min(birth.0, Ordering::Relaxed);
+    }
+
+    /// Whether pages of this birth were built by this process.
+    pub fn is_written_here(&self, birth: Birth) -> bool {
+        birth.0 >= self.first_own_birth.load(Ordering::Relaxed)
     }
 
     /// The snapshot whose extents these are.

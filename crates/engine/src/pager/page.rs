@@ -1,7 +1,7 @@
 //! Owns the guards through which stored bytes are read, and the promise behind them: what a guard shows has been verified.
 //!
-//! Invariants: (1) a [`Page`] holds a whole page that `verify_page` accepted for its place and birth, so its view needs no
-//! checks.  (2) The bytes behind a guard do not change or move while it lives: they lie in a part of the file that no live
+//! Invariants: (1) a [`Page`] holds a whole page that `verify_page` accepted for its place and birth, or that this process
+//! built and `verify_own_node` found again, so its view needs no checks.  (2) The bytes behind a guard do not change or move while it lives: they lie in a part of the file that no live
 //! snapshot's writer touches (mapped), or in an immutable [`Frame`] that the guard holds.  (3) Every offset into the file
 //! comes from an [`ExtentMap`] that was checked against the file's length.
 //!
@@ -17,8 +17,10 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 
 use crate::error::{Error, Place, Result};
-use crate::format::{Branch, ExtentKind, Identity, Leaf, LongKeys, OverflowRef, PageKind, verify_page};
-use crate::ids::{PageNumber, PageRef};
+use crate::format::{
+    Branch, ExtentKind, Identity, Leaf, LongKeys, Offence, OverflowRef, PageKind, verify_own_node, verify_page,
+};
+use crate::ids::{Birth, PageNumber, PageRef};
 use crate::io::Map;
 use crate::sync::Arc;
 
@@ -34,6 +36,9 @@ pub struct Pages {
     page_bits: u32,
     file: Arc<PageFile>,
 }
+
+/// [`verify_page`], or what is enough for some pages.
+type Verify = fn(&[u8], &Identity, PageRef, Birth) -> std::result::Result<PageKind, Offence>;
 
 /// Where bytes come from.
 #[derive(Clone, Debug)]
@@ -137,7 +142,7 @@ impl Pages {
     /// # Errors
     /// As [`Pages::page`].
     pub fn verify_again(&self, at: PageRef) -> Result<()> {
-        self.page_fresh(at).map(drop)
+        self.page_fresh(at, verify_page).map(drop)
     }
 
     /// Verifies the bytes of a long key or value anew.
@@ -178,22 +183,23 @@ impl Pages {
         {
             return Ok(Page::from_frame(frame));
         }
-        self.page_fresh(at)
+        let is_own = self.extents.birth(at.extent).is_some_and(|birth| self.file.is_written_here(birth));
+        self.page_fresh(at, if is_own { verify_own_node } else { verify_page })
     }
 
     /// Reads the page, verifies it and notes so.
-    fn page_fresh(&self, at: PageRef) -> Result<Page<'_>> {
+    fn page_fresh(&self, at: PageRef, verify: Verify) -> Result<Page<'_>> {
         let number = self.extents.run(at, 1, ExtentKind::Nodes).map_err(|fault| self.bad_reference(at, fault))?;
         let page = match &self.source {
             Source::Map(map) => {
                 let bytes = self.mapped(map, number, 1 << self.page_bits);
                 let bytes = bytes.ok_or_else(|| self.outside_window(number))?;
-                self.check_page(at, number, bytes)?;
+                self.check_page(at, number, bytes, verify)?;
                 Page::from_map(bytes)
             }
             Source::Cache(cache) => {
                 let frame = Frame::new(self.file.read(PageNumber(number), 1 << self.page_bits)?);
-                self.check_page(at, number, frame.bytes())?;
+                self.check_page(at, number, frame.bytes(), verify)?;
                 if let Some(birth) = self.extents.birth(at.extent) {
                     cache.insert(FrameKey { at, birth }, &frame);
                 }
@@ -231,9 +237,9 @@ impl Pages {
         }
     }
 
-    fn check_page(&self, at: PageRef, number: u64, bytes: &[u8]) -> Result<()> {
+    fn check_page(&self, at: PageRef, number: u64, bytes: &[u8], verify: Verify) -> Result<()> {
         let birth = self.extents.birth(at.extent).ok_or_else(|| self.bad_reference(at, "there is no such extent"))?;
-        let kind = verify_page(bytes, self.file.identity(), at, birth).map_err(|offence| {
+        let kind = verify(bytes, self.file.identity(), at, birth).map_err(|offence| {
             Error::corrupt(self.file.path(), Place::Page(PageNumber(number)), offence.to_string())
         })?;
         match kind {

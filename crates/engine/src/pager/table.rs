@@ -38,11 +38,16 @@ pub(super) fn write(
     })
 }
 
-/// Reads and checks the table that a meta points to, of a file of `page_count` pages.
+/// Reads and checks the table that a meta points to, of a file of `page_count` pages in which nothing is younger than `newest`.
 ///
 /// # Errors
 /// [`Error::Corrupt`] if the table or an extent in it is not what can have been written; [`Error::Io`].
-pub fn read_extent_table(file: &PageFile, table: &ExtentTableRef, page_count: u64) -> Result<Vec<ExtentEntry>> {
+pub fn read_extent_table(
+    file: &PageFile,
+    table: &ExtentTableRef,
+    page_count: u64,
+    newest: Birth,
+) -> Result<Vec<ExtentEntry>> {
     let page_bytes = file.page_size().bytes();
     let end = table.first_page.0.saturating_add(u64::from(table.page_count));
     let file_pages = file.length_bytes()? / page_bytes as u64;
@@ -75,7 +80,8 @@ pub fn read_extent_table(file: &PageFile, table: &ExtentTableRef, page_count: u6
     if entries.len() != table.entry_count as usize || checksum(file, &entries) != table.checksum {
         return Err(Error::corrupt(file.path(), Place::Page(table.first_page), "the extent table is not the meta's"));
     }
-    check_extents(&entries, page_count).map_err(|(id, fault)| Error::corrupt(file.path(), Place::Extent(id), fault))?;
+    let checked = check_extents(&entries, page_count, newest);
+    checked.map_err(|(id, fault)| Error::corrupt(file.path(), Place::Extent(id), fault))?;
     Ok(entries)
 }
 

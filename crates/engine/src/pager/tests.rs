@@ -76,7 +76,8 @@ impl Fixture {
     fn commit(&mut self, mut operation: Operation) -> Birth {
         let mut space = self.space.lock();
         let prepared = space.prepare(&mut operation).expect("there is space");
-        let read = read_extent_table(&self.file, &prepared.table, prepared.page_count).expect("just written");
+        let read =
+            read_extent_table(&self.file, &prepared.table, prepared.page_count, prepared.birth).expect("just written");
         assert_eq!(read, prepared.entries);
         space.commit(operation, &prepared);
         self.map = Arc::new(ExtentMap::new(prepared.entries, prepared.page_count, Some(&self.map)));
@@ -489,8 +490,8 @@ fn a_table_that_is_not_the_metas_is_refused() {
     let writer = PageWriter::new(&fixture.space);
     let mut operation = writer.finish().expect("nothing is written");
     let prepared = fixture.space.lock().prepare(&mut operation).expect("there is space");
-    let (file, good, pages) = (&fixture.file, prepared.table, prepared.page_count);
-    assert!(read_extent_table(file, &good, pages).is_ok());
+    let (file, good, pages, newest) = (&fixture.file, prepared.table, prepared.page_count, prepared.birth);
+    assert!(read_extent_table(file, &good, pages, newest).is_ok());
     let bad = [
         crate::format::ExtentTableRef { birth: Birth(77), ..good },
         crate::format::ExtentTableRef { checksum: 1, ..good },
@@ -501,27 +502,41 @@ fn a_table_that_is_not_the_metas_is_refused() {
         crate::format::ExtentTableRef { first_page: PageNumber(0), ..good },
     ];
     for table in bad {
-        assert!(matches!(read_extent_table(file, &table, pages), Err(Error::Corrupt { .. })), "{table:?}");
+        assert!(matches!(read_extent_table(file, &table, pages, newest), Err(Error::Corrupt { .. })), "{table:?}");
     }
-    assert!(read_extent_table(file, &good, pages + 1_000_000).is_err(), "the file ends before");
+    assert!(read_extent_table(file, &good, pages + 1_000_000, newest).is_err(), "the file ends before");
     fixture.space.lock().abort(operation);
 }
 
 #[test]
-fn extents_that_share_a_live_page_or_leave_the_file_are_refused() {
+fn extents_that_share_a_live_page_leave_the_file_or_come_from_the_future_are_refused() {
     let mut fixture = Fixture::new(None);
     fixture.leaves(13);
     let entries = table_entries(&fixture);
-    assert!(super::extents::check_extents(&entries, fixture.map.page_count()).is_ok());
-    assert!(super::extents::check_extents(&entries, 3).is_err());
+    let (pages, newest) = (fixture.map.page_count(), fixture.space.lock().last_birth());
+    let check = super::extents::check_extents;
+    assert!(check(&entries, pages, newest).is_ok());
+    assert!(check(&entries, 3, newest).is_err());
     let first = entries[0];
+    assert!(check(&entries, pages, Birth(first.birth.0 - 1)).is_err());
     let mut overlapping = entries.clone();
     overlapping.push(crate::format::ExtentEntry { live: 1, page_count: 1, ..first });
-    assert!(super::extents::check_extents(&overlapping, fixture.map.page_count()).is_err());
+    assert!(check(&overlapping, pages, newest).is_err());
     // Dead slots may lie anywhere: their pages may be others' by now.
     overlapping.pop();
     overlapping.push(crate::format::ExtentEntry { live: 0, ..first });
-    assert!(super::extents::check_extents(&overlapping, fixture.map.page_count()).is_ok());
+    assert!(check(&overlapping, pages, newest).is_ok());
+}
+
+#[test]
+fn what_a_process_wrote_itself_is_its_own_and_nothing_older() {
+    let mut fixture = Fixture::new(None);
+    assert!(!fixture.file.is_written_here(Birth(u64::MAX - 1)), "who only reads has written nothing");
+    let before = fixture.space.lock().last_birth();
+    let (leaves, _) = fixture.leaves(3);
+    let birth = fixture.map.birth(leaves[0].extent).expect("it is there");
+    assert!(fixture.file.is_written_here(birth));
+    assert!(!fixture.file.is_written_here(before));
 }
 
 #[test]

@@ -126,7 +126,7 @@ impl Store {
                 return Err(error);
             }
         };
-        let entries = read_extent_table(&self.file, &prepared.table, prepared.page_count)?;
+        let entries = read_extent_table(&self.file, &prepared.table, prepared.page_count, prepared.birth)?;
         assert_eq!(entries, prepared.entries);
         space.commit(operation, &prepared);
         self.map = Arc::new(ExtentMap::new(entries, prepared.page_count, Some(&self.map)));
