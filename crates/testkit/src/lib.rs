@@ -13,6 +13,7 @@ pub mod faults;
 pub mod golden;
 pub mod holdings;
 pub mod hostile;
+pub mod isolation;
 pub mod model;
 pub mod panics;
 mod random;
