@@ -2,8 +2,11 @@
 
 mod crashes;
 mod legal;
+mod long;
 mod minimal;
 mod recording;
+mod simulated;
+mod store;
 
 use std::ops::Range;
 
