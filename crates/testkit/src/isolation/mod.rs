@@ -1,26 +1,28 @@
 //! The isolation checker: whether a recorded run can have happened at an isolation level.
 //!
-//! A [`History`] has what every transaction did and was answered, and by [`check`] it becomes a graph: an edge leads from
-//! one transaction to another that must come after it, because it replaced what the first one wrote (ww), read it (wr), or
-//! replaced what the first one read (rw). A cycle is an anomaly, named by its edges after Adya, "Weak Consistency" (1999);
-//! how the edges are found follows Kingsbury and Alvaro, "Elle" (2020). Some anomalies need no cycle, as a read of what was
-//! aborted; those are found key by key. The engine is not known here, and its sequences are believed only as far as they
-//! order versions that nothing else orders; where they contradict the rest, that is an anomaly too.
+//! A [`History`] has what every transaction did and was answered, and by [`check`] it becomes a graph: an edge
+//! leads from one transaction to another that must come after it, because it replaced what the first one wrote
+//! (ww), read it (wr), or replaced what the first one read (rw). A cycle is an anomaly, named by its edges after
+//! Adya, "Weak Consistency" (1999); how the edges are found follows Kingsbury and Alvaro, "Elle" (2020). Some
+//! anomalies need no cycle, as a read of what was aborted; those are found key by key. The engine is not known
+//! here, and its sequences are believed only as far as they order versions that nothing else orders; where they
+//! contradict the rest, that is an anomaly too.
 //!
-//! **Aborted transactions** have not happened, and **those in doubt** have if somebody saw them. Silence proves nothing: where
-//! the order of two versions cannot be known, no edge is drawn. A workload should therefore read much, write registers after
-//! reading them or with sequences, and end its history with the whole content.
+//! **Aborted transactions** have not happened, and **those in doubt** have if somebody saw them. Silence proves
+//! nothing: where the order of two versions cannot be known, no edge is drawn. A workload should therefore read
+//! much, write registers after reading them or with sequences, and end its history with the whole content.
 //!
-//! **Absences** are weaker than values, which name their version. Where several versions of a register are absent, the reader's
-//! snapshot tells which one it found, if the engine's sequences are recorded; without them, phantoms behind deletions may be missed.
+//! **Absences** are weaker than values, which name their version. Where several versions of a register are absent,
+//! the reader's snapshot tells which one it found, if the engine's sequences are recorded; without them, phantoms
+//! behind deletions may be missed.
 //!
-//! **Segments.** Time grows in proportion to the length of a history (200,000 transactions of four operations by eight processes
-//! take 1.5 s, a million 4.3 s), and so does memory: about 1,400 bytes for a transaction, its history included. A long run is
-//! therefore cut: all processes end, everything is synced, the content is read, and it is the end of one history and the
-//! beginning of the next. Nothing is lost by that, as every transaction of one segment precedes those of the next in real time,
-//! and an anomaly across the cut shows as a difference from the content. Lists grow, and reading them takes time in
-//! proportion: each segment should take new keys, and leave the old ones out of its initial content, except registers
-//! that its ranges reach.
+//! **Segments.** Time grows in proportion to the length of a history (200,000 transactions of four operations by
+//! eight processes take 1.5 s, a million 4.3 s), and so does memory: about 1,400 bytes for a transaction, its
+//! history included. A long run is therefore cut: all processes end, everything is synced, the content is read, and
+//! it is the end of one history and the beginning of the next. Nothing is lost by that, as every transaction of one
+//! segment precedes those of the next in real time, and an anomaly across the cut shows as a difference from the
+//! content. Lists grow, and reading them takes time in proportion: each segment should take new keys, and leave the
+//! old ones out of its initial content, except registers that its ranges reach.
 
 mod anomaly;
 mod cycles;

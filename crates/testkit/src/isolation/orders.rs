@@ -4,18 +4,24 @@ use super::graph::{Dependency, Edge};
 use super::history::{Outcome, Tick};
 use super::roles::Cast;
 
-/// From each transaction to the next one of its process.
+/// From each transaction to the next one of its process. One in doubt may have happened at any later time: nobody follows it.
 pub(super) fn session_edges(cast: &Cast<'_, '_>) -> Vec<Edge> {
     let mut numbers = judged(cast);
     numbers.sort_by_key(|number| {
         let transaction = cast.transactions[*number as usize];
         (transaction.process, transaction.begin)
     });
-    let same_process = |pair: &&[u32]| {
-        let process = |number: u32| cast.transactions[number as usize].process;
-        process(pair[0]) == process(pair[1])
-    };
-    numbers.windows(2).filter(same_process).map(|pair| Edge::of_order(pair[0], pair[1], Dependency::Session)).collect()
+    let process = |number: u32| cast.transactions[number as usize].process;
+    let mut edges = Vec::with_capacity(numbers.len());
+    let mut certain: Option<u32> = None;
+    for number in numbers {
+        let before = certain.filter(|before| process(*before) == process(number));
+        edges.extend(before.map(|before| Edge::of_order(before, number, Dependency::Session)));
+        if cast.outcome(number) != Outcome::Indeterminate {
+            certain = Some(number);
+        }
+    }
+    edges
 }
 
 /// From each transaction to those that began after its end, without the edges that others imply. There are at most as many for

@@ -134,6 +134,35 @@ fn a_commit_in_doubt_may_be_seen_by_one_in_doubt_alone() {
 }
 
 #[test]
+fn a_commit_in_doubt_may_happen_after_the_next_transaction_of_its_process() {
+    legal(
+        &Sketch::default()
+            .add(Outcome::Indeterminate, &[write(1, 10)])
+            .by(3)
+            .at(0, 10)
+            .committed(&[absent(1)])
+            .by(3)
+            .at(20, 30)
+            .committed(&[read(1, 10)])
+            .by(3)
+            .at(40, 50),
+    );
+    // But it is one moment for all, and the process goes on in order around it.
+    let sketch = Sketch::default()
+        .committed(&[write(2, 20)])
+        .by(3)
+        .at(0, 10)
+        .add(Outcome::Indeterminate, &[write(1, 10)])
+        .by(3)
+        .at(20, 30)
+        .committed(&[read(1, 10), absent(2)])
+        .by(3)
+        .at(40, 50);
+    let options = Options { sessions: true, ..Options::new(Level::Serializable) };
+    assert_eq!(kinds_of(&sketch.report(&options)), [GSingle]);
+}
+
+#[test]
 fn one_of_several_deletions_in_doubt_explains_an_absence() {
     legal(
         &Sketch::default()
