@@ -259,6 +259,16 @@ mod tests {
     }
 
     #[test]
+    fn a_detour_is_cut_so_that_no_anti_dependencies_meet() {
+        use Dependency::{ReadWrite, WriteWrite};
+        let walk = [(0, 1, ReadWrite), (1, 2, WriteWrite), (2, 0, ReadWrite), (0, 3, WriteWrite), (3, 0, WriteWrite)];
+        let walk: Vec<Edge> = walk.iter().map(|(from, to, kind)| Edge::of_order(*from, *to, *kind)).collect();
+        assert!(!has_adjacent(&walk));
+        assert_eq!(without_detours(walk.clone()), walk[3..]);
+        assert_eq!(without_detours([&walk[3..], &walk[..3]].concat()), walk[3..]);
+    }
+
+    #[test]
     fn cycles_have_the_names_of_the_literature() {
         use Dependency::{
             PredicateReadWrite as Rwp, ReadWrite as Rw, RealTime, Session, WriteRead as Wr, WriteWrite as Ww,

@@ -384,6 +384,15 @@ mod tests {
     }
 
     #[test]
+    fn a_shorter_cycle_is_preferred_to_one_found_before() {
+        let ring = |from: u32, count: u32| {
+            (0..count).map(move |at| (from + at, from + (at + 1) % count, Dependency::WriteRead))
+        };
+        let graph = graph(16, &ring(0, 9).chain(ring(9, 7)).collect::<Vec<_>>());
+        assert_eq!(graph.short_cycle(ALL, ALL).map(|cycle| cycle.len()), Some(7));
+    }
+
+    #[test]
     fn short_cycles_are_the_shortest_of_random_graphs() {
         let mut random = Random::new(11);
         for _ in 0..300 {

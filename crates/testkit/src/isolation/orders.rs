@@ -51,9 +51,6 @@ pub(super) fn real_time_edges(cast: &Cast<'_, '_>) -> Vec<Edge> {
         ended.retain(|before| cast.transactions[*before as usize].end >= begin);
         ended.push(number);
     }
-    if let Some(ending) = cast.ending.filter(|_| !cast.crashed) {
-        edges.extend(ended.iter().map(|before| Edge::of_order(*before, ending, Dependency::RealTime)));
-    }
     edges
 }
 

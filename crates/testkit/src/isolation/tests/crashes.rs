@@ -78,6 +78,8 @@ fn what_survives_must_be_a_prefix() {
     timed.history.transactions[1].end = Tick(10);
     timed.history.transactions[2].begin = Tick(11);
     assert_eq!(kinds(&timed), [NonPrefix]);
+    timed.history.transactions[2].begin = Tick(10);
+    assert_eq!(kinds(&timed), []);
     let mut numbered = memory(sketch(false));
     for (number, transaction) in (1..).zip(&mut numbered.history.transactions) {
         transaction.sequence = Some(Sequence(number));

@@ -121,6 +121,7 @@ fn a_commit_in_doubt_is_legal_whether_it_happened_or_not() {
     legal(&doubt.clone().closed(content(&[(1, &[10])], &[(1, 11)])));
     legal(&doubt.clone().closed(content(&[], &[(2, 2)])));
     // But not both.
+    assert_eq!(doubt.clone().committed(&[absent(2), absent(1)]).kinds(), [GSingle]);
     assert_eq!(doubt.committed(&[read_list(1, &[10]), absent(1)]).kinds(), [GSingle]);
 }
 
@@ -160,6 +161,21 @@ fn a_commit_in_doubt_may_happen_after_the_next_transaction_of_its_process() {
         .at(40, 50);
     let options = Options { sessions: true, ..Options::new(Level::Serializable) };
     assert_eq!(kinds_of(&sketch.report(&options)), [GSingle]);
+}
+
+#[test]
+fn an_absence_that_needs_no_deletion_in_doubt_says_nothing_about_it() {
+    legal(
+        &Sketch::default()
+            .add(Outcome::Indeterminate, &[delete(1), write(2, 20)])
+            .committed(&[absent(1)])
+            .closed(Content::default()),
+    );
+}
+
+#[test]
+fn a_transaction_in_doubt_may_have_read_anything() {
+    legal(&Sketch::default().register(1, 1).add(Outcome::Indeterminate, &[read(1, 1), absent(1)]));
 }
 
 #[test]

@@ -132,6 +132,14 @@ fn appends_that_nobody_read_come_after_the_longest_read() {
 }
 
 #[test]
+fn what_a_transaction_deletes_itself_is_no_explanation_of_its_absence() {
+    let sketch = Sketch::default()
+        .committed(&[absent(1), write(1, 5), delete(1), read(2, 20)])
+        .committed(&[write(1, 10), write(2, 20)]);
+    assert_eq!(sketch.kinds(), [GSingle]);
+}
+
+#[test]
 fn a_range_that_misses_an_insertion_beside_one_it_has_is_a_phantom() {
     let sketch =
         Sketch::default().committed(&[write(1, 10), write(2, 20)]).committed(&[read_range(0..2, &[]), read(2, 20)]);
@@ -390,6 +398,7 @@ fn sequences_and_snapshots_that_contradict_real_time_are_found() {
         .at(20, 30);
     assert_eq!(snapshot.kinds(), []);
     assert_eq!(snapshot.kinds_at(Level::StrictSerializable), [SequenceMismatch]);
+    assert_eq!(snapshot.at(10, 30).kinds_at(Level::StrictSerializable), []);
 }
 
 #[test]
