@@ -1,10 +1,23 @@
-//! Other engines behind one small interface, so that the benchmarks can set them beside Fulgurite.
+//! Other engines behind two small interfaces, so that the benchmarks can set them beside Fulgurite: [`Engine`] for reads,
+//! loads and single puts, [`WritingEngine`] for transactions from several threads.
 //!
 //! This is the only crate of the workspace that depends on another engine. Nothing here is measured: an adapter
 //! forwards each call as directly as the rival's own interface allows, because its overhead counts against the rival.
 
 mod engine;
+#[cfg(feature = "fjall")]
+mod fjall_writing;
 mod lmdb;
+mod lmdb_writing;
+mod rocksdb;
+mod writing;
+#[cfg(test)]
+mod writing_checks;
 
 pub use engine::{Engine, Failure, Purpose, Reader, Store};
+#[cfg(feature = "fjall")]
+pub use fjall_writing::{Fjall, FjallStore, FjallTransaction};
 pub use lmdb::{Lmdb, LmdbReader, LmdbStore, LmdbWriteMap};
+pub use lmdb_writing::{LmdbTransaction, LmdbWritingStore};
+pub use rocksdb::{RocksDb, RocksDbStore, RocksDbTransaction};
+pub use writing::{Level, Refusal, Settings, Transaction, Usage, WritingEngine, WritingStore};

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use heed::types::Bytes;
-use heed::{Database, Env, EnvFlags, EnvOpenOptions, PutFlags, RoTxn, WithoutTls};
+use heed::{Database, Env, EnvFlags, EnvOpenOptions, PutFlags, RoTxn, TlsUsage, WithoutTls};
 
 use crate::engine::{Engine, Failure, Purpose, Reader, Store};
 
@@ -69,6 +69,25 @@ fn flags(purpose: Purpose, write_map_for_loads: bool) -> EnvFlags {
     EnvFlags::NO_READ_AHEAD | purpose_flags
 }
 
+/// Opens the environment in `directory`, and its unnamed database.
+pub(crate) fn open<T: TlsUsage>(
+    mut options: EnvOpenOptions<T>,
+    directory: &Path,
+    flags: EnvFlags,
+) -> Result<(Env<T>, Database<Bytes, Bytes>), Failure> {
+    let failure = |error| Failure::new(NAME, "open", error);
+    options.map_size(MAP_SIZE_BYTES);
+    // SAFETY: without syncs a crash of the machine loses the file; benchmarks make a new one.
+    unsafe { options.flags(flags) };
+    // SAFETY: the directory belongs to this store alone (invariant 1 of `engine`), so nothing else changes the
+    // file under the map except LMDB itself.
+    let env = unsafe { options.open(directory) }.map_err(failure)?;
+    let mut txn = env.write_txn().map_err(failure)?;
+    let database = env.create_database(&mut txn, None).map_err(failure)?;
+    txn.commit().map_err(failure)?;
+    Ok((env, database))
+}
+
 /// An open environment and its unnamed database.
 pub struct LmdbStore {
     env: Env<WithoutTls>,
@@ -77,17 +96,7 @@ pub struct LmdbStore {
 
 impl LmdbStore {
     fn open(directory: &Path, flags: EnvFlags) -> Result<Self, Failure> {
-        let mut options = EnvOpenOptions::new().read_txn_without_tls();
-        options.map_size(MAP_SIZE_BYTES);
-        // SAFETY: without syncs a crash of the machine loses the file; benchmarks make a new one.
-        unsafe { options.flags(flags) };
-        // SAFETY: the directory belongs to this store alone (invariant 1 of `engine`), so nothing else changes the
-        // file under the map except LMDB itself.
-        let env = unsafe { options.open(directory) }.map_err(|error| Failure::new(NAME, "open", error))?;
-        let mut txn = env.write_txn().map_err(|error| Failure::new(NAME, "open", error))?;
-        let database =
-            env.create_database(&mut txn, None).map_err(|error| Failure::new(NAME, "open database", error))?;
-        txn.commit().map_err(|error| Failure::new(NAME, "open database", error))?;
+        let (env, database) = open(EnvOpenOptions::new().read_txn_without_tls(), directory, flags)?;
         Ok(Self { env, database })
     }
 

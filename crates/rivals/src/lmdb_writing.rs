@@ -1,0 +1,144 @@
+//! LMDB as an engine of writers: one write transaction at a time, whoever wants the next one waits.
+//!
+//! At [`Level::Log`] the file is mapped writable and nothing is synced (`MDB_WRITEMAP | MDB_MAPASYNC | MDB_NOSYNC`): a commit
+//! is in the page cache. At [`Level::Disk`] it is written by calls and synced, which costs LMDB less than syncing a map. It has
+//! no lower level. Readers keep their slot for their thread, so that a read transaction for each get costs no lock.
+
+use std::path::Path;
+
+use heed::types::Bytes;
+use heed::{Database, Env, EnvFlags, EnvOpenOptions, PutFlags, RwTxn, WithTls};
+
+use crate::engine::Failure;
+use crate::lmdb::{self, Lmdb};
+use crate::writing::{Level, Refusal, Settings, Transaction, WritingEngine, WritingStore};
+
+const NAME: &str = "lmdb";
+
+impl WritingEngine for Lmdb {
+    const NAME: &'static str = NAME;
+    type Store = LmdbWritingStore;
+
+    fn offers(level: Level) -> bool {
+        level != Level::Memory
+    }
+
+    fn open(directory: &Path, settings: Settings) -> Result<LmdbWritingStore, Failure> {
+        let flags = match settings.level {
+            Level::Memory | Level::Log => EnvFlags::WRITE_MAP | EnvFlags::MAP_ASYNC | EnvFlags::NO_SYNC,
+            Level::Disk => EnvFlags::empty(),
+        };
+        let (env, database) = lmdb::open(EnvOpenOptions::new(), directory, EnvFlags::NO_READ_AHEAD | flags)?;
+        Ok(LmdbWritingStore { env, database })
+    }
+}
+
+/// An open environment and its unnamed database.
+pub struct LmdbWritingStore {
+    env: Env<WithTls>,
+    database: Database<Bytes, Bytes>,
+}
+
+impl WritingStore for LmdbWritingStore {
+    type Transaction<'s> = LmdbTransaction<'s>;
+
+    fn load_sorted<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
+        let mut txn = self.env.write_txn().map_err(failed("load"))?;
+        for (key, value) in records {
+            self.database.put_with_flags(&mut txn, PutFlags::APPEND, key, value).map_err(failed("load"))?;
+        }
+        txn.commit().map_err(failed("load"))?;
+        self.sync()
+    }
+
+    fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
+        let mut txn = self.env.write_txn().map_err(failed("begin"))?;
+        self.database.put(&mut txn, key, value).map_err(failed("put"))?;
+        txn.commit().map_err(failed("commit"))
+    }
+
+    fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure> {
+        let txn = self.env.read_txn().map_err(failed("read"))?;
+        Ok(read(self.database.get(&txn, key).map_err(failed("get"))?))
+    }
+
+    fn begin(&self) -> Result<LmdbTransaction<'_>, Failure> {
+        let txn = self.env.write_txn().map_err(failed("begin"))?;
+        Ok(LmdbTransaction { txn, database: self.database })
+    }
+
+    fn sync(&self) -> Result<(), Failure> {
+        self.env.force_sync().map_err(failed("sync"))
+    }
+
+    /// LMDB leaves nothing for later but the kernel's write-back, whose time no process pays.
+    fn settle(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// LMDB does not count.
+    fn flushes(&self) -> Result<Option<u64>, Failure> {
+        Ok(None)
+    }
+
+    fn scan(&self, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        let txn = self.env.read_txn().map_err(failed("read"))?;
+        for record in self.database.iter(&txn).map_err(failed("scan"))? {
+            let (key, value) = record.map_err(failed("scan"))?;
+            each(key, value);
+        }
+        Ok(())
+    }
+
+    fn close(self) -> Result<(), Failure> {
+        self.env.prepare_for_closing().wait();
+        Ok(())
+    }
+}
+
+/// The one write transaction.
+pub struct LmdbTransaction<'s> {
+    txn: RwTxn<'s>,
+    database: Database<Bytes, Bytes>,
+}
+
+impl Transaction for LmdbTransaction<'_> {
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Refusal> {
+        Ok(read(self.database.get(&self.txn, key).map_err(failed("get"))?))
+    }
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Refusal> {
+        Ok(self.database.put(&mut self.txn, key, value).map_err(failed("put"))?)
+    }
+
+    #[inline]
+    fn delete(&mut self, key: &[u8]) -> Result<(), Refusal> {
+        self.database.delete(&mut self.txn, key).map_err(failed("delete"))?;
+        Ok(())
+    }
+
+    fn commit(self) -> Result<(), Refusal> {
+        Ok(self.txn.commit().map_err(failed("commit"))?)
+    }
+
+    fn abort(self) {
+        self.txn.abort();
+    }
+}
+
+fn failed(operation: &'static str) -> impl Fn(heed::Error) -> Failure {
+    move |error| Failure::new(NAME, operation, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::writing_checks;
+
+    #[test]
+    fn it_does_what_the_benchmark_asks_at_every_level() {
+        writing_checks::all::<Lmdb>();
+    }
+}

@@ -1,0 +1,194 @@
+//! RocksDB as an engine of writers, through the system's library.
+//!
+//! Settings are those of RocksDB's own guide for a start (levels sized from the last, index and filter blocks in the block
+//! cache and those of level 0 pinned, blocks of 16 KiB, a sync of files every MiB), with a Bloom filter of 10 bits, a cache that
+//! holds all data, a memtable as large as Fulgurite's delta, two threads, and no compression: the values are noise. Single
+//! puts go to a plain database. Transactions are optimistic, and read for update, so that what was read is checked too.
+
+mod library;
+
+use std::ffi::CStr;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::engine::Failure;
+use crate::writing::{Level, Refusal, Settings, Transaction, Usage, WritingEngine, WritingStore};
+use library::{Batch, Database, Status, Tuning, Txn, Wal};
+
+const NAME: &str = "rocksdb";
+
+/// Fulgurite's delta on a machine with 24 GiB.
+const WRITE_BUFFER_BYTES: usize = 384 << 20;
+
+/// A memtable that a benchmark does not fill.
+const UNBOUNDED_BYTES: usize = 8 << 30;
+
+/// Records in a batch of a load.
+const LOAD_BATCH: usize = 1000;
+
+/// Work in the background that [`RocksDbStore::settle`] waits for.
+const UNSETTLED: [&CStr; 5] = [
+    c"rocksdb.mem-table-flush-pending",
+    c"rocksdb.num-running-flushes",
+    c"rocksdb.compaction-pending",
+    c"rocksdb.num-running-compactions",
+    c"rocksdb.num-immutable-mem-table",
+];
+
+/// RocksDB.
+#[derive(Debug)]
+pub struct RocksDb;
+
+impl WritingEngine for RocksDb {
+    const NAME: &'static str = NAME;
+    type Store = RocksDbStore;
+
+    fn missing() -> Option<String> {
+        library::missing().map(str::to_owned)
+    }
+
+    fn offers(_level: Level) -> bool {
+        true
+    }
+
+    fn open(directory: &Path, settings: Settings) -> Result<RocksDbStore, Failure> {
+        let wal = match settings.level {
+            Level::Memory => Wal::Off,
+            Level::Log => Wal::Unsynced,
+            Level::Disk => Wal::Synced,
+        };
+        let tuning = Tuning {
+            write_buffer_bytes: if settings.usage == Usage::LongLog { UNBOUNDED_BYTES } else { WRITE_BUFFER_BYTES },
+            write_buffers_max: 3,
+            threads: 2,
+            cache_bytes: 1 << 30,
+            bloom_bits: 10.0,
+            block_bytes: 16 << 10,
+            bytes_per_sync: 1 << 20,
+            // They cost some percent, which waiting for the disk hides; they tell how often it was waited for.
+            statistics: settings.level == Level::Disk,
+        };
+        let transactions = settings.usage == Usage::Transactions;
+        let database = Database::open(directory, &tuning, wal, transactions).map_err(failed("open"))?;
+        Ok(RocksDbStore { database })
+    }
+}
+
+/// An open database.
+pub struct RocksDbStore {
+    database: Database,
+}
+
+impl WritingStore for RocksDbStore {
+    type Transaction<'s> = RocksDbTransaction<'s>;
+
+    fn load_sorted<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
+        let mut batch = Batch::new().ok_or_else(|| Failure::new(NAME, "load", "the library is missing"))?;
+        let mut records = records.peekable();
+        while records.peek().is_some() {
+            batch.clear();
+            records.by_ref().take(LOAD_BATCH).for_each(|(key, value)| batch.put(key, value));
+            self.database.write_without_log(&batch).map_err(failed("load"))?;
+        }
+        self.settle()
+    }
+
+    #[inline]
+    fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
+        self.database.put(key, value).map_err(failed("put"))
+    }
+
+    #[inline]
+    fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure> {
+        self.database.get(key, read).map_err(failed("get"))
+    }
+
+    fn begin(&self) -> Result<RocksDbTransaction<'_>, Failure> {
+        Ok(RocksDbTransaction { txn: self.database.begin() })
+    }
+
+    fn sync(&self) -> Result<(), Failure> {
+        self.database.sync().map_err(failed("sync"))
+    }
+
+    /// Writes the memtable out and waits until nothing is being flushed or compacted.
+    fn settle(&self) -> Result<(), Failure> {
+        self.database.flush().map_err(failed("flush"))?;
+        while UNSETTLED.iter().any(|name| self.database.property(name).is_some_and(|number| number > 0)) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+
+    /// From RocksDB's own statistics.
+    fn flushes(&self) -> Result<Option<u64>, Failure> {
+        const LINE: &str = "rocksdb.wal.synced COUNT : ";
+        let statistics = self.database.statistics();
+        let count = statistics.as_deref().and_then(|text| text.lines().find_map(|line| line.strip_prefix(LINE)));
+        Ok(count.and_then(|number| number.trim().parse().ok()))
+    }
+
+    fn scan(&self, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        self.database.scan(each).map_err(failed("scan"))
+    }
+
+    fn close(self) -> Result<(), Failure> {
+        drop(self.database);
+        Ok(())
+    }
+}
+
+/// An optimistic transaction: it is checked when it commits.
+pub struct RocksDbTransaction<'s> {
+    txn: Txn<'s>,
+}
+
+impl Transaction for RocksDbTransaction<'_> {
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Refusal> {
+        self.txn.get(key, read).map_err(refused("get"))
+    }
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Refusal> {
+        self.txn.put(key, value).map_err(refused("put"))
+    }
+
+    #[inline]
+    fn delete(&mut self, key: &[u8]) -> Result<(), Refusal> {
+        self.txn.delete(key).map_err(refused("delete"))
+    }
+
+    fn commit(self) -> Result<(), Refusal> {
+        self.txn.commit().map_err(refused("commit"))
+    }
+
+    fn abort(self) {
+        drop(self.txn);
+    }
+}
+
+fn failed(operation: &'static str) -> impl Fn(Status) -> Failure {
+    move |status| Failure::new(NAME, operation, status)
+}
+
+fn refused(operation: &'static str) -> impl Fn(Status) -> Refusal {
+    move |status| match status.is_conflict() {
+        true => Refusal::Conflict,
+        false => Refusal::Failed(Failure::new(NAME, operation, status)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::writing_checks;
+
+    #[test]
+    fn it_does_what_the_benchmark_asks_at_every_level_where_it_is_installed() {
+        match RocksDb::missing() {
+            None => writing_checks::all::<RocksDb>(),
+            Some(reason) => assert!(reason.contains("librocksdb-dev"), "{reason}"),
+        }
+    }
+}

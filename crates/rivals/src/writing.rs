@@ -1,0 +1,180 @@
+//! What the benchmark of writers asks of an engine: transactions at a level of durability, from several threads.
+//!
+//! Invariants: (1) A store has a directory of its own. (2) No trait object stands between a timed loop and an engine.
+//! (3) Transactions are serializable: whoever commits has read what is still current, or is refused and may try again.
+
+use std::path::Path;
+
+use crate::engine::Failure;
+
+/// How far a commit has got when it returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// In memory of the process: a crash of the process may lose it.
+    Memory,
+    /// In the operating system's page cache: it survives the process, not the machine.
+    Log,
+    /// On the disk.
+    Disk,
+}
+
+impl Level {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "Memory",
+            Self::Log => "Log",
+            Self::Disk => "Disk",
+        }
+    }
+}
+
+/// What a store is written by: each engine chooses its most favourable settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Usage {
+    /// [`WritingStore::put`] and [`WritingStore::get`] alone.
+    SingleOperations,
+    /// [`WritingStore::begin`], from several threads.
+    Transactions,
+    /// As [`Usage::SingleOperations`], but whatever is put stays in the log, so that recovery has to read all of it.
+    LongLog,
+}
+
+/// How a store is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// What a commit waits for.
+    pub level: Level,
+    /// What the store is written by.
+    pub usage: Usage,
+}
+
+/// An engine whose writes can be measured.
+pub trait WritingEngine {
+    /// Its name in reports.
+    const NAME: &'static str;
+
+    /// An open database of this engine.
+    type Store: WritingStore;
+
+    /// Why it cannot be measured on this machine, and what would change that.
+    fn missing() -> Option<String> {
+        None
+    }
+
+    /// Whether it has a level of its own that is `level`, and not only a safer one.
+    fn offers(level: Level) -> bool;
+
+    /// Opens the store in `directory`, or creates one if there is none. It recovers from a crash of the process.
+    ///
+    /// # Errors
+    /// What the engine answered.
+    fn open(directory: &Path, settings: Settings) -> Result<Self::Store, Failure>;
+}
+
+/// An open database with one table of bytes, shared by the threads that write to it.
+pub trait WritingStore: Sync + Sized {
+    /// A transaction, which belongs to the thread that began it.
+    type Transaction<'s>: Transaction
+    where
+        Self: 's;
+
+    /// Loads records whose keys rise strictly into the empty store. They are durable, and settled, when it returns.
+    ///
+    /// # Errors
+    /// What the engine answered.
+    fn load_sorted<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure>;
+
+    /// Puts one record in a transaction of its own, by the engine's fastest way, at the level of the settings.
+    ///
+    /// # Errors
+    /// What the engine answered.
+    fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Failure>;
+
+    /// Hands the newest committed value of `key` to `read`.
+    ///
+    /// # Errors
+    /// What the engine answered.
+    fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure>;
+
+    /// Begins a serializable transaction; an engine with one writer waits for it.
+    ///
+    /// # Errors
+    /// What the engine answered.
+    fn begin(&self) -> Result<Self::Transaction<'_>, Failure>;
+
+    /// Makes every commit so far durable.
+    ///
+    /// # Errors
+    /// What the engine answered.
+    fn sync(&self) -> Result<(), Failure>;
+
+    /// Finishes the work that earlier commits have left for later, and waits for it.
+    ///
+    /// # Errors
+    /// What the engine answered.
+    fn settle(&self) -> Result<(), Failure>;
+
+    /// How often it has waited for the disk to take its log since it was opened, where the engine can tell.
+    ///
+    /// # Errors
+    /// What the engine answered.
+    fn flushes(&self) -> Result<Option<u64>, Failure>;
+
+    /// All committed records in rising order.
+    ///
+    /// # Errors
+    /// What the engine answered.
+    fn scan(&self, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure>;
+
+    /// Closes the store.
+    ///
+    /// # Errors
+    /// What the engine answered.
+    fn close(self) -> Result<(), Failure>;
+}
+
+/// A serializable transaction. After a [`Refusal`] it has to be dropped; dropping it aborts it.
+pub trait Transaction: Sized {
+    /// Hands the value of `key`, as this transaction sees it, to `read`.
+    ///
+    /// # Errors
+    /// A conflict, or what the engine answered.
+    fn get<R>(&mut self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Refusal>;
+
+    /// Gives `key` this value.
+    ///
+    /// # Errors
+    /// As [`Transaction::get`].
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Refusal>;
+
+    /// Takes `key` away.
+    ///
+    /// # Errors
+    /// As [`Transaction::get`].
+    fn delete(&mut self, key: &[u8]) -> Result<(), Refusal>;
+
+    /// Commits at the level of the store's settings.
+    ///
+    /// # Errors
+    /// As [`Transaction::get`].
+    fn commit(self) -> Result<(), Refusal>;
+
+    /// Drops all changes.
+    fn abort(self);
+}
+
+/// Why a transaction did not go on.
+#[derive(Debug)]
+pub enum Refusal {
+    /// Another transaction was in the way: the same may succeed when it is begun again.
+    Conflict,
+    /// The engine failed.
+    Failed(Failure),
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}

@@ -1,0 +1,83 @@
+//! For tests: what every adapter of a writing engine has to do.
+
+use crate::writing::{Level, Refusal, Settings, Transaction, Usage, WritingEngine, WritingStore};
+
+/// Runs every check at every level that the engine offers.
+pub fn all<E: WritingEngine>() {
+    for level in [Level::Memory, Level::Log, Level::Disk].into_iter().filter(|&level| E::offers(level)) {
+        for usage in [Usage::SingleOperations, Usage::Transactions, Usage::LongLog] {
+            let directory = tempfile::tempdir().unwrap();
+            let settings = Settings { level, usage };
+            let store = E::open(directory.path(), settings).unwrap();
+            loads_and_single_operations(&store);
+            if usage == Usage::Transactions {
+                transactions(&store);
+                concurrent_additions_are_not_lost(&store);
+            }
+            store.sync().unwrap();
+            store.settle().unwrap();
+            let before = contents(&store);
+            store.close().unwrap();
+            let store = E::open(directory.path(), settings).unwrap();
+            assert_eq!(contents(&store), before);
+            store.close().unwrap();
+        }
+    }
+}
+
+fn value<S: WritingStore>(store: &S, key: &[u8]) -> Option<Vec<u8>> {
+    store.get(key, |value| value.map(<[u8]>::to_vec)).unwrap()
+}
+
+fn contents<S: WritingStore>(store: &S) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut contents = Vec::new();
+    store.scan(|key, value| contents.push((key.to_vec(), value.to_vec()))).unwrap();
+    contents
+}
+
+fn loads_and_single_operations<S: WritingStore>(store: &S) {
+    let records: Vec<(Vec<u8>, Vec<u8>)> =
+        (0..3000u32).map(|i| (i.to_be_bytes().to_vec(), vec![i as u8; 20])).collect();
+    store.load_sorted(records.iter().map(|(key, value)| (&key[..], &value[..]))).unwrap();
+    assert_eq!(contents(store), records);
+    store.put(&7u32.to_be_bytes(), b"seven").unwrap();
+    assert_eq!(value(store, &7u32.to_be_bytes()).unwrap(), b"seven");
+    assert_eq!(value(store, b"absent"), None);
+}
+
+fn transactions<S: WritingStore>(store: &S) {
+    let mut txn = store.begin().unwrap();
+    assert_eq!(txn.get(&8u32.to_be_bytes(), |value| value.map(<[u8]>::len)).ok().flatten(), Some(20));
+    assert!(txn.put(&8u32.to_be_bytes(), b"eight").is_ok());
+    assert_eq!(txn.get(&8u32.to_be_bytes(), |value| value.map(<[u8]>::to_vec)).ok().flatten().unwrap(), b"eight");
+    assert!(txn.delete(&9u32.to_be_bytes()).is_ok());
+    txn.commit().map_err(|_| "a transaction alone is refused").unwrap();
+    assert_eq!(value(store, &8u32.to_be_bytes()).unwrap(), b"eight");
+    assert_eq!(value(store, &9u32.to_be_bytes()), None);
+    let mut txn = store.begin().unwrap();
+    assert!(txn.put(&8u32.to_be_bytes(), b"never").is_ok());
+    txn.abort();
+    assert_eq!(value(store, &8u32.to_be_bytes()).unwrap(), b"eight");
+}
+
+fn add_one<S: WritingStore>(store: &S, key: &[u8]) -> Result<(), Refusal> {
+    let mut txn = store.begin()?;
+    let count = txn.get(key, |value| value.map_or(0, |value| value[0]))?;
+    txn.put(key, &[count + 1])?;
+    txn.commit()
+}
+
+fn concurrent_additions_are_not_lost<S: WritingStore>(store: &S) {
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    while let Err(refusal) = add_one(store, b"count") {
+                        assert!(matches!(refusal, Refusal::Conflict), "{refusal:?}");
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(value(store, b"count").unwrap(), [150]);
+}
