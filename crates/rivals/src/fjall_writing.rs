@@ -8,8 +8,8 @@ use std::path::Path;
 
 use fjall::config::{BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry};
 use fjall::{
-    Keyspace, KeyspaceCreateOptions, OptimisticTxDatabase, OptimisticTxKeyspace, OptimisticWriteTx, PersistMode,
-    Readable,
+    Database, Keyspace, KeyspaceCreateOptions, OptimisticTxDatabase, OptimisticTxKeyspace, OptimisticWriteTx,
+    PersistMode, Readable,
 };
 
 use crate::engine::Failure;
@@ -17,17 +17,20 @@ use crate::writing::{Level, Refusal, Settings, Transaction, Usage, WritingEngine
 
 const NAME: &str = "fjall";
 
+/// The one table.
+pub(crate) const KEYSPACE: &str = "records";
+
 /// The most that its documentation recommends for a memtable.
 const MEMTABLE_BYTES: u64 = 64 << 20;
 
 /// A memtable, and a journal, that a benchmark does not fill.
-const UNBOUNDED_BYTES: u64 = 8 << 30;
+pub(crate) const UNBOUNDED_BYTES: u64 = 8 << 30;
 
 /// All data sets of the benchmark fit in.
-const CACHE_BYTES: u64 = 1 << 30;
+pub(crate) const CACHE_BYTES: u64 = 1 << 30;
 
 /// The cores of the machine that the bars are about.
-const WORKERS: usize = 2;
+pub(crate) const WORKERS: usize = 2;
 
 /// fjall.
 #[derive(Debug)]
@@ -37,8 +40,8 @@ impl WritingEngine for Fjall {
     const NAME: &'static str = NAME;
     type Store = FjallStore;
 
-    fn offers(_level: Level) -> bool {
-        true
+    fn unfit(_settings: Settings) -> Option<&'static str> {
+        None
     }
 
     fn open(directory: &Path, settings: Settings) -> Result<FjallStore, Failure> {
@@ -49,16 +52,8 @@ impl WritingEngine for Fjall {
             .worker_threads(WORKERS)
             .manual_journal_persist(by_hand);
         let builder = if long { builder.max_journaling_size(UNBOUNDED_BYTES) } else { builder };
-        let database = builder.open().map_err(failed("open"))?;
-        let bits = FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0));
-        let options = || {
-            KeyspaceCreateOptions::default()
-                .filter_policy(FilterPolicy::all(bits))
-                .data_block_compression_policy(CompressionPolicy::disabled())
-                .manual_journal_persist(by_hand)
-                .max_memtable_size(if long { UNBOUNDED_BYTES } else { MEMTABLE_BYTES })
-        };
-        let keyspace = database.keyspace("records", options).map_err(failed("open"))?;
+        let database = builder.open().map_err(failed(NAME, "open"))?;
+        let keyspace = database.keyspace(KEYSPACE, || options(settings)).map_err(failed(NAME, "open"))?;
         Ok(FjallStore { database, keyspace, level: settings.level })
     }
 }
@@ -80,17 +75,13 @@ impl WritingStore for FjallStore {
     type Transaction<'s> = FjallTransaction<'s>;
 
     fn load_sorted<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
-        let mut ingestion = self.plain().start_ingestion().map_err(failed("load"))?;
-        for (key, value) in records {
-            ingestion.write(key, value).map_err(failed("load"))?;
-        }
-        ingestion.finish().map_err(failed("load"))?;
+        load(self.plain(), records).map_err(failed(NAME, "load"))?;
         self.settle()
     }
 
     #[inline]
     fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
-        self.plain().insert(key, value).map_err(failed("put"))?;
+        self.plain().insert(key, value).map_err(failed(NAME, "put"))?;
         match self.level {
             Level::Memory | Level::Log => Ok(()),
             Level::Disk => self.sync(),
@@ -99,11 +90,11 @@ impl WritingStore for FjallStore {
 
     #[inline]
     fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure> {
-        Ok(read(self.plain().get(key).map_err(failed("get"))?.as_deref()))
+        Ok(read(self.plain().get(key).map_err(failed(NAME, "get"))?.as_deref()))
     }
 
     fn begin(&self) -> Result<FjallTransaction<'_>, Failure> {
-        let txn = self.database.write_tx().map_err(failed("begin"))?;
+        let txn = self.database.write_tx().map_err(failed(NAME, "begin"))?;
         let txn = match self.level {
             Level::Memory | Level::Log => txn,
             Level::Disk => txn.durability(Some(PersistMode::SyncData)),
@@ -112,17 +103,11 @@ impl WritingStore for FjallStore {
     }
 
     fn sync(&self) -> Result<(), Failure> {
-        self.database.persist(PersistMode::SyncData).map_err(failed("sync"))
+        self.database.persist(PersistMode::SyncData).map_err(failed(NAME, "sync"))
     }
 
-    /// Writes the memtable out and waits until nothing is being compacted.
     fn settle(&self) -> Result<(), Failure> {
-        self.plain().rotate_memtable_and_wait().map_err(failed("settle"))?;
-        let database = self.database.inner();
-        while database.outstanding_flushes() > 0 || database.active_compactions() > 0 {
-            std::thread::sleep(std::time::Duration::from_millis(1));
-        }
-        Ok(())
+        settle(self.database.inner(), self.plain()).map_err(failed(NAME, "settle"))
     }
 
     /// fjall does not count.
@@ -130,12 +115,8 @@ impl WritingStore for FjallStore {
         Ok(None)
     }
 
-    fn scan(&self, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        for record in self.plain().iter() {
-            let (key, value) = record.into_inner().map_err(failed("scan"))?;
-            each(&key, &value);
-        }
-        Ok(())
+    fn scan(&self, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        scan(self.plain(), each).map_err(failed(NAME, "scan"))
     }
 
     fn close(self) -> Result<(), Failure> {
@@ -152,7 +133,7 @@ pub struct FjallTransaction<'s> {
 impl Transaction for FjallTransaction<'_> {
     #[inline]
     fn get<R>(&mut self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Refusal> {
-        Ok(read(self.txn.get(self.keyspace, key).map_err(failed("get"))?.as_deref()))
+        Ok(read(self.txn.get(self.keyspace, key).map_err(failed(NAME, "get"))?.as_deref()))
     }
 
     #[inline]
@@ -168,7 +149,7 @@ impl Transaction for FjallTransaction<'_> {
     }
 
     fn commit(self) -> Result<(), Refusal> {
-        self.txn.commit().map_err(failed("commit"))?.map_err(|_| Refusal::Conflict)
+        self.txn.commit().map_err(failed(NAME, "commit"))?.map_err(|_| Refusal::Conflict)
     }
 
     fn abort(self) {
@@ -176,8 +157,49 @@ impl Transaction for FjallTransaction<'_> {
     }
 }
 
-fn failed(operation: &'static str) -> impl Fn(fjall::Error) -> Failure {
-    move |error| Failure::new(NAME, operation, error)
+/// What both kinds of store set for their keyspace.
+pub(crate) fn options(settings: Settings) -> KeyspaceCreateOptions {
+    let bits = FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0));
+    let long = settings.usage == Usage::LongLog;
+    KeyspaceCreateOptions::default()
+        .filter_policy(FilterPolicy::all(bits))
+        .data_block_compression_policy(CompressionPolicy::disabled())
+        .manual_journal_persist(settings.level == Level::Memory)
+        .max_memtable_size(if long { UNBOUNDED_BYTES } else { MEMTABLE_BYTES })
+}
+
+/// Loads records whose keys rise strictly.
+pub(crate) fn load<'r>(
+    keyspace: &Keyspace,
+    records: impl Iterator<Item = (&'r [u8], &'r [u8])>,
+) -> Result<(), fjall::Error> {
+    let mut ingestion = keyspace.start_ingestion()?;
+    for (key, value) in records {
+        ingestion.write(key, value)?;
+    }
+    ingestion.finish()
+}
+
+/// Writes the memtable out and waits until nothing is being compacted.
+pub(crate) fn settle(database: &Database, keyspace: &Keyspace) -> Result<(), fjall::Error> {
+    keyspace.rotate_memtable_and_wait()?;
+    while database.outstanding_flushes() > 0 || database.active_compactions() > 0 {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    Ok(())
+}
+
+/// Hands out all records.
+pub(crate) fn scan(keyspace: &Keyspace, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), fjall::Error> {
+    for record in keyspace.iter() {
+        let (key, value) = record.into_inner()?;
+        each(&key, &value);
+    }
+    Ok(())
+}
+
+pub(crate) fn failed(engine: &'static str, operation: &'static str) -> impl Fn(fjall::Error) -> Failure {
+    move |error| Failure::new(engine, operation, error)
 }
 
 #[cfg(test)]

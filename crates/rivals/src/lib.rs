@@ -6,6 +6,8 @@
 
 mod engine;
 #[cfg(feature = "fjall")]
+mod fjall_single_writer;
+#[cfg(feature = "fjall")]
 mod fjall_writing;
 mod lmdb;
 mod lmdb_writing;
@@ -15,6 +17,8 @@ mod writing;
 mod writing_checks;
 
 pub use engine::{Engine, Failure, Purpose, Reader, Store};
+#[cfg(feature = "fjall")]
+pub use fjall_single_writer::{FjallSingleWriter, FjallSingleWriterStore, FjallSingleWriterTransaction};
 #[cfg(feature = "fjall")]
 pub use fjall_writing::{Fjall, FjallStore, FjallTransaction};
 pub use lmdb::{Lmdb, LmdbReader, LmdbStore, LmdbWriteMap};

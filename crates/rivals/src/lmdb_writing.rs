@@ -17,10 +17,11 @@ const NAME: &str = "lmdb";
 
 impl WritingEngine for Lmdb {
     const NAME: &'static str = NAME;
+    const HAS_LOG: bool = false;
     type Store = LmdbWritingStore;
 
-    fn offers(level: Level) -> bool {
-        level != Level::Memory
+    fn unfit(settings: Settings) -> Option<&'static str> {
+        (settings.level == Level::Memory).then_some("it has no level of its own like Memory")
     }
 
     fn open(directory: &Path, settings: Settings) -> Result<LmdbWritingStore, Failure> {

@@ -54,6 +54,9 @@ pub trait WritingEngine {
     /// Its name in reports.
     const NAME: &'static str;
 
+    /// Whether commits are in a log, which opening after a crash has to read.
+    const HAS_LOG: bool = true;
+
     /// An open database of this engine.
     type Store: WritingStore;
 
@@ -62,8 +65,8 @@ pub trait WritingEngine {
         None
     }
 
-    /// Whether it has a level of its own that is `level`, and not only a safer one.
-    fn offers(level: Level) -> bool;
+    /// Why it is not measured with these settings, such as that it has no level of its own like theirs.
+    fn unfit(settings: Settings) -> Option<&'static str>;
 
     /// Opens the store in `directory`, or creates one if there is none. It recovers from a crash of the process.
     ///
