@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 use crate::shape::Shape;
 use crate::workload::Workload;
+use crate::writers;
 
 /// What `--help` prints.
 pub const HELP: &str = "\
 Measures Fulgurite beside other engines.
 
 Usage: fulgurite-bench core [OPTIONS]
+       fulgurite-bench writers [OPTIONS], described by fulgurite-bench writers --help
 
 Loads the same records into Fulgurite and LMDB, asks both the same questions in turn, checks every
 answer, and judges the ratios by the bars. docs/benchmarks.md says how each figure is measured.
@@ -92,6 +94,12 @@ pub enum Command {
     Help,
     /// Run the core suite.
     Core(Options),
+    /// Print the help of the suite of writers.
+    HelpWriters,
+    /// Run the suite of writers.
+    Writers(writers::Options),
+    /// Fill a store for a process that will end this one.
+    Fill(Vec<String>),
     /// One measurement on behalf of another process of this program; its arguments are its own.
     Worker(Vec<String>),
 }
@@ -102,50 +110,77 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command> {
     match arguments.next().as_deref() {
         None | Some("-h" | "--help" | "help") => Ok(Command::Help),
         Some("core") => parse_core(arguments),
+        Some("writers") => writers::arguments::parse(arguments),
+        Some("fill") => Ok(Command::Fill(arguments.collect())),
         Some("worker") => Ok(Command::Worker(arguments.collect())),
         Some(other) => Err(Error::Usage(format!("there is no suite `{other}`"))),
     }
 }
 
-fn parse_core(mut arguments: impl Iterator<Item = String>) -> Result<Command> {
+fn parse_core(arguments: impl Iterator<Item = String>) -> Result<Command> {
     let mut options = Options::default();
-    while let Some(argument) = arguments.next() {
-        let (name, inline) = match argument.split_once('=') {
-            Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
-            None => (argument, None),
-        };
-        let mut value = || {
-            let found = inline.clone().or_else(|| arguments.next());
-            found.ok_or_else(|| Error::Usage(format!("{name} needs a value")))
-        };
-        match name.as_str() {
-            "-h" | "--help" => return Ok(Command::Help),
+    let wanted = each(arguments, |name, value| {
+        match name {
             "--quick" => options.quick = true,
             "--keep" => options.keep = true,
             "--self-test" => options.self_test = true,
             "--only" => options.only = list("workload", &value()?, Workload::from_name)?,
             "--shape" => options.shapes = list("shape", &value()?, Shape::from_name)?,
-            "--records" => options.records = Some(number(&name, &value()?)? as usize),
-            "--rounds" => options.rounds = number(&name, &value()?)?.max(1) as usize,
-            "--seed" => options.seed = Some(number(&name, &value()?)?),
+            "--records" => options.records = Some(number(name, &value()?)? as usize),
+            "--rounds" => options.rounds = number(name, &value()?)?.max(1) as usize,
+            "--seed" => options.seed = Some(number(name, &value()?)?),
             "--format" => options.format = format(&value()?)?,
             "--out" => options.out = Some(value()?.into()),
             "--directory" => options.directory = Some(value()?.into()),
             _ => return Err(Error::Usage(format!("there is no option `{name}`"))),
         }
-    }
-    Ok(Command::Core(options))
+        Ok(())
+    })?;
+    Ok(if wanted == Wanted::Help { Command::Help } else { Command::Core(options) })
 }
 
-fn list<T>(kind: &str, text: &str, read: impl Fn(&str) -> Option<T>) -> Result<Vec<T>> {
+/// Whether the options ask for a run or only for the help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// A run.
+    Run,
+    /// The help.
+    Help,
+}
+
+/// Hands every option to `apply`, with a way to take its value, which follows a space or an equals sign.
+pub fn each(
+    mut arguments: impl Iterator<Item = String>,
+    mut apply: impl FnMut(&str, &mut dyn FnMut() -> Result<String>) -> Result<()>,
+) -> Result<Wanted> {
+    while let Some(argument) = arguments.next() {
+        let (name, inline) = match argument.split_once('=') {
+            Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+            None => (argument, None),
+        };
+        if matches!(name.as_str(), "-h" | "--help") {
+            return Ok(Wanted::Help);
+        }
+        apply(&name, &mut || {
+            let found = inline.clone().or_else(|| arguments.next());
+            found.ok_or_else(|| Error::Usage(format!("{name} needs a value")))
+        })?;
+    }
+    Ok(Wanted::Run)
+}
+
+/// Reads names separated by commas.
+pub fn list<T>(kind: &str, text: &str, read: impl Fn(&str) -> Option<T>) -> Result<Vec<T>> {
     text.split(',').map(|name| read(name).ok_or_else(|| Error::Usage(format!("there is no {kind} `{name}`")))).collect()
 }
 
-fn number(option: &str, text: &str) -> Result<u64> {
+/// Reads a number, in which underscores may group digits.
+pub fn number(option: &str, text: &str) -> Result<u64> {
     text.replace('_', "").parse().map_err(|_| Error::Usage(format!("{option} needs a number, not `{text}`")))
 }
 
-fn format(text: &str) -> Result<Format> {
+/// Reads the name of a format.
+pub fn format(text: &str) -> Result<Format> {
     match text {
         "table" => Ok(Format::Table),
         "json" => Ok(Format::Json),

@@ -31,9 +31,12 @@ enum Subject {
 
 /// What it must reach.
 #[derive(Clone, Copy, Debug)]
-enum Limit {
+pub enum Limit {
+    /// So much or more.
     AtLeast(f64),
+    /// So much or less.
     AtMost(f64),
+    /// Less.
     Below(f64),
 }
 
@@ -47,10 +50,14 @@ pub struct Bar {
 /// A bar and what was measured.
 #[derive(Debug)]
 pub struct Verdict {
-    title: String,
-    limit: Limit,
-    measured: f64,
-    unit: &'static str,
+    /// What the bar is about.
+    pub title: String,
+    /// What it must reach.
+    pub limit: Limit,
+    /// What it has reached.
+    pub measured: f64,
+    /// Unit of both.
+    pub unit: &'static str,
 }
 
 impl Verdict {
@@ -124,28 +131,37 @@ pub fn judge(bars: &[Bar], report: &Report) -> (Vec<Verdict>, usize) {
     (verdicts, unmeasured)
 }
 
+/// All verdicts in words, a last line that counts them, and whether all are met.
+pub fn judgement(verdicts: &[Verdict], unmeasured: usize) -> (String, bool) {
+    let mut text: String = verdicts.iter().map(|verdict| format!("{verdict}\n")).collect();
+    let met = verdicts.iter().filter(|verdict| verdict.met()).count();
+    let rest = if unmeasured > 0 { format!(" ({unmeasured} more not measured)") } else { String::new() };
+    text.push_str(&format!("bars: {met} of {} met{rest}\n", verdicts.len()));
+    (text, met == verdicts.len())
+}
+
 fn judge_one(bar: &Bar, report: &Report) -> Option<Verdict> {
     let (title, measured, unit) = match &bar.subject {
         Subject::Hashed(workload, Size(value_bytes, records)) => {
-            let contest = report.contest(*workload, Shape::Hashed.name(), *value_bytes, *records)?;
+            let contest = report.contest(workload.name(), Shape::Hashed.name(), *value_bytes, *records)?;
             (format!("{} {}", workload.name(), contest.data_name()), contest.ratio(), "×")
         }
         Subject::Shape(workload, shape) => {
-            let contest = report.contest(*workload, shape.name(), 100, LARGE)?;
+            let contest = report.contest(workload.name(), shape.name(), 100, LARGE)?;
             (format!("{} {}", workload.name(), contest.data_name()), contest.ratio(), "×")
         }
         Subject::WorstShape(workload) => {
             let all: Option<Vec<_>> = Shape::ALL
                 .into_iter()
                 .filter(|&shape| shape != Shape::Hashed)
-                .map(|shape| report.contest(*workload, shape.name(), 100, LARGE))
+                .map(|shape| report.contest(workload.name(), shape.name(), 100, LARGE))
                 .collect();
             let worst = all?.into_iter().min_by(|a, b| a.ratio().total_cmp(&b.ratio()))?;
             (format!("{} worst shape ({})", workload.name(), worst.shape), worst.ratio(), "×")
         }
         Subject::Amount(workload, data) => {
             let of_data = |text: &str| data.is_none_or(|data| text.starts_with(data));
-            let candidates = report.amounts.iter().filter(|a| a.workload == *workload && of_data(&a.data));
+            let candidates = report.amounts.iter().filter(|a| a.workload == workload.name() && of_data(&a.data));
             let rising = |a: &&Amount, b: &&Amount| a.value.total_cmp(&b.value);
             let worst = match bar.limit {
                 Limit::AtLeast(_) => candidates.min_by(rising)?,
@@ -166,7 +182,8 @@ mod tests {
     fn contest(workload: Workload, shape: &'static str, value_bytes: u64, records: u64, ratio: f64) -> Contest {
         let sample = |cpu_ns| Sample { operations: 1, cpu_ns, wall_ns: 1.0, p50_ns: 1.0, p99_ns: 1.0 };
         let entries = vec![("ours", vec![sample(100.0)]), ("lmdb", vec![sample(100.0 * ratio)])];
-        Contest { workload, shape, records, key_bytes: 32, value_bytes, entries }
+        let (suite, workload, threads) = ("core", workload.name(), 1);
+        Contest { suite, workload, threads, shape, records, key_bytes: 32, value_bytes, entries }
     }
 
     fn judged(report: &Report) -> Vec<bool> {
@@ -204,8 +221,8 @@ mod tests {
 
     #[test]
     fn amounts_are_judged_by_the_worst() {
-        let amount = |workload, value| Amount {
-            workload,
+        let amount = |workload: Workload, value| Amount {
+            workload: workload.name(),
             data: "hashed 32/100 × 5".to_owned(),
             value,
             rival: None,

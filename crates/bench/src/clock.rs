@@ -97,6 +97,13 @@ impl Latencies {
         Self { batches_ns: Vec::with_capacity(operations / BATCH + 1), last: Instant::now() }
     }
 
+    /// The batches of several threads together.
+    pub fn joined(parts: impl IntoIterator<Item = Self>) -> Self {
+        let mut joined = Self::with_capacity(0);
+        parts.into_iter().for_each(|part| joined.batches_ns.extend(part.batches_ns));
+        joined
+    }
+
     /// A batch of `operations` ends, and the next begins.
     #[inline]
     pub fn lap(&mut self, operations: u64) {
@@ -133,5 +140,6 @@ mod tests {
         latencies.lap(2);
         assert_eq!(latencies.batches_ns.len(), 3);
         assert!(latencies.batches_ns.iter().all(|&batch| batch >= 0.0));
+        assert_eq!(Latencies::joined([latencies, Latencies::with_capacity(9)]).batches_ns.len(), 3);
     }
 }

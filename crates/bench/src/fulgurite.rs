@@ -9,7 +9,7 @@ use fulgurite_rivals::{Engine, Failure, Purpose, Reader, Store};
 const NAME: &str = "fulgurite";
 
 /// The table that all records are in.
-const TABLE: &str = "records";
+pub const TABLE: &str = "records";
 
 /// Fulgurite.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ fn options(purpose: Purpose) -> Options {
 }
 
 /// Wraps an error of `operation`.
-fn failed(operation: &'static str) -> impl Fn(fulgurite::Error) -> Failure {
+pub fn failed(operation: &'static str) -> impl Fn(fulgurite::Error) -> Failure {
     move |error| Failure::new(NAME, operation, error)
 }
 

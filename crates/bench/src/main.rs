@@ -1,7 +1,7 @@
-//! Benchmarks of Fulgurite beside other engines: `cargo xtask bench core`.
+//! Benchmarks of Fulgurite beside other engines: `cargo xtask bench core` and `cargo xtask bench writers`.
 //!
 //! Reading order: `workload` names what is measured and `plan` says on which data; `suite` runs it through `reads`,
-//! `writes` and `worker`; `report` prints it and `bars` judges it.
+//! `writes` and `worker`; `report` prints it and `bars` judges it. `writers` is a suite of its own, with the same parts.
 
 mod arguments;
 mod bars;
@@ -29,6 +29,7 @@ mod verify;
 mod warm;
 mod worker;
 mod workload;
+mod writers;
 mod writes;
 
 use std::path::{Path, PathBuf};
@@ -37,7 +38,6 @@ use std::process::ExitCode;
 use fulgurite_rivals::{Engine, Lmdb};
 
 use arguments::{Command, Format, Options};
-use bars::Verdict;
 use error::{Error, Result};
 use fulgurite::Fulgurite;
 use report::Report;
@@ -65,6 +65,12 @@ fn execute(command: Command) -> Result<bool> {
             print!("{}", arguments::help());
             Ok(true)
         }
+        Command::HelpWriters => {
+            print!("{}", writers::arguments::help());
+            Ok(true)
+        }
+        Command::Writers(options) => run_writers(&options),
+        Command::Fill(arguments) => writers::recovery::fill(&arguments).map(|()| true),
         Command::Worker(arguments) => {
             let task = Task::parse(&arguments)?;
             match task.self_test {
@@ -87,8 +93,24 @@ fn core<F: Engine, L: Engine>(options: &Options) -> Result<bool> {
     if let Some(path) = &options.out {
         std::fs::write(path, report.json()).map_err(|error| Error::io("write", path, error))?;
     }
-    let (judgement, good) = judgement(options, &report);
-    match options.format {
+    print_report(&report, options.format, judgement(options, &report))
+}
+
+fn run_writers(options: &writers::Options) -> Result<bool> {
+    let seed = options.seed.unwrap_or_else(seed_of_the_clock);
+    let directory = options.directory.clone().map_or_else(default_directory, Ok)?;
+    eprintln!("{}; queries: --seed {seed}", machine::summary(None));
+    let mut report = writers::run(options, &directory, seed)?;
+    report.notes.push(format!("{}; queries: --seed {seed}", machine::summary(report.search)));
+    if let Some(path) = &options.out {
+        std::fs::write(path, report.json()).map_err(|error| Error::io("write", path, error))?;
+    }
+    print_report(&report, options.format, writers::judgement(options, &report))
+}
+
+/// Prints what was found and how it is judged; passes on whether all is well.
+fn print_report(report: &Report, format: Format, (judgement, good): (String, bool)) -> Result<bool> {
+    match format {
         Format::Table => print!("{}\n{judgement}", report.table()),
         Format::Json => {
             print!("{}", report.json());
@@ -107,11 +129,7 @@ fn judgement(options: &Options, report: &Report) -> (String, bool) {
         return ("bars: not judged (--quick)\n".to_owned(), true);
     }
     let (verdicts, unmeasured) = bars::judge(&bars::bars(), report);
-    let mut text: String = verdicts.iter().map(|verdict| format!("{verdict}\n")).collect();
-    let met = verdicts.iter().filter(|verdict| verdict.met()).count();
-    let rest = if unmeasured > 0 { format!(" ({unmeasured} more not measured)") } else { String::new() };
-    text.push_str(&format!("bars: {met} of {} met{rest}\n", verdicts.len()));
-    (text, verdicts.iter().all(Verdict::met))
+    bars::judgement(&verdicts, unmeasured)
 }
 
 /// `bench` beside the directory of this program, which cargo puts into `target/release`.

@@ -8,13 +8,16 @@ use std::fmt::Write;
 use crate::clock::Sample;
 use crate::dataset::Dataset;
 use crate::statistics::{median, spread};
-use crate::workload::Workload;
 
 /// All rounds of one workload on one data set: the measured engine first, then its rivals.
 #[derive(Debug)]
 pub struct Contest {
+    /// The suite it belongs to.
+    pub suite: &'static str,
     /// What was done.
-    pub workload: Workload,
+    pub workload: &'static str,
+    /// Threads that did it.
+    pub threads: usize,
     /// Kind of key.
     pub shape: &'static str,
     /// Records in the store.
@@ -28,10 +31,12 @@ pub struct Contest {
 }
 
 impl Contest {
-    /// On `data`.
-    pub fn new(workload: Workload, data: &Dataset, entries: Vec<(&'static str, Vec<Sample>)>) -> Self {
+    /// Of one thread of the core suite, on `data`.
+    pub fn new(workload: &'static str, data: &Dataset, entries: Vec<(&'static str, Vec<Sample>)>) -> Self {
         Self {
+            suite: "core",
             workload,
+            threads: 1,
             shape: data.spec.shape.name(),
             records: data.stored.len() as u64,
             key_bytes: data.key_bytes(),
@@ -46,12 +51,14 @@ impl Contest {
         let Some(((_, ours), rivals)) = self.entries.split_first() else { return f64::NAN };
         let best = rivals.iter().min_by(|a, b| cpu_ns(&a.1).total_cmp(&cpu_ns(&b.1)));
         let Some((_, theirs)) = best else { return f64::NAN };
-        let ratios: Vec<f64> = ours
-            .iter()
-            .zip(theirs)
-            .map(|(ours, theirs)| theirs.cpu_ns_per_operation() / ours.cpu_ns_per_operation())
-            .collect();
-        median(&ratios)
+        paired_ratio(ours, theirs)
+    }
+
+    /// The same for one rival, `None` if it was not measured.
+    pub fn ratio_to(&self, rival: &str) -> Option<f64> {
+        let ((_, ours), rivals) = self.entries.split_first()?;
+        let (_, theirs) = rivals.iter().find(|(name, _)| *name == rival)?;
+        Some(paired_ratio(ours, theirs))
     }
 
     /// Data set as the table shows it, such as `hashed 32/100 10,000,000`.
@@ -66,14 +73,16 @@ impl Contest {
             let ratio = if position == 0 { number(self.ratio(), 3) } else { "null".to_owned() };
             writeln!(
                 out,
-                "{{\"suite\":\"core\",\"workload\":\"{}\",\"shape\":\"{}\",\"engine\":\"{engine}\",\"records\":{},\
-                 \"key_bytes\":{},\"value_bytes\":{},\"threads\":1,\"ops_per_s\":{},\"cpu_ns_per_op\":{},\
+                "{{\"suite\":\"{}\",\"workload\":\"{}\",\"shape\":\"{}\",\"engine\":\"{engine}\",\"records\":{},\
+                 \"key_bytes\":{},\"value_bytes\":{},\"threads\":{},\"ops_per_s\":{},\"cpu_ns_per_op\":{},\
                  \"p50_ns\":{},\"p99_ns\":{},\"rounds\":{},\"spread\":{},\"ratio\":{ratio}}}",
-                self.workload.name(),
+                self.suite,
+                self.workload,
                 self.shape,
                 self.records,
                 self.key_bytes,
                 self.value_bytes,
+                self.threads,
                 number(of(Sample::operations_per_second), 1),
                 number(of(Sample::cpu_ns_per_operation), 2),
                 number(of(|sample| sample.p50_ns), 2),
@@ -86,7 +95,14 @@ impl Contest {
     }
 }
 
-fn cpu_ns(samples: &[Sample]) -> f64 {
+/// The median over the rounds of how many times more processor time `theirs` needed.
+fn paired_ratio(ours: &[Sample], theirs: &[Sample]) -> f64 {
+    let ratio = |(ours, theirs): (&Sample, &Sample)| theirs.cpu_ns_per_operation() / ours.cpu_ns_per_operation();
+    median(&ours.iter().zip(theirs).map(ratio).collect::<Vec<_>>())
+}
+
+/// The median over the rounds of the processor time of an operation.
+pub fn cpu_ns(samples: &[Sample]) -> f64 {
     median(&samples.iter().map(Sample::cpu_ns_per_operation).collect::<Vec<_>>())
 }
 
@@ -99,7 +115,7 @@ fn number(value: f64, digits: usize) -> String {
 #[derive(Debug)]
 pub struct Amount {
     /// What was measured.
-    pub workload: Workload,
+    pub workload: &'static str,
     /// Of which data set, as the table shows it.
     pub data: String,
     /// Of the measured engine.
@@ -125,7 +141,7 @@ pub struct Report {
 
 impl Report {
     /// The contest of `workload` on the data set that has this shape, record size and count.
-    pub fn contest(&self, workload: Workload, shape: &str, value_bytes: u64, records: u64) -> Option<&Contest> {
+    pub fn contest(&self, workload: &str, shape: &str, value_bytes: u64, records: u64) -> Option<&Contest> {
         self.contests.iter().find(|contest| {
             contest.workload == workload
                 && contest.shape == shape
@@ -158,7 +174,7 @@ impl Report {
         }
         for amount in &self.amounts {
             let rival = amount.rival.map_or(String::new(), |rival| format!(" (lmdb {rival:.2})"));
-            let (name, data) = (amount.workload.name(), &amount.data);
+            let (name, data) = (amount.workload, &amount.data);
             writeln!(out, "{name}, {data}: {:.2} {}{rival}", amount.value, amount.unit)
                 .expect("writing to memory does not fail");
         }
@@ -173,7 +189,10 @@ fn row(contest: &Contest, position: usize, engine: &str, samples: &[Sample]) -> 
     let of = |field: fn(&Sample) -> f64| median(&samples.iter().map(field).collect::<Vec<_>>());
     let cpu: Vec<f64> = samples.iter().map(Sample::cpu_ns_per_operation).collect();
     [
-        contest.workload.name().to_owned(),
+        match contest.threads {
+            1 => contest.workload.to_owned(),
+            threads => format!("{}, {threads} threads", contest.workload),
+        },
         contest.data_name(),
         engine.to_owned(),
         format!("{:.1}", median(&cpu)),
@@ -181,7 +200,10 @@ fn row(contest: &Contest, position: usize, engine: &str, samples: &[Sample]) -> 
         format!("{:.1}", of(|sample| sample.p50_ns)),
         format!("{:.1}", of(|sample| sample.p99_ns)),
         format!("{:.0} %", 100.0 * spread(&cpu)),
-        if position == 0 { format!("{:.2} ×", contest.ratio()) } else { String::new() },
+        match contest.ratio() {
+            ratio if position == 0 && ratio.is_finite() => format!("{ratio:.2} ×"),
+            _ => String::new(),
+        },
     ]
 }
 
@@ -213,7 +235,16 @@ mod tests {
     }
 
     fn contest(entries: Vec<(&'static str, Vec<Sample>)>) -> Contest {
-        Contest { workload: Workload::GetHit, shape: "hashed", records: 1000, key_bytes: 32, value_bytes: 100, entries }
+        Contest {
+            suite: "core",
+            workload: "get_hit",
+            threads: 1,
+            shape: "hashed",
+            records: 1000,
+            key_bytes: 32,
+            value_bytes: 100,
+            entries,
+        }
     }
 
     #[test]
@@ -223,6 +254,8 @@ mod tests {
         let best = vec![sample(300.0), sample(800.0), sample(500.0)];
         let contest = contest(vec![("ours", ours), ("slow", slow), ("best", best)]);
         assert_eq!(contest.ratio(), 4.0);
+        assert_eq!(contest.ratio_to("slow"), Some(9.0));
+        assert_eq!(contest.ratio_to("unknown"), None);
     }
 
     #[test]
@@ -247,7 +280,7 @@ mod tests {
         let report = Report {
             contests: vec![contest(vec![("ours", vec![sample(100.0)]), ("lmdb", vec![sample(300.0)])])],
             amounts: vec![Amount {
-                workload: Workload::Open,
+                workload: "open",
                 data: "hashed".to_owned(),
                 value: 1.5,
                 rival: Some(2.0),

@@ -15,12 +15,16 @@ pub fn interleaved<'a>(
     let mut samples: Vec<Vec<Sample>> = turns.iter().map(|_| Vec::with_capacity(count)).collect();
     let engines = turns.len();
     for round in 0..count {
-        for place in 0..engines {
-            let engine = (round + place) % engines;
+        for engine in order(round, engines) {
             samples[engine].push((turns[engine].1)(round)?);
         }
     }
     Ok(turns.into_iter().map(|(name, _)| name).zip(samples).collect())
+}
+
+/// The order of `count` engines in a round.
+pub fn order(round: usize, count: usize) -> impl Iterator<Item = usize> {
+    (0..count).map(move |place| (round + place) % count)
 }
 
 #[cfg(test)]

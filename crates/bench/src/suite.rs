@@ -112,7 +112,7 @@ impl Suite<'_> {
 
     /// Adds a result and shows it.
     fn add(&mut self, workload: Workload, data: &Dataset, entries: Entries) {
-        let contest = Contest::new(workload, data, entries);
+        let contest = Contest::new(workload.name(), data, entries);
         let times: Vec<String> = contest
             .entries
             .iter()
@@ -121,7 +121,7 @@ impl Suite<'_> {
                 format!("{engine} {:.1} ns", median(&cpu))
             })
             .collect();
-        self.progress(&format!("  {}: {}: {:.2} ×", workload.name(), times.join(", "), contest.ratio()));
+        self.progress(&format!("  {}: {}: {:.2} ×", contest.workload, times.join(", "), contest.ratio()));
         self.report.contests.push(contest);
     }
 
@@ -204,8 +204,8 @@ impl Suite<'_> {
     fn bytes_per_record(&mut self, data: &Dataset, ours: u64, theirs: u64) {
         let beyond = |used: u64| (used as f64 - data.content_bytes() as f64) / data.stored.len() as f64;
         self.report.amounts.push(Amount {
-            workload: Workload::BytesPerRecord,
-            data: Contest::new(Workload::BytesPerRecord, data, Vec::new()).data_name(),
+            workload: Workload::BytesPerRecord.name(),
+            data: Contest::new(Workload::BytesPerRecord.name(), data, Vec::new()).data_name(),
             value: beyond(ours),
             rival: Some(beyond(theirs)),
             unit: "bytes",
@@ -270,7 +270,7 @@ impl Suite<'_> {
         let file = F::data_file(&stage.ours);
         let length = std::fs::metadata(&file).map_err(|error| Error::io("measure", &file, error))?.len();
         self.report.amounts.push(Amount {
-            workload: Workload::Open,
+            workload: Workload::Open.name(),
             data: format!("file of {:.2} GiB", length as f64 / f64::from(1 << 30)),
             value,
             rival: Some(rival),
@@ -308,7 +308,7 @@ impl Suite<'_> {
         theirs.close()?;
         self.add(Workload::Put1, data, entries);
         self.report.amounts.push(Amount {
-            workload: Workload::Put1,
+            workload: Workload::Put1.name(),
             data: format!("{} puts", self.scale.puts),
             value: fewest_checkpoints as f64,
             rival: None,
@@ -367,7 +367,7 @@ impl Suite<'_> {
         for finding in findings {
             if let Finding::PrivateBytes(bytes) = finding {
                 self.report.amounts.push(Amount {
-                    workload: Workload::LoadMemory,
+                    workload: Workload::LoadMemory.name(),
                     data: format!("hashed 32/100 × {records} unsorted"),
                     value: bytes as f64 / f64::from(1 << 20),
                     rival: None,
@@ -384,7 +384,7 @@ impl Suite<'_> {
         let binary = crate::command_line::build()?;
         let length = std::fs::metadata(&binary).map_err(|error| Error::io("measure", &binary, error))?.len();
         self.report.amounts.push(Amount {
-            workload: Workload::BinarySize,
+            workload: Workload::BinarySize.name(),
             data: "fulgurite".to_owned(),
             value: length as f64 / 1e6,
             rival: None,

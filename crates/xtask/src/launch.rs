@@ -33,7 +33,9 @@ pub const BENCH: Command = Command {
 Usage: cargo xtask bench SUITE [ARGUMENTS]
 
 Builds the benchmark with full optimisation, and the other engines with it, and runs one suite:
-  core   point reads, scans, loads and single puts against LMDB, with the bars they must meet
+  core      point reads, scans, loads and single puts against LMDB, with the bars they must meet
+  writers   transactions of one and of several threads against LMDB, RocksDB (where its library is installed:
+            the package librocksdb-dev) and fjall, with the bars they must meet
 
 All arguments go to the benchmark; `cargo xtask bench -- --help` shows them.
 Example: cargo xtask bench core --format json",
@@ -116,7 +118,7 @@ pub fn run_demo(root: &Path, arguments: &[&str]) -> Result<(), Failure> {
 
 fn bench(arguments: &[String]) -> Result<(), Failure> {
     let root = workspace::root()?;
-    let mut all = vec!["run", "--release", "--package", "fulgurite-bench", "--"];
+    let mut all = vec!["run", "--release", "--package", "fulgurite-bench", "--features", "fjall", "--"];
     all.extend(without_dashes(arguments));
     cargo(&root, &all)
 }

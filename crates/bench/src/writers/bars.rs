@@ -1,0 +1,142 @@
+//! What the suite of writers must reach, and the judgement of a report by it. The bars stand in one table, [`bars`].
+
+use crate::bars::{self, Limit, Verdict};
+use crate::report::{Contest, Report, cpu_ns};
+use crate::writers::arguments::Options;
+use crate::writers::suite::{COMMITS_PER_FLUSH, CPU, SPEED_UP, WALL};
+use crate::writers::workload::Workload;
+
+/// The engine that has to reach them.
+const MEASURED: &str = "fulgurite";
+
+/// What a bar is about.
+#[derive(Clone, Copy, Debug)]
+enum Subject {
+    /// Processor time of a transaction, in nanoseconds.
+    Cost(Workload),
+    /// How many times more a rival's costs.
+    Ratio(Workload, &'static str),
+    /// An amount of this unit, its description beginning with the engine's name.
+    Amount(Workload, &'static str),
+}
+
+/// Every bar.
+fn bars() -> Vec<(Subject, Limit)> {
+    use Limit::{AtLeast, AtMost, Below};
+    use Subject::{Amount, Cost, Ratio};
+    vec![
+        (Cost(Workload::Put1Log), AtMost(900.0)),
+        (Ratio(Workload::Put1Log, "rocksdb"), AtLeast(4.0)),
+        (Ratio(Workload::Put1Log, "fjall"), AtLeast(2.5)),
+        (Cost(Workload::Put1Memory), AtMost(600.0)),
+        (Cost(Workload::Txn5), AtMost(3000.0)),
+        (Cost(Workload::Bank), AtMost(3000.0)),
+        (Cost(Workload::Mix80), AtMost(650.0)),
+        (Cost(Workload::Mix70), AtMost(650.0)),
+        // A few syncs of other files than the log's are counted too.
+        (Amount(Workload::Sync1, COMMITS_PER_FLUSH), AtLeast(0.98)),
+        (Amount(Workload::Sync8, COMMITS_PER_FLUSH), AtLeast(6.0)),
+        (Amount(Workload::Sync32, COMMITS_PER_FLUSH), AtLeast(24.0)),
+        (Ratio(Workload::Sync100, "rocksdb"), AtLeast(2.0)),
+        (Amount(Workload::TwoPut1, SPEED_UP), AtLeast(1.3)),
+        (Amount(Workload::TwoTxn5, SPEED_UP), AtLeast(1.5)),
+        (Amount(Workload::Recovery64, WALL), Below(250.0)),
+        (Amount(Workload::Recovery1024, CPU), Below(2000.0)),
+    ]
+}
+
+/// The verdicts in words, a last line that counts them, and whether all is well.
+pub fn judgement(options: &Options, report: &Report) -> (String, bool) {
+    if options.quick {
+        return ("bars: not judged (--quick)\n".to_owned(), true);
+    }
+    let (verdicts, unmeasured) = judge(report);
+    bars::judgement(&verdicts, unmeasured)
+}
+
+fn judge(report: &Report) -> (Vec<Verdict>, usize) {
+    let bars = bars();
+    let verdicts: Vec<Verdict> = bars.iter().filter_map(|&(subject, limit)| verdict(subject, limit, report)).collect();
+    let unmeasured = bars.len() - verdicts.len();
+    (verdicts, unmeasured)
+}
+
+fn verdict(subject: Subject, limit: Limit, report: &Report) -> Option<Verdict> {
+    let contest = |workload: Workload| {
+        let of = |contest: &&Contest| contest.workload == workload.name();
+        report.contests.iter().find(of).filter(|contest| contest.entries.first().is_some_and(|e| e.0 == MEASURED))
+    };
+    let (title, measured, unit) = match subject {
+        Subject::Cost(workload) => {
+            let (_, samples) = contest(workload)?.entries.first()?;
+            (workload.name().to_owned(), cpu_ns(samples), "ns CPU")
+        }
+        Subject::Ratio(workload, rival) => {
+            (format!("{} beside {rival}", workload.name()), contest(workload)?.ratio_to(rival)?, "×")
+        }
+        Subject::Amount(workload, unit) => {
+            let of = |name: &str, data: &str| name == workload.name() && data.starts_with(MEASURED);
+            let found = report.amounts.iter().find(|a| a.unit == unit && of(a.workload, &a.data))?;
+            (workload.name().to_owned(), found.value, unit)
+        }
+    };
+    Some(Verdict { title, limit, measured, unit })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Sample;
+    use crate::report::Amount;
+
+    fn contest(workload: Workload, entries: &[(&'static str, f64)]) -> Contest {
+        let sample = |cpu_ns| Sample { operations: 1, cpu_ns, wall_ns: 1.0, p50_ns: 1.0, p99_ns: 1.0 };
+        Contest {
+            suite: "writers",
+            workload: workload.name(),
+            threads: 1,
+            shape: "hashed",
+            records: 1,
+            key_bytes: 32,
+            value_bytes: 100,
+            entries: entries.iter().map(|&(engine, cpu_ns)| (engine, vec![sample(cpu_ns)])).collect(),
+        }
+    }
+
+    fn judged(report: &Report) -> Vec<bool> {
+        judge(report).0.iter().map(Verdict::met).collect()
+    }
+
+    #[test]
+    fn costs_and_ratios_are_judged_for_the_rivals_that_were_there() {
+        let report = |entries: &[(&'static str, f64)]| Report {
+            contests: vec![contest(Workload::Put1Log, entries)],
+            ..Report::default()
+        };
+        assert_eq!(judged(&report(&[("fulgurite", 900.0), ("rocksdb", 3600.0)])), [true, true]);
+        assert_eq!(judged(&report(&[("fulgurite", 901.0), ("fjall", 2000.0)])), [false, false]);
+        assert!(judged(&report(&[("lmdb", 100.0), ("rocksdb", 3600.0)])).is_empty());
+    }
+
+    #[test]
+    fn amounts_are_those_of_the_measured_engine() {
+        let amount = |engine: &str, value| Amount {
+            workload: "sync8",
+            data: engine.to_owned(),
+            value,
+            rival: None,
+            unit: COMMITS_PER_FLUSH,
+        };
+        let report = Report { amounts: vec![amount("rocksdb", 3.0), amount("fulgurite", 6.0)], ..Report::default() };
+        assert_eq!(judged(&report), [true]);
+        assert_eq!(judge(&Report::default()).1, bars().len());
+    }
+
+    #[test]
+    fn a_quick_run_is_not_judged() {
+        let options = Options { quick: true, ..Options::default() };
+        let report = Report { contests: vec![contest(Workload::Txn5, &[("fulgurite", 9e9)])], ..Report::default() };
+        assert!(judgement(&options, &report).1);
+        assert!(!judgement(&Options::default(), &report).1);
+    }
+}

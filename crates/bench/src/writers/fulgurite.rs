@@ -1,0 +1,137 @@
+//! Fulgurite in the suite of writers, through its public interface alone.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ::fulgurite::{Database, Durability, Table, TableOptions, WriteTxn};
+use fulgurite_rivals::{Engine, Failure, Level, Refusal, Settings, Transaction, Usage, WritingEngine, WritingStore};
+
+use crate::fulgurite::{Fulgurite, TABLE, failed};
+use crate::writers::counting_disk::CountingDisk;
+
+/// A delta that a benchmark does not fill.
+const UNBOUNDED_BYTES: u64 = 8 << 30;
+
+impl WritingEngine for Fulgurite {
+    const NAME: &'static str = <Self as Engine>::NAME;
+    type Store = FulguriteWritingStore;
+
+    fn unfit(_settings: Settings) -> Option<&'static str> {
+        None
+    }
+
+    fn open(directory: &Path, settings: Settings) -> Result<FulguriteWritingStore, Failure> {
+        let mut options = Database::options().create(true).durability(match settings.level {
+            Level::Memory => Durability::Memory,
+            Level::Log => Durability::Log,
+            Level::Disk => Durability::Disk,
+        });
+        if settings.usage == Usage::LongLog {
+            options = options.delta_bytes(UNBOUNDED_BYTES);
+        }
+        let mut syncs = None;
+        if settings.level == Level::Disk {
+            let disk = CountingDisk::default();
+            syncs = Some(disk.syncs());
+            options = options.disk(Arc::new(disk));
+        }
+        let database = options.open(Self::data_file(directory)).map_err(failed("open"))?;
+        let table = database.open_or_create_table(TABLE, TableOptions::new()).map_err(failed("open table"))?;
+        Ok(FulguriteWritingStore { database, table, syncs })
+    }
+}
+
+/// An open database and its table.
+#[derive(Debug)]
+pub struct FulguriteWritingStore {
+    database: Database,
+    table: Table,
+    syncs: Option<Arc<AtomicU64>>,
+}
+
+impl WritingStore for FulguriteWritingStore {
+    type Transaction<'s> = FulguriteTransaction<'s>;
+
+    fn load_sorted<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
+        self.database.bulk_load(&self.table, records).map(drop).map_err(failed("load"))
+    }
+
+    #[inline]
+    fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
+        let mut txn = self.database.write().map_err(failed("begin"))?;
+        txn.put(&self.table, key, value).map_err(failed("put"))?;
+        txn.commit().map(drop).map_err(failed("commit"))
+    }
+
+    #[inline]
+    fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure> {
+        let txn = self.database.read().map_err(failed("read"))?;
+        let value = txn.get(&self.table, key).map_err(failed("get"))?;
+        Ok(read(value.as_deref()))
+    }
+
+    fn begin(&self) -> Result<FulguriteTransaction<'_>, Failure> {
+        let txn = self.database.write().map_err(failed("begin"))?;
+        Ok(FulguriteTransaction { txn, table: &self.table })
+    }
+
+    fn sync(&self) -> Result<(), Failure> {
+        self.database.sync().map(drop).map_err(failed("sync"))
+    }
+
+    fn settle(&self) -> Result<(), Failure> {
+        self.database.checkpoint().map_err(failed("checkpoint"))
+    }
+
+    /// Syncs of any file, counted by the disk below the engine.
+    fn flushes(&self) -> Result<Option<u64>, Failure> {
+        Ok(self.syncs.as_ref().map(|syncs| syncs.load(Ordering::Relaxed)))
+    }
+
+    fn scan(&self, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        let txn = self.database.read().map_err(failed("read"))?;
+        for batch in txn.leaf_batches(&self.table, ..).map_err(failed("scan"))? {
+            batch.map_err(failed("scan"))?.iter().for_each(|(key, value)| each(key, value));
+        }
+        Ok(())
+    }
+
+    fn close(self) -> Result<(), Failure> {
+        self.database.close().map_err(failed("close"))
+    }
+}
+
+/// A write transaction. It is the only one, so that none is ever refused.
+#[derive(Debug)]
+pub struct FulguriteTransaction<'s> {
+    txn: WriteTxn,
+    table: &'s Table,
+}
+
+impl Transaction for FulguriteTransaction<'_> {
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Refusal> {
+        let value = self.txn.get(self.table, key).map_err(failed("get"))?;
+        Ok(read(value.as_deref()))
+    }
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Refusal> {
+        Ok(self.txn.put(self.table, key, value).map_err(failed("put"))?)
+    }
+
+    #[inline]
+    fn delete(&mut self, key: &[u8]) -> Result<(), Refusal> {
+        self.txn.delete(self.table, key).map(drop).map_err(failed("delete"))?;
+        Ok(())
+    }
+
+    fn commit(self) -> Result<(), Refusal> {
+        Ok(self.txn.commit().map(drop).map_err(failed("commit"))?)
+    }
+
+    fn abort(self) {
+        self.txn.abort();
+    }
+}
