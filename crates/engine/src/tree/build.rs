@@ -388,10 +388,14 @@ impl<'w, 's> Builder<'w, 's> {
     fn long_divider(&mut self, before: &OwnedKey, first: &OwnedKey) -> Result<OwnedKey> {
         let whole = |key: &OwnedKey| match key.long {
             None => Ok(key.part.clone()),
-            Some(at) => self.writer.value(self.base, &at).map(|value| value.to_vec()),
+            Some(at) => match self.writer.value(self.base, &at)? {
+                whole if whole.starts_with(&key.part) => Ok(whole.to_vec()),
+                _ => Err(self.disorder()),
+            },
         };
         let (before, first) = (whole(before)?, whole(first)?);
-        let divider = divider(&before, &first).map(<[u8]>::to_vec).ok_or_else(|| self.disorder())?;
+        let divider = divider(&before, &first).filter(|divider| before.as_slice() < *divider);
+        let divider = divider.map(<[u8]>::to_vec).ok_or_else(|| self.disorder())?;
         Ok(OwnedKey::new(&self.store_key(&divider)?))
     }
 

@@ -165,10 +165,14 @@ impl<C: Changes> Merge<'_, '_, C> {
 
     /// A separator of a branch that will not be in the new tree, whole. Its own pages, if it has any, die.
     fn take_separator(&mut self, branch: Branch<'_>, index: usize, whole: &mut Vec<u8>) -> Result<()> {
-        if let CellKey::Overflow { at, .. } = branch.separator(index, whole) {
+        if let CellKey::Overflow { at, prefix, .. } = branch.separator(index, whole) {
             self.builder.writer.kill_value(&at)?;
+            let stored = self.pages.value(&at)?;
+            if !stored.starts_with(prefix) {
+                return Err(self.pages.misfit(at.page(), "a long separator does not begin as its branch says"));
+            }
             whole.clear();
-            whole.extend_from_slice(&self.pages.value(&at)?);
+            whole.extend_from_slice(&stored);
         }
         Ok(())
     }

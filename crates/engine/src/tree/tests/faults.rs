@@ -336,3 +336,49 @@ fn a_check_counts_a_shared_and_a_lost_page() {
     assert!(faults.iter().any(|fault| fault.contains("more than once")), "{faults:?}");
     assert!(faults.iter().any(|fault| fault.contains("belong to no tree")), "{faults:?}");
 }
+
+/// A leaf of long keys that agree as far as their cells go, and the pages of which say that they begin otherwise.
+#[test]
+fn long_keys_that_lie_about_how_they_begin_are_refused_by_a_merge() {
+    const LIES: u8 = 6;
+    let disk = MemoryDisk::new();
+    let mut store = Store::on(&disk, Path::new(PATH), PAGE_SIZE);
+    let long = |number: u8| [vec![b'p'; 1100], vec![number]].concat();
+    store.apply(&(0..LIES).map(|number| (long(number), Some(vec![number]))).collect());
+    let root = store.root.filter(|root| root.level == 0).expect("all fit one leaf");
+    let identity = *store.file.identity();
+    let raw = disk.open(Path::new(PATH), Access::Write).expect("it exists");
+    let mut bytes = vec![0; raw.len().expect("it is in memory") as usize];
+    raw.read_at(0, &mut bytes).expect("it is in memory");
+    let mut replace_all = |from: &[u8], to: &[u8]| {
+        let places: Vec<usize> = (0..bytes.len() - from.len()).filter(|&at| bytes[at..].starts_with(from)).collect();
+        places.iter().for_each(|&at| bytes[at..at + to.len()].copy_from_slice(to));
+        places.len()
+    };
+    for number in 0..LIES {
+        let (truth, mut lie) = (long(number), long(number));
+        // Each begins below the one before.
+        lie[0] = b'z' - number;
+        assert_eq!(replace_all(&truth, &lie), 1);
+        let (truth, lie) = (identity.hash(&truth), identity.hash(&lie));
+        assert_eq!(replace_all(&truth.to_le_bytes(), &lie.to_le_bytes()), 2, "hash and checksum");
+    }
+    raw.write_at(0, &bytes).expect("memory has space");
+    let offset = store.map.page_number(root.page).expect("it is in use") * PAGE_SIZE.bytes() as u64;
+    let mut page = vec![0; PAGE_SIZE.bytes()];
+    raw.read_at(offset, &mut page).expect("it is inside the file");
+    for index in 0..usize::from(LIES) {
+        // One block after one line of hints; a tag is the top of the hash, which follows the key's part in its cell.
+        let slot = u16::from_le_bytes([page[96 + 2 * index], page[97 + 2 * index]]) as usize & 0x3FFF;
+        let tag = [page[slot + 4 + 1024 + 6], page[slot + 4 + 1024 + 7]];
+        page[64 + 2 * index..66 + 2 * index].copy_from_slice(&tag);
+    }
+    seal_page(&mut page, &identity, root.page, store.map.birth(root.page.extent).expect("it is in use"));
+    raw.write_at(offset, &page).expect("memory has space");
+    store.reopen();
+    assert!(get(&store.pages(), &root, &long(0)).is_ok(), "the forgery passes for a sound leaf");
+    // So many more keys, and there are two leaves, which a separator is to divide.
+    let more = (0..3).map(|number| ([vec![b'p'; 1090], vec![number]].concat(), Some(vec![number])));
+    let outcome = store.try_apply(&more.collect());
+    assert!(matches!(outcome, Err(Error::Corrupt { .. })), "{outcome:?}");
+}
