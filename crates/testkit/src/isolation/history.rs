@@ -265,7 +265,9 @@ impl fmt::Display for HistoryError {
             Self::RangeReversed(transaction) => {
                 write!(f, "T{} reads a range that ends before it begins; swap its bounds", transaction.0)
             }
-            Self::TooLong => f.write_str("more than 4 billion transactions; check the run in segments"),
+            Self::TooLong => f.write_str(
+                "more transactions than can be checked at once; check the run in segments of at most 16 million",
+            ),
         }
     }
 }

@@ -80,7 +80,7 @@ impl Options {
 /// # Errors
 /// If the history breaks the rules by which it is recorded.
 pub fn check(history: &History, options: &Options) -> Result<Report, HistoryError> {
-    if history.transactions.len() >= u32::MAX as usize {
+    if history.transactions.len() > TRANSACTIONS_MAX {
         return Err(HistoryError::TooLong);
     }
     let mut findings = Findings::new(options.level, options.examples_max);
@@ -138,6 +138,9 @@ fn ending_of(history: &History, content: &Content) -> Transaction {
         durability: Durability::Memory,
     }
 }
+
+/// More would take tens of gigabytes, and the edges of a graph are counted in 32 bits.
+const TRANSACTIONS_MAX: usize = 1 << 24;
 
 #[cfg(test)]
 mod tests;
