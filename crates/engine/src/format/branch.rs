@@ -144,7 +144,7 @@ impl<'p> Branch<'p> {
     /// A view over a page.
     ///
     /// # Safety
-    /// `verify_page` accepted `page` as a branch, and its bytes do not change during `'p`.
+    /// `verify_page` or `verify_own_page` accepted `page` as a branch, and its bytes do not change during `'p`.
     #[inline(always)]
     pub const unsafe fn new_unchecked(page: &'p [u8]) -> Self {
         Self { page }

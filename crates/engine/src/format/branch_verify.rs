@@ -1,4 +1,4 @@
-//! Proof that the body of a page is a branch that may be read unchecked. Called by `verify_page` only.
+//! Proof that the body of a page is a branch that may be read unchecked. Called by `page` only.
 //!
 //! Every rule of `docs/file-format.md` for kind 2 is checked, in the order in which later rules rely on earlier ones.
 

@@ -1,4 +1,5 @@
-//! XXH3-64 of long input with AVX-512: the checksum of pages, in a third of the time that baseline instructions take.
+//! XXH3-64 of long input with AVX-512: the checksum of pages, in a third of the time that baseline instructions take while
+//! the page is in the near cache.
 //!
 //! `xxhash-rust` chooses its instructions when it is compiled, and so has to do with the baseline's. The result is the same at
 //! every length, which the tests compare. Called by `hash` only.

@@ -125,7 +125,7 @@ impl<'p> Leaf<'p> {
     /// A view over a page.
     ///
     /// # Safety
-    /// `verify_page` accepted `page` as a leaf, and its bytes do not change during `'p`.
+    /// `verify_page` or `verify_own_page` accepted `page` as a leaf, and its bytes do not change during `'p`.
     #[inline(always)]
     pub const unsafe fn new_unchecked(page: &'p [u8]) -> Self {
         Self { page }

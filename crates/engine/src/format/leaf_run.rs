@@ -22,7 +22,7 @@ pub struct PlainEntries<'p> {
 impl<'p> PlainEntries<'p> {
     /// The entries of a page, if all are of that kind.
     ///
-    /// Requires: `verify_page` accepted the page as a leaf.
+    /// Requires: `verify_page` or `verify_own_page` accepted the page as a leaf.
     ///
     /// # Panics
     /// If it did not, and the page is not one.

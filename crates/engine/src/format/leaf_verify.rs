@@ -1,4 +1,4 @@
-//! Proof that the body of a page is a leaf that may be read unchecked. Called by `verify_page` only.
+//! Proof that the body of a page is a leaf that may be read unchecked. Called by `page` only.
 //!
 //! Every rule of `docs/file-format.md` for kind 1 is checked, in the order in which later rules rely on earlier ones.
 
@@ -26,16 +26,15 @@ struct Header {
 /// A cell whose bytes are known to be in bounds and well formed.
 struct CheckedCell<'p> {
     part: &'p [u8],
-    /// Hash of the whole key.
-    hash: u64,
-    long_key: bool,
+    /// Hash of the whole key, if it is long.
+    long_hash: Option<u64>,
     long_value: bool,
     op: Op,
     end: usize,
 }
 
-/// Checks the body of a leaf.
-pub(super) fn verify(page: &[u8], identity: &Identity) -> Result<(), Offence> {
+/// Checks the body of a leaf; its tags only if it is given the identity that they come from.
+pub(super) fn verify(page: &[u8], tags_of: Option<&Identity>) -> Result<(), Offence> {
     let header = header(page)?;
     let mut at = header.cells_offset;
     let mut net = 0i64;
@@ -47,12 +46,15 @@ pub(super) fn verify(page: &[u8], identity: &Identity) -> Result<(), Offence> {
         let tag_at = block + 2 * (index % BLOCK_ENTRIES);
         let slot = get_u16(page, tag_at + BLOCK_SLOTS) as usize;
         require(slot & SLOT_OFFSET_MASK == at, tag_at + BLOCK_SLOTS, "slot does not lead to where the cell must be")?;
-        let cell = cell(page, &header, at, Op::from_bits(slot >> SLOT_OFFSET_BITS), identity)?;
-        require(get_u16(page, tag_at) == (cell.hash >> 48) as u16, tag_at, "tag is not that of the key's hash")?;
+        let cell = cell(page, &header, at, Op::from_bits(slot >> SLOT_OFFSET_BITS))?;
+        if let Some(identity) = tags_of {
+            let hash = cell.long_hash.unwrap_or_else(|| identity.hash(cell.part));
+            require(get_u16(page, tag_at) == (hash >> 48) as u16, tag_at, "tag is not that of the key's hash")?;
+        }
         if index == 0 {
             first = cell.part;
         } else {
-            let rises = previous < cell.part || (cell.long_key && previous == cell.part);
+            let rises = previous < cell.part || (cell.long_hash.is_some() && previous == cell.part);
             require(rises, at, "keys do not rise")?;
         }
         if index % BLOCK_ENTRIES == BLOCK_ENTRIES - 1 || index == header.count - 1 {
@@ -61,7 +63,7 @@ pub(super) fn verify(page: &[u8], identity: &Identity) -> Result<(), Offence> {
             require(get_u32(page, hint_at) == hint, hint_at, "hint is not the head of its block's last key")?;
         }
         net += cell.op.net() as i64;
-        flags |= if cell.long_key || cell.long_value { HAS_OVERFLOW } else { 0 };
+        flags |= if cell.long_hash.is_some() || cell.long_value { HAS_OVERFLOW } else { 0 };
         flags |= if cell.op == Op::PutNew { 0 } else { HAS_OTHER_OPS };
         previous = cell.part;
         at = cell.end;
@@ -95,13 +97,7 @@ fn header(page: &[u8]) -> Result<Header, Offence> {
 }
 
 /// Checks the cell at `at`, which is at most the body's end.
-fn cell<'p>(
-    page: &'p [u8],
-    header: &Header,
-    at: usize,
-    op: Op,
-    identity: &Identity,
-) -> Result<CheckedCell<'p>, Offence> {
+fn cell<'p>(page: &'p [u8], header: &Header, at: usize, op: Op) -> Result<CheckedCell<'p>, Offence> {
     require(at + CELL_HEADER_BYTES <= header.body_end, at, "cell begins past the body")?;
     let key_field = get_u16(page, at);
     let value_field = get_u16(page, at + 2);
@@ -120,10 +116,10 @@ fn cell<'p>(
     let stored = &page[key_at..key_end];
     if key_field & OVERFLOW_BIT == 0 {
         require(stored.len() <= INLINE_KEY_BYTES_MAX, at, "inline key is too long")?;
-        return Ok(CheckedCell { part: stored, hash: identity.hash(stored), long_key: false, long_value, op, end });
+        return Ok(CheckedCell { part: stored, long_hash: None, long_value, op, end });
     }
-    let hash = long_key(page, key_at, stored.len())?;
-    Ok(CheckedCell { part: &stored[..INLINE_KEY_BYTES_MAX], hash, long_key: true, long_value, op, end })
+    let long_hash = Some(long_key(page, key_at, stored.len())?);
+    Ok(CheckedCell { part: &stored[..INLINE_KEY_BYTES_MAX], long_hash, long_value, op, end })
 }
 
 /// Checks the stored form of a long key, and returns its hash. Requires: `at + length <= page.len()`.

@@ -1,8 +1,9 @@
 //! What stored bytes mean, and nothing else: no I/O, no locks, no allocation beyond the builders' staging.
 //!
 //! Every byte is specified in `docs/file-format.md`; the layouts here are checked against it at compile time.
-//! Invariants: (1) [`verify_page`] accepts or refuses any bytes without a panic. (2) A page that it accepted is read by
-//! the views [`Leaf`] and [`Branch`] without further checks. (3) The builders write only pages that it accepts.
+//! Invariants: (1) [`verify_page`] accepts or refuses any bytes without a panic; so does [`verify_own_page`], which leaves out
+//! tags. (2) A page that either accepted is read by the views [`Leaf`] and [`Branch`] without further checks. (3) The builders
+//! write only pages that both accept.
 //! (4) Stored numbers are little-endian; heads of keys are compared as big-endian numbers.
 
 mod branch;
@@ -47,7 +48,7 @@ pub use log_record::{RECORD_ALIGNMENT, RecordHeader, RecordKind, RecordLink};
 pub use log_segment::{SegmentHeader, SegmentHeaderFault};
 pub use meta::{CatalogRoot, ExtentTableRef, FeatureBits, Meta, MetaError};
 pub use overflow::{INLINE_KEY_BYTES_MAX, OverflowRef};
-pub use page::{Offence, PageKind, PageSize, seal_page, verify_own_node, verify_page};
+pub use page::{Offence, PageKind, PageSize, seal_page, verify_own_page, verify_page};
 pub use search::{Isa, Lookup, Search, WithSearch, look_up, selected, with_search};
 #[cfg(test)]
 pub use search::{supported, with_isa, with_loops};

@@ -2,7 +2,7 @@
 //!
 //! Invariants: (1) a map is never changed after it was built, but for its verified bits, which only ever gain.  (2) A
 //! verified bit is set only for a live slot whose bytes were verified for this extent and birth: those of a node by
-//! `verify_page`, those of a value by its checksum. The two never share a word, for only a node may be read unchecked. The
+//! `verify_page` or `verify_own_page`, those of a value by its checksum. The two never share a word, for only a node may be read unchecked. The
 //! next map takes the bits over where extent, birth and kind are the same.  (3) Every live page is below `page_count`.
 //! Callers: the pager reads and builds it, `db` hands it from checkpoint to checkpoint.
 
@@ -121,7 +121,7 @@ impl ExtentMap {
         if is_small { self.crowded } else { live_pages(entry) * 2 < entry.page_count }
     }
 
-    /// Notes that `verify_page` accepted a node, in an extent of nodes. Slots past those that have a bit are verified each time.
+    /// Notes that a node was accepted by `verify_page` or `verify_own_page`, in an extent of nodes. Slots past those that have a bit are verified each time.
     pub(super) fn set_node_verified(&self, at: PageRef) {
         if let Some(hot) = self.hot.get(at.extent.0 as usize) {
             set_bit(&hot.nodes, at.slot);

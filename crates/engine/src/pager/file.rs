@@ -37,7 +37,8 @@ pub struct PageFile {
     page_size: PageSize,
     identity: Identity,
     options: ReadOptions,
-    /// The birth of the first operation of this process; what is as young as that was written here.
+    /// The birth of the first operation of this process, the largest number while there is none: births are far below it, as
+    /// metas and extent tables are checked for. What is as young as that was written here.
     first_own_birth: AtomicU64,
     /// Guards the newest window or the cache, made at first need. The file is mapped under it; no lock is taken under it.
     source: Mutex<Option<Source>>,

@@ -1,9 +1,9 @@
 //! Owns the guards through which stored bytes are read, and the promise behind them: what a guard shows has been verified.
 //!
-//! Invariants: (1) a [`Page`] holds a whole page that `verify_page` accepted for its place and birth, or that this process
-//! built and `verify_own_node` found again, so its view needs no checks.  (2) The bytes behind a guard do not change or move while it lives: they lie in a part of the file that no live
-//! snapshot's writer touches (mapped), or in an immutable [`Frame`] that the guard holds.  (3) Every offset into the file
-//! comes from an [`ExtentMap`] that was checked against the file's length.
+//! Invariants: (1) a [`Page`] holds a whole page that `verify_page`, or `verify_own_page` if this process built it, accepted
+//! for its place and birth, so its view needs no checks.  (2) The bytes behind a guard do not change or move while it lives:
+//! they lie in a part of the file that no live snapshot's writer touches (mapped), or in an immutable [`Frame`] that the
+//! guard holds.  (3) Every offset into the file comes from an [`ExtentMap`] that was checked against the file's length.
 //!
 //! Callers: `tree` (pages), everybody above (values). The hot path is [`Pages::page`]: one load of the extent's entry, a
 //! test of its verified bit, an addition.
@@ -18,7 +18,7 @@ use std::ptr::NonNull;
 
 use crate::error::{Error, Place, Result};
 use crate::format::{
-    Branch, ExtentKind, Identity, Leaf, LongKeys, Offence, OverflowRef, PageKind, verify_own_node, verify_page,
+    Branch, ExtentKind, Identity, Leaf, LongKeys, Offence, OverflowRef, PageKind, verify_own_page, verify_page,
 };
 use crate::ids::{Birth, PageNumber, PageRef};
 use crate::io::Map;
@@ -184,7 +184,7 @@ impl Pages {
             return Ok(Page::from_frame(frame));
         }
         let is_own = self.extents.birth(at.extent).is_some_and(|birth| self.file.is_written_here(birth));
-        self.page_fresh(at, if is_own { verify_own_node } else { verify_page })
+        self.page_fresh(at, if is_own { verify_own_page } else { verify_page })
     }
 
     /// Reads the page, verifies it and notes so.

@@ -224,6 +224,7 @@ impl Space {
     /// Begins an operation. Several may be in progress.
     pub fn begin(&mut self) -> Operation {
         self.last_birth.0 += 1;
+        self.file.note_own(self.last_birth);
         Operation {
             birth: self.last_birth,
             reserved: Vec::new(),

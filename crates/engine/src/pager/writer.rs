@@ -49,7 +49,6 @@ impl<'s> PageWriter<'s> {
     pub fn new(space: &'s Mutex<Space>) -> Self {
         let mut locked = space.lock();
         let (operation, file) = (locked.begin(), Arc::clone(locked.file()));
-        file.note_own(operation.birth());
         let pages_wanted = locked.first_extent_pages();
         drop(locked);
         let stream =

@@ -1,8 +1,9 @@
 //! Vector primitives of page search, and their choice at run time.
 //!
-//! Invariant: an implementation of [`Search`] is named only by the functions `run` and `look_up` of its file, which enable its
-//! target features and are called only after [`Isa::is_supported`] said yes. So its methods may use those features, and are
-//! safe to call. Everybody else receives an implementation as a type parameter, through [`with_search`] or [`look_up`].
+//! Invariant: an implementation of [`Search`] that needs more than the target's baseline is named only by the functions `run`
+//! and `look_up` of its file, which enable its features and are called only after [`Isa::is_supported`] said yes. So its
+//! methods may use those features, and are safe to call. Everybody else receives an implementation as a type parameter,
+//! through [`with_search`] or [`look_up`]. The checksum of pages goes by the same choice.
 #![allow(unsafe_code)] // Entering functions that need target features, after detecting them.
 
 #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,5 @@
-//! Page search for any processor: loops that compilers turn into whatever vectors the target's baseline has.
+//! Page search for any processor: loops that compilers turn into whatever vectors the target's baseline has. On x86-64, whose
+//! baseline is SSE2, tests alone run it.
 
 use crate::format::search::{HeadLine, Isa, Search, TagLine};
 

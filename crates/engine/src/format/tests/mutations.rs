@@ -4,6 +4,7 @@
 //! wants to break the engine: those that pass are read in every way, and each answer is compared with a walk through the
 //! page.
 
+use crate::format::page::verify_body;
 use crate::format::tests::shapes::{
     AT, BIRTH, Check, LongStore, Random, SHAPES, Shape, identity, neighbours, on_every_isa,
 };
@@ -293,6 +294,26 @@ fn a_page_belongs_to_its_place_its_database_and_its_birth() {
     assert!(verify_page(&page, &other, AT, BIRTH).is_err());
     assert!(verify_page(&page[1..], &identity(), AT, BIRTH).is_err());
     assert!(verify_page(&[], &identity(), AT, BIRTH).is_err());
+}
+
+#[test]
+fn of_a_page_that_was_built_here_only_the_tags_are_not_looked_at() {
+    let (page, _) = leaf(&SHAPES[0], ValueAlign::One, false);
+    let own = |page: &[u8]| verify_body(page, None).is_ok();
+    let foreign = |page: &[u8]| verify_body(page, Some(&identity())).is_ok();
+    assert!(own(&page) && foreign(&page));
+    let blocks = crate::format::bytes::get_u16(&page, 8) as usize;
+    let mut tags = 0;
+    for byte in 0..blocks + 128 {
+        let mut mutant = page.clone();
+        mutant[byte] ^= 4;
+        let is_tag = (blocks..).step_by(64).take(2).any(|block| (block..block + 32).contains(&byte));
+        assert!(!foreign(&mutant), "byte {byte}");
+        // A kind that is not written is refused, and so is all but a tag of an entry.
+        assert!(is_tag || !own(&mutant), "byte {byte}");
+        tags += u32::from(is_tag && own(&mutant));
+    }
+    assert!(tags >= 32, "{tags} bytes of tags");
 }
 
 #[test]
