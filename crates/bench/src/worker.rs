@@ -18,13 +18,13 @@ use crate::values::Values;
 use crate::verify;
 use crate::workload::Read;
 
-/// What `FULGURITE_SEARCH` calls searching without vector instructions.
+/// What `FULGURITE_SEARCH` calls searching with what every processor of the target has.
 const PORTABLE: &str = "portable";
 
 /// What differs from the parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Gets with vector search turned off.
+    /// Gets with what every processor of the target has.
     Portable,
     /// Gets without huge pages.
     NoHugePages,

@@ -19,9 +19,9 @@ pub enum Workload {
     GetHit,
     /// The same, each waiting for the last.
     GetHitSerialised,
-    /// [`Workload::GetHit`] with vector instructions turned off.
+    /// [`Workload::GetHit`] with what every processor of the target has.
     GetHitPortable,
-    /// [`Workload::GetHitSerialised`] with vector instructions turned off.
+    /// [`Workload::GetHitSerialised`] with what every processor of the target has.
     GetHitSerialisedPortable,
     /// [`Workload::GetHit`] without huge pages.
     GetHitNoHugePages,

@@ -30,7 +30,8 @@ const SLOTS_PER_TWO_KEYS: usize = 3;
 /// Smaller generations cost too little to be kept.
 const SPARE_BYTES_MIN: usize = 1 << 20;
 
-const _: () = assert!((FIRST_KEYS / KEYS_PER_WORD).is_power_of_two());
+const _: () = assert!((FIRST_KEYS / KEYS_PER_WORD).is_power_of_two() && FIRST_KEYS / KEYS_PER_WORD > 1);
+const _: () = assert!(GENERATIONS_MAX <= u32::BITS as usize);
 
 /// See the module.
 pub(super) struct Index {
@@ -107,39 +108,33 @@ impl Index {
         }
     }
 
-    /// Whether a key with this hash may have been added.
-    #[inline(always)]
-    pub(super) fn may_contain(&self, hash: u64) -> bool {
-        self.holders(hash) != 0
-    }
-
     /// A bit for each generation that may hold a key with this hash.
     #[inline(always)]
-    fn holders(&self, hash: u64) -> u32 {
+    fn candidates(&self, hash: u64) -> u32 {
         let mask = mask_of(hash);
         // All generations, with no branch on what each says: which of them holds a key cannot be predicted.
-        self.made().enumerate().fold(0, |holders, (number, generation)| {
+        self.made().enumerate().fold(0, |candidates, (number, generation)| {
             let word = generation.filter_word(hash).load(Ordering::Relaxed);
-            holders | u32::from(word & mask == mask) << number
+            candidates | u32::from(word & mask == mask) << number
         })
     }
 
     /// The record with this hash that `is_it` confirms.
     #[inline(always)]
     pub(super) fn find(&self, hash: u64, is_it: impl Fn(RecordRef) -> bool) -> Option<RecordRef> {
-        let mut holders = self.holders(hash);
+        let mut candidates = self.candidates(hash);
         // The newest first: it is the largest, once it is full.
-        while let Some(number) = holders.checked_ilog2() {
+        while let Some(number) = candidates.checked_ilog2() {
             let found = self.generations[number as usize].get().and_then(|generation| generation.find(hash, &is_it));
             if found.is_some() {
                 return found;
             }
-            holders ^= 1 << number;
+            candidates ^= 1 << number;
         }
         None
     }
 
-    /// Fetches what [`Index::may_contain`] will read.
+    /// Fetches what [`Index::find`] will read first.
     pub(super) fn prefetch(&self, hash: u64) {
         self.made().for_each(|generation| prefetch_word(generation.filter_word(hash)));
     }

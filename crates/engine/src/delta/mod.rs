@@ -56,6 +56,13 @@ pub struct Approach {
     in_tree: tree::Approach,
 }
 
+impl Approach {
+    /// Whether it was to a key with this hash.
+    pub fn is_to(&self, hash: u64) -> bool {
+        self.hash == hash
+    }
+}
+
 /// What a commit did to a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change<'d> {
@@ -133,7 +140,7 @@ impl Delta {
 
     /// Asks for what an insert of `key`, whose hash is `hash`, will read and write, and finds its way down to that: misses are
     /// two thirds of an insert's time. It pays where there is other work before [`Delta::insert_near`]. None while the delta
-    /// is small.
+    /// is small, and where a node on the way is full or being changed.
     pub fn approach(&self, key: &[u8], hash: u64) -> Option<Approach> {
         self.index.prefetch_add(hash, self.entries());
         Some(Approach { delta: self.id, hash, in_tree: self.tree.approach(key)? })
@@ -179,13 +186,7 @@ impl Delta {
         Some(record.change(record.visible(at)?))
     }
 
-    /// Whether there may be an entry for a key with this hash. `false` is certain.
-    #[inline]
-    pub fn contains_maybe(&self, hash: u64) -> bool {
-        self.index.may_contain(hash)
-    }
-
-    /// Fetches into the cache what [`Delta::contains_maybe`] will read.
+    /// Fetches into the cache what [`Delta::get`] will read first.
     #[inline]
     pub fn prefetch(&self, hash: u64) {
         self.index.prefetch(hash);

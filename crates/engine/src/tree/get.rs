@@ -22,7 +22,7 @@ use super::root::{Root, branch_at};
 pub fn get<'p>(pages: &'p Pages, root: &Root, key: &[u8]) -> Result<Option<Value<'p>>> {
     match look_up::<Quick, _, _>(pages, root, key).settled() {
         Some(value) => Ok(value.map(Value::from)),
-        None => get_by_all_means(pages, root, key),
+        None => get_by_all_means(pages, root, key, None),
     }
 }
 
@@ -34,15 +34,14 @@ pub fn get<'p>(pages: &'p Pages, root: &Root, key: &[u8]) -> Result<Option<Value
 pub fn get_hashed<'p>(pages: &'p Pages, root: &Root, key: &[u8], hash: u64) -> Result<Option<Value<'p>>> {
     match look_up::<Quick, _, _>(pages, (root, hash), key).settled() {
         Some(value) => Ok(value.map(Value::from)),
-        None => get_by_all_means(pages, root, key),
+        None => get_by_all_means(pages, root, key, Some(hash)),
     }
 }
 
-/// Apart, and with nothing to bring along, so that it takes no room where the short way goes.
-#[cold]
+/// Apart, so that it takes no room where the short way goes.
 #[inline(never)]
-fn get_by_all_means<'p>(pages: &'p Pages, root: &Root, key: &[u8]) -> Result<Option<Value<'p>>> {
-    with_search(Get { pages, root, key, hash: pages.identity().hash(key) })
+fn get_by_all_means<'p>(pages: &'p Pages, root: &Root, key: &[u8], hash: Option<u64>) -> Result<Option<Value<'p>>> {
+    with_search(Get { pages, root, key, hash: hash.unwrap_or_else(|| pages.identity().hash(key)) })
 }
 
 /// The values of many keys, into `values` at the same places. `hashes` are the identity's hashes of `keys`.

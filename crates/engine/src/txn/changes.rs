@@ -14,7 +14,7 @@ use crate::txn::write_set::Pending;
 pub struct Changes {
     /// The only change, as long as no second was made beside it.
     first: Option<(Box<[u8]>, Pending)>,
-    /// All changes otherwise. Empty while there is a `first`.
+    /// All changes otherwise; empty while there is a `first`.
     all: BTreeMap<Box<[u8]>, Pending>,
 }
 

@@ -351,7 +351,7 @@ fn encode(encoder: &mut RecordEncoder, set: &WriteSet, schema: &Schema) {
 }
 
 /// Inserts the set into the active deltas; `begun` is an approach to its only key. Returns the bytes of memory that took,
-/// about.
+/// about. Requires: with an approach, the set has one key at most, and the approach was to that.
 fn insert(state: &State, schema: &Schema, set: &WriteSet, sequence: Sequence, begun: Option<&Approach>) -> u64 {
     let identity = state.pages.identity();
     let mut bytes = 0;
@@ -370,7 +370,10 @@ fn insert(state: &State, schema: &Schema, set: &WriteSet, sequence: Sequence, be
             state.active_large.note(large);
         }
         match begun {
-            Some(approach) => delta.insert_near(approach, key, sequence, change_of(pending)),
+            Some(approach) => {
+                debug_assert!(approach.is_to(identity.hash(key)), "the approach is to the set's only key");
+                delta.insert_near(approach, key, sequence, change_of(pending));
+            }
             None => insert_one(delta, identity, sequence, key, pending),
         }
         bytes += (key.len() + pending.weight() + ENTRY_OVERHEAD_BYTES) as u64;

@@ -10,7 +10,6 @@ fn an_empty_delta_is_small_and_knows_nothing() {
     assert_eq!(delta.memory_bytes(), size_of::<Delta>());
     assert!(delta.is_empty());
     assert_eq!((delta.entries(), delta.versions(), delta.last_sequence()), (0, 0, Sequence(0)));
-    assert!(!delta.contains_maybe(5));
     assert_eq!(get(&delta, b"", 9), None);
     let at = Sequence(9);
     for mut position in [delta.first(at), delta.last(at), delta.seek(b"", at), delta.seek_before(b"x", at)] {
