@@ -8,8 +8,12 @@
 //!
 //! Large generations of an index that is dropped serve the next one: see [`Spares`].
 //!
-//! Ordering: a key is added before its insert returns. Whoever asks at a sequence that it learnt through an acquiring
-//! load, after the insert, finds it; others may not find it, and would not see its version either.
+//! Ordering: a key is added before the insert of any of its versions returns. Whoever asks at a sequence that it learnt
+//! through an acquiring load, after that insert, finds it; others may not find it, and would not see its version either.
+//!
+//! A record may be added more than once, when threads that insert versions of a new key do not wait for each other. Both
+//! entries name the same record, so it does not matter which is found. Each is numbered, so that no generation gets more
+//! entries than it was made for: a full table would be searched without end.
 
 use crate::delta::arena::{prefetch, zeroed_words};
 use crate::delta::record::RecordRef;
@@ -86,7 +90,7 @@ impl Index {
         Self { generations: [const { OnceLock::new() }; GENERATIONS_MAX], bytes: AtomicUsize::new(0), spares }
     }
 
-    /// Adds a key that is not in the index, as number `ordinal` from 0.
+    /// Adds a record. Entries are numbered from 0: no two of them have the same `ordinal`.
     pub(super) fn add(&self, hash: u64, ordinal: usize, record: RecordRef) {
         let generation = self.generation(generation_of(ordinal));
         let slots = &generation.slots;

@@ -3,18 +3,24 @@
 //! A [`Delta`] belongs to one table. Commits insert into it before they become visible; reads look into it first, and
 //! overlay what it says, tombstones included, on the table's tree; a checkpoint walks it in key order and drops it.
 //!
+//! Any number of threads insert and read at once. A commit has its sequence before it inserts, so versions of one key come in
+//! any order: each goes to its place among them.
+//!
 //! Invariants: (1) Nothing is removed: a snapshot that reads at a sequence reads the same for as long as the delta
 //! lives, whatever is inserted at later ones. (2) Borrowed bytes live as long as the borrow of the delta. (3) Reads take
-//! no lock and never wait for a commit; at most they repeat a node that a commit is changing.
+//! no lock and never wait for a commit; at most they repeat a node that a commit is changing. (4) When an insert returns, its
+//! change is found: in its record's chain, by its key through the index, in its place in the order of keys, and counted.
 //!
-//! A read at sequence `s` sees the inserts at or before `s` only if they happened before it: the caller learns `s` by an
-//! acquiring load of something that was released after those inserts (the database's visible sequence).
+//! A read at sequence `s` sees all inserts at or before `s` only if they all happened before it: the caller learns `s` by an
+//! acquiring load of a number that advances, releasing, over commits of which none before it is still inserting (the
+//! database's visible sequence). What is inserted later has a later sequence, and the read passes it by.
 //!
 //! From below: `arena` is memory, `record` what lies in it, `node` one node and how it is read beside a writer, `tree`
-//! the tree of nodes, `cursor` places in its order, `index` the filter and hash
-//! table in front of it.
+//! the tree of nodes, `cursor` places in its order, `index` the filter and hash table in front of the tree, `counts`
+//! numbers.
 
 mod arena;
+mod counts;
 mod cursor;
 mod index;
 mod node;
@@ -25,12 +31,14 @@ mod tree;
 
 pub use cursor::Position;
 
+use crate::delta::counts::Counts;
 use crate::delta::cursor::{Place, Start};
 use crate::delta::index::Index;
+use crate::delta::record::{Record, RecordRef};
 use crate::delta::tree::{Entry, Inserted, Tree};
 use crate::format::{OverflowRef, ValueAlign};
 use crate::ids::Sequence;
-use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicU64, Ordering};
 use std::fmt;
 use std::ops::Bound;
 
@@ -40,11 +48,7 @@ pub struct Delta {
     id: u64,
     tree: Tree,
     index: Index,
-    entries: AtomicUsize,
-    versions: AtomicUsize,
-    last_sequence: AtomicU64,
-    /// Whether an insert is under way.
-    inserting: AtomicBool,
+    counts: Counts,
 }
 
 /// How near to the place of a key an insert of it has come: see [`Delta::approach`].
@@ -83,16 +87,6 @@ impl fmt::Debug for Delta {
     }
 }
 
-/// Gives the right to insert back.
-struct Inserting<'d>(&'d AtomicBool);
-
-impl Drop for Inserting<'_> {
-    fn drop(&mut self) {
-        // Release pairs with the Acquire in `insert`.
-        self.0.store(false, Ordering::Release);
-    }
-}
-
 impl Delta {
     /// An empty delta. It allocates nothing before the first insert. Value bytes will be aligned as `value_align` says.
     pub fn new(value_align: ValueAlign) -> Self {
@@ -114,27 +108,19 @@ impl Delta {
 
     fn on(tree: Tree, index: Index) -> Self {
         static NEXT_ID: AtomicU64 = AtomicU64::new(0);
-        Self {
-            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
-            tree,
-            index,
-            entries: AtomicUsize::new(0),
-            versions: AtomicUsize::new(0),
-            last_sequence: AtomicU64::new(0),
-            inserting: AtomicBool::new(false),
-        }
+        Self { id: NEXT_ID.fetch_add(1, Ordering::Relaxed), tree, index, counts: Counts::default() }
     }
 
-    /// Records that commit `at` did `change` to `key`, whose hash is `hash`.
-    ///
-    /// Requires: one writer at a time; `at` is not below the sequence of any change to this key before. A second change
+    /// Records that commit `at` did `change` to `key`, whose hash is `hash`. Commits may come in any order; a second change
     /// at the same sequence replaces the first one.
     ///
+    /// It costs a copy of each version of the key that is later, which should be no more than those of commits that are
+    /// inserting at this moment.
+    ///
     /// # Panics
-    /// If another insert is under way, `at` is too low, a value is longer than 1 GiB, a key is longer than 2 GiB, or the
-    /// delta outgrows 32 GiB.
+    /// If a value has 1 GiB or more, a key has 1 GiB or more, or the delta outgrows 32 GiB.
     pub fn insert(&self, key: &[u8], hash: u64, at: Sequence, change: Change<'_>) {
-        self.index.prefetch_add(hash, self.entries());
+        self.index.prefetch_add(hash, self.counts.next_ordinal());
         self.insert_from(None, &Entry { key, hash, at, change });
     }
 
@@ -142,13 +128,13 @@ impl Delta {
     /// two thirds of an insert's time. It pays where there is other work before [`Delta::insert_near`]. None while the delta
     /// is small, and where a node on the way is full or being changed.
     pub fn approach(&self, key: &[u8], hash: u64) -> Option<Approach> {
-        self.index.prefetch_add(hash, self.entries());
+        self.index.prefetch_add(hash, self.counts.next_ordinal());
         Some(Approach { delta: self.id, hash, in_tree: self.tree.approach(key)? })
     }
 
     /// Does what [`Delta::insert`] does, whatever was inserted since the approach, and even if that was to another delta.
     ///
-    /// Requires: as [`Delta::insert`], and the approach was to this key.
+    /// Requires: the approach was to this key.
     ///
     /// # Panics
     /// As [`Delta::insert`].
@@ -158,32 +144,46 @@ impl Delta {
     }
 
     fn insert_from(&self, approach: Option<tree::Approach>, entry: &Entry<'_>) {
-        // Not an exchange, which would cost as much as the rest of this function: two writers are caught almost always.
-        // Acquire pairs with the Release of the writer before, who may have been another thread.
-        assert!(!self.inserting.load(Ordering::Acquire), "two writers insert into one delta at once");
-        self.inserting.store(true, Ordering::Relaxed);
-        let _inserting = Inserting(&self.inserting);
-        // One writer at a time: a counter needs no exchange either. Relaxed: the counters are exact for whoever is
-        // ordered after the insert, and informative for others.
-        let add_one = |counter: &AtomicUsize, now: usize| counter.store(now + 1, Ordering::Relaxed);
-        let entries = self.entries();
-        if let Inserted::Key(record) = self.tree.insert(entry, approach) {
-            self.index.add(entry.hash, entries, record);
-            add_one(&self.entries, entries);
+        let inserted = self.tree.insert(entry, approach);
+        self.make_known(inserted, entry);
+    }
+
+    /// The rest of an insert, when the tree has the change: until then another thread may find the record in the tree, but not
+    /// through the index.
+    fn make_known(&self, inserted: Inserted, entry: &Entry<'_>) {
+        match inserted {
+            Inserted::Key(record) => self.index_as(self.counts.add_key(), record, entry.hash),
+            Inserted::Version(record) => {
+                self.counts.add_version();
+                // Who inserted the key may not have come to this line, and this commit may be visible before that: so each
+                // insert answers for the index. It may know the record twice then, which does no harm.
+                if !self.tree.record(record).is_indexed() {
+                    self.index_as(self.counts.add_double(), record, entry.hash);
+                }
+            }
         }
-        add_one(&self.versions, self.versions());
-        self.last_sequence.store(entry.at.0.max(self.last_sequence().0), Ordering::Relaxed);
+        self.counts.note(entry.at);
+    }
+
+    fn index_as(&self, ordinal: usize, record: RecordRef, hash: u64) {
+        self.index.add(hash, ordinal, record);
+        self.tree.record(record).set_indexed();
     }
 
     /// The newest change to `key` at or before `at`. None: this delta knows nothing of the key, ask the tree.
     #[inline]
     pub fn get(&self, key: &[u8], hash: u64, at: Sequence) -> Option<Change<'_>> {
+        let record = self.find(key, hash)?;
+        Some(record.change(record.visible(at)?))
+    }
+
+    #[inline(always)]
+    fn find(&self, key: &[u8], hash: u64) -> Option<Record<'_>> {
         let is_it = |record| {
             self.tree.prefetch(record); // The value lies behind the key.
             self.tree.key(record) == key
         };
-        let record = self.tree.record(self.index.find(hash, is_it)?);
-        Some(record.change(record.visible(at)?))
+        Some(self.tree.record(self.index.find(hash, is_it)?))
     }
 
     /// Fetches into the cache what [`Delta::get`] will read first.
@@ -194,23 +194,23 @@ impl Delta {
 
     /// Number of distinct keys, deleted ones included.
     pub fn entries(&self) -> usize {
-        self.entries.load(Ordering::Relaxed)
+        self.counts.entries()
     }
 
     /// Number of inserts.
     pub fn versions(&self) -> usize {
-        self.versions.load(Ordering::Relaxed)
+        self.counts.versions()
     }
 
     /// Whether nothing was ever inserted.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.entries() == 0
+        self.tree.is_empty()
     }
 
     /// The latest sequence of any insert; 0 if there was none.
     pub fn last_sequence(&self) -> Sequence {
-        Sequence(self.last_sequence.load(Ordering::Relaxed))
+        self.counts.last_sequence()
     }
 
     /// Memory in use, in bytes: keys, values, nodes and filter.

@@ -30,6 +30,9 @@ pub(super) struct RecordRef(Unit);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct VersionRef(Unit);
 
+/// A version that no other thread knows yet, above another: it may still be put above a third.
+pub(super) struct Unpublished(VersionRef);
+
 /// A shared place for a [`RecordRef`] or none.
 pub(super) struct AtomicRecordRef(AtomicU32);
 
@@ -75,8 +78,8 @@ impl AtomicRecordRef {
 struct KeyHeader {
     /// Unit of the newest version.
     newest: AtomicU32,
-    /// Bit 31: the key is a block of its own.
-    length: u32,
+    /// Low 30 bits: length of the key. Bit 31: it is a block of its own. Bit 30: the index knows the record.
+    length: AtomicU32,
     hash: u64,
 }
 
@@ -100,6 +103,7 @@ struct Chain {
 }
 
 const KEY_IN_BLOCK: u32 = 1 << 31;
+const KEY_INDEXED: u32 = 1 << 30;
 const LENGTH_MASK: u32 = (1 << 30) - 1;
 const KIND_INLINE: u32 = 0 << 30;
 const KIND_BLOCK: u32 = 1 << 30;
@@ -113,6 +117,56 @@ const _: () = assert!(size_of::<KeyHeader>() == 16 && align_of::<KeyHeader>() ==
 const _: () = assert!(size_of::<VersionHeader>() == 16 && align_of::<VersionHeader>() == 8);
 const _: () = assert!(size_of::<Chain>() == 16 && align_of::<OverflowRef>() <= 8);
 
+/// What a version stores behind its headers.
+#[derive(Clone, Copy)]
+pub(super) enum Stored<'v> {
+    /// The value itself.
+    Inline(&'v [u8]),
+    /// The address of a block with this many bytes, which is the value.
+    Block(NonNull<u8>, usize),
+    /// Where the value lies.
+    Large(OverflowRef),
+    /// Nothing: the key is gone.
+    Delete,
+}
+
+impl<'v> Stored<'v> {
+    /// What a version that says `change` stores. A value that is too long for a chunk is written to its block now.
+    ///
+    /// # Panics
+    /// If a value has 1 GiB or more.
+    #[inline]
+    pub(super) fn new(arena: &Arena, change: Change<'v>) -> Self {
+        match change {
+            Change::Put(value) if value.len() <= INLINE_BYTES_MAX => Self::Inline(value),
+            Change::Put(value) => {
+                assert!(value.len() <= LENGTH_MASK as usize, "a value of this size lies in an extent of its own");
+                Self::Block(arena.store_block(value), value.len())
+            }
+            Change::PutLarge(large) => Self::Large(large),
+            Change::Delete => Self::Delete,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Inline(value) => value.len(),
+            Self::Block(..) => size_of::<NonNull<u8>>(),
+            Self::Large(_) => size_of::<OverflowRef>(),
+            Self::Delete => 0,
+        }
+    }
+
+    fn length_and_kind(&self) -> u32 {
+        match self {
+            Self::Inline(value) => value.len() as u32 | KIND_INLINE,
+            Self::Block(_, length) => *length as u32 | KIND_BLOCK,
+            Self::Large(_) => KIND_LARGE,
+            Self::Delete => KIND_DELETE,
+        }
+    }
+}
+
 /// Writes a record with one version, unpublished.
 pub(super) fn write_record(
     arena: &Arena,
@@ -120,17 +174,17 @@ pub(super) fn write_record(
     key: &[u8],
     hash: u64,
     at: Sequence,
-    change: Change<'_>,
+    stored: Stored<'_>,
 ) -> RecordRef {
     let in_block = key.len() > INLINE_BYTES_MAX;
-    assert!(key.len() < KEY_IN_BLOCK as usize);
+    assert!(key.len() < KEY_INDEXED as usize, "a key has less than 1 GiB");
     let align = align.bytes().max(8);
     let key_end = size_of::<KeyHeader>() + if in_block { size_of::<usize>() } else { key.len() };
     let version_at = key_end.next_multiple_of(align);
-    let bytes = version_at + size_of::<VersionHeader>() + stored_bytes(&change);
+    let bytes = version_at + size_of::<VersionHeader>() + stored.bytes();
     let (unit, record) = arena.allocate(bytes, align);
     let version = Unit::new(unit.get() + (version_at / 8) as u32).expect("it lies behind its record");
-    let length = key.len() as u32 | if in_block { KEY_IN_BLOCK } else { 0 };
+    let length = AtomicU32::new(key.len() as u32 | if in_block { KEY_IN_BLOCK } else { 0 });
     let header = KeyHeader { newest: AtomicU32::new(version.get()), length, hash };
     // SAFETY: the allocation begins with room for a header, aligned to 8, and is not shared yet.
     unsafe { record.cast::<KeyHeader>().write(header) };
@@ -145,69 +199,57 @@ pub(super) fn write_record(
     }
     // SAFETY: `version_at` lies within the allocation.
     let version = unsafe { record.add(version_at) };
-    // SAFETY: from `version_at` on there are a header and the bytes of the change, aligned to 8, unshared.
-    unsafe { write_version_at(arena, version, at, None, &change) };
+    // SAFETY: from `version_at` on there are a header and what is stored, aligned to 8, unshared.
+    unsafe { write_version_at(version, at, None, stored) };
     RecordRef(unit)
 }
 
-/// What a version stores behind its headers.
-fn stored_bytes(change: &Change<'_>) -> usize {
-    match change {
-        Change::Put(value) if value.len() > INLINE_BYTES_MAX => size_of::<usize>(),
-        Change::Put(value) => value.len(),
-        Change::PutLarge(_) => size_of::<OverflowRef>(),
-        Change::Delete => 0,
-    }
-}
-
-/// Writes a version header, its chain if there is an older one, and the change.
+/// Writes a version header, its chain if there is an older one, and what is stored behind them.
 ///
 /// # Safety
-/// `version` is aligned to 8, has room for the headers and [`stored_bytes`] of the change, and is not shared.
+/// `version` is aligned to 8, has room for the headers and the bytes of `stored`, and is not shared.
 unsafe fn write_version_at(
-    arena: &Arena,
     version: NonNull<u8>,
     at: Sequence,
     chained: Option<(VersionRef, Chain)>,
-    change: &Change<'_>,
+    stored: Stored<'_>,
 ) {
-    let (older, chain) = match chained {
-        Some((older, chain)) => (older.0.get(), Some(chain)),
-        None => (0, None),
-    };
-    let length = match change {
-        Change::Put(value) => {
-            assert!(value.len() <= LENGTH_MASK as usize, "a value of this size lies in an extent of its own");
-            value.len() as u32 | if value.len() > INLINE_BYTES_MAX { KIND_BLOCK } else { KIND_INLINE }
-        }
-        Change::PutLarge(_) => KIND_LARGE,
-        Change::Delete => KIND_DELETE,
-    };
+    let has_chain = chained.is_some();
+    // SAFETY: the caller's word is for it.
+    unsafe { write_headers_at(version, at, chained, stored.length_and_kind()) };
+    // SAFETY: the caller's room reaches to the end of the stored bytes.
+    let place = unsafe { version.add(headers_bytes(has_chain)) };
+    match stored {
+        // SAFETY: room for the value's bytes, in fresh memory.
+        Stored::Inline(value) => unsafe {
+            place.copy_from_nonoverlapping(NonNull::from(value).cast(), value.len());
+        },
+        // SAFETY: room for an address, at a multiple of 8.
+        Stored::Block(block, _) => unsafe { place.cast::<NonNull<u8>>().write(block) },
+        // SAFETY: room for the reference, at a multiple of 8.
+        Stored::Large(large) => unsafe { place.cast::<OverflowRef>().write(large) },
+        Stored::Delete => {}
+    }
+}
+
+/// # Safety
+/// `version` is aligned to 8, has room for the header, and for a chain if there is one, and is not shared.
+unsafe fn write_headers_at(version: NonNull<u8>, at: Sequence, chained: Option<(VersionRef, Chain)>, length: u32) {
+    let older = chained.as_ref().map_or(0, |(older, _)| older.0.get());
     // SAFETY: room and alignment by the caller's word.
     unsafe { version.cast::<VersionHeader>().write(VersionHeader { sequence: at.0, older, length }) };
-    let mut offset = size_of::<VersionHeader>();
-    if let Some(chain) = chain {
+    if let Some((_, chain)) = chained {
         // SAFETY: a chained version has room for a chain behind its header.
-        let place = unsafe { version.add(offset) };
+        let place = unsafe { version.add(size_of::<VersionHeader>()) };
         // SAFETY: as above; 16 bytes behind an address aligned to 8 are aligned for it.
         unsafe { place.cast::<Chain>().write(chain) };
-        offset += size_of::<Chain>();
     }
-    // SAFETY: the caller's room reaches to the end of the stored bytes.
-    let stored = unsafe { version.add(offset) };
-    match change {
-        Change::Put(value) if length & KIND_BLOCK != 0 => {
-            // SAFETY: room for an address, at a multiple of 8.
-            unsafe { stored.cast::<NonNull<u8>>().write(arena.store_block(value)) };
-        }
-        Change::Put(value) => {
-            // SAFETY: room for the value's bytes, in fresh memory.
-            unsafe { stored.copy_from_nonoverlapping(NonNull::from(*value).cast(), value.len()) };
-        }
-        // SAFETY: room for the reference, at a multiple of 8.
-        Change::PutLarge(large) => unsafe { stored.cast::<OverflowRef>().write(*large) },
-        Change::Delete => {}
-    }
+}
+
+/// Bytes of a version before what it stores.
+#[inline(always)]
+fn headers_bytes(has_chain: bool) -> usize {
+    size_of::<VersionHeader>() + if has_chain { size_of::<Chain>() } else { 0 }
 }
 
 /// A published record.
@@ -241,7 +283,8 @@ impl<'d> Record<'d> {
     /// The whole key.
     #[inline(always)]
     pub(super) fn key(self) -> &'d [u8] {
-        let length = self.header().length;
+        // Relaxed: all but the mark of the index was there when the record was published.
+        let length = self.header().length.load(Ordering::Relaxed);
         // SAFETY: the key follows the header in the same allocation.
         let mut bytes = unsafe { self.address.add(size_of::<KeyHeader>()) };
         if length & KEY_IN_BLOCK != 0 {
@@ -250,7 +293,22 @@ impl<'d> Record<'d> {
         }
         // SAFETY: `length` bytes were written there before the record was published; nobody changes or frees them
         // while the arena lives.
-        unsafe { std::slice::from_raw_parts(bytes.as_ptr(), (length & !KEY_IN_BLOCK) as usize) }
+        unsafe { std::slice::from_raw_parts(bytes.as_ptr(), (length & LENGTH_MASK) as usize) }
+    }
+
+    /// Whether [`Record::set_indexed`] was called: then the index finds the record, for this thread and all after it.
+    #[inline(always)]
+    pub(super) fn is_indexed(self) -> bool {
+        // Acquire pairs with the release in `set_indexed`.
+        self.header().length.load(Ordering::Acquire) & KEY_INDEXED != 0
+    }
+
+    /// Notes that the record was added to the index.
+    #[inline(always)]
+    pub(super) fn set_indexed(self) {
+        let length = &self.header().length;
+        // Not an exchange: whoever stores stores the same. Release pairs with the acquire in `is_indexed`.
+        length.store(length.load(Ordering::Relaxed) | KEY_INDEXED, Ordering::Release);
     }
 
     /// Where the record begins, for a prefetch.
@@ -307,36 +365,97 @@ impl<'d> Record<'d> {
         Sequence(self.version(version).header().sequence)
     }
 
-    /// Writes a version above the newest one, unpublished.
+    /// Sequence of the newest version.
+    #[cfg(test)]
+    pub(super) fn newest_sequence(self) -> Sequence {
+        self.sequence(self.newest())
+    }
+
+    /// Writes a version above the newest one, unpublished. None if that is later than `at`.
     ///
-    /// # Panics
-    /// If the newest version is later than `at`.
-    pub(super) fn write_version(self, align: ValueAlign, at: Sequence, change: Change<'_>) -> VersionRef {
-        let older_ref = self.newest();
+    /// What was `written` for the same change before, and lost a race, is used again: values are long, and who had to copy
+    /// his anew for each attempt might lose for ever to others that change short ones.
+    #[inline]
+    pub(super) fn write_newest(
+        self,
+        align: ValueAlign,
+        at: Sequence,
+        stored: Stored<'_>,
+        written: Option<Unpublished>,
+    ) -> Option<Unpublished> {
+        let newest = self.newest();
+        if self.sequence(newest) > at {
+            return None;
+        }
+        match written {
+            Some(version) => Some(self.put_above(newest, version, at, stored)),
+            None => Some(Unpublished(self.write_above(align, Some(newest), at, stored))),
+        }
+    }
+
+    /// Links `version`, which says `stored`, to another older one.
+    #[cold]
+    fn put_above(self, older: VersionRef, version: Unpublished, at: Sequence, stored: Stored<'_>) -> Unpublished {
+        let chained = Some((older, self.chain_above(older)));
+        // SAFETY: a version of this arena, by the type's meaning, as is what is written there.
+        let address = unsafe { self.arena.address(version.0.0) };
+        // SAFETY: it was written with a chain, and no other thread knows it: the type's meaning.
+        unsafe { write_headers_at(address, at, chained, stored.length_and_kind()) };
+        version
+    }
+
+    /// Writes a version above those that are not later than `at`, and copies of those that are above it, unpublished.
+    /// Returns what is then the newest.
+    ///
+    /// Requires: the caller holds the lock of the record's node until that is published. Who wrote first and locked
+    /// afterwards would lose to others again and again where many versions are to be copied.
+    #[cold]
+    pub(super) fn write_late(self, align: ValueAlign, at: Sequence, stored: Stored<'_>) -> Unpublished {
+        let mut later = Vec::new();
+        let mut below = Some(self.newest());
+        while let Some(version) = below
+            && self.sequence(version) > at
+        {
+            later.push(version);
+            below = self.version(version).older();
+        }
+        let written = self.write_above(align, below, at, stored);
+        let newest = later.into_iter().rev().fold(written, |below, original| {
+            let stored = self.version(original).stored();
+            self.write_above(align, Some(below), self.sequence(original), stored)
+        });
+        Unpublished(newest)
+    }
+
+    /// Writes a version above `older`, or one that begins a chain.
+    #[inline]
+    fn write_above(self, align: ValueAlign, older: Option<VersionRef>, at: Sequence, stored: Stored<'_>) -> VersionRef {
+        let chained = older.map(|older| (older, self.chain_above(older)));
+        let bytes = headers_bytes(chained.is_some()) + stored.bytes();
+        let (unit, version) = self.arena.allocate(bytes, align.bytes().max(8));
+        // SAFETY: allocated above with that room and alignment, and not shared yet.
+        unsafe { write_version_at(version, at, chained, stored) };
+        VersionRef(unit)
+    }
+
+    /// The chain of a version whose older one is `older_ref`.
+    fn chain_above(self, older_ref: VersionRef) -> Chain {
         let older = self.version(older_ref);
-        assert!(older.header().sequence <= at.0, "versions of a key are inserted in the order of their sequences");
         let jump_ref = older.jump().unwrap_or(older_ref);
         let jump = self.version(jump_ref);
         let next_ref = jump.jump().unwrap_or(jump_ref);
         // Two neighbouring jumps of one length are joined into one twice as long.
         let joined = older.depth() - jump.depth() == jump.depth() - self.version(next_ref).depth();
         let target = if joined { next_ref } else { older_ref };
-        let chain = Chain { jump: target.0.get(), depth: older.depth() + 1, unused: 0 };
-        let align = align.bytes().max(8);
-        let bytes = size_of::<VersionHeader>() + size_of::<Chain>() + stored_bytes(&change);
-        let (unit, version) = self.arena.allocate(bytes, align);
-        // SAFETY: allocated above with that room and alignment, and not shared yet.
-        unsafe { write_version_at(self.arena, version, at, Some((older_ref, chain)), &change) };
-        VersionRef(unit)
+        Chain { jump: target.0.get(), depth: older.depth() + 1, unused: 0 }
     }
 
-    /// Makes `version`, which [`Record::write_version`] wrote, the newest.
+    /// Makes `version`, which [`Record::write_newest`] or [`Record::write_late`] wrote, the newest.
     ///
-    /// Requires: the caller has held the lock of the record's node since before that version was written, or knows
-    /// that no other version came in between.
-    pub(super) fn publish(self, version: VersionRef) {
+    /// Requires: the caller holds the lock of the record's node, and no other version came in since that one was written.
+    pub(super) fn publish(self, version: Unpublished) {
         // Release pairs with the acquire in `newest`.
-        self.header().newest.store(version.0.get(), Ordering::Release);
+        self.header().newest.store(version.0.0.get(), Ordering::Release);
     }
 }
 
@@ -379,23 +498,125 @@ impl<'d> Version<'d> {
 
     #[inline(always)]
     fn change(self) -> Change<'d> {
+        match self.stored() {
+            Stored::Inline(value) => Change::Put(value),
+            // SAFETY: the block has `length` bytes, and lives and stays as long as the arena.
+            Stored::Block(block, length) => Change::Put(unsafe { std::slice::from_raw_parts(block.as_ptr(), length) }),
+            Stored::Large(large) => Change::PutLarge(large),
+            Stored::Delete => Change::Delete,
+        }
+    }
+
+    #[inline(always)]
+    fn stored(self) -> Stored<'d> {
         let header = self.header();
-        let chain_bytes = if header.older == 0 { 0 } else { size_of::<Chain>() };
         // SAFETY: the stored bytes follow the headers in the same allocation.
-        let stored = unsafe { self.address.add(size_of::<VersionHeader>() + chain_bytes) };
+        let place = unsafe { self.address.add(headers_bytes(header.older != 0)) };
         let length = (header.length & LENGTH_MASK) as usize;
         match header.length & !LENGTH_MASK {
             // SAFETY: an inline value has `length` bytes here, never changed once published.
-            KIND_INLINE => Change::Put(unsafe { std::slice::from_raw_parts(stored.as_ptr(), length) }),
-            KIND_BLOCK => {
-                // SAFETY: a value of this kind has stored the address of its block.
-                let block = unsafe { stored.cast::<NonNull<u8>>().read() };
-                // SAFETY: the block has `length` bytes, and lives and stays as long as the arena.
-                Change::Put(unsafe { std::slice::from_raw_parts(block.as_ptr(), length) })
-            }
+            KIND_INLINE => Stored::Inline(unsafe { std::slice::from_raw_parts(place.as_ptr(), length) }),
+            // SAFETY: a value of this kind has stored the address of its block.
+            KIND_BLOCK => Stored::Block(unsafe { place.cast::<NonNull<u8>>().read() }, length),
             // SAFETY: a value of this kind has stored a reference.
-            KIND_LARGE => Change::PutLarge(unsafe { stored.cast::<OverflowRef>().read() }),
-            _ => Change::Delete,
+            KIND_LARGE => Stored::Large(unsafe { place.cast::<OverflowRef>().read() }),
+            _ => Stored::Delete,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! The form of chains, which reads do not show: a wrong one is only slow.
+
+    use super::*;
+
+    /// How many versions below a version with as many below it the one is that its jump names.
+    fn jump_depths(count: usize) -> Vec<u32> {
+        let mut jumps = vec![0];
+        for depth in 1..count as u32 {
+            let below = depth - 1;
+            let jump = jumps[below as usize];
+            let next = jumps[jump as usize];
+            jumps.push(if below - jump == jump - next { next } else { below });
+        }
+        jumps
+    }
+
+    /// Sequences of the chain from the newest on, each version judged by its place.
+    fn check_chain(record: Record<'_>) -> Vec<u64> {
+        let mut chain = vec![record.newest()];
+        while let Some(older) = record.version(chain[chain.len() - 1]).older() {
+            chain.push(older);
+        }
+        let jumps = jump_depths(chain.len());
+        for (depth, version) in chain.iter().rev().map(|version| record.version(*version)).enumerate() {
+            assert_eq!(version.depth() as usize, depth);
+            let jump = (depth > 0).then(|| chain[chain.len() - 1 - jumps[depth] as usize]);
+            assert_eq!(version.jump(), jump, "of the version with {depth} below it");
+        }
+        let sequences: Vec<u64> = chain.iter().map(|version| record.sequence(*version).0).collect();
+        assert!(sequences.is_sorted_by(|above, below| above >= below));
+        sequences
+    }
+
+    /// Versions that are met on the way to what is visible at `at`.
+    fn steps_to(record: Record<'_>, at: u64) -> usize {
+        let mut steps = 0;
+        let mut version = record.version(record.newest());
+        while version.header().sequence > at {
+            steps += 1;
+            let (Some(older), Some(jump)) = (version.older(), version.jump()) else { break };
+            let jump = record.version(jump);
+            version = if jump.header().sequence > at { jump } else { record.version(older) };
+        }
+        steps
+    }
+
+    #[test]
+    fn chains_with_late_versions_have_the_form_of_chains_without() {
+        let arena = Arena::default();
+        let stored = Stored::Inline(b"value");
+        let name = write_record(&arena, ValueAlign::One, b"key", 0, Sequence(100), stored);
+        // SAFETY: it was made in this arena, by this thread.
+        let record = unsafe { Record::resolve(&arena, name) };
+        let mut expected = vec![100];
+        let mut insert = |at: u64| {
+            let newest = record.write_newest(ValueAlign::One, Sequence(at), stored, None);
+            assert_eq!(newest.is_none(), expected[0] > at);
+            record.publish(newest.unwrap_or_else(|| record.write_late(ValueAlign::One, Sequence(at), stored)));
+            expected.insert(expected.partition_point(|above| *above > at), at);
+            assert_eq!(check_chain(record), expected);
+        };
+        let count = if cfg!(miri) { 20 } else { 150 };
+        (1..=count).for_each(|number| insert(100 + number * 10));
+        (1..=count).for_each(|number| insert(95 + number * 37 % count * 10));
+        [1, 0, 100, 100, 3, 7, 7, u64::MAX].into_iter().for_each(insert);
+        for at in 0..=200 + count * 10 {
+            assert!(steps_to(record, at) <= 2 * 2 * count.ilog2() as usize, "to what is visible at {at}");
+        }
+    }
+
+    #[test]
+    fn a_version_that_lost_a_race_is_put_above_the_one_that_won() {
+        let arena = Arena::default();
+        let [first, second, third] = [1, 2, 3].map(|byte| vec![byte; 100 * usize::from(byte)]);
+        let stored = [&first, &second, &third].map(|value| Stored::Inline(value));
+        let name = write_record(&arena, ValueAlign::Sixteen, b"key", 0, Sequence(1), stored[0]);
+        // SAFETY: it was made in this arena, by this thread.
+        let record = unsafe { Record::resolve(&arena, name) };
+        let write = |at, which: usize, written| {
+            record.write_newest(ValueAlign::Sixteen, Sequence(at), stored[which], written).expect("none is later")
+        };
+        let loser = write(3, 2, None);
+        record.publish(write(2, 1, None));
+        let used = arena.used_bytes();
+        record.publish(write(3, 2, Some(loser)));
+        assert_eq!(arena.used_bytes(), used, "its bytes are used again");
+        assert_eq!(check_chain(record), [3, 2, 1]);
+        for (at, value) in (1..).zip([&first, &second, &third]) {
+            let version = record.visible(Sequence(at)).expect("it was published");
+            assert_eq!(record.change(version), Change::Put(value));
         }
     }
 }

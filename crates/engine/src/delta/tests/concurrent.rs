@@ -2,8 +2,6 @@
 //! sequence that it knows to be visible.
 
 use super::*;
-use crate::delta::index::Index;
-use crate::delta::tree::{Entry, Inserted, Tree};
 use std::thread;
 
 /// Commits of some keys each, in order: commit `n` of the list has sequence `n + 1`.
@@ -71,44 +69,4 @@ fn readers_see_exactly_their_snapshot_while_commits_go_on() {
     for (number, shape) in SHAPES.into_iter().enumerate() {
         run(shape, 90 + number as u64, commits, readers);
     }
-}
-
-/// The tree and the index as several writers will use them: the one-writer rule is the delta's, not theirs.
-#[test]
-fn several_writers_lose_and_double_nothing() {
-    let (writers, keys) = if cfg!(miri) { (2_u64, 120_u64) } else { (4, 20_000) };
-    let (tree, index, entries) = (Tree::new(ValueAlign::One), Index::new(), AtomicUsize::new(0));
-    thread::scope(|scope| {
-        for writer in 0..writers {
-            let (tree, index, entries) = (&tree, &index, &entries);
-            scope.spawn(move || {
-                for number in 0..keys {
-                    // Half of the keys are this writer's own, neighbours of the others'; half are everyone's.
-                    let own = number % 2 * (writer + 1);
-                    let key = (number * 8 + own).wrapping_mul(0x1234_5678_9ABC_DEF1).to_be_bytes();
-                    let (hash, at) = (xxh3_64(&key), Sequence(1 + number));
-                    let entry = Entry { key: &key, hash, at, change: Change::Put(&key) };
-                    if let Inserted::Key(record) = tree.insert(&entry, None) {
-                        index.add(hash, entries.fetch_add(1, Ordering::Relaxed), record);
-                    }
-                }
-            });
-        }
-    });
-    let distinct = keys / 2 + keys / 2 * writers;
-    assert_eq!(entries.load(Ordering::Relaxed) as u64, distinct);
-    let mut position = Position::seek(&tree, 0, Start::First, Sequence(u64::MAX));
-    let mut previous: Option<Vec<u8>> = None;
-    for _ in 0..distinct {
-        let Place::On(record, version) = position.place else { panic!("the tree has lost keys") };
-        let record = tree.record(record);
-        let key = record.key().to_vec();
-        assert!(previous.is_none_or(|previous| previous < key));
-        assert_eq!(record.change(version), Change::Put(&key));
-        let found = index.find(xxh3_64(&key), |candidate| tree.key(candidate) == key);
-        assert!(found.is_some());
-        previous = Some(key);
-        position.next(&tree);
-    }
-    assert_eq!(position.place, Place::AfterLast);
 }

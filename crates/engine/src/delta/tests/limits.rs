@@ -1,7 +1,6 @@
 //! Edges: nothing, the largest, many versions, misuse.
 
 use super::*;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 #[test]
 fn an_empty_delta_is_small_and_knows_nothing() {
@@ -127,17 +126,6 @@ fn ascending_keys_fill_their_leaves() {
     }
     assert_eq!(ascending.entries(), mixed.entries());
     assert!(ascending.memory_bytes() < mixed.memory_bytes());
-}
-
-#[test]
-fn a_change_older_than_the_newest_is_refused_and_harms_nothing() {
-    let delta = Delta::new(ValueAlign::One);
-    insert(&delta, b"k", 5, &Owned::Delete);
-    let refused = catch_unwind(AssertUnwindSafe(|| insert(&delta, b"k", 4, &Owned::Delete)));
-    assert!(refused.is_err());
-    insert(&delta, b"k", 6, &Owned::Put(b"later".to_vec()));
-    assert_eq!(get(&delta, b"k", 5), Some(Owned::Delete));
-    assert_eq!(get(&delta, b"k", 6), Some(Owned::Put(b"later".to_vec())));
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! The delta against a model of itself, and readers beside writers.
 
 mod concurrent;
+mod late;
 mod limits;
 mod model;
+mod writers;
 
 use super::*;
+use crate::ids::ExtentId;
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -156,5 +159,19 @@ fn key_of(shape: Shape, random: &mut Random, number: u64) -> Vec<u8> {
             key.extend_from_slice(&random.below(500).to_be_bytes());
             key
         }
+    }
+}
+
+/// A change of any kind, most often a short value.
+fn change_of(random: &mut Random) -> Owned {
+    match random.below(40) {
+        0 => Owned::Put(Vec::new()),
+        1 => Owned::Put(vec![7; 33_000]),
+        2 | 3 => {
+            let checksum = random.next();
+            Owned::Large(OverflowRef { extent: ExtentId(random.next() as u32), slot: 5, length: 1 << 20, checksum })
+        }
+        4..12 => Owned::Delete,
+        _ => Owned::Put(random.next().to_le_bytes()[..random.below(9) as usize].to_vec()),
     }
 }

@@ -1,20 +1,6 @@
 //! Random inserts, and every kind of read at every age, against a map of versions.
 
 use super::*;
-use crate::ids::ExtentId;
-
-fn change_of(random: &mut Random) -> Owned {
-    match random.below(40) {
-        0 => Owned::Put(Vec::new()),
-        1 => Owned::Put(vec![7; 33_000]),
-        2 | 3 => {
-            let checksum = random.next();
-            Owned::Large(OverflowRef { extent: ExtentId(random.next() as u32), slot: 5, length: 1 << 20, checksum })
-        }
-        4..12 => Owned::Delete,
-        _ => Owned::Put(random.next().to_le_bytes()[..random.below(9) as usize].to_vec()),
-    }
-}
 
 /// Reads around two random keys at a random sequence.
 fn check_reads(delta: &Delta, model: &Model, random: &mut Random, shape: Shape, number: u64, last: u64) {
@@ -77,12 +63,15 @@ fn run(shape: Shape, seed: u64, inserts: u64, align: ValueAlign) {
     let delta = Delta::new(align);
     let mut model = Model::default();
     let mut walks: Vec<Walk> = Vec::new();
-    let mut at = 1;
+    let mut at = 1_u64;
+    // Nothing comes so late that it would be in what a walk sees.
+    let mut earliest = 1;
     for number in 0..inserts {
         let key = key_of(shape, &mut random, number);
         let change = change_of(&mut random);
-        insert(&delta, &key, at, &change);
-        model.insert(&key, at, change);
+        let sequence = if random.below(4) == 0 { at.saturating_sub(random.below(9)).max(earliest) } else { at };
+        insert(&delta, &key, sequence, &change);
+        model.insert(&key, sequence, change);
         if random.below(8) == 0 {
             check_reads(&delta, &model, &mut random, shape, number, at);
         }
@@ -90,6 +79,7 @@ fn run(shape: Shape, seed: u64, inserts: u64, align: ValueAlign) {
             walks.push(Walk::new(&delta, &model, at));
             // The walk is at `at`: what follows must be later.
             at += 1;
+            earliest = at;
         }
         if random.below(20) == 0 {
             walks.iter_mut().for_each(|walk| walk.wander(&delta, &mut random));
