@@ -53,14 +53,18 @@ struct Spares {
 pub(super) struct Arena {
     /// Null until the chunk is needed; never changed afterwards.
     chunks: [AtomicPtr<u8>; CHUNKS_MAX],
-    /// The first unit that was never handed out.
-    next: AtomicU64,
+    next: Next,
     /// The blocks that were too large for a chunk, each naming the one before.
     blocks: AtomicPtr<Block>,
     /// Their bytes.
     block_bytes: AtomicUsize,
     spares: Arc<Spares>,
 }
+
+/// The first unit that was never handed out. It has a cache line to itself: each insert writes it, and what would lie beside
+/// it, chunks and the tree's root, is read by each get and each other insert.
+#[repr(align(64))]
+struct Next(AtomicU64);
 
 /// Head of a block of its own; the bytes follow, aligned to 16.
 #[repr(C, align(16))]
@@ -157,7 +161,7 @@ impl Arena {
         Self {
             spares,
             chunks: [const { AtomicPtr::new(ptr::null_mut()) }; CHUNKS_MAX],
-            next: AtomicU64::new(UNIT_FIRST),
+            next: Next(AtomicU64::new(UNIT_FIRST)),
             blocks: AtomicPtr::new(ptr::null_mut()),
             block_bytes: AtomicUsize::new(0),
         }
@@ -175,7 +179,7 @@ impl Arena {
         let slack = (align / UNIT_BYTES - 1) as u64;
         loop {
             // Relaxed: the counter only keeps allocations apart; whoever shares the memory publishes it.
-            let start = self.next.fetch_add(units + slack, Ordering::Relaxed);
+            let start = self.next.0.fetch_add(units + slack, Ordering::Relaxed);
             // A unit's alignment is its address's, because chunks are aligned and begin at multiples of 512 units.
             let first = (start + slack) & !slack;
             let last = first + units - 1;
@@ -235,7 +239,7 @@ impl Arena {
 
     /// Bytes handed out so far.
     pub(super) fn used_bytes(&self) -> usize {
-        let units = self.next.load(Ordering::Relaxed) - UNIT_FIRST;
+        let units = self.next.0.load(Ordering::Relaxed) - UNIT_FIRST;
         units as usize * UNIT_BYTES + self.block_bytes.load(Ordering::Relaxed)
     }
 
