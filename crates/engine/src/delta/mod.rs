@@ -16,10 +16,11 @@
 //! database's visible sequence). What is inserted later has a later sequence, and the read passes it by.
 //!
 //! From below: `arena` is memory, `record` what lies in it, `node` one node and how it is read beside a writer, `tree`
-//! the tree of nodes, `cursor` places in its order, `index` the filter and hash table in front of the tree, `counts`
-//! numbers.
+//! the tree of nodes, `cursor` places in its order, `changed` what a transaction's validation asks, `index` the filter and
+//! hash table in front of the tree, `counts` numbers.
 
 mod arena;
+mod changed;
 mod counts;
 mod cursor;
 mod index;
@@ -177,6 +178,14 @@ impl Delta {
         Some(record.change(record.visible(at)?))
     }
 
+    /// The sequence of the newest change to `key`, whatever that was. None: no commit that this delta knows changed it.
+    ///
+    /// It tells of each insert that happened before the call, and may tell of one that is under way.
+    #[inline]
+    pub fn newest_sequence(&self, key: &[u8], hash: u64) -> Option<Sequence> {
+        Some(self.find(key, hash)?.newest_sequence())
+    }
+
     #[inline(always)]
     fn find(&self, key: &[u8], hash: u64) -> Option<Record<'_>> {
         let is_it = |record| {
@@ -304,5 +313,17 @@ impl Delta {
             (Some((key, _)), Bound::Included(high)) => key > high,
             (Some((key, _)), Bound::Excluded(high)) => key >= high,
         }
+    }
+
+    /// The first key between `low` and `high` that was changed later than `since`, tombstones included, whether or not that is
+    /// visible to anybody.
+    ///
+    /// It misses no insert that happened before the call, and may tell of one that is under way. Stretches of keys that did
+    /// not change cost it half a nanosecond for a key.
+    pub fn first_changed_since(&self, low: Bound<&[u8]>, high: Bound<&[u8]>, since: Sequence) -> Option<&[u8]> {
+        if self.last_sequence() <= since {
+            return None;
+        }
+        changed::first_changed(&self.tree, low, high, since)
     }
 }

@@ -15,10 +15,12 @@
 //!
 //! Invariants: (1) Keys rise strictly, in `heads` and `keys` alike; heads past `count` are all ones. (2) Every key in
 //! the node is at or above `low` and below `high`, where they are set. (3) All keys that are or may be routed here share
-//! their first `shared` bytes; all keys that are in it share `prefix_length` bytes with `prefix`.
+//! their first `shared` bytes; all keys that are in it share `prefix_length` bytes with `prefix`. (4) No version of a key
+//! in a leaf is later than its `latest`.
 
 use crate::delta::arena::Unit;
 use crate::delta::record::{AtomicRecordRef, RecordRef};
+use crate::ids::Sequence;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::cmp::Ordering as Order;
 use std::mem::offset_of;
@@ -39,6 +41,8 @@ const PREFIX_GAIN_MIN: usize = 4;
 #[repr(C, align(64))]
 pub(super) struct Header {
     version: AtomicU64,
+    /// The latest sequence of any insert into this leaf, or into the one that it was split from.
+    latest: AtomicU64,
     count: AtomicU32,
     prefix_length: AtomicU32,
     shared: AtomicU32,
@@ -75,6 +79,7 @@ pub(super) struct Inner {
     children: [AtomicU32; INNER_KEYS + 1],
 }
 
+// What a walk over leaves reads of each, the header, is one line.
 const _: () = assert!(size_of::<Header>() == 64 && LEAF_KEYS.is_multiple_of(16));
 
 /// The version of a node at rest.
@@ -118,6 +123,7 @@ impl Header {
     fn new(level: u32, unit: Unit) -> Self {
         Self {
             version: AtomicU64::new(0),
+            latest: AtomicU64::new(0),
             count: AtomicU32::new(0),
             prefix_length: AtomicU32::new(0),
             shared: AtomicU32::new(0),
@@ -175,6 +181,12 @@ impl Header {
     #[inline(always)]
     pub(super) fn count(&self) -> usize {
         self.count.load(Ordering::Relaxed) as usize
+    }
+
+    /// No version of any key in this leaf is later.
+    #[inline(always)]
+    pub(super) fn latest(&self) -> Sequence {
+        Sequence(self.latest.load(Ordering::Relaxed))
     }
 
     /// The least key that may be here; none at the tree's left edge.
@@ -343,6 +355,15 @@ impl<const N: usize> Locked<'_, N> {
         node.after_last_insert.store(position as u32 + 1, Ordering::Relaxed);
     }
 
+    /// Notes an insert at this sequence.
+    #[inline(always)]
+    pub(super) fn raise_latest(&self, at: Sequence) {
+        // Not an exchange: only who holds the lock stores.
+        if self.node.latest() < at {
+            self.node.latest.store(at.0, Ordering::Relaxed);
+        }
+    }
+
     /// Fills the node, which is empty, with what `from` holds from `start` on.
     pub(super) fn take(&self, from: &Keys<N>, start: usize) {
         let node = self.node;
@@ -354,6 +375,8 @@ impl<const N: usize> Locked<'_, N> {
         node.prefix_length.store(from.prefix_length.load(Ordering::Relaxed), Ordering::Relaxed);
         node.prefix.copy(&from.prefix);
         node.count.store(count as u32, Ordering::Relaxed);
+        // Which of the keys it came with is not known: both parts keep it.
+        self.raise_latest(from.latest());
     }
 
     /// Forgets the keys from `count` on.

@@ -366,7 +366,7 @@ impl<'d> Record<'d> {
     }
 
     /// Sequence of the newest version.
-    #[cfg(test)]
+    #[inline]
     pub(super) fn newest_sequence(self) -> Sequence {
         self.sequence(self.newest())
     }

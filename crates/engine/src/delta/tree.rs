@@ -16,8 +16,12 @@ use crate::delta::record::{Record, RecordRef, Stored, Unpublished, write_record}
 use crate::format::ValueAlign;
 use crate::ids::Sequence;
 use crate::sync::atomic::{AtomicU32, Ordering};
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
+
+/// How many leaves a walk over headers asks for at once. They are misses in no order that a processor could guess.
+const LEAVES_AHEAD: usize = 32;
 
 /// See the module.
 pub(super) struct Tree {
@@ -228,6 +232,24 @@ impl Tree {
         self.descend(|inner| self.route(inner, key))
     }
 
+    /// As [`Tree::descend_to`]. Asks for the headers of the leaves that follow too, and says of how many.
+    pub(super) fn descend_ahead(&self, key: &[u8]) -> Option<(&Leaf, Stamp, usize)> {
+        let ahead = Cell::new(0);
+        let (leaf, stamp) = self.descend(|inner| {
+            let index = self.route(inner, key)?;
+            if inner.keys.level() == 1 {
+                // A writer may be at work, and the hint be wrong.
+                let end = inner.keys.count().min(index + LEAVES_AHEAD);
+                for unit in (index + 1..=end).map_while(|next| inner.child(next)) {
+                    prefetch_lines::<1>(self.node(unit).pointer.as_ptr().cast());
+                }
+                ahead.set(end.saturating_sub(index));
+            }
+            Some(index)
+        })?;
+        Some((leaf, stamp, ahead.get()))
+    }
+
     /// The leaf where the last key below `key` is or would be. None if the tree is empty.
     pub(super) fn descend_below(&self, key: &[u8]) -> Option<(&Leaf, Stamp)> {
         self.descend(|inner| Some(inner.keys.search(key, |record| self.key(record))?.position))
@@ -374,6 +396,7 @@ impl Tree {
         }
         let record = self.fresh_record(attempts);
         let locked = leaf.try_lock(path.stamp)?;
+        locked.raise_latest(attempts.entry.at);
         locked.admit(key, |record| self.key(record));
         locked.insert(found.position, record, key);
         Some(Inserted::Key(record))
@@ -385,11 +408,12 @@ impl Tree {
         // What goes above all others is written before the lock is taken, which is held the shorter. No other version comes in
         // between: it would change the leaf.
         let newest = record.write_newest(self.align, at, attempts.stored, attempts.version.take());
-        let Some(_locked) = path.leaf.try_lock(path.stamp) else {
+        let Some(locked) = path.leaf.try_lock(path.stamp) else {
             attempts.version = newest;
             return None;
         };
         let newest = newest.unwrap_or_else(|| record.write_late(self.align, at, attempts.stored));
+        locked.raise_latest(at);
         record.publish(newest);
         Some(Inserted::Version(name))
     }
@@ -517,6 +541,7 @@ impl Tree {
     fn new_leaf_with(&self, record: RecordRef, entry: &Entry<'_>) -> &Leaf {
         let leaf = self.new_leaf();
         let locked = leaf.lock_fresh();
+        locked.raise_latest(entry.at);
         locked.insert(0, record, entry.key);
         locked.choose_prefix(|record| self.key(record));
         leaf

@@ -37,11 +37,14 @@ fn check(delta: &Delta, model: &Model, last: u64) {
         let all = || model.range(Bound::Unbounded, Bound::Unbounded, at);
         check_up(delta, delta.first(Sequence(at)), all(), usize::MAX);
         check_down(delta, delta.last(Sequence(at)), all().rev(), usize::MAX);
+        let changed = delta.first_changed_since(Bound::Unbounded, Bound::Unbounded, Sequence(at));
+        assert_eq!(changed, model.first_changed(Bound::Unbounded, Bound::Unbounded, at, last));
     }
     for key in model.0.keys() {
         for at in 0..=last {
             assert_eq!(get(delta, key, at), model.get(key, at));
         }
+        assert_eq!(delta.newest_sequence(key, xxh3_64(key)), model.newest(key).map(Sequence));
     }
 }
 
@@ -150,6 +153,7 @@ fn a_key_is_found_as_soon_as_one_of_its_inserts_returns() {
     insert(&delta, key, 1, &Owned::Put(b"second".to_vec()));
     assert_eq!(get(&delta, key, 1), Some(Owned::Put(b"second".to_vec())));
     assert_eq!(get(&delta, key, 2), Some(Owned::Put(b"first".to_vec())));
+    assert_eq!(delta.newest_sequence(key, entry.hash), Some(Sequence(2)));
 
     delta.make_known(first, &entry);
     assert_eq!(get(&delta, key, 2), Some(Owned::Put(b"first".to_vec())));

@@ -1,5 +1,6 @@
 //! The delta against a model of itself, and readers beside writers.
 
+mod changed;
 mod concurrent;
 mod late;
 mod limits;
@@ -67,6 +68,19 @@ impl Model {
 
     fn get(&self, key: &[u8], at: u64) -> Option<Owned> {
         visible(self.0.get(key)?, at)
+    }
+
+    /// The sequence of the newest version of `key`.
+    fn newest(&self, key: &[u8]) -> Option<u64> {
+        self.0.get(key)?.keys().next_back().copied()
+    }
+
+    /// The first key of a range that has a version later than `since` and not later than `at`.
+    fn first_changed(&self, low: Bound<&[u8]>, high: Bound<&[u8]>, since: u64, at: u64) -> Option<&[u8]> {
+        let mut range = self.0.range::<[u8], _>((low, high));
+        range
+            .find(|(_, versions)| since < at && versions.range(since + 1..=at).next().is_some())
+            .map(|(key, _)| &key[..])
     }
 
     fn range(

@@ -9,6 +9,7 @@ fn check_reads(delta: &Delta, model: &Model, random: &mut Random, shape: Shape, 
     let key = key_of(shape, random, number);
     let other = key_of(shape, random, number);
     assert_eq!(get(delta, &key, at), model.get(&key, at));
+    assert_eq!(delta.newest_sequence(&key, xxh3_64(&key)), model.newest(&key).map(Sequence));
 
     let above = model.range(Bound::Included(&key), Bound::Unbounded, at);
     check_up(delta, delta.seek(&key, sequence), above, 40);
@@ -20,6 +21,12 @@ fn check_reads(delta: &Delta, model: &Model, random: &mut Random, shape: Shape, 
         let from = [Bound::Included(&key[..]), Bound::Excluded(&key[..]), Bound::Unbounded][random.below(3) as usize];
         let to = [Bound::Included(&other[..]), Bound::Excluded(&other[..]), Bound::Unbounded][random.below(3) as usize];
         assert_eq!(delta.range_is_empty(from, to, sequence), model.range(from, to, at).next().is_none());
+        for since in [at, last.saturating_sub(random.below(20)), last] {
+            assert_eq!(
+                delta.first_changed_since(from, to, Sequence(since)),
+                model.first_changed(from, to, since, last)
+            );
+        }
     }
 }
 
@@ -131,5 +138,13 @@ fn a_delta_of_many_levels_agrees_with_a_model() {
         for key in model.0.keys() {
             assert_eq!(get(&delta, key, at), model.get(key, at));
         }
+    }
+    for number in 0..40 {
+        let [one, other] = [0, 1].map(|_| random.next().to_be_bytes());
+        let (low, high) = (Bound::Excluded(one.min(other)), Bound::Included(one.max(other)));
+        let (low, high) = (low.as_ref().map(|key| &key[..]), high.as_ref().map(|key| &key[..]));
+        let since = inserts - (1 << (number / 4)) + 1;
+        let changed = delta.first_changed_since(low, high, Sequence(since));
+        assert_eq!(changed, model.first_changed(low, high, since, inserts));
     }
 }

@@ -4,6 +4,7 @@
 use super::*;
 use crate::sync::Mutex;
 use std::collections::BTreeSet;
+use std::ops::RangeBounds;
 use std::thread;
 
 /// Who knows which commits have been inserted: reads may begin at `visible`, below which none is missing.
@@ -79,9 +80,40 @@ fn write(delta: &Delta, commits: &Commits, next: &AtomicU64, tracker: &Tracker, 
                     None => insert(delta, key, sequence, change),
                 }
                 // The commit may be visible before another's insert of the same key returns, so it is found from now on.
+                let newest = delta.newest_sequence(key, xxh3_64(key));
+                assert!(newest >= Some(Sequence(sequence)), "{newest:?}, and {sequence} was inserted");
                 assert_eq!(get(delta, key, sequence).as_ref(), Some(change));
             }
             tracker.finish(sequence);
+        }
+    }
+}
+
+/// A range between two keys, or to an end. Not one that a map refuses.
+fn range_of<'k>(random: &mut Random, one: &'k [u8], other: &'k [u8]) -> (Bound<&'k [u8]>, Bound<&'k [u8]>) {
+    let (low, high) = if one < other { (one, other) } else { (other, one) };
+    let low = [Bound::Included(low), Bound::Unbounded][random.below(4) as usize / 3];
+    let high = [Bound::Included(high), Bound::Unbounded][random.below(4) as usize / 3];
+    (low, high)
+}
+
+/// Whether what is asked for validation tells of all that is visible, and of nothing that is not inserted at all.
+fn check_changed(delta: &Delta, model: &Model, random: &mut Random, keys: [&[u8]; 2], visible: u64) {
+    let newest = delta.newest_sequence(keys[0], xxh3_64(keys[0])).map(|found| found.0);
+    let versions = model.0.get(keys[0]);
+    assert!(newest >= versions.and_then(|versions| Some(*versions.range(..=visible).next_back()?.0)));
+    assert!(newest.is_none_or(|newest| versions.is_some_and(|versions| versions.contains_key(&newest))));
+
+    let (low, high) = range_of(random, keys[0], keys[1]);
+    let since = visible.saturating_sub(random.below(10));
+    let changed = delta.first_changed_since(low, high, Sequence(since));
+    let expected = model.first_changed(low, high, since, visible);
+    match (changed, expected) {
+        (None, expected) => assert_eq!(expected, None, "changed since {since}, at {visible}"),
+        (Some(changed), expected) => {
+            assert!(expected.is_none_or(|expected| changed <= expected));
+            assert!(RangeBounds::<[u8]>::contains(&(low, high), changed));
+            assert!(model.newest(changed) > Some(since));
         }
     }
 }
@@ -93,13 +125,14 @@ fn read(delta: &Delta, model: &Model, shape: Shape, tracker: &Tracker, writing: 
         let visible = tracker.visible();
         let at = if random.below(2) == 0 { visible } else { random.below(visible + 1) };
         let number = visible * 4 + random.below(8);
-        let key = key_of(shape, &mut random, number);
+        let (key, other) = (key_of(shape, &mut random, number), key_of(shape, &mut random, visible));
         assert_eq!(get(delta, &key, at), model.get(&key, at));
         let steps = if random.below(30) == 0 { usize::MAX } else { random.below(60) as usize };
         let above = model.range(Bound::Included(&key), Bound::Unbounded, at);
         check_up(delta, delta.seek(&key, Sequence(at)), above, steps);
         let below = model.range(Bound::Unbounded, Bound::Excluded(&key), at);
         check_down(delta, delta.seek_before(&key, Sequence(at)), below.rev(), steps);
+        check_changed(delta, model, &mut random, [&key, &other], visible);
         if is_last {
             return;
         }
@@ -115,10 +148,15 @@ fn check_all(delta: &Delta, model: &Model, last: u64, random: &mut Random) {
         check_down(delta, delta.last(Sequence(at)), all().rev(), usize::MAX);
         for _ in 0..20 {
             let key = keys[random.below(keys.len() as u64) as usize];
+            let other = keys[random.below(keys.len() as u64) as usize];
             assert_eq!(get(delta, key, at), model.get(key, at));
+            let (low, high) = range_of(random, key, other);
+            let changed = delta.first_changed_since(low, high, Sequence(at));
+            assert_eq!(changed, model.first_changed(low, high, at, last));
         }
     }
     for (key, versions) in &model.0 {
+        assert_eq!(delta.newest_sequence(key, xxh3_64(key)).map(|newest| newest.0), model.newest(key));
         for (sequence, change) in versions {
             assert_eq!(get(delta, key, *sequence).as_ref(), Some(change));
         }
