@@ -31,14 +31,15 @@ pub fn run<F: Engine, L: Engine>(options: &Options, directory: &Path, seed: u64)
     let places = Places::new(directory, options.keep)?;
     let mut suite =
         Suite { options, places, scale: Scale::of(options), seed, report: Report::default(), started: Instant::now() };
+    // First, because it can fail: nothing that was measured is lost then.
+    if plan::wants(options, Workload::BinarySize) {
+        suite.binary_size()?;
+    }
     for plan in plan::core(options) {
         suite.measure::<F, L>(&plan)?;
     }
     if plan::wants(options, Workload::LoadMemory) {
         suite.load_memory()?;
-    }
-    if plan::wants(options, Workload::BinarySize) {
-        suite.binary_size()?;
     }
     suite.progress("done");
     Ok(suite.report)
