@@ -1,6 +1,7 @@
 //! What the command line accepts. The doc comments here are the help that users read.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
@@ -318,6 +319,13 @@ pub struct Export {
 pub struct Stats {
     #[command(flatten)]
     pub file: FileArgument,
+    /// Print a line with what changes, again and again, every so many seconds. Beside a process that writes, commits count
+    /// when they are merged into the file.
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "1", value_parser = parse_seconds)]
+    pub watch: Option<Duration>,
+    /// With --watch: end after so many lines.
+    #[arg(long, value_name = "NUMBER", requires = "watch")]
+    pub times: Option<u64>,
     /// How to print.
     #[arg(long, value_enum, default_value = "table")]
     pub format: OutputFormat,
@@ -370,6 +378,15 @@ pub struct Man {
     /// The directory to write into; it is created.
     #[arg(value_hint = ValueHint::DirPath)]
     pub directory: PathBuf,
+}
+
+/// A time in seconds, which may be broken.
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(duration) if duration >= Duration::from_millis(10) => Ok(duration),
+        _ => Err("at least 0.01 seconds".to_owned()),
+    }
 }
 
 #[cfg(test)]

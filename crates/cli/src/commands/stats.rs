@@ -1,15 +1,19 @@
 //! `stats`: what every byte of a database is used for.
 
 use std::io::Write;
+use std::time::{Duration, Instant};
 
 use crate::arguments::{OutputFormat, Stats};
 use crate::database::reading;
 use crate::failure::Failure;
 use crate::json;
-use crate::output::{Cell, Printer, counted, size, standard_output};
+use crate::output::{Cell, Printer, counted, grouped, size, standard_output};
 
 /// Prints the parts of the file and its tables.
 pub fn run(arguments: &Stats) -> Result<(), Failure> {
+    if let Some(interval) = arguments.watch {
+        return watch(arguments, interval);
+    }
     reading(&arguments.file.path, |db, _| {
         let stats = db.stats()?;
         match arguments.format {
@@ -18,6 +22,69 @@ pub fn run(arguments: &Stats) -> Result<(), Failure> {
             OutputFormat::Csv => print_rows(OutputFormat::Csv, &stats),
         }
     })
+}
+
+/// Prints what changes, line by line, until it is told to stop.
+fn watch(arguments: &Stats, interval: Duration) -> Result<(), Failure> {
+    let mut before: Option<(Instant, u64)> = None;
+    for line in 0.. {
+        if arguments.times.is_some_and(|times| line >= times) {
+            break;
+        }
+        if line > 0 {
+            std::thread::sleep(interval);
+        }
+        reading(&arguments.file.path, |db, _| {
+            let (now, stats) = (Instant::now(), db.stats()?);
+            let commits = before.map_or(0.0, |(then, sequence)| {
+                stats.sequence.saturating_sub(sequence) as f64 / now.duration_since(then).as_secs_f64()
+            });
+            before = Some((now, stats.sequence));
+            print_line(arguments.format, line, &stats, commits).map_err(Failure::Output)
+        })?;
+    }
+    Ok(())
+}
+
+/// One line of [`watch`]. A line is whole when it is printed: whoever reads it may be another program.
+fn print_line(format: OutputFormat, line: u64, stats: &fulgurite::Stats, commits: f64) -> std::io::Result<()> {
+    let numbers = [
+        ("file_bytes", stats.file_bytes),
+        ("log_bytes", stats.log_bytes),
+        ("free_bytes", stats.free_bytes),
+        ("pinned_bytes", stats.pinned_bytes),
+        ("checkpoints", stats.checkpoints),
+        ("sequence", stats.sequence),
+        ("commits_per_second", commits as u64),
+    ];
+    let mut out = standard_output();
+    match format {
+        OutputFormat::Table => {
+            if line.is_multiple_of(WATCH_LINES_PER_HEADER) {
+                writeln!(
+                    out,
+                    "{:>11} {:>11} {:>11} {:>11} {:>12} {:>14} {:>12}",
+                    "file", "log", "free", "pinned", "checkpoints", "commits", "commits/s"
+                )?;
+            }
+            for (_, bytes) in &numbers[..4] {
+                write!(out, "{:>11} ", size(*bytes))?;
+            }
+            let [.., (_, checkpoints), (_, sequence), (_, rate)] = numbers;
+            writeln!(out, "{:>12} {:>14} {:>12}", grouped(checkpoints), grouped(sequence), grouped(rate))?;
+        }
+        OutputFormat::Json | OutputFormat::Ndjson => {
+            let fields: Vec<String> = numbers.iter().map(|(name, number)| format!("\"{name}\":{number}")).collect();
+            writeln!(out, "{{{}}}", fields.join(","))?;
+        }
+        OutputFormat::Csv => {
+            if line == 0 {
+                writeln!(out, "{}", numbers.map(|(name, _)| name).join(","))?;
+            }
+            writeln!(out, "{}", numbers.map(|(_, number)| number.to_string()).join(","))?;
+        }
+    }
+    out.flush()
 }
 
 /// The parts of the file, in the words of the documentation.
@@ -119,3 +186,6 @@ fn print_json(stats: &fulgurite::Stats) -> Result<(), Failure> {
     let mut out = standard_output();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::Output)
 }
+
+/// The header comes again after so many lines.
+const WATCH_LINES_PER_HEADER: u64 = 20;

@@ -124,6 +124,22 @@ fn stats_account_for_every_byte_of_the_file() {
 }
 
 #[test]
+fn stats_are_watched_line_by_line() {
+    let place = numbers();
+    let lines = place.run(&["stats", "n.ful", "--watch", "0.01", "--times", "3", "--format", "ndjson"]).ok();
+    let lines: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 3);
+    assert_eq!(lines[2]["file_bytes"], place.read("n.ful").len());
+    assert_eq!((&lines[0]["sequence"], &lines[2]["commits_per_second"]), (&lines[2]["sequence"], &0.into()));
+    let table = place.run(&["stats", "n.ful", "--watch", "0.01", "--times", "2"]).ok();
+    assert!(table.lines().next().unwrap().contains("commits/s") && table.lines().count() == 3, "{table}");
+    let csv = place.run(&["stats", "n.ful", "--watch", "0.01", "--times", "2", "--format", "csv"]).ok();
+    assert_eq!(csv.lines().map(|line| line.split(',').count()).collect::<Vec<_>>(), [7, 7, 7], "{csv}");
+    assert_eq!(place.run(&["stats", "n.ful", "--times", "2"]).code, 2);
+    assert_eq!(place.run(&["stats", "n.ful", "--watch", "0"]).code, 2);
+}
+
+#[test]
 fn compacting_keeps_everything() {
     let place = numbers();
     let before = place.run(&["export", "n.ful", "squares"]).ok();
