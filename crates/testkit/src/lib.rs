@@ -17,6 +17,7 @@ pub mod isolation;
 pub mod model;
 pub mod panics;
 mod random;
+pub mod soak;
 
 pub use crash_disk::CrashDisk;
 pub use crash_images::{CrashImage, ImageId, Images, Kinds};

@@ -36,6 +36,7 @@ const COMMANDS: &[&Command] = &[
     &launch::MODEL,
     &launch::CRASH,
     &launch::HOSTILE,
+    &launch::SOAK,
     &launch::MIRI,
 ];
 

@@ -78,6 +78,18 @@ arguments.",
     run: |arguments| proof("hostile", arguments),
 };
 
+/// `cargo xtask soak`
+pub const SOAK: Command = Command {
+    name: "soak",
+    summary: "proof: hours of load with right answers, and memory, files and descriptors that stay",
+    help: "\
+Usage: cargo xtask soak [--minutes N] [ARGUMENTS]
+
+Runs the soak of the testkit, optimised and with assertions: writers and readers at 80 % of the peak that it measures first,
+every answer checked. `cargo xtask soak -- --help` shows its arguments.",
+    run: |arguments| proof("soak", arguments),
+};
+
 /// `cargo xtask miri`
 pub const MIRI: Command = Command {
     name: "miri",
