@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::ids::{ExtentId, PageNumber, SegmentNumber};
+use crate::ids::{ExtentId, PageNumber, SegmentNumber, Sequence};
 
 /// Shorthand for results of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -32,6 +32,34 @@ impl fmt::Display for Place {
             Self::Extent(extent) => write!(formatter, "extent {}", extent.0),
             Self::Log(segment, offset) => write!(formatter, "log segment {} at byte {offset}", segment.0),
         }
+    }
+}
+
+/// What another transaction did that a commit is in conflict with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ConflictReason {
+    /// It changed a key that was read.
+    Read,
+    /// It changed a key within a range that was read.
+    Range,
+    /// It changed a key that was written. Only at isolation `Snapshot`.
+    Write,
+    /// It created or dropped tables.
+    Tables,
+    /// A bulk load changed a table that was read.
+    BulkLoad,
+}
+
+impl fmt::Display for ConflictReason {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Read => "a key that this one read",
+            Self::Range => "a key within a range that this one read",
+            Self::Write => "a key that this one wrote",
+            Self::Tables => "the tables there are",
+            Self::BulkLoad => "the table, by a bulk load",
+        })
     }
 }
 
@@ -112,6 +140,29 @@ pub enum Error {
         /// The database.
         path: PathBuf,
     },
+    /// A sync failed while this commit waited for it: it is visible to nobody from now on, and reopening the database tells
+    /// whether it survived.
+    Indeterminate {
+        /// The database.
+        path: PathBuf,
+        /// The commit.
+        sequence: Sequence,
+        /// What the disk reported to the commit that led the sync; [`Error::Poisoned`] to the others.
+        source: Box<Error>,
+    },
+    /// Another transaction has committed a change, since this one began, that this one must have seen: begin again. Nothing was
+    /// changed. [`crate::Database::update`] begins again by itself.
+    Conflict {
+        /// The table; empty if it is about the tables there are.
+        table: String,
+        /// The key, or for a range the first one that changed; empty if it is about the table.
+        key: Vec<u8>,
+        /// What changed.
+        reason: ConflictReason,
+    },
+    /// So much was committed since this transaction began that it cannot be checked for conflicts any more: begin again, or use
+    /// [`crate::Database::begin_exclusive`] for long jobs.
+    TransactionTooOld,
     /// The database was closed while this handle was kept.
     Closed {
         /// The database.
@@ -188,9 +239,48 @@ impl Error {
         Self::Corrupt { path: path.to_path_buf(), place, offence: offence.into() }
     }
 
+    /// A conflict with another transaction.
+    pub(crate) fn conflict(table: &str, key: &[u8], reason: ConflictReason) -> Self {
+        Self::Conflict { table: table.to_owned(), key: key.to_vec(), reason }
+    }
+
+    /// Whether the transaction may succeed when it is begun again: others came in between, nothing was changed.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::Conflict { .. } | Self::TransactionTooOld)
+    }
+
     /// Whether the file's bytes are to blame, so that trying again cannot help.
     pub fn is_corruption(&self) -> bool {
         matches!(self, Self::Corrupt { .. } | Self::NotADatabase { .. })
+    }
+}
+
+impl Error {
+    /// The errors of commits beside others.
+    fn fmt_commit(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Indeterminate { path, sequence, source } => write!(
+                out,
+                "{}: whether commit {} survives is not known ({source}); close and reopen it",
+                path.display(),
+                sequence.0
+            ),
+            Self::Conflict { table, key, reason } => {
+                write!(out, "another transaction has changed {reason}")?;
+                if !table.is_empty() {
+                    write!(out, " in table `{table}`")?;
+                }
+                if !key.is_empty() {
+                    let shown = &key[..key.len().min(CONFLICT_KEY_BYTES_SHOWN)];
+                    let more = if shown.len() < key.len() { "…" } else { "" };
+                    write!(out, " (key \"{}{more}\")", shown.escape_ascii())?;
+                }
+                out.write_str("; begin again")
+            }
+            _ => out.write_str(
+                "too much was committed since this transaction began to check it for conflicts; begin again, or make it exclusive",
+            ),
+        }
     }
 }
 
@@ -198,13 +288,11 @@ impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io { operation, path, source } => write!(out, "{}: {operation} failed: {source}", path.display()),
-            Self::DiskFull { path, source } => {
-                write!(
-                    out,
-                    "{}: no space to grow ({source}); free some and try again, nothing was lost",
-                    path.display()
-                )
-            }
+            Self::DiskFull { path, source } => write!(
+                out,
+                "{}: no space to grow ({source}); free some and try again, nothing was lost",
+                path.display()
+            ),
             Self::QuotaExceeded { path, limit_bytes, needed_bytes } => write!(
                 out,
                 "{}: {needed_bytes} bytes would pass the quota of {limit_bytes}; reopen with a larger max_size_bytes, nothing was lost",
@@ -243,6 +331,7 @@ impl fmt::Display for Error {
                     path.display()
                 )
             }
+            Self::Indeterminate { .. } | Self::Conflict { .. } | Self::TransactionTooOld => self.fmt_commit(out),
             Self::Closed { path } => write!(out, "{}: the database was closed", path.display()),
             Self::TableNotFound { name } => {
                 write!(out, "no table `{name}`; create it first, or list the tables there are")
@@ -273,7 +362,11 @@ impl std::error::Error for Error {
         match self {
             Self::Io { source, .. } | Self::DiskFull { source, .. } => Some(source),
             Self::Input { source } => Some(&**source),
+            Self::Indeterminate { source, .. } => Some(&**source),
             _ => None,
         }
     }
 }
+
+/// Of a longer key in a conflict, a message shows the first bytes.
+const CONFLICT_KEY_BYTES_SHOWN: usize = 64;

@@ -7,6 +7,7 @@ mod format;
 mod ids;
 pub mod io;
 mod log;
+mod metrics;
 mod options;
 mod pager;
 #[doc(hidden)]
@@ -17,11 +18,13 @@ mod tree;
 mod txn;
 
 pub use db::{
-    CheckReport, Damage, Database, LoadSummary, MultimapTable, Pairs, Stats, TableStats, TypedRange, TypedTable, Values,
+    CheckReport, Damage, Database, LoadSummary, MultimapTable, Pairs, Stats, TableStats, TypedRange, TypedTable,
+    UPDATE_ATTEMPTS, Values,
 };
-pub use error::{Error, Place, Result};
+pub use error::{ConflictReason, Error, Place, Result};
 pub use ids::{Birth, ExtentId, PageNumber, PageRef, SegmentNumber, Sequence, TableId};
-pub use options::{Durability, Options, TableOptions};
+pub use metrics::Conflicts;
+pub use options::{Durability, Isolation, Options, TableOptions};
 pub use pager::Value;
 pub use txn::{
     BatchEntries, Cursor, Estimate, LeafBatch, LeafBatches, OwnedRange, Range, Read, ReadTxn, Savepoint, Table,

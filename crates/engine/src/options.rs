@@ -22,6 +22,19 @@ pub enum Durability {
     Disk,
 }
 
+/// What a write transaction is checked for when it commits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Isolation {
+    /// Nothing that it read has changed since: values, absences and ranges. The transactions that commit could have run one
+    /// after the other.
+    #[default]
+    Serializable,
+    /// Nothing that it wrote has changed since; what it only read may have. Two transactions may each read what the other writes
+    /// (write skew); fewer are in conflict.
+    Snapshot,
+}
+
 /// How to open a database; begin with [`crate::Database::options`].
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -31,6 +44,7 @@ pub struct Options {
     pub(crate) cache_bytes: u64,
     pub(crate) delta_bytes: u64,
     pub(crate) durability: Durability,
+    pub(crate) isolation: Isolation,
     pub(crate) max_size_bytes: Option<u64>,
     pub(crate) map: bool,
     pub(crate) huge_pages: bool,
@@ -47,6 +61,7 @@ impl Default for Options {
             cache_bytes: 64 << 20,
             delta_bytes: default_delta_bytes(),
             durability: Durability::Disk,
+            isolation: Isolation::Serializable,
             max_size_bytes: None,
             map: true,
             huge_pages: true,
@@ -105,6 +120,13 @@ impl Options {
         self
     }
 
+    /// What [`crate::Database::write`] checks transactions for. Default: [`Isolation::Serializable`].
+    #[must_use]
+    pub fn isolation(mut self, isolation: Isolation) -> Self {
+        self.isolation = isolation;
+        self
+    }
+
     /// Quota of the data file. Writes that would pass it fail with [`Error::QuotaExceeded`]. Default: none.
     #[must_use]
     pub fn max_size_bytes(mut self, bytes: u64) -> Self {
@@ -146,6 +168,7 @@ impl Options {
     pub(crate) fn promises_same(&self, other: &Self) -> bool {
         self.read_only == other.read_only
             && self.durability == other.durability
+            && self.isolation == other.isolation
             && self.max_size_bytes == other.max_size_bytes
             && self.map == other.map
     }

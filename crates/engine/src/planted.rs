@@ -23,17 +23,29 @@ pub enum Fault {
     NoDirectorySync = 6,
     /// A range includes its excluded end.
     RangeOffByOne = 7,
+    /// A transaction is not checked for the keys that it read.
+    ReadsUnchecked = 8,
+    /// A transaction is not checked for the ranges that it read.
+    RangesUnchecked = 9,
+    /// A transaction is not checked for commits that came between its check and its number.
+    GapUnchecked = 10,
+    /// A commit at level `Disk` returns before the log is flushed.
+    NotFlushed = 20,
+    /// A commit at level `Log` stays in the log's buffer.
+    AcknowledgedUnwritten = 21,
 }
 
 impl Fault {
     /// The faults that power cuts must reveal.
-    pub const OF_POWER_CUTS: [Self; 6] = [
+    pub const OF_POWER_CUTS: [Self; 8] = [
         Self::NoSyncBeforeMeta,
         Self::MetaBeforeData,
         Self::LogPastBadRecord,
         Self::SpaceReusedTooEarly,
         Self::TornMetaUnchecked,
         Self::NoDirectorySync,
+        Self::NotFlushed,
+        Self::AcknowledgedUnwritten,
     ];
 }
 

@@ -31,6 +31,14 @@ impl<T> Mutex<T> {
         })
     }
 
+    /// The value, which nobody else can reach now.
+    ///
+    /// # Panics
+    /// If a thread panicked while it held this lock.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.0.get_mut().expect("a thread panicked while it held an engine lock")
+    }
+
     /// Waits for the lock, whether or not a thread panicked while it held it. For values that are whole at every moment.
     pub fn lock_after_panic(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)

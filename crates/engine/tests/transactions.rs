@@ -63,7 +63,8 @@ fn nothing_of_a_transaction_is_seen_before_its_commit_or_after_its_abort() {
     let mut txn = db.write().unwrap();
     txn.put(&table, b"k", b"v").unwrap();
     assert_eq!(value(&db.read().unwrap(), &table, b"k"), None);
-    assert!(db.try_write().unwrap().is_none(), "one writer at a time");
+    let beside = db.try_write().unwrap().expect("nobody is exclusive");
+    assert!(beside.get(&table, b"k").unwrap().is_none(), "what others have not committed is theirs");
     txn.abort();
     assert_eq!(value(&db.read().unwrap(), &table, b"k"), None);
     let mut txn = db.try_write().unwrap().unwrap();

@@ -102,7 +102,7 @@ impl WritingStore for FulguriteWritingStore {
     }
 }
 
-/// A write transaction. It is the only one, so that none is ever refused.
+/// A serializable write transaction.
 #[derive(Debug)]
 pub struct FulguriteTransaction<'s> {
     txn: WriteTxn,
@@ -128,7 +128,10 @@ impl Transaction for FulguriteTransaction<'_> {
     }
 
     fn commit(self) -> Result<(), Refusal> {
-        Ok(self.txn.commit().map(drop).map_err(failed("commit"))?)
+        match self.txn.commit() {
+            Err(error) if error.is_retryable() => Err(Refusal::Conflict),
+            outcome => Ok(outcome.map(drop).map_err(failed("commit"))?),
+        }
     }
 
     fn abort(self) {

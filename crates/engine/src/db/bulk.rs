@@ -1,6 +1,6 @@
 //! Bulk loads: a sorted stream merged straight into a table's tree, past log and delta.
 //!
-//! A load is one checkpoint: all of it is there after it, or nothing. No transaction writes beside it.
+//! A load is one checkpoint: all of it is there after it, or nothing. No transaction commits beside it.
 
 use std::error::Error as StdError;
 
@@ -13,6 +13,7 @@ use crate::pager::{PageWriter, Pages};
 use crate::sort::{SortOptions, Sorted, Sorter};
 use crate::sync::Arc;
 use crate::tree::{self, Action, Change, Changes, MergeOutcome, Root};
+use crate::txn::exclusive::Exclusive;
 use crate::txn::state::Table;
 
 /// What a bulk load did.
@@ -125,7 +126,7 @@ impl Database {
     /// # Errors
     /// What the disk reports; nothing is lost then.
     pub fn compact(&self) -> Result<u64> {
-        let _turn = self.inner.core.turns.wait();
+        let _exclusive = Exclusive::wait(&self.inner.core, None)?;
         let mut checkpointer = self.checkpointer()?.lock();
         checkpointer.compact()
     }
@@ -134,7 +135,7 @@ impl Database {
         let core = &self.inner.core;
         core.writer()?;
         // Nothing may be committed between the checkpoint of what was, and the load over it.
-        let _turn = core.turns.wait();
+        let _exclusive = Exclusive::wait(core, None)?;
         core.published.state().view(table)?;
         let mut source = Load { changes, align: table.info.align(), outcome: MergeOutcome::default() };
         self.checkpointer()?.lock().run_with(Job::Load(table.info.id, &mut source))?;

@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, btree_map};
 use std::iter::Peekable;
 use std::ops::Bound;
+use std::time::{Duration, Instant};
 
 use crate::db::metas;
 use crate::db::open::Presence;
@@ -16,12 +17,12 @@ use crate::delta::{self, Delta, Position};
 use crate::error::{Error, Result};
 use crate::format::{CatalogRoot, Meta, StoredRoot, ValueAlign};
 use crate::ids::{Sequence, TableId};
+use crate::metrics;
 use crate::pager::{ExtentMap, Operation, PageFile, PageWriter, Pages, Pins as SpacePins, Space};
 use crate::planted::{Fault, planted};
-use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Mutex};
 use crate::tree::{self, Action, Change, Changes, Root};
-use crate::txn::commit::{Core, Rotation};
+use crate::txn::core::{Core, Rotation, Writer};
 use crate::txn::journal::LogStart;
 use crate::txn::large::Recent;
 use crate::txn::state::{Pins, State, TableInfo, TableView};
@@ -100,6 +101,11 @@ impl Checkpointer {
         &self.meta
     }
 
+    /// See [`Pins::oldest_age`].
+    pub fn oldest_snapshot(&self) -> Option<Duration> {
+        self.pins.oldest_age()
+    }
+
     /// The space of the file.
     pub fn space(&self) -> &Mutex<Space> {
         &self.space
@@ -124,7 +130,7 @@ impl Checkpointer {
         if self.pending.is_some() { self.checkpoint(None) } else { self.reclaim() }
     }
 
-    /// A checkpoint, and then another one that does further work. Requires: the caller has the writer's turn, so that
+    /// A checkpoint, and then another one that does further work. Requires: the caller is the only writer, so that
     /// nothing is committed in between.
     ///
     /// # Errors
@@ -137,7 +143,10 @@ impl Checkpointer {
     fn checkpoint(&mut self, job: Option<Job<'_>>) -> Result<()> {
         let does_job = job.is_some();
         let rotation = self.pending.take();
-        if let Err(error) = self.try_checkpoint(rotation.as_ref(), job) {
+        let began = Instant::now();
+        let outcome = self.try_checkpoint(rotation.as_ref(), job);
+        metrics::checkpoint(began.elapsed(), outcome.is_err(), self.pins.oldest_age().unwrap_or_default());
+        if let Err(error) = outcome {
             self.pending = rotation;
             return Err(error);
         }
@@ -146,6 +155,7 @@ impl Checkpointer {
             if let Some(relief) = writer.relief.get() {
                 relief.left_spares(rotation.frozen.iter().map(|(_, delta)| delta.memory_bytes()).sum());
             }
+            writer.group.raise(rotation.sequence);
             writer.log.lock().journal.remove_before(rotation.start.segment, rotation.sequence)?;
         }
         match self.reclaim() {
@@ -172,12 +182,16 @@ impl Checkpointer {
         self.free_unread()?;
         let pages = self.core.published.state().pages.clone();
         let space = Arc::clone(&self.space);
+        let loaded = match &job {
+            Some(Job::Load(table, _)) => Some(*table),
+            _ => None,
+        };
         let mut writer = PageWriter::new(&space);
         // An error drops the writer, which gives back all that it placed.
         let merged = self.merge(&pages, rotation, job, &mut writer)?;
         let mut operation = writer.finish()?;
         self.settle_large(rotation, &mut operation);
-        self.publish(&pages, rotation, merged, operation)
+        self.publish(&pages, rotation, loaded, merged, operation)
     }
 
     /// Merges deltas, jobs and the catalog into new trees.
@@ -271,6 +285,7 @@ impl Checkpointer {
         &mut self,
         pages: &Pages,
         rotation: Option<&Rotation>,
+        loaded: Option<TableId>,
         merged: Merged,
         mut operation: Operation,
     ) -> Result<()> {
@@ -314,7 +329,7 @@ impl Checkpointer {
         self.stored = merged.stored;
         self.catalog = merged.catalog;
         self.space.lock().commit(operation, &prepared);
-        self.show(pages);
+        self.show(pages, loaded);
         Ok(())
     }
 
@@ -369,12 +384,12 @@ impl Checkpointer {
 
     fn poison(&self) {
         if let Some(writer) = &self.core.writer {
-            writer.poisoned.store(true, Ordering::Release);
+            writer.poison();
         }
     }
 
     fn is_poisoned(&self) -> bool {
-        self.core.writer.as_ref().is_some_and(|writer| writer.poisoned.load(Ordering::Acquire))
+        self.core.writer.as_ref().is_some_and(Writer::is_poisoned)
     }
 
     fn next_table(&self) -> TableId {
@@ -382,13 +397,15 @@ impl Checkpointer {
         TableId(u32::try_from(state.tables.len()).expect("table numbers are checked when they are given out"))
     }
 
-    /// Replaces the trees of the newest state, and thaws.
-    fn show(&self, pages: Pages) {
+    /// Replaces the trees of the newest state, and thaws. `loaded` is a table whose tree has more than was committed to it.
+    fn show(&self, pages: Pages, loaded: Option<TableId>) {
+        self.core.retire_frozen();
         let pin = self.pins.pin(self.meta.birth);
         self.core.published.update(|newest| {
             let mut next = State {
                 floor: newest.floor.max(self.meta.sequence),
                 checkpoint: self.meta.sequence,
+                thawed: newest.epoch.number,
                 trees: self.trees(),
                 pages,
                 catalog: self.catalog,
@@ -396,10 +413,13 @@ impl Checkpointer {
                 pin,
                 ..newest.clone()
             };
-            for view in next.tables.iter_mut().flatten() {
+            next.dropped.retain(|&(dropped, _)| dropped > self.meta.sequence);
+            let dropped = next.dropped.iter_mut().map(|(_, view)| view);
+            for view in next.tables.iter_mut().flatten().chain(dropped) {
                 let base = self.stored.get(&view.info.id).and_then(|table| table.root);
-                if view.base != base || view.frozen.is_some() {
-                    *view = Arc::new(TableView { base, frozen: None, ..(**view).clone() });
+                let loads = view.loads + u64::from(loaded == Some(view.info.id));
+                if view.base != base || view.frozen.is_some() || view.loads != loads {
+                    *view = Arc::new(TableView { base, frozen: None, loads, ..(**view).clone() });
                 }
             }
             next

@@ -4,6 +4,7 @@ use crate::db::database::Inner;
 use crate::error::{Error, Result};
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
+use crate::txn::exclusive::Exclusive;
 
 /// Closes the database for all handles.
 pub fn close(inner: &Inner) -> Result<()> {
@@ -20,8 +21,8 @@ pub fn close(inner: &Inner) -> Result<()> {
 fn settle(inner: &Inner) -> Result<()> {
     let writer = inner.core.writer()?;
     let checkpointer = inner.checkpointer.as_ref().ok_or_else(|| Error::ReadOnly { path: inner.core.path.clone() })?;
-    // A transaction that is under way commits or ends first; one that begins later finds the database closed.
-    let turn = inner.core.turns.wait();
+    // Whoever commits now is seen first; who wants to later finds the database closed.
+    let exclusive = Exclusive::wait(&inner.core, None)?;
     let mut checkpointer = checkpointer.lock();
     checkpointer.run()?;
     let mut logged = writer.log.lock();
@@ -29,13 +30,14 @@ fn settle(inner: &Inner) -> Result<()> {
     checkpointer.finish(start)?;
     logged.journal.close()?;
     inner.core.closed.store(true, Ordering::Release);
-    drop(turn);
+    drop(logged);
+    drop(exclusive);
     Ok(())
 }
 
 /// Tells other processes that this one is gone, unless a transaction still reads: then the last one's end tells.
 fn leave(inner: &Inner) -> Result<()> {
-    let poisoned = inner.core.writer.as_ref().is_some_and(|writer| writer.poisoned.load(Ordering::Acquire));
+    let poisoned = inner.core.writer.as_ref().is_some_and(|writer| writer.is_poisoned());
     // The newest state has one reference, this handle another, and the checkpointer of a writer a third.
     let ours = if inner.checkpointer.is_some() { 3 } else { 2 };
     if poisoned || Arc::strong_count(&inner.presence) > ours {

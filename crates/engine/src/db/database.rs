@@ -1,6 +1,8 @@
 //! [`Database`]: the handle, and what it hands out.
 
+use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use crate::db::checkpoint::Checkpointer;
 use crate::db::open::Presence;
@@ -8,10 +10,11 @@ use crate::db::worker::Worker;
 use crate::error::{Error, Result};
 use crate::format::Meta;
 use crate::ids::Sequence;
-use crate::options::{Options, TableOptions};
+use crate::options::{Isolation, Options, TableOptions};
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Mutex};
-use crate::txn::commit::Core;
+use crate::txn::core::Core;
+use crate::txn::exclusive::Exclusive;
 use crate::txn::read::ReadTxn;
 use crate::txn::state::Table;
 use crate::txn::write::WriteTxn;
@@ -82,41 +85,106 @@ impl Database {
         Ok(ReadTxn::new(self.inner.core.snapshot()?))
     }
 
-    /// Begins a write transaction, after the one that runs now has ended.
+    /// Begins a read transaction on the newest commits that a power cut would leave: later ones are not seen, even if they are
+    /// visible to others.
+    ///
+    /// # Errors
+    /// [`Error::Closed`].
+    pub fn read_durable(&self) -> Result<ReadTxn> {
+        Ok(ReadTxn::new(self.inner.core.durable_snapshot()?))
+    }
+
+    /// Begins a write transaction, at the isolation of [`Options::isolation`]. Any number may run at once.
+    ///
+    /// It waits for nothing but the end of an exclusive one, and for memory when commits outrun the disk.
     ///
     /// # Errors
     /// [`Error::ReadOnly`], [`Error::Poisoned`], [`Error::Closed`].
     pub fn write(&self) -> Result<WriteTxn> {
-        let core = &self.inner.core;
-        core.writer()?;
-        core.relieve()?;
-        let turn = core.turns.wait();
-        Ok(WriteTxn::new(Arc::clone(core), core.snapshot()?, turn))
+        self.write_with(self.inner.core.writer()?.isolation)
     }
 
-    /// Begins a write transaction unless one runs now.
+    /// As [`Database::write`], at another isolation.
+    ///
+    /// # Errors
+    /// As [`Database::write`].
+    pub fn write_with(&self, isolation: Isolation) -> Result<WriteTxn> {
+        let core = &self.inner.core;
+        let writer = core.writer()?;
+        core.relieve()?;
+        core.wait_while_exclusive(writer);
+        WriteTxn::new(core, isolation)
+    }
+
+    /// Begins a write transaction unless that had to wait for the end of an exclusive one.
     ///
     /// # Errors
     /// As [`Database::write`].
     pub fn try_write(&self) -> Result<Option<WriteTxn>> {
         let core = &self.inner.core;
+        let isolation = core.writer()?.isolation;
+        core.relieve()?;
+        if core.exclusive.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        WriteTxn::new(core, isolation).map(Some)
+    }
+
+    /// Begins a write transaction beside which nobody else commits: for long jobs that would be in conflict again and again. It
+    /// is in conflict with nobody. Waits until the exclusive one before has ended, at most for `timeout`; `None` if that was
+    /// too short.
+    ///
+    /// Others wait for its end before they begin or commit; so do not begin or commit another on the same thread meanwhile.
+    ///
+    /// # Errors
+    /// As [`Database::write`].
+    pub fn begin_exclusive(&self, timeout: Duration) -> Result<Option<WriteTxn>> {
+        let core = &self.inner.core;
         core.writer()?;
         core.relieve()?;
-        let Some(turn) = core.turns.try_take() else { return Ok(None) };
-        Ok(Some(WriteTxn::new(Arc::clone(core), core.snapshot()?, turn)))
+        // What is too far away to be told is as good as never.
+        let deadline = Instant::now().checked_add(timeout);
+        let exclusive = Exclusive::wait(core, deadline)?;
+        exclusive.map(|exclusive| WriteTxn::new_exclusive(core, exclusive)).transpose()
     }
 
     /// Runs `change` in a write transaction and commits it, or drops it if `change` fails.
     ///
-    /// `change` may be called again where a transaction has to be repeated, so let it have no other effects.
+    /// While others come in between, `change` is called again, in a new transaction each time, with longer and longer pauses; so
+    /// let it have no other effects. After [`UPDATE_ATTEMPTS`] times the conflict is returned.
+    ///
+    /// ```
+    /// # fn main() -> fulgurite::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// # let db = fulgurite::Database::create(directory.path().join("a.ful"))?;
+    /// let hits = db.create_table("hits", Default::default())?;
+    /// std::thread::scope(|scope| {
+    ///     for _ in 0..4 {
+    ///         scope.spawn(|| {
+    ///             db.update(|txn| {
+    ///                 let before = txn.get(&hits, b"home")?.map_or(0, |value| value[0]);
+    ///                 txn.put(&hits, b"home", &[before + 1])
+    ///             })
+    ///         });
+    ///     }
+    /// });
+    /// assert_eq!(db.read()?.get(&hits, b"home")?.as_deref(), Some(&[4][..]));
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// What `change` returns, and as [`WriteTxn::commit`].
     pub fn update<T>(&self, mut change: impl FnMut(&mut WriteTxn) -> Result<T>) -> Result<T> {
-        let mut txn = self.write()?;
-        let value = change(&mut txn)?;
-        txn.commit()?;
-        Ok(value)
+        let mut attempt = 0;
+        loop {
+            let mut txn = self.write()?;
+            let outcome = change(&mut txn).and_then(|value| txn.commit().map(|_| value));
+            attempt += 1;
+            match outcome {
+                Err(error) if error.is_retryable() && attempt < UPDATE_ATTEMPTS => pause(attempt),
+                outcome => return outcome,
+            }
+        }
     }
 
     /// Creates a table, in a transaction of its own.
@@ -200,3 +268,22 @@ impl Database {
         if self.inner.is_closed() { Err(Error::Closed { path: path() }) } else { Ok(checkpointer) }
     }
 }
+
+/// Lets others go first: longer with each attempt, and by chance, so that two that are in step get out of it.
+fn pause(attempt: u32) {
+    if attempt <= YIELDS {
+        return std::thread::yield_now();
+    }
+    let most = PAUSE_MIN * 2_u32.pow((attempt - YIELDS - 1).min(PAUSE_DOUBLINGS));
+    let chance = RandomState::new().hash_one(attempt) % 1000;
+    std::thread::sleep(most.mul_f64(0.5 + chance as f64 / 2000.0));
+}
+
+/// How often [`Database::update`] begins a transaction before it gives up.
+pub const UPDATE_ATTEMPTS: u32 = 64;
+/// Attempts after which others go first, but no time need pass.
+const YIELDS: u32 = 2;
+/// The first pause, at most.
+const PAUSE_MIN: Duration = Duration::from_micros(20);
+/// The last pauses are longer by so many powers of two: ten milliseconds.
+const PAUSE_DOUBLINGS: u32 = 9;

@@ -17,7 +17,7 @@ mod worker;
 
 pub use bulk::LoadSummary;
 pub use check::{CheckReport, Damage};
-pub use database::Database;
+pub use database::{Database, UPDATE_ATTEMPTS};
 pub use multimap::{MultimapTable, Pairs, Values};
 pub use stats::{Stats, TableStats};
 pub use typed::{TypedRange, TypedTable};

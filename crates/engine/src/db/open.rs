@@ -23,16 +23,18 @@ use crate::db::tables::read_catalog;
 use crate::db::worker::Worker;
 use crate::delta::Delta;
 use crate::error::{Error, Place, Result};
-use crate::format::{ExtentEntry, ExtentTableRef, FeatureBits, Meta, PageSize, RecordEncoder};
+use crate::format::{ExtentEntry, ExtentTableRef, FeatureBits, Meta, PageSize};
 use crate::ids::{Birth, SegmentNumber, Sequence, TableId};
 use crate::io::{Access, Disk, File, ReaderSlots, WriterAttempt, WriterLock};
 use crate::options::Options;
 use crate::pager::{ExtentMap, PageFile, ReadOptions, Space, read_extent_table};
 use crate::planted::{Fault, planted};
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::{Arc, Mutex};
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use crate::sync::{Arc, Condvar, Mutex};
 use crate::tree::Root;
-use crate::txn::commit::{Core, Logged, Since, Writer};
+use crate::txn::core::{Core, Logged, Writer, first_epoch};
+use crate::txn::group_sync::GroupSync;
+use crate::txn::history::History;
 use crate::txn::journal::Journal;
 use crate::txn::large::LargeStore;
 use crate::txn::state::{Pins, Published, State, TableView};
@@ -193,14 +195,23 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool
     let recovered = recover(&disk, path, &found, &opened.state, Some(&space))?;
     let Recovered { state, end, rotation } = recovered;
     let journal = Journal::new(Arc::clone(&disk), path, found.meta.uuid, end, options.map);
+    let mut history = History::default();
+    history.begin(&state.epoch);
     let writer = Writer {
         durability: options.durability,
-        log: Mutex::new(Logged { journal, encoder: RecordEncoder::new(), since: Since::default() }),
+        isolation: options.isolation,
+        log: Mutex::new(Logged::new(journal, state.floor)),
+        exclusive_ended: Condvar::default(),
+        // What was replayed is merged and synced before anybody sees it.
+        group: GroupSync::new(state.floor),
+        history: Mutex::new(history),
+        next_table: AtomicU32::new(u32::try_from(state.tables.len()).expect("the numbers of tables are checked")),
         large: LargeStore::new(Arc::clone(&space), Arc::clone(&opened.file)),
         relief: std::sync::OnceLock::new(),
         delta_bytes: options.delta_bytes,
         active_bytes: AtomicU64::new(0),
         poisoned: AtomicBool::new(false),
+        conflicts: Mutex::default(),
     };
     let core = new_core(path, Published::new(state), Some(writer));
     let meta = found.meta.clone();
@@ -277,8 +288,9 @@ fn pin_newest(file: &dyn File, path: &Path, presence: &Presence) -> Result<metas
 }
 
 fn new_core(path: &Path, published: Published, writer: Option<Writer>) -> Arc<Core> {
-    let (path, turns, closed) = (path.to_path_buf(), Arc::default(), AtomicBool::new(false));
-    Arc::new(Core { path, published, turns, writer, closed })
+    let (path, turns) = (path.to_path_buf(), Arc::default());
+    let (exclusive, closed) = (AtomicBool::new(false), AtomicBool::new(false));
+    Arc::new(Core { path, published, turns, exclusive, writer, closed })
 }
 
 fn open_file(disk: &dyn Disk, path: &Path, access: Access) -> Result<Arc<dyn File>> {
@@ -383,6 +395,10 @@ fn read_tables(
     let mut state = State {
         instance: next_instance(),
         floor: meta.sequence,
+        dropped: Vec::new(),
+        tables_changed: meta.sequence,
+        epoch: first_epoch(),
+        thawed: 0,
         checkpoint: meta.sequence,
         trees: stored.values().filter_map(|table| table.root).collect(),
         pages,
@@ -398,7 +414,8 @@ fn read_tables(
     for (id, table) in &stored {
         names.insert(table.info.name.to_string(), *id);
         let active = Arc::new(Delta::new(table.info.align()));
-        let view = TableView { info: Arc::clone(&table.info), base: table.root, frozen: None, active };
+        let (info, created) = (Arc::clone(&table.info), Sequence(0));
+        let view = TableView { info, base: table.root, frozen: None, active, loads: 0, created };
         state.tables[id.0 as usize] = Some(Arc::new(view));
     }
     Ok(Opened { file, entries, pins, stored, catalog, state })

@@ -1,12 +1,18 @@
 //! `stats`: what every byte of a database's files is used for.
 
+use std::time::Duration;
+
 use crate::db::database::Database;
 use crate::db::open::with_suffix;
 use crate::error::{Error, Result};
 use crate::format::Isa;
+use crate::ids::Sequence;
 use crate::io::Access;
+use crate::metrics::Conflicts;
 use crate::pager::{Pins, Space, SpaceStats};
 use crate::sync::Arc;
+use crate::txn::core::Writer;
+use crate::txn::group_sync::Flushes;
 use crate::txn::state::State;
 
 /// A database in numbers.
@@ -41,6 +47,19 @@ pub struct Stats {
     pub delta_bytes: u64,
     /// The newest visible commit.
     pub sequence: u64,
+    /// The newest commit that is known to be durable.
+    pub durable_sequence: u64,
+    /// Commits that were refused since this process opened the database.
+    pub conflicts: Conflicts,
+    /// Flushes of the log since then.
+    pub flushes: u64,
+    /// Commits that became durable by them: more than one a flush where threads commit at once.
+    pub flushed_commits: u64,
+    /// Bytes that commits added to the log since then.
+    pub log_written_bytes: u64,
+    /// How long ago the state that the oldest snapshot of this process reads was replaced by a checkpoint: so long ago died the
+    /// oldest pages that it keeps. None if no snapshot keeps any.
+    pub oldest_snapshot: Option<Duration>,
     /// Times that a state of the trees was published since the database was created: each checkpoint and load is one.
     pub checkpoints: u64,
     /// The newest commit that is in the trees.
@@ -104,7 +123,8 @@ impl Database {
         let snapshot = self.inner.core.snapshot()?;
         let state = &snapshot.state;
         let file = state.pages.file();
-        let (space, file_bytes, checkpoints) = self.space_stats(state)?;
+        let (space, file_bytes, checkpoints, oldest_snapshot) = self.space_stats(state)?;
+        let writing = self.inner.core.writer.as_ref().map(WritingStats::of).unwrap_or_default();
         let huge = match file.window() {
             Some(map) => Some(map.huge_pages().map_err(|error| Error::io("look at the map of", file.path(), error))?),
             None => None,
@@ -131,6 +151,12 @@ impl Database {
                 .map(|delta| delta.memory_bytes() as u64)
                 .sum(),
             sequence: snapshot.sequence.0,
+            durable_sequence: writing.durable.map_or(snapshot.sequence.0, |durable| durable.0),
+            conflicts: writing.conflicts,
+            flushes: writing.flushes.count,
+            flushed_commits: writing.flushes.commits,
+            log_written_bytes: writing.log_bytes,
+            oldest_snapshot,
             checkpoints,
             checkpoint_sequence: state.checkpoint.0,
             mapped: huge.is_some(),
@@ -141,8 +167,8 @@ impl Database {
         })
     }
 
-    /// The pages of the file by use, its length, and the number of the newest meta.
-    fn space_stats(&self, state: &State) -> Result<(SpaceStats, u64, u64)> {
+    /// The pages of the file by use, its length, the number of the newest meta, and the age of the oldest snapshot.
+    fn space_stats(&self, state: &State) -> Result<(SpaceStats, u64, u64, Option<Duration>)> {
         let file = state.pages.file();
         let Some(checkpointer) = &self.inner.checkpointer else {
             let meta = &self.inner.meta;
@@ -150,11 +176,11 @@ impl Database {
             let mut space = Space::open(Arc::clone(file), entries, meta.page_count, meta.birth, None)?;
             // What is not live is free to whoever writes: a reader cannot know whom it waits for.
             space.reclaim(Pins::default());
-            return Ok((space.stats(), file.length_bytes()?, meta.number));
+            return Ok((space.stats(), file.length_bytes()?, meta.number, None));
         };
         let checkpointer = checkpointer.lock();
         let space = checkpointer.space().lock();
-        Ok((space.stats(), file.length_bytes()?, checkpointer.meta().number))
+        Ok((space.stats(), file.length_bytes()?, checkpointer.meta().number, checkpointer.oldest_snapshot()))
     }
 
     /// Length of all segments of the log.
@@ -173,6 +199,26 @@ impl Database {
             }
         }
         Ok(bytes)
+    }
+}
+
+/// What only who writes knows.
+#[derive(Default)]
+struct WritingStats {
+    durable: Option<Sequence>,
+    conflicts: Conflicts,
+    flushes: Flushes,
+    log_bytes: u64,
+}
+
+impl WritingStats {
+    fn of(writer: &Writer) -> Self {
+        Self {
+            durable: Some(writer.group.durable()),
+            conflicts: *writer.conflicts.lock(),
+            flushes: writer.group.flushes(),
+            log_bytes: writer.log.lock().bytes,
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::db::checkpoint::Checkpointer;
 use crate::error::{Error, Result};
 use crate::sync::{Arc, Condvar, Mutex};
-use crate::txn::commit::{Core, Relief};
+use crate::txn::core::{Core, Relief};
 
 /// The worker of one open database. Dropping it stops the thread and waits for it.
 #[derive(Debug)]

@@ -66,6 +66,11 @@ impl Approach {
     pub fn is_to(&self, hash: u64) -> bool {
         self.hash == hash
     }
+
+    /// Hash of the key that it was to.
+    pub fn hash(&self) -> u64 {
+        self.hash
+    }
 }
 
 /// What a commit did to a key.

@@ -119,6 +119,11 @@ impl RecordEncoder {
         self.bytes.len()
     }
 
+    /// Bytes of memory that are kept for the next commit.
+    pub fn capacity_bytes(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     /// Whether [`RecordEncoder::finish`] was called on the commit.
     pub fn is_finished(&self) -> bool {
         self.state == EncoderState::Finished

@@ -41,4 +41,4 @@ mod tests;
 mod writer;
 
 pub use read_back::{Commit, LogEnd, ReplayFrom, read_back};
-pub use writer::Log;
+pub use writer::{Log, PendingSync};

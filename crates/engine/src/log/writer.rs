@@ -6,7 +6,7 @@
 //!     fails too, the log is poisoned.
 //! (3) After a failed sync the log is poisoned: nothing is written, synced or removed any more.
 //!
-//! Nothing here takes a lock: the caller has one around the [`Log`]. A sync may run outside of it: [`Log::begin_sync`].
+//! Nothing here takes a lock: the caller has one around the [`Log`]. A sync may run outside of it: [`Log::begin_sync_of`].
 
 use std::path::{Path, PathBuf};
 
@@ -192,22 +192,39 @@ impl Log {
     ///
     /// # Errors
     /// Those of [`Log::write`]; and if the sync fails, the disk's, after which all calls answer `Poisoned`.
+    #[cfg(test)]
     pub fn sync(&mut self) -> Result<Sequence> {
         let pending = self.begin_sync()?;
         let outcome = pending.run();
         self.finish_sync(pending, outcome)
     }
 
-    /// Writes the buffer, and answers what is left to do for [`Log::sync`].
+    /// Writes the buffer, and answers what is left to do to make it durable.
     ///
     /// # Errors
     /// Those of [`Log::write`].
     ///
     /// # Panics
     /// If another sync was begun and not finished: of two at a time, one could swallow the other's failure.
+    #[cfg(test)]
     pub fn begin_sync(&mut self) -> Result<PendingSync> {
+        self.begin_sync_of(self.last)
+    }
+
+    /// As [`Log::begin_sync`], of the commits up to `sequence` at least: if those are written already, it does not matter that
+    /// later ones cannot be.
+    ///
+    /// # Errors
+    /// As [`Log::begin_sync`].
+    ///
+    /// # Panics
+    /// As [`Log::begin_sync`].
+    pub fn begin_sync_of(&mut self, sequence: Sequence) -> Result<PendingSync> {
         assert!(!self.sync_runs, "one sync at a time");
-        self.write()?;
+        let written = self.write();
+        if self.poisoned || self.written < sequence {
+            written?;
+        }
         self.sync_runs = true;
         let mut files = Vec::new();
         if self.durable < self.written {

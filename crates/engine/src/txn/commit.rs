@@ -1,338 +1,215 @@
-//! Committing: log, then deltas, then visible.
+//! Committing, top down: [`Core::commit`] names the steps.
 //!
 //! Invariants:
 //! (1) A commit is appended to the log before any of it is in a delta, and is in the deltas before it is visible.
-//! (2) Sequences rise by one per commit, in the order of the log.
-//! (3) A commit that reports an error has no effect, now or after a restart, unless the error is `Poisoned`.
-//! (4) The log's lock is held from taking a sequence until the commit is visible, and while deltas are exchanged, so
-//!     that no commit falls between two deltas. Lock ranks: turn 1, log 2, space 3, published state 4.
+//! (2) Sequences rise by one per commit, in the order of the log; commits become visible in that order.
+//! (3) A commit that reports an error has no effect, now or after a restart, unless the error is `Indeterminate`.
+//! (4) When a commit gets its sequence, nothing that it was checked for has changed since its snapshot. So transactions that
+//!     are checked for what they read could have run one after the other, in the order of their sequences.
 
-use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::cell::Cell;
 
 use crate::delta::{Approach, Change, Delta};
 use crate::error::{Error, Result};
-use crate::format::{Identity, LargeValue, RecordEncoder};
+use crate::format::{Identity, RecordEncoder};
 use crate::ids::{Sequence, TableId};
-use crate::options::{Durability, LARGE_VALUE_BYTES, LARGE_VALUE_BYTES_UNSYNCED};
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::{Arc, Mutex};
-use crate::txn::journal::{Journal, LogStart};
-use crate::txn::large::{LargeStore, Recent};
+use crate::metrics;
+use crate::options::Durability;
+use crate::planted::{Fault, planted};
+use crate::sync::atomic::Ordering;
+use crate::sync::{Arc, MutexGuard};
+use crate::txn::core::{Core, Logged, Writer};
+use crate::txn::footprints::Footprint;
+use crate::txn::read_set::Reads;
 use crate::txn::schema::{Schema, SchemaChange};
-use crate::txn::state::{Published, Snapshot, State, TableInfo, TableView};
-use crate::txn::turn::Turns;
+use crate::txn::state::{Snapshot, State, TableView};
 use crate::txn::write_set::{Pending, WriteSet};
 
-/// What the transactions of one open database share.
-#[derive(Debug)]
-pub struct Core {
-    /// The data file.
-    pub path: PathBuf,
-    /// The newest state.
-    pub published: Published,
-    /// One write transaction at a time.
-    pub turns: Arc<Turns>,
-    /// What it takes to write; `None` if the database is open read-only.
-    pub writer: Option<Writer>,
-    /// Set by `close`: no transaction begins after.
-    pub closed: AtomicBool,
+/// What a transaction wants to commit.
+pub struct Proposal<'t> {
+    /// What it saw.
+    pub snapshot: &'t Snapshot,
+    /// Its changes.
+    pub set: &'t WriteSet,
+    /// The tables that it created and dropped.
+    pub schema: &'t Schema,
+    /// What must not have changed since the snapshot.
+    pub checks: Checks<'t>,
+    /// Whether nobody else may commit.
+    pub is_exclusive: bool,
+    /// An approach to the set's only key.
+    pub begun: Option<&'t Approach>,
 }
 
-/// The writing half of [`Core`].
-pub struct Writer {
-    /// What `commit` waits for unless told otherwise.
-    pub durability: Durability,
-    /// Lock rank 2.
-    pub log: Mutex<Logged>,
-    /// Where values go that are too large for the log.
-    pub large: LargeStore,
-    /// Called when commits pile up.
-    pub relief: OnceLock<Box<dyn Relief>>,
-    /// Bytes of memory that the active deltas may take.
-    pub delta_bytes: u64,
-    /// Bytes of memory that the active deltas take, about. Changed under the log's lock.
-    pub active_bytes: AtomicU64,
-    /// Set when a sync failed: what is on the disk is in doubt.
-    pub poisoned: AtomicBool,
+/// What must not have changed since a transaction's snapshot.
+pub enum Checks<'t> {
+    /// Nothing: it read nothing, or nobody else could commit.
+    Nothing,
+    /// What it read.
+    Reads(&'t Reads),
+    /// What it overwrites.
+    Writes,
 }
 
-/// What the log's lock guards.
-#[derive(Debug)]
-pub struct Logged {
-    /// The log.
-    pub journal: Journal,
-    /// Kept for its buffer.
-    pub encoder: RecordEncoder,
-    /// What was committed since the last rotation and is not in the deltas.
-    pub since: Since,
+/// A commit that has its place in the order.
+struct Placed<'w> {
+    sequence: Sequence,
+    /// The newest state, if that is not the transaction's own.
+    newer: Option<Arc<State>>,
+    /// It waits in the log's buffer to be written behind.
+    buffered: bool,
+    /// Where tables change, no commit may get a place before all is done.
+    alone: Option<MutexGuard<'w, Logged>>,
 }
 
-/// Changes since the last rotation that the deltas do not tell.
-#[derive(Debug, Default)]
-pub struct Since {
-    /// Tables that were created.
-    pub created: Vec<Arc<TableInfo>>,
-    /// Tables that were dropped; they may be in `created` too.
-    pub dropped: Vec<Arc<TableInfo>>,
-    /// Large values that were committed.
-    pub large: Vec<(TableId, Box<[u8]>, LargeValue)>,
-}
+/// A commit whose insertion panics: it is in the log, and will never be whole in memory.
+struct Abandoned<'c>(&'c Core);
 
-/// What a checkpoint merges: everything up to a commit.
-#[derive(Debug)]
-pub struct Rotation {
-    /// The last commit in it.
-    pub sequence: Sequence,
-    /// Where the log begins that holds later ones.
-    pub start: LogStart,
-    /// The deltas that were active until then and are frozen now.
-    pub frozen: Vec<(TableId, Arc<Delta>)>,
-    /// What the deltas do not tell.
-    pub since: Since,
-}
-
-/// What a commit calls upon when memory fills.
-pub trait Relief: Send + Sync {
-    /// The active deltas take `bytes`, over their budget. Called without any lock; may wait.
-    ///
-    /// # Errors
-    /// Why nothing could be freed, where that stops writing.
-    fn relieve(&self, bytes: u64) -> Result<()>;
-
-    /// A commit waits in the log's buffer to be written behind. Must not wait.
-    fn write_behind(&self);
-
-    /// A checkpoint emptied deltas of about `bytes` bytes of memory, which are kept for the next ones. Must not wait.
-    fn left_spares(&self, bytes: usize);
-}
-
-impl std::fmt::Debug for Writer {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Writer").field("durability", &self.durability).finish_non_exhaustive()
-    }
-}
-
-impl Writer {
-    /// The size from which a value goes to an extent of its own. Below `Disk` it is larger, because a value there must be
-    /// synced before its commit is logged, which such commits otherwise never wait for.
-    pub fn large_value_bytes(&self) -> usize {
-        if self.durability == Durability::Disk { LARGE_VALUE_BYTES } else { LARGE_VALUE_BYTES_UNSYNCED }
+impl Drop for Abandoned<'_> {
+    fn drop(&mut self) {
+        if let Some(writer) = &self.0.writer {
+            writer.poison();
+        }
+        self.0.published.abandon();
     }
 }
 
 impl Core {
-    /// The writing half.
-    ///
-    /// # Errors
-    /// [`Error::ReadOnly`], [`Error::Poisoned`], [`Error::Closed`].
-    pub fn writer(&self) -> Result<&Writer> {
-        let writer = self.writer.as_ref().ok_or_else(|| Error::ReadOnly { path: self.path.clone() })?;
-        self.check_open()?;
-        if writer.poisoned.load(Ordering::Acquire) {
-            return Err(Error::Poisoned { path: self.path.clone() });
-        }
-        Ok(writer)
-    }
-
-    /// The present moment.
-    ///
-    /// # Errors
-    /// [`Error::Closed`].
-    pub fn snapshot(&self) -> Result<Snapshot> {
-        self.check_open()?;
-        Ok(self.published.snapshot())
-    }
-
-    /// What `commit` waits for unless told otherwise.
-    pub fn durability(&self) -> Durability {
-        self.writer.as_ref().map_or(Durability::Disk, |writer| writer.durability)
-    }
-
-    /// Makes every commit so far durable.
-    ///
-    /// # Errors
-    /// What the disk reports; a failed sync poisons.
-    pub fn sync(&self) -> Result<Sequence> {
-        let writer = self.writer()?;
-        let mut logged = writer.log.lock();
-        let visible = self.published.visible();
-        let outcome = logged.journal.sync();
-        self.note_poison(writer, &logged);
-        outcome.map(|()| visible)
-    }
-
-    /// Writes what waits in the log's buffer.
-    ///
-    /// # Errors
-    /// What the disk reports; the next call tries again.
-    pub fn write_behind(&self) -> Result<()> {
-        let writer = self.writer()?;
-        let mut logged = writer.log.lock();
-        let outcome = logged.journal.write();
-        self.note_poison(writer, &logged);
-        outcome
-    }
-
-    /// Makes every commit so far at least this durable.
-    ///
-    /// # Errors
-    /// As [`Core::sync`].
-    pub fn harden(&self, durability: Durability) -> Result<()> {
-        match durability {
-            Durability::Memory => Ok(()),
-            Durability::Log => self.write_behind(),
-            Durability::Disk => self.sync().map(drop),
-        }
-    }
-
-    /// Commits: encode, append to the log, make it as durable as asked, insert into the deltas, show. `held` is the state that
-    /// the transaction began with, most often still the newest; `begun`, if there is one, is an approach to the set's only key.
+    /// Commits, and waits until that is visible and as durable as asked. Requires: the set or the schema has changes.
     ///
     /// # Errors
     /// As [`crate::WriteTxn::commit`].
-    pub fn commit(
-        &self,
-        held: &Arc<State>,
-        set: &WriteSet,
-        schema: &Schema,
-        begun: Option<&Approach>,
-        durability: Durability,
-    ) -> Result<Sequence> {
+    pub fn commit(&self, proposal: &Proposal<'_>, durability: Durability) -> Result<Sequence> {
         let writer = self.writer()?;
-        let mut logged = writer.log.lock();
-        let sequence = Sequence(self.published.visible().0 + 1);
-        if set.large().next().is_some() {
-            // Whatever the level: a log that survives must not refer to bytes that did not.
-            writer.large.sync().inspect_err(|_| writer.poisoned.store(true, Ordering::Release))?;
+        sync_large_values(writer, proposal.set)?;
+        let mut encoder = ENCODER.take();
+        encode(&mut encoder, proposal);
+        let print = Footprint::of(proposal.set, proposal.snapshot.state.pages.identity(), proposal.begun);
+        let log_bytes = encoder.len_bytes();
+        let placed = self.place(writer, proposal, &print, &mut encoder, durability);
+        keep(encoder);
+        let mut placed = placed.inspect_err(|error| note_refusal(writer, error))?;
+        metrics::commit(log_bytes);
+        self.insert(writer, proposal, &placed, &print);
+        self.show(&mut placed);
+        self.settle(writer, &placed, durability)
+    }
+
+    /// Checks, and gives the commit its number and its place in the log: between the two no other commit gets a number that could
+    /// matter. All but that was done before, without the lock.
+    fn place<'w>(
+        &self,
+        writer: &'w Writer,
+        proposal: &Proposal<'_>,
+        print: &Footprint,
+        encoder: &mut RecordEncoder,
+        durability: Durability,
+    ) -> Result<Placed<'w>> {
+        for _ in 0..CHECKS_UNLOCKED {
+            let checked = self.check(writer, proposal)?;
+            let logged = self.lock_log(writer, proposal.is_exclusive);
+            let last = logged.last;
+            if proposal.is_clear_since(&logged.footprints, print, checked, last) {
+                return self.number(writer, logged, proposal, print, encoder, durability);
+            }
+            drop(logged);
+            // The next check finds in the deltas what may have changed.
+            self.published.wait(last);
         }
-        // Deltas are exchanged under the log's lock: what is the newest state now has the active ones until it is dropped.
-        let newer = (!self.published.is_newest(held)).then(|| self.published.state());
-        let state = newer.as_ref().unwrap_or(held);
-        let Logged { journal, encoder, .. } = &mut *logged;
-        encode(encoder, set, schema);
-        let appended = journal.append(encoder, sequence, durability);
-        self.note_poison(writer, &logged);
+        // Others are too fast. With the lock none gets a number any more.
+        let logged = self.lock_log(writer, proposal.is_exclusive);
+        self.published.wait(logged.last);
+        self.check(writer, proposal)?;
+        self.number(writer, logged, proposal, print, encoder, durability)
+    }
+
+    fn number<'w>(
+        &self,
+        writer: &'w Writer,
+        mut logged: MutexGuard<'w, Logged>,
+        proposal: &Proposal<'_>,
+        print: &Footprint,
+        encoder: &mut RecordEncoder,
+        durability: Durability,
+    ) -> Result<Placed<'w>> {
+        // The database may have been closed while this one waited.
+        self.writer()?;
+        let sequence = Sequence(logged.last.0 + 1);
+        let alone = !proposal.schema.is_empty();
+        if alone || !self.published.has_room(sequence) {
+            self.published.wait(logged.last);
+        }
+        // Deltas are exchanged under the log's lock, and only when all commits with a number are visible: what is the newest
+        // state now has the active ones until this commit is.
+        let newer = (!self.published.is_newest(&proposal.snapshot.state)).then(|| self.published.state());
+        if let Some(newer) = &newer {
+            proposal.check_tables(newer)?;
+        }
+        let log_bytes = encoder.len_bytes() as u64;
+        let appended = logged.journal.append(encoder, sequence, durability);
+        writer.note_poison(&logged);
         let buffered = appended?;
-        let bytes = insert(state, schema, set, sequence, begun);
-        logged.since.note(set, schema);
-        if !schema.is_empty() {
-            self.published.update(|newest| with_schema(newest, schema.changes(), sequence));
+        logged.bytes += log_bytes;
+        logged.last = sequence;
+        logged.footprints.note(sequence, if alone { &Footprint::ANYTHING } else { print });
+        logged.since.note(proposal.set, proposal.schema);
+        Ok(Placed { sequence, newer, buffered, alone: alone.then_some(logged) })
+    }
+
+    /// Brings the changes into the deltas, and the tables into the newest state.
+    fn insert(&self, writer: &Writer, proposal: &Proposal<'_>, placed: &Placed<'_>, print: &Footprint) {
+        let abandoned = Abandoned(self);
+        let state = placed.newer.as_ref().unwrap_or(&proposal.snapshot.state);
+        let bytes = insert(state, proposal, placed.sequence, print);
+        // Relaxed: a hint for back-pressure.
+        writer.active_bytes.fetch_add(bytes, Ordering::Relaxed);
+        if !proposal.schema.is_empty() {
+            self.published.update(|newest| with_schema(newest, proposal.schema.changes(), placed.sequence));
         }
-        self.published.show(sequence);
-        // Changed under the log's lock alone. Relaxed: for others it is a hint for back-pressure.
-        writer.active_bytes.store(writer.active_bytes.load(Ordering::Relaxed) + bytes, Ordering::Relaxed);
-        drop(logged);
-        if let (true, Some(relief)) = (buffered, writer.relief.get()) {
+        std::mem::forget(abandoned);
+    }
+
+    /// Makes the commit visible, as soon as all before it are.
+    fn show(&self, placed: &mut Placed<'_>) {
+        self.published.finish(placed.sequence);
+        drop(placed.alone.take());
+        self.published.wait(placed.sequence);
+    }
+
+    /// Sees to it that the commit becomes as durable as asked.
+    fn settle(&self, writer: &Writer, placed: &Placed<'_>, durability: Durability) -> Result<Sequence> {
+        if let (true, Some(relief)) = (placed.buffered, writer.relief.get()) {
             relief.write_behind();
         }
-        Ok(sequence)
-    }
-
-    /// Calls for relief if the deltas are over their budget. Requires: the caller holds no lock and no turn.
-    ///
-    /// # Errors
-    /// Why writing cannot go on.
-    pub fn relieve(&self) -> Result<()> {
-        let Some(writer) = &self.writer else { return Ok(()) };
-        let bytes = writer.active_bytes.load(Ordering::Relaxed);
-        match writer.relief.get() {
-            Some(relief) if bytes > writer.delta_bytes => relief.relieve(bytes),
-            _ => Ok(()),
+        if durability == Durability::Disk && !planted(Fault::NotFlushed) {
+            self.make_durable(writer, placed.sequence).map_err(|source| {
+                let (path, sequence, source) = (self.path.clone(), placed.sequence, Box::new(source));
+                Error::Indeterminate { path, sequence, source }
+            })?;
         }
-    }
-
-    /// Freezes the active deltas and begins new ones. `None` if nothing was committed since the last rotation.
-    ///
-    /// # Errors
-    /// What the disk reports; then nothing changed.
-    ///
-    /// # Panics
-    /// If deltas are frozen already: one checkpoint runs at a time, and it thaws what it froze.
-    pub fn rotate(&self) -> Result<Option<Rotation>> {
-        let writer = self.writer()?;
-        let mut logged = writer.log.lock();
-        let state = self.published.state();
-        if state.tables.iter().flatten().all(|view| view.active.is_empty()) && logged.since.is_empty() {
-            return Ok(None);
-        }
-        let sequence = self.published.visible();
-        let rotated = logged.journal.rotate();
-        self.note_poison(writer, &logged);
-        let start = LogStart { segment: rotated?, exists: true };
-        let mut frozen = Vec::new();
-        self.published.update(|newest| {
-            let mut next = State { floor: sequence, ..newest.clone() };
-            for view in next.tables.iter_mut().flatten().filter(|view| !view.active.is_empty()) {
-                assert!(view.frozen.is_none(), "one checkpoint runs at a time");
-                frozen.push((view.info.id, Arc::clone(&view.active)));
-                *view = Arc::new(view.rotated());
-            }
-            next.frozen_large = std::mem::replace(&mut next.active_large, Arc::new(Recent::default()));
-            next
-        });
-        writer.active_bytes.store(0, Ordering::Relaxed);
-        let since = std::mem::take(&mut logged.since);
-        drop(logged);
-        // Between two checkpoints nothing was put into these tables: they may be done for a long time.
-        let unused = state.tables.iter().flatten().filter(|view| view.active.is_empty());
-        unused.for_each(|view| view.active.forget_spares());
-        Ok(Some(Rotation { sequence, start, frozen, since }))
-    }
-
-    /// Gives back the memory that deltas left for those after them.
-    pub fn forget_spares(&self) {
-        self.published.state().tables.iter().flatten().for_each(|view| view.active.forget_spares());
-    }
-
-    fn check_open(&self) -> Result<()> {
-        // Acquire pairs with the store in `close`, so that whoever sees it also sees what closing did before.
-        if self.closed.load(Ordering::Acquire) { Err(Error::Closed { path: self.path.clone() }) } else { Ok(()) }
-    }
-
-    fn note_poison(&self, writer: &Writer, logged: &Logged) {
-        if logged.journal.is_poisoned() {
-            writer.poisoned.store(true, Ordering::Release);
-        }
+        Ok(placed.sequence)
     }
 }
 
-impl Drop for Core {
-    /// Brings what was committed into the log: the last handle and the last transaction are gone.
-    fn drop(&mut self) {
-        // Nobody is left to tell; whoever must know calls `sync` or `close`.
-        let _ = self.sync();
+#[cold]
+fn note_refusal(writer: &Writer, error: &Error) {
+    if error.is_retryable() {
+        writer.conflicts.lock().note(error);
+        metrics::conflict(error);
     }
 }
 
-impl TableView {
-    /// The same table with its delta frozen and a new one begun.
-    pub fn rotated(&self) -> Self {
-        let active = Arc::new(self.active.successor());
-        Self { frozen: Some(Arc::clone(&self.active)), active, ..self.clone() }
+/// Syncs large values, whatever the level: a log that survives must not refer to bytes that did not.
+fn sync_large_values(writer: &Writer, set: &WriteSet) -> Result<()> {
+    if set.large().next().is_none() {
+        return Ok(());
     }
+    writer.large.sync().inspect_err(|_| writer.poison())
 }
 
-impl Since {
-    fn is_empty(&self) -> bool {
-        self.created.is_empty() && self.dropped.is_empty() && self.large.is_empty()
-    }
-
-    /// Notes what the deltas do not tell of a commit.
-    pub fn note(&mut self, set: &WriteSet, schema: &Schema) {
-        for change in schema.changes() {
-            match change {
-                SchemaChange::Created(view) => self.created.push(Arc::clone(&view.info)),
-                SchemaChange::Dropped(info) => self.dropped.push(Arc::clone(info)),
-            }
-        }
-        self.large.extend(set.large().map(|(table, key, large)| (table, key.into(), *large)));
-    }
-}
-
-fn encode(encoder: &mut RecordEncoder, set: &WriteSet, schema: &Schema) {
+fn encode(encoder: &mut RecordEncoder, proposal: &Proposal<'_>) {
     encoder.begin();
-    for change in schema.changes() {
+    for change in proposal.schema.changes() {
         match change {
             SchemaChange::Created(view) => {
                 encoder.put(TableId::CATALOG, view.info.name.as_bytes(), &view.info.descriptor.encode());
@@ -340,7 +217,7 @@ fn encode(encoder: &mut RecordEncoder, set: &WriteSet, schema: &Schema) {
             SchemaChange::Dropped(info) => encoder.delete(TableId::CATALOG, info.name.as_bytes()),
         }
     }
-    for (table, key, pending) in set.iter() {
+    for (table, key, pending) in proposal.set.iter() {
         match pending {
             Pending::Put(value) => encoder.put(table, key, value),
             Pending::PutLarge(large) => encoder.put_large(table, key, large),
@@ -350,17 +227,23 @@ fn encode(encoder: &mut RecordEncoder, set: &WriteSet, schema: &Schema) {
     encoder.finish();
 }
 
-/// Inserts the set into the active deltas; `begun` is an approach to its only key. Returns the bytes of memory that took,
-/// about. Requires: with an approach, the set has one key at most, and the approach was to that.
-fn insert(state: &State, schema: &Schema, set: &WriteSet, sequence: Sequence, begun: Option<&Approach>) -> u64 {
+/// Gives a thread its encoder back, unless that has grown too large to be kept.
+fn keep(encoder: RecordEncoder) {
+    if encoder.capacity_bytes() <= ENCODER_BYTES_KEPT {
+        ENCODER.set(encoder);
+    }
+}
+
+/// Inserts the set into the active deltas. Returns the bytes of memory that took, about.
+fn insert(state: &State, proposal: &Proposal<'_>, sequence: Sequence, print: &Footprint) -> u64 {
     let identity = state.pages.identity();
     let mut bytes = 0;
     let mut known: Option<(TableId, &Delta)> = None;
-    for (id, key, pending) in set.iter() {
+    for (index, (id, key, pending)) in proposal.set.iter().enumerate() {
         let delta = match known {
             Some((table, delta)) if table == id => delta,
             // A table that was dropped later in the same transaction has no delta, and needs none.
-            _ => match active(state, schema, id) {
+            _ => match active(state, proposal.schema, id) {
                 Some(delta) => delta,
                 None => continue,
             },
@@ -369,12 +252,13 @@ fn insert(state: &State, schema: &Schema, set: &WriteSet, sequence: Sequence, be
         if let Pending::PutLarge(large) = pending {
             state.active_large.note(large);
         }
-        match begun {
+        let hash = print.hashes().map_or_else(|| identity.hash(key), |hashes| hashes[index]);
+        match proposal.begun {
             Some(approach) => {
                 debug_assert!(approach.is_to(identity.hash(key)), "the approach is to the set's only key");
                 delta.insert_near(approach, key, sequence, change_of(pending));
             }
-            None => insert_one(delta, identity, sequence, key, pending),
+            None => delta.insert(key, hash, sequence, change_of(pending)),
         }
         bytes += (key.len() + pending.weight() + ENTRY_OVERHEAD_BYTES) as u64;
     }
@@ -404,7 +288,7 @@ fn change_of(pending: &Pending) -> Change<'_> {
 
 /// `state` after the schema changes of the commit `sequence`.
 pub fn with_schema(state: &State, changes: &[SchemaChange], sequence: Sequence) -> State {
-    let mut next = State { floor: sequence, ..state.clone() };
+    let mut next = State { floor: sequence, tables_changed: sequence, ..state.clone() };
     let names = Arc::make_mut(&mut next.names);
     for change in changes {
         match change {
@@ -413,11 +297,12 @@ pub fn with_schema(state: &State, changes: &[SchemaChange], sequence: Sequence) 
                 if next.tables.len() <= at {
                     next.tables.resize(at + 1, None);
                 }
-                next.tables[at] = Some(Arc::clone(view));
+                next.tables[at] = Some(Arc::new(TableView { created: sequence, ..(**view).clone() }));
                 names.insert(view.info.name.to_string(), view.info.id);
             }
             SchemaChange::Dropped(info) => {
-                next.tables[info.id.0 as usize] = None;
+                let dropped = next.tables[info.id.0 as usize].take();
+                next.dropped.extend(dropped.map(|view| (sequence, view)));
                 names.remove(&*info.name);
             }
         }
@@ -425,5 +310,14 @@ pub fn with_schema(state: &State, changes: &[SchemaChange], sequence: Sequence) 
     next
 }
 
+thread_local! {
+    /// Kept for its buffer.
+    static ENCODER: Cell<RecordEncoder> = const { Cell::new(RecordEncoder::new()) };
+}
+
+/// Checks without the log's lock before one with it.
+const CHECKS_UNLOCKED: usize = 4;
+/// A larger encoder is not kept.
+const ENCODER_BYTES_KEPT: usize = 256 << 10;
 /// Memory that an entry of a delta takes beyond its key and value, about.
 const ENTRY_OVERHEAD_BYTES: usize = 48;

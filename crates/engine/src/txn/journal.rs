@@ -6,8 +6,9 @@ use crate::error::{Error, Result};
 use crate::format::RecordEncoder;
 use crate::ids::{SegmentNumber, Sequence};
 use crate::io::Disk;
-use crate::log::{Log, LogEnd};
+use crate::log::{Log, LogEnd, PendingSync};
 use crate::options::Durability;
+use crate::planted::{Fault, planted};
 use crate::sync::Arc;
 
 /// The log, or where it will begin.
@@ -39,7 +40,8 @@ impl Journal {
         Self { disk, database: database.to_path_buf(), uuid, log: None, end, map, poisoned: false }
     }
 
-    /// Appends a finished commit and makes it as durable as asked. True if it waits in the buffer to be written behind.
+    /// Appends a finished commit, and writes it unless it may be lost with the process. True if it waits in the buffer to be
+    /// written behind. What must survive the machine is left to sync.
     ///
     /// # Errors
     /// What the disk reports; the commit is forgotten then. [`crate::Error::Poisoned`] if it may have survived.
@@ -48,8 +50,8 @@ impl Journal {
         log.append(commit, sequence)?;
         let outcome = match durability {
             Durability::Memory => return Ok(true),
-            Durability::Log => log.write(),
-            Durability::Disk => log.sync().map(drop),
+            Durability::Log if planted(Fault::AcknowledgedUnwritten) => return Ok(false),
+            Durability::Log | Durability::Disk => log.write(),
         };
         if outcome.is_err() && log.written_sequence() < sequence && !log.is_poisoned() {
             log.retract(sequence);
@@ -65,12 +67,24 @@ impl Journal {
         self.log.as_mut().map_or(Ok(()), Log::write)
     }
 
-    /// Makes all commits durable.
+    /// Begins to make all commits durable, at least up to `sequence`: see [`Log::begin_sync_of`]. `None` if there is nothing to do.
     ///
     /// # Errors
-    /// As [`Log::sync`].
-    pub fn sync(&mut self) -> Result<()> {
-        self.log.as_mut().map_or(Ok(()), |log| log.sync().map(drop))
+    /// As [`Log::begin_sync_of`].
+    pub fn begin_sync(&mut self, sequence: Sequence) -> Result<Option<PendingSync>> {
+        self.log.as_mut().map(|log| log.begin_sync_of(sequence)).transpose()
+    }
+
+    /// Notes how a sync went: see [`Log::finish_sync`].
+    ///
+    /// # Errors
+    /// As [`Log::finish_sync`].
+    pub fn finish_sync(&mut self, pending: PendingSync, outcome: Result<()>) -> Result<Sequence> {
+        match &mut self.log {
+            Some(log) => log.finish_sync(pending, outcome),
+            // Closed meanwhile: a checkpoint has made all of it durable, elsewhere.
+            None => Ok(self.end.durable),
+        }
     }
 
     /// Turns to a new segment: all commits so far are below it. It exists durably when this returns.

@@ -9,6 +9,7 @@ use crate::pager::{Pages, Value};
 use crate::planted::{Fault, planted};
 use crate::tree::{self, Entry, Root};
 use crate::txn::read::Estimate;
+use crate::txn::read_set::ReadSet;
 use crate::txn::state::{State, TableView};
 use crate::txn::walk::{Start, Walk};
 use crate::txn::write_set::{Pending, WriteSet};
@@ -24,6 +25,8 @@ pub struct Layers<'a> {
     pub at: Sequence,
     /// The transaction's own changes, if it has any in this table.
     pub set: Option<&'a WriteSet>,
+    /// Where it is noted what is read, if that must not have changed when the transaction commits.
+    pub reads: Option<&'a ReadSet>,
 }
 
 impl<'a> Layers<'a> {
@@ -52,7 +55,7 @@ impl<'a> Layers<'a> {
     #[inline(always)]
     pub fn tree_alone(&self) -> Option<(&'a Pages, &'a Root)> {
         let root = self.view.base.as_ref()?;
-        self.is_tree_alone().then_some((&self.state.pages, root))
+        (self.is_tree_alone() && self.reads.is_none()).then_some((&self.state.pages, root))
     }
 
     /// Whether no layer above the tree holds anything.
@@ -70,6 +73,9 @@ impl<'a> Layers<'a> {
             return self.own_value(own);
         }
         let hash = self.pages().identity().hash(key);
+        if let Some(reads) = self.reads {
+            reads.note_key(self.view.info.id, key, hash);
+        }
         for delta in self.deltas().into_iter().flatten() {
             if let Some(change) = delta.get(key, hash, self.at) {
                 return self.changed_value(change);
@@ -95,6 +101,10 @@ impl<'a> Layers<'a> {
                 *hash = identity.hash(key);
             }
             let (hashes, values) = (&hashes[..keys.len()], &mut values[..keys.len()]);
+            if let Some(reads) = self.reads {
+                let foreign = keys.iter().zip(hashes).filter(|(key, _)| self.own(key).is_none());
+                foreign.for_each(|(key, &hash)| reads.note_key(self.view.info.id, key, hash));
+            }
             if plain {
                 if let Some(root) = &self.view.base {
                     tree::get_many(self.pages(), root, keys, hashes, values)?;
@@ -166,6 +176,9 @@ impl<'a> Layers<'a> {
     /// # Errors
     /// As [`Layers::get`].
     pub fn count(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<u64> {
+        if let Some(reads) = self.reads {
+            reads.note_range(self.view.info.id, low, high);
+        }
         let Some(mut count) = self.count_base(low, high)? else { return Ok(0) };
         let mut walk = Walk::new_above(self, Start::from_low(low));
         while let Some((key, present)) = walk.next_above(self)? {

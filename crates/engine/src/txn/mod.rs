@@ -1,12 +1,20 @@
 //! Transactions: snapshots to read from, private changes to write, and commits.
 
 pub mod changes;
+pub mod check;
 pub mod commit;
+pub mod core;
+pub mod exclusive;
+pub mod footprints;
+pub mod group_sync;
+pub mod history;
 pub mod journal;
 pub mod large;
 pub mod layers;
+pub mod prefix;
 pub mod range;
 pub mod read;
+pub mod read_set;
 pub mod reads;
 pub mod schema;
 pub mod state;

@@ -11,6 +11,7 @@ use crate::sync::Arc;
 use crate::tree;
 use crate::txn::layers::{Layers, is_before, is_past, pair};
 use crate::txn::read::OwnedBound;
+use crate::txn::read_set::{CursorReads, OpenRange};
 use crate::txn::state::{Snapshot, Table, TableView};
 use crate::txn::walk::{Start, Walk};
 
@@ -20,6 +21,8 @@ use crate::txn::walk::{Start, Walk};
 #[derive(Debug)]
 pub struct Range<'t> {
     source: Source<'t>,
+    /// Notes how far it is read, for a transaction that must know.
+    open: Option<Box<OpenRange<'t>>>,
 }
 
 // A box for what is large would cost each range an allocation.
@@ -40,7 +43,11 @@ type Pair<'t> = (Value<'t>, Value<'t>);
 
 impl<'t> Range<'t> {
     pub(crate) fn new(layers: Layers<'t>, low: OwnedBound, high: OwnedBound) -> Self {
-        Self { source: Source::Fresh { layers, low, high } }
+        let open = layers.reads.map(|reads| {
+            let table = layers.view.info.id;
+            Box::new(reads.open_range(table, as_bound(&low), as_bound(&high)))
+        });
+        Self { source: Source::Fresh { layers, low, high }, open }
     }
 
     #[cold]
@@ -85,7 +92,18 @@ impl<'t> Range<'t> {
         if item.is_err() {
             self.source = Source::Empty;
         }
+        if let Some(open) = &mut self.open {
+            note(open, &item, back);
+        }
         item.transpose()
+    }
+}
+
+#[inline(never)]
+fn note<'t>(open: &mut OpenRange<'t>, item: &Result<Option<Pair<'t>>>, back: bool) {
+    match item {
+        Ok(Some((key, _))) => open.read_to(key, back),
+        Ok(None) | Err(_) => open.read_whole(),
     }
 }
 
@@ -190,7 +208,13 @@ impl OwnedRange {
         if self.ended {
             return Ok(None);
         }
-        let layers = Layers { state: &self.snapshot.state, view: &self.view, at: self.snapshot.sequence, set: None };
+        let layers = Layers {
+            state: &self.snapshot.state,
+            view: &self.view,
+            at: self.snapshot.sequence,
+            set: None,
+            reads: None,
+        };
         let walk = if back { &mut self.back } else { &mut self.front };
         let walk = match walk {
             Some(walk) => walk,
@@ -247,6 +271,8 @@ pub struct Cursor<'t> {
     walk: Option<Walk>,
     upward: bool,
     place: Place<'t>,
+    /// Notes where it goes, for a transaction that must know.
+    reads: Option<CursorReads<'t>>,
 }
 
 #[derive(Debug)]
@@ -258,7 +284,8 @@ enum Place<'t> {
 
 impl<'t> Cursor<'t> {
     pub(crate) fn new(layers: Layers<'t>) -> Self {
-        Self { layers, walk: None, upward: true, place: Place::BeforeFirst }
+        let reads = layers.reads.map(|reads| CursorReads::new(reads, layers.view.info.id));
+        Self { layers, walk: None, upward: true, place: Place::BeforeFirst, reads }
     }
 
     /// Moves to the first entry whose key is at least `key`, and gives it; after the last if there is none.
@@ -295,6 +322,9 @@ impl<'t> Cursor<'t> {
             (Place::AfterLast, _) => Ok(None),
             (_, Some(walk)) if self.upward => {
                 let entry = walk.next(&self.layers)?;
+                if let Some(reads) = &mut self.reads {
+                    reads.step(self.upward, entry.as_ref().map(|(key, _)| &**key));
+                }
                 Ok(self.stand(entry))
             }
             (Place::BeforeFirst, _) => self.start(Start::First),
@@ -314,6 +344,9 @@ impl<'t> Cursor<'t> {
             (Place::BeforeFirst, _) => Ok(None),
             (_, Some(walk)) if !self.upward => {
                 let entry = walk.next(&self.layers)?;
+                if let Some(reads) = &mut self.reads {
+                    reads.step(self.upward, entry.as_ref().map(|(key, _)| &**key));
+                }
                 Ok(self.stand(entry))
             }
             (Place::AfterLast, _) => self.start(Start::Last),
@@ -328,6 +361,9 @@ impl<'t> Cursor<'t> {
         self.upward = matches!(start, Start::First | Start::From(_) | Start::Above(_));
         let walk = self.walk.insert(Walk::new(&self.layers, start)?);
         let entry = walk.next(&self.layers)?;
+        if let Some(reads) = &mut self.reads {
+            reads.jump(start.bound(), self.upward, entry.as_ref().map(|(key, _)| &**key));
+        }
         Ok(self.stand(entry))
     }
 

@@ -55,7 +55,7 @@ impl ReadTxn {
 
     #[inline(always)]
     fn layers_of_view<'a>(&'a self, view: &'a TableView) -> Layers<'a> {
-        Layers { state: &self.snapshot.state, view, at: self.snapshot.sequence, set: None }
+        Layers { state: &self.snapshot.state, view, at: self.snapshot.sequence, set: None, reads: None }
     }
 
     #[inline(always)]

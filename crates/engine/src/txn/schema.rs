@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::delta::Delta;
 use crate::error::{Error, Result};
 use crate::format::TableDescriptor;
-use crate::ids::TableId;
+use crate::ids::{Sequence, TableId};
 use crate::options::{TABLE_NAME_BYTES_MAX, TableOptions};
 use crate::sync::Arc;
 use crate::txn::state::{Snapshot, State, Table, TableInfo, TableView};
@@ -46,19 +46,12 @@ pub enum SchemaChange {
 }
 
 /// The changes of one transaction, in order.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Schema {
     changes: Vec<SchemaChange>,
-    next_table: u32,
 }
 
 impl Schema {
-    /// No changes above `state`.
-    pub fn new(state: &State) -> Self {
-        let next_table = u32::try_from(state.tables.len()).expect("table numbers are checked when they are given out");
-        Self { changes: Vec::new(), next_table }
-    }
-
     /// Whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
@@ -96,11 +89,17 @@ impl Schema {
         state.view(table)
     }
 
-    /// Creates a table.
+    /// Creates a table, which gets the number that `number` gives out.
     ///
     /// # Errors
     /// [`Error::TableExists`], [`Error::Invalid`].
-    pub fn create(&mut self, state: &State, name: &str, options: TableOptions) -> Result<Table> {
+    pub fn create(
+        &mut self,
+        state: &State,
+        name: &str,
+        options: TableOptions,
+        number: impl FnOnce() -> Option<TableId>,
+    ) -> Result<Table> {
         options.validate()?;
         if name.is_empty() || name.len() > TABLE_NAME_BYTES_MAX {
             let message = format!("a table's name has 1 to {TABLE_NAME_BYTES_MAX} bytes, not {}", name.len());
@@ -109,12 +108,10 @@ impl Schema {
         if self.find(state, name).is_some() {
             return Err(Error::TableExists { name: name.to_owned() });
         }
-        if self.next_table >= TableId::END.0 {
+        let Some(id) = number() else {
             let message = format!("a database creates at most {} tables in its life", TableId::END.0);
             return Err(Error::Invalid { message });
-        }
-        let id = TableId(self.next_table);
-        self.next_table += 1;
+        };
         let view = empty_view(TableInfo { id, name: name.into(), descriptor: descriptor(id, options) });
         let table = Table { info: Arc::clone(&view.info), instance: state.instance };
         self.changes.push(SchemaChange::Created(Arc::new(view)));
@@ -180,19 +177,19 @@ impl Snapshot {
     /// # Errors
     /// [`Error::TableNotFound`].
     pub fn open_table(&self, name: &str) -> Result<Table> {
-        Schema::new(&self.state).open(&self.state, name)
+        Schema::default().open(&self.state, name)
     }
 
     /// All tables, by name.
     pub fn tables(&self) -> Vec<Table> {
-        Schema::new(&self.state).tables(&self.state)
+        Schema::default().tables(&self.state)
     }
 }
 
 /// A table with nothing in it.
 pub fn empty_view(info: TableInfo) -> TableView {
     let active = Arc::new(Delta::new(info.align()));
-    TableView { info: Arc::new(info), base: None, frozen: None, active }
+    TableView { info: Arc::new(info), base: None, frozen: None, active, loads: 0, created: Sequence(0) }
 }
 
 fn descriptor(id: TableId, options: TableOptions) -> TableDescriptor {

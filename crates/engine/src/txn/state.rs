@@ -6,18 +6,21 @@
 //! (3) Pages that a state can reach are not reused while it lives: its [`Pin`] tells the space accounts.
 
 use std::any::Any;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ptr;
+use std::time::{Duration, Instant};
 
 use crate::delta::Delta;
 use crate::error::{Error, Result};
 use crate::format::{TableDescriptor, ValueAlign};
 use crate::ids::{Birth, Sequence, TableId};
 use crate::pager::Pages;
-use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::{Arc, Mutex};
 use crate::tree::Root;
+use crate::txn::history::Epoch;
 use crate::txn::large::Recent;
+use crate::txn::prefix::Prefix;
 
 /// One table within a state.
 #[derive(Clone, Debug)]
@@ -30,6 +33,10 @@ pub struct TableView {
     pub frozen: Option<Arc<Delta>>,
     /// Commits since.
     pub active: Arc<Delta>,
+    /// How many bulk loads have changed the table since the database was opened.
+    pub loads: u64,
+    /// The commit that created the table, if that was since the last checkpoint.
+    pub created: Sequence,
 }
 
 /// What does not change about a table while it exists.
@@ -58,6 +65,15 @@ pub struct State {
     pub instance: u64,
     /// Every commit up to this one is visible to whoever takes this state.
     pub floor: Sequence,
+    /// Tables that were dropped since the last checkpoint, and by which commits.
+    pub dropped: Vec<(Sequence, Arc<TableView>)>,
+    /// The last commit that created or dropped a table, of those since the database was opened.
+    pub tables_changed: Sequence,
+    /// The epoch of the active deltas.
+    pub epoch: Arc<Epoch>,
+    /// The deltas of all epochs below this one are in the trees. The frozen ones, if there are any, are of the epoch before
+    /// the active ones'.
+    pub thawed: u64,
     /// The pages of the last checkpoint.
     pub pages: Pages,
     /// Tables by number; a dropped table leaves a hole.
@@ -96,6 +112,22 @@ impl State {
         let view = self.tables.get(table.info.id.0 as usize)?.as_deref()?;
         // By identity: the number of a table whose creation was rolled back is given out again.
         Arc::ptr_eq(&view.info, &table.info).then_some(view)
+    }
+
+    /// With the tables that there were after an earlier commit. Requires: that is not older than the last checkpoint.
+    fn at(&self, sequence: Sequence) -> Self {
+        let mut then = self.clone();
+        let names = Arc::make_mut(&mut then.names);
+        for place in &mut then.tables {
+            if let Some(view) = place.take_if(|view| view.created > sequence) {
+                names.remove(&*view.info.name);
+            }
+        }
+        for (_, view) in self.dropped.iter().filter(|(dropped, view)| *dropped > sequence && view.created <= sequence) {
+            names.insert(view.info.name.to_string(), view.info.id);
+            then.tables[view.info.id.0 as usize] = Some(Arc::clone(view));
+        }
+        then
     }
 
     /// The table of that number, if it exists.
@@ -174,23 +206,32 @@ pub struct Published {
     state: Mutex<Arc<State>>,
     /// Where the newest state is, for comparing only.
     newest: AtomicPtr<State>,
-    visible: AtomicU64,
+    visible: Prefix,
+}
+
+impl Snapshot {
+    /// An earlier moment, as far as that can still be read: what is in the trees is.
+    pub fn at(self, sequence: Sequence) -> Self {
+        let sequence = sequence.max(self.state.checkpoint).min(self.sequence);
+        let state = if self.state.tables_changed > sequence { Arc::new(self.state.at(sequence)) } else { self.state };
+        Self { state, sequence }
+    }
 }
 
 impl Published {
     /// Begins with `state`, all of whose floor is visible.
     pub fn new(state: State) -> Self {
-        let (visible, state) = (AtomicU64::new(state.floor.0), Arc::new(state));
+        let (visible, state) = (Prefix::new(state.floor), Arc::new(state));
         Self { newest: AtomicPtr::new(Arc::as_ptr(&state).cast_mut()), visible, state: Mutex::new(state) }
     }
 
     /// The present moment.
     pub fn snapshot(&self) -> Snapshot {
-        // Pairs with the Release store of `show`. The number is read before the state: a state taken later holds at
-        // least the deltas that the number needs, and a floor above the number only means that more is visible by now.
-        let visible = self.visible.load(Ordering::Acquire);
+        // The number is read before the state: a state taken later holds at least the deltas that the number needs, and a floor
+        // above the number only means that more is visible by now.
+        let visible = self.visible();
         let state = Arc::clone(&self.state.lock());
-        let sequence = Sequence(visible.max(state.floor.0));
+        let sequence = visible.max(state.floor);
         Snapshot { state, sequence }
     }
 
@@ -207,15 +248,30 @@ impl Published {
 
     /// The newest visible commit.
     pub fn visible(&self) -> Sequence {
-        Sequence(self.visible.load(Ordering::Acquire))
+        self.visible.through()
     }
 
-    /// Makes every commit up to `sequence` visible. Requires: its changes are in the deltas of the newest state, and the caller
-    /// holds the log's lock, so that numbers rise.
-    pub fn show(&self, sequence: Sequence) {
-        debug_assert!(sequence > self.visible(), "commits become visible in their order");
-        // Release: a reader that loads this number also sees the delta entries inserted before it.
-        self.visible.store(sequence.0, Ordering::Release);
+    /// Whether a commit may get this number: not too many are under way.
+    pub fn has_room(&self, sequence: Sequence) -> bool {
+        self.visible.has_room(sequence)
+    }
+
+    /// The commit's changes are in the deltas of the newest state: it is visible as soon as all before it are.
+    pub fn finish(&self, sequence: Sequence) {
+        self.visible.finish(sequence);
+    }
+
+    /// A commit that has a number will never finish, because its thread panicked.
+    pub fn abandon(&self) {
+        self.visible.abandon();
+    }
+
+    /// Waits until all commits up to this one are visible.
+    ///
+    /// # Panics
+    /// If one of them was abandoned.
+    pub fn wait(&self, sequence: Sequence) {
+        self.visible.wait(sequence);
     }
 
     /// Replaces the newest state by one derived from it, and returns the new one.
@@ -231,9 +287,9 @@ impl Published {
     }
 }
 
-/// The checkpoints that live states still read, so that their pages are not reused.
+/// The checkpoints that live states still read, so that their pages are not reused, and when each was replaced by the next.
 #[derive(Debug, Default)]
-pub struct Pins(Mutex<BTreeSet<Birth>>);
+pub struct Pins(Mutex<BTreeMap<Birth, Option<Instant>>>);
 
 /// One checkpoint is being read; dropped with the last state that reads it.
 #[derive(Debug)]
@@ -245,14 +301,23 @@ pub struct Pin {
 impl Pins {
     /// Pins the pages that exist at checkpoint `birth`. Requires: it is not pinned already.
     pub fn pin(self: &Arc<Self>, birth: Birth) -> Arc<Pin> {
-        let fresh = self.0.lock().insert(birth);
-        assert!(fresh, "each checkpoint is pinned once and the pin is shared");
+        let mut pins = self.0.lock();
+        let now = Instant::now();
+        pins.values_mut().for_each(|replaced| _ = replaced.get_or_insert(now));
+        let before = pins.insert(birth, None);
+        assert!(before.is_none(), "each checkpoint is pinned once and the pin is shared");
+        drop(pins);
         Arc::new(Pin { pins: Arc::clone(self), birth })
     }
 
     /// All pinned checkpoints, oldest first.
     pub fn pinned(&self) -> Vec<Birth> {
-        self.0.lock().iter().copied().collect()
+        self.0.lock().keys().copied().collect()
+    }
+
+    /// How long ago the oldest pinned checkpoint was replaced by the next. None if only the newest one is pinned.
+    pub fn oldest_age(&self) -> Option<Duration> {
+        self.0.lock().values().next().copied().flatten().map(|replaced| replaced.elapsed())
     }
 }
 

@@ -1,6 +1,8 @@
-//! The writer's turn: one write transaction, or one change of the published state, at a time.
+//! Turns at being the only writer.
 //!
 //! A [`Turn`] is not a mutex guard, because a transaction may move between threads and outlive a stack frame.
+
+use std::time::Instant;
 
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Arc, Condvar, Mutex};
@@ -20,9 +22,9 @@ pub struct Turns {
 pub struct Turn(Arc<Turns>);
 
 impl Turns {
-    /// Waits for a turn.
-    pub fn wait(self: &Arc<Self>) -> Turn {
-        self.try_take().unwrap_or_else(|| self.wait_in_queue())
+    /// Waits for a turn, until `deadline` if there is one. `None` if it did not come.
+    pub fn wait_until(self: &Arc<Self>, deadline: Option<Instant>) -> Option<Turn> {
+        self.try_take().or_else(|| self.wait_in_queue(deadline))
     }
 
     /// Takes a turn if none is taken.
@@ -33,14 +35,18 @@ impl Turns {
     }
 
     #[cold]
-    fn wait_in_queue(self: &Arc<Self>) -> Turn {
+    fn wait_in_queue(self: &Arc<Self>, deadline: Option<Instant>) -> Option<Turn> {
         let mut queue = self.queue.lock();
         // Whoever gets the turn here says that others may wait, which at worst wakes nobody once. Acquire as in `try_take`.
         while self.state.swap(AWAITED, Ordering::Acquire) != FREE {
-            queue = self.free.wait(queue);
+            queue = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
+                Some(left) if left.is_zero() => return None,
+                Some(left) => self.free.wait_timeout(queue, left),
+                None => self.free.wait(queue),
+            };
         }
         drop(queue);
-        Turn(Arc::clone(self))
+        Some(Turn(Arc::clone(self)))
     }
 }
 
@@ -69,15 +75,25 @@ mod tests {
     #[test]
     fn a_second_turn_waits_until_the_first_is_dropped() {
         let turns = Arc::new(Turns::default());
-        let first = turns.wait();
+        let first = turns.wait_until(None).expect("it waits for ever");
         assert!(turns.try_take().is_none());
         let waiting = {
             let turns = Arc::clone(&turns);
-            std::thread::spawn(move || drop(turns.wait()))
+            std::thread::spawn(move || drop(turns.wait_until(None).expect("it waits for ever")))
         };
         drop(first);
         waiting.join().expect("the waiter gets its turn");
         assert!(turns.try_take().is_some());
+    }
+
+    #[test]
+    fn a_turn_is_waited_for_no_longer_than_told() {
+        let turns = Arc::new(Turns::default());
+        let first = turns.try_take().expect("nobody has a turn");
+        let soon = Instant::now() + std::time::Duration::from_millis(5);
+        assert!(turns.wait_until(Some(soon)).is_none() && Instant::now() >= soon);
+        drop(first);
+        assert!(turns.wait_until(Some(soon)).is_some(), "a free turn is given even when it is late");
     }
 
     #[test]
@@ -90,7 +106,7 @@ mod tests {
                 let (turns, counter) = (Arc::clone(&turns), Arc::clone(&counter));
                 std::thread::spawn(move || {
                     for _ in 0..TURNS {
-                        let _turn = turns.wait();
+                        let _turn = turns.wait_until(None).expect("it waits for ever");
                         // Two steps that another thread between them would spoil.
                         let seen = counter.load(Ordering::Relaxed);
                         std::hint::black_box(seen);

@@ -67,6 +67,15 @@ impl<'k> Start<'k> {
         }
     }
 
+    /// The bound of what lies in the walk's direction.
+    pub fn bound(self) -> Bound<&'k [u8]> {
+        match self {
+            Self::First | Self::Last => Bound::Unbounded,
+            Self::From(key) | Self::Until(key) => Bound::Included(key),
+            Self::Above(key) | Self::Below(key) => Bound::Excluded(key),
+        }
+    }
+
     fn is_upward(self) -> bool {
         matches!(self, Self::First | Self::From(_) | Self::Above(_))
     }

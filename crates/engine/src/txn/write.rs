@@ -7,23 +7,27 @@ use crate::delta::Approach;
 use crate::error::{Error, Result};
 use crate::format::LargeValue;
 use crate::ids::Sequence;
-use crate::options::{Durability, KEY_BYTES_MAX, TableOptions, VALUE_BYTES_MAX};
+use crate::options::{Durability, Isolation, KEY_BYTES_MAX, TableOptions, VALUE_BYTES_MAX};
 use crate::pager::{Pages, Value};
 use crate::sync::Arc;
 use crate::tree::Root;
-use crate::txn::commit::Core;
+use crate::txn::commit::{Checks, Proposal};
+use crate::txn::core::Core;
+use crate::txn::exclusive::Exclusive;
 use crate::txn::layers::Layers;
 use crate::txn::range::{Cursor, Range};
 use crate::txn::read::{Estimate, own, prefix_end};
-use crate::txn::schema::Schema;
+use crate::txn::read_set::ReadSet;
+use crate::txn::schema::{Schema, SchemaChange};
 use crate::txn::state::{Snapshot, Table};
-use crate::txn::turn::Turn;
 use crate::txn::write_set::{Mark, Pending, WriteSet};
 
 /// A set of changes that is committed as one, or dropped without a trace.
 ///
-/// It reads its own changes. Today one write transaction runs at a time: [`crate::Database::write`] waits for the one
-/// before, so do not begin a second on the same thread. Dropping it aborts it.
+/// It reads its own changes over a snapshot. Any number run at once, on any threads; none waits for another before it commits,
+/// and none blocks a reader. If another one has committed a change meanwhile that this one must have seen, committing fails with
+/// [`Error::Conflict`] or [`Error::TransactionTooOld`], both [retryable](Error::is_retryable): begin again, which is what
+/// [`crate::Database::update`] does by itself. Dropping a transaction aborts it.
 ///
 /// ```
 /// # fn main() -> fulgurite::Result<()> {
@@ -50,7 +54,9 @@ pub struct WriteTxn {
     begun: Option<Approach>,
     /// Values written to the data file already; dropped unless they are committed.
     large: Vec<LargeValue>,
-    turn: Option<Turn>,
+    /// What it has read, if that is checked.
+    reads: Option<ReadSet>,
+    exclusive: Option<Exclusive>,
 }
 
 /// A state of a [`WriteTxn`] to return to.
@@ -58,25 +64,38 @@ pub struct WriteTxn {
 pub struct Savepoint(Mark);
 
 impl WriteTxn {
-    /// Requires: `turn` was taken before `snapshot`, so that nothing can be committed in between.
-    pub(crate) fn new(core: Arc<Core>, snapshot: Snapshot, turn: Turn) -> Self {
-        let schema = Schema::new(&snapshot.state);
-        Self {
+    /// A transaction that is checked as `isolation` says.
+    pub(crate) fn new(core: &Arc<Core>, isolation: Isolation) -> Result<Self> {
+        let reads = (isolation == Isolation::Serializable).then(ReadSet::default);
+        Self::begin(Arc::clone(core), reads, None)
+    }
+
+    /// A transaction beside which nobody else commits, and which nothing need be checked for.
+    pub(crate) fn new_exclusive(core: &Arc<Core>, exclusive: Exclusive) -> Result<Self> {
+        Self::begin(Arc::clone(core), None, Some(exclusive))
+    }
+
+    fn begin(core: Arc<Core>, reads: Option<ReadSet>, exclusive: Option<Exclusive>) -> Result<Self> {
+        let snapshot = core.snapshot()?;
+        snapshot.state.epoch.enter();
+        Ok(Self {
             core,
             snapshot,
             set: WriteSet::default(),
-            schema,
+            schema: Schema::default(),
             savepoints: Vec::new(),
             begun: None,
             large: Vec::new(),
-            turn: Some(turn),
-        }
+            reads,
+            exclusive,
+        })
     }
 
     fn layers(&self, table: &Table) -> Result<Layers<'_>> {
         let view = self.schema.view(&self.snapshot.state, table)?;
         let set = self.set.touches(table.info.id).then_some(&self.set);
-        Ok(Layers { state: &self.snapshot.state, view, at: self.snapshot.sequence, set })
+        let (state, at, reads) = (&self.snapshot.state, self.snapshot.sequence, self.reads.as_ref());
+        Ok(Layers { state, view, at, set, reads })
     }
 
     fn tree_alone(&self, table: &Table) -> Option<(&Pages, &Root)> {
@@ -240,7 +259,8 @@ impl WriteTxn {
     /// # Errors
     /// [`Error::TableExists`]; [`Error::Invalid`] for an empty or overlong name or impossible options.
     pub fn create_table(&mut self, name: &str, options: TableOptions) -> Result<Table> {
-        self.schema.create(&self.snapshot.state, name, options)
+        self.note_names();
+        self.schema.create(&self.snapshot.state, name, options, || self.core.new_table_number())
     }
 
     /// The table of that name, this transaction's own changes included.
@@ -248,12 +268,20 @@ impl WriteTxn {
     /// # Errors
     /// [`Error::TableNotFound`].
     pub fn open_table(&self, name: &str) -> Result<Table> {
+        self.note_names();
         self.schema.open(&self.snapshot.state, name)
     }
 
     /// All tables, by name, this transaction's own changes included.
     pub fn tables(&self) -> Vec<Table> {
+        self.note_names();
         self.schema.tables(&self.snapshot.state)
+    }
+
+    fn note_names(&self) {
+        if let Some(reads) = &self.reads {
+            reads.note_names();
+        }
     }
 
     /// Deletes a table with all that is in it, once this transaction has committed. Snapshots keep seeing it.
@@ -293,8 +321,8 @@ impl WriteTxn {
     /// Commits with the durability of the database's options. Returns the commit's number.
     ///
     /// # Errors
-    /// What the disk reports; then nothing was changed, unless the error is [`Error::Poisoned`]: then it is not known,
-    /// and reopening the database tells.
+    /// [`Error::Conflict`] and [`Error::TransactionTooOld`]: begin again. [`Error::Closed`]. What the disk reports. Nothing was
+    /// changed then, unless the error is [`Error::Indeterminate`]: then it is not known, and reopening the database tells.
     pub fn commit(self) -> Result<Sequence> {
         let durability = self.core.durability();
         self.commit_with(durability)
@@ -307,18 +335,37 @@ impl WriteTxn {
     pub fn commit_with(mut self, durability: Durability) -> Result<Sequence> {
         if self.set.is_empty() && self.schema.is_empty() {
             // There is nothing to log, but what was read here is to be as safe as was asked for.
-            self.core.harden(durability)?;
+            self.core.harden(self.snapshot.sequence, durability)?;
             return Ok(self.snapshot.sequence);
         }
-        let sequence =
-            self.core.commit(&self.snapshot.state, &self.set, &self.schema, self.begun.as_ref(), durability)?;
-        // What the set still holds belongs to the trees now; what was overwritten on the way was never published.
+        let checks = match self.reads.as_mut().map(ReadSet::reads) {
+            _ if self.exclusive.is_some() => Checks::Nothing,
+            Some(reads) if reads.is_empty() => Checks::Nothing,
+            Some(reads) => Checks::Reads(reads),
+            None => Checks::Writes,
+        };
+        let proposal = Proposal {
+            snapshot: &self.snapshot,
+            set: &self.set,
+            schema: &self.schema,
+            checks,
+            is_exclusive: self.exclusive.is_some(),
+            begun: self.begun.as_ref(),
+        };
+        let outcome = self.core.commit(&proposal, durability);
+        if matches!(outcome, Ok(_) | Err(Error::Indeterminate { .. })) {
+            self.give_up_committed();
+        }
+        outcome
+    }
+
+    /// What the set and the schema still hold belongs to the trees now; what was overwritten on the way was never published.
+    fn give_up_committed(&mut self) {
+        self.schema = Schema::default();
         if !self.large.is_empty() {
             let kept: HashSet<_> = self.set.large().map(|(_, _, large)| large.value.extent).collect();
             self.large.retain(|large| !kept.contains(&large.value.extent));
         }
-        drop(self.turn.take());
-        Ok(sequence)
     }
 
     /// Drops all changes. The same as dropping the transaction.
@@ -338,6 +385,12 @@ impl Drop for WriteTxn {
         if let (Some(writer), false) = (&self.core.writer, self.large.is_empty()) {
             writer.large.discard(&self.large);
         }
+        for change in self.schema.changes().iter().rev() {
+            if let SchemaChange::Created(view) = change {
+                self.core.return_table_number(view.info.id);
+            }
+        }
+        self.core.leave(&self.snapshot.state);
     }
 }
 

@@ -114,6 +114,11 @@ impl WriteSet {
             .flat_map(|&(table, ref changes)| changes.iter().map(move |(key, pending)| (table, key, pending)))
     }
 
+    /// The tables that have changes, and those whose changes were undone.
+    pub fn tables(&self) -> impl Iterator<Item = TableId> {
+        self.tables.iter().map(|&(table, _)| table)
+    }
+
     /// The large values that keys have now.
     pub fn large(&self) -> impl Iterator<Item = (TableId, &[u8], &LargeValue)> {
         let changes = self.has_large.then(|| self.iter()).into_iter().flatten();

@@ -5,6 +5,7 @@ mod history;
 mod planted;
 mod run;
 mod session;
+mod side_by_side;
 mod verify;
 mod workloads;
 
@@ -12,5 +13,6 @@ pub use history::{Expected, History};
 pub use planted::Planted;
 pub use run::{Failure, Plan, Report, repeat, run, run_workload};
 pub use session::{Change, Session, Trouble};
+pub use side_by_side::{Draft, Shape};
 pub use verify::{Defect, DefectKind, Recovered, verify};
 pub use workloads::Workload;

@@ -23,6 +23,8 @@ impl Planted {
         Self { name: "space-reused-too-early", fault: Fault::SpaceReusedTooEarly, workload: "overwrites" },
         Self { name: "torn-meta-unchecked", fault: Fault::TornMetaUnchecked, workload: "overwrites" },
         Self { name: "no-directory-sync", fault: Fault::NoDirectorySync, workload: "put-disk" },
+        Self { name: "not-flushed", fault: Fault::NotFlushed, workload: "side-by-side" },
+        Self { name: "acknowledged-unwritten", fault: Fault::AcknowledgedUnwritten, workload: "side-by-side" },
     ];
 
     /// The fault of that name.

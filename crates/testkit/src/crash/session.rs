@@ -33,6 +33,8 @@ pub struct Session {
     trouble: Trouble,
     /// The newest state that survives the process.
     safe: u64,
+    /// The newest state that survives a power cut.
+    durable: u64,
     snapshots: Vec<(ReadTxn, Arc<Holdings>)>,
 }
 
@@ -66,6 +68,7 @@ impl Session {
             in_doubt: false,
             trouble,
             safe: 0,
+            durable: 0,
             snapshots: Vec::new(),
         }
     }
@@ -90,6 +93,16 @@ impl Session {
     /// What the database should hold now.
     pub fn holdings(&self) -> &Arc<Holdings> {
         self.history.newest()
+    }
+
+    /// The open database, its disk, and the number of the newest state.
+    pub(super) fn parts(&self) -> Result<(Database, CrashDisk, u64)> {
+        Ok((self.db()?.clone(), self.disk.clone(), self.history.newest_number()))
+    }
+
+    /// Adds the state that a commit led to, of which all is noted already.
+    pub(super) fn add_state(&mut self, holdings: Holdings) {
+        self.history.push(holdings);
     }
 
     /// Commits what `change` does.
@@ -283,6 +296,7 @@ impl Session {
             return Err(Error::Invalid { message });
         };
         (found + 1..states.len()).for_each(|_| self.history.pop());
+        self.durable = self.durable.min(self.history.newest_number());
         self.in_doubt = false;
         Ok(())
     }
@@ -327,7 +341,13 @@ impl Session {
     pub fn compare(&self) -> Result<()> {
         let txn = self.db()?.read()?;
         let digest = digest_of(&txn)?;
-        let before = if self.in_doubt { 2 } else { 1 };
+        let states = self.history.states().len();
+        let before = match (self.is_poisoned(), self.in_doubt) {
+            // After a failed sync, snapshots begin at the last commit that is durable for certain.
+            (true, _) => states - self.durable as usize,
+            (false, true) => 2,
+            (false, false) => 1,
+        };
         if self.history.states().iter().rev().take(before).any(|state| state.digest() == digest) {
             return Ok(());
         }
@@ -373,6 +393,7 @@ impl Session {
     /// Everything so far survives a power cut.
     fn durable(&mut self) {
         self.safe = self.history.newest_number();
+        self.durable = self.safe;
         self.disk.mark(label::DURABLE, self.safe);
     }
 

@@ -4,6 +4,7 @@
 use fulgurite::{Database, Durability, Error, Options, Result, TableOptions};
 
 use super::session::{Change, Session};
+use super::side_by_side::{Draft, Shape};
 use crate::random::Random;
 
 /// One way to use a database.
@@ -48,6 +49,9 @@ impl Workload {
         plain("grow-shrink", grow_shrink),
         plain("options", options),
         plain("mixed", mixed),
+        plain("side-by-side", side_by_side),
+        plain("side-by-side-large", side_by_side_large),
+        plain("side-by-side-hot", side_by_side_hot),
     ];
 
     /// The workload of that name.
@@ -540,6 +544,67 @@ fn mixed(session: &mut Session) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Threads that commit at all levels, with checkpoints among them.
+fn side_by_side(session: &mut Session) -> Result<()> {
+    session.table("a", TableOptions::new())?;
+    session.table("b", TableOptions::new())?;
+    for _ in 0..3 {
+        let shape = Shape { threads: 4, commits: 8, checkpoint_share: 12 };
+        session.commit_side_by_side(shape, |draft, random| {
+            (0..1 + random.index(6)).try_for_each(|_| {
+                let name = if random.coin() { "a" } else { "b" };
+                any_draft(draft, random, name, 200, 10..600)
+            })
+        })?;
+        session.recover()?;
+    }
+    session.put(Durability::Disk, "a", b"at last", b"alone")
+}
+
+/// The same with values in extents of their own, some of them over a bulk load.
+fn side_by_side_large(session: &mut Session) -> Result<()> {
+    session.table("a", TableOptions::new())?;
+    for round in 0..3 {
+        let entries: Vec<_> =
+            (0..30).map(|number| (key(number * 2 + round), value(&mut session.random, 10..300))).collect();
+        session.bulk_load("a", &entries)?;
+        let shape = Shape { threads: 3, commits: 5, checkpoint_share: 10 };
+        session.commit_side_by_side(shape, |draft, random| {
+            let longest = if random.chance(1, 3) { 150_000 } else { 500 };
+            any_draft(draft, random, "a", 60, 10..longest)
+        })?;
+        session.sync()?;
+    }
+    Ok(())
+}
+
+/// Threads that read and write the same few keys, so that many are refused.
+fn side_by_side_hot(session: &mut Session) -> Result<()> {
+    session.table("a", TableOptions::new())?;
+    for _ in 0..4 {
+        let shape = Shape { threads: 4, commits: 10, checkpoint_share: 25 };
+        session.commit_side_by_side(shape, |draft, random| {
+            let (from, to) = (key(random.below(5)), key(random.below(5)));
+            draft.read("a", &from)?;
+            draft.put("a", &to, &value(random, 10..400))
+        })?;
+        session.reopen()?;
+    }
+    Ok(())
+}
+
+/// As [`any_change`].
+fn any_draft(
+    draft: &mut Draft,
+    random: &mut Random,
+    name: &str,
+    keys: u64,
+    lengths: std::ops::Range<usize>,
+) -> Result<()> {
+    let key = key(random.below(keys));
+    if random.chance(1, 5) { draft.delete(name, &key) } else { draft.put(name, &key, &value(random, lengths)) }
 }
 
 /// Creates a table with `count` entries, in a few commits.

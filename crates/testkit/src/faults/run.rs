@@ -257,6 +257,7 @@ fn survive(session: Session, seed: u64, unsynced: Unsynced, tell: bool) -> Resul
 fn check_kind(error: &Error, front: &FaultDisk) -> Result<(), Defect> {
     match error {
         Error::Io { .. } | Error::DiskFull { .. } | Error::Poisoned { .. } | Error::Closed { .. } => Ok(()),
+        Error::Indeterminate { .. } if front.struck().is_some() => Ok(()),
         Error::DatabaseNotFound { .. } | Error::TableNotFound { .. } => Ok(()),
         error => Err(wrong(format!("an error of the wrong kind: {error} (struck: {:?})", front.struck()))),
     }

@@ -37,13 +37,16 @@ pub const STEPS: &[Step] = &[
     long("miri", "no undefined behaviour where stored bytes are read (portable search)", miri),
     long("model", "random use of the whole API agrees with a simple model", model),
     long("crash", "no power cut loses an acknowledged commit", |root| {
-        outcome(launch::run_proof(root, "crash", &["--images", "20000"]))
+        outcome(launch::run_proof(root, "crash", &["--images", "40000"]))
     }),
     long("hostile", "damaged files give errors, never harm", |root| {
         outcome(launch::run_proof(root, "hostile", &["--files", "20000"]))
     }),
     long("io-errors", "every call of the disk that fails is an error, and loses nothing", |root| {
         outcome(launch::run_proof(root, "io_errors", &[]))
+    }),
+    long("soak", "a minute of load: right answers, and nothing grows", |root| {
+        outcome(launch::run_proof(root, "soak", &["--minutes", "1"]))
     }),
     long("demo", "the demo runs from beginning to end", |root| outcome(launch::run_demo(root, &[]))),
 ];

@@ -34,7 +34,7 @@ const CRATES: &[Allowed] = &[
         directory: "engine",
         ours: &["fulgurite-keys"],
         ours_in_tests: &["fulgurite-testkit"],
-        outside: Outside::Only(&["getrandom", "libc", "rustix", "xxhash-rust"]),
+        outside: Outside::Only(&["getrandom", "libc", "metrics", "rustix", "xxhash-rust"]),
     },
     Allowed {
         directory: "testkit",

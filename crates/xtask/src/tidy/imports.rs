@@ -14,7 +14,7 @@ use super::tree::{self, File, Tree};
 const LAYERS: &[&[&str]] = &[
     &["ids", "sync"],
     &["error", "planted"],
-    &["format"],
+    &["format", "metrics"],
     &["io"],
     &["options", "sort"],
     &["pager"],

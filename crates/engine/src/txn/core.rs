@@ -1,0 +1,420 @@
+//! What the transactions of one open database share: the newest state, the log, and how deltas are exchanged.
+//!
+//! Lock ranks: turn 1, group of syncs 1¾ (nothing is locked under it), log 2, history 2½, space 3, published state 4. Under the
+//! log's lock commits get their numbers, and deltas are exchanged when every commit that has one is seen: so no commit falls
+//! between two deltas, and the delta that a commit finds under the lock stays the active one until it is seen.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use crate::delta::Delta;
+use crate::error::{Error, Result};
+use crate::format::LargeValue;
+use crate::ids::{Sequence, TableId};
+use crate::metrics::{self, Conflicts};
+use crate::options::{Durability, Isolation, LARGE_VALUE_BYTES, LARGE_VALUE_BYTES_UNSYNCED};
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard};
+use crate::txn::footprints::Footprints;
+use crate::txn::group_sync::GroupSync;
+use crate::txn::history::{Epoch, History};
+use crate::txn::journal::{Journal, LogStart};
+use crate::txn::large::{LargeStore, Recent};
+use crate::txn::schema::{Schema, SchemaChange};
+use crate::txn::state::{Published, Snapshot, State, TableInfo, TableView};
+use crate::txn::turn::Turns;
+use crate::txn::write_set::WriteSet;
+
+/// What the transactions of one open database share.
+#[derive(Debug)]
+pub struct Core {
+    /// The data file.
+    pub path: PathBuf,
+    /// The newest state.
+    pub published: Published,
+    /// Turns at being the only writer.
+    pub turns: Arc<Turns>,
+    /// Somebody is the only writer. A hint: [`Logged::exclusive`] counts.
+    pub exclusive: AtomicBool,
+    /// What it takes to write; `None` if the database is open read-only.
+    pub writer: Option<Writer>,
+    /// Set by `close`: no transaction begins after.
+    pub closed: AtomicBool,
+}
+
+/// The writing half of [`Core`].
+pub struct Writer {
+    /// What `commit` waits for unless told otherwise.
+    pub durability: Durability,
+    /// What transactions are checked for unless told otherwise.
+    pub isolation: Isolation,
+    /// Lock rank 2.
+    pub log: Mutex<Logged>,
+    /// Nobody is the only writer any more. Waited for with the log's lock.
+    pub exclusive_ended: Condvar,
+    /// What is durable of the log, and who waits for more to be.
+    pub group: GroupSync,
+    /// Deltas that running transactions may be checked against. Lock rank 2½.
+    pub history: Mutex<History>,
+    /// Where values go that are too large for the log.
+    pub large: LargeStore,
+    /// The number for the next table.
+    pub next_table: AtomicU32,
+    /// Called when commits pile up.
+    pub relief: OnceLock<Box<dyn Relief>>,
+    /// Bytes of memory that the active deltas may take.
+    pub delta_bytes: u64,
+    /// Bytes of memory that the active deltas take, about.
+    pub active_bytes: AtomicU64,
+    /// Set when a sync failed: what is on the disk is in doubt.
+    pub poisoned: AtomicBool,
+    /// Commits that were refused, by reason. Nothing is locked under it.
+    pub conflicts: Mutex<Conflicts>,
+}
+
+/// What the log's lock guards.
+#[derive(Debug)]
+pub struct Logged {
+    /// The log.
+    pub journal: Journal,
+    /// The last commit that has a number.
+    pub last: Sequence,
+    /// What the newest commits wrote.
+    pub footprints: Footprints,
+    /// What was committed since the last rotation and is not in the deltas.
+    pub since: Since,
+    /// Only an exclusive transaction may commit.
+    pub exclusive: bool,
+    /// Bytes of the log that commits took since the database was opened.
+    pub bytes: u64,
+}
+
+/// Changes since the last rotation that the deltas do not tell.
+#[derive(Debug, Default)]
+pub struct Since {
+    /// Tables that were created.
+    pub created: Vec<Arc<TableInfo>>,
+    /// Tables that were dropped; they may be in `created` too.
+    pub dropped: Vec<Arc<TableInfo>>,
+    /// Large values that were committed.
+    pub large: Vec<(TableId, Box<[u8]>, LargeValue)>,
+}
+
+/// What a checkpoint merges: everything up to a commit.
+#[derive(Debug)]
+pub struct Rotation {
+    /// The last commit in it.
+    pub sequence: Sequence,
+    /// Where the log begins that holds later ones.
+    pub start: LogStart,
+    /// The deltas that were active until then and are frozen now.
+    pub frozen: Vec<(TableId, Arc<Delta>)>,
+    /// What the deltas do not tell.
+    pub since: Since,
+}
+
+/// What a commit calls upon when memory fills.
+pub trait Relief: Send + Sync {
+    /// The active deltas take `bytes`, over their budget. Called without any lock; may wait.
+    ///
+    /// # Errors
+    /// Why nothing could be freed, where that stops writing.
+    fn relieve(&self, bytes: u64) -> Result<()>;
+
+    /// A commit waits in the log's buffer to be written behind. Must not wait.
+    fn write_behind(&self);
+
+    /// A checkpoint emptied deltas of about `bytes` bytes of memory, which are kept for the next ones. Must not wait.
+    fn left_spares(&self, bytes: usize);
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Writer").field("durability", &self.durability).finish_non_exhaustive()
+    }
+}
+
+impl Writer {
+    /// The size from which a value goes to an extent of its own. Below `Disk` it is larger, because a value there must be
+    /// synced before its commit is logged, which such commits otherwise never wait for.
+    pub fn large_value_bytes(&self) -> usize {
+        if self.durability == Durability::Disk { LARGE_VALUE_BYTES } else { LARGE_VALUE_BYTES_UNSYNCED }
+    }
+
+    /// Holds against all further writing, after a sync failed.
+    pub fn poison(&self) {
+        self.poisoned.store(true, Ordering::Release);
+    }
+
+    /// Whether a sync failed.
+    pub fn is_poisoned(&self) -> bool {
+        self.poisoned.load(Ordering::Acquire)
+    }
+
+    /// Takes over from the log that it is poisoned.
+    pub fn note_poison(&self, logged: &Logged) {
+        if logged.journal.is_poisoned() {
+            self.poison();
+        }
+    }
+}
+
+impl Core {
+    /// The writing half.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`], [`Error::Poisoned`], [`Error::Closed`].
+    pub fn writer(&self) -> Result<&Writer> {
+        let writer = self.writer.as_ref().ok_or_else(|| Error::ReadOnly { path: self.path.clone() })?;
+        self.check_open()?;
+        if writer.is_poisoned() {
+            return Err(Error::Poisoned { path: self.path.clone() });
+        }
+        Ok(writer)
+    }
+
+    /// The present moment. After a failed sync, the last moment that is durable for certain.
+    ///
+    /// # Errors
+    /// [`Error::Closed`].
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        self.check_open()?;
+        let snapshot = self.published.snapshot();
+        match &self.writer {
+            Some(writer) if writer.is_poisoned() => Ok(snapshot.at(writer.group.durable())),
+            _ => Ok(snapshot),
+        }
+    }
+
+    /// The newest moment that is durable.
+    ///
+    /// # Errors
+    /// [`Error::Closed`].
+    pub fn durable_snapshot(&self) -> Result<Snapshot> {
+        let snapshot = self.snapshot()?;
+        Ok(match &self.writer {
+            Some(writer) => snapshot.at(writer.group.durable()),
+            None => snapshot,
+        })
+    }
+
+    /// What `commit` waits for unless told otherwise.
+    pub fn durability(&self) -> Durability {
+        self.writer.as_ref().map_or(Durability::Disk, |writer| writer.durability)
+    }
+
+    /// Makes every commit so far durable.
+    ///
+    /// # Errors
+    /// What the disk reports; a failed sync poisons.
+    pub fn sync(&self) -> Result<Sequence> {
+        let writer = self.writer()?;
+        let visible = self.published.visible();
+        self.make_durable(writer, visible)?;
+        Ok(writer.group.durable())
+    }
+
+    /// Writes what waits in the log's buffer.
+    ///
+    /// # Errors
+    /// What the disk reports; the next call tries again.
+    pub fn write_behind(&self) -> Result<()> {
+        let writer = self.writer()?;
+        let mut logged = writer.log.lock();
+        let outcome = logged.journal.write();
+        writer.note_poison(&logged);
+        outcome
+    }
+
+    /// Makes every commit up to `sequence` at least this durable.
+    ///
+    /// # Errors
+    /// As [`Core::sync`].
+    pub fn harden(&self, sequence: Sequence, durability: Durability) -> Result<()> {
+        match durability {
+            Durability::Memory => Ok(()),
+            Durability::Log => self.write_behind(),
+            Durability::Disk => self.make_durable(self.writer()?, sequence),
+        }
+    }
+
+    /// Waits until all commits up to `sequence` are durable, and flushes the log for all who wait, if nobody else does.
+    ///
+    /// # Errors
+    /// What the disk reports; a failed sync poisons.
+    pub fn make_durable(&self, writer: &Writer, sequence: Sequence) -> Result<()> {
+        writer.group.wait(sequence, || {
+            let mut logged = writer.log.lock();
+            let begun = logged.journal.begin_sync(sequence);
+            writer.note_poison(&logged);
+            let Some(pending) = begun? else { return Ok(logged.last) };
+            drop(logged);
+            let outcome = pending.run();
+            let mut logged = writer.log.lock();
+            let durable = logged.journal.finish_sync(pending, outcome);
+            writer.note_poison(&logged);
+            durable
+        })
+    }
+
+    /// The log, for a commit: while somebody else is the only writer, waits for the end of that.
+    pub fn lock_log<'w>(&self, writer: &'w Writer, is_exclusive: bool) -> MutexGuard<'w, Logged> {
+        let mut logged = writer.log.lock();
+        while logged.exclusive && !is_exclusive {
+            logged = writer.exclusive_ended.wait(logged);
+        }
+        logged
+    }
+
+    /// Waits while somebody is the only writer: what began now would most likely be in vain.
+    pub fn wait_while_exclusive(&self, writer: &Writer) {
+        if self.exclusive.load(Ordering::Relaxed) {
+            drop(self.lock_log(writer, false));
+        }
+    }
+
+    /// Calls for relief if the deltas are over their budget. Requires: the caller holds no lock and no turn.
+    ///
+    /// # Errors
+    /// Why writing cannot go on.
+    pub fn relieve(&self) -> Result<()> {
+        let Some(writer) = &self.writer else { return Ok(()) };
+        let bytes = writer.active_bytes.load(Ordering::Relaxed);
+        match writer.relief.get() {
+            Some(relief) if bytes > writer.delta_bytes => relief.relieve(bytes),
+            _ => Ok(()),
+        }
+    }
+
+    /// Freezes the active deltas and begins new ones. `None` if nothing was committed since the last rotation.
+    ///
+    /// # Errors
+    /// What the disk reports; then nothing changed.
+    ///
+    /// # Panics
+    /// If deltas are frozen already: one checkpoint runs at a time, and it thaws what it froze.
+    pub fn rotate(&self) -> Result<Option<Rotation>> {
+        let writer = self.writer()?;
+        let mut logged = writer.log.lock();
+        // Commits that have a number are inserted into the deltas of now.
+        self.published.wait(logged.last);
+        metrics::delta_bytes(writer.active_bytes.load(Ordering::Relaxed));
+        let state = self.published.state();
+        if state.tables.iter().flatten().all(|view| view.active.is_empty()) && logged.since.is_empty() {
+            return Ok(None);
+        }
+        let sequence = logged.last;
+        let rotated = logged.journal.rotate();
+        writer.note_poison(&logged);
+        let start = LogStart { segment: rotated?, exists: true };
+        let mut frozen = Vec::new();
+        let next = self.published.update(|newest| {
+            let epoch = Arc::new(newest.epoch.next());
+            let mut next = State { floor: sequence, epoch, ..newest.clone() };
+            for view in next.tables.iter_mut().flatten().filter(|view| !view.active.is_empty()) {
+                assert!(view.frozen.is_none(), "one checkpoint runs at a time");
+                frozen.push((view.info.id, Arc::clone(&view.active)));
+                *view = Arc::new(view.rotated());
+            }
+            next.frozen_large = std::mem::replace(&mut next.active_large, Arc::new(Recent::default()));
+            next
+        });
+        writer.history.lock().begin(&next.epoch);
+        writer.active_bytes.store(0, Ordering::Relaxed);
+        let since = std::mem::take(&mut logged.since);
+        drop(logged);
+        // Between two checkpoints nothing was put into these tables: they may be done for a long time.
+        let unused = state.tables.iter().flatten().filter(|view| view.active.is_empty());
+        unused.for_each(|view| view.active.forget_spares());
+        Ok(Some(Rotation { sequence, start, frozen, since }))
+    }
+
+    /// Keeps the frozen deltas for transactions that must be checked against them. Called before they are thawed.
+    pub fn retire_frozen(&self) {
+        let Some(writer) = &self.writer else { return };
+        let state = self.published.state();
+        if state.thawed < state.epoch.number {
+            writer.history.lock().retire(&state, writer.delta_bytes);
+        }
+    }
+
+    /// A transaction that could write has ended.
+    pub fn leave(&self, state: &Arc<State>) {
+        state.epoch.leave();
+        if !self.published.is_newest(state)
+            && let Some(writer) = &self.writer
+        {
+            writer.history.lock().trim();
+        }
+    }
+
+    /// A number for a table that is to be created. `None` if all are given out.
+    pub fn new_table_number(&self) -> Option<TableId> {
+        let next = &self.writer.as_ref()?.next_table;
+        let more = |number: u32| (number < TableId::END.0).then_some(number + 1);
+        // Relaxed: the number orders nothing.
+        next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(TableId)
+    }
+
+    /// Takes the number of a table back that was not created, if it was the last.
+    pub fn return_table_number(&self, table: TableId) {
+        if let Some(writer) = &self.writer {
+            let _ = writer.next_table.compare_exchange(table.0 + 1, table.0, Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+
+    /// Gives back the memory that deltas left for those after them.
+    pub fn forget_spares(&self) {
+        self.published.state().tables.iter().flatten().for_each(|view| view.active.forget_spares());
+    }
+
+    fn check_open(&self) -> Result<()> {
+        // Acquire pairs with the store in `close`, so that whoever sees it also sees what closing did before.
+        if self.closed.load(Ordering::Acquire) { Err(Error::Closed { path: self.path.clone() }) } else { Ok(()) }
+    }
+}
+
+impl Drop for Core {
+    /// Brings what was committed into the log: the last handle and the last transaction are gone.
+    fn drop(&mut self) {
+        // Nobody is left to tell; whoever must know calls `sync` or `close`.
+        let _ = self.sync();
+    }
+}
+
+impl Logged {
+    /// To go on after `last`.
+    pub fn new(journal: Journal, last: Sequence) -> Self {
+        Self { journal, last, footprints: Footprints::default(), since: Since::default(), exclusive: false, bytes: 0 }
+    }
+}
+
+impl TableView {
+    /// The same table with its delta frozen and a new one begun.
+    pub fn rotated(&self) -> Self {
+        let active = Arc::new(self.active.successor());
+        Self { frozen: Some(Arc::clone(&self.active)), active, ..self.clone() }
+    }
+}
+
+impl Since {
+    fn is_empty(&self) -> bool {
+        self.created.is_empty() && self.dropped.is_empty() && self.large.is_empty()
+    }
+
+    /// Notes what the deltas do not tell of a commit.
+    pub fn note(&mut self, set: &WriteSet, schema: &Schema) {
+        for change in schema.changes() {
+            match change {
+                SchemaChange::Created(view) => self.created.push(Arc::clone(&view.info)),
+                SchemaChange::Dropped(info) => self.dropped.push(Arc::clone(info)),
+            }
+        }
+        self.large.extend(set.large().map(|(table, key, large)| (table, key.into(), *large)));
+    }
+}
+
+/// The first epoch.
+pub fn first_epoch() -> Arc<Epoch> {
+    Arc::new(Epoch::default().next())
+}

@@ -1,0 +1,50 @@
+//! A time in which one thread alone commits: for long jobs that must not fail for conflicts, and for what is not a commit, such
+//! as a bulk load.
+//!
+//! Transactions that are under way stay so, and read; their commits wait, and are checked afterwards like any other.
+
+use std::time::Instant;
+
+use crate::error::Result;
+use crate::sync::Arc;
+use crate::sync::atomic::Ordering;
+use crate::txn::core::Core;
+use crate::txn::turn::Turn;
+
+/// Nobody else commits while it lives.
+#[derive(Debug)]
+pub struct Exclusive {
+    core: Arc<Core>,
+    /// Ends after the flags are down, so that the next one finds them so.
+    _turn: Turn,
+}
+
+impl Exclusive {
+    /// Waits until nobody else has it, and until all commits under way are seen. `None` if that is not so until `deadline`.
+    ///
+    /// # Errors
+    /// As [`Core::writer`].
+    pub fn wait(core: &Arc<Core>, deadline: Option<Instant>) -> Result<Option<Self>> {
+        core.writer()?;
+        let Some(turn) = core.turns.wait_until(deadline) else { return Ok(None) };
+        // While this one waited, the database may have been closed.
+        let writer = core.writer()?;
+        let mut logged = writer.log.lock();
+        logged.exclusive = true;
+        // Relaxed: a hint for who begins; the flag under the lock counts.
+        core.exclusive.store(true, Ordering::Relaxed);
+        let exclusive = Self { core: Arc::clone(core), _turn: turn };
+        core.published.wait(logged.last);
+        drop(logged);
+        Ok(Some(exclusive))
+    }
+}
+
+impl Drop for Exclusive {
+    fn drop(&mut self) {
+        let Some(writer) = &self.core.writer else { return };
+        self.core.exclusive.store(false, Ordering::Relaxed);
+        writer.log.lock_after_panic().exclusive = false;
+        writer.exclusive_ended.notify_all();
+    }
+}

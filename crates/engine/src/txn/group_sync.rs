@@ -1,0 +1,250 @@
+//! Group commit: one flush makes many commits durable.
+//!
+//! Of the commits that wait, one leads: it flushes for all. Those that come meanwhile wait for the next flush, which one of them
+//! leads. Commits that one flush released tend to be followed by as many more at once; so a leader waits for company of that
+//! size, as long as it comes quickly.
+
+use std::time::{Duration, Instant};
+
+use crate::error::Result;
+use crate::ids::Sequence;
+use crate::metrics;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Condvar, Mutex, MutexGuard};
+
+/// See the module. Lock rank 1¾: a flush takes the log's lock, though not under this one's.
+#[derive(Debug)]
+pub struct GroupSync {
+    durable: AtomicU64,
+    group: Mutex<Group>,
+    /// A flush has ended.
+    ended: Condvar,
+    /// The group that its leader waits for is complete.
+    complete: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Group {
+    /// Somebody leads.
+    led: bool,
+    /// The leader waits for company.
+    gathers: bool,
+    /// How many wait, the leader among them.
+    waiting: usize,
+    /// How many waited when the last flush began.
+    expected: usize,
+    /// What a flush takes, about.
+    flush_takes: Duration,
+    flushes: Flushes,
+}
+
+/// Flushes so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Flushes {
+    /// How many.
+    pub count: u64,
+    /// How many commits became durable by them.
+    pub commits: u64,
+}
+
+impl GroupSync {
+    /// Everything up to `durable` is.
+    pub fn new(durable: Sequence) -> Self {
+        Self {
+            durable: AtomicU64::new(durable.0),
+            group: Mutex::default(),
+            ended: Condvar::default(),
+            complete: Condvar::default(),
+        }
+    }
+
+    /// The newest commit that is known to be durable.
+    pub fn durable(&self) -> Sequence {
+        Sequence(self.durable.load(Ordering::Acquire))
+    }
+
+    /// Flushes so far.
+    pub fn flushes(&self) -> Flushes {
+        self.group.lock().flushes
+    }
+
+    /// A checkpoint, say, has made all commits up to this one durable.
+    pub fn raise(&self, durable: Sequence) {
+        self.durable.fetch_max(durable.0, Ordering::Release);
+    }
+
+    /// Waits until the commit is durable. `flush` makes all durable that are in the log, and answers the last of them. Requires:
+    /// the commit is in the log; the caller holds no lock.
+    ///
+    /// # Errors
+    /// Those of `flush`, of which one led by another thread has told that one.
+    pub fn wait(&self, sequence: Sequence, flush: impl Fn() -> Result<Sequence>) -> Result<()> {
+        if self.durable() >= sequence {
+            return Ok(());
+        }
+        let mut group = self.group.lock();
+        group.waiting += 1;
+        if group.gathers && group.waiting >= group.expected {
+            self.complete.notify_all();
+        }
+        let mut outcome = Ok(());
+        while outcome.is_ok() && self.durable() < sequence {
+            if group.led {
+                group = self.ended.wait(group);
+            } else {
+                (group, outcome) = self.lead(group, &flush);
+            }
+        }
+        group.waiting -= 1;
+        outcome
+    }
+
+    fn lead<'g>(
+        &'g self,
+        group: MutexGuard<'g, Group>,
+        flush: impl Fn() -> Result<Sequence>,
+    ) -> (MutexGuard<'g, Group>, Result<()>) {
+        let mut group = if group.waiting < group.expected { self.gather(group) } else { group };
+        group.led = true;
+        let joined = group.waiting;
+        drop(group);
+        let leading = Leading(self);
+        let began = Instant::now();
+        let outcome = flush();
+        let took = began.elapsed();
+        let mut group = leading.end();
+        if let Ok(durable) = outcome {
+            let commits = durable.0.saturating_sub(self.durable().0);
+            self.raise(durable);
+            metrics::flush(took, commits);
+            group.flushes.count += 1;
+            group.flushes.commits += commits;
+            group.expected = joined;
+            group.flush_takes = (group.flush_takes * 3 + took) / 4;
+        }
+        (group, outcome.map(drop))
+    }
+
+    /// Waits until as many wait as the last time, as long as they come faster than commits have been flushed so far: then
+    /// waiting for one more raises the rate of all. No longer than a flush takes.
+    fn gather<'g>(&self, mut group: MutexGuard<'g, Group>) -> MutexGuard<'g, Group> {
+        let most = group.flush_takes.min(PATIENCE_MAX);
+        let began = Instant::now();
+        (group.led, group.gathers) = (true, true);
+        while group.waiting < group.expected {
+            let elapsed = began.elapsed();
+            let before = group.waiting;
+            let interval = (group.flush_takes + elapsed) / u32::try_from(before).unwrap_or(u32::MAX);
+            let Some(left) = most.checked_sub(elapsed).filter(|left| !left.is_zero()) else { break };
+            group = self.complete.wait_timeout(group, interval.min(left));
+            if group.waiting == before {
+                break;
+            }
+        }
+        group.gathers = false;
+        group
+    }
+}
+
+/// Ends the lead, even by a panic: nobody may wait for a leader who is gone.
+struct Leading<'g>(&'g GroupSync);
+
+impl<'g> Leading<'g> {
+    /// The group again, for its leader.
+    fn end(self) -> MutexGuard<'g, Group> {
+        let sync = self.0;
+        drop(self);
+        sync.group.lock()
+    }
+}
+
+impl Drop for Leading<'_> {
+    fn drop(&mut self) {
+        self.0.group.lock_after_panic().led = false;
+        self.0.ended.notify_all();
+    }
+}
+
+/// A leader waits for company no longer than this, however long a flush takes.
+const PATIENCE_MAX: Duration = Duration::from_millis(2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::sync::Arc;
+    use crate::sync::atomic::AtomicUsize;
+    use std::path::PathBuf;
+
+    /// What a flush takes: time in which others come.
+    fn take_time() {
+        (0..if cfg!(miri) { 20 } else { 500 }).for_each(|_| std::thread::yield_now());
+    }
+
+    #[test]
+    fn what_is_durable_is_not_waited_for() {
+        let sync = GroupSync::new(Sequence(7));
+        let flush = || -> Result<Sequence> { panic!("nobody needs a flush") };
+        sync.wait(Sequence(7), flush).expect("it is durable");
+        sync.raise(Sequence(9));
+        sync.raise(Sequence(8));
+        sync.wait(Sequence(9), flush).expect("it is durable");
+    }
+
+    #[test]
+    fn commits_share_flushes_and_none_returns_before_its_own() {
+        const THREADS: u64 = 8;
+        const COMMITS: u64 = if cfg!(miri) { 4 } else { 50 };
+        struct Log {
+            sync: GroupSync,
+            last: AtomicU64,
+            flushed: AtomicU64,
+            flushes: AtomicUsize,
+        }
+        let log = Arc::new(Log {
+            sync: GroupSync::new(Sequence(0)),
+            last: AtomicU64::new(0),
+            flushed: AtomicU64::new(0),
+            flushes: AtomicUsize::new(0),
+        });
+        let threads: Vec<_> = (0..THREADS)
+            .map(|_| {
+                let log = Arc::clone(&log);
+                std::thread::spawn(move || {
+                    for _ in 0..COMMITS {
+                        let mine = log.last.fetch_add(1, Ordering::SeqCst) + 1;
+                        let flush = || {
+                            let through = log.last.load(Ordering::SeqCst);
+                            take_time();
+                            log.flushes.fetch_add(1, Ordering::SeqCst);
+                            assert!(log.flushed.fetch_max(through, Ordering::SeqCst) <= through, "one flush at a time");
+                            Ok(Sequence(through))
+                        };
+                        log.sync.wait(Sequence(mine), flush).expect("no flush fails");
+                        assert!(log.flushed.load(Ordering::SeqCst) >= mine, "{mine} was told durable too early");
+                    }
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().expect("every commit becomes durable"));
+        let (commits, flushes) = ((THREADS * COMMITS) as usize, log.flushes.load(Ordering::SeqCst));
+        assert!(flushes <= commits / 2, "{flushes} flushes of {commits} commits");
+        assert_eq!(log.sync.durable(), Sequence(THREADS * COMMITS));
+    }
+
+    #[test]
+    fn everybody_learns_of_a_flush_that_fails() {
+        let sync = Arc::new(GroupSync::new(Sequence(0)));
+        let threads: Vec<_> = (1..=4)
+            .map(|number| {
+                let sync = Arc::clone(&sync);
+                let flush = || {
+                    take_time();
+                    Err(Error::Poisoned { path: PathBuf::new() })
+                };
+                std::thread::spawn(move || sync.wait(Sequence(number), flush).is_err())
+            })
+            .collect();
+        assert!(threads.into_iter().all(|thread| thread.join().expect("nobody waits for ever")));
+    }
+}

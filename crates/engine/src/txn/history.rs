@@ -1,0 +1,119 @@
+//! Deltas that checkpoints have merged, for transactions that began before: whether what they read has changed since is told by
+//! deltas alone.
+//!
+//! Deltas belong to *epochs*: the time from one rotation to the next. A transaction's own state has the delta of its epoch, and
+//! the newest state those of the last one or two. What lies between is kept here, as long as a writing transaction is under way
+//! that began before it, and within a bound: an older transaction gets a retryable error.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::delta::Delta;
+use crate::ids::TableId;
+use crate::sync::Arc;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::txn::state::State;
+
+/// The time between two rotations, and who writes since then.
+#[derive(Debug, Default)]
+pub struct Epoch {
+    /// Epochs are numbered without gaps.
+    pub number: u64,
+    writers: AtomicUsize,
+}
+
+/// The deltas of a past epoch.
+#[derive(Debug)]
+pub struct Retired {
+    epoch: u64,
+    deltas: HashMap<TableId, Arc<Delta>>,
+    bytes: u64,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct History {
+    /// Rising, without gaps, up to the last epoch that was merged, or empty.
+    retired: VecDeque<Arc<Retired>>,
+    /// Epochs that transactions may have begun in, rising.
+    epochs: VecDeque<Arc<Epoch>>,
+}
+
+impl Epoch {
+    /// The one after.
+    pub fn next(&self) -> Self {
+        Self { number: self.number + 1, writers: AtomicUsize::new(0) }
+    }
+
+    /// A transaction that may write has begun.
+    #[inline]
+    pub fn enter(&self) {
+        // Relaxed: one that is not counted in time may find the history gone, and is told to begin again.
+        self.writers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It has ended.
+    #[inline]
+    pub fn leave(&self) {
+        self.writers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn is_left(&self) -> bool {
+        self.writers.load(Ordering::Relaxed) == 0
+    }
+}
+
+impl Retired {
+    /// The delta of a table, if anything in it changed then.
+    pub fn delta(&self, table: TableId) -> Option<&Delta> {
+        self.deltas.get(&table).map(|delta| &**delta)
+    }
+}
+
+impl History {
+    /// A new epoch began.
+    pub fn begin(&mut self, epoch: &Arc<Epoch>) {
+        self.epochs.push_back(Arc::clone(epoch));
+        self.trim();
+    }
+
+    /// Takes over the frozen deltas of `state`, which are in the trees now, if anybody may ask for them; not more than
+    /// `bytes_max` bytes in all.
+    pub fn retire(&mut self, state: &State, bytes_max: u64) {
+        let epoch = state.epoch.number - 1;
+        let deltas: HashMap<_, _> = state
+            .tables
+            .iter()
+            .flatten()
+            .filter_map(|view| Some((view.info.id, Arc::clone(view.frozen.as_ref()?))))
+            .collect();
+        let bytes = deltas.values().map(|delta| delta.memory_bytes() as u64).sum();
+        self.retired.push_back(Arc::new(Retired { epoch, deltas, bytes }));
+        self.trim();
+        let mut held: u64 = self.retired.iter().map(|retired| retired.bytes).sum();
+        while held > bytes_max
+            && let Some(oldest) = self.retired.pop_front()
+        {
+            held -= oldest.bytes;
+        }
+    }
+
+    /// Lets go of what no transaction can ask for any more.
+    pub fn trim(&mut self) {
+        while self.epochs.len() > 1 && self.epochs[0].is_left() {
+            self.epochs.pop_front();
+        }
+        // A transaction of the oldest epoch has that epoch's deltas itself, and needs those after.
+        let oldest = self.epochs.front().map_or(u64::MAX, |epoch| epoch.number);
+        while self.retired.front().is_some_and(|retired| retired.epoch <= oldest) {
+            self.retired.pop_front();
+        }
+    }
+
+    /// What was retired of the epochs above `after`, below `before`; `None` if that is not all here any more.
+    pub fn between(&self, after: u64, before: u64) -> Option<Vec<Arc<Retired>>> {
+        let wanted = (after + 1)..before;
+        let found: Vec<_> =
+            self.retired.iter().filter(|retired| wanted.contains(&retired.epoch)).map(Arc::clone).collect();
+        (found.len() as u64 == before.saturating_sub(after + 1)).then_some(found)
+    }
+}

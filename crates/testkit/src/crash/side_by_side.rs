@@ -1,0 +1,179 @@
+//! Commits of several threads at once on the database of a [`Session`], with what each acknowledged noted as it was.
+//!
+//! Which thread comes first is not decided here, so a recording of the same seed is another one each time; the order that
+//! came about is known from the sequences of the commits, and the states are those of that order.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use fulgurite::{Database, Durability, Error, Result, Sequence, WriteTxn};
+
+use super::history::label;
+use super::session::Session;
+use crate::crash_disk::CrashDisk;
+use crate::holdings::Holdings;
+use crate::random::Random;
+
+/// A write transaction, and its changes in order.
+#[derive(Debug)]
+pub struct Draft {
+    txn: WriteTxn,
+    changes: Vec<Changed>,
+}
+
+/// Table, key, and the value if there is one now.
+type Changed = (String, Vec<u8>, Option<Vec<u8>>);
+
+/// What every thread does beside committing.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// How many threads.
+    pub threads: usize,
+    /// How often each tries to commit.
+    pub commits: usize,
+    /// One step in so many is a checkpoint instead.
+    pub checkpoint_share: u64,
+}
+
+impl Draft {
+    /// Reads a key, so that a change of it is a conflict.
+    ///
+    /// # Errors
+    /// The engine's; so for the others.
+    pub fn read(&self, table: &str, key: &[u8]) -> Result<bool> {
+        self.txn.contains_key(&self.txn.open_table(table)?, key)
+    }
+
+    /// Puts an entry.
+    pub fn put(&mut self, table: &str, key: &[u8], value: &[u8]) -> Result<()> {
+        let handle = self.txn.open_table(table)?;
+        self.txn.put(&handle, key, value)?;
+        self.changes.push((table.to_owned(), key.to_vec(), Some(value.to_vec())));
+        Ok(())
+    }
+
+    /// Deletes an entry, which need not be there.
+    pub fn delete(&mut self, table: &str, key: &[u8]) -> Result<()> {
+        let handle = self.txn.open_table(table)?;
+        if self.txn.delete(&handle, key)? {
+            self.changes.push((table.to_owned(), key.to_vec(), None));
+        }
+        Ok(())
+    }
+}
+
+/// What the threads share.
+struct Crew<'s> {
+    db: &'s Database,
+    disk: &'s CrashDisk,
+    /// The number of the state that all begin with, and its sequence.
+    base: (u64, Sequence),
+    begun: AtomicU64,
+}
+
+impl Crew<'_> {
+    /// The number of the state that a commit leads to.
+    fn state_of(&self, sequence: Sequence) -> u64 {
+        self.base.0 + (sequence.0 - self.base.1.0)
+    }
+
+    fn mark(&self, durability: Durability, sequence: Sequence) {
+        let label = match durability {
+            Durability::Disk => label::DURABLE,
+            Durability::Log => label::LOGGED,
+            _ => return,
+        };
+        self.disk.mark(label, self.state_of(sequence));
+    }
+
+    /// Commits what `change` does. None if it was in conflict, or changed nothing.
+    fn commit(
+        &self,
+        durability: Durability,
+        random: &mut Random,
+        change: impl Fn(&mut Draft, &mut Random) -> Result<()>,
+    ) -> Result<Option<(Sequence, Vec<Changed>)>> {
+        let mut draft = Draft { txn: self.db.write()?, changes: Vec::new() };
+        change(&mut draft, random)?;
+        let Draft { txn, changes } = draft;
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        // Of those that were begun, as many at most have come about, in whatever order.
+        let begun = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
+        self.disk.mark(label::BEGUN, self.base.0 + begun);
+        match txn.commit_with(durability) {
+            Ok(sequence) => {
+                self.mark(durability, sequence);
+                Ok(Some((sequence, changes)))
+            }
+            Err(error) if error.is_retryable() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        let before = self.db.read()?.sequence();
+        self.db.checkpoint()?;
+        self.mark(Durability::Disk, before);
+        Ok(())
+    }
+}
+
+impl Session {
+    /// Lets threads commit what `change` does, each with a level of its own for each commit. All of it is over when this
+    /// returns.
+    ///
+    /// # Errors
+    /// The engine's, but for conflicts; [`Error::Invalid`] if the sequences of the commits have gaps.
+    pub fn commit_side_by_side(
+        &mut self,
+        shape: Shape,
+        change: impl Fn(&mut Draft, &mut Random) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let seed = self.random.next_u64();
+        let (db, disk, number) = self.parts()?;
+        let crew = Crew { base: (number, db.read()?.sequence()), db: &db, disk: &disk, begun: AtomicU64::new(0) };
+        let worker = |thread: usize| -> Result<Vec<(Sequence, Vec<Changed>)>> {
+            let mut random = Random::for_part(seed, &[thread as u64]);
+            let mut committed = Vec::new();
+            for _ in 0..shape.commits {
+                if random.chance(1, shape.checkpoint_share) {
+                    crew.checkpoint()?;
+                }
+                let level = [Durability::Memory, Durability::Log, Durability::Disk][random.index(3)];
+                committed.extend(crew.commit(level, &mut random, &change)?);
+            }
+            Ok(committed)
+        };
+        let outcomes: Vec<Result<Vec<_>>> = std::thread::scope(|scope| {
+            let worker = &worker;
+            let threads: Vec<_> = (0..shape.threads).map(|thread| scope.spawn(move || worker(thread))).collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().expect("what panics is caught around the workload"))
+                .collect()
+        });
+        let mut committed = Vec::new();
+        for outcome in outcomes {
+            committed.extend(outcome?);
+        }
+        committed.sort_unstable_by_key(|&(sequence, _)| sequence);
+        let first = crew.base.1.0 + 1;
+        if committed.iter().zip(first..).any(|((sequence, _), expected)| sequence.0 != expected) {
+            let sequences: Vec<u64> = committed.iter().map(|(sequence, _)| sequence.0).collect();
+            return Err(Error::Invalid { message: format!("commits after {} got {sequences:?}", first - 1) });
+        }
+        for (_, changes) in committed {
+            let mut holdings = Holdings::clone(self.holdings());
+            for (table, key, value) in changes {
+                let table = holdings.table_mut(&table);
+                match value {
+                    Some(value) => table.put(&key, &value),
+                    None => drop(table.delete(&key)),
+                }
+            }
+            self.add_state(holdings);
+        }
+        self.compare()
+    }
+}
