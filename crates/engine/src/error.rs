@@ -140,8 +140,8 @@ pub enum Error {
         /// The database.
         path: PathBuf,
     },
-    /// A sync failed while this commit waited for it: it is visible to nobody from now on, and reopening the database tells
-    /// whether it survived.
+    /// A sync failed while this commit waited for it, or the log was left in doubt while it was written. Transactions that begin
+    /// from now on see what is durable for certain; reopening the database tells whether this commit survived.
     Indeterminate {
         /// The database.
         path: PathBuf,

@@ -106,7 +106,8 @@ impl Options {
     /// bytes.
     ///
     /// A merge writes every page that a change falls into: where changes fall everywhere, it writes the whole table, and twice
-    /// the memory halves that work. While a merge runs, as much again may be in use, and twice as much before commits wait.
+    /// the memory halves that work. While a merge runs, as much again may be in use, and twice as much before commits wait. While
+    /// write transactions last longer than a merge, twice as much again, to check them against.
     #[must_use]
     pub fn delta_bytes(mut self, bytes: u64) -> Self {
         self.delta_bytes = bytes;

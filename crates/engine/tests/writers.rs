@@ -300,8 +300,19 @@ fn who_began_before_an_exclusive_transaction_is_checked_against_it() {
     put(&mut before, &fixture.table, "own", "mine").unwrap();
     let mut exclusive = fixture.db.begin_exclusive(Duration::MAX).unwrap().expect("nobody else is");
     put(&mut exclusive, &fixture.table, "c", "theirs").unwrap();
-    let waiting = std::thread::spawn(move || before.commit());
+    let begun = Arc::new(AtomicBool::new(false));
+    let waiting = {
+        let begun = Arc::clone(&begun);
+        std::thread::spawn(move || {
+            begun.store(true, Ordering::SeqCst);
+            before.commit()
+        })
+    };
+    while !begun.load(Ordering::SeqCst) {
+        std::thread::yield_now();
+    }
     give_way();
+    assert!(!waiting.is_finished(), "it waits");
     exclusive.commit().unwrap();
     assert_eq!(conflict(waiting.join().unwrap()), (ConflictReason::Read, "c".into()));
 }
@@ -404,6 +415,15 @@ fn updates_of_one_key_from_many_threads_are_all_counted() {
     }
 }
 
+/// Tells others to stop when it is dropped.
+struct Stop<'s>(&'s AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 fn number(value: &[u8]) -> u64 {
     u64::from_be_bytes(value.try_into().expect("a number has 8 bytes"))
 }
@@ -446,6 +466,8 @@ fn no_snapshot_and_no_transaction_sees_half_a_transfer() {
             });
         }
         scope.spawn(|| {
+            // Also when an audit fails: the others would go on for ever.
+            let _stop = Stop(&stop);
             while audits.load(Ordering::Relaxed) < 200 || transfers.load(Ordering::Relaxed) < 3000 {
                 let txn = db.read().unwrap();
                 let sum =
@@ -455,7 +477,6 @@ fn no_snapshot_and_no_transaction_sees_half_a_transfer() {
                 assert_eq!(sum(again), ACCOUNTS * START, "a snapshot stays what it is");
                 audits.fetch_add(1, Ordering::Relaxed);
             }
-            stop.store(true, Ordering::Relaxed);
         });
     });
     assert!(db.stats().unwrap().checkpoints > 3, "checkpoints ran beside");
@@ -523,4 +544,50 @@ fn a_durable_read_shows_what_a_power_cut_would_leave_tables_included() {
     txn.commit_with(Durability::Disk).unwrap();
     let read = db.read_durable().unwrap();
     assert_eq!(read.get(&new, b"k").unwrap().as_deref(), Some(&b"x"[..]));
+}
+
+#[test]
+fn that_a_table_is_not_there_is_a_read_too() {
+    let fixture = fixture(true);
+    let (mut one, mut other) = (fixture.write(), fixture.write());
+    let new = other.create_table("new", TableOptions::new()).unwrap();
+    assert!(matches!(one.get(&new, b"k"), Err(Error::TableNotFound { .. })));
+    put(&mut one, &fixture.table, "own", "mine").unwrap();
+    assert!(other.get(&fixture.table, b"own").unwrap().is_none());
+    other.commit().unwrap();
+    assert_eq!(conflict(one.commit()).0, ConflictReason::Tables);
+}
+
+#[test]
+fn a_transaction_outlives_automatic_checkpoints() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = Database::options().create(true).durability(Durability::Log).background(false).delta_bytes(64 << 10);
+    let db = options.open(directory.path().join("a.ful")).unwrap();
+    let table = db.create_table("letters", TableOptions::new()).unwrap();
+    let before = db.stats().unwrap().checkpoints;
+    let mut long = db.write().unwrap();
+    assert!(long.get(&table, b"nothing").unwrap().is_none());
+    long.put(&table, b"own", b"mine").unwrap();
+    // New keys with little value: they take more memory than the budget reckons with.
+    let mut number = 0_u64;
+    while db.stats().unwrap().checkpoints < before + 2 {
+        number += 1;
+        db.update(|txn| txn.put(&table, &number.to_be_bytes(), b"")).unwrap();
+    }
+    long.commit().expect("what was committed since is not more than is kept");
+}
+
+#[test]
+fn numbers_of_tables_that_were_not_created_are_given_out_again() {
+    let fixture = fixture(true);
+    for _ in 0..50 {
+        let mut txn = fixture.write();
+        let savepoint = txn.savepoint();
+        txn.create_table("one", TableOptions::new()).unwrap();
+        txn.create_table("two", TableOptions::new()).unwrap();
+        txn.rollback_to(savepoint).unwrap();
+        txn.create_table("three", TableOptions::new()).unwrap();
+    }
+    let table = fixture.db.create_table("new", TableOptions::new()).unwrap();
+    assert!(format!("{table:?}").contains("id: TableId(2)"), "{table:?}");
 }

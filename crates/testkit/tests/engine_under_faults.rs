@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use fulgurite::io::MemoryDisk;
-use fulgurite::{Database, Durability, Table};
-use fulgurite_testkit::{Call, CrashDisk, Fault, FaultDisk, ImageId};
+use fulgurite::{Database, Durability, Error, Table};
+use fulgurite_testkit::{Call, CrashDisk, Fault, FaultDisk, ImageId, Lasting};
 
 /// A database whose calls can be made to fail, with one table.
 fn on_fault_disk() -> (FaultDisk, Database, Table) {
@@ -96,4 +96,34 @@ fn a_bulk_load_that_reports_an_error_has_loaded_nothing() {
             return;
         }
     }
+}
+
+/// Commits that wait for one flush are of one fate, whichever of them led it; and what may be lost is not shown any more.
+#[test]
+fn commits_that_wait_for_a_flush_that_fails_are_indeterminate_and_new_snapshots_are_of_what_is_durable() {
+    let (disk, db, table) = on_fault_disk();
+    put(&db, &table, b"safe");
+    disk.arm(Fault { calls: &[Call::Sync], lasting: Lasting::Forever, ..Fault::default() });
+    let commit = |thread: u8| {
+        let mut txn = db.write()?;
+        txn.put(&table, &[thread], b"in doubt")?;
+        txn.commit()
+    };
+    let outcomes: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..6).map(|thread| scope.spawn(move || commit(thread))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a fault is no reason to panic")).collect()
+    });
+    let in_doubt = outcomes.iter().filter(|outcome| matches!(outcome, Err(Error::Indeterminate { .. }))).count();
+    let refused = outcomes.iter().filter(|outcome| matches!(outcome, Err(Error::Poisoned { .. }))).count();
+    assert!(in_doubt >= 1 && in_doubt + refused == 6, "{outcomes:?}");
+    assert_eq!(value(&db), Some(b"safe".to_vec()));
+    let read = db.read().expect("reads go on");
+    assert_eq!(read.len(&table).expect("nothing need be read from disk"), 1, "what is in doubt is not shown");
+    assert!(matches!(db.write(), Err(Error::Poisoned { .. })));
+    drop((read, db));
+    disk.disarm();
+    let db = reopen(&disk);
+    let table = db.open_table("a").expect("it was created");
+    let found = db.read().expect("it is open").len(&table).expect("nothing fails any more");
+    assert!((1..=1 + in_doubt as u64).contains(&found), "{found} entries, {in_doubt} were in doubt");
 }

@@ -30,7 +30,8 @@ type Infallible<K, V> = std::result::Result<(K, V), std::convert::Infallible>;
 
 impl Database {
     /// Puts all of `entries`, whose keys must rise, into a table: several times faster than transactions, in constant
-    /// memory, all or nothing. The load is durable when this returns.
+    /// memory, all or nothing. The load is durable when this returns. Commits wait for its end; so `entries` must not come from a
+    /// write transaction of the same database that is still to commit.
     ///
     /// ```
     /// # fn main() -> fulgurite::Result<()> {

@@ -26,10 +26,12 @@ fn settle(inner: &Inner) -> Result<()> {
     let mut checkpointer = checkpointer.lock();
     checkpointer.run()?;
     let mut logged = writer.log.lock();
+    // Before the meta says that no log is needed: whoever waits for the log now must not write to it any more, whatever comes of
+    // what follows.
+    inner.core.closed.store(true, Ordering::Release);
     let start = logged.journal.start_after_close();
     checkpointer.finish(start)?;
     logged.journal.close()?;
-    inner.core.closed.store(true, Ordering::Release);
     drop(logged);
     drop(exclusive);
     Ok(())

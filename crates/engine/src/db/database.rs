@@ -34,7 +34,7 @@ pub struct Database {
 pub struct Inner {
     pub(crate) core: Arc<Core>,
     pub(crate) options: Options,
-    /// Present if the database is open for writing. Lock rank 1½: taken before the log's lock, never with a turn.
+    /// Present if the database is open for writing. Lock rank 1½: taken before the log's lock, and after the turn.
     pub(crate) checkpointer: Option<Arc<Mutex<Checkpointer>>>,
     pub(crate) worker: Option<Worker>,
     /// The meta that was found at opening.
@@ -134,16 +134,17 @@ impl Database {
     /// is in conflict with nobody. Waits until the exclusive one before has ended, at most for `timeout`; `None` if that was
     /// too short.
     ///
-    /// Others wait for its end before they begin or commit; so do not begin or commit another on the same thread meanwhile.
+    /// Others wait for its end before they begin or commit, and so do bulk loads, [`Database::compact`] and
+    /// [`Database::close`]: call none of these on the same thread meanwhile, it would wait for itself.
     ///
     /// # Errors
     /// As [`Database::write`].
     pub fn begin_exclusive(&self, timeout: Duration) -> Result<Option<WriteTxn>> {
         let core = &self.inner.core;
-        core.writer()?;
-        core.relieve()?;
         // What is too far away to be told is as good as never.
         let deadline = Instant::now().checked_add(timeout);
+        core.writer()?;
+        core.relieve()?;
         let exclusive = Exclusive::wait(core, deadline)?;
         exclusive.map(|exclusive| WriteTxn::new_exclusive(core, exclusive)).transpose()
     }
@@ -254,7 +255,7 @@ impl Database {
     }
 
     /// Merges all commits into the one file, removes the log and the lock, and ends this handle and all its clones.
-    /// Transactions that are open still read; they can no longer commit.
+    /// Transactions that are open still read; they can no longer commit. An exclusive one is waited for.
     ///
     /// # Errors
     /// What the disk reports: then the log stays, and the next open recovers from it.

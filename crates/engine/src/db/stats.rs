@@ -151,7 +151,7 @@ impl Database {
                 .map(|delta| delta.memory_bytes() as u64)
                 .sum(),
             sequence: snapshot.sequence.0,
-            durable_sequence: writing.durable.map_or(snapshot.sequence.0, |durable| durable.0),
+            durable_sequence: writing.durable.map_or(snapshot.sequence.0, |durable| durable.0.min(snapshot.sequence.0)),
             conflicts: writing.conflicts,
             flushes: writing.flushes.count,
             flushed_commits: writing.flushes.commits,
@@ -213,12 +213,10 @@ struct WritingStats {
 
 impl WritingStats {
     fn of(writer: &Writer) -> Self {
-        Self {
-            durable: Some(writer.group.durable()),
-            conflicts: *writer.conflicts.lock(),
-            flushes: writer.group.flushes(),
-            log_bytes: writer.log.lock().bytes,
-        }
+        // One after the other: no lock is held while the next is taken.
+        let conflicts = *writer.conflicts.lock();
+        let log_bytes = writer.log.lock().bytes;
+        Self { durable: Some(writer.group.durable()), conflicts, flushes: writer.group.flushes(), log_bytes }
     }
 }
 

@@ -140,11 +140,22 @@ impl Wake {
         let signals = Arc::clone(&self.signals);
         let path = core.path.clone();
         let thread = std::thread::Builder::new().name("fulgurite".into()).spawn(move || {
+            let _ended = Ended(&signals);
             while let Some(task) = signals.next() {
                 signals.done(task, &core, &checkpointer);
             }
         });
         thread.map(Some).map_err(|error| Error::io("start a thread for", &path, error))
+    }
+}
+
+/// The thread has ended. If that was by a panic, nobody must wait for what it would have done.
+struct Ended<'s>(&'s Signals);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.asked.lock_after_panic().stop = true;
+        self.0.changed.notify_all();
     }
 }
 

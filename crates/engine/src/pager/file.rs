@@ -42,6 +42,9 @@ pub struct PageFile {
     first_own_birth: AtomicU64,
     /// Guards the newest window or the cache, made at first need. The file is mapped under it; no lock is taken under it.
     source: Mutex<Option<Source>>,
+    /// Whether a sync has failed. Held across a sync: of two at a time the system tells one alone of a failure, and to the other
+    /// it looks as if all were well. Nothing is locked under it.
+    sync_failed: Mutex<bool>,
 }
 
 impl PageFile {
@@ -61,6 +64,7 @@ impl PageFile {
             options,
             first_own_birth: AtomicU64::new(u64::MAX),
             source: Mutex::new(None),
+            sync_failed: Mutex::new(false),
         })
     }
 
@@ -145,8 +149,15 @@ impl PageFile {
     ///
     /// # Errors
     /// [`Error::Io`]; the caller must not write to the database any more, for nobody knows what is on the disk.
+    /// [`Error::Poisoned`] if that was so before.
     pub fn sync(&self) -> Result<()> {
-        self.file.sync_data().map_err(|source| Error::io("sync", &self.path, source))
+        let mut failed = self.sync_failed.lock();
+        if *failed {
+            return Err(Error::Poisoned { path: self.path.clone() });
+        }
+        let outcome = self.file.sync_data();
+        *failed = outcome.is_err();
+        outcome.map_err(|source| Error::io("sync", &self.path, source))
     }
 
     /// Writes a large value to pages that `Space` gave for it.

@@ -89,9 +89,9 @@ impl Core {
         let placed = self.place(writer, proposal, &print, &mut encoder, durability);
         keep(encoder);
         let mut placed = placed.inspect_err(|error| note_refusal(writer, error))?;
-        metrics::commit(log_bytes);
         self.insert(writer, proposal, &placed, &print);
         self.show(&mut placed);
+        metrics::commit(log_bytes);
         self.settle(writer, &placed, durability)
     }
 
@@ -148,7 +148,13 @@ impl Core {
         let log_bytes = encoder.len_bytes() as u64;
         let appended = logged.journal.append(encoder, sequence, durability);
         writer.note_poison(&logged);
-        let buffered = appended?;
+        let buffered = match appended {
+            // Nobody knows whether it is in the file.
+            Err(source) if writer.is_poisoned() && logged.journal.has_taken(sequence) => {
+                return Err(self.indeterminate(sequence, source));
+            }
+            appended => appended?,
+        };
         logged.bytes += log_bytes;
         logged.last = sequence;
         logged.footprints.note(sequence, if alone { &Footprint::ANYTHING } else { print });
@@ -160,7 +166,8 @@ impl Core {
     fn insert(&self, writer: &Writer, proposal: &Proposal<'_>, placed: &Placed<'_>, print: &Footprint) {
         let abandoned = Abandoned(self);
         let state = placed.newer.as_ref().unwrap_or(&proposal.snapshot.state);
-        let bytes = insert(state, proposal, placed.sequence, print);
+        let bytes =
+            insert(state, proposal, placed.sequence, print) + proposal.schema.len() as u64 * SCHEMA_CHANGE_BYTES;
         // Relaxed: a hint for back-pressure.
         writer.active_bytes.fetch_add(bytes, Ordering::Relaxed);
         if !proposal.schema.is_empty() {
@@ -182,12 +189,14 @@ impl Core {
             relief.write_behind();
         }
         if durability == Durability::Disk && !planted(Fault::NotFlushed) {
-            self.make_durable(writer, placed.sequence).map_err(|source| {
-                let (path, sequence, source) = (self.path.clone(), placed.sequence, Box::new(source));
-                Error::Indeterminate { path, sequence, source }
-            })?;
+            let outcome = self.make_durable(writer, placed.sequence);
+            outcome.map_err(|source| self.indeterminate(placed.sequence, source))?;
         }
         Ok(placed.sequence)
+    }
+
+    fn indeterminate(&self, sequence: Sequence, source: Error) -> Error {
+        Error::Indeterminate { path: self.path.clone(), sequence, source: Box::new(source) }
     }
 }
 
@@ -319,5 +328,7 @@ thread_local! {
 const CHECKS_UNLOCKED: usize = 4;
 /// A larger encoder is not kept.
 const ENCODER_BYTES_KEPT: usize = 256 << 10;
+/// Memory that the creation or the end of a table takes until the next checkpoint, about.
+const SCHEMA_CHANGE_BYTES: u64 = 1 << 10;
 /// Memory that an entry of a delta takes beyond its key and value, about.
 const ENTRY_OVERHEAD_BYTES: usize = 48;

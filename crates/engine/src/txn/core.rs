@@ -295,10 +295,10 @@ impl Core {
     /// If deltas are frozen already: one checkpoint runs at a time, and it thaws what it froze.
     pub fn rotate(&self) -> Result<Option<Rotation>> {
         let writer = self.writer()?;
+        metrics::delta_bytes(writer.active_bytes.load(Ordering::Relaxed));
         let mut logged = writer.log.lock();
         // Commits that have a number are inserted into the deltas of now.
         self.published.wait(logged.last);
-        metrics::delta_bytes(writer.active_bytes.load(Ordering::Relaxed));
         let state = self.published.state();
         if state.tables.iter().flatten().all(|view| view.active.is_empty()) && logged.since.is_empty() {
             return Ok(None);
@@ -334,7 +334,7 @@ impl Core {
         let Some(writer) = &self.writer else { return };
         let state = self.published.state();
         if state.thawed < state.epoch.number {
-            writer.history.lock().retire(&state, writer.delta_bytes);
+            writer.history.lock().retire(&state, HISTORY_FACTOR * writer.delta_bytes);
         }
     }
 
@@ -413,6 +413,9 @@ impl Since {
         self.large.extend(set.large().map(|(table, key, large)| (table, key.into(), *large)));
     }
 }
+
+/// Past deltas are kept up to so many times the budget of the active ones.
+const HISTORY_FACTOR: u64 = 2;
 
 /// The first epoch.
 pub fn first_epoch() -> Arc<Epoch> {

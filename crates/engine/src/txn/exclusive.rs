@@ -29,11 +29,12 @@ impl Exclusive {
         let Some(turn) = core.turns.wait_until(deadline) else { return Ok(None) };
         // While this one waited, the database may have been closed.
         let writer = core.writer()?;
+        // Dropped after the guard, should waiting panic: it takes the lock.
+        let exclusive = Self { core: Arc::clone(core), _turn: turn };
         let mut logged = writer.log.lock();
         logged.exclusive = true;
         // Relaxed: a hint for who begins; the flag under the lock counts.
         core.exclusive.store(true, Ordering::Relaxed);
-        let exclusive = Self { core: Arc::clone(core), _turn: turn };
         core.published.wait(logged.last);
         drop(logged);
         Ok(Some(exclusive))

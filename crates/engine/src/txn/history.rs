@@ -54,6 +54,7 @@ impl Epoch {
     /// It has ended.
     #[inline]
     pub fn leave(&self) {
+        // Relaxed: whoever counts too many keeps a delta longer, too few is as in `enter`.
         self.writers.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -77,7 +78,7 @@ impl History {
     }
 
     /// Takes over the frozen deltas of `state`, which are in the trees now, if anybody may ask for them; not more than
-    /// `bytes_max` bytes in all.
+    /// `bytes_max` bytes in all, but for the last of them.
     pub fn retire(&mut self, state: &State, bytes_max: u64) {
         let epoch = state.epoch.number - 1;
         let deltas: HashMap<_, _> = state
@@ -91,9 +92,14 @@ impl History {
         self.trim();
         let mut held: u64 = self.retired.iter().map(|retired| retired.bytes).sum();
         while held > bytes_max
+            && self.retired.len() > 1
             && let Some(oldest) = self.retired.pop_front()
         {
             held -= oldest.bytes;
+            // Who would need it cannot be served any more, and keeps nothing for others either.
+            while self.epochs.front().is_some_and(|epoch| epoch.number < oldest.epoch) {
+                self.epochs.pop_front();
+            }
         }
     }
 

@@ -59,6 +59,11 @@ impl Journal {
         outcome.map(|()| false)
     }
 
+    /// Whether the log has a commit with this number.
+    pub fn has_taken(&self, sequence: Sequence) -> bool {
+        self.log.as_ref().is_some_and(|log| log.last_sequence() >= sequence)
+    }
+
     /// Writes what waits in the buffer.
     ///
     /// # Errors

@@ -359,10 +359,14 @@ impl<'t> Cursor<'t> {
 
     fn start(&mut self, start: Start<'_>) -> Result<Option<Pair<'t>>> {
         self.upward = matches!(start, Start::First | Start::From(_) | Start::Above(_));
+        if let Some(reads) = &mut self.reads {
+            // Should what follows fail, it counts as gone over whole.
+            reads.jump(start.bound(), self.upward, None);
+        }
         let walk = self.walk.insert(Walk::new(&self.layers, start)?);
         let entry = walk.next(&self.layers)?;
         if let Some(reads) = &mut self.reads {
-            reads.jump(start.bound(), self.upward, entry.as_ref().map(|(key, _)| &**key));
+            reads.step(self.upward, entry.as_ref().map(|(key, _)| &**key));
         }
         Ok(self.stand(entry))
     }

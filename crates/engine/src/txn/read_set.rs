@@ -23,6 +23,8 @@ pub struct Reads {
     /// The keys of all points, one behind the other.
     keys: Vec<u8>,
     ranges: Vec<RangeRead>,
+    /// Bytes of their bounds.
+    range_bytes: usize,
     /// Ranges whose iterators are still there, by number.
     open: Vec<(u64, RangeRead)>,
     ranges_opened: u64,
@@ -195,7 +197,7 @@ impl Reads {
     }
 
     /// The keys that were read.
-    pub fn keys(&self) -> impl Iterator<Item = KeyRead<'_>> {
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = KeyRead<'_>> {
         let key = |point: &PointRead| self.key(point);
         self.points.iter().map(move |point| KeyRead { table: point.table, key: key(point), hash: point.hash })
     }
@@ -225,8 +227,11 @@ impl Reads {
     }
 
     fn note_range(&mut self, range: RangeRead) {
+        self.range_bytes += bound_bytes(&range);
         self.ranges.push(range);
-        if self.ranges.len() > RANGES_MAX {
+        if self.ranges.len() > RANGES_MAX
+            || (self.range_bytes > KEY_BYTES_HELD_MAX && self.ranges.len() > JOINED_RANGES)
+        {
             self.join_ranges();
         }
     }
@@ -242,6 +247,7 @@ impl Reads {
                 let (first, last) = (&neighbours[0], &neighbours[neighbours.len() - 1]);
                 let bound = |point| Bound::Included(Box::from(self.key(point)));
                 let range = RangeRead { table: first.table, low: bound(first), high: bound(last) };
+                self.range_bytes += bound_bytes(&range);
                 self.ranges.push(range);
             }
         }
@@ -270,7 +276,16 @@ impl Reads {
             }
         }
         self.ranges = joined.into_iter().map(|(_, range)| range).collect();
+        self.range_bytes = self.ranges.iter().map(bound_bytes).sum();
     }
+}
+
+fn bound_bytes(range: &RangeRead) -> usize {
+    let bytes = |bound: &OwnedBound| match bound {
+        Bound::Included(key) | Bound::Excluded(key) => key.len(),
+        Bound::Unbounded => 0,
+    };
+    bytes(&range.low) + bytes(&range.high)
 }
 
 /// Which lower bound lets more keys in comes first.

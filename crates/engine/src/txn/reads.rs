@@ -104,7 +104,8 @@ macro_rules! reads {
             self.layers(table)?.count(bounds.start_bound().cloned(), bounds.end_bound().cloned())
         }
 
-        /// About how many entries lie within `bounds`, with bounds of the error: in time that grows with the tree's depth.
+        /// About how many entries lie within `bounds`, with bounds of the error: in time that grows with the tree's depth. A
+        /// write transaction is not checked for it: decide by [`count`](Self::count) what must not change.
         ///
         /// # Errors
         /// As [`crate::ReadTxn::get`].

@@ -1,6 +1,7 @@
 //! Write transactions: private changes over a snapshot, committed together or not at all.
 
 use std::collections::HashSet;
+use std::mem;
 use std::ops::{Bound, RangeBounds};
 
 use crate::delta::Approach;
@@ -19,13 +20,13 @@ use crate::txn::range::{Cursor, Range};
 use crate::txn::read::{Estimate, own, prefix_end};
 use crate::txn::read_set::ReadSet;
 use crate::txn::schema::{Schema, SchemaChange};
-use crate::txn::state::{Snapshot, Table};
+use crate::txn::state::{Snapshot, Table, TableView};
 use crate::txn::write_set::{Mark, Pending, WriteSet};
 
 /// A set of changes that is committed as one, or dropped without a trace.
 ///
-/// It reads its own changes over a snapshot. Any number run at once, on any threads; none waits for another before it commits,
-/// and none blocks a reader. If another one has committed a change meanwhile that this one must have seen, committing fails with
+/// It reads its own changes over a snapshot. Any number run at once, on any threads; none waits for what another has not
+/// committed, and none blocks a reader. If another one has committed a change meanwhile that this one must have seen, committing fails with
 /// [`Error::Conflict`] or [`Error::TransactionTooOld`], both [retryable](Error::is_retryable): begin again, which is what
 /// [`crate::Database::update`] does by itself. Dropping a transaction aborts it.
 ///
@@ -92,10 +93,15 @@ impl WriteTxn {
     }
 
     fn layers(&self, table: &Table) -> Result<Layers<'_>> {
-        let view = self.schema.view(&self.snapshot.state, table)?;
+        let view = self.view(table)?;
         let set = self.set.touches(table.info.id).then_some(&self.set);
         let (state, at, reads) = (&self.snapshot.state, self.snapshot.sequence, self.reads.as_ref());
         Ok(Layers { state, view, at, set, reads })
+    }
+
+    /// The table as this transaction sees it. That it is not there is a read too.
+    fn view(&self, table: &Table) -> Result<&TableView> {
+        self.schema.view(&self.snapshot.state, table).inspect_err(|_| self.note_names())
     }
 
     fn tree_alone(&self, table: &Table) -> Option<(&Pages, &Root)> {
@@ -227,7 +233,7 @@ impl WriteTxn {
     }
 
     fn check_lengths(&self, table: &Table, key: &[u8], value_bytes: usize) -> Result<()> {
-        self.schema.view(&self.snapshot.state, table)?;
+        self.view(table)?;
         if key.len() > KEY_BYTES_MAX {
             return Err(Error::KeyTooLong { length_bytes: key.len() as u64, limit_bytes: KEY_BYTES_MAX as u64 });
         }
@@ -289,6 +295,7 @@ impl WriteTxn {
     /// # Errors
     /// [`Error::TableNotFound`].
     pub fn drop_table(&mut self, table: &Table) -> Result<()> {
+        self.note_names();
         self.schema.drop_table(&self.snapshot.state, table)?;
         self.set.forget(table.info.id);
         Ok(())
@@ -313,6 +320,7 @@ impl WriteTxn {
             });
         };
         self.begun = None;
+        self.return_table_numbers(self.savepoints[at].1);
         self.schema.truncate(self.savepoints[at].1);
         self.savepoints.truncate(at + 1);
         Ok(())
@@ -344,27 +352,36 @@ impl WriteTxn {
             Some(reads) => Checks::Reads(reads),
             None => Checks::Writes,
         };
+        // Should this thread panic amid the commit, what may be in the log is not given back.
+        let (schema, large) = (mem::take(&mut self.schema), mem::take(&mut self.large));
         let proposal = Proposal {
             snapshot: &self.snapshot,
             set: &self.set,
-            schema: &self.schema,
+            schema: &schema,
             checks,
             is_exclusive: self.exclusive.is_some(),
             begun: self.begun.as_ref(),
         };
         let outcome = self.core.commit(&proposal, durability);
-        if matches!(outcome, Ok(_) | Err(Error::Indeterminate { .. })) {
-            self.give_up_committed();
+        self.large = large;
+        match &outcome {
+            // What the set still holds belongs to the trees now; what was overwritten on the way was never published.
+            Ok(_) | Err(Error::Indeterminate { .. }) if !self.large.is_empty() => {
+                let kept: HashSet<_> = self.set.large().map(|(_, _, large)| large.value.extent).collect();
+                self.large.retain(|large| !kept.contains(&large.value.extent));
+            }
+            Ok(_) | Err(Error::Indeterminate { .. }) => {}
+            Err(_) => self.schema = schema,
         }
         outcome
     }
 
-    /// What the set and the schema still hold belongs to the trees now; what was overwritten on the way was never published.
-    fn give_up_committed(&mut self) {
-        self.schema = Schema::default();
-        if !self.large.is_empty() {
-            let kept: HashSet<_> = self.set.large().map(|(_, _, large)| large.value.extent).collect();
-            self.large.retain(|large| !kept.contains(&large.value.extent));
+    /// Gives back the numbers of tables that will not be created, from the change with this index on.
+    fn return_table_numbers(&self, from: usize) {
+        for change in self.schema.changes()[from..].iter().rev() {
+            if let SchemaChange::Created(view) = change {
+                self.core.return_table_number(view.info.id);
+            }
         }
     }
 
@@ -385,11 +402,7 @@ impl Drop for WriteTxn {
         if let (Some(writer), false) = (&self.core.writer, self.large.is_empty()) {
             writer.large.discard(&self.large);
         }
-        for change in self.schema.changes().iter().rev() {
-            if let SchemaChange::Created(view) = change {
-                self.core.return_table_number(view.info.id);
-            }
-        }
+        self.return_table_numbers(0);
         self.core.leave(&self.snapshot.state);
     }
 }

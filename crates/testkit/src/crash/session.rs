@@ -121,7 +121,11 @@ impl Session {
         let number = self.history.push(holdings);
         self.disk.mark(label::BEGUN, number);
         if let Err(error) = txn.commit_with(durability) {
-            self.failed();
+            match error {
+                Error::Indeterminate { .. } => self.in_doubt = true,
+                // Whatever else it says: it has no effect.
+                _ => self.history.pop(),
+            }
             return Err(error);
         }
         match durability {
@@ -381,7 +385,7 @@ impl Session {
         Err(Error::Invalid { message: format!("a snapshot has changed: {}", differences.join("; ")) })
     }
 
-    /// The newest commit failed. Unless that poisoned the database, it has no effect.
+    /// The newest load failed. Unless that poisoned the database, it has no effect.
     fn failed(&mut self) {
         if self.is_poisoned() {
             self.in_doubt = true;

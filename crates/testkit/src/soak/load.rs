@@ -34,6 +34,8 @@ struct Stage<'s> {
     db: &'s Database,
     /// Every key is in both, in the same version.
     twins: [Table; 2],
+    /// What transactions write that last long.
+    late: Table,
     /// The version that each key has at least: raised when its commit has returned. 0: none yet.
     committed: Box<[AtomicU32]>,
     transactions: AtomicU64,
@@ -55,6 +57,7 @@ pub fn run(plan: Plan, directory: &Path, tell: &dyn Fn(String)) -> Result<Report
         plan,
         db: &db,
         twins,
+        late: db.create_table("late", TableOptions::new())?,
         committed: (0..plan.keys).map(|_| AtomicU32::new(0)).collect(),
         transactions: AtomicU64::new(0),
         reads: AtomicU64::new(0),
@@ -155,7 +158,12 @@ impl Stage<'_> {
             numbers.sort_unstable();
             numbers.dedup();
             let version = |number: u64| self.committed[number as usize].load(Ordering::Relaxed) + 1;
+            let foreign = random.below(self.plan.keys);
             self.db.update(|txn| {
+                // Read what others write, so that there are conflicts.
+                if foreign.is_multiple_of(2) {
+                    self.version(foreign, txn.get(&self.twins[0], &key(foreign))?.as_deref());
+                }
                 for &number in &numbers {
                     let value = value(number, version(number));
                     self.twins.iter().try_for_each(|table| txn.put(table, &key(number), &value))?;
@@ -182,6 +190,9 @@ impl Stage<'_> {
                     (number, self.committed[number as usize].load(Ordering::Acquire))
                 })
                 .collect();
+            if random.chance(1, HELD_SHARE) {
+                self.write_late(reader, random.below(self.plan.keys), Duration::from_millis(random.below(3000)))?;
+            }
             let txn = self.db.read()?;
             if random.chance(1, HELD_SHARE) {
                 self.hold(Duration::from_millis(random.below(3000)));
@@ -215,6 +226,27 @@ impl Stage<'_> {
             std::thread::sleep(READER_NAP);
         }
         Ok(())
+    }
+
+    /// A write transaction that lasts over checkpoints, and is checked against what came since.
+    fn write_late(&self, reader: u64, number: u64, length: Duration) -> Result<()> {
+        let mut txn = self.db.write()?;
+        let read = self.version(number, txn.get(&self.twins[1], &key(number))?.as_deref());
+        self.hold(length);
+        txn.put(&self.late, &reader.to_be_bytes(), &number.to_be_bytes())?;
+        match txn.commit() {
+            Ok(_) => {
+                let now = self.db.read()?;
+                let now = self.version(number, now.get(&self.twins[1], &key(number))?.as_deref());
+                // Later versions may have come after the commit, earlier ones not.
+                if now < read {
+                    self.note(format!("key {number}: version {now:?} after {read:?}"));
+                }
+                Ok(())
+            }
+            Err(error) if error.is_retryable() => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Waits, unless all is over.
