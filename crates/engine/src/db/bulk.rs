@@ -117,7 +117,7 @@ impl Database {
             sorter.push(key.as_ref(), value.as_ref())?;
         }
         let source = sorter.finish()?;
-        self.load(table, SortedChanges { source, key: Vec::new(), value: Vec::new(), filled: false })
+        self.load(table, SortedChanges(source))
     }
 
     /// Rewrites the file as small as it gets, beside readers. Returns the bytes given back.
@@ -158,28 +158,17 @@ impl<C: Changes> LoadSource for Load<C> {
 }
 
 /// Changes from an external sort.
-struct SortedChanges {
-    source: Sorted,
-    key: Vec<u8>,
-    value: Vec<u8>,
-    filled: bool,
-}
+struct SortedChanges(Sorted);
 
 impl Changes for SortedChanges {
+    #[inline]
     fn peek(&mut self) -> Result<Option<Change<'_>>> {
-        if !self.filled {
-            let Some((key, value)) = self.source.next()? else { return Ok(None) };
-            self.key.clear();
-            self.key.extend_from_slice(key);
-            self.value.clear();
-            self.value.extend_from_slice(value);
-            self.filled = true;
-        }
-        Ok(Some(Change { key: &self.key, hash: None, action: Action::Put(&self.value) }))
+        Ok(self.0.peek()?.map(|(key, value)| Change { key, hash: None, action: Action::Put(value) }))
     }
 
+    #[inline]
     fn advance(&mut self) {
-        self.filled = false;
+        self.0.advance();
     }
 }
 

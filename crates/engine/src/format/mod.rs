@@ -49,6 +49,6 @@ pub use log_segment::{SegmentHeader, SegmentHeaderFault};
 pub use meta::{CatalogRoot, ExtentTableRef, FeatureBits, Meta, MetaError};
 pub use overflow::{INLINE_KEY_BYTES_MAX, OverflowRef};
 pub use page::{Offence, PageKind, PageSize, seal_page, verify_own_page, verify_page};
-pub use search::{Isa, Lookup, Search, WithSearch, look_up, selected, with_search};
+pub use search::{Isa, Lookup, Search, WithSearch, look_up, prefetch, selected, with_search};
 #[cfg(test)]
 pub use search::{supported, with_isa, with_loops};

@@ -1,9 +1,9 @@
 //! Records in memory, one behind the other in the order they came: lengths of key and value, key, value.
 //!
-//! Invariants: (1) an offset given out by [`Arena::offsets`] is that of a record's header, and the record is whole.
-//! (2) All keys begin with the first `common` bytes of the first one.
+//! Invariant: a place given out by [`Arena::push`] is that of a record's header, and the record is whole.
 
-use super::order::common_prefix;
+use super::order::Records;
+use crate::format::prefetch;
 
 /// Bytes before each record's key: the lengths of key and value, little-endian `u32`.
 pub(super) const HEADER_BYTES: usize = 8;
@@ -23,16 +23,9 @@ pub(super) fn lengths(header: [u8; HEADER_BYTES]) -> (u32, u32) {
 #[derive(Debug, Default)]
 pub(super) struct Arena {
     bytes: Vec<u8>,
-    count: usize,
-    common: usize,
 }
 
 impl Arena {
-    /// The number of records.
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
     /// What the records take.
     pub fn len_bytes(&self) -> usize {
         self.bytes.len()
@@ -44,79 +37,40 @@ impl Arena {
         self.bytes.capacity()
     }
 
-    /// The beginning that all keys share.
-    pub fn shared_prefix(&self) -> &[u8] {
-        if self.count == 0 { &[] } else { &self.key(0)[..self.common] }
-    }
-
-    /// Appends a record. What is allocated grows by doubling, but to no more than `limit_bytes`, unless this record alone
-    /// needs more.
+    /// Appends a record, whose key and value come in two parts each, and returns its place. What is allocated grows by
+    /// doubling, but to no more than `limit_bytes`, unless this record alone needs more.
     ///
     /// # Panics
     /// If key or value are longer than a `u32` tells.
-    pub fn push(&mut self, key: &[u8], value: &[u8], limit_bytes: usize) {
-        let key_length = u32::try_from(key.len()).expect("the sorter refuses longer keys");
-        let value_length = u32::try_from(value.len()).expect("the sorter refuses longer values");
-        if self.count == 0 {
-            self.common = key.len();
-        } else if self.common > 0 {
-            self.common = common_prefix(self.shared_prefix(), key);
-        }
-        self.grow(HEADER_BYTES + key.len() + value.len(), limit_bytes);
+    #[inline]
+    pub fn push(&mut self, key: [&[u8]; 2], value: [&[u8]; 2], limit_bytes: usize) -> u64 {
+        let (key_bytes, value_bytes) = (key[0].len() + key[1].len(), value[0].len() + value[1].len());
+        let key_length = u32::try_from(key_bytes).expect("the sorter refuses longer keys");
+        let value_length = u32::try_from(value_bytes).expect("the sorter refuses longer values");
+        self.grow(HEADER_BYTES + key_bytes + value_bytes, limit_bytes);
+        let place = self.bytes.len() as u64;
         self.bytes.extend_from_slice(&header(key_length, value_length));
-        self.bytes.extend_from_slice(key);
-        self.bytes.extend_from_slice(value);
-        self.count += 1;
+        for part in [key[0], key[1], value[0], value[1]] {
+            self.bytes.extend_from_slice(part);
+        }
+        place
     }
 
     /// Forgets the records and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
-        self.count = 0;
-        self.common = 0;
     }
 
-    /// The offsets of the records, in the order they came.
-    pub fn offsets(&self) -> impl Iterator<Item = usize> {
-        let mut next = 0;
-        (0..self.count).map(move |_| {
-            let offset = next;
-            let (key_length, value_length) = self.lengths(offset);
-            next += HEADER_BYTES + key_length + value_length;
-            offset
-        })
-    }
-
-    /// The key of the record at `offset`.
+    /// The key and value of the record at `place`.
     #[inline]
-    pub fn key(&self, offset: usize) -> &[u8] {
-        let (key_length, _) = self.lengths(offset);
-        &self.bytes[offset + HEADER_BYTES..][..key_length]
-    }
-
-    /// The key and value of the record at `offset`.
-    #[inline]
-    pub fn record(&self, offset: usize) -> (&[u8], &[u8]) {
-        let (key_length, value_length) = self.lengths(offset);
-        self.bytes[offset + HEADER_BYTES..][..key_length + value_length].split_at(key_length)
-    }
-
-    /// Brings the records at `offsets` into the processor's cache: the part of them that most records have.
-    pub fn fetch(&self, offsets: impl Iterator<Item = usize>) {
-        let lines = (self.bytes.len() / self.count.max(1) / LINE_BYTES + 1).min(FETCHED_LINES_MAX);
-        let mut sum = 0;
-        for offset in offsets {
-            for line in 0..lines {
-                sum ^= self.bytes.get(offset + line * LINE_BYTES).copied().unwrap_or(0);
-            }
-        }
-        // Nobody wants the sum, but without a use of it nothing would be read.
-        std::hint::black_box(sum);
+    pub fn record(&self, place: u64) -> (&[u8], &[u8]) {
+        let (key_length, value_length) = self.lengths(place);
+        self.bytes[place as usize + HEADER_BYTES..][..key_length + value_length].split_at(key_length)
     }
 
     #[inline]
-    fn lengths(&self, offset: usize) -> (usize, usize) {
-        let header = self.bytes[offset..].first_chunk().expect("offsets are those of whole records");
+    fn lengths(&self, place: u64) -> (usize, usize) {
+        let header = self.bytes[place as usize..].first_chunk().expect("places are those of whole records");
         let (key_length, value_length) = lengths(*header);
         (key_length as usize, value_length as usize)
     }
@@ -130,9 +84,22 @@ impl Arena {
     }
 }
 
+impl Records for Arena {
+    #[inline]
+    fn key(&self, place: u64) -> &[u8] {
+        let (key_length, _) = self.lengths(place);
+        &self.bytes[place as usize + HEADER_BYTES..][..key_length]
+    }
+
+    #[inline]
+    fn prefetch(&self, place: u64, lines: usize) {
+        for line in 0..lines {
+            prefetch(&self.bytes, place as usize + line * LINE_BYTES);
+        }
+    }
+}
+
 /// What the processor fetches at once.
 const LINE_BYTES: usize = 64;
-/// Beyond so many lines the processor foresees the reading itself.
-const FETCHED_LINES_MAX: usize = 6;
 /// The least to allocate.
 const GROWTH_MIN_BYTES: usize = 64 << 10;

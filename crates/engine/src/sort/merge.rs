@@ -24,10 +24,11 @@ pub(super) struct Merge {
     readers: Vec<RunReader>,
     tree: Vec<Contender>,
     depth: usize,
-    /// Whether the winner's record was given out, and must be passed before the next.
-    given: bool,
-    /// The key given out last: those that equal it are passed over.
+    /// Whether the winner's record is done with, and must be passed before the next.
+    passing: bool,
+    /// Its key: records that have it too are passed over.
     last_key: Vec<u8>,
+    /// Value of the winner's record, if it is too large for its reader's buffer and was asked for.
     large_value: Vec<u8>,
 }
 
@@ -40,8 +41,8 @@ impl Merge {
             runs.into_iter().map(|run| RunReader::new(run, buffer_bytes)).collect::<Result<_>>()?;
         let count = readers.len();
         let tree = Vec::with_capacity(count);
-        let (given, last_key, large_value) = (false, Vec::new(), Vec::new());
-        let mut merge = Self { readers, tree, depth, given, last_key, large_value };
+        let (passing, last_key, large_value) = (false, Vec::new(), Vec::new());
+        let mut merge = Self { readers, tree, depth, passing, last_key, large_value };
         // Node n has the children 2n and 2n + 1; the leaves, one for each reader, are the nodes from `count` on.
         let mut winners = vec![merge.contender(0); 2 * count];
         for reader in 0..count {
@@ -58,23 +59,28 @@ impl Merge {
         Ok(merge)
     }
 
-    /// The next record, and nothing at the end.
-    pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
-        if self.given {
+    /// The record at hand; nothing after the last.
+    pub fn peek(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        if self.passing {
             self.pass()?;
             while self.winner() == Some(&self.last_key) {
                 self.pass()?;
             }
+            self.passing = false;
         }
         let reader = self.tree[0].reader;
-        let Some(key) = self.readers[reader].key() else {
-            self.given = false;
+        if self.readers[reader].key().is_none() {
             return Ok(None);
-        };
+        }
+        self.readers[reader].record(&mut self.large_value).map(Some)
+    }
+
+    /// Goes on to the next record. Requires: `peek` returned one.
+    pub fn advance(&mut self) {
+        let key = self.readers[self.tree[0].reader].key().expect("there is a record at hand");
         self.last_key.clear();
         self.last_key.extend_from_slice(key);
-        self.given = true;
-        self.readers[reader].record(&mut self.large_value).map(Some)
+        self.passing = true;
     }
 
     fn winner(&self) -> Option<&[u8]> {
@@ -84,6 +90,7 @@ impl Merge {
     /// Passes the winner's record and finds the next winner.
     fn pass(&mut self) -> Result<()> {
         let reader = self.tree[0].reader;
+        self.large_value.clear();
         self.readers[reader].advance()?;
         let mut winner = self.contender(reader);
         let mut node = (reader + self.tree.len()) / 2;

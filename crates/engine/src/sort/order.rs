@@ -1,6 +1,6 @@
-//! Sorts the records of an arena without moving them.
+//! Sorts records without moving them.
 //!
-//! Each record is an entry of 16 bytes: eight bytes of its key as a number (the *head*), and its offset. Entries are
+//! Each record is an entry of 16 bytes: eight bytes of its key as a number (the *head*), and its place. Entries are
 //! compared as whole numbers, which takes no branch and touches no key. Only where heads tie is more of the keys read:
 //! those of a tie are given new heads from where their common beginning ends, and sorted again. So a key is read once
 //! per eight bytes that matter, and long shared beginnings (IRIs, paths) cost little.
@@ -8,33 +8,73 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::arena::Arena;
+/// Where the records are that an [`Order`] sorts. A place is theirs to give out; places rise in the order that records came.
+pub trait Records {
+    /// The key of the record at a place that was given out.
+    fn key(&self, place: u64) -> &[u8];
 
-/// A head above, a record's offset below: offsets rise in the order that records came, so equal keys keep it.
+    /// Asks the processor for so many of the record's first cache lines.
+    fn prefetch(&self, place: u64, lines: usize);
+}
+
+/// A head above, a record's place below: places rise in the order that records came, so equal keys keep it.
 type Entry = u128;
 
-/// The offsets of the arena's records in order of their keys; where keys are equal, in the order they came.
+/// The places of records: first as they came, then in order of their keys, and where keys are equal as they came.
 #[derive(Debug, Default)]
-pub(super) struct Order {
+pub struct Order {
     entries: Vec<Entry>,
+    /// The beginning that all keys share.
+    shared: Vec<u8>,
+    /// So many of the first entries have heads from further on in their keys: more seemed to be shared when they came.
+    outdated: usize,
 }
 
 impl Order {
     /// Memory for each record.
     pub const ENTRY_BYTES: usize = size_of::<Entry>();
 
+    /// Takes the next record.
+    #[inline]
+    pub fn push(&mut self, key: &[u8], place: u64) {
+        if !key.starts_with(&self.shared) || self.entries.is_empty() {
+            self.share_less(key);
+        }
+        self.entries.push(entry(key, self.shared.len(), place));
+    }
+
+    #[cold]
+    fn share_less(&mut self, key: &[u8]) {
+        if self.entries.is_empty() {
+            self.shared.extend_from_slice(key);
+        } else {
+            self.shared.truncate(common_prefix(&self.shared, key));
+        }
+        self.outdated = self.entries.len();
+    }
+
     /// Sorts.
-    pub fn of(arena: &Arena) -> Self {
-        let depth = arena.shared_prefix().len();
-        let mut entries = Vec::with_capacity(arena.count());
-        entries.extend(arena.offsets().map(|offset| entry(arena.key(offset), depth, offset)));
+    pub fn sort(&mut self, records: &impl Records) {
+        let Self { entries, shared, outdated } = self;
+        let depth = shared.len();
+        for old in &mut entries[..*outdated] {
+            let place = place(*old);
+            *old = entry(records.key(place), depth, place);
+        }
+        *outdated = 0;
         entries.sort_unstable();
         let mut ties = Vec::new();
-        find_ties(&entries, 0, depth, &mut ties);
+        find_ties(entries, 0, depth, &mut ties);
         while let Some(tie) = ties.pop() {
-            break_tie(arena, &mut entries, tie, &mut ties);
+            break_tie(records, entries, tie, &mut ties);
         }
-        Self { entries }
+    }
+
+    /// Forgets the records and keeps the memory.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.shared.clear();
+        self.outdated = 0;
     }
 
     /// The number of records.
@@ -42,10 +82,74 @@ impl Order {
         self.entries.len()
     }
 
-    /// The offset of the record at `position` in the order.
+    /// The beginning that all keys share.
+    pub fn shared_prefix(&self) -> &[u8] {
+        &self.shared
+    }
+
+    /// The place of the record at `position` in the order.
     #[inline]
-    pub fn offset(&self, position: usize) -> usize {
-        offset(self.entries[position])
+    pub fn place(&self, position: usize) -> u64 {
+        place(self.entries[position])
+    }
+
+    /// Whether the record at `position` and the next, if there is one, may have the same key. Requires: they are sorted.
+    ///
+    /// Keys that are equal were in the same ties, and so have the same head, whichever bytes of theirs it was made of last.
+    #[inline]
+    fn may_repeat(&self, position: usize) -> bool {
+        self.entries.get(position + 1).is_some_and(|next| next >> 64 == self.entries[position] >> 64)
+    }
+}
+
+/// A walk through records in their order, which passes over those that a later one with the same key replaces.
+///
+/// Each record lies somewhere else, so each would be waited for: the walk asks for those that will come soon.
+#[derive(Debug)]
+pub struct Walk {
+    position: usize,
+    /// Whether the record there is the last of those with its key.
+    settled: bool,
+    /// Cache lines of a record to ask for.
+    lines: usize,
+}
+
+impl Walk {
+    /// At the first record. Most records take about so many bytes.
+    pub fn new(record_bytes: usize) -> Self {
+        Self { position: 0, settled: false, lines: (record_bytes / LINE_BYTES + 1).min(PREFETCHED_LINES_MAX) }
+    }
+
+    /// The place of the record at hand; nothing after the last.
+    #[inline]
+    pub fn place(&mut self, order: &Order, records: &impl Records) -> Option<u64> {
+        if !self.settled {
+            self.settle(order, records);
+        }
+        (self.position < order.count()).then(|| order.place(self.position))
+    }
+
+    /// Goes on to the next record.
+    #[inline]
+    pub fn advance(&mut self) {
+        self.position += 1;
+        self.settled = false;
+    }
+
+    fn settle(&mut self, order: &Order, records: &impl Records) {
+        self.settled = true;
+        loop {
+            let (position, ahead) = (self.position, self.position + PREFETCHED_AHEAD);
+            if ahead < order.count() {
+                records.prefetch(order.place(ahead), self.lines);
+            }
+            let is_replaced = order.may_repeat(position)
+                && records.key(order.place(position)) == records.key(order.place(position + 1));
+            if !is_replaced {
+                return;
+            }
+            self.position += 1;
+        }
     }
 }
 
@@ -86,13 +190,13 @@ pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
 }
 
 #[inline]
-fn entry(key: &[u8], depth: usize, offset: usize) -> Entry {
-    u128::from(head(key, depth)) << 64 | offset as u128
+fn entry(key: &[u8], depth: usize, place: u64) -> Entry {
+    u128::from(head(key, depth)) << 64 | u128::from(place)
 }
 
 #[inline]
-fn offset(entry: Entry) -> usize {
-    entry as u64 as usize
+fn place(entry: Entry) -> u64 {
+    entry as u64
 }
 
 /// Appends the ties among sorted entries, which begin at `start` of all, and whose heads are those at `depth`.
@@ -109,64 +213,86 @@ fn find_ties(entries: &[Entry], start: usize, depth: usize, ties: &mut Vec<Tie>)
 }
 
 /// Sorts the entries of a tie by the rest of their keys, or leaves smaller ties to do.
-fn break_tie(arena: &Arena, entries: &mut [Entry], tie: Tie, ties: &mut Vec<Tie>) {
+fn break_tie(records: &impl Records, entries: &mut [Entry], tie: Tie, ties: &mut Vec<Tie>) {
     let depth = tie.depth + HEAD_BYTES;
     let all = &mut entries[tie.range.clone()];
-    let length = |entry: &Entry| arena.key(offset(*entry)).len();
+    let length = |entry: &Entry| records.key(place(*entry)).len();
     let ended = all.iter().filter(|entry| length(entry) <= depth).count();
     if ended > 0 {
         // Keys that have ended are the beginning of all others here, zeros of the head included, so they come first and
-        // the shorter before the longer. Entries are in order of their offsets; a stable sort leaves equal keys so.
+        // the shorter before the longer. Entries are in order of their places; a stable sort leaves equal keys so.
         all.sort_by_cached_key(|entry| length(entry).min(depth + 1));
     }
     let rest = &mut all[ended..];
     if rest.len() <= COMPARED_MAX {
-        rest.sort_unstable_by(|a, b| compare(arena, *a, *b, depth));
+        rest.sort_unstable_by(|a, b| compare(records, *a, *b, depth));
         return;
     }
-    let first = arena.key(offset(rest[0]));
+    let first = records.key(place(rest[0]));
     let mut common = first.len();
     for entry in &rest[1..] {
-        common = depth + common_prefix(&first[depth..common], &arena.key(offset(*entry))[depth..]);
+        common = depth + common_prefix(&first[depth..common], &records.key(place(*entry))[depth..]);
         if common == depth {
             break;
         }
     }
     for entry in rest.iter_mut() {
-        let offset = offset(*entry);
-        *entry = self::entry(arena.key(offset), common, offset);
+        let place = place(*entry);
+        *entry = self::entry(records.key(place), common, place);
     }
     rest.sort_unstable();
     find_ties(rest, tie.range.start + ended, common, ties);
 }
 
-fn compare(arena: &Arena, a: Entry, b: Entry, depth: usize) -> Ordering {
-    let (a, b) = (offset(a), offset(b));
-    arena.key(a)[depth..].cmp(&arena.key(b)[depth..]).then(a.cmp(&b))
+fn compare(records: &impl Records, a: Entry, b: Entry, depth: usize) -> Ordering {
+    let (a, b) = (place(a), place(b));
+    records.key(a)[depth..].cmp(&records.key(b)[depth..]).then(a.cmp(&b))
 }
 
 /// Bytes of a key in a head.
 const HEAD_BYTES: usize = 8;
 /// Up to so many keys are sorted by comparing them, which is then quicker than to read them all for new heads.
 const COMPARED_MAX: usize = 16;
+/// A record is asked for when so many others will be used before it.
+const PREFETCHED_AHEAD: usize = 16;
+/// Beyond so many lines the processor foresees the reading itself.
+const PREFETCHED_LINES_MAX: usize = 6;
+/// What the processor fetches at once.
+const LINE_BYTES: usize = 64;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sort::arena::Arena;
     use crate::sort::sorter::tests::Random;
 
     fn check(keys: &[Vec<u8>]) {
-        let mut arena = Arena::default();
+        let (mut arena, mut order) = (Arena::default(), Order::default());
         for (index, key) in keys.iter().enumerate() {
-            arena.push(key, &index.to_le_bytes(), usize::MAX);
+            let (start, end) = key.split_at(index % (key.len() + 1));
+            let place = arena.push([start, end], [&index.to_le_bytes(), &[]], usize::MAX);
+            order.push(key, place);
+            assert!(key.starts_with(order.shared_prefix()));
         }
         let mut expected: Vec<(&[u8], usize)> = keys.iter().enumerate().map(|(index, key)| (&key[..], index)).collect();
         expected.sort();
-        let order = Order::of(&arena);
+        order.sort(&arena);
         assert_eq!(order.count(), keys.len());
-        for (position, (key, index)) in expected.into_iter().enumerate() {
-            assert_eq!(arena.record(order.offset(position)), (key, &index.to_le_bytes()[..]), "position {position}");
+        for (position, (key, index)) in expected.iter().enumerate() {
+            assert_eq!(arena.record(order.place(position)), (*key, &index.to_le_bytes()[..]), "position {position}");
         }
+        expected.reverse();
+        expected.dedup_by_key(|(key, _)| *key);
+        expected.reverse();
+        let mut walk = Walk::new(arena.len_bytes() / keys.len().max(1));
+        for (key, index) in expected {
+            for _ in 0..2 {
+                let place = walk.place(&order, &arena).unwrap();
+                assert_eq!(arena.record(place), (key, &index.to_le_bytes()[..]));
+            }
+            walk.advance();
+        }
+        assert_eq!(walk.place(&order, &arena), None);
     }
 
     #[test]

@@ -128,7 +128,8 @@ impl RunReader {
         if self.ended { None } else { Some(&self.buffer[self.at + HEADER_BYTES..][..self.key_length]) }
     }
 
-    /// The record's key and value. A value that is too large for the buffer is read into `large_value`.
+    /// The record's key and value. A value that is too large for the buffer is read into `large_value`, which is empty unless
+    /// it has this value already.
     ///
     /// # Panics
     /// After the last record.
@@ -138,8 +139,10 @@ impl RunReader {
         if let Some(value) = self.buffer[value_at..self.filled].get(..self.value_length) {
             return Ok((key, value));
         }
-        large_value.resize(self.value_length, 0);
-        read(&self.run, self.buffer_start + value_at as u64, large_value)?;
+        if large_value.is_empty() {
+            large_value.resize(self.value_length, 0);
+            read(&self.run, self.buffer_start + value_at as u64, large_value)?;
+        }
         Ok((key, large_value))
     }
 
@@ -244,6 +247,8 @@ mod tests {
             let mut large_value = Vec::new();
             for (key, value) in &records {
                 assert_eq!(reader.key(), Some(&key[..]));
+                large_value.clear();
+                assert_eq!(reader.record(&mut large_value).unwrap(), (&key[..], &value[..]));
                 assert_eq!(reader.record(&mut large_value).unwrap(), (&key[..], &value[..]));
                 reader.advance().unwrap();
             }

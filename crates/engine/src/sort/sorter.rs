@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::arena::{Arena, HEADER_BYTES};
 use super::merge::Merge;
-use super::order::{Order, common_prefix};
+use super::order::{Order, Walk, common_prefix};
 use super::run::{Run, RunWriter};
 use super::scratch::Scratch;
 use crate::error::{Error, Result};
@@ -29,6 +29,8 @@ pub struct Sorter {
     scratch: Scratch,
     options: SortOptions,
     arena: Arena,
+    /// Of what is in the arena.
+    order: Order,
     count: u64,
     /// The runs by size, the smallest first, and in each size from the oldest to the youngest. All runs of a size are
     /// older than those of smaller sizes.
@@ -44,6 +46,7 @@ impl Sorter {
             scratch: Scratch::new(disk, database),
             options,
             arena: Arena::default(),
+            order: Order::default(),
             count: 0,
             runs: Vec::new(),
             shared_prefix: None,
@@ -62,16 +65,27 @@ impl Sorter {
     /// [`Error::DiskFull`] or [`Error::Io`] if a run cannot be written; [`Error::KeyTooLong`] or [`Error::ValueTooLong`]
     /// from 4 GiB on. Drop the sorter after an error of the disk: records are missing.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        check_lengths(key, value)?;
+        self.push_parts([key, &[]], [value, &[]])
+    }
+
+    /// Adds a record whose key and value come in two parts each.
+    ///
+    /// # Errors
+    /// As [`Sorter::push`].
+    #[inline]
+    pub fn push_parts(&mut self, key: [&[u8]; 2], value: [&[u8]; 2]) -> Result<()> {
+        let (key_bytes, value_bytes) = (key[0].len() + key[1].len(), value[0].len() + value[1].len());
+        check_lengths(key_bytes, value_bytes)?;
         self.count += 1;
-        let record_bytes = HEADER_BYTES + key.len() + value.len() + Order::ENTRY_BYTES;
+        let record_bytes = HEADER_BYTES + key_bytes + value_bytes + Order::ENTRY_BYTES;
         if self.memory_bytes() + record_bytes > self.options.memory_bytes {
             self.spill()?;
             if record_bytes > self.options.memory_bytes {
-                return self.write_alone(key, value);
+                return self.write_alone(&key.concat(), &value.concat());
             }
         }
-        self.arena.push(key, value, self.options.memory_bytes);
+        let place = self.arena.push(key, value, self.options.memory_bytes);
+        self.order.push(self.arena.record(place).0, place);
         Ok(())
     }
 
@@ -81,34 +95,42 @@ impl Sorter {
     /// If a run cannot be written or read.
     pub fn finish(mut self) -> Result<Sorted> {
         if self.runs.is_empty() {
-            let order = Order::of(&self.arena);
-            return Ok(Sorted(Source::Memory { walk: Walk::default(), arena: self.arena, order }));
+            self.order.sort(&self.arena);
+            let walk = self.walk();
+            return Ok(Sorted(Source::Memory { walk, arena: self.arena, order: self.order }));
         }
         self.spill()?;
-        self.arena = Arena::default();
+        (self.arena, self.order) = (Arena::default(), Order::default());
         let runs = self.runs.drain(..).rev().flatten().collect();
         self.merge(runs).map(|merge| Sorted(Source::Runs(Box::new(merge))))
     }
 
     /// What the arena's records take, with the entries for sorting them.
     fn memory_bytes(&self) -> usize {
-        self.arena.len_bytes() + self.arena.count() * Order::ENTRY_BYTES
+        self.arena.len_bytes() + self.order.count() * Order::ENTRY_BYTES
     }
 
     /// Sorts the arena and writes it as a run.
     fn spill(&mut self) -> Result<()> {
-        if self.arena.count() == 0 {
+        if self.order.count() == 0 {
             return Ok(());
         }
         let mut writer = self.run_writer()?;
-        let order = Order::of(&self.arena);
-        let mut walk = Walk::default();
-        while let Some((key, value)) = walk.next(&self.arena, &order) {
+        self.order.sort(&self.arena);
+        let mut walk = self.walk();
+        while let Some(place) = walk.place(&self.order, &self.arena) {
+            let (key, value) = self.arena.record(place);
             writer.push(key, value)?;
+            walk.advance();
         }
-        let prefix = self.arena.shared_prefix().to_vec();
+        let prefix = self.order.shared_prefix().to_vec();
         self.arena.clear();
+        self.order.clear();
         self.add_run(writer.finish()?, &prefix)
+    }
+
+    fn walk(&self) -> Walk {
+        Walk::new(self.arena.len_bytes() / self.order.count().max(1))
     }
 
     /// Writes a record that is larger than the memory as a run of its own.
@@ -139,11 +161,12 @@ impl Sorter {
 
     fn merge_into_one(&mut self, runs: Vec<Run>) -> Result<Run> {
         // What the arena has allocated is needed for the merge's buffers; the arena is empty here.
-        self.arena = Arena::default();
+        (self.arena, self.order) = (Arena::default(), Order::default());
         let mut writer = self.run_writer()?;
         let mut merge = self.merge(runs)?;
-        while let Some((key, value)) = merge.next()? {
+        while let Some((key, value)) = merge.peek()? {
             writer.push(key, value)?;
+            merge.advance();
         }
         writer.finish()
     }
@@ -171,65 +194,41 @@ enum Source {
 }
 
 impl Sorted {
-    /// The next record's key and value, and nothing at the end.
+    /// Key and value of the record at hand; nothing after the last.
     ///
     /// # Errors
     /// If a run cannot be read. Records are missing then, and asking on is of no use.
-    pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+    #[inline]
+    pub fn peek(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         match &mut self.0 {
-            Source::Runs(merge) => merge.next(),
-            Source::Memory { arena, order, walk } => Ok(walk.next(arena, order)),
+            Source::Runs(merge) => merge.peek(),
+            Source::Memory { arena, order, walk } => Ok(walk.place(order, arena).map(|place| arena.record(place))),
+        }
+    }
+
+    /// Goes on to the next record. Requires: `peek` returned one.
+    #[inline]
+    pub fn advance(&mut self) {
+        match &mut self.0 {
+            Source::Runs(merge) => merge.advance(),
+            Source::Memory { walk, .. } => walk.advance(),
         }
     }
 }
 
-/// A walk through an arena in its order.
-///
-/// Each record lies somewhere else, so each would be waited for. The walk therefore reads a little of each of the next
-/// records first, in a loop so short that the processor fetches many of them at once.
-#[derive(Debug, Default)]
-struct Walk {
-    position: usize,
-    /// Records before this position were fetched.
-    fetched: usize,
-}
-
-impl Walk {
-    fn next<'a>(&mut self, arena: &'a Arena, order: &Order) -> Option<(&'a [u8], &'a [u8])> {
-        while self.position < order.count() {
-            let position = self.position;
-            self.position += 1;
-            // A record is looked at when the one before it is given out, to see whether its key is the same.
-            if self.position >= self.fetched {
-                let end = (self.position + FETCHED_AT_ONCE).min(order.count());
-                arena.fetch((self.position..end).map(|position| order.offset(position)));
-                self.fetched = end;
-            }
-            let (key, value) = arena.record(order.offset(position));
-            let is_repeated = self.position < order.count() && arena.key(order.offset(self.position)) == key;
-            if !is_repeated {
-                return Some((key, value));
-            }
-        }
-        None
-    }
-}
-
-fn check_lengths(key: &[u8], value: &[u8]) -> Result<()> {
+fn check_lengths(key_bytes: usize, value_bytes: usize) -> Result<()> {
     let limit_bytes = u64::from(u32::MAX);
-    if key.len() as u64 > limit_bytes {
-        return Err(Error::KeyTooLong { length_bytes: key.len() as u64, limit_bytes });
+    if key_bytes as u64 > limit_bytes {
+        return Err(Error::KeyTooLong { length_bytes: key_bytes as u64, limit_bytes });
     }
-    if value.len() as u64 > limit_bytes {
-        return Err(Error::ValueTooLong { length_bytes: value.len() as u64, limit_bytes });
+    if value_bytes as u64 > limit_bytes {
+        return Err(Error::ValueTooLong { length_bytes: value_bytes as u64, limit_bytes });
     }
     Ok(())
 }
 
 /// How many runs are merged at once, and so how many files of one size are open.
 const FAN_IN: usize = 64;
-/// Enough to keep the processor busy, and few enough to stay in its first cache.
-const FETCHED_AT_ONCE: usize = 32;
 /// Runs are written in calls of this size.
 const WRITE_BUFFER_BYTES: usize = 1 << 20;
 /// Larger reads gain nothing, and a dozen buffers of this size still fit the processor's cache.

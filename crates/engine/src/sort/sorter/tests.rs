@@ -49,18 +49,27 @@ type Record = (Vec<u8>, Vec<u8>);
 
 fn sort(disk: Arc<dyn Disk>, records: &[Record], options: SortOptions) -> Result<Vec<Record>> {
     let mut sorter = Sorter::new(disk, Path::new("x.ful"), options);
-    for (key, value) in records {
-        sorter.push(key, value)?;
+    for (index, (key, value)) in records.iter().enumerate() {
+        if index % 2 == 0 {
+            sorter.push(key, value)?;
+        } else {
+            let ((key_start, key_end), (value_start, value_end)) = (key.split_at(key.len() / 2), value.split_at(0));
+            sorter.push_parts([key_start, key_end], [value_start, value_end])?;
+        }
         let held = sorter.arena.capacity_bytes();
         assert!(held <= options.memory_bytes, "{held} bytes are held");
     }
     assert_eq!(sorter.count(), records.len() as u64);
     let mut sorted = sorter.finish()?;
     let mut result = Vec::new();
-    while let Some((key, value)) = sorted.next()? {
-        result.push((key.to_vec(), value.to_vec()));
+    while let Some((key, value)) = sorted.peek()? {
+        let record = (key.to_vec(), value.to_vec());
+        let again = sorted.peek()?.map(|(key, value)| (key.to_vec(), value.to_vec()));
+        assert!(again.as_ref() == Some(&record), "a record is the same until it is passed");
+        result.push(record);
+        sorted.advance();
     }
-    assert!(sorted.next()?.is_none());
+    assert!(sorted.peek()?.is_none());
     Ok(result)
 }
 
