@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::db::metas;
 use crate::db::open::Presence;
+use crate::db::replayed::Replayed;
 use crate::delta::{self, Delta, Position};
 use crate::error::{Error, Result};
 use crate::format::{CatalogRoot, Meta, StoredRoot, ValueAlign};
@@ -55,6 +56,8 @@ pub struct Stored {
 
 /// What a checkpoint does beside merging the frozen deltas.
 pub enum Job<'j> {
+    /// Merges what recovery read back.
+    Replay(Replayed),
     /// Merges a sorted stream into a table.
     Load(TableId, &'j mut dyn LoadSource),
     /// Copies every tree to new pages.
@@ -111,9 +114,16 @@ impl Checkpointer {
         &self.space
     }
 
-    /// Takes over what recovery replayed, for the next checkpoint to merge.
-    pub fn resume(&mut self, rotation: Rotation) {
+    /// Merges what recovery read back, before anything else is committed.
+    ///
+    /// # Errors
+    /// See [`crate::Database::checkpoint`]. Only the next opening can try again.
+    pub fn run_replay(&mut self, rotation: Rotation, replayed: Replayed) -> Result<()> {
         self.pending = Some(rotation);
+        let outcome = self.checkpoint(Some(Job::Replay(replayed)));
+        // Without what was replayed, a later checkpoint must not say that it holds it.
+        self.pending = None;
+        outcome
     }
 
     /// Merges everything committed so far. Does nothing if there is nothing.
@@ -141,7 +151,7 @@ impl Checkpointer {
     }
 
     fn checkpoint(&mut self, job: Option<Job<'_>>) -> Result<()> {
-        let does_job = job.is_some();
+        let does_job = matches!(job, Some(Job::Load(..) | Job::Rewrite));
         let rotation = self.pending.take();
         let began = Instant::now();
         let outcome = self.try_checkpoint(rotation.as_ref(), job);
@@ -165,7 +175,7 @@ impl Checkpointer {
         }
     }
 
-    fn try_checkpoint(&mut self, rotation: Option<&Rotation>, job: Option<Job<'_>>) -> Result<()> {
+    fn try_checkpoint(&mut self, rotation: Option<&Rotation>, mut job: Option<Job<'_>>) -> Result<()> {
         if let (true, Some(rotation)) = (planted(Fault::MetaBeforeData), rotation) {
             let LogStart { segment, exists } = rotation.start;
             let (number, sequence) = (self.meta.number + 1, rotation.sequence);
@@ -188,9 +198,14 @@ impl Checkpointer {
         };
         let mut writer = PageWriter::new(&space);
         // An error drops the writer, which gives back all that it placed.
-        let merged = self.merge(&pages, rotation, job, &mut writer)?;
+        let merged = self.merge(&pages, rotation, job.as_mut(), &mut writer)?;
         let mut operation = writer.finish()?;
         self.settle_large(rotation, &mut operation);
+        if let Some(Job::Replay(replayed)) = &job {
+            replayed.settle_large(&mut self.space.lock(), &mut operation);
+        }
+        // What was sorted takes memory that the sync wants for better.
+        drop(job);
         self.publish(&pages, rotation, loaded, merged, operation)
     }
 
@@ -199,7 +214,7 @@ impl Checkpointer {
         &self,
         pages: &Pages,
         rotation: Option<&Rotation>,
-        job: Option<Job<'_>>,
+        job: Option<&mut Job<'_>>,
         writer: &mut PageWriter<'_>,
     ) -> Result<Merged> {
         let mut stored = self.stored.clone();
@@ -224,8 +239,16 @@ impl Checkpointer {
         }
         match job {
             None => {}
+            Some(Job::Replay(replayed)) => {
+                while let Some(id) = replayed.next_table()? {
+                    match stored.get_mut(&id) {
+                        Some(table) => table.root = merge(pages, table, &mut replayed.of_table(id), writer)?,
+                        None => replayed.skip_table(id)?,
+                    }
+                }
+            }
             Some(Job::Load(id, source)) => {
-                let table = stored.get_mut(&id);
+                let table = stored.get_mut(id);
                 let table = table.ok_or_else(|| Error::TableNotFound { name: format!("number {}", id.0) })?;
                 table.root = source.merge(pages, table.root.as_ref(), writer)?;
             }

@@ -10,6 +10,7 @@ mod multimap;
 mod open;
 mod recover;
 mod registry;
+mod replayed;
 mod stats;
 mod tables;
 mod typed;

@@ -17,7 +17,7 @@ use std::time::SystemTime;
 use crate::db::checkpoint::{Basis, Checkpointer, Stored};
 use crate::db::database::{Database, Inner};
 use crate::db::metas;
-use crate::db::recover::{Recovered, recover};
+use crate::db::recover::{Recovered, recover, show};
 use crate::db::registry::{Key, open_once};
 use crate::db::tables::read_catalog;
 use crate::db::worker::Worker;
@@ -192,8 +192,7 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool
     let space = Arc::new(Mutex::new(space));
     // The lock is ours, so whatever sort left its runs behind is dead.
     crate::sort::remove_leftovers(&*disk, path)?;
-    let recovered = recover(&disk, path, &found, &opened.state, Some(&space))?;
-    let Recovered { state, end, rotation } = recovered;
+    let Recovered { state, end, replayed } = recover(&options, path, &found, &opened.state, &space)?;
     let journal = Journal::new(Arc::clone(&disk), path, found.meta.uuid, end, options.map);
     let mut history = History::default();
     history.begin(&state.epoch);
@@ -222,10 +221,9 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool
     if found.damaged_slot.is_some() {
         checkpointer.restore_slot()?;
     }
-    if let Some(rotation) = rotation {
+    if let Some((rotation, replayed)) = replayed {
         // Nothing is told of a replayed commit before it is safe: the log may be in the page cache only.
-        checkpointer.resume(rotation);
-        checkpointer.run()?;
+        checkpointer.run_replay(rotation, replayed)?;
     }
     let checkpointer = Arc::new(Mutex::new(checkpointer));
     let worker = Worker::start(&core, &checkpointer, options.background)?;
@@ -257,10 +255,10 @@ fn open_for_reading(options: Options, path: PathBuf) -> Result<Inner> {
             let opened = read(&found.meta)?;
             break (found.meta, opened.state);
         }
-        let recovered = read(&found.meta).and_then(|opened| recover(&disk, &path, &found, &opened.state, None));
+        let shown = read(&found.meta).and_then(|opened| show(&disk, &path, &found, &opened.state));
         // A writer that has begun meanwhile takes the log away: what was found, or missed, of it means nothing then.
         if !writer_lives()? && metas::read(&*file, &path)?.meta.number == found.meta.number {
-            break (found.meta, recovered?.state);
+            break (found.meta, shown?);
         }
     };
     Ok(Inner {

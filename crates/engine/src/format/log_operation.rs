@@ -70,12 +70,52 @@ pub struct CommitReader<'r> {
     payload_end: usize,
     /// Operations of the current record that are still to come.
     remaining: u32,
+    /// Where in `records` the last operation began.
+    place: usize,
+}
+
+impl<'r> Operation<'r> {
+    /// Reads the operation that `bytes` begin with.
+    ///
+    /// # Errors
+    /// What no writer of this format would have written.
+    #[inline]
+    pub fn decode(mut bytes: &'r [u8]) -> Result<Self, &'static str> {
+        Self::take_from(&mut bytes)
+    }
+
+    #[inline]
+    fn take_from(input: &mut &'r [u8]) -> Result<Self, &'static str> {
+        let &[kind] = take_array(input)?;
+        let table = TableId(take_varint(input)?);
+        let key_length = take_varint(input)? as usize;
+        match kind {
+            OPERATION_PUT => {
+                let value_length = take_varint(input)? as usize;
+                let key = take(input, key_length)?;
+                let value = take(input, value_length)?;
+                Ok(Self::Put { table, key, value })
+            }
+            OPERATION_PUT_LARGE => {
+                let large = take_large_value(input)?;
+                Ok(Self::PutLarge { table, key: take(input, key_length)?, large })
+            }
+            OPERATION_DELETE => Ok(Self::Delete { table, key: take(input, key_length)? }),
+            _ => Err("an operation is of no known kind"),
+        }
+    }
 }
 
 impl<'r> CommitReader<'r> {
     /// A reader of `records`.
     pub fn new(records: &'r [u8]) -> Self {
-        Self { records, next: 0, payload: &[], payload_end: 0, remaining: 0 }
+        Self { records, next: 0, payload: &[], payload_end: 0, remaining: 0, place: 0 }
+    }
+
+    /// Where in the records the operation begins that came last: [`Operation::decode`] reads it from there again.
+    #[inline]
+    pub fn place(&self) -> usize {
+        self.place
     }
 
     /// Steps into the next record. `false` if there is none.
@@ -93,28 +133,6 @@ impl<'r> CommitReader<'r> {
         self.next = self.payload_end.next_multiple_of(RECORD_ALIGNMENT).min(self.records.len());
         self.remaining = operation_count;
         Ok(true)
-    }
-
-    #[inline]
-    fn operation(&mut self) -> Result<Operation<'r>, &'static str> {
-        let input = &mut self.payload;
-        let &[kind] = take_array(input)?;
-        let table = TableId(take_varint(input)?);
-        let key_length = take_varint(input)? as usize;
-        match kind {
-            OPERATION_PUT => {
-                let value_length = take_varint(input)? as usize;
-                let key = take(input, key_length)?;
-                let value = take(input, value_length)?;
-                Ok(Operation::Put { table, key, value })
-            }
-            OPERATION_PUT_LARGE => {
-                let large = take_large_value(input)?;
-                Ok(Operation::PutLarge { table, key: take(input, key_length)?, large })
-            }
-            OPERATION_DELETE => Ok(Operation::Delete { table, key: take(input, key_length)? }),
-            _ => Err("an operation is of no known kind"),
-        }
     }
 
     fn fail(&mut self, at: usize, what: &'static str) -> RecordOffence {
@@ -136,10 +154,10 @@ impl<'r> Iterator for CommitReader<'r> {
             }
         }
         self.remaining -= 1;
-        let at = self.payload_end - self.payload.len();
-        match self.operation() {
+        self.place = self.payload_end - self.payload.len();
+        match Operation::take_from(&mut self.payload) {
             Ok(operation) => Some(Ok(operation)),
-            Err(what) => Some(Err(self.fail(at, what))),
+            Err(what) => Some(Err(self.fail(self.place, what))),
         }
     }
 }
@@ -260,6 +278,10 @@ mod tests {
             let last = encoder.stamp(&LINK);
             let read: Result<Vec<_>, _> = CommitReader::new(encoder.bytes()).collect();
             assert_eq!(read.as_ref(), Ok(&expected(&long)), "parts of {part_bytes}");
+            let mut reader = CommitReader::new(encoder.bytes());
+            while let Some(Ok(operation)) = reader.next() {
+                assert_eq!(Operation::decode(&encoder.bytes()[reader.place()..]), Ok(operation));
+            }
             let (mut rest, mut previous, mut part) = (encoder.bytes(), LINK.previous, 0);
             while !rest.is_empty() {
                 let header = header_of(rest);

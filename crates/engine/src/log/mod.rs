@@ -30,9 +30,12 @@
 //! | a hole in the numbers, or the first segment missing | files were lost, or the newest meta was, by invariant (5) | error |
 //! | segments below the first that the meta names | left over from a removal | not read; named for removal |
 //!
+//! What is read back may stay in memory, as [`Images`] in which operations are found again by their places.
+//!
 //! What is replayed may be in the page cache only (after a kill), or neither there nor on the medium any more (after a failed
 //! sync). So the caller writes it into a checkpoint and syncs that, before it tells anyone of any commit.
 
+mod image;
 mod read_back;
 mod segment;
 mod segment_reader;
@@ -40,5 +43,5 @@ mod segment_reader;
 mod tests;
 mod writer;
 
-pub use read_back::{Commit, LogEnd, ReplayFrom, read_back};
+pub use read_back::{Commit, Images, Keep, LogEnd, OperationPlace, ReplayFrom, read_back, read_back_keeping};
 pub use writer::{Log, PendingSync};

@@ -5,12 +5,13 @@
 
 use std::path::{Path, PathBuf};
 
+use super::image::Image;
 use super::segment::{corrupt, list_segments, remove_segments, segment_path};
-use super::segment_reader::{Break, Expected, Found, Next, SegmentReader, refuse_foreign};
+use super::segment_reader::{Break, Expected, Found, Memory, Next, SegmentReader, refuse_foreign};
 use crate::error::{Error, Result};
-use crate::format::{CommitReader, Operation, SegmentHeader};
+use crate::format::{CommitReader, Operation, SegmentHeader, prefetch};
 use crate::ids::{SegmentNumber, Sequence};
-use crate::io::Disk;
+use crate::io::{Access, Disk};
 use crate::sync::Arc;
 
 /// What the newest checkpoint says of the log.
@@ -25,6 +26,15 @@ pub struct ReplayFrom {
     pub first_segment_exists: bool,
 }
 
+/// Which logs stay in memory after they were read back, as [`Images`].
+#[derive(Clone, Copy, Debug)]
+pub struct Keep {
+    /// Those whose segments have no more bytes than this.
+    pub bytes_max: u64,
+    /// Whether segments may be mapped, rather than held. Then the caller must be the only one who may write the database.
+    pub map: bool,
+}
+
 /// The log from which a database is recovered, read commit by commit.
 #[derive(Debug)]
 pub struct Replay {
@@ -36,10 +46,22 @@ pub struct Replay {
     segments: Vec<SegmentNumber>,
     next: usize,
     reader: Option<SegmentReader>,
+    memory: Memory,
+    kept: Images,
     expected: Expected,
     /// Where the log was found broken, since the last commit that was found.
     broken: Option<Break>,
 }
+
+/// The segments of a log that stayed in memory.
+#[derive(Debug, Default)]
+pub struct Images {
+    images: Vec<Image>,
+}
+
+/// Where in [`Images`] an operation is: places rise as the log goes on. Others have no meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperationPlace(pub u64);
 
 /// Where a log ended that was read back: what is needed to go on from there.
 #[derive(Clone, Debug)]
@@ -65,6 +87,8 @@ pub struct Commit<'r> {
     path: &'r Path,
     segment: SegmentNumber,
     offset: u64,
+    /// Which of the images it will be in.
+    image: usize,
 }
 
 /// Iterates over the operations of a [`Commit`], in the order in which they were made.
@@ -80,12 +104,42 @@ pub struct Operations<'r> {
 /// # Errors
 /// `Corrupt` if a segment is missing; and the disk's.
 pub fn read_back(disk: &Arc<dyn Disk>, database: &Path, uuid: [u8; 16], from: ReplayFrom) -> Result<Replay> {
+    begin(disk, database, uuid, from, None)
+}
+
+/// As [`read_back`], but what is read stays in memory, if it is not too much.
+///
+/// # Errors
+/// As [`read_back`].
+pub fn read_back_keeping(
+    disk: &Arc<dyn Disk>,
+    database: &Path,
+    uuid: [u8; 16],
+    from: ReplayFrom,
+    keep: Keep,
+) -> Result<Replay> {
+    begin(disk, database, uuid, from, Some(keep))
+}
+
+fn begin(
+    disk: &Arc<dyn Disk>,
+    database: &Path,
+    uuid: [u8; 16],
+    from: ReplayFrom,
+    keep: Option<Keep>,
+) -> Result<Replay> {
     let segments = list_segments(&**disk, database)?;
     let stale = segments.partition_point(|&number| number < from.first_segment);
     check_numbers(database, &segments[stale..], from)?;
     for &number in &segments[..stale] {
         refuse_foreign(&**disk, database, uuid, number)?;
     }
+    let memory = match keep {
+        Some(keep) if is_small(&**disk, database, &segments[stale..], keep.bytes_max)? => {
+            Memory::Image { map: keep.map }
+        }
+        _ => Memory::Window,
+    };
     Ok(Replay {
         disk: Arc::clone(disk),
         database: database.to_path_buf(),
@@ -94,6 +148,8 @@ pub fn read_back(disk: &Arc<dyn Disk>, database: &Path, uuid: [u8; 16], from: Re
         next: stale,
         segments,
         reader: None,
+        memory,
+        kept: Images::default(),
         expected: Expected::Checkpoint(from.sequence),
         broken: None,
     })
@@ -128,6 +184,16 @@ impl Replay {
         }
     }
 
+    /// Whether the log stays in memory: then [`Operations::place`] has meaning in what [`Replay::take_images`] gives.
+    pub fn keeps(&self) -> bool {
+        self.memory != Memory::Window
+    }
+
+    /// What stays of the log in memory. Call it when [`Replay::next_commit`] has answered `None`.
+    pub fn take_images(&mut self) -> Images {
+        std::mem::take(&mut self.kept)
+    }
+
     /// Where the log ended. Call it when [`Replay::next_commit`] has answered `None`.
     ///
     /// # Panics
@@ -155,6 +221,7 @@ impl Replay {
             path: reader.path(),
             segment: reader.number(),
             offset: found.start,
+            image: self.kept.images.len(),
         })
     }
 
@@ -162,7 +229,7 @@ impl Replay {
     fn open_next(&mut self) -> Result<bool> {
         while let Some(&number) = self.segments.get(self.next) {
             self.next += 1;
-            self.reader = SegmentReader::open(&*self.disk, &self.database, self.uuid, number)?;
+            self.reader = SegmentReader::open(&*self.disk, &self.database, self.uuid, number, self.memory)?;
             if self.reader.is_some() {
                 return Ok(true);
             }
@@ -180,7 +247,10 @@ impl Replay {
         let last = self.expected.sequence();
         self.check_first_record(&reader, &broken)?;
         let broken = *self.broken.get_or_insert(broken);
-        let Some((at, claim)) = reader.find_claim_past(last)? else { return Ok(()) };
+        let Some((at, claim)) = reader.find_claim_past(last)? else {
+            self.kept.images.extend(reader.into_image());
+            return Ok(());
+        };
         let offence = format!(
             "{} where commit {} is expected, though segment {} says at byte {at} that all up to {} were durable",
             broken.what,
@@ -200,6 +270,32 @@ impl Replay {
                 format!("the log begins with commit {}, but the checkpoint ends with {}", sequence.0, last.0),
             )),
             _ => Ok(()),
+        }
+    }
+}
+
+impl Images {
+    /// Bytes of all segments.
+    pub fn len_bytes(&self) -> usize {
+        self.images.iter().map(|image| image.bytes().len()).sum()
+    }
+
+    /// The operation at a place that [`Operations::place`] told.
+    ///
+    /// # Errors
+    /// What is wrong with it now, though it was sound when it was read back.
+    #[inline]
+    pub fn operation(&self, place: OperationPlace) -> Result<Operation<'_>, &'static str> {
+        let bytes = self.images.get((place.0 >> PLACE_OFFSET_BITS) as usize).map_or(&[][..], Image::bytes);
+        Operation::decode(bytes.get((place.0 & PLACE_OFFSET_MAX) as usize..).unwrap_or_default())
+    }
+
+    /// Asks the processor for so many cache lines from a place on.
+    #[inline]
+    pub fn prefetch(&self, place: OperationPlace, lines: usize) {
+        let bytes = self.images.get((place.0 >> PLACE_OFFSET_BITS) as usize).map_or(&[][..], Image::bytes);
+        for line in 0..lines {
+            prefetch(bytes, (place.0 & PLACE_OFFSET_MAX) as usize + line * LINE_BYTES);
         }
     }
 }
@@ -233,6 +329,16 @@ impl<'r> Commit<'r> {
     }
 }
 
+impl Operations<'_> {
+    /// Where the operation is that came last.
+    #[inline]
+    pub fn place(&self) -> OperationPlace {
+        let offset = self.commit.offset + self.reader.place() as u64;
+        debug_assert!(offset <= PLACE_OFFSET_MAX, "no segment is that long");
+        OperationPlace((self.commit.image as u64) << PLACE_OFFSET_BITS | offset)
+    }
+}
+
 impl<'r> Iterator for Operations<'r> {
     type Item = Result<Operation<'r>>;
 
@@ -260,6 +366,24 @@ fn check_numbers(database: &Path, needed: &[SegmentNumber], from: ReplayFrom) ->
     Ok(())
 }
 
+/// Whether these segments have no more bytes than this, and are not too many for an [`OperationPlace`].
+fn is_small(disk: &dyn Disk, database: &Path, segments: &[SegmentNumber], bytes_max: u64) -> Result<bool> {
+    let mut bytes = 0;
+    for &number in segments {
+        let path = segment_path(database, number);
+        let length = disk.open(&path, Access::Read).and_then(|file| file.len());
+        bytes += length.map_err(|error| Error::io("measure log segment", &path, error))?;
+    }
+    Ok(bytes <= bytes_max.min(PLACE_OFFSET_MAX) && segments.len() < 1 << (u64::BITS - PLACE_OFFSET_BITS))
+}
+
 fn missing(database: &Path, number: SegmentNumber) -> Error {
     corrupt(&segment_path(database, number), number, 0, "the segment is missing")
 }
+
+/// A place is the position of an image among the others, above, and an offset in it.
+const PLACE_OFFSET_BITS: u32 = 44;
+const PLACE_OFFSET_MAX: u64 = (1 << PLACE_OFFSET_BITS) - 1;
+
+/// What the processor fetches at once.
+const LINE_BYTES: usize = 64;

@@ -1,10 +1,12 @@
-//! Reads one segment record by record, in bounded memory.
+//! Reads one segment record by record: through a window of bounded size, or into an [`Image`].
 //!
 //! Only `log::read_back` uses this. It judges a record by the record itself and by the one before; what a bad one means for the
 //! log as a whole is decided there. A commit is found whole or not at all.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
+use super::image::Image;
 use super::segment::{corrupt, segment_path};
 use crate::error::{Error, Result};
 use crate::format::{RECORD_ALIGNMENT, RecordHeader, RecordKind, SegmentHeader, SegmentHeaderFault};
@@ -15,7 +17,7 @@ use crate::sync::Arc;
 
 /// Makes sure that a segment that may be removed is not another database's. Its damage is nobody's loss.
 pub(super) fn refuse_foreign(disk: &dyn Disk, database: &Path, uuid: [u8; 16], number: SegmentNumber) -> Result<()> {
-    let mut reader = SegmentReader::new(disk, database, number)?;
+    let mut reader = SegmentReader::new(disk, database, number, Memory::Window)?;
     match reader.header()? {
         Some(Ok(header)) if header.uuid != uuid => Err(reader.foreign()),
         _ => Ok(()),
@@ -32,9 +34,33 @@ pub(super) struct SegmentReader {
     length: u64,
     /// Where the next commit is expected.
     position: u64,
-    /// The file's bytes from `window_start` on: `filled` of them, then room.
-    window: Vec<u8>,
-    window_start: u64,
+    bytes: Bytes,
+}
+
+/// What becomes of a segment's bytes once they are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Memory {
+    /// They are forgotten when the next are read.
+    Window,
+    /// They stay in memory.
+    Image {
+        /// Whether the segment may be mapped.
+        map: bool,
+    },
+}
+
+/// The bytes that are in memory.
+#[derive(Debug)]
+enum Bytes {
+    Window(Window),
+    Image(Image),
+}
+
+/// The file's bytes from `start` on: `filled` of them, then room.
+#[derive(Debug, Default)]
+struct Window {
+    bytes: Vec<u8>,
+    start: u64,
     filled: usize,
 }
 
@@ -103,8 +129,9 @@ impl SegmentReader {
         database: &Path,
         uuid: [u8; 16],
         number: SegmentNumber,
+        memory: Memory,
     ) -> Result<Option<Self>> {
-        let mut reader = Self::new(disk, database, number)?;
+        let mut reader = Self::new(disk, database, number, memory)?;
         match reader.header()? {
             Some(Ok(header)) if header.uuid != uuid => Err(reader.foreign()),
             Some(Ok(header)) if header.number != number => {
@@ -125,12 +152,19 @@ impl SegmentReader {
         }
     }
 
-    fn new(disk: &dyn Disk, database: &Path, number: SegmentNumber) -> Result<Self> {
+    fn new(disk: &dyn Disk, database: &Path, number: SegmentNumber, memory: Memory) -> Result<Self> {
         let path = segment_path(database, number);
         let file = disk.open(&path, Access::Read).map_err(|error| Error::io("open log segment", &path, error))?;
         let length = file.len().map_err(|error| Error::io("measure log segment", &path, error))?;
+        let bytes = match memory {
+            Memory::Window => Bytes::Window(Window::default()),
+            Memory::Image { map } => {
+                let image = Image::new(Arc::clone(&file), length, map);
+                Bytes::Image(image.map_err(|error| Error::io("map log segment", &path, error))?)
+            }
+        };
         let position = SegmentHeader::BYTES as u64;
-        Ok(Self { number, path, file, salt: 0, length, position, window: Vec::new(), window_start: 0, filled: 0 })
+        Ok(Self { number, path, file, salt: 0, length, position, bytes })
     }
 
     pub(super) fn number(&self) -> SegmentNumber {
@@ -184,8 +218,19 @@ impl SegmentReader {
 
     /// The bytes of a commit that was just found.
     pub(super) fn commit_bytes(&self, found: &Found) -> &[u8] {
-        let start = (found.start - self.window_start) as usize;
-        &self.window[start..start + (found.end - found.start) as usize]
+        let (bytes, first) = match &self.bytes {
+            Bytes::Window(window) => (&window.bytes[..], window.start),
+            Bytes::Image(image) => (image.bytes(), 0),
+        };
+        &bytes[(found.start - first) as usize..][..(found.end - found.start) as usize]
+    }
+
+    /// All that was read, if it stays in memory.
+    pub(super) fn into_image(self) -> Option<Image> {
+        match self.bytes {
+            Bytes::Window(_) => None,
+            Bytes::Image(image) => Some(image),
+        }
     }
 
     /// The first offset from the current position on at which an intact header claims that commits past `sequence` were
@@ -249,31 +294,43 @@ impl SegmentReader {
         if end > self.length {
             return Ok(None);
         }
-        if start < self.window_start || end > self.window_start + self.filled as u64 {
-            self.load(start, end)?;
+        let loaded = match &mut self.bytes {
+            Bytes::Window(window) if window.holds(start, end) => Ok(()),
+            Bytes::Window(window) => window.load(&*self.file, start, end, self.length),
+            Bytes::Image(image) => image.load(end),
+        };
+        if let Err(error) = loaded {
+            return Err(Error::io("read log segment", &self.path, error));
         }
-        let from = (start - self.window_start) as usize;
-        Ok(Some(&self.window[from..from + (end - start) as usize]))
+        Ok(Some(match &self.bytes {
+            Bytes::Window(window) => &window.bytes[(start - window.start) as usize..][..(end - start) as usize],
+            Bytes::Image(image) => &image.bytes()[start as usize..end as usize],
+        }))
+    }
+}
+
+impl Window {
+    #[inline]
+    fn holds(&self, start: u64, end: u64) -> bool {
+        self.start <= start && end <= self.start + self.filled as u64
     }
 
-    /// Moves the window to `start` and fills it at least up to `end`, which lies within the file. What it has stays.
+    /// Moves to `start` and fills up at least to `end`, which lies within the file of this length. What is there stays.
     #[cold]
-    fn load(&mut self, start: u64, end: u64) -> Result<()> {
-        let wanted = (end - start).next_multiple_of(WINDOW_BYTES as u64).min(self.length - start) as usize;
-        let window_end = self.window_start + self.filled as u64;
-        let kept = if (self.window_start..window_end).contains(&start) { (window_end - start) as usize } else { 0 };
+    fn load(&mut self, file: &dyn File, start: u64, end: u64, length: u64) -> io::Result<()> {
+        let wanted = (end - start).next_multiple_of(WINDOW_BYTES as u64).min(length - start) as usize;
+        let window_end = self.start + self.filled as u64;
+        let kept = if (self.start..window_end).contains(&start) { (window_end - start) as usize } else { 0 };
         if kept < self.filled {
-            self.window.copy_within(self.filled - kept..self.filled, 0);
+            self.bytes.copy_within(self.filled - kept..self.filled, 0);
         }
-        if self.window.len() < wanted {
-            self.window.resize(wanted, 0);
+        if self.bytes.len() < wanted {
+            self.bytes.resize(wanted, 0);
         }
-        self.window_start = start;
+        self.start = start;
         self.filled = kept;
         if kept < wanted {
-            self.file
-                .read_at(start + kept as u64, &mut self.window[kept..wanted])
-                .map_err(|error| Error::io("read log segment", &self.path, error))?;
+            file.read_at(start + kept as u64, &mut self.bytes[kept..wanted])?;
             self.filled = wanted;
         }
         Ok(())

@@ -11,7 +11,7 @@ use std::cell::Cell;
 
 use crate::delta::{Approach, Change, Delta};
 use crate::error::{Error, Result};
-use crate::format::{Identity, RecordEncoder};
+use crate::format::RecordEncoder;
 use crate::ids::{Sequence, TableId};
 use crate::metrics;
 use crate::options::Durability;
@@ -280,11 +280,6 @@ fn active<'a>(state: &'a State, schema: &'a Schema, id: TableId) -> Option<&'a D
         _ => None,
     });
     Some(&created.or_else(|| state.view_of(id))?.active)
-}
-
-/// Inserts one change into a delta.
-pub fn insert_one(delta: &Delta, identity: &Identity, sequence: Sequence, key: &[u8], pending: &Pending) {
-    delta.insert(key, identity.hash(key), sequence, change_of(pending));
 }
 
 fn change_of(pending: &Pending) -> Change<'_> {

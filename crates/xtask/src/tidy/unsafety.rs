@@ -23,6 +23,7 @@ const FILES: &[(&str, &str)] = &[
     ("crates/engine/src/io/map.rs", "mmap and madvise"),
     ("crates/engine/src/io/write_map.rs", "mmap, and stores to what was prepared for them"),
     ("crates/engine/src/io/unsupported.rs", "the signature of a map's reads, where there are no maps"),
+    ("crates/engine/src/log/image.rs", "a slice of a map of segments that nobody writes any more"),
     ("crates/engine/src/pager/page.rs", "views of verified pages behind one guard"),
     ("crates/engine/src/txn/slots.rs", "reader slots"),
     ("crates/testkit/src/hostile/watch.rs", "an allocator that counts: a hostile file must not cost memory"),

@@ -8,7 +8,8 @@ use crate::error::Result;
 use crate::format::{LargeValue, Operation, OverflowRef, RECORD_ALIGNMENT, RecordEncoder};
 use crate::ids::{ExtentId, PageNumber, SegmentNumber, Sequence, TableId};
 use crate::io::{Access, Disk, File, Map, MemoryDisk, ReaderSlots, WriterAttempt};
-use crate::log::{Log, LogEnd, ReplayFrom, read_back};
+use crate::log::read_back::Replay;
+use crate::log::{Images, Keep, Log, LogEnd, OperationPlace, ReplayFrom, read_back, read_back_keeping};
 use crate::sync::{Arc, Mutex};
 
 pub const UUID: [u8; 16] = *b"0123456789abcdef";
@@ -141,14 +142,44 @@ pub fn append_next(log: &mut Log) {
     append(log, next);
 }
 
+/// Reads a log back, through a window and into memory, which must come to the same.
 pub fn replay(disk: &Arc<dyn Disk>, from: ReplayFrom) -> Result<(Commits, LogEnd)> {
-    let mut replay = read_back(disk, database(), UUID, from)?;
+    let keep = Keep { bytes_max: u64::MAX, map: true };
+    let passing = read_back(disk, database(), UUID, from).and_then(read_all_of);
+    let keeping = read_back_keeping(disk, database(), UUID, from, keep).and_then(read_all_of);
+    match (&passing, &keeping) {
+        (Ok((commits, end, _)), Ok((kept, kept_end, images))) => {
+            assert!(commits.iter().zip(kept).all(|(one, other)| one.0 == other.0 && one.1.len() == other.1.len()));
+            assert_eq!((commits.len(), format!("{end:?}")), (kept.len(), format!("{kept_end:?}")));
+            for ((_, changes), (_, kept)) in commits.iter().zip(kept) {
+                for ((change, _), (kept, place)) in changes.iter().zip(kept) {
+                    assert!(change == kept);
+                    assert!(change_of(images.operation(*place).expect("it was sound when it was read")) == *change);
+                }
+            }
+        }
+        (Err(error), Err(kept)) => assert_eq!(error.to_string(), kept.to_string()),
+        _ => panic!("{:?} through a window, {:?} into memory", passing.is_ok(), keeping.is_ok()),
+    }
+    let (commits, end, _) = passing?;
+    let changes = |placed: Vec<(Change, OperationPlace)>| placed.into_iter().map(|(change, _)| change).collect();
+    Ok((commits.into_iter().map(|(sequence, placed)| (sequence, changes(placed))).collect(), end))
+}
+
+/// What was replayed, and where it stood.
+type Placed = Vec<(u64, Vec<(Change, OperationPlace)>)>;
+
+fn read_all_of(mut replay: Replay) -> Result<(Placed, LogEnd, Images)> {
     let mut commits = Vec::new();
     while let Some(commit) = replay.next_commit()? {
-        let changes: Result<Vec<_>> = commit.operations().map(|operation| operation.map(change_of)).collect();
-        commits.push((commit.sequence().0, changes?));
+        let (mut operations, mut changes) = (commit.operations(), Vec::new());
+        while let Some(operation) = operations.next() {
+            changes.push((change_of(operation?), operations.place()));
+        }
+        commits.push((commit.sequence().0, changes));
     }
-    Ok((commits, replay.finish()))
+    let images = replay.take_images();
+    Ok((commits, replay.finish(), images))
 }
 
 /// What a replay of the commits `first..=last` yields.
