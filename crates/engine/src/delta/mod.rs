@@ -157,6 +157,8 @@ impl Delta {
     /// The rest of an insert, when the tree has the change: until then another thread may find the record in the tree, but not
     /// through the index.
     fn make_known(&self, inserted: Inserted, entry: &Entry<'_>) {
+        // Right before the other count: there it waits for no store.
+        self.counts.note(entry.at);
         match inserted {
             Inserted::Key(record) => self.index_as(self.counts.add_key(), record, entry.hash),
             Inserted::Version(record) => {
@@ -168,7 +170,6 @@ impl Delta {
                 }
             }
         }
-        self.counts.note(entry.at);
     }
 
     fn index_as(&self, ordinal: usize, record: RecordRef, hash: u64) {
