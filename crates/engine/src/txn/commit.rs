@@ -19,7 +19,7 @@ use crate::planted::{Fault, planted};
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, MutexGuard};
 use crate::txn::core::{Core, Logged, Writer};
-use crate::txn::footprints::Footprint;
+use crate::txn::footprints::{Footprint, HASHES};
 use crate::txn::read_set::Reads;
 use crate::txn::schema::{Schema, SchemaChange};
 use crate::txn::state::{Snapshot, State, TableView};
@@ -50,6 +50,9 @@ pub enum Checks<'t> {
     /// What it overwrites.
     Writes,
 }
+
+/// How near to the places of the set's first keys their inserts have come.
+type Approaches = [Option<Approach>; HASHES];
 
 /// A commit that has its place in the order.
 struct Placed<'w> {
@@ -85,11 +88,12 @@ impl Core {
         let mut encoder = ENCODER.take();
         encode(&mut encoder, proposal);
         let print = Footprint::of(proposal.set, proposal.snapshot.state.pages.identity(), proposal.begun);
+        let approaches = approach(proposal, &print);
         let log_bytes = encoder.len_bytes();
         let placed = self.place(writer, proposal, &print, &mut encoder, durability);
         keep(encoder);
         let mut placed = placed.inspect_err(|error| note_refusal(writer, error))?;
-        self.insert(writer, proposal, &placed, &print);
+        self.insert(writer, proposal, &placed, &print, &approaches);
         self.show(&mut placed);
         metrics::commit(log_bytes);
         self.settle(writer, &placed, durability)
@@ -163,11 +167,18 @@ impl Core {
     }
 
     /// Brings the changes into the deltas, and the tables into the newest state.
-    fn insert(&self, writer: &Writer, proposal: &Proposal<'_>, placed: &Placed<'_>, print: &Footprint) {
+    fn insert(
+        &self,
+        writer: &Writer,
+        proposal: &Proposal<'_>,
+        placed: &Placed<'_>,
+        print: &Footprint,
+        approaches: &Approaches,
+    ) {
         let abandoned = Abandoned(self);
         let state = placed.newer.as_ref().unwrap_or(&proposal.snapshot.state);
-        let bytes =
-            insert(state, proposal, placed.sequence, print) + proposal.schema.len() as u64 * SCHEMA_CHANGE_BYTES;
+        let bytes = insert(state, proposal, placed.sequence, print, approaches)
+            + proposal.schema.len() as u64 * SCHEMA_CHANGE_BYTES;
         // Relaxed: a hint for back-pressure.
         writer.active_bytes.fetch_add(bytes, Ordering::Relaxed);
         if !proposal.schema.is_empty() {
@@ -243,8 +254,29 @@ fn keep(encoder: RecordEncoder) {
     }
 }
 
+/// Begins the inserts of a small set: what they need arrives side by side, and while the commit gets its place. In a large one
+/// the first would be gone again.
+fn approach(proposal: &Proposal<'_>, print: &Footprint) -> Approaches {
+    let mut approaches = [None; HASHES];
+    if let Some(begun) = proposal.begun {
+        approaches[0] = Some(*begun);
+    } else if let Some(hashes) = print.hashes() {
+        let state = &proposal.snapshot.state;
+        for ((place, (id, key, _)), &hash) in approaches.iter_mut().zip(proposal.set.iter()).zip(hashes) {
+            *place = state.view_of(id).and_then(|view| view.active.approach(key, hash));
+        }
+    }
+    approaches
+}
+
 /// Inserts the set into the active deltas. Returns the bytes of memory that took, about.
-fn insert(state: &State, proposal: &Proposal<'_>, sequence: Sequence, print: &Footprint) -> u64 {
+fn insert(
+    state: &State,
+    proposal: &Proposal<'_>,
+    sequence: Sequence,
+    print: &Footprint,
+    approaches: &Approaches,
+) -> u64 {
     let identity = state.pages.identity();
     let mut bytes = 0;
     let mut known: Option<(TableId, &Delta)> = None;
@@ -262,9 +294,9 @@ fn insert(state: &State, proposal: &Proposal<'_>, sequence: Sequence, print: &Fo
             state.active_large.note(large);
         }
         let hash = print.hashes().map_or_else(|| identity.hash(key), |hashes| hashes[index]);
-        match proposal.begun {
+        match approaches.get(index).copied().flatten().as_ref() {
             Some(approach) => {
-                debug_assert!(approach.is_to(identity.hash(key)), "the approach is to the set's only key");
+                debug_assert!(approach.is_to(identity.hash(key)), "approaches are in the order of the set");
                 delta.insert_near(approach, key, sequence, change_of(pending));
             }
             None => delta.insert(key, hash, sequence, change_of(pending)),

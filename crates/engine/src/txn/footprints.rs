@@ -78,7 +78,7 @@ impl Footprints {
 }
 
 /// Keys of a commit that are remembered one by one.
-const HASHES: usize = 7;
+pub const HASHES: usize = 7;
 /// Commits that are remembered: more than get numbers while one checks its reads.
 const RECENT: u64 = 64;
 
