@@ -1,9 +1,15 @@
 //! Faults that the project's own proofs plant, to show that they would be found.
 //!
-//! Without the feature `planted-faults`, which nothing but the test kit enables, [`planted()`] is the constant `false`.
+//! Without the feature `planted-faults`, which nothing but the test kit enables, [`planted()`] is the constant `false`, and
+//! [`give_way()`] is nothing.
 
 #[cfg(feature = "planted-faults")]
-use crate::sync::atomic::{AtomicU8, Ordering};
+use std::cell::Cell;
+#[cfg(feature = "planted-faults")]
+use std::time::Duration;
+
+#[cfg(feature = "planted-faults")]
+use crate::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 /// One way to be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +35,16 @@ pub enum Fault {
     RangesUnchecked = 9,
     /// A transaction is not checked for commits that came between its check and its number.
     GapUnchecked = 10,
+    /// A transaction begins at the commit before the newest one that is visible.
+    StaleSnapshot = 11,
+    /// A commit becomes visible when it is inserted, though one before it is not.
+    ShownBeforePredecessors = 12,
+    /// A savepoint is returned to, and what came after it is not undone.
+    RollbackIgnored = 13,
+    /// A transaction at isolation `Snapshot` is not checked for the keys that it writes.
+    WritesUnchecked = 14,
+    /// A transaction is not checked against deltas that checkpoints have merged since it began.
+    HistoryIgnored = 15,
     /// A commit at level `Disk` returns before the log is flushed.
     NotFlushed = 20,
     /// A commit at level `Log` stays in the log's buffer.
@@ -46,6 +62,18 @@ impl Fault {
         Self::NoDirectorySync,
         Self::NotFlushed,
         Self::AcknowledgedUnwritten,
+    ];
+
+    /// The faults that recorded runs of many threads must reveal.
+    pub const OF_ISOLATION: [Self; 8] = [
+        Self::ReadsUnchecked,
+        Self::RangesUnchecked,
+        Self::GapUnchecked,
+        Self::StaleSnapshot,
+        Self::ShownBeforePredecessors,
+        Self::RollbackIgnored,
+        Self::WritesUnchecked,
+        Self::HistoryIgnored,
     ];
 }
 
@@ -71,3 +99,56 @@ pub fn plant(fault: Option<Fault>) {
 
 #[cfg(feature = "planted-faults")]
 static PLANTED: AtomicU8 = AtomicU8::new(0);
+
+/// Stands where two threads must not be in each other's way: proofs have others come in between here, by chance.
+#[cfg(not(feature = "planted-faults"))]
+#[inline(always)]
+pub const fn give_way() {}
+
+/// Stands where two threads must not be in each other's way: proofs have others come in between here, by chance.
+#[cfg(feature = "planted-faults")]
+pub fn give_way() {
+    // Relaxed: it orders nothing.
+    let chance = GIVING_WAY.load(Ordering::Relaxed);
+    if chance == 0 {
+        return;
+    }
+    let drawn = DRAWN.get();
+    // A xorshift, begun anew by each thread from where its memory is.
+    let mut next = if drawn == 0 { std::ptr::from_ref(&chance) as u64 | 1 } else { drawn };
+    next ^= next << 13;
+    next ^= next >> 7;
+    next ^= next << 17;
+    DRAWN.set(next);
+    if (next >> 40) as u32 % 1000 < chance {
+        match (next >> 32) % 256 {
+            // As if another program had got the processor: many commits pass.
+            0 => std::thread::sleep(Duration::from_micros((next >> 20) % SLEEP_MAX_US)),
+            // Another thread may have the other processor to itself: then yielding lets no time pass.
+            1..128 => (0..(next >> 20) % SPINS_MAX).for_each(|_| std::hint::spin_loop()),
+            _ => std::thread::yield_now(),
+        }
+    }
+}
+
+/// Has threads give way in so many of a thousand places that they pass, from now on.
+#[cfg(feature = "planted-faults")]
+pub fn set_giving_way(per_thousand: u32) {
+    GIVING_WAY.store(per_thousand, Ordering::Relaxed);
+}
+
+#[cfg(feature = "planted-faults")]
+static GIVING_WAY: AtomicU32 = AtomicU32::new(0);
+
+#[cfg(feature = "planted-faults")]
+thread_local! {
+    /// The last number that this thread has drawn.
+    static DRAWN: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The time of a hundred commits.
+#[cfg(feature = "planted-faults")]
+const SLEEP_MAX_US: u64 = 5000;
+/// Some microseconds, as a commit takes.
+#[cfg(feature = "planted-faults")]
+const SPINS_MAX: u64 = 400;

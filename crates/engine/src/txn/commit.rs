@@ -15,7 +15,7 @@ use crate::format::RecordEncoder;
 use crate::ids::{Sequence, TableId};
 use crate::metrics;
 use crate::options::Durability;
-use crate::planted::{Fault, planted};
+use crate::planted::{Fault, give_way, planted};
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, MutexGuard};
 use crate::txn::core::{Core, Logged, Writer};
@@ -93,6 +93,7 @@ impl Core {
         let placed = self.place(writer, proposal, &print, &mut encoder, durability);
         keep(encoder);
         let mut placed = placed.inspect_err(|error| note_refusal(writer, error))?;
+        give_way();
         self.insert(writer, proposal, &placed, &print, &approaches);
         self.show(&mut placed);
         metrics::commit(log_bytes);
@@ -111,6 +112,7 @@ impl Core {
     ) -> Result<Placed<'w>> {
         for _ in 0..CHECKS_UNLOCKED {
             let checked = self.check(writer, proposal)?;
+            give_way();
             let logged = self.lock_log(writer, proposal.is_exclusive);
             let last = logged.last;
             if proposal.is_clear_since(&logged.footprints, print, checked, last) {
@@ -189,6 +191,7 @@ impl Core {
 
     /// Makes the commit visible, as soon as all before it are.
     fn show(&self, placed: &mut Placed<'_>) {
+        give_way();
         self.published.finish(placed.sequence);
         drop(placed.alone.take());
         self.published.wait(placed.sequence);
@@ -281,6 +284,7 @@ fn insert(
     let mut bytes = 0;
     let mut known: Option<(TableId, &Delta)> = None;
     for (index, (id, key, pending)) in proposal.set.iter().enumerate() {
+        give_way();
         let delta = match known {
             Some((table, delta)) if table == id => delta,
             // A table that was dropped later in the same transaction has no delta, and needs none.

@@ -13,6 +13,7 @@ use crate::format::LargeValue;
 use crate::ids::{Sequence, TableId};
 use crate::metrics::{self, Conflicts};
 use crate::options::{Durability, Isolation, LARGE_VALUE_BYTES, LARGE_VALUE_BYTES_UNSYNCED};
+use crate::planted::{Fault, give_way, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard};
 use crate::txn::footprints::Footprints;
@@ -180,6 +181,10 @@ impl Core {
     pub fn snapshot(&self) -> Result<Snapshot> {
         self.check_open()?;
         let snapshot = self.published.snapshot();
+        if planted(Fault::StaleSnapshot) {
+            let before = Sequence(snapshot.sequence.0 - 1);
+            return Ok(snapshot.at(before));
+        }
         match &self.writer {
             Some(writer) if writer.is_poisoned() => Ok(snapshot.at(writer.group.durable())),
             _ => Ok(snapshot),
@@ -249,7 +254,9 @@ impl Core {
             writer.note_poison(&logged);
             let Some(pending) = begun? else { return Ok(logged.last) };
             drop(logged);
+            give_way();
             let outcome = pending.run();
+            give_way();
             let mut logged = writer.log.lock();
             let durable = logged.journal.finish_sync(pending, outcome);
             writer.note_poison(&logged);
@@ -323,6 +330,7 @@ impl Core {
         writer.active_bytes.store(0, Ordering::Relaxed);
         let since = std::mem::take(&mut logged.since);
         drop(logged);
+        give_way();
         // Between two checkpoints nothing was put into these tables: they may be done for a long time.
         let unused = state.tables.iter().flatten().filter(|view| view.active.is_empty());
         unused.for_each(|view| view.active.forget_spares());
@@ -335,6 +343,7 @@ impl Core {
         let state = self.published.state();
         if state.thawed < state.epoch.number {
             writer.history.lock().retire(&state, HISTORY_FACTOR * writer.delta_bytes);
+            give_way();
         }
     }
 

@@ -11,6 +11,7 @@
 //! for the other. All these accesses are `SeqCst`, so that there is one order of them in which one of the two looks last.
 
 use crate::ids::Sequence;
+use crate::planted::{Fault, give_way, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex};
 
@@ -57,9 +58,14 @@ impl Prefix {
     /// The commit has done what it must have done before it is seen. Requires: [`Prefix::has_room`] said yes.
     #[inline]
     pub fn finish(&self, sequence: Sequence) {
+        if planted(Fault::ShownBeforePredecessors) {
+            self.through.fetch_max(sequence.0, Ordering::SeqCst);
+        }
         // Without company the prefix ends just before: then nobody need be told by a slot.
         if !self.advance(sequence.0) {
+            give_way();
             self.slot(sequence.0).store(sequence.0, Ordering::SeqCst);
+            give_way();
         }
         loop {
             let next = self.through.load(Ordering::SeqCst) + 1;

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::format::{TableDescriptor, ValueAlign};
 use crate::ids::{Birth, Sequence, TableId};
 use crate::pager::Pages;
+use crate::planted::give_way;
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::{Arc, Mutex};
 use crate::tree::Root;
@@ -230,6 +231,7 @@ impl Published {
         // The number is read before the state: a state taken later holds at least the deltas that the number needs, and a floor
         // above the number only means that more is visible by now.
         let visible = self.visible();
+        give_way();
         let state = Arc::clone(&self.state.lock());
         let sequence = visible.max(state.floor);
         Snapshot { state, sequence }

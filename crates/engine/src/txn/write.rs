@@ -10,6 +10,7 @@ use crate::format::LargeValue;
 use crate::ids::Sequence;
 use crate::options::{Durability, Isolation, KEY_BYTES_MAX, TableOptions, VALUE_BYTES_MAX};
 use crate::pager::{Pages, Value};
+use crate::planted::{Fault, planted};
 use crate::sync::Arc;
 use crate::tree::Root;
 use crate::txn::commit::{Checks, Proposal};
@@ -314,7 +315,7 @@ impl WriteTxn {
     /// [`Error::Invalid`] if the transaction was rolled back past it, or it is another transaction's.
     pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
         let known = self.savepoints.iter().position(|(mark, _)| *mark == savepoint.0);
-        let Some(at) = known.filter(|_| self.set.roll_back(savepoint.0)) else {
+        let Some(at) = known.filter(|_| planted(Fault::RollbackIgnored) || self.set.roll_back(savepoint.0)) else {
             return Err(Error::Invalid {
                 message: "this savepoint is gone: the transaction was rolled back past it".into(),
             });
