@@ -36,6 +36,7 @@ mod orders;
 mod recorder;
 mod registers;
 mod roles;
+pub mod run;
 mod sequences;
 mod text;
 

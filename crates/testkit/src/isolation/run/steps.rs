@@ -1,0 +1,132 @@
+//! What transactions do: one step after the other, drawn by weights.
+
+use super::ranges::{Stretch, Way};
+use super::session::{Halt, Session};
+use crate::random::Random;
+
+/// One thing that a transaction does. In a transaction that cannot write, steps that write only read, or do nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Reads a list and puts an element at its end.
+    Append,
+    /// Reads a list.
+    ReadList,
+    /// Sets a register without reading it.
+    Put,
+    /// Reads a register and sets it.
+    Update,
+    /// Reads a register.
+    Get,
+    /// Reads several.
+    GetMany,
+    /// Makes a register absent.
+    Delete,
+    /// Sets a register if it is absent.
+    Insert,
+    /// Sets a register, or makes it absent, if it holds what it last held.
+    CompareAndSet,
+    /// Makes the registers of a range absent.
+    DeleteRange,
+    /// Reads a range from below, as far as it likes.
+    Scan,
+    /// Reads a range from above.
+    ScanBack,
+    /// Reads a range from both ends.
+    ScanBoth,
+    /// Reads the registers whose keys begin alike.
+    Prefix,
+    /// Reads the first register that is present, or the last one.
+    Ends,
+    /// Goes over registers with a cursor.
+    Cursor,
+    /// Counts the registers of a range.
+    Count,
+    /// Reads a table that comes and goes.
+    ReadNamed,
+    /// Creates one.
+    CreateNamed,
+    /// Drops one.
+    DropNamed,
+}
+
+impl Step {
+    /// One of those in the mix.
+    pub fn draw(mix: &[(Self, u64)], random: &mut Random) -> Self {
+        let mut left = random.below(mix.iter().map(|(_, weight)| weight).sum());
+        for (step, weight) in mix {
+            match left.checked_sub(*weight) {
+                Some(rest) => left = rest,
+                None => return *step,
+            }
+        }
+        unreachable!("what was drawn is below the sum of the weights")
+    }
+}
+
+impl Session<'_> {
+    /// Makes a step. `first_list` is the first of the lists that are in use.
+    pub fn make(&mut self, step: Step, first_list: u64, random: &mut Random) -> Result<(), Halt> {
+        let shape = self.ground.shape;
+        let (table, number) = (random.index(shape.tables), few(shape.registers, random));
+        let list = first_list + few(shape.lists, random);
+        match step {
+            Step::Append => self.append(list),
+            Step::ReadList => self.read_list(list).map(drop),
+            Step::Put => self.put(table, number),
+            Step::Update => self.read(table, number).and_then(|_| self.put(table, number)),
+            Step::Get => self.read(table, number).map(drop),
+            Step::GetMany => self.get_many(table, random),
+            Step::Delete => self.delete(table, number),
+            Step::Insert => self.insert(table, number),
+            Step::CompareAndSet => self.compare_and_set(table, number, random.chance(1, 4)),
+            Step::DeleteRange => self.delete_range(&stretch(shape.registers, 8, table, random), random),
+            Step::Scan => self.scan(&stretch(shape.registers, 40, table, random), up(random), random),
+            Step::ScanBack => self.scan(&stretch(shape.registers, 40, table, random), down(random), random),
+            Step::ScanBoth => {
+                let way = Way::Both(1 + random.index(5), 1 + random.index(5));
+                self.scan(&stretch(shape.registers, 40, table, random), way, random)
+            }
+            Step::Prefix => {
+                let way = if random.coin() { up(random) } else { down(random) };
+                self.prefix(table, number, way)
+            }
+            Step::Ends => self.end(table, random.coin()),
+            Step::Cursor => self.cursor(table, number, 1 + random.index(8), random.coin()),
+            Step::Count => self.count(&stretch(shape.registers, 64, table, random)),
+            Step::ReadNamed if shape.named > 0 => self.read_named(random.below(shape.named)).map(drop),
+            Step::CreateNamed if shape.named > 0 => self.create_named(random.below(shape.named)),
+            Step::DropNamed if shape.named > 0 => self.drop_named(random.below(shape.named)),
+            Step::ReadNamed | Step::CreateNamed | Step::DropNamed => self.read(table, number).map(drop),
+        }
+    }
+
+    fn get_many(&mut self, table: usize, random: &mut Random) -> Result<(), Halt> {
+        let numbers: Vec<u64> = (0..2 + random.index(5)).map(|_| few(self.ground.shape.registers, random)).collect();
+        self.read_many(table, &numbers)
+    }
+}
+
+/// A number below the bound; half of them are among the first ones, where transactions meet.
+fn few(bound: u64, random: &mut Random) -> u64 {
+    if random.coin() { random.below(bound) } else { random.below(bound.div_ceil(8)) }
+}
+
+/// Some neighbours, at least one.
+fn stretch(registers: u64, most: u64, table: usize, random: &mut Random) -> Stretch {
+    let start = random.below(registers);
+    let end = (start + 1 + random.below(most)).min(registers);
+    Stretch { table, numbers: start..end }
+}
+
+fn up(random: &mut Random) -> Way {
+    Way::Up(cut(random))
+}
+
+fn down(random: &mut Random) -> Way {
+    Way::Down(cut(random))
+}
+
+/// Half of the scans are cut short.
+fn cut(random: &mut Random) -> usize {
+    if random.coin() { usize::MAX } else { 1 + random.index(6) }
+}
