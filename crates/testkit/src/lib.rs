@@ -14,6 +14,7 @@ pub mod golden;
 pub mod holdings;
 pub mod hostile;
 pub mod isolation;
+pub mod kill;
 pub mod model;
 pub mod panics;
 mod random;

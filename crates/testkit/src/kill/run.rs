@@ -1,0 +1,204 @@
+//! The parent: starts writers, kills them, and looks at what they leave.
+
+use std::fmt;
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use fulgurite::Database;
+
+use super::acknowledged::{Acknowledged, Ring};
+use super::state::State;
+use super::writer::Writer;
+use crate::random::Random;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Processes to kill.
+    pub count: u64,
+    /// The seed of everything.
+    pub seed: u64,
+    /// Where the directory of the run goes.
+    pub directory: PathBuf,
+    /// Whether the files stay if something is wrong with them.
+    pub keep: bool,
+    /// The program to start, with the arguments that make it a writer.
+    pub writer: fn(&Writer) -> Command,
+    /// As [`Plan::writer`], to open the database and do nothing else.
+    pub opener: fn(&Writer) -> Command,
+    /// Is told how far the run is.
+    pub progress: fn(&Report),
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Processes that were killed.
+    pub kills: u64,
+    /// Of them, those that had not opened the database yet.
+    pub early: u64,
+    /// Commits that were acknowledged, as far as they are remembered.
+    pub acknowledged: u64,
+    /// Of them, those that were to survive the process.
+    pub to_survive: u64,
+    /// Acknowledged commits that were lost.
+    pub lost: u64,
+    /// How long opening took each time, shortest first.
+    pub recoveries: Vec<Duration>,
+    /// What ended the run, in words.
+    pub failure: Option<String>,
+}
+
+impl Report {
+    /// The time that so many of a hundred recoveries took at most.
+    pub fn percentile(&self, share: usize) -> Duration {
+        let last = self.recoveries.len().saturating_sub(1);
+        self.recoveries.get(last * share / 100).copied().unwrap_or_default()
+    }
+
+    /// Whether nothing is wrong.
+    pub fn is_sound(&self) -> bool {
+        self.failure.is_none() && self.lost == 0
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = |share| self.percentile(share).as_secs_f64() * 1000.0;
+        write!(out, "{} kills, {} lost, recovery p99 {:.1} ms", self.kills, self.lost, ms(99))
+    }
+}
+
+/// Kills, looks, and goes on until there were enough kills or something is wrong.
+pub fn run(plan: &Plan) -> Report {
+    let directory = tempfile::Builder::new().prefix("fulgurite-kill").tempdir_in(&plan.directory);
+    let directory = match directory {
+        Ok(directory) => directory,
+        Err(error) => {
+            let failure = Some(format!("{}: no directory in it: {error}", plan.directory.display()));
+            return Report { failure, ..Report::default() };
+        }
+    };
+    let random = Random::for_part(plan.seed, &[4]);
+    let mut rounds = Rounds { plan, random, began: vec![0; THREADS as usize], report: Report::default() };
+    while rounds.report.kills < plan.count {
+        let (path, drawn) = (directory.path().to_path_buf(), rounds.random.next_u64());
+        let writer = Writer { directory: path, seed: plan.seed, drawn, threads: THREADS };
+        if let Err(text) = rounds.next(&writer) {
+            let mut text = format!("after {} kills: {text}", rounds.report.kills);
+            if plan.keep {
+                text.push_str(&format!("; the files are in {}", directory.keep().display()));
+            }
+            rounds.report.failure = Some(text);
+            break;
+        }
+        (plan.progress)(&rounds.report);
+    }
+    rounds.report
+}
+
+/// One writer after the other, on the same files.
+struct Rounds<'p> {
+    plan: &'p Plan,
+    random: Random,
+    /// The number of each thread's last commit when the last look was taken.
+    began: Vec<u64>,
+    report: Report,
+}
+
+impl Rounds<'_> {
+    fn next(&mut self, writer: &Writer) -> Result<(), String> {
+        let acknowledgements = |error| format!("the acknowledgements: {error}");
+        let ring = Ring::create(&writer.ring_path()).map_err(acknowledgements)?;
+        // One in eight is killed wherever it is by then, most likely while it starts or recovers.
+        let early = self.random.chance(1, 8);
+        let pause = if early { self.random.below(15_000) } else { 2_000 + self.random.below(100_000) };
+        self.kill((self.plan.writer)(writer), Duration::from_micros(pause), early)?;
+        // What it left is recovered by others, which are killed in turn.
+        while self.random.chance(1, 5) && self.report.kills < self.plan.count {
+            let pause = START_US + self.random.below(2 * RECOVERY_US);
+            self.kill((self.plan.opener)(writer), Duration::from_micros(pause), true)?;
+        }
+        let entries = ring.read().map_err(acknowledgements)?;
+        let start = Instant::now();
+        let db = writer.open().map_err(|error| format!("recovery fails: {error}"))?;
+        let (took, recoveries) = (start.elapsed(), &mut self.report.recoveries);
+        recoveries.insert(recoveries.partition_point(|other| *other < took), took);
+        self.look(writer, &db, &entries)?;
+        // One in four is closed, so that the next one finds no log.
+        if self.random.chance(1, 4) { db.close().map_err(|error| format!("closing fails: {error}")) } else { Ok(()) }
+    }
+
+    /// Starts a process, and kills it so long after it is open; or, if `early`, after it was started.
+    fn kill(&mut self, mut command: Command, pause: Duration, early: bool) -> Result<(), String> {
+        let mut child =
+            command.stdout(Stdio::piped()).spawn().map_err(|error| format!("no process starts: {error}"))?;
+        let mut said = BufReader::new(child.stdout.take().expect("its output is piped"));
+        let mut line = String::new();
+        if !early {
+            said.read_line(&mut line).map_err(|error| format!("a process cannot be heard: {error}"))?;
+        }
+        std::thread::sleep(pause);
+        let killed = child.kill().and_then(|()| child.wait());
+        let status = killed.map_err(|error| format!("a process cannot be killed: {error}"))?;
+        said.read_to_string(&mut line).map_err(|error| format!("a process cannot be heard: {error}"))?;
+        match status.code() {
+            // Ended by a signal: ours.
+            None => {
+                self.report.kills += 1;
+                self.report.early += u64::from(line.is_empty());
+                Ok(())
+            }
+            Some(0) => Ok(()),
+            Some(code) => Err(format!("a process ended by itself, with exit code {code}: {}", line.trim_end())),
+        }
+    }
+
+    /// Compares what is there with what was acknowledged.
+    fn look(&mut self, writer: &Writer, db: &Database, entries: &[Acknowledged]) -> Result<(), String> {
+        let engine = |error: fulgurite::Error| format!("after recovery the engine fails: {error}");
+        let state = State::open(db, writer.seed, writer.threads).map_err(engine)?;
+        let txn = db.read().map_err(engine)?;
+        let numbers = state.verify(&txn).map_err(|text| format!("after recovery {text}"))?;
+        let report = &mut self.report;
+        report.acknowledged += entries.len() as u64;
+        report.to_survive += entries.iter().filter(|entry| entry.survives).count() as u64;
+        let is_there = |entry: &&Acknowledged| entry.number <= numbers[entry.thread as usize];
+        let lost = entries.iter().filter(|entry| entry.survives && !is_there(entry));
+        report.lost += lost.clone().count() as u64;
+        if let Some(first) = lost.clone().next() {
+            return Err(format!("{} acknowledged commits are lost, the first is {first:?}", lost.count()));
+        }
+        let missing = entries.iter().find(|entry| !is_there(entry));
+        let last = entries.iter().rfind(is_there);
+        if let (Some(missing), Some(last)) = (missing, last)
+            && missing.sequence < last.sequence
+        {
+            return Err(format!("no prefix is left: {missing:?} is lost, but {last:?} is there"));
+        }
+        for (thread, number) in (0..).zip(&numbers) {
+            // A commit may have been made and not been acknowledged, but no two of one thread.
+            let told = entries.iter().filter(|entry| entry.thread == thread).map(|entry| entry.number).max();
+            let most = told.unwrap_or(0).max(self.began[thread as usize]) + 1;
+            if *number > most {
+                return Err(format!("thread {thread} has committed {number}, but it can have begun {most} at most"));
+            }
+        }
+        drop(txn);
+        let damages = db.check().map_err(engine)?.damages;
+        if let Some(damage) = damages.first() {
+            return Err(format!("after recovery the file is damaged: {damage}"));
+        }
+        self.began = numbers;
+        Ok(())
+    }
+}
+
+/// Threads of a writer that write.
+const THREADS: u64 = 4;
+/// What it takes a process to begin to open the database, about.
+const START_US: u64 = 500;
+/// What it takes to open it, about.
+const RECOVERY_US: u64 = 6_000;
