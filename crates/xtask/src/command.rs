@@ -35,6 +35,8 @@ const COMMANDS: &[&Command] = &[
     &launch::BENCH,
     &launch::MODEL,
     &launch::CRASH,
+    &launch::KILL,
+    &launch::ISOLATION,
     &launch::HOSTILE,
     &launch::SOAK,
     &launch::MIRI,
@@ -77,7 +79,7 @@ fn overview() -> String {
     let mut text =
         String::from("Developer tasks of Fulgurite.\n\nUsage: cargo xtask COMMAND [ARGUMENTS]\n\nCommands:\n");
     for command in COMMANDS {
-        text.push_str(&format!("  {:<9}{}\n", command.name, command.summary));
+        text.push_str(&format!("  {:<11}{}\n", command.name, command.summary));
     }
     text.push_str("\n`cargo xtask COMMAND --help` shows the arguments of one.\n");
     text

@@ -66,6 +66,32 @@ cut, recovers each image and compares it with what was acknowledged. `cargo xtas
     run: |arguments| proof("crash", arguments),
 };
 
+/// `cargo xtask kill`
+pub const KILL: Command = Command {
+    name: "kill",
+    summary: "proof: a process that writes is killed at any moment",
+    help: "\
+Usage: cargo xtask kill [--count N] [ARGUMENTS]
+
+Runs the kill test of the testkit, optimised and with assertions: a process of many threads that commit and read is
+killed again and again, during recovery too, and what is left is compared with what it had acknowledged.
+`cargo xtask kill -- --help` shows its arguments.",
+    run: |arguments| proof("kill", arguments),
+};
+
+/// `cargo xtask isolation`
+pub const ISOLATION: Command = Command {
+    name: "isolation",
+    summary: "proof: transactions of many threads, recorded and searched for anomalies",
+    help: "\
+Usage: cargo xtask isolation [--transactions N] [ARGUMENTS]
+
+Runs the isolation test of the testkit, optimised and with assertions: transactions from many threads, at both levels
+of isolation, with checkpoints, exclusive transactions, bulk loads and crashes among them, are recorded and searched
+for anomalies. `cargo xtask isolation -- --help` shows its arguments.",
+    run: |arguments| proof("isolation", arguments),
+};
+
 /// `cargo xtask hostile`
 pub const HOSTILE: Command = Command {
     name: "hostile",

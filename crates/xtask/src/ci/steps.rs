@@ -39,6 +39,12 @@ pub const STEPS: &[Step] = &[
     long("crash", "no power cut loses an acknowledged commit", |root| {
         outcome(launch::run_proof(root, "crash", &["--images", "40000"]))
     }),
+    long("kill", "no death of a process loses what it acknowledged", |root| {
+        outcome(launch::run_proof(root, "kill", &["--count", "100"]))
+    }),
+    long("isolation", "transactions of many threads have no anomaly that their level forbids", |root| {
+        outcome(launch::run_proof(root, "isolation", &["--transactions", "200000"]))
+    }),
     long("hostile", "damaged files give errors, never harm", |root| {
         outcome(launch::run_proof(root, "hostile", &["--files", "20000"]))
     }),
