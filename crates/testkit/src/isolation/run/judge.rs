@@ -40,8 +40,11 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Checks a segment. Answers how many anomalies it has, and tells the first ones.
-pub(super) fn judge(segment: &Segment, shape: &Shape) -> Result<(), (u64, String)> {
+/// Checks a segment. Answers how many kinds of write skew it has that its level allows.
+///
+/// # Errors
+/// How many anomalies it has, and the first ones in words.
+pub(super) fn judge(segment: &Segment, shape: &Shape) -> Result<u64, (u64, String)> {
     let level = shape.level();
     let options = Options { real_time: true, aborted_reads: true, examples_max: 3, ..Options::new(level) };
     let report = match check(&segment.history, &options) {
@@ -50,9 +53,15 @@ pub(super) fn judge(segment: &Segment, shape: &Shape) -> Result<(), (u64, String
     };
     let mut wrong = counts::wrong(&segment.history, &segment.notes);
     wrong.extend(segment.wrong.iter().cloned());
-    let forbidden = report.counts.iter().filter(|(kind, _)| level.forbids(**kind));
-    let anomalies = forbidden.map(|(_, count)| count).sum::<u64>() + wrong.len() as u64;
-    if report.is_sound() && wrong.is_empty() { Ok(()) } else { Err((anomalies.max(1), told(&report, &wrong))) }
+    let count = |forbidden: bool| -> u64 {
+        report.counts.iter().filter(|(kind, _)| level.forbids(**kind) == forbidden).map(|(_, count)| count).sum()
+    };
+    let anomalies = count(true) + wrong.len() as u64;
+    if report.is_sound() && wrong.is_empty() {
+        Ok(count(false))
+    } else {
+        Err((anomalies.max(1), told(&report, &wrong)))
+    }
 }
 
 fn told(report: &Report, wrong: &[String]) -> String {

@@ -40,6 +40,8 @@ pub struct Report {
     pub shapes: BTreeMap<&'static str, Tally>,
     /// Crashes that were survived.
     pub crashes: u64,
+    /// Cycles of write skew where the level allows them, at most one of a kind in each part of the history that hangs together.
+    pub skews: u64,
     /// The first failure, with which the run ended.
     pub failure: Option<Failure>,
 }
@@ -96,7 +98,7 @@ impl fmt::Display for Report {
         let all = self.all();
         let reasons = all.conflicts.iter().map(|(reason, count)| format!("{reason} {count}"));
         writeln!(out, "  conflicts by what changed: {}", reasons.collect::<Vec<_>>().join(", "))?;
-        write!(out, "  {} crashes", self.crashes)
+        write!(out, "  {} crashes; write skew at isolation Snapshot, which allows it: {}", self.crashes, self.skews)
     }
 }
 
@@ -146,7 +148,8 @@ fn run_world(
         done += in_segment;
         report.shapes.entry(shape.name).or_default().add(&segment.tally);
         report.crashes += u64::from(matches!(segment.history.end, End::Crashed { .. }));
-        if let Err((anomalies, text)) = judge(&segment, shape) {
+        let judged = judge(&segment, shape).map(|skews| report.skews += skews);
+        if let Err((anomalies, text)) = judged {
             let name = format!("isolation-{}-{seed}.txt", shape.name);
             let history = write_history(&segment.history, &plan.histories, &name).ok();
             return Err(failure(anomalies, text, history));
