@@ -49,11 +49,13 @@ pub enum Fault {
     NotFlushed = 20,
     /// A commit at level `Log` stays in the log's buffer.
     AcknowledgedUnwritten = 21,
+    /// A segment of the log that is used again gets its new name before its new header is durable.
+    SegmentNamedTooEarly = 22,
 }
 
 impl Fault {
     /// The faults that power cuts must reveal.
-    pub const OF_POWER_CUTS: [Self; 8] = [
+    pub const OF_POWER_CUTS: [Self; 9] = [
         Self::NoSyncBeforeMeta,
         Self::MetaBeforeData,
         Self::LogPastBadRecord,
@@ -62,6 +64,7 @@ impl Fault {
         Self::NoDirectorySync,
         Self::NotFlushed,
         Self::AcknowledgedUnwritten,
+        Self::SegmentNamedTooEarly,
     ];
 
     /// The faults that recorded runs of many threads must reveal.

@@ -4,6 +4,7 @@
 //! that its hash, which includes the index, can be kept with it.
 
 use std::io;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -167,6 +168,18 @@ impl Payload {
 
     pub fn end(&self) -> u64 {
         self.offset + self.length()
+    }
+
+    /// What of it lies outside of a range: all, a part before, a part behind.
+    pub fn outside(&self, range: &Range<u64>) -> Vec<Self> {
+        if self.end() <= range.start || range.end <= self.offset {
+            return vec![self.clone()];
+        }
+        let bytes: Vec<u8> = self.pieces().flat_map(|piece| piece.offset_and_bytes().1.to_vec()).collect();
+        let before = range.start.saturating_sub(self.offset) as usize;
+        let behind = (range.end.min(self.end()) - self.offset) as usize;
+        let parts = [Self::new(self.offset, &bytes[..before]), Self::new(range.end, &bytes[behind..])];
+        parts.into_iter().filter(|part| part.length() > 0).collect()
     }
 
     /// The payload in order, each piece within one page.

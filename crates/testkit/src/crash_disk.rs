@@ -4,6 +4,7 @@
 //! the sync of their directory; of everything later any subset may survive, in any order, and a write may be torn between
 //! 512-byte sectors. Stricter than most file systems are, so what passes here passes on them:
 //! - Syncing a file does not make its name durable.
+//! - Writing some bytes durably makes no others of the file durable.
 //! - Cutting a file becomes durable with `sync_all` only, or once the cut-off part is written again and synced.
 //! - An older write may reach the medium after a newer one to the same place.
 
@@ -212,6 +213,13 @@ impl File for CrashFile {
         }
         check_length(offset, bytes.len() as u64)?;
         self.record_change(Change::Write { file: self.file, payload: Arc::new(Payload::new(offset, bytes)) })
+    }
+
+    fn write_durably(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.write_at(offset, bytes)?;
+        let end = offset + bytes.len() as u64;
+        self.disk.live().record(Change::SyncRange { file: self.file, start: offset, end });
+        Ok(())
     }
 
     fn len(&self) -> io::Result<u64> {

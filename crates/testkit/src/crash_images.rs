@@ -5,7 +5,9 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use crate::content::{Payload, mix};
 use crate::crash_disk::CrashDisk;
@@ -256,6 +258,7 @@ impl Replay {
                     !synced
                 });
             }
+            Change::SyncRange { file, start, end } => self.sync_range(*file, *start..*end),
             Change::SyncData { file } => self.sync_data(*file),
             Change::SyncAll { file } => {
                 self.pending.retain(|pending| pending.file() != Some(*file));
@@ -273,6 +276,24 @@ impl Replay {
         durable.overlay(&current);
         if durable.length() > current.length() {
             self.pending.push(Change::SetLength { file, length: current.length() });
+        }
+    }
+
+    /// These bytes become durable, and what was written to their places before is past.
+    fn sync_range(&mut self, file: FileNumber, range: Range<u64>) {
+        let mut bytes = vec![0; (range.end - range.start) as usize];
+        let current = self.current.content(file);
+        current.read(range.start, &mut bytes).expect("they were just written");
+        self.durable.content(file).write_bytes(range.start, &bytes);
+        let pending = std::mem::take(&mut self.pending);
+        for change in pending {
+            match &change {
+                Change::Write { file: other, payload } if *other == file => {
+                    let rest = payload.outside(&range).into_iter();
+                    self.pending.extend(rest.map(|payload| Change::Write { file, payload: Arc::new(payload) }));
+                }
+                _ => self.pending.push(change),
+            }
         }
     }
 

@@ -28,6 +28,7 @@ pub(crate) enum Change {
     Write { file: FileNumber, payload: Arc<Payload> },
     SetLength { file: FileNumber, length: u64 },
     Allocate { file: FileNumber, end: u64 },
+    SyncRange { file: FileNumber, start: u64, end: u64 },
     SyncData { file: FileNumber },
     SyncAll { file: FileNumber },
 }
@@ -67,6 +68,7 @@ impl fmt::Display for Operation {
             }
             Change::SetLength { file, length } => write!(out, "set the length of file {} to {length}", file.0),
             Change::Allocate { file, end } => write!(out, "allocate file {} up to {end}", file.0),
+            Change::SyncRange { file, start, end } => write!(out, "sync bytes {start} to {end} of file {}", file.0),
             Change::SyncData { file } => write!(out, "sync the data of file {}", file.0),
             Change::SyncAll { file } => write!(out, "sync file {}", file.0),
         }
@@ -149,7 +151,10 @@ impl State {
             Change::Write { file, payload } => self.content(*file).write(payload),
             Change::SetLength { file, length } => self.content(*file).set_length(*length),
             Change::Allocate { file, end } => self.content(*file).grow(*end),
-            Change::SyncDirectory { .. } | Change::SyncData { .. } | Change::SyncAll { .. } => {}
+            Change::SyncDirectory { .. }
+            | Change::SyncRange { .. }
+            | Change::SyncData { .. }
+            | Change::SyncAll { .. } => {}
         }
     }
 

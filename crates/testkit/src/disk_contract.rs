@@ -67,6 +67,12 @@ fn check_bytes(disk: &dyn Disk, directory: &Path) -> io::Result<()> {
     let mut bytes = [0; 5];
     reader.read_at(0, &mut bytes)?;
     assert_eq!(&bytes, b"stATE", "other handles see a write at once");
+    file.write_durably(1, b"POW")?;
+    file.write_durably(100_003, b" and more")?;
+    file.write_durably(7, b"")?;
+    let bytes = contents(&*reader)?;
+    assert_eq!((&bytes[..5], &bytes[100_000..]), (&b"sPOWE"[..], &b"end and more"[..]));
+    assert!(reader.write_durably(0, b"x").is_err());
     reader.sync_data()?;
     file.sync_data()?;
     file.sync_all()?;
@@ -111,6 +117,8 @@ fn check_preparing(disk: &dyn Disk, directory: &Path) -> io::Result<()> {
     assert!(bytes[14..99_998].iter().all(|byte| *byte == 0));
     file.sync_data()?;
     file.write_at(4096, b"after the sync")?;
+    file.write_durably(90_000, b"among what is prepared")?;
+    assert_eq!(&contents(&*reader)?[90_000..90_022], b"among what is prepared");
     file.set_len(4100)?;
     file.write_at(4098, b"after the cut")?;
     assert_eq!(&contents(&*reader)?[4094..], b"\0\0afafter the cut");

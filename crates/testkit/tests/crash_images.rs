@@ -32,6 +32,32 @@ fn what_was_synced_is_kept_and_what_was_not_is_lost_in_some_image() {
 }
 
 #[test]
+fn bytes_written_durably_are_kept_and_all_others_lost_in_some_image() {
+    let disk = CrashDisk::new();
+    let file = create(&disk, "a");
+    disk.sync_directory(Path::new("")).unwrap();
+    file.write_at(0, b"............").unwrap();
+    file.sync_data().unwrap();
+    file.write_at(2, b"22222222").unwrap();
+    file.write_durably(4, b"4444").unwrap();
+    let synced = disk.recording().operations().len();
+    let recording = disk.recording();
+    let contents = |recording: &fulgurite_testkit::Recording| -> BTreeSet<Vec<u8>> {
+        recording.images(1, MANY).since(synced).map(|image| read(&image, "a").unwrap()).collect()
+    };
+    let expected: [&[u8]; 4] = [b"....4444....", b"..224444....", b"....444422..", b"..22444422.."];
+    assert_eq!(contents(&recording), BTreeSet::from(expected.map(<[u8]>::to_vec)));
+    // What is written there later is as uncertain as ever.
+    file.write_at(4, b"5555").unwrap();
+    assert!(contents(&disk.recording()).contains(b"....5555....".as_slice()));
+    file.sync_data().unwrap();
+    let last = disk.recording().operations().len();
+    let recording = disk.recording();
+    let after: BTreeSet<_> = recording.images(1, MANY).since(last).map(|image| read(&image, "a")).collect();
+    assert_eq!(after, BTreeSet::from([Some(b"..22555522..".to_vec())]));
+}
+
+#[test]
 fn a_synced_file_whose_directory_was_not_synced_may_have_no_name() {
     let disk = CrashDisk::new();
     let file = create(&disk, "a");

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use fulgurite::io::MemoryDisk;
 use fulgurite::{Database, Durability, Error, Table};
+use fulgurite_testkit::crash::Workload;
 use fulgurite_testkit::{Call, CrashDisk, Fault, FaultDisk, ImageId, Lasting};
 
 /// A database whose calls can be made to fail, with one table.
@@ -126,4 +127,41 @@ fn commits_that_wait_for_a_flush_that_fails_are_indeterminate_and_new_snapshots_
     let table = db.open_table("a").expect("it was created");
     let found = db.read().expect("it is open").len(&table).expect("nothing fails any more");
     assert!((1..=1 + in_doubt as u64).contains(&found), "{found} entries, {in_doubt} were in doubt");
+}
+
+/// A segment that could not be used again was given up, and a new one took its place: nothing was lost, and nobody was bothered.
+#[test]
+fn a_segment_that_cannot_be_used_again_is_replaced() {
+    for calls in [&[Call::Rename], &[Call::Write], &[Call::Sync]] {
+        let (disk, db, table) = on_fault_disk();
+        put(&db, &table, b"before");
+        db.checkpoint().expect("nothing fails yet");
+        put(&db, &table, b"after");
+        disk.arm(Fault { calls, ..Fault::default() });
+        db.checkpoint().expect("a new segment can be made");
+        let struck = disk.struck().expect("the checkpoint begins with it");
+        assert!(struck.path.to_string_lossy().contains("-log."), "{struck}");
+        disk.disarm();
+        put(&db, &table, b"at last");
+        drop((db, table));
+        assert_eq!(value(&reopen(&disk)), Some(b"at last".to_vec()), "{calls:?}");
+    }
+}
+
+/// The proofs prove nothing of segments that are used again unless their workloads come to it.
+#[test]
+fn workloads_of_the_power_cuts_use_segments_of_the_log_again() {
+    let renames = |name: &str| {
+        let workload = Workload::named(name).expect("it is in the table");
+        let (session, outcome) = workload.run(1);
+        outcome.expect("a crash disk does not fail");
+        let (recording, _) = session.into_parts();
+        let operations = recording.operations().iter().map(ToString::to_string);
+        operations.filter(|operation| operation.starts_with("rename") && operation.contains("-log.")).count()
+    };
+    for name in ["put-disk", "put-log", "put-memory", "overwrites", "deletes", "full-delta", "transactions"] {
+        assert!(renames(name) > 0, "{name}");
+    }
+    let all: usize = Workload::ALL.iter().map(|workload| renames(workload.name)).sum();
+    assert!(all > 100, "{all} segments were used again");
 }

@@ -41,7 +41,7 @@ pub struct Stats {
     pub reserve_bytes: u64,
     /// Extents in use.
     pub extents: u64,
-    /// Length of the log's segments.
+    /// Length of the log's segments, and of one that waits to be used again.
     pub log_bytes: u64,
     /// Memory of commits that are not yet in a tree, about.
     pub delta_bytes: u64,

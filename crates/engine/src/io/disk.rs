@@ -104,6 +104,16 @@ pub trait File: Send + Sync + fmt::Debug {
     /// `StorageFull`, or another of the system's. Any part of the bytes may have been written then.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
+    /// Writes `bytes` as [`File::write_at`] does, and waits until they are on the medium, with as much of the file's length as
+    /// reading them needs. What else was written to the file may wait for [`File::sync_data`].
+    ///
+    /// # Errors
+    /// As [`File::write_at`] and [`File::sync_data`]: never sync this file again.
+    fn write_durably(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.write_at(offset, bytes)?;
+        self.sync_data()
+    }
+
     /// The file's length in bytes.
     ///
     /// # Errors

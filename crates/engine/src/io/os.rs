@@ -5,12 +5,12 @@
 //! interrupted has not been done yet, so it is).
 
 use std::fs::{self, OpenOptions};
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, OFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, ReadWriteFlags};
 
 use super::disk::{Access, Disk, File, ReaderSlots, WriterAttempt, write_zeros};
 use super::lock;
@@ -93,6 +93,19 @@ impl File for RealFile {
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         if self.prepared.write(offset, bytes) { Ok(()) } else { self.file.write_all_at(bytes, offset) }
+    }
+
+    fn write_durably(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let part = [IoSlice::new(bytes)];
+        match rustix::io::pwritev2(&self.file, &part, offset, ReadWriteFlags::DSYNC) {
+            Ok(written) if written == bytes.len() => Ok(()),
+            // Cut short or interrupted before anything was synced, or unknown to the system or the file system.
+            Ok(_) | Err(Errno::INTR | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                self.file.write_all_at(bytes, offset)?;
+                self.file.sync_data()
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn len(&self) -> io::Result<u64> {

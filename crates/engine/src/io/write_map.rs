@@ -3,7 +3,8 @@
 //! A store to a page that has space on the medium is as good as a write by a call: it survives the process at once, and a
 //! power cut after the next sync. Where the space is missing, or the page cannot be read back, it is SIGBUS. So:
 //!
-//! Invariants: (1) The prepared part is in the file, and has no holes: it was written there by calls, which report a full disk.
+//! Invariants: (1) The prepared part is in the file, and has no holes: it was written there by calls, which report a full disk, or
+//! through this, in what was prepared before.
 //! (2) Only file systems that overwrite in place are trusted not to want space again for bytes that have it. (3) The file is
 //! cut and prepared under the lock under which it is stored to; nobody cuts it through another handle. (4) One thread at a
 //! time stores.

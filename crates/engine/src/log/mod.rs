@@ -5,19 +5,21 @@
 //!
 //! Invariants:
 //! (1) Commits stand in the order of their sequences, without gaps, across segments.
-//! (2) A segment's header and name are durable before its first record is written.
+//! (2) A segment's header and name are durable before its first record is written; and if its file was another segment before, the
+//!     header before the name.
 //! (3) `synced_up_to` of a record is true: those commits were durable, in the log or in a checkpoint, when it was written.
 //! (4) A commit whose write was reported as failed is never replayed, unless the log is poisoned, and then nobody was told
 //!     that it failed: its fate is in doubt.
-//! (5) A segment is removed only when a durable checkpoint holds all of its commits; and the meta names the first that is
-//!     needed.
+//! (5) A segment is removed, or becomes another one, only when a durable checkpoint holds all of its commits; and the meta names
+//!     the first that is needed.
+//! (6) Each segment has a salt of its own, drawn when it is made: records that its file held before are never taken for its own.
 //!
 //! What recovery does, when all commits up to L were read and the next record is expected:
 //!
 //! | found | meaning | done |
 //! |---|---|---|
 //! | the next record, intact | – | its commit is replayed |
-//! | end of the file, zeros, a damaged or unchained record | the tail of a crash, or damage | both are searched for: below |
+//! | end of the file, zeros, a damaged, unchained or older segment's record | the tail of a crash, or damage | see below for both |
 //! | … and any later intact header with `synced_up_to` > L, in this or a later segment | commit L + 1 was durable | error |
 //! | … and a later segment that begins with commit L + 1, chained | an earlier recovery ended at L | goes on there |
 //! | … and neither | the crash came before L + 1 was durable | the log ends at L |
@@ -25,10 +27,10 @@
 //! | an intact record that contradicts itself, or operations that do | not written by this engine | error |
 //! | the first record of all is above the checkpoint's sequence + 1 | meta and log do not belong together | error |
 //! | a segment with a damaged header and nothing but zeros after it | the crash came while it was made | skipped |
-//! | a damaged header with anything after it | damage, by invariant (2) | error |
+//! | a damaged header with anything after it, an older segment's records too | damage, by invariant (2) | error |
 //! | a header of another database, or of another number | files were mixed up | error |
 //! | a hole in the numbers, or the first segment missing | files were lost, or the newest meta was, by invariant (5) | error |
-//! | segments below the first that the meta names | left over from a removal | not read; named for removal |
+//! | segments below the first that the meta names, under any header of this database | left over, or spares | named for removal |
 //!
 //! What is read back may stay in memory, as [`Images`] in which operations are found again by their places.
 //!

@@ -1,8 +1,10 @@
-//! Segments as files: their names, how one is made, which there are.
+//! Segments as files: their names, how one is made, or made of another, which there are.
 //!
-//! Only `log` uses this. Making a segment asks nothing of the log, so it can be done before the segment is needed. A segment
-//! made from an old file must have its new header synced before it gets its new name: see invariant (2) of `log`.
+//! Only `log` uses this. A segment that no checkpoint needs any more can become a later one: what is written over needs neither
+//! space nor zeros. While it waits for that it is a *spare*, under its old name, which recovery takes for what was left over from
+//! a removal. Its new header is durable before it has its new name, by invariant (2) of `log`; its old records have another salt.
 
+use std::cmp::Ordering;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,8 +25,21 @@ pub(super) struct Segment {
     pub(super) salt: u64,
     /// Bytes of header and records that are in the file. Zeros may follow.
     pub(super) written_bytes: u64,
+    /// How much of that is known to be synced.
+    synced_bytes: u64,
     /// Bytes of the file that are prepared for small writes.
     prepared_bytes: u64,
+    /// Whether the file may have bytes behind the records that an earlier segment left there and nobody synced.
+    has_unsynced_rest: bool,
+}
+
+/// A segment that is not needed any more, and may become another one.
+#[derive(Debug)]
+pub(super) struct Spare {
+    pub(super) number: SegmentNumber,
+    path: PathBuf,
+    file: Arc<dyn File>,
+    is_synced: bool,
 }
 
 /// Why a segment could not be made.
@@ -56,9 +71,69 @@ impl Segment {
         }
     }
 
+    /// Makes the segment `number`, or the next one that is free, of a spare. Its header and its name are durable when this
+    /// returns. After [`CreateError::Failed`] the spare is of no use, and may have either name.
+    pub(super) fn recycle(
+        disk: &dyn Disk,
+        database: &Path,
+        uuid: [u8; 16],
+        number: SegmentNumber,
+        spare: Spare,
+    ) -> Result<Self, CreateError> {
+        let mut number = number;
+        let mut path = segment_path(database, number);
+        let failed = |path: &Path, error| CreateError::Failed(Error::io("use log segment again", path, error));
+        while number < NUMBER_MAX && disk.exists(&path).map_err(|error| failed(&path, error))? {
+            number.0 += 1;
+            path = segment_path(database, number);
+        }
+        let Spare { path: old_path, file, is_synced, .. } = spare;
+        let renamed = random_salt().and_then(|salt| {
+            let header = SegmentHeader { uuid, number, salt }.encode();
+            if planted(Fault::SegmentNamedTooEarly) {
+                file.write_at(0, &header)?;
+            } else {
+                // Not a sync of the file: it would write what the old segment left.
+                file.write_durably(0, &header)?;
+            }
+            disk.rename(&old_path, &path).map(|()| salt)
+        });
+        let salt = renamed.map_err(|error| failed(&old_path, error))?;
+        sync_name(disk, &path)?;
+        Ok(Self { has_unsynced_rest: !is_synced, ..Self::new(number, path, file, salt) })
+    }
+
+    fn new(number: SegmentNumber, path: PathBuf, file: Arc<dyn File>, salt: u64) -> Self {
+        let written_bytes = SegmentHeader::BYTES as u64;
+        Self {
+            number,
+            path,
+            file,
+            salt,
+            written_bytes,
+            synced_bytes: written_bytes,
+            prepared_bytes: 0,
+            has_unsynced_rest: false,
+        }
+    }
+
     /// Whether it has no records.
     pub(super) fn is_empty(&self) -> bool {
         self.written_bytes == SegmentHeader::BYTES as u64
+    }
+
+    /// Whether all of its records are known to be synced.
+    pub(super) fn is_synced(&self) -> bool {
+        self.synced_bytes == self.written_bytes
+    }
+
+    /// Notes a sync that reached all segments before `last`, and so many bytes of that one.
+    pub(super) fn note_synced(&mut self, last: SegmentNumber, last_bytes: u64) {
+        match self.number.cmp(&last) {
+            Ordering::Less => self.synced_bytes = self.written_bytes,
+            Ordering::Equal => self.synced_bytes = self.synced_bytes.max(last_bytes),
+            Ordering::Greater => {}
+        }
     }
 
     /// Prepares the file for a write of `length` bytes, and for some more: the longer the segment, the more. A failure is not
@@ -78,6 +153,24 @@ impl Segment {
         if self.file.prepare(wanted).is_ok() {
             self.prepared_bytes = wanted;
         }
+    }
+
+    /// Cuts off what an earlier segment left behind the records and nobody synced: the sync that follows would write it. A
+    /// failure costs that and no more.
+    pub(super) fn cut_off_unsynced_rest(&mut self) {
+        if self.has_unsynced_rest && self.file.set_len(self.written_bytes).is_ok() {
+            (self.prepared_bytes, self.has_unsynced_rest) = (0, false);
+        }
+    }
+
+    /// What becomes of the segment when no checkpoint needs it any more: a spare, if its file is not much longer than
+    /// `used_bytes`, what all of the log took since the checkpoint before.
+    pub(super) fn into_spare(self, used_bytes: u64) -> Option<Spare> {
+        let length = self.file.len().ok()?;
+        let is_fit = (AHEAD_BYTES_MIN..=AHEAD_BYTES_MAX + 2 * used_bytes).contains(&length);
+        let is_synced = !self.has_unsynced_rest && self.written_bytes - self.synced_bytes <= UNSYNCED_BYTES_MAX;
+        let Self { number, path, file, .. } = self;
+        is_fit.then_some(Spare { number, path, file, is_synced })
     }
 
     /// Cuts off what a failed write may have left behind the records, and makes that durable.
@@ -110,11 +203,17 @@ impl Segment {
                 return Err(CreateError::Failed(Error::io("write log segment header", &path, error)));
             }
         };
-        if !planted(Fault::NoDirectorySync) {
-            disk.sync_directory(directory_of(&path)).map_err(|_| CreateError::InDoubt)?;
-        }
-        Ok(Self { number, path, file, salt, written_bytes: SegmentHeader::BYTES as u64, prepared_bytes: 0 })
+        sync_name(disk, &path)?;
+        Ok(Self::new(number, path, file, salt))
     }
+}
+
+/// Makes the name of a new segment durable.
+fn sync_name(disk: &dyn Disk, path: &Path) -> Result<(), CreateError> {
+    if planted(Fault::NoDirectorySync) {
+        return Ok(());
+    }
+    disk.sync_directory(directory_of(path)).map_err(|_| CreateError::InDoubt)
 }
 
 /// The file of a segment: the database's name with `-log.N` behind it.
@@ -188,6 +287,9 @@ const INFIX: &str = "-log.";
 /// the second bounds what one commit in thousands waits for.
 const AHEAD_BYTES_MIN: u64 = 16 << 10;
 const AHEAD_BYTES_MAX: u64 = 512 << 10;
+
+/// So many bytes of a spare may be written by the first sync of the segment that it becomes.
+const UNSYNCED_BYTES_MAX: u64 = 1 << 20;
 
 /// A longer write costs one call among many pages, and would only be written twice.
 const PREPARED_WRITE_BYTES_MAX: usize = 64 << 10;

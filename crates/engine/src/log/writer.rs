@@ -2,8 +2,8 @@
 //!
 //! (1) `durable ≤ written ≤ last`: commits up to `durable` are synced, up to `written` in the file, the rest in the buffer.
 //! (2) Bytes of the current segment's file past `written_bytes` are never taken for records: they are zeros, for which space was
-//!     prepared, or the rest of a failed write, which is cut off, and that synced, before the failure is reported. If cutting
-//!     fails too, the log is poisoned.
+//!     prepared, or records of an earlier segment, which have another salt, or the rest of a failed write, which is cut off, and
+//!     that synced, before the failure is reported. If cutting fails too, the log is poisoned.
 //! (3) After a failed sync the log is poisoned: nothing is written, synced or removed any more.
 //!
 //! Nothing here takes a lock: the caller has one around the [`Log`]. A sync may run outside of it: [`Log::begin_sync_of`].
@@ -11,7 +11,7 @@
 use std::path::{Path, PathBuf};
 
 use super::read_back::LogEnd;
-use super::segment::{CreateError, Segment, remove_segments};
+use super::segment::{CreateError, Segment, Spare, remove_segments};
 use crate::error::{Error, Result};
 use crate::format::{RecordEncoder, RecordHeader, RecordLink};
 use crate::ids::{SegmentNumber, Sequence};
@@ -26,9 +26,11 @@ pub struct Log {
     uuid: [u8; 16],
     /// The segment that commits are written to.
     current: Segment,
-    /// Segments before it that may have bytes which are not synced, rising.
-    unsynced: Vec<Unsynced>,
-    /// Segments before it whose names were not removed yet, rising.
+    /// Segments before it that were left by [`Log::rotate`] and may be needed, rising.
+    left: Vec<Segment>,
+    /// A segment that is not needed any more, to become the next one.
+    spare: Option<Spare>,
+    /// Segments before it whose names were not removed yet, rising; the spare's is not among them.
     older: Vec<SegmentNumber>,
     /// Records for `current` that are not written yet.
     buffer: Vec<u8>,
@@ -41,21 +43,15 @@ pub struct Log {
     prepares: bool,
 }
 
-/// A segment that was left by [`Log::rotate`] and not synced since.
-#[derive(Debug)]
-struct Unsynced {
-    number: SegmentNumber,
-    path: PathBuf,
-    file: Arc<dyn File>,
-}
-
 /// A sync that was begun: run it without the log's lock, then hand it back to [`Log::finish_sync`].
 #[derive(Debug)]
 #[must_use = "the log waits for finish_sync"]
 pub struct PendingSync {
     files: Vec<(PathBuf, Arc<dyn File>)>,
     through: Sequence,
+    /// The segment that commits were written to, and its records' bytes.
     segment: SegmentNumber,
+    segment_bytes: u64,
 }
 
 impl PendingSync {
@@ -92,7 +88,8 @@ impl Log {
             database: database.to_path_buf(),
             uuid,
             current,
-            unsynced: Vec::new(),
+            left: Vec::new(),
+            spare: None,
             older: end.segments,
             buffer: Vec::new(),
             last: end.sequence,
@@ -228,10 +225,14 @@ impl Log {
         self.sync_runs = true;
         let mut files = Vec::new();
         if self.durable < self.written {
-            files.extend(self.unsynced.iter().map(|segment| (segment.path.clone(), Arc::clone(&segment.file))));
-            files.push((self.current.path.clone(), Arc::clone(&self.current.file)));
+            let left = self.left.iter_mut().filter(|segment| !segment.is_synced());
+            for segment in left.chain([&mut self.current]) {
+                segment.cut_off_unsynced_rest();
+                files.push((segment.path.clone(), Arc::clone(&segment.file)));
+            }
         }
-        Ok(PendingSync { files, through: self.written, segment: self.current.number })
+        let (segment, segment_bytes) = (self.current.number, self.current.written_bytes);
+        Ok(PendingSync { files, through: self.written, segment, segment_bytes })
     }
 
     /// Notes how a sync went. Answers the last commit that is durable.
@@ -245,7 +246,11 @@ impl Log {
             return Err(error);
         }
         self.check_usable()?;
-        self.unsynced.retain(|segment| segment.number >= pending.segment);
+        if !pending.files.is_empty() {
+            for segment in self.left.iter_mut().chain([&mut self.current]) {
+                segment.note_synced(pending.segment, pending.segment_bytes);
+            }
+        }
         self.durable = self.durable.max(pending.through);
         Ok(self.durable)
     }
@@ -260,24 +265,36 @@ impl Log {
         if self.current.is_empty() {
             return Ok(self.current.number);
         }
-        let number = SegmentNumber(self.current.number.0 + 1);
-        let next = match Segment::create(&*self.disk, &self.database, self.uuid, number) {
-            Ok(next) => next,
-            Err(CreateError::Failed(error)) => return Err(error),
-            Err(CreateError::InDoubt) => {
+        let next = self.next_segment(SegmentNumber(self.current.number.0 + 1)).map_err(|error| match error {
+            CreateError::Failed(error) => error,
+            CreateError::InDoubt => {
                 self.poisoned = true;
-                return Err(self.poisoned_error());
+                self.poisoned_error()
             }
-        };
+        })?;
         let left = std::mem::replace(&mut self.current, next);
         self.older.extend((left.number.0..self.current.number.0).map(SegmentNumber));
-        if self.durable < self.written {
-            self.unsynced.push(Unsynced { number: left.number, path: left.path, file: left.file });
-        }
+        self.left.push(left);
         Ok(self.current.number)
     }
 
-    /// Removes all segments below `first`, whose commits, up to `checkpoint`, a durable checkpoint holds.
+    /// The segment `number`, or one above it, made of the spare if there is one.
+    fn next_segment(&mut self, number: SegmentNumber) -> Result<Segment, CreateError> {
+        // Of two syncs of one file at a time, one could swallow the other's failure.
+        if let Some(spare) = self.spare.take_if(|_| !self.sync_runs) {
+            let old = spare.number;
+            let recycled = Segment::recycle(&*self.disk, &self.database, self.uuid, number, spare);
+            if !matches!(recycled, Err(CreateError::Failed(_))) {
+                return recycled;
+            }
+            // Its file is removed with the others. Whether a new one can be made tells what is wrong, if anything is.
+            self.older.insert(self.older.partition_point(|&other| other < old), old);
+        }
+        Segment::create(&*self.disk, &self.database, self.uuid, number)
+    }
+
+    /// Removes all segments below `first`, whose commits, up to `checkpoint`, a durable checkpoint holds; but one may stay, to
+    /// be used again.
     ///
     /// # Errors
     /// The disk's: the rest was removed, and the next call tries again. `Poisoned`.
@@ -288,7 +305,15 @@ impl Log {
         self.check_usable()?;
         assert!(first <= self.current.number, "the current segment is in use");
         self.durable = self.durable.max(checkpoint.min(self.written));
-        self.unsynced.retain(|segment| segment.number >= first);
+        let kept = self.left.split_off(self.left.partition_point(|segment| segment.number < first));
+        let mut done = std::mem::replace(&mut self.left, kept);
+        let used_bytes = done.iter().map(|segment| segment.written_bytes).sum();
+        if self.spare.is_none() {
+            self.spare = done.pop().and_then(|segment| segment.into_spare(used_bytes));
+        }
+        if let Some(spare) = &self.spare {
+            self.older.retain(|&number| number != spare.number);
+        }
         remove_segments(&*self.disk, &self.database, &mut self.older, first)
     }
 
@@ -299,6 +324,7 @@ impl Log {
     pub fn remove_all(self) -> Result<()> {
         self.check_usable()?;
         let mut segments = self.older;
+        segments.extend(self.spare.map(|spare| spare.number));
         segments.push(self.current.number);
         remove_segments(&*self.disk, &self.database, &mut segments, SegmentNumber(u64::MAX))
     }

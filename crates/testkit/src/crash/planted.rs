@@ -25,6 +25,7 @@ impl Planted {
         Self { name: "no-directory-sync", fault: Fault::NoDirectorySync, workload: "put-disk" },
         Self { name: "not-flushed", fault: Fault::NotFlushed, workload: "side-by-side" },
         Self { name: "acknowledged-unwritten", fault: Fault::AcknowledgedUnwritten, workload: "side-by-side" },
+        Self { name: "segment-named-too-early", fault: Fault::SegmentNamedTooEarly, workload: "put-disk" },
     ];
 
     /// The fault of that name.

@@ -222,6 +222,7 @@ pub enum Call {
     SetLength,
     SyncDirectory,
     Remove,
+    Rename,
 }
 
 /// What [`FaultyDisk`] was told to do, and was asked.
@@ -241,6 +242,31 @@ pub struct Faults {
     named: BTreeSet<PathBuf>,
     /// The files that a power cut may bring back.
     removed: HashMap<PathBuf, Vec<u8>>,
+    /// The names that a power cut may undo: old and new, in the order given.
+    renamed: Vec<(PathBuf, PathBuf)>,
+    /// By the name that each file has now: that name, for those who have it open.
+    names: HashMap<PathBuf, Name>,
+}
+
+/// The name that a file has now.
+type Name = Arc<Mutex<PathBuf>>;
+
+impl Faults {
+    /// What is known of a file goes with it to its other name.
+    fn rename(&mut self, from: &Path, to: &Path) {
+        for known in [&mut self.synced, &mut self.passing] {
+            let bytes = known.remove(from);
+            known.extend(bytes.map(|bytes| (to.to_path_buf(), bytes)));
+        }
+        if let Some(name) = self.names.remove(from) {
+            *name.lock() = to.to_path_buf();
+            self.names.insert(to.to_path_buf(), name);
+        }
+    }
+
+    fn name(&mut self, path: &Path) -> Name {
+        Arc::clone(self.names.entry(path.to_path_buf()).or_insert_with(|| Arc::new(Mutex::new(path.to_path_buf()))))
+    }
 }
 
 /// A memory disk whose calls fail on demand.
@@ -273,6 +299,15 @@ impl FaultyDisk {
         for (path, bytes) in std::mem::take(&mut faults.removed) {
             if random.below(2) == 0 {
                 write_file(&self.memory, &path, &bytes);
+            }
+        }
+        for (from, to) in std::mem::take(&mut faults.renamed).into_iter().rev() {
+            // What got another name or was removed since has nothing to go back to.
+            if random.below(2) == 0 && self.memory.rename(&to, &from).is_ok() {
+                faults.rename(&to, &from);
+            } else {
+                faults.named.remove(&from);
+                faults.named.insert(to);
             }
         }
         for path in self.memory.list(Path::new("/data")).expect("the disk works") {
@@ -322,12 +357,14 @@ impl Disk for FaultyDisk {
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
         call(&self.faults, Call::Open)?;
         let file = self.memory.open(path, access)?;
-        Ok(Arc::new(FaultyFile { path: path.to_path_buf(), file, faults: Arc::clone(&self.faults) }))
+        let name = self.faults.lock().name(path);
+        Ok(Arc::new(FaultyFile { name, file, faults: Arc::clone(&self.faults) }))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         call(&self.faults, Call::Remove)?;
         let mut faults = self.faults.lock();
+        faults.names.remove(path);
         if faults.named.remove(path) {
             let bytes = faults.synced.get(path).cloned().unwrap_or_default();
             faults.removed.insert(path.to_path_buf(), bytes);
@@ -336,6 +373,10 @@ impl Disk for FaultyDisk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        call(&self.faults, Call::Rename)?;
+        let mut faults = self.faults.lock();
+        faults.rename(from, to);
+        faults.renamed.push((from.to_path_buf(), to.to_path_buf()));
         self.memory.rename(from, to)
     }
 
@@ -344,6 +385,7 @@ impl Disk for FaultyDisk {
         let mut faults = self.faults.lock();
         faults.named = self.memory.list(directory)?.into_iter().collect();
         faults.removed.clear();
+        faults.renamed.clear();
         Ok(())
     }
 
@@ -370,7 +412,7 @@ impl Disk for FaultyDisk {
 
 #[derive(Debug)]
 struct FaultyFile {
-    path: PathBuf,
+    name: Name,
     file: Arc<dyn File>,
     faults: Arc<Mutex<Faults>>,
 }
@@ -385,7 +427,8 @@ impl File for FaultyFile {
         let mut faults = self.faults.lock();
         let percent = if outcome.is_ok() { 100 } else { faults.written_percent };
         let bytes = &bytes[..bytes.len() * percent / 100];
-        let passing = faults.passing.entry(self.path.clone()).or_insert_with(|| read_all(&*self.file));
+        let name = self.name.lock().clone();
+        let passing = faults.passing.entry(name).or_insert_with(|| read_all(&*self.file));
         let (start, end) = (offset as usize, offset as usize + bytes.len());
         passing.resize(passing.len().max(end), 0);
         passing[start..end].copy_from_slice(bytes);
@@ -409,8 +452,22 @@ impl File for FaultyFile {
     fn sync_data(&self) -> io::Result<()> {
         call(&self.faults, Call::Sync)?;
         let mut faults = self.faults.lock();
-        faults.synced.insert(self.path.clone(), read_all(&*self.file));
-        faults.passing.remove(&self.path);
+        let name = self.name.lock().clone();
+        faults.passing.remove(&name);
+        faults.synced.insert(name, read_all(&*self.file));
+        Ok(())
+    }
+
+    fn write_durably(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.write_at(offset, bytes)?;
+        call(&self.faults, Call::Sync)?;
+        let mut faults = self.faults.lock();
+        let name = self.name.lock().clone();
+        let (start, end) = (offset as usize, offset as usize + bytes.len());
+        // These bytes and no others: what else was written may still be lost.
+        let synced = faults.synced.entry(name).or_default();
+        synced.resize(synced.len().max(end), 0);
+        synced[start..end].copy_from_slice(bytes);
         Ok(())
     }
 

@@ -458,6 +458,7 @@ fn files_with_similar_names_are_no_segments() {
 /// was found. Whatever was durable is found, in order, and nothing that was never committed.
 #[test]
 fn power_cuts_in_a_row_lose_no_durable_commit() {
+    let mut used_again = 0;
     for seed in 0..400 {
         let mut random = Random(seed);
         let (faulty, disk) = FaultyDisk::new();
@@ -478,7 +479,7 @@ fn power_cuts_in_a_row_lose_no_durable_commit() {
                     0 => log.write().expect("the disk works"),
                     1 | 2 => durable = log.sync().expect("the disk works").0,
                     3 => drop(log.rotate().expect("the disk works")),
-                    4 if random.below(3) == 0 => {
+                    4 => {
                         let sequence = log.last_sequence();
                         checkpoint.first_segment = log.rotate().expect("the disk works");
                         (checkpoint.sequence, checkpoint.first_segment_exists) = (sequence, true);
@@ -491,7 +492,9 @@ fn power_cuts_in_a_row_lose_no_durable_commit() {
             drop(log);
             faulty.cut_power(&mut random);
         }
+        used_again += faulty.count(Call::Rename);
     }
+    assert!(used_again > 100, "{used_again} segments were used again");
 }
 
 #[test]
