@@ -138,6 +138,15 @@ impl Delta {
         Some(Approach { delta: self.id, hash, in_tree: self.tree.approach(key)? })
     }
 
+    /// Goes on with an approach when what that asked for has arrived, and asks for the record of the key, if there may be one.
+    ///
+    /// Requires: the approach was to this key.
+    pub fn come_nearer(&self, approach: &mut Approach, key: &[u8]) {
+        if approach.delta == self.id {
+            self.tree.come_nearer(&mut approach.in_tree, key);
+        }
+    }
+
     /// Does what [`Delta::insert`] does, whatever was inserted since the approach, and even if that was to another delta.
     ///
     /// Requires: the approach was to this key.

@@ -95,6 +95,14 @@ pub(super) struct Found {
     pub(super) exact: bool,
 }
 
+/// Where a key is in a node as far as the heads tell.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Located {
+    position: usize,
+    /// The key's head, if that at `position` is the same: then the keys themselves tell.
+    tie: Option<u64>,
+}
+
 /// The right to change a node; given back when dropped.
 pub(super) struct Locked<'n, const N: usize> {
     node: &'n Keys<N>,
@@ -279,6 +287,13 @@ impl<const N: usize> Keys<N> {
     /// Looks for `key`. None if what it read cannot be: a writer is at work.
     #[inline(always)]
     pub(super) fn search<'d>(&self, key: &[u8], resolve: impl Fn(RecordRef) -> &'d [u8]) -> Option<Found> {
+        let located = self.locate(key, &resolve)?;
+        self.settle(key, located, resolve)
+    }
+
+    /// The first half of [`Keys::search`], which reads no key in this node. None as there.
+    #[inline(always)]
+    pub(super) fn locate<'d>(&self, key: &[u8], resolve: impl Fn(RecordRef) -> &'d [u8]) -> Option<Located> {
         let count = self.count();
         let prefix_length = self.prefix_length.load(Ordering::Relaxed) as usize;
         let shared = self.shared.load(Ordering::Relaxed) as usize;
@@ -286,21 +301,42 @@ impl<const N: usize> Keys<N> {
             let prefix = resolve(self.prefix.load()?).get(..prefix_length)?;
             let wanted = &key[..key.len().min(prefix_length)];
             match wanted.get(shared..)?.cmp(&prefix[shared..]) {
-                Order::Less => return Some(Found { position: 0, exact: false }),
-                Order::Greater => return Some(Found { position: count, exact: false }),
+                Order::Less => return Some(Located { position: 0, tie: None }),
+                Order::Greater => return Some(Located { position: count, tie: None }),
                 Order::Equal => {}
             }
         }
         let head = head(key, prefix_length);
         let position = self.heads_below(head);
         if position >= count || self.heads[position].load(Ordering::Relaxed) != head {
-            return Some(Found { position: position.min(count), exact: false });
+            return Some(Located { position: position.min(count), tie: None });
         }
+        Some(Located { position, tie: Some(head) })
+    }
+
+    /// The second half of [`Keys::search`]. None as there, and if the node has changed since the first.
+    #[inline(always)]
+    pub(super) fn settle<'d>(
+        &self,
+        key: &[u8],
+        located: Located,
+        resolve: impl Fn(RecordRef) -> &'d [u8],
+    ) -> Option<Found> {
+        let Located { position, tie: Some(head) } = located else {
+            return Some(Found { position: located.position, exact: false });
+        };
         match resolve(self.key(position)?).cmp(key) {
             Order::Equal => Some(Found { position, exact: true }),
             Order::Greater => Some(Found { position, exact: false }),
             Order::Less => self.search_ties(key, head, position + 1, resolve),
         }
+    }
+
+    /// The record of which [`Keys::settle`] will ask the key first, if any.
+    #[inline(always)]
+    pub(super) fn tied(&self, located: Located) -> Option<RecordRef> {
+        located.tie?;
+        self.key(located.position)
     }
 
     /// Bisects the keys from `low` on whose heads are equal to `head`.

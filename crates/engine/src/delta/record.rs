@@ -1,24 +1,29 @@
 //! Keys and versions as they lie in the arena.
 //!
 //! A record is a key and the newest of its versions; each version names the one before it. Its first version lies
-//! behind the key, so that a read finds both on neighbouring cache lines.
+//! behind the key, so that a read finds both on neighbouring cache lines. What a further version must know of those
+//! below is in the record's header too, so that an insert need not wait for one of them.
 //! ```text
-//! record:  newest u32 · key length u32 · hash u64 · key bytes (or the address of a block) · first version
+//! record:  newest u32 · key length u32 · hash u64 · sequence of the newest u64 · its marker u32 · its depth u32
+//!          · key bytes (or the address of a block) · first version
 //! version: sequence u64 · older u32 · length and kind u32 · [jump u32 · depth u32 · 8 unused] · value bytes (or address)
 //! ```
-//! The bracketed part exists where `older` is not zero. `jump` names a version further down the chain, chosen by depth
-//! as in a skew-binary list (Myers 1983): the version that an old snapshot sees of a key written n times is found in
+//! The bracketed part exists where `older` is not zero. Every [`STRIDE`]th version of a chain, counted from the oldest, is a
+//! *marker*. The `jump` of another version names the nearest marker below it, that of a marker one further down, chosen as
+//! in a skew-binary list (Myers 1983): the version that an old snapshot sees of a key written n times is found in
 //! O(log n) steps.
 //!
-//! Invariants: (1) Everything but `newest` is written before the reference is published with Release, and never
-//! changes. (2) Down the chain, sequences never rise. (3) Value bytes are aligned to the table's `value_align`.
+//! Invariants: (1) Everything but what describes the newest version is written before the reference is published with
+//! Release, and never changes. (2) Down the chain, sequences never rise. (3) Value bytes are aligned to the table's
+//! `value_align`. (4) The header's sequence, marker and depth are those of `newest` for whoever holds the lock of the record's
+//! leaf, and for whoever then finds the leaf unchanged.
 #![allow(unsafe_code)] // Typed views of raw arena memory.
 
 use crate::delta::Change;
 use crate::delta::arena::{Arena, Unit};
 use crate::format::{OverflowRef, ValueAlign};
 use crate::ids::Sequence;
-use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
@@ -31,7 +36,18 @@ pub(super) struct RecordRef(Unit);
 pub(super) struct VersionRef(Unit);
 
 /// A version that no other thread knows yet, above another: it may still be put above a third.
-pub(super) struct Unpublished(VersionRef);
+pub(super) struct Unpublished(Top);
+
+/// A version on top of a chain, and what a version above it must know.
+#[derive(Clone, Copy)]
+struct Top {
+    version: VersionRef,
+    sequence: Sequence,
+    /// The nearest marker, which may be the version itself.
+    marker: VersionRef,
+    /// Versions below it.
+    depth: u32,
+}
 
 /// A shared place for a [`RecordRef`] or none.
 pub(super) struct AtomicRecordRef(AtomicU32);
@@ -81,6 +97,12 @@ struct KeyHeader {
     /// Low 30 bits: length of the key. Bit 31: it is a block of its own. Bit 30: the index knows the record.
     length: AtomicU32,
     hash: u64,
+    /// Sequence of the newest version.
+    latest: AtomicU64,
+    /// Unit of its marker.
+    marker: AtomicU32,
+    /// Versions below it.
+    depth: AtomicU32,
 }
 
 #[repr(C)]
@@ -102,6 +124,9 @@ struct Chain {
     unused: u64,
 }
 
+/// How far markers are apart. Between them a version is written without a look at another one.
+const STRIDE: u32 = 8;
+
 const KEY_IN_BLOCK: u32 = 1 << 31;
 const KEY_INDEXED: u32 = 1 << 30;
 const LENGTH_MASK: u32 = (1 << 30) - 1;
@@ -113,7 +138,7 @@ const KIND_DELETE: u32 = 3 << 30;
 /// Longer keys and values get a block of their own: chunks would lose too much at their ends.
 const INLINE_BYTES_MAX: usize = 32 << 10;
 
-const _: () = assert!(size_of::<KeyHeader>() == 16 && align_of::<KeyHeader>() == 8);
+const _: () = assert!(size_of::<KeyHeader>() == 32 && align_of::<KeyHeader>() == 8);
 const _: () = assert!(size_of::<VersionHeader>() == 16 && align_of::<VersionHeader>() == 8);
 const _: () = assert!(size_of::<Chain>() == 16 && align_of::<OverflowRef>() <= 8);
 
@@ -185,7 +210,14 @@ pub(super) fn write_record(
     let (unit, record) = arena.allocate(bytes, align);
     let version = Unit::new(unit.get() + (version_at / 8) as u32).expect("it lies behind its record");
     let length = AtomicU32::new(key.len() as u32 | if in_block { KEY_IN_BLOCK } else { 0 });
-    let header = KeyHeader { newest: AtomicU32::new(version.get()), length, hash };
+    let header = KeyHeader {
+        newest: AtomicU32::new(version.get()),
+        length,
+        hash,
+        latest: AtomicU64::new(at.0),
+        marker: AtomicU32::new(version.get()),
+        depth: AtomicU32::new(0),
+    };
     // SAFETY: the allocation begins with room for a header, aligned to 8, and is not shared yet.
     unsafe { record.cast::<KeyHeader>().write(header) };
     // SAFETY: the allocation has `bytes` bytes, more than a header.
@@ -250,6 +282,22 @@ unsafe fn write_headers_at(version: NonNull<u8>, at: Sequence, chained: Option<(
 #[inline(always)]
 fn headers_bytes(has_chain: bool) -> usize {
     size_of::<VersionHeader>() + if has_chain { size_of::<Chain>() } else { 0 }
+}
+
+/// Whether the version with so many below it is a marker.
+#[inline(always)]
+fn is_marker(depth: u32) -> bool {
+    depth.is_multiple_of(STRIDE)
+}
+
+impl Chain {
+    /// `version`, which has this chain, as the top.
+    #[inline(always)]
+    fn top(&self, version: VersionRef, sequence: Sequence) -> Top {
+        let jump = || VersionRef(Unit::new(self.jump).expect("a chain names a version"));
+        let marker = if is_marker(self.depth) { version } else { jump() };
+        Top { version, sequence, marker, depth: self.depth }
+    }
 }
 
 /// A published record.
@@ -368,7 +416,27 @@ impl<'d> Record<'d> {
     /// Sequence of the newest version.
     #[inline]
     pub(super) fn newest_sequence(self) -> Sequence {
-        self.sequence(self.newest())
+        // Relaxed: nothing is read by it, and whoever is ordered after an insert finds no earlier one.
+        Sequence(self.header().latest.load(Ordering::Relaxed))
+    }
+
+    /// The newest version as the header describes it: see invariant (4).
+    #[inline(always)]
+    fn top(self) -> Top {
+        let header = self.header();
+        // Acquire pairs with the release in `publish`: its chain will be read.
+        let marker = Unit::new(header.marker.load(Ordering::Acquire)).expect("every chain begins with a marker");
+        // Relaxed: the leaf's version orders it, or it is not trusted.
+        let depth = header.depth.load(Ordering::Relaxed);
+        Top { version: self.newest(), sequence: self.newest_sequence(), marker: VersionRef(marker), depth }
+    }
+
+    /// A version as it describes itself.
+    fn top_at(self, name: VersionRef) -> Top {
+        let version = self.version(name);
+        let depth = version.depth();
+        let marker = version.jump().filter(|_| !is_marker(depth)).unwrap_or(name);
+        Top { version: name, sequence: self.sequence(name), marker, depth }
     }
 
     /// Writes a version above the newest one, unpublished. None if that is later than `at`.
@@ -383,25 +451,26 @@ impl<'d> Record<'d> {
         stored: Stored<'_>,
         written: Option<Unpublished>,
     ) -> Option<Unpublished> {
-        let newest = self.newest();
-        if self.sequence(newest) > at {
+        let newest = self.top();
+        if newest.sequence > at {
             return None;
         }
-        match written {
-            Some(version) => Some(self.put_above(newest, version, at, stored)),
-            None => Some(Unpublished(self.write_above(align, Some(newest), at, stored))),
-        }
+        Some(Unpublished(match written {
+            Some(Unpublished(version)) => self.put_above(&newest, version.version, at, stored),
+            None => self.write_above(align, Some(&newest), at, stored),
+        }))
     }
 
-    /// Links `version`, which says `stored`, to another older one.
+    /// Links `version`, which says `stored` and which no other thread knows, to another older one.
     #[cold]
-    fn put_above(self, older: VersionRef, version: Unpublished, at: Sequence, stored: Stored<'_>) -> Unpublished {
-        let chained = Some((older, self.chain_above(older)));
+    fn put_above(self, older: &Top, version: VersionRef, at: Sequence, stored: Stored<'_>) -> Top {
+        let chain = self.chain_above(older);
+        let top = chain.top(version, at);
         // SAFETY: a version of this arena, by the type's meaning, as is what is written there.
-        let address = unsafe { self.arena.address(version.0.0) };
-        // SAFETY: it was written with a chain, and no other thread knows it: the type's meaning.
-        unsafe { write_headers_at(address, at, chained, stored.length_and_kind()) };
-        version
+        let address = unsafe { self.arena.address(version.0) };
+        // SAFETY: it was written with a chain, and no other thread knows it: the caller's word.
+        unsafe { write_headers_at(address, at, Some((older.version, chain)), stored.length_and_kind()) };
+        top
     }
 
     /// Writes a version above those that are not later than `at`, and copies of those that are above it, unpublished.
@@ -419,43 +488,61 @@ impl<'d> Record<'d> {
             later.push(version);
             below = self.version(version).older();
         }
-        let written = self.write_above(align, below, at, stored);
+        let below = below.map(|version| self.top_at(version));
+        let written = self.write_above(align, below.as_ref(), at, stored);
         let newest = later.into_iter().rev().fold(written, |below, original| {
             let stored = self.version(original).stored();
-            self.write_above(align, Some(below), self.sequence(original), stored)
+            self.write_above(align, Some(&below), self.sequence(original), stored)
         });
         Unpublished(newest)
     }
 
     /// Writes a version above `older`, or one that begins a chain.
     #[inline]
-    fn write_above(self, align: ValueAlign, older: Option<VersionRef>, at: Sequence, stored: Stored<'_>) -> VersionRef {
-        let chained = older.map(|older| (older, self.chain_above(older)));
+    fn write_above(self, align: ValueAlign, older: Option<&Top>, at: Sequence, stored: Stored<'_>) -> Top {
+        let chained = older.map(|older| (older.version, self.chain_above(older)));
         let bytes = headers_bytes(chained.is_some()) + stored.bytes();
-        let (unit, version) = self.arena.allocate(bytes, align.bytes().max(8));
+        let (unit, address) = self.arena.allocate(bytes, align.bytes().max(8));
+        let version = VersionRef(unit);
+        let top = match &chained {
+            Some((_, chain)) => chain.top(version, at),
+            None => Top { version, sequence: at, marker: version, depth: 0 },
+        };
         // SAFETY: allocated above with that room and alignment, and not shared yet.
-        unsafe { write_version_at(version, at, chained, stored) };
-        VersionRef(unit)
+        unsafe { write_version_at(address, at, chained, stored) };
+        top
     }
 
-    /// The chain of a version whose older one is `older_ref`.
-    fn chain_above(self, older_ref: VersionRef) -> Chain {
+    /// The chain of a version whose older one is `older`.
+    #[inline(always)]
+    fn chain_above(self, older: &Top) -> Chain {
+        let depth = older.depth + 1;
+        let jump = if is_marker(depth) { self.jump_above(older.marker) } else { older.marker };
+        Chain { jump: jump.0.get(), depth, unused: 0 }
+    }
+
+    /// The jump of the marker that follows the marker `older_ref`.
+    fn jump_above(self, older_ref: VersionRef) -> VersionRef {
         let older = self.version(older_ref);
         let jump_ref = older.jump().unwrap_or(older_ref);
         let jump = self.version(jump_ref);
         let next_ref = jump.jump().unwrap_or(jump_ref);
         // Two neighbouring jumps of one length are joined into one twice as long.
         let joined = older.depth() - jump.depth() == jump.depth() - self.version(next_ref).depth();
-        let target = if joined { next_ref } else { older_ref };
-        Chain { jump: target.0.get(), depth: older.depth() + 1, unused: 0 }
+        if joined { next_ref } else { older_ref }
     }
 
     /// Makes `version`, which [`Record::write_newest`] or [`Record::write_late`] wrote, the newest.
     ///
     /// Requires: the caller holds the lock of the record's node, and no other version came in since that one was written.
     pub(super) fn publish(self, version: Unpublished) {
+        let (Unpublished(top), header) = (version, self.header());
+        // Relaxed and release: see where they are loaded.
+        header.latest.store(top.sequence.0, Ordering::Relaxed);
+        header.marker.store(top.marker.0.get(), Ordering::Release);
+        header.depth.store(top.depth, Ordering::Relaxed);
         // Release pairs with the acquire in `newest`.
-        self.header().newest.store(version.0.0.get(), Ordering::Release);
+        header.newest.store(top.version.0.get(), Ordering::Release);
     }
 }
 
@@ -535,10 +622,11 @@ mod tests {
     fn jump_depths(count: usize) -> Vec<u32> {
         let mut jumps = vec![0];
         for depth in 1..count as u32 {
-            let below = depth - 1;
-            let jump = jumps[below as usize];
+            let marker = (depth - 1) / STRIDE * STRIDE;
+            let jump = jumps[marker as usize];
             let next = jumps[jump as usize];
-            jumps.push(if below - jump == jump - next { next } else { below });
+            let joins = depth % STRIDE == 0 && marker - jump == jump - next;
+            jumps.push(if joins { next } else { marker });
         }
         jumps
     }
@@ -555,6 +643,9 @@ mod tests {
             let jump = (depth > 0).then(|| chain[chain.len() - 1 - jumps[depth] as usize]);
             assert_eq!(version.jump(), jump, "of the version with {depth} below it");
         }
+        let [described, described_by_itself] = [record.top(), record.top_at(record.newest())]
+            .map(|top| (top.version, top.sequence, top.marker, top.depth));
+        assert_eq!(described, described_by_itself);
         let sequences: Vec<u64> = chain.iter().map(|version| record.sequence(*version).0).collect();
         assert!(sequences.is_sorted_by(|above, below| above >= below));
         sequences
@@ -593,7 +684,10 @@ mod tests {
         (1..=count).for_each(|number| insert(95 + number * 37 % count * 10));
         [1, 0, 100, 100, 3, 7, 7, u64::MAX].into_iter().for_each(insert);
         for at in 0..=200 + count * 10 {
-            assert!(steps_to(record, at) <= 2 * 2 * count.ilog2() as usize, "to what is visible at {at}");
+            assert!(
+                steps_to(record, at) <= 2 * 2 * count.ilog2() as usize + STRIDE as usize,
+                "to what is visible at {at}"
+            );
         }
     }
 

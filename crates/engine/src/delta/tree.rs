@@ -11,7 +11,7 @@
 
 use crate::delta::Change;
 use crate::delta::arena::{Arena, LINE, Unit, prefetch_lines};
-use crate::delta::node::{Found, Header, INNER_KEYS, Inner, Keys, Leaf, Locked, LockedInner, Stamp};
+use crate::delta::node::{Found, Header, INNER_KEYS, Inner, Keys, Leaf, Located, Locked, LockedInner, Stamp};
 use crate::delta::record::{Record, RecordRef, Stored, Unpublished, write_record};
 use crate::format::ValueAlign;
 use crate::ids::Sequence;
@@ -76,6 +76,16 @@ pub(super) struct Approach {
     parent: Unit,
     stamp: Stamp,
     index: usize,
+    /// Where [`Tree::come_nearer`] came.
+    nearer: Option<Nearer>,
+}
+
+/// The place of a key in a leaf, whose record was asked for if there may be one.
+#[derive(Clone, Copy, Debug)]
+struct Nearer {
+    leaf: Unit,
+    stamp: Stamp,
+    located: Located,
 }
 
 /// A descent: a leaf and what was above it. An outer none: the tree is empty; an inner one: lost a race, try again.
@@ -273,9 +283,24 @@ impl Tree {
             if parent.keys.level() == 1 {
                 // Its version is in the lines that are asked for, and would have to be waited for.
                 self.node(parent.child(index)?).prefetch(0);
-                return Some(Approach { parent: parent.keys.unit(), stamp, index });
+                return Some(Approach { parent: parent.keys.unit(), stamp, index, nearer: None });
             }
             (node, stamp) = self.child(parent, stamp, index)?;
+        }
+    }
+
+    /// Looks for the key in the leaf that was asked for, and asks for its record if it may have one. Where a writer is at work,
+    /// the approach stays as it is.
+    ///
+    /// Requires: the approach was made in this tree, to this key.
+    pub(super) fn come_nearer(&self, approach: &mut Approach, key: &[u8]) {
+        let Some(Path { leaf, stamp, .. }) = self.path_from(*approach) else { return };
+        let Some(located) = leaf.locate(key, |record| self.key(record)) else { return };
+        if let Some(record) = leaf.tied(located) {
+            self.prefetch(record);
+        }
+        if leaf.is_unchanged(stamp) {
+            approach.nearer = Some(Nearer { leaf: leaf.unit(), stamp, located });
         }
     }
 
@@ -284,7 +309,7 @@ impl Tree {
     ///
     /// Requires: the approach was made in this tree.
     fn path_from(&self, approach: Approach) -> Option<Path<'_>> {
-        let Approach { parent, stamp, index } = approach;
+        let Approach { parent, stamp, index, .. } = approach;
         let Kind::Inner(parent) = self.node(parent).kind() else { unreachable!("an inner node stays one") };
         let (node, leaf_stamp) = self.child(parent, stamp, index)?;
         let Kind::Leaf(leaf) = node.kind() else { unreachable!("what is below level 1 is a leaf") };
@@ -346,8 +371,8 @@ impl Tree {
     /// Adds a change: a version to the record of its key, or a record. If there is an approach, it is to that key, in this tree.
     pub(super) fn insert(&self, entry: &Entry<'_>, approach: Option<Approach>) -> Inserted {
         let mut attempts = Attempts::new(entry, Stored::new(&self.arena, entry.change));
-        if let Some(path) = approach.and_then(|approach| self.path_from(approach))
-            && let Some(inserted) = self.insert_at(&path, &mut attempts)
+        if let Some(approach) = approach
+            && let Some(inserted) = self.insert_near(approach, &mut attempts)
         {
             return inserted;
         }
@@ -383,10 +408,32 @@ impl Tree {
         }
     }
 
+    /// Attempts from where an approach came. None: others changed too much since; begin at the root.
+    fn insert_near(&self, approach: Approach, attempts: &mut Attempts<'_>) -> Option<Inserted> {
+        if let Some(Nearer { leaf, stamp, located }) = approach.nearer {
+            let Kind::Inner(parent) = self.node(approach.parent).kind() else {
+                unreachable!("an inner node stays one")
+            };
+            let path = Path { parent: Some((parent, approach.stamp)), leaf: self.leaf(leaf), stamp };
+            if let Some(found) = path.leaf.settle(attempts.entry.key, located, |record| self.key(record))
+                && let Some(inserted) = self.insert_found(&path, found, attempts)
+            {
+                return Some(inserted);
+            }
+        }
+        self.insert_at(&self.path_from(approach)?, attempts)
+    }
+
     /// One attempt. None: another writer came first, or the leaf was split; try again.
     fn insert_at(&self, path: &Path<'_>, attempts: &mut Attempts<'_>) -> Option<Inserted> {
+        let found = path.leaf.search(attempts.entry.key, |record| self.key(record))?;
+        self.insert_found(path, found, attempts)
+    }
+
+    /// One attempt, at the key's place in the leaf. None: as for [`Tree::insert_at`].
+    #[inline]
+    fn insert_found(&self, path: &Path<'_>, found: Found, attempts: &mut Attempts<'_>) -> Option<Inserted> {
         let (leaf, key) = (path.leaf, attempts.entry.key);
-        let found = leaf.search(key, |record| self.key(record))?;
         if found.exact {
             let record = leaf.key(found.position)?;
             return if leaf.is_unchanged(path.stamp) { self.add_version(path, record, attempts) } else { None };
@@ -559,171 +606,4 @@ impl Tree {
 }
 
 #[cfg(test)]
-mod tests {
-    //! The steps of a descent with a writer between them: races too narrow for threads to hit.
-
-    use super::*;
-    use crate::delta::node::LEAF_KEYS;
-
-    fn insert(tree: &Tree, number: u32) {
-        let key = number.to_be_bytes();
-        tree.insert(&Entry { key: &key, hash: 0, at: Sequence(1), change: Change::Delete }, None);
-    }
-
-    #[test]
-    fn a_descent_does_not_begin_at_a_root_that_was_split() {
-        let tree = Tree::new(ValueAlign::One);
-        insert(&tree, 0);
-        let unit = Unit::new(tree.root.load(Ordering::Acquire)).expect("the tree has a root");
-        assert!(tree.root_at(unit).is_some());
-        (1..100).for_each(|number| insert(&tree, number));
-        assert!(tree.root_at(unit).is_none());
-    }
-
-    #[test]
-    fn a_descent_begins_again_when_a_child_was_split_before_its_version_was_read() {
-        let tree = Tree::new(ValueAlign::One);
-        (0..100).for_each(|number| insert(&tree, number * 1000));
-        let (root, stamp) = tree.root().flatten().expect("the tree is at rest");
-        let Kind::Inner(root) = root.kind() else { panic!("a hundred keys are more than a leaf") };
-        let index = tree.route(root, &50_u32.to_be_bytes()).expect("the tree is at rest");
-        assert!(tree.child(root, stamp, index).is_some());
-        (1..100).for_each(|number| insert(&tree, number));
-        assert!(tree.child(root, stamp, index).is_none());
-    }
-
-    #[test]
-    fn an_insert_goes_on_from_its_approach_or_begins_anew_if_the_parent_has_changed() {
-        let tree = Tree::new(ValueAlign::One);
-        let insert_from = |number: u32, approach| {
-            let key = number.to_be_bytes();
-            tree.insert(&Entry { key: &key, hash: 0, at: Sequence(1), change: Change::Delete }, approach)
-        };
-        let approach_to = |number: u32| tree.approach(&number.to_be_bytes());
-        assert!(approach_to(1).is_none(), "an empty tree has nothing to go down");
-        (0..200).for_each(|number| insert(&tree, number * 4000));
-        let (mut followed, mut outdated) = (0, 0);
-        let count = if cfg!(miri) { 200 } else { 2000 };
-        for number in 0..count {
-            let (near, far) = (number * 400 + 1, (number * 31 % count) * 400 + 2);
-            let (Some(first), Some(second)) = (approach_to(near), approach_to(far)) else { continue };
-            // The leaf may have been split by the first, and then its parent is another.
-            assert!(matches!(insert_from(far, Some(second)), Inserted::Key(_)));
-            if tree.path_from(first).is_some() {
-                followed += 1
-            } else {
-                outdated += 1
-            }
-            assert!(matches!(insert_from(near, Some(first)), Inserted::Key(_)));
-            for number in [near, far] {
-                let again = insert_from(number, approach_to(number));
-                assert!(matches!(again, Inserted::Version(_)), "{number} was inserted");
-            }
-        }
-        assert!(followed > count / 20 && outdated > count / 200, "{followed} followed, {outdated} outdated");
-    }
-
-    #[test]
-    fn a_writer_does_not_lock_a_leaf_that_changed_since_its_descent() {
-        let tree = Tree::new(ValueAlign::One);
-        insert(&tree, 5);
-        let (leaf, stamp) = tree.descend_to(&[]).expect("the tree is not empty");
-        assert!(leaf.try_lock(leaf.stamp()).is_some());
-        assert!(leaf.try_lock(stamp).is_none());
-        assert!(!leaf.is_unchanged(stamp));
-    }
-
-    /// The bytes that a read at `at` finds, and the sequence of the newest version.
-    fn read(tree: &Tree, key: &[u8], at: u64) -> Option<(Vec<u8>, u64)> {
-        let (leaf, _) = tree.descend_to(key)?;
-        let found = leaf.search(key, |record| tree.key(record)).filter(|found| found.exact)?;
-        let record = tree.record(leaf.key(found.position)?);
-        let Change::Put(value) = record.change(record.visible(Sequence(at))?) else { panic!("it was put") };
-        Some((value.to_vec(), record.newest_sequence().0))
-    }
-
-    /// One attempt with a path that was found before.
-    fn attempt(tree: &Tree, path: &Path<'_>, entry: &Entry<'_>) -> Option<Inserted> {
-        let stored = Stored::new(&tree.arena, entry.change);
-        tree.insert_at(path, &mut Attempts::new(entry, stored))
-    }
-
-    fn put<'e>(key: &'e [u8], at: u64, value: &'e [u8]) -> Entry<'e> {
-        Entry { key, hash: 0, at: Sequence(at), change: Change::Put(value) }
-    }
-
-    #[test]
-    fn a_version_is_not_added_where_another_came_in_between() {
-        // The other comes later or earlier in sequence than this one, and this one above or below what was there.
-        for (this, other) in [(8, 9), (9, 8), (3, 8), (8, 3), (3, 4), (4, 3), (8, 8)] {
-            let tree = Tree::new(ValueAlign::One);
-            tree.insert(&put(b"key", 5, b"there"), None);
-            let path = tree.path_to(b"key").flatten().expect("the tree is at rest");
-            tree.insert(&put(b"key", other, b"other"), None);
-            assert_eq!(attempt(&tree, &path, &put(b"key", this, b"this")), None);
-            // The other may also come after this one saw the leaf unchanged.
-            let record = path.leaf.key(0).expect("the leaf has a key");
-            let entry = put(b"key", this, b"this");
-            let mut attempts = Attempts::new(&entry, Stored::new(&tree.arena, entry.change));
-            assert_eq!(tree.add_version(&path, record, &mut attempts), None);
-            assert_eq!(read(&tree, b"key", other), Some((b"other".to_vec(), other.max(5))), "nothing was published");
-            tree.insert(&put(b"key", this, b"this"), None);
-            let newest = this.max(other).max(5);
-            assert_eq!(read(&tree, b"key", this), Some((b"this".to_vec(), newest)));
-            assert_eq!(read(&tree, b"key", 5), Some((b"there".to_vec(), newest)));
-            if this != other {
-                assert_eq!(read(&tree, b"key", other), Some((b"other".to_vec(), newest)));
-            }
-        }
-    }
-
-    #[test]
-    fn a_key_is_not_added_where_another_thread_added_it_in_between() {
-        let tree = Tree::new(ValueAlign::One);
-        insert(&tree, 0);
-        let path = tree.path_to(b"key").flatten().expect("the tree is at rest");
-        assert!(matches!(tree.insert(&put(b"key", 7, b"other"), None), Inserted::Key(_)));
-        assert_eq!(attempt(&tree, &path, &put(b"key", 6, b"this")), None);
-        assert!(matches!(tree.insert(&put(b"key", 6, b"this"), None), Inserted::Version(_)));
-        assert_eq!(read(&tree, b"key", 6), Some((b"this".to_vec(), 7)));
-        assert_eq!(read(&tree, b"key", 7), Some((b"other".to_vec(), 7)));
-    }
-
-    #[test]
-    fn nothing_is_added_to_a_leaf_that_was_split_in_between() {
-        let tree = Tree::new(ValueAlign::One);
-        (0..40).for_each(|number| insert(&tree, number * 1000));
-        let (this, last) = (38_500_u32.to_be_bytes(), 39_000_u32.to_be_bytes());
-        let paths = [&this, &last].map(|key| tree.path_to(key).flatten().expect("the tree is at rest"));
-        (0..100).for_each(|number| insert(&tree, number * 389 + 1));
-        assert_eq!(attempt(&tree, &paths[0], &put(&this, 2, b"this")), None);
-        assert_eq!(attempt(&tree, &paths[1], &put(&last, 2, b"last")), None);
-        assert_eq!(read(&tree, &this, 9), None);
-        tree.insert(&put(&this, 2, b"this"), None);
-        assert_eq!(read(&tree, &this, 9), Some((b"this".to_vec(), 2)));
-    }
-
-    #[test]
-    fn two_threads_that_split_one_leaf_split_it_once() {
-        for leaves in [1, 3] {
-            let tree = Tree::new(ValueAlign::One);
-            // In order, so that leaves are filled.
-            (0..LEAF_KEYS as u32 * leaves).for_each(|number| insert(&tree, number * 10));
-            let key = 5_u32.to_be_bytes();
-            let [this, other] = [0, 1].map(|_| tree.path_to(&key).flatten().expect("the tree is at rest"));
-            assert!(this.leaf.is_full());
-            let high = this.leaf.high();
-            assert_eq!(attempt(&tree, &this, &put(&key, 2, b"this")), None, "the leaf is split first");
-            let fence = this.leaf.high();
-            assert_ne!(fence, high);
-            // Other keys have filled it again.
-            (11..).take_while(|_| !this.leaf.is_full()).for_each(|number| insert(&tree, number));
-            assert_eq!(attempt(&tree, &other, &put(&key, 2, b"other")), None);
-            assert_eq!(this.leaf.high(), fence, "it was split once");
-            let (right, _) = tree.leaf_after(this.leaf, this.leaf.stamp()).expect("the tree is at rest");
-            assert_eq!(right.high(), high);
-            tree.insert(&put(&key, 2, b"this"), None);
-            assert_eq!(read(&tree, &key, 9), Some((b"this".to_vec(), 2)));
-        }
-    }
-}
+mod tests;

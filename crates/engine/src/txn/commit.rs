@@ -261,12 +261,19 @@ fn keep(encoder: RecordEncoder) {
 /// the first would be gone again.
 fn approach(proposal: &Proposal<'_>, print: &Footprint) -> Approaches {
     let mut approaches = [None; HASHES];
+    let state = &proposal.snapshot.state;
     if let Some(begun) = proposal.begun {
         approaches[0] = Some(*begun);
     } else if let Some(hashes) = print.hashes() {
-        let state = &proposal.snapshot.state;
         for ((place, (id, key, _)), &hash) in approaches.iter_mut().zip(proposal.set.iter()).zip(hashes) {
             *place = state.view_of(id).and_then(|view| view.active.approach(key, hash));
+        }
+    } else {
+        return approaches;
+    }
+    for (place, (id, key, _)) in approaches.iter_mut().zip(proposal.set.iter()) {
+        if let (Some(approach), Some(view)) = (place, state.view_of(id)) {
+            view.active.come_nearer(approach, key);
         }
     }
     approaches
@@ -362,4 +369,4 @@ const ENCODER_BYTES_KEPT: usize = 256 << 10;
 /// Memory that the creation or the end of a table takes until the next checkpoint, about.
 const SCHEMA_CHANGE_BYTES: u64 = 1 << 10;
 /// Memory that an entry of a delta takes beyond its key and value, about.
-const ENTRY_OVERHEAD_BYTES: usize = 48;
+const ENTRY_OVERHEAD_BYTES: usize = 56;

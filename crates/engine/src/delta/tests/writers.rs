@@ -76,7 +76,12 @@ fn write(delta: &Delta, commits: &Commits, next: &AtomicU64, tracker: &Tracker, 
             let sequence = taken.swap_remove(random.below(taken.len() as u64) as usize);
             for (key, change) in &commits[sequence as usize - 1] {
                 match delta.approach(key, xxh3_64(key)).filter(|_| random.below(2) == 0) {
-                    Some(approach) => delta.insert_near(&approach, key, Sequence(sequence), change.borrow()),
+                    Some(mut approach) => {
+                        if random.below(3) > 0 {
+                            delta.come_nearer(&mut approach, key);
+                        }
+                        delta.insert_near(&approach, key, Sequence(sequence), change.borrow());
+                    }
                     None => insert(delta, key, sequence, change),
                 }
                 // The commit may be visible before another's insert of the same key returns, so it is found from now on.
