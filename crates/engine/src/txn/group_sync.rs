@@ -1,8 +1,9 @@
 //! Group commit: one flush makes many commits durable.
 //!
 //! Of the commits that wait, one leads: it flushes for all. Those that come meanwhile wait for the next flush, which one of them
-//! leads. Commits that one flush released tend to be followed by as many more at once; so a leader waits for company of that
-//! size, as long as it comes quickly.
+//! leads. Threads whose commits one flush released tend to come back with others at once; so the next leader waits for as many
+//! as are known to commit, as long as they come quickly. Otherwise two halves of them would take turns for ever, and each flush
+//! would serve one half.
 
 use std::time::{Duration, Instant};
 
@@ -29,10 +30,12 @@ struct Group {
     led: bool,
     /// The leader waits for company.
     gathers: bool,
-    /// How many wait, the leader among them.
-    waiting: usize,
-    /// How many waited when the last flush began.
+    /// The commits that are waited for and that no flush has made durable yet, the leader's among them.
+    waiting: Vec<Sequence>,
+    /// How many the last flush released, and how many had come in the meantime.
     expected: usize,
+    /// Flushes that will not be waited for with, since those who were expected did not come in time.
+    unaccompanied: u32,
     /// What a flush takes, about.
     flush_takes: Duration,
     flushes: Flushes,
@@ -84,8 +87,8 @@ impl GroupSync {
             return Ok(());
         }
         let mut group = self.group.lock();
-        group.waiting += 1;
-        if group.gathers && group.waiting >= group.expected {
+        group.waiting.push(sequence);
+        if group.gathers && group.waiting.len() >= group.expected {
             self.complete.notify_all();
         }
         let mut outcome = Ok(());
@@ -96,7 +99,10 @@ impl GroupSync {
                 (group, outcome) = self.lead(group, &flush);
             }
         }
-        group.waiting -= 1;
+        // A flush has done it unless it failed, or a checkpoint was faster.
+        if let Some(at) = group.waiting.iter().position(|&waiting| waiting == sequence) {
+            group.waiting.swap_remove(at);
+        }
         outcome
     }
 
@@ -105,9 +111,8 @@ impl GroupSync {
         group: MutexGuard<'g, Group>,
         flush: impl Fn() -> Result<Sequence>,
     ) -> (MutexGuard<'g, Group>, Result<()>) {
-        let mut group = if group.waiting < group.expected { self.gather(group) } else { group };
+        let mut group = if group.waiting.len() < group.expected { self.gather(group) } else { group };
         group.led = true;
-        let joined = group.waiting;
         drop(group);
         let leading = Leading(self);
         let began = Instant::now();
@@ -120,31 +125,37 @@ impl GroupSync {
             self.raise(durable);
             metrics::flush(took, commits);
         }
-        let mut group = leading.end();
-        if outcome.is_ok() {
-            group.flushes.count += 1;
-            group.flushes.commits += commits;
-            group.expected = joined;
-            group.flush_takes = (group.flush_takes * 3 + took) / 4;
-        }
+        let group = leading.end(|group| {
+            if outcome.is_ok() {
+                group.flushes.count += 1;
+                group.flushes.commits += commits;
+                group.expected = group.waiting.len();
+                // Now, not when they wake up: the next leader may be faster.
+                group.waiting.retain(|&waiting| waiting > self.durable());
+                group.flush_takes = (group.flush_takes * 3 + took) / 4;
+            }
+        });
         (group, outcome.map(drop))
     }
 
-    /// Waits until as many wait as the last time, as long as they come faster than commits have been flushed so far: then
-    /// waiting for one more raises the rate of all. No longer than a flush takes.
+    /// Waits until as many wait as are expected, as long as that raises the rate of all: `n` commits in the time of a flush are as
+    /// many as `n + k` in that time and `k / n` of it more. If they do not come, the next flushes are not delayed.
     fn gather<'g>(&self, mut group: MutexGuard<'g, Group>) -> MutexGuard<'g, Group> {
-        let most = group.flush_takes.min(PATIENCE_MAX);
-        let began = Instant::now();
+        if group.unaccompanied > 0 {
+            group.unaccompanied -= 1;
+            return group;
+        }
+        let [here, missing] = [group.waiting.len(), group.expected - group.waiting.len()].map(|count| count as f64);
+        let pays = group.flush_takes.mul_f64((missing / here).min(1.0));
+        let until = Instant::now() + pays.min(PATIENCE_MAX);
         (group.led, group.gathers) = (true, true);
-        while group.waiting < group.expected {
-            let elapsed = began.elapsed();
-            let before = group.waiting;
-            let interval = (group.flush_takes + elapsed) / u32::try_from(before).unwrap_or(u32::MAX);
-            let Some(left) = most.checked_sub(elapsed).filter(|left| !left.is_zero()) else { break };
-            group = self.complete.wait_timeout(group, interval.min(left));
-            if group.waiting == before {
+        while group.waiting.len() < group.expected {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                group.unaccompanied = UNACCOMPANIED;
                 break;
             }
+            group = self.complete.wait_timeout(group, left);
         }
         group.gathers = false;
         group
@@ -155,11 +166,14 @@ impl GroupSync {
 struct Leading<'g>(&'g GroupSync);
 
 impl<'g> Leading<'g> {
-    /// The group again, for its leader.
-    fn end(self) -> MutexGuard<'g, Group> {
-        let sync = self.0;
-        drop(self);
-        sync.group.lock()
+    /// The group again, after `note`: nobody sees it in between.
+    fn end(self, note: impl FnOnce(&mut Group)) -> MutexGuard<'g, Group> {
+        let mut group = self.0.group.lock();
+        note(&mut group);
+        group.led = false;
+        self.0.ended.notify_all();
+        std::mem::forget(self);
+        group
     }
 }
 
@@ -172,6 +186,8 @@ impl Drop for Leading<'_> {
 
 /// A leader waits for company no longer than this, however long a flush takes.
 const PATIENCE_MAX: Duration = Duration::from_millis(2);
+/// So many flushes follow without a wait after one in vain.
+const UNACCOMPANIED: u32 = 16;
 
 #[cfg(test)]
 mod tests {
