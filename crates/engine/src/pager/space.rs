@@ -513,6 +513,8 @@ impl Space {
         }
         assert!(self.extents[index].kind == ExtentKind::Unused, "an extent's number is used once at a time");
         self.extents[index] = entry;
+        // An extent with a higher number may have come first, and have left this one among those that nobody has.
+        self.unused.remove(&id.0);
     }
 
     /// Makes a number usable again unless an extent has it.

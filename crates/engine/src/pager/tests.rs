@@ -475,6 +475,32 @@ fn a_logged_value_whose_extent_is_far_beyond_the_file_costs_an_error_and_no_memo
     }
 }
 
+/// Two large values may be committed in the other order than their pages were taken in. The first of them to get into the table
+/// then left the other one's number among the unused, which the next operation took: it replaced a live extent.
+#[test]
+fn the_number_of_a_value_that_is_adopted_after_a_later_one_is_not_given_out_again() {
+    let mut fixture = Fixture::new(None);
+    let value = vec![5; 3 << 20];
+    let values: Vec<LargeValue> = (0..4)
+        .map(|_| {
+            let large = fixture.space.lock().place_logged(value.len() as u32, 0).expect("there is space");
+            fixture.file.write_value(large.first_page, &value).expect("memory has space");
+            large
+        })
+        .collect();
+    let mut operation = fixture.space.lock().begin();
+    for at in [3, 1, 2, 0] {
+        fixture.space.lock().adopt_logged(&mut operation, values[at].value.extent);
+    }
+    fixture.commit(operation);
+    let mut space = fixture.space.lock();
+    let mut next = space.begin();
+    for _ in 0..10 {
+        let id = space.reserve_id(&mut next);
+        assert!(values.iter().all(|large| large.value.extent != id), "{id:?} is in use");
+    }
+}
+
 #[test]
 fn a_page_cannot_die_twice() {
     let mut fixture = Fixture::new(None);
