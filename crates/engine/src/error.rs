@@ -234,6 +234,12 @@ impl Error {
         }
     }
 
+    /// Wraps the system's answer to a sync that was to make commits durable. Even if the answer is that the disk is full, it is not
+    /// [`Error::DiskFull`]: what was written may be lost.
+    pub(crate) fn failed_sync(operation: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::Io { operation, path: path.to_path_buf(), source }
+    }
+
     /// A damaged place of a file.
     pub fn corrupt(path: &Path, place: Place, offence: impl Into<String>) -> Self {
         Self::Corrupt { path: path.to_path_buf(), place, offence: offence.into() }

@@ -51,6 +51,8 @@ pub enum Fault {
     AcknowledgedUnwritten = 21,
     /// A segment of the log that is used again gets its new name before its new header is durable.
     SegmentNamedTooEarly = 22,
+    /// A sync that failed is taken for one that has done its work.
+    FailedSyncIgnored = 23,
 }
 
 impl Fault {

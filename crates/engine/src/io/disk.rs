@@ -160,6 +160,10 @@ pub trait File: Send + Sync + fmt::Debug {
     /// As [`File::sync_data`].
     fn sync_all(&self) -> io::Result<()>;
 
+    /// Forgets what the system has of the file in memory, but for what is not written yet or somebody has mapped: whoever reads it
+    /// next gets what is on the medium. A hint, which does nothing where there is no such memory.
+    fn forget_cached(&self) {}
+
     /// Maps the file from its first byte through a window of about `reserve_bytes`, which may reach far past its end: bytes
     /// appended later show up in it. `None` means that this disk has no maps, or that there is no address space even for the
     /// file as it is; read with [`File::read_at`] then.

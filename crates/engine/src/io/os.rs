@@ -9,7 +9,7 @@ use std::io::{self, IoSlice};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FallocateFlags, OFlags};
+use rustix::fs::{Advice, FallocateFlags, OFlags};
 use rustix::io::{Errno, ReadWriteFlags};
 
 use super::disk::{Access, Disk, File, ReaderSlots, WriterAttempt, write_zeros};
@@ -139,6 +139,11 @@ impl File for RealFile {
 
     fn sync_all(&self) -> io::Result<()> {
         self.file.sync_all()
+    }
+
+    fn forget_cached(&self) {
+        // What refuses it keeps no more than it would have.
+        let _ = rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed);
     }
 
     fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {

@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::format::{RecordEncoder, RecordHeader, RecordLink};
 use crate::ids::{SegmentNumber, Sequence};
 use crate::io::{Disk, File};
+use crate::planted::{Fault, planted};
 use crate::sync::Arc;
 
 /// The log of a database that is open for writing.
@@ -62,7 +63,12 @@ impl PendingSync {
     pub fn run(&self) -> Result<()> {
         // In the order of the segments: a commit is never durable before those that it follows.
         for (path, file) in &self.files {
-            file.sync_data().map_err(|error| Error::io("sync log segment", path, error))?;
+            match file.sync_data() {
+                Err(error) if !planted(Fault::FailedSyncIgnored) => {
+                    return Err(Error::failed_sync("sync log segment", path, error));
+                }
+                _ => {}
+            }
         }
         Ok(())
     }

@@ -11,7 +11,8 @@ use crate::error::{Error, Place, Result};
 use crate::format::{Identity, PageSize};
 use crate::ids::{Birth, PageNumber};
 use crate::io::{File, Map};
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::planted::{Fault, planted};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex};
 
 use super::cache::FrameCache;
@@ -45,6 +46,8 @@ pub struct PageFile {
     /// Whether a sync has failed. Held across a sync: of two at a time the system tells one alone of a failure, and to the other
     /// it looks as if all were well. Nothing is locked under it.
     sync_failed: Mutex<bool>,
+    /// Whether what the system has of the file in memory may not be on the disk.
+    distrusted: AtomicBool,
 }
 
 impl PageFile {
@@ -65,6 +68,7 @@ impl PageFile {
             first_own_birth: AtomicU64::new(u64::MAX),
             source: Mutex::new(None),
             sync_failed: Mutex::new(false),
+            distrusted: AtomicBool::new(false),
         })
     }
 
@@ -155,9 +159,26 @@ impl PageFile {
         if *failed {
             return Err(Error::Poisoned { path: self.path.clone() });
         }
-        let outcome = self.file.sync_data();
+        let outcome = match self.file.sync_data() {
+            Err(_) if planted(Fault::FailedSyncIgnored) => Ok(()),
+            outcome => outcome,
+        };
         *failed = outcome.is_err();
-        outcome.map_err(|source| Error::io("sync", &self.path, source))
+        outcome.map_err(|source| {
+            self.distrust();
+            Error::failed_sync("sync", &self.path, source)
+        })
+    }
+
+    /// A sync has failed, of this file or of the log. The system may hold pages in memory then, as if they were written, that are
+    /// not on the disk; worse, ext4 loses what is written to such a page later, sync or not, where its space was never written
+    /// before. So they are forgotten, now and, as some may be mapped, when the file is closed: whoever opens it next reads the
+    /// disk.
+    pub fn distrust(&self) {
+        // Relaxed: `drop` comes after all others.
+        if !self.distrusted.swap(true, Ordering::Relaxed) {
+            self.file.forget_cached();
+        }
     }
 
     /// Writes a large value to pages that `Space` gave for it.
@@ -205,6 +226,16 @@ impl PageFile {
             }
         }
         Ok(Source::Cache(Arc::new(FrameCache::new(self.options.cache_bytes, self.page_size.bytes()))))
+    }
+}
+
+impl Drop for PageFile {
+    fn drop(&mut self) {
+        if self.distrusted.load(Ordering::Relaxed) {
+            // Nobody else has the map any more.
+            drop(self.source.lock().take());
+            self.file.forget_cached();
+        }
     }
 }
 

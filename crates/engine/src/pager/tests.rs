@@ -11,7 +11,7 @@ use crate::format::{
 };
 use crate::ids::{Birth, ExtentId, PageNumber, PageRef};
 use crate::io::{Access, Disk, File, Map, MemoryDisk};
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex};
 
 const PAGE: u64 = 16384;
@@ -21,6 +21,9 @@ const PAGE: u64 = 16384;
 struct FullFile {
     inner: Arc<dyn File>,
     length_max: AtomicU64,
+    sync_fails: AtomicBool,
+    /// How often it was to be forgotten.
+    forgotten: AtomicU64,
 }
 
 impl File for FullFile {
@@ -43,10 +46,16 @@ impl File for FullFile {
         self.inner.allocate(offset, length)
     }
     fn sync_data(&self) -> io::Result<()> {
+        if self.sync_fails.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         self.inner.sync_data()
     }
     fn sync_all(&self) -> io::Result<()> {
         self.inner.sync_all()
+    }
+    fn forget_cached(&self) {
+        self.forgotten.fetch_add(1, Ordering::Relaxed);
     }
     fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
         self.inner.map(reserve_bytes)
@@ -65,7 +74,8 @@ impl Fixture {
         let path = Path::new("/pager.ful");
         let inner = MemoryDisk::new().open(path, Access::CreateNew).expect("the disk is empty");
         inner.write_at(0, &[0; PAGE as usize]).expect("memory has space");
-        let disk_file = Arc::new(FullFile { inner, length_max: AtomicU64::new(u64::MAX) });
+        let (length_max, sync_fails) = (AtomicU64::new(u64::MAX), AtomicBool::new(false));
+        let disk_file = Arc::new(FullFile { inner, length_max, sync_fails, forgotten: AtomicU64::new(0) });
         let options = ReadOptions { map: true, huge_pages: true, cache_bytes: 1 << 20 };
         let as_file: Arc<dyn File> = Arc::clone(&disk_file) as _;
         let file = PageFile::new(path, as_file, PageSize::KiB16, Identity::new([9; 16]), options);
@@ -473,6 +483,28 @@ fn a_logged_value_whose_extent_is_far_beyond_the_file_costs_an_error_and_no_memo
             assert!(error.to_string().contains("has an impossible extent"), "{error}");
         }
     }
+}
+
+/// The system held pages as if they were written that a failed sync had not written. Opened again from them, the database wrote
+/// to them once more, synced, and ext4 lost that.
+#[test]
+fn what_the_system_has_in_memory_is_forgotten_when_a_sync_fails_and_when_the_file_is_closed_after_that() {
+    let mut fixture = Fixture::new(None);
+    fixture.leaves(10);
+    let disk_file = Arc::clone(&fixture.disk_file);
+    let forgotten = || disk_file.forgotten.load(Ordering::Relaxed);
+    fixture.file.sync().expect("memory does not fail");
+    assert_eq!(forgotten(), 0);
+    disk_file.sync_fails.store(true, Ordering::Relaxed);
+    let error = fixture.file.sync().expect_err("it fails");
+    assert!(matches!(error, Error::Io { .. }), "a full disk that only a sync tells of has lost something: {error}");
+    assert_eq!(forgotten(), 1);
+    disk_file.sync_fails.store(false, Ordering::Relaxed);
+    assert!(matches!(fixture.file.sync(), Err(Error::Poisoned { .. })));
+    fixture.file.distrust();
+    assert_eq!(forgotten(), 1);
+    drop(fixture);
+    assert_eq!(forgotten(), 2, "what was mapped is not any more");
 }
 
 /// Two large values may be committed in the other order than their pages were taken in. The first of them to get into the table

@@ -145,6 +145,7 @@ impl Writer {
     /// Holds against all further writing, after a sync failed.
     pub fn poison(&self) {
         self.poisoned.store(true, Ordering::Release);
+        self.large.distrust();
     }
 
     /// Whether a sync failed.

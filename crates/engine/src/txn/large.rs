@@ -51,6 +51,11 @@ impl LargeStore {
         }
     }
 
+    /// Holds the file's memory for wrong, after a sync failed: see [`PageFile::distrust`].
+    pub fn distrust(&self) {
+        self.file.distrust();
+    }
+
     /// Makes all values written so far durable.
     ///
     /// # Errors

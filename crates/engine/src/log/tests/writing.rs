@@ -190,7 +190,7 @@ fn failed_sync_poisons_every_later_call() {
     log.sync().expect("the disk works");
     append(&mut log, 2);
     faulty.fail(&[Call::Sync]);
-    assert!(matches!(log.sync(), Err(Error::DiskFull { .. })));
+    assert!(matches!(log.sync(), Err(Error::Io { .. })));
     faulty.fail(&[]);
     assert_eq!(log.durable_sequence(), Sequence(1));
     assert_poisoned(log);
