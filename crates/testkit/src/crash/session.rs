@@ -105,6 +105,17 @@ impl Session {
         self.history.push(holdings);
     }
 
+    /// Notes what threads were told of states that were added, all of which is marked already: the newest that is to survive
+    /// the process, the newest that is to survive a power cut, and whether the newest of all are in doubt.
+    pub(super) fn note_acknowledged(&mut self, logged: u64, durable: u64, in_doubt: bool) {
+        self.durable = self.durable.max(durable);
+        self.safe = self.safe.max(durable);
+        if self.trouble != Trouble::Losses {
+            self.safe = self.safe.max(logged);
+        }
+        self.in_doubt |= in_doubt;
+    }
+
     /// Commits what `change` does.
     ///
     /// # Errors

@@ -2,6 +2,10 @@
 //!
 //! Which thread comes first is not decided here, so a recording of the same seed is another one each time; the order that
 //! came about is known from the sequences of the commits, and the states are those of that order.
+//!
+//! Where calls fail, each thread goes on with its next commit, and what it was told counts: a commit that was acknowledged has
+//! its place among the states; one that was refused has none; one in doubt has its place too, and is one of the last, which
+//! may not have come about.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -68,6 +72,19 @@ struct Crew<'s> {
     /// The number of the state that all begin with, and its sequence.
     base: (u64, Sequence),
     begun: AtomicU64,
+    /// The newest state that was acknowledged to survive the process, and the newest that is to survive a power cut.
+    logged: AtomicU64,
+    durable: AtomicU64,
+}
+
+/// What one thread did, and was told.
+#[derive(Debug, Default)]
+struct Told {
+    /// The commits that are there, or in doubt.
+    committed: Vec<(Sequence, Vec<Changed>)>,
+    in_doubt: bool,
+    /// What failed, but for conflicts.
+    errors: Vec<Error>,
 }
 
 impl Crew<'_> {
@@ -77,26 +94,28 @@ impl Crew<'_> {
     }
 
     fn mark(&self, durability: Durability, sequence: Sequence) {
-        let label = match durability {
-            Durability::Disk => label::DURABLE,
-            Durability::Log => label::LOGGED,
+        let (label, newest) = match durability {
+            Durability::Disk => (label::DURABLE, &self.durable),
+            Durability::Log => (label::LOGGED, &self.logged),
             _ => return,
         };
+        newest.fetch_max(self.state_of(sequence), Ordering::SeqCst);
         self.disk.mark(label, self.state_of(sequence));
     }
 
-    /// Commits what `change` does. None if it was in conflict, or changed nothing.
+    /// Commits what `change` does, unless that is nothing.
     fn commit(
         &self,
         durability: Durability,
         random: &mut Random,
         change: impl Fn(&mut Draft, &mut Random) -> Result<()>,
-    ) -> Result<Option<(Sequence, Vec<Changed>)>> {
+        told: &mut Told,
+    ) -> Result<()> {
         let mut draft = Draft { txn: self.db.write()?, changes: Vec::new() };
         change(&mut draft, random)?;
         let Draft { txn, changes } = draft;
         if changes.is_empty() {
-            return Ok(None);
+            return Ok(());
         }
         // Of those that were begun, as many at most have come about, in whatever order.
         let begun = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
@@ -104,10 +123,17 @@ impl Crew<'_> {
         match txn.commit_with(durability) {
             Ok(sequence) => {
                 self.mark(durability, sequence);
-                Ok(Some((sequence, changes)))
+                told.committed.push((sequence, changes));
+                Ok(())
             }
-            Err(error) if error.is_retryable() => Ok(None),
-            Err(error) => Err(error),
+            Err(error) if error.is_retryable() => Ok(()),
+            Err(error) => {
+                if let Error::Indeterminate { sequence, .. } = error {
+                    told.in_doubt = true;
+                    told.committed.push((sequence, changes));
+                }
+                Err(error)
+            }
         }
     }
 
@@ -124,7 +150,8 @@ impl Session {
     /// returns.
     ///
     /// # Errors
-    /// The engine's, but for conflicts; [`Error::Invalid`] if the sequences of the commits have gaps.
+    /// The engine's, but for conflicts, after which the threads have gone on; [`Error::Invalid`] if the sequences of the
+    /// commits have gaps.
     pub fn commit_side_by_side(
         &mut self,
         shape: Shape,
@@ -132,20 +159,28 @@ impl Session {
     ) -> Result<()> {
         let seed = self.random.next_u64();
         let (db, disk, number) = self.parts()?;
-        let crew = Crew { base: (number, db.read()?.sequence()), db: &db, disk: &disk, begun: AtomicU64::new(0) };
-        let worker = |thread: usize| -> Result<Vec<(Sequence, Vec<Changed>)>> {
+        let crew = Crew {
+            base: (number, db.read()?.sequence()),
+            db: &db,
+            disk: &disk,
+            begun: AtomicU64::new(0),
+            logged: AtomicU64::new(0),
+            durable: AtomicU64::new(0),
+        };
+        let worker = |thread: usize| -> Told {
             let mut random = Random::for_part(seed, &[thread as u64]);
-            let mut committed = Vec::new();
+            let mut told = Told::default();
             for _ in 0..shape.commits {
                 if random.chance(1, shape.checkpoint_share) {
-                    crew.checkpoint()?;
+                    told.errors.extend(crew.checkpoint().err());
                 }
                 let level = [Durability::Memory, Durability::Log, Durability::Disk][random.index(3)];
-                committed.extend(crew.commit(level, &mut random, &change)?);
+                let outcome = crew.commit(level, &mut random, &change, &mut told);
+                told.errors.extend(outcome.err());
             }
-            Ok(committed)
+            told
         };
-        let outcomes: Vec<Result<Vec<_>>> = std::thread::scope(|scope| {
+        let all: Vec<Told> = std::thread::scope(|scope| {
             let worker = &worker;
             let threads: Vec<_> = (0..shape.threads).map(|thread| scope.spawn(move || worker(thread))).collect();
             threads
@@ -153,9 +188,12 @@ impl Session {
                 .map(|thread| thread.join().expect("what panics is caught around the workload"))
                 .collect()
         });
+        let in_doubt = all.iter().any(|told| told.in_doubt);
         let mut committed = Vec::new();
-        for outcome in outcomes {
-            committed.extend(outcome?);
+        let mut errors = Vec::new();
+        for told in all {
+            committed.extend(told.committed);
+            errors.extend(told.errors);
         }
         committed.sort_unstable_by_key(|&(sequence, _)| sequence);
         let first = crew.base.1.0 + 1;
@@ -164,16 +202,30 @@ impl Session {
             return Err(Error::Invalid { message: format!("commits after {} got {sequences:?}", first - 1) });
         }
         for (_, changes) in committed {
-            let mut holdings = Holdings::clone(self.holdings());
-            for (table, key, value) in changes {
-                let table = holdings.table_mut(&table);
-                match value {
-                    Some(value) => table.put(&key, &value),
-                    None => drop(table.delete(&key)),
-                }
-            }
-            self.add_state(holdings);
+            self.add_state(after(self.holdings(), changes));
         }
-        self.compare()
+        self.note_acknowledged(crew.logged.into_inner(), crew.durable.into_inner(), in_doubt);
+        // What no failing call explains tells most.
+        match errors.iter().position(|error| !is_of_the_disk(error)).or(errors.len().checked_sub(1)) {
+            Some(at) => Err(errors.swap_remove(at)),
+            None => self.compare(),
+        }
     }
+}
+
+fn after(before: &Holdings, changes: Vec<Changed>) -> Holdings {
+    let mut holdings = before.clone();
+    for (table, key, value) in changes {
+        let table = holdings.table_mut(&table);
+        match value {
+            Some(value) => table.put(&key, &value),
+            None => drop(table.delete(&key)),
+        }
+    }
+    holdings
+}
+
+/// Whether a failing call of the disk may lead to it.
+fn is_of_the_disk(error: &Error) -> bool {
+    matches!(error, Error::Io { .. } | Error::DiskFull { .. } | Error::Poisoned { .. } | Error::Indeterminate { .. })
 }

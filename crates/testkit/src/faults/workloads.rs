@@ -2,7 +2,8 @@
 
 use fulgurite::{Database, Durability, Options, Result, TableOptions};
 
-use crate::crash::Session;
+use crate::crash::{Draft, Session, Shape};
+use crate::random::Random;
 
 /// One thing done with a database.
 pub type Step = fn(&mut Session) -> Result<()>;
@@ -113,6 +114,22 @@ impl Workload {
                 put_disk,
             ],
         },
+        Self {
+            name: "two-threads",
+            before: PREPARED,
+            steps: &[two_threads, put_log, checkpoint, two_threads, Session::recover, put_disk],
+        },
+        Self { name: "four-threads", before: PREPARED, steps: &[four_threads, put_disk, four_threads] },
+        Self {
+            name: "threads-large-values",
+            before: PREPARED,
+            steps: &[three_threads_large, put_disk, checkpoint, three_threads_large],
+        },
+        Self {
+            name: "threads-checkpoints",
+            before: PREPARED,
+            steps: &[threads_checkpoints, put_disk, threads_checkpoints, close, Session::open],
+        },
     ];
 
     /// The workload of that name.
@@ -192,6 +209,38 @@ fn delete_range(session: &mut Session) -> Result<()> {
         let low = random.below(120);
         change.delete_range("a", &key(low)[..]..&key(low + 30)[..])
     })
+}
+
+fn two_threads(session: &mut Session) -> Result<()> {
+    session.commit_side_by_side(Shape { threads: 2, commits: 4, checkpoint_share: 12 }, put_few)
+}
+
+fn four_threads(session: &mut Session) -> Result<()> {
+    session.commit_side_by_side(Shape { threads: 4, commits: 3, checkpoint_share: 20 }, put_few)
+}
+
+fn threads_checkpoints(session: &mut Session) -> Result<()> {
+    session.commit_side_by_side(Shape { threads: 3, commits: 3, checkpoint_share: 3 }, put_few)
+}
+
+fn three_threads_large(session: &mut Session) -> Result<()> {
+    session.commit_side_by_side(Shape { threads: 3, commits: 3, checkpoint_share: 12 }, |draft, random| {
+        let stamp = random.next_u64();
+        match random.coin() {
+            true => draft.put("a", &key(stamp % 4), &stamp.to_le_bytes().repeat(9_000)),
+            false => put_few(draft, random),
+        }
+    })
+}
+
+/// What one thread reads another may write, so that some are in conflict.
+fn put_few(draft: &mut Draft, random: &mut Random) -> Result<()> {
+    draft.read("a", &key(random.below(150)))?;
+    for _ in 0..1 + random.below(3) {
+        let stamp = random.next_u64();
+        draft.put("a", &key(stamp % 150), &stamp.to_le_bytes().repeat(30))?;
+    }
+    if random.chance(1, 4) { draft.delete("a", &key(random.below(150))) } else { Ok(()) }
 }
 
 fn checkpoint(session: &mut Session) -> Result<()> {
