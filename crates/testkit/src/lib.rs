@@ -14,6 +14,8 @@ pub mod golden;
 pub mod holdings;
 pub mod hostile;
 pub mod isolation;
+#[cfg(target_os = "linux")]
+pub mod kernel;
 pub mod kill;
 pub mod model;
 pub mod panics;

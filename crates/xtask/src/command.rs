@@ -38,6 +38,7 @@ const COMMANDS: &[&Command] = &[
     &launch::KILL,
     &launch::ISOLATION,
     &launch::HOSTILE,
+    &launch::KERNEL_FAULTS,
     &launch::SOAK,
     &launch::MIRI,
 ];
@@ -79,7 +80,7 @@ fn overview() -> String {
     let mut text =
         String::from("Developer tasks of Fulgurite.\n\nUsage: cargo xtask COMMAND [ARGUMENTS]\n\nCommands:\n");
     for command in COMMANDS {
-        text.push_str(&format!("  {:<11}{}\n", command.name, command.summary));
+        text.push_str(&format!("  {:<15}{}\n", command.name, command.summary));
     }
     text.push_str("\n`cargo xtask COMMAND --help` shows the arguments of one.\n");
     text

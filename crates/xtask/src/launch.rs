@@ -104,6 +104,19 @@ arguments.",
     run: |arguments| proof("hostile", arguments),
 };
 
+/// `cargo xtask kernel-faults`
+pub const KERNEL_FAULTS: Command = Command {
+    name: "kernel-faults",
+    summary: "proof: a real file system fails beneath a process that writes",
+    help: "\
+Usage: cargo xtask kernel-faults [--runs N] [ARGUMENTS]
+
+Runs the kernel fault test of the testkit, optimised and with assertions: the medium of a file system on a loop device is
+full, ends, or cannot be read, or the file system itself is full, while a process of many threads commits. Needs root;
+where that is missing, it says so and ends with exit code 77. `cargo xtask kernel-faults -- --help` shows its arguments.",
+    run: |arguments| proof("kernel_faults", arguments),
+};
+
 /// `cargo xtask soak`
 pub const SOAK: Command = Command {
     name: "soak",

@@ -11,7 +11,7 @@ use fulgurite::io::{Access, Disk, File, RealDisk};
 
 /// A commit that was acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Acknowledged {
+pub(crate) struct Acknowledged {
     /// The sequence that `commit` returned.
     pub sequence: u64,
     pub thread: u64,
@@ -23,7 +23,7 @@ pub(super) struct Acknowledged {
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Ring {
+pub(crate) struct Ring {
     file: Arc<dyn File>,
 }
 

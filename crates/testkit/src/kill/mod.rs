@@ -13,5 +13,10 @@ mod run;
 mod state;
 mod writer;
 
+#[cfg(target_os = "linux")]
+pub(crate) use acknowledged::{Acknowledged, Ring};
+#[cfg(target_os = "linux")]
+pub(crate) use state::{State, Unlike};
+
 pub use run::{Plan, Report, run};
 pub use writer::{Writer, open_only, write};

@@ -5,6 +5,7 @@
 //! as a difference.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use fulgurite::{Database, Error, ReadTxn, Table, TableOptions, WriteTxn};
 
@@ -12,7 +13,7 @@ use super::change::{COUNTERS, Change, SLOTS, table_since};
 
 /// Where a run's threads write.
 #[derive(Clone, Debug)]
-pub(super) struct State {
+pub(crate) struct State {
     /// The run's seed.
     pub seed: u64,
     /// Threads that write.
@@ -28,6 +29,30 @@ pub(super) struct State {
 struct Row {
     number: u64,
     added: [u64; COUNTERS as usize],
+}
+
+/// Why a snapshot shows no state.
+#[derive(Debug)]
+pub(crate) enum Unlike {
+    /// What it holds never was.
+    Differs(String),
+    /// It cannot be read.
+    Unread { what: String, error: Error },
+}
+
+impl fmt::Display for Unlike {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Differs(text) => out.write_str(text),
+            Self::Unread { what, error } => write!(out, "{what} cannot be read: {error}"),
+        }
+    }
+}
+
+impl From<Unlike> for String {
+    fn from(unlike: Unlike) -> Self {
+        unlike.to_string()
+    }
 }
 
 impl State {
@@ -75,11 +100,11 @@ impl State {
     /// The numbers of all threads' last commits, if all is as they say.
     ///
     /// # Errors
-    /// What is not, in words.
-    pub fn verify(&self, txn: &ReadTxn) -> Result<Vec<u64>, String> {
+    /// What is not.
+    pub fn verify(&self, txn: &ReadTxn) -> Result<Vec<u64>, Unlike> {
         let mut added = [0; COUNTERS as usize];
         let mut numbers = Vec::new();
-        let engine = |error: Error| format!("the engine fails: {error}");
+        let engine = |error: Error| Unlike::Unread { what: "the numbers".into(), error };
         for thread in 0..self.threads {
             let row = txn.get(&self.threads_table, &key(thread)).map_err(engine)?;
             let row = Row::decode(row.as_deref());
@@ -92,13 +117,14 @@ impl State {
             let stands = txn.get(&self.counters, &key(counter)).map_err(engine)?.as_deref().map_or(0, number_of);
             let sum = added[counter as usize];
             if stands != sum {
-                return Err(format!("counter {counter} stands at {stands}, but the threads have added {sum} to it"));
+                let text = format!("counter {counter} stands at {stands}, but the threads have added {sum} to it");
+                return Err(Unlike::Differs(text));
             }
         }
         Ok(numbers)
     }
 
-    fn verify_slots(&self, txn: &ReadTxn, thread: u64, last: u64) -> Result<(), String> {
+    fn verify_slots(&self, txn: &ReadTxn, thread: u64, last: u64) -> Result<(), Unlike> {
         let mut expected: BTreeMap<u64, (u64, Option<Vec<u8>>)> = BTreeMap::new();
         let mut number = last;
         while number > 0 && expected.len() < SLOTS as usize {
@@ -110,7 +136,8 @@ impl State {
         for slot in 0..SLOTS {
             let (by, content) = expected.remove(&slot).unwrap_or_default();
             let found = txn.get(&self.slots, &slot_key(thread, slot));
-            let found = found.map_err(|error| format!("slot {slot} of thread {thread} cannot be read: {error}"))?;
+            let unread = |error| Unlike::Unread { what: format!("slot {slot} of thread {thread}"), error };
+            let found = found.map_err(unread)?;
             if found.as_deref() != content.as_deref() {
                 let told = |bytes: Option<&[u8]>| match bytes.map(|bytes| (bytes.len(), bytes.as_chunks::<8>().0)) {
                     None => "nothing".to_owned(),
@@ -120,27 +147,29 @@ impl State {
                     Some((length, _)) => format!("{length} bytes of nobody"),
                 };
                 let (found, content) = (told(found.as_deref()), told(content.as_deref()));
-                return Err(format!(
+                return Err(Unlike::Differs(format!(
                     "slot {slot} of thread {thread}, which has committed {last}, holds {found} where commit {by} put {content}"
-                ));
+                )));
             }
         }
         Ok(())
     }
 }
 
-fn verify_table(txn: &ReadTxn, thread: u64, last: u64) -> Result<(), String> {
+fn verify_table(txn: &ReadTxn, thread: u64, last: u64) -> Result<(), Unlike> {
     let found = match txn.open_table(&table_name(thread)) {
         Ok(table) => txn.get(&table, b"since").map(|since| Some(since.as_deref().map_or(0, number_of))),
         Err(Error::TableNotFound { .. }) => Ok(None),
         Err(error) => Err(error),
     };
-    let found = found.map_err(|error| format!("the table of thread {thread} cannot be read: {error}"))?;
+    let found = found.map_err(|error| Unlike::Unread { what: format!("the table of thread {thread}"), error })?;
     let expected = table_since(last);
     if found == expected {
         return Ok(());
     }
-    Err(format!("the table of thread {thread}, which has committed {last}, is since {found:?}, not since {expected:?}"))
+    let text =
+        format!("the table of thread {thread}, which has committed {last}, is since {found:?}, not since {expected:?}");
+    Err(Unlike::Differs(text))
 }
 
 impl Row {
@@ -209,7 +238,7 @@ mod tests {
         let without = |undo: &dyn Fn(&mut WriteTxn) -> fulgurite::Result<()>, word: &str| {
             let before = db.read().unwrap();
             db.update(undo).unwrap();
-            let found = state.verify(&db.read().unwrap()).unwrap_err();
+            let found = state.verify(&db.read().unwrap()).unwrap_err().to_string();
             assert!(found.contains(word), "{found}");
             // Everything as it was.
             db.update(|txn| {
@@ -234,6 +263,6 @@ mod tests {
         let table = txn.open_table(&table_name(0)).unwrap();
         txn.drop_table(&table).unwrap();
         txn.commit().unwrap();
-        assert!(state.verify(&db.read().unwrap()).unwrap_err().contains("since None"));
+        assert!(state.verify(&db.read().unwrap()).unwrap_err().to_string().contains("since None"));
     }
 }

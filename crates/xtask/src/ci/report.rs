@@ -33,13 +33,13 @@ pub fn line(record: &Record) -> String {
 
 /// The table of all steps, then the counts; the last line is the same whatever was skipped, for scripts to read.
 pub fn summary(records: &[Record]) -> String {
-    let mut text = format!("\n{:<12} {:>8}  result\n", "step", "seconds");
+    let mut text = format!("\n{:<14} {:>8}  result\n", "step", "seconds");
     for record in records {
         let seconds = record.time.as_secs_f64();
-        text.push_str(&format!("{:<12} {seconds:>8.1}  {}\n", record.name, verdict(&record.outcome)));
+        text.push_str(&format!("{:<14} {seconds:>8.1}  {}\n", record.name, verdict(&record.outcome)));
     }
     let total: Duration = records.iter().map(|record| record.time).sum();
-    text.push_str(&format!("{:<12} {:>8.1}\n", "all", total.as_secs_f64()));
+    text.push_str(&format!("{:<14} {:>8.1}\n", "all", total.as_secs_f64()));
     let count = |is: fn(&Outcome) -> bool| records.iter().filter(|record| is(&record.outcome)).count();
     let skipped = count(|outcome| matches!(outcome, Outcome::Skipped(_)));
     if skipped > 0 {
@@ -55,7 +55,7 @@ pub fn summary(records: &[Record]) -> String {
 pub fn list(steps: &[Step]) -> String {
     steps
         .iter()
-        .map(|step| format!("{:<12}{}{}\n", step.name, step.what, if step.long { " (long)" } else { "" }))
+        .map(|step| format!("{:<14}{}{}\n", step.name, step.what, if step.long { " (long)" } else { "" }))
         .collect()
 }
 

@@ -51,6 +51,7 @@ pub const STEPS: &[Step] = &[
     long("io-errors", "every call of the disk that fails is an error, and loses nothing", |root| {
         outcome(launch::run_proof(root, "io_errors", &[]))
     }),
+    long("kernel-faults", "no fault of a real file system loses what was acknowledged", kernel_faults),
     long("soak", "a minute of load: right answers, and nothing grows", |root| {
         outcome(launch::run_proof(root, "soak", &["--minutes", "1"]))
     }),
@@ -126,6 +127,14 @@ fn miri(root: &Path) -> Outcome {
 fn model(root: &Path) -> Outcome {
     let run = launch::run_proof(root, "model", &["--operations", "2000000"]);
     outcome(run.and_then(|()| launch::run_proof(root, "model", &["--plant"])))
+}
+
+/// Needs root and loop devices, and tells by its exit code that they are missing.
+fn kernel_faults(root: &Path) -> Outcome {
+    match launch::run_proof(root, "kernel_faults", &["--runs", "60"]) {
+        Err(Failure::Child(77)) => Outcome::Skipped("no rights or tools for file systems that fail, see above".into()),
+        result => outcome(result),
+    }
 }
 
 fn cargo(root: &Path, arguments: &[&str]) -> Outcome {

@@ -1,0 +1,365 @@
+//! The parent: makes a file system for each run, starts a writer on it, makes its medium fail, mends it, and looks at what is
+//! left.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use fulgurite::Durability;
+
+use super::judge::{Told, gone, look, wrong};
+use super::session::{Ended, Session};
+use super::volume::Volume;
+use super::writer::{Ending, Writer};
+use crate::crash::{Defect, DefectKind};
+use crate::faults;
+use crate::panics;
+use crate::random::Random;
+
+/// What fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The medium takes no more bytes: what the file system has taken already cannot be written back.
+    MediumFull,
+    /// The medium ends earlier than it said: what lies behind can be neither written nor read.
+    MediumEnds,
+    /// As [`Kind::MediumEnds`], when nothing is in the page cache.
+    Unreadable,
+    /// The file system is full.
+    FilesFull,
+    /// A file system in memory is full.
+    MemoryFull,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::MediumFull, Self::MediumEnds, Self::Unreadable, Self::FilesFull, Self::MemoryFull];
+
+    /// Its name in the report.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MediumFull => "medium-full",
+            Self::MediumEnds => "medium-ends",
+            Self::Unreadable => "unreadable",
+            Self::FilesFull => "files-full",
+            Self::MemoryFull => "memory-full",
+        }
+    }
+
+    /// Whether the medium stays sound: then nothing may poison the database, and it goes on when there is room.
+    fn is_only_full(self) -> bool {
+        matches!(self, Self::FilesFull | Self::MemoryFull)
+    }
+}
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// How many runs.
+    pub runs: u64,
+    /// The first of them: what a run does follows from the seed and its number.
+    pub first: u64,
+    /// Only this kind.
+    pub only: Option<Kind>,
+    /// The seed of everything.
+    pub seed: u64,
+    /// Where the directories of the runs go.
+    pub directory: PathBuf,
+    /// The program to start, with the arguments that make it a writer.
+    pub command: fn(&Writer) -> Command,
+    /// Whether to end with the first failure.
+    pub stop_early: bool,
+    /// Is told what each run did.
+    pub progress: fn(&str),
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Runs and failures.
+    pub faults: faults::Report,
+    /// Runs in which a call failed.
+    pub struck: u64,
+    /// Runs in which a bus error ended the writer.
+    pub bus_errors: u64,
+    /// Acknowledgements that had to hold.
+    pub to_survive: u64,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}", self.faults)
+    }
+}
+
+/// Runs the plan.
+pub fn run(plan: &Plan) -> Report {
+    let mut report = Report::default();
+    for index in plan.first..plan.first + plan.runs {
+        let kind = plan.only.unwrap_or(Kind::ALL[index as usize % Kind::ALL.len()]);
+        let mut seen = Seen::default();
+        let outcome = panics::catch(|| Run::new(plan, index, kind)?.all(&mut seen))
+            .unwrap_or_else(|text| Err(Defect { kind: DefectKind::Panic, text }));
+        report.faults.runs += 1;
+        let told = match outcome {
+            Ok(()) => {
+                report.struck += u64::from(seen.struck.is_some() || seen.bus_error);
+                report.bus_errors += u64::from(seen.bus_error);
+                report.faults.poisoned += u64::from(seen.poisoned);
+                report.to_survive += seen.to_survive;
+                seen.to_string()
+            }
+            Err(defect) => {
+                let defect = Defect { text: format!("{} ({seen})", defect.text), ..defect };
+                match defect.kind {
+                    DefectKind::Lost => report.faults.lost += 1,
+                    DefectKind::Wrong => report.faults.wrong += 1,
+                    DefectKind::Panic => report.faults.panics += 1,
+                }
+                let again = format!("cargo xtask kernel-faults --seed {} --first {index} --runs 1", plan.seed);
+                let only = plan.only.map_or(String::new(), |kind| format!(" --only {}", kind.name()));
+                let text = format!("{}: {defect}\n  repeat, as far as kernels repeat: {again}{only}", kind.name());
+                report.faults.failures.push(text.clone());
+                text
+            }
+        };
+        (plan.progress)(&format!("run {index}, {}: {told}", kind.name()));
+        if plan.stop_early && !report.faults.is_sound() {
+            break;
+        }
+    }
+    report
+}
+
+/// What a run without defect showed.
+#[derive(Debug, Default)]
+struct Seen {
+    struck: Option<String>,
+    poisoned: bool,
+    bus_error: bool,
+    mended_early: bool,
+    power_cut: bool,
+    again: bool,
+    to_survive: u64,
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { struck, poisoned, bus_error, mended_early, power_cut, again, to_survive } = self;
+        write!(out, "{to_survive} acknowledged to survive; {}", struck.as_deref().unwrap_or("nothing failed"))?;
+        let words = [
+            (*bus_error, "bus error"),
+            (*poisoned, "poisoned"),
+            (*mended_early, "mended while mounted"),
+            (*again, "opened again at once"),
+            (*power_cut, "power cut"),
+        ];
+        words.iter().filter(|(is, _)| *is).try_for_each(|(_, word)| write!(out, "; {word}"))
+    }
+}
+
+/// One run.
+struct Run<'p> {
+    plan: &'p Plan,
+    kind: Kind,
+    random: Random,
+    /// Before the directory, which it is mounted in.
+    volume: Volume,
+    directory: tempfile::TempDir,
+    power_cut: bool,
+    began: Vec<Ending>,
+    seen: Seen,
+    seed: u64,
+}
+
+impl<'p> Run<'p> {
+    fn new(plan: &'p Plan, index: u64, kind: Kind) -> Result<Self, Defect> {
+        let directory = tempfile::Builder::new().prefix("fulgurite-kernel").tempdir_in(&plan.directory);
+        let directory = directory.map_err(|error| wrong(format!("no directory: {error}")))?;
+        let made = if kind == Kind::MemoryFull { Volume::in_memory } else { Volume::on_a_device };
+        let volume = made(directory.path()).map_err(wrong)?;
+        let acknowledgements = directory.path().join("acknowledged");
+        std::fs::create_dir(acknowledgements).map_err(|error| wrong(format!("no directory: {error}")))?;
+        let mut random = Random::for_part(plan.seed, &[index]);
+        let power_cut = kind != Kind::MemoryFull && random.coin();
+        let began = vec![Ending::default(); 2 + random.index(3)];
+        let (seen, seed) = (Seen { power_cut, ..Seen::default() }, random.next_u64());
+        Ok(Self { plan, kind, random, volume, directory, power_cut, began, seen, seed })
+    }
+
+    fn all(mut self, seen: &mut Seen) -> Result<(), Defect> {
+        let outcome = self.go();
+        *seen = std::mem::take(&mut self.seen);
+        outcome
+    }
+
+    fn go(&mut self) -> Result<(), Defect> {
+        if self.kind == Kind::Unreadable {
+            self.prepare()?;
+        }
+        let writer = self.writer();
+        let told = match self.kind {
+            Kind::FilesFull | Kind::MemoryFull => self.fill_files(&writer)?,
+            Kind::MediumFull | Kind::MediumEnds | Kind::Unreadable => self.break_medium(&writer)?,
+        };
+        self.seen.to_survive += told.to_survive();
+        let mut last = (writer, told);
+        self.seen.mended_early = self.random.coin();
+        if self.seen.mended_early {
+            self.volume.mend_medium().map_err(wrong)?;
+            // After a bus error nobody has made the system forget what it could not write.
+            if self.random.chance(2, 3) && !self.seen.bus_error {
+                last = self.go_on_at_once(last)?;
+            }
+        }
+        if self.kind != Kind::MemoryFull {
+            let bytes = if self.power_cut { Some(self.volume.power_cut().map_err(wrong)?) } else { None };
+            self.volume.mount_again(bytes).map_err(wrong)?;
+        }
+        self.judge_at_last(&last)
+    }
+
+    fn writer(&mut self) -> Writer {
+        // Where only room is missing and the power does not fail, the process alone dies.
+        let survives = if self.kind.is_only_full() && !self.power_cut { Durability::Log } else { Durability::Disk };
+        Writer {
+            directory: self.volume.files(),
+            acknowledgements: self.directory.path().join("acknowledged"),
+            seed: self.seed,
+            drawn: self.random.next_u64(),
+            map: self.random.chance(2, 3),
+            survives,
+            began: self.began.clone(),
+        }
+    }
+
+    fn start(&self, writer: &Writer) -> Result<Option<Session>, Defect> {
+        Session::start(writer, (self.plan.command)(writer))
+    }
+
+    /// Has a database written that is larger than what is read when it is opened, and empties the page cache.
+    fn prepare(&mut self) -> Result<(), Defect> {
+        let writer = self.writer();
+        let mut session = self.start(&writer)?.ok_or_else(|| wrong("it does not open, though nothing fails".into()))?;
+        session.order("begin");
+        std::thread::sleep(Duration::from_millis(120));
+        let ended = session.end(true)?;
+        let told = Told::read(&writer, ended.endings)?;
+        self.volume.mount_again(None).map_err(wrong)?;
+        self.judge(&writer, &told)?;
+        // Once more: the look has read all of it.
+        self.volume.mount_again(None).map_err(wrong)
+    }
+
+    fn break_medium(&mut self, writer: &Writer) -> Result<Told, Defect> {
+        let Some(mut session) = self.start(writer)? else {
+            return Err(wrong("it does not open, though nothing fails".into()));
+        };
+        if self.kind == Kind::Unreadable {
+            // Opening has read some of it, and the system more, ahead.
+            self.volume.forget_cached(&writer.path()).map_err(wrong)?;
+            self.cut()?;
+            session.order("begin");
+        } else {
+            session.order("begin");
+            std::thread::sleep(Duration::from_micros(self.random.below(60_000)));
+            if self.kind == Kind::MediumFull { self.volume.fill_medium().map_err(wrong)? } else { self.cut()? }
+        }
+        if session.hears("struck", Duration::from_millis(300))? {
+            // Others of its threads are to be told too.
+            std::thread::sleep(Duration::from_micros(self.random.below(20_000)));
+        }
+        let ended = session.end(false)?;
+        self.note(writer, ended)
+    }
+
+    fn cut(&mut self) -> Result<(), Defect> {
+        // The first part of the medium is the file system's own; its files follow.
+        let thousandths = 110 + self.random.below(if self.kind == Kind::Unreadable { 80 } else { 250 });
+        self.volume.cut_medium(thousandths).map_err(wrong)
+    }
+
+    fn fill_files(&mut self, writer: &Writer) -> Result<Told, Defect> {
+        let Some(mut session) = self.start(writer)? else {
+            return Err(wrong("it does not open, though nothing fails".into()));
+        };
+        session.order("begin");
+        for _ in 0..2 {
+            std::thread::sleep(Duration::from_micros(self.random.below(40_000)));
+            self.volume.fill_files(self.random.below(400_000)).map_err(wrong)?;
+            let struck = session.hears("struck", Duration::from_millis(200))?;
+            self.volume.free_files().map_err(wrong)?;
+            if struck && !session.hears("goes on", Duration::from_secs(10))? {
+                return Err(wrong("there is room again, but writing does not go on".into()));
+            }
+        }
+        let ended = session.end(true)?;
+        if ended.bus_error {
+            return Err(wrong("a full file system led to a bus error".into()));
+        }
+        self.note(writer, ended)
+    }
+
+    fn note(&mut self, writer: &Writer, ended: Ended) -> Result<Told, Defect> {
+        if ended.bus_error && !writer.map {
+            return Err(wrong("a bus error, though nothing is mapped".into()));
+        }
+        self.seen.bus_error |= ended.bus_error;
+        self.seen.poisoned |= ended.poisoned;
+        self.seen.struck = self.seen.struck.take().or(ended.struck);
+        Told::read(writer, ended.endings)
+    }
+
+    /// Opens the database while the page cache still has what could not be written, and goes on, if the file system allows.
+    fn go_on_at_once(&mut self, (writer, told): (Writer, Told)) -> Result<(Writer, Told), Defect> {
+        let found = match look(&writer)? {
+            Ok((db, found)) => {
+                drop(db);
+                found
+            }
+            Err(_) => return Ok((writer, told)),
+        };
+        told.judge(&found)?;
+        self.seen.again = true;
+        self.began = found;
+        let again = self.writer();
+        let Some(mut session) = self.start(&again)? else {
+            let told = Told::read(&again, Some(self.began.clone()))?;
+            return Ok((again, told));
+        };
+        session.order("begin");
+        std::thread::sleep(Duration::from_micros(self.random.below(40_000)));
+        let ended = session.end(false)?;
+        let told = self.note(&again, ended)?;
+        self.seen.to_survive += told.to_survive();
+        Ok((again, told))
+    }
+
+    fn judge_at_last(&mut self, (writer, told): &(Writer, Told)) -> Result<(), Defect> {
+        self.judge(writer, told)?;
+        // It works, too.
+        let again = self.writer();
+        let mut session = self.start(&again)?.ok_or_else(|| wrong("mended, it does not open".into()))?;
+        session.order("begin");
+        std::thread::sleep(Duration::from_millis(2));
+        let ended = session.end(true)?;
+        match ended.struck {
+            Some(text) => Err(wrong(format!("mended, a call fails: {text}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Opens the database, compares it with what was told, and checks the file. What is there is where the next one begins.
+    fn judge(&mut self, writer: &Writer, told: &Told) -> Result<(), Defect> {
+        let (db, found) = look(writer)?.map_err(|error| gone(format!("mended, it does not open: {error}")))?;
+        told.judge(&found)?;
+        let report = db.check().map_err(|error| wrong(format!("check: {error}")))?;
+        if let Some(damage) = report.damages.first() {
+            return Err(wrong(format!("check: {damage} ({} damages)", report.damages.len())));
+        }
+        self.began = found;
+        Ok(())
+    }
+}
