@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::db::checkpoint::Checkpointer;
 use crate::error::{Error, Result};
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, Condvar, Mutex};
 use crate::txn::core::{Core, Relief};
 
@@ -21,6 +22,8 @@ pub struct Worker {
 #[derive(Debug, Default)]
 struct Signals {
     asked: Mutex<Asked>,
+    /// Whether [`Asked::write_behind`] is set, for commits that need not lock to know. Changed under the lock.
+    write_behind: AtomicBool,
     changed: Condvar,
 }
 
@@ -102,11 +105,15 @@ impl Relief for Wake {
     }
 
     fn write_behind(&self) {
-        if !self.background {
+        // Relaxed: this commit is in the buffer by the log's lock, which the worker takes after it has taken the wish back. Who
+        // got the lock after that sees the wish gone.
+        if !self.background || self.signals.write_behind.load(Ordering::Relaxed) {
             return;
         }
         // Without a worker the log is written by the next commit that asks for it, or when its buffer is full.
-        drop(self.ask(|asked| asked.write_behind = true));
+        if let Ok(_asked) = self.ask(|asked| asked.write_behind = true) {
+            self.signals.write_behind.store(true, Ordering::Relaxed);
+        }
     }
 
     fn left_spares(&self, bytes: usize) {
@@ -182,6 +189,7 @@ impl Signals {
                 asked = self.changed.wait_timeout(asked, WRITE_BEHIND_DELAY);
                 if !asked.stop && !asked.checkpoint {
                     asked.write_behind = false;
+                    self.write_behind.store(false, Ordering::Relaxed);
                     return Some(Task::WriteBehind);
                 }
                 continue;
