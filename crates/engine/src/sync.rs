@@ -1,10 +1,14 @@
-//! Locks and atomics for the whole engine, from one place so that a model checker can take std's.
+//! Locks, atomics and what else threads wait by, for the whole engine, from one place so that a model checker can take std's:
+//! `crates/loom-models` compiles the engine's concurrent files with a `sync` of its own.
 //!
 //! A poisoned mutex means that a thread panicked while it held one: the guarded value may be half changed, so
 //! [`Mutex::lock`] panics in turn rather than serve it.
 
-pub use std::sync::Arc;
+pub use std::hint::spin_loop;
 pub use std::sync::atomic;
+pub use std::sync::{Arc, OnceLock};
+pub use std::thread::yield_now;
+pub use std::time::Instant;
 
 /// A mutual exclusion lock; see the module for what poisoning does.
 #[derive(Debug, Default)]
@@ -70,4 +74,26 @@ impl Condvar {
     pub fn notify_all(&self) {
         self.0.notify_all();
     }
+}
+
+/// Stands where a thread tries again what lost a race to another. A model checker goes on with the other here, or it would try
+/// for ever what the first comes to see meanwhile; nothing here.
+#[inline(always)]
+pub const fn before_retry() {}
+
+/// Tells a model checker what becomes of raw memory, which it cannot see. Here these do nothing.
+pub mod memory {
+    use std::ptr::NonNull;
+
+    /// The allocator gave `bytes` bytes from `start` on.
+    #[inline(always)]
+    pub const fn allocated(_start: NonNull<u8>, _bytes: usize) {}
+
+    /// Whoever called gets `bytes` bytes from `start` on for himself, and will write them before anybody else knows of them.
+    #[inline(always)]
+    pub const fn handed_out(_start: NonNull<u8>, _bytes: usize) {}
+
+    /// What was written at `address` is about to be read.
+    #[inline(always)]
+    pub const fn looked_at(_address: NonNull<u8>) {}
 }

@@ -423,7 +423,7 @@ impl Checkpointer {
     /// Replaces the trees of the newest state, and thaws. `loaded` is a table whose tree has more than was committed to it.
     fn show(&self, pages: Pages, loaded: Option<TableId>) {
         self.core.retire_frozen();
-        let pin = self.pins.pin(self.meta.birth);
+        let pin = Pins::pin(&self.pins, self.meta.birth);
         self.core.published.update(|newest| {
             let mut next = State {
                 floor: newest.floor.max(self.meta.sequence),

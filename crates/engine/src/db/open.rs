@@ -406,7 +406,7 @@ fn read_tables(
         active_large: Arc::default(),
         frozen_large: Arc::default(),
         guard,
-        pin: pins.pin(meta.birth),
+        pin: Pins::pin(&pins, meta.birth),
     };
     let names = Arc::make_mut(&mut state.names);
     for (id, table) in &stored {

@@ -11,8 +11,8 @@
 //! the arena drops no values in it.
 #![allow(unsafe_code)] // Raw memory that outlives every borrow of what is in it is the whole purpose of this file.
 
-use crate::sync::Arc;
 use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{Arc, memory};
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::num::NonZeroU32;
 use std::ptr::{self, NonNull};
@@ -32,8 +32,9 @@ const CHUNKS_MAX: usize = 23;
 const ALIGN_MAX: usize = 64;
 /// How far ahead of what is handed out memory is fetched into the cache.
 const FETCH_AHEAD_BYTES: usize = 256;
-/// From this size on, chunks are aligned to huge pages and the system is asked for such.
-const HUGE_PAGE_BYTES: usize = 2 << 20;
+/// From this size on, chunks are aligned to huge pages and the system is asked for such. (For a model checker even the least is
+/// as large: then it is kept for reuse.)
+const HUGE_PAGE_BYTES: usize = if cfg!(model_checked) { 4 << 10 } else { 2 << 20 };
 
 const _: () = assert!(UNIT_FIRST << CHUNKS_MAX == 1 << u32::BITS);
 
@@ -192,6 +193,7 @@ impl Arena {
                 continue; // It would lie across two chunks: what is left of the first stays unused.
             }
             let memory = self.in_chunk(self.chunk(chunk), chunk, unit);
+            memory::handed_out(memory, bytes);
             // What the next allocations will write is fetched now: a lock taken after a write waits for its lines.
             prefetch_lines::<4>(memory.as_ptr().wrapping_add(bytes + FETCH_AHEAD_BYTES));
             return (unit, memory);
@@ -210,7 +212,9 @@ impl Arena {
         debug_assert!(!base.is_null());
         // SAFETY: the chunk of an allocated unit exists, by the caller's word.
         let base = unsafe { NonNull::new_unchecked(base) };
-        self.in_chunk(base, chunk, unit)
+        let address = self.in_chunk(base, chunk, unit);
+        memory::looked_at(address);
+        address
     }
 
     /// Copies `bytes` to a block of their own, aligned to 16. The block lives as long as the arena.
@@ -259,6 +263,7 @@ impl Arena {
             // SAFETY: a chunk's layout is never empty.
             let memory = unsafe { alloc(layout) };
             let Some(fresh) = NonNull::new(memory) else { handle_alloc_error(layout) };
+            memory::allocated(fresh, layout.size());
             advise_huge_pages(fresh, layout.size());
             fresh
         });
@@ -374,18 +379,18 @@ fn block_layout(length: usize) -> Layout {
 /// Asks for huge pages: a random read in a large delta otherwise waits for the page table too. A refusal costs speed
 /// only, so it goes unheard.
 fn advise_huge_pages(memory: NonNull<u8>, bytes: usize) {
-    #[cfg(all(target_os = "linux", not(miri)))]
+    #[cfg(all(target_os = "linux", not(any(miri, model_checked))))]
     if bytes >= HUGE_PAGE_BYTES {
         let (start, length) = whole_pages(memory, bytes);
         // SAFETY: the range lies in an allocation of ours, and the advice changes no content.
         let _ = unsafe { rustix::mm::madvise(start, length, rustix::mm::Advice::LinuxHugepage) };
     }
-    #[cfg(not(all(target_os = "linux", not(miri))))]
+    #[cfg(not(all(target_os = "linux", not(any(miri, model_checked)))))]
     let _ = (memory, bytes);
 }
 
 /// The pages that lie wholly in an allocation: those at its ends may belong to others too.
-#[cfg(all(target_os = "linux", not(miri)))]
+#[cfg(all(target_os = "linux", not(any(miri, model_checked))))]
 fn whole_pages(memory: NonNull<u8>, bytes: usize) -> (*mut std::ffi::c_void, usize) {
     /// The system's are at most as large.
     const PAGE_BYTES_MAX: usize = 64 << 10;

@@ -12,6 +12,7 @@ use crate::delta::node::{LEAF_KEYS, Leaf, Stamp};
 use crate::delta::record::RecordRef;
 use crate::delta::tree::Tree;
 use crate::ids::Sequence;
+use crate::sync::before_retry;
 use std::ops::Bound;
 
 /// Where a walk over leaves stands.
@@ -60,6 +61,7 @@ fn first_changed_counting<'t>(
     loop {
         *looks += 1;
         let Some(seen) = walk.look(tree, low, since) else {
+            before_retry();
             walk = walk.again(tree, low)?;
             continue;
         };

@@ -10,6 +10,7 @@ use crate::delta::node::{Leaf, Stamp};
 use crate::delta::record::{RecordRef, VersionRef};
 use crate::delta::tree::Tree;
 use crate::ids::Sequence;
+use crate::sync::before_retry;
 use std::ops::Range;
 
 /// Names in a window: enough to hide one record's cache misses behind the work on the others.
@@ -260,18 +261,26 @@ fn window_up<'t>(tree: &'t Tree, mut start: Start<'t>, length: usize) -> Option<
             Start::Before(_) | Start::Last => unreachable!("these go down"),
         };
         let (leaf, stamp) = tree.descend_to(key)?;
-        let Some(found) = leaf.search(key, |record| tree.key(record)) else { continue };
+        let Some(found) = leaf.search(key, |record| tree.key(record)) else {
+            before_retry();
+            continue;
+        };
         let from = found.position + usize::from(found.exact && !inclusive);
         if from < leaf.count() {
             match Window::copy(tree, leaf, stamp, from..from + length, from) {
                 Some(window) => return Some(window),
-                None => continue,
+                None => {
+                    before_retry();
+                    continue;
+                }
             }
         }
         let high = leaf.high();
         if leaf.is_unchanged(stamp) {
             // All that is left of the key's leaf is below it: the next leaf begins at the fence.
             start = Start::From(tree.key(high?));
+        } else {
+            before_retry();
         }
     }
 }
@@ -286,7 +295,10 @@ fn window_down<'t>(tree: &'t Tree, mut start: Start<'t>, length: usize) -> Optio
             }
             Start::Before(key) => {
                 let (leaf, stamp) = tree.descend_below(key)?;
-                let Some(found) = leaf.search(key, |record| tree.key(record)) else { continue };
+                let Some(found) = leaf.search(key, |record| tree.key(record)) else {
+                    before_retry();
+                    continue;
+                };
                 (leaf, stamp, found.position)
             }
             Start::First | Start::From(_) | Start::After(_) => unreachable!("these go up"),
@@ -294,12 +306,17 @@ fn window_down<'t>(tree: &'t Tree, mut start: Start<'t>, length: usize) -> Optio
         if end > 0 {
             match Window::copy(tree, leaf, stamp, end.saturating_sub(length)..end, end - 1) {
                 Some(window) => return Some(window),
-                None => continue,
+                None => {
+                    before_retry();
+                    continue;
+                }
             }
         }
         let low = leaf.low();
         if leaf.is_unchanged(stamp) {
             start = Start::Before(tree.key(low?));
+        } else {
+            before_retry();
         }
     }
 }

@@ -18,11 +18,10 @@
 use crate::delta::arena::{prefetch, zeroed_words};
 use crate::delta::record::RecordRef;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Arc, Mutex};
-use std::sync::OnceLock;
+use crate::sync::{Arc, Mutex, OnceLock};
 
-/// Keys that the first generation is made for.
-const FIRST_KEYS: usize = 256;
+/// Keys that the first generation is made for. (A model checker affords few.)
+const FIRST_KEYS: usize = if cfg!(model_checked) { 8 } else { 256 };
 /// How many times larger than the one before each generation is, as a power of two.
 const GROWTH_LOG2: usize = 3;
 /// Together these hold 613M keys, more than fit into an arena.
@@ -32,7 +31,7 @@ const KEYS_PER_WORD: usize = 4;
 /// Half as many slots again as keys: a full generation finds a key in 2 steps on average.
 const SLOTS_PER_TWO_KEYS: usize = 3;
 /// Smaller generations cost too little to be kept.
-const SPARE_BYTES_MIN: usize = 1 << 20;
+const SPARE_BYTES_MIN: usize = if cfg!(model_checked) { 1 } else { 1 << 20 };
 
 const _: () = assert!((FIRST_KEYS / KEYS_PER_WORD).is_power_of_two() && FIRST_KEYS / KEYS_PER_WORD > 1);
 const _: () = assert!(GENERATIONS_MAX <= u32::BITS as usize);

@@ -22,17 +22,30 @@ use crate::delta::arena::Unit;
 use crate::delta::record::{AtomicRecordRef, RecordRef};
 use crate::ids::Sequence;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use crate::sync::{spin_loop, yield_now};
 use std::cmp::Ordering as Order;
 use std::mem::offset_of;
 use std::ops::Deref;
 
 /// Keys in a leaf: a search fetches all of its lines at once, so they should be few. (An interpreter affords few keys in
-/// all, and should meet splits of every kind with them.)
-pub(super) const LEAF_KEYS: usize = if cfg!(miri) { 16 } else { 48 };
+/// all, and should meet splits of every kind with them; a model checker even fewer.)
+pub(super) const LEAF_KEYS: usize = if cfg!(model_checked) {
+    4
+} else if cfg!(miri) {
+    16
+} else {
+    48
+};
 /// Keys in an inner node: those of a delta of a million entries stay in the near cache.
-pub(super) const INNER_KEYS: usize = if cfg!(miri) { 8 } else { 64 };
+pub(super) const INNER_KEYS: usize = if cfg!(model_checked) {
+    4
+} else if cfg!(miri) {
+    8
+} else {
+    64
+};
 /// A search counts whole blocks of heads, a cache line each, before it looks into one.
-const BLOCK: usize = 8;
+const BLOCK: usize = if cfg!(model_checked) { 2 } else { 8 };
 /// How many bytes longer than what the fences promise a prefix must be to pay for comparing them in each search, and
 /// how many bytes of a head may be wasted on known bytes before it pays to write all heads anew.
 const PREFIX_GAIN_MIN: usize = 4;
@@ -80,7 +93,7 @@ pub(super) struct Inner {
 }
 
 // What a walk over leaves reads of each, the header, is one line.
-const _: () = assert!(size_of::<Header>() == 64 && LEAF_KEYS.is_multiple_of(16));
+const _: () = assert!(size_of::<Header>() == 64 && (cfg!(model_checked) || LEAF_KEYS.is_multiple_of(16)));
 
 /// The version of a node at rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,9 +185,9 @@ impl Header {
             }
             tries += 1;
             if tries.is_multiple_of(64) {
-                std::thread::yield_now(); // The writer may have lost its processor.
+                yield_now(); // The writer may have lost its processor.
             } else {
-                std::hint::spin_loop();
+                spin_loop();
             }
         }
     }

@@ -16,6 +16,7 @@ use crate::delta::record::{Record, RecordRef, Stored, Unpublished, write_record}
 use crate::format::ValueAlign;
 use crate::ids::Sequence;
 use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::before_retry;
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -327,7 +328,10 @@ impl Tree {
     #[inline(always)]
     fn descend(&self, choose: impl Fn(&Inner) -> Option<usize>) -> Option<(&Leaf, Stamp)> {
         loop {
-            let Some((mut node, mut stamp)) = self.root()? else { continue };
+            let Some((mut node, mut stamp)) = self.root()? else {
+                before_retry();
+                continue;
+            };
             loop {
                 let inner = match node.kind() {
                     Kind::Leaf(leaf) => return Some((leaf, stamp)),
@@ -337,6 +341,7 @@ impl Tree {
                 let Some(below) = self.child(inner, stamp, index) else { break };
                 (node, stamp) = below;
             }
+            before_retry();
         }
     }
 
@@ -385,6 +390,7 @@ impl Tree {
             if let Some(inserted) = inserted {
                 return inserted;
             }
+            before_retry();
         }
     }
 

@@ -3,13 +3,11 @@
 //!
 //! Transactions that are under way stay so, and read; their commits wait, and are checked afterwards like any other.
 
-use std::time::Instant;
-
 use crate::error::Result;
-use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
+use crate::sync::{Arc, Instant};
 use crate::txn::core::Core;
-use crate::txn::turn::Turn;
+use crate::txn::turn::{Turn, Turns};
 
 /// Nobody else commits while it lives.
 #[derive(Debug)]
@@ -26,7 +24,7 @@ impl Exclusive {
     /// As [`Core::writer`].
     pub fn wait(core: &Arc<Core>, deadline: Option<Instant>) -> Result<Option<Self>> {
         core.writer()?;
-        let Some(turn) = core.turns.wait_until(deadline) else { return Ok(None) };
+        let Some(turn) = Turns::wait_until(&core.turns, deadline) else { return Ok(None) };
         // While this one waited, the database may have been closed.
         let writer = core.writer()?;
         // Dropped after the guard, should waiting panic: it takes the lock.

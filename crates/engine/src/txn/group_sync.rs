@@ -5,13 +5,13 @@
 //! as are known to commit, as long as they come quickly. Otherwise two halves of them would take turns for ever, and each flush
 //! would serve one half.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::error::Result;
 use crate::ids::Sequence;
 use crate::metrics;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::sync::{Condvar, Instant, Mutex, MutexGuard};
 
 /// See the module. Lock rank 1¾: a flush takes the log's lock, though not under this one's.
 #[derive(Debug)]

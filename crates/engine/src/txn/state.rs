@@ -8,7 +8,7 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::ptr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::delta::Delta;
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ use crate::ids::{Birth, Sequence, TableId};
 use crate::pager::Pages;
 use crate::planted::give_way;
 use crate::sync::atomic::{AtomicPtr, Ordering};
-use crate::sync::{Arc, Mutex};
+use crate::sync::{Arc, Instant, Mutex};
 use crate::tree::Root;
 use crate::txn::history::Epoch;
 use crate::txn::large::Recent;
@@ -302,14 +302,14 @@ pub struct Pin {
 
 impl Pins {
     /// Pins the pages that exist at checkpoint `birth`. Requires: it is not pinned already.
-    pub fn pin(self: &Arc<Self>, birth: Birth) -> Arc<Pin> {
-        let mut pins = self.0.lock();
+    pub fn pin(all: &Arc<Self>, birth: Birth) -> Arc<Pin> {
+        let mut pins = all.0.lock();
         let now = Instant::now();
         pins.values_mut().for_each(|replaced| _ = replaced.get_or_insert(now));
         let before = pins.insert(birth, None);
         assert!(before.is_none(), "each checkpoint is pinned once and the pin is shared");
         drop(pins);
-        Arc::new(Pin { pins: Arc::clone(self), birth })
+        Arc::new(Pin { pins: Arc::clone(all), birth })
     }
 
     /// All pinned checkpoints, oldest first.

@@ -2,10 +2,8 @@
 //!
 //! A [`Turn`] is not a mutex guard, because a transaction may move between threads and outlive a stack frame.
 
-use std::time::Instant;
-
 use crate::sync::atomic::{AtomicU32, Ordering};
-use crate::sync::{Arc, Condvar, Mutex};
+use crate::sync::{Arc, Condvar, Instant, Mutex};
 
 /// Hands out turns. Lock rank 1: taken before every other lock of the engine.
 #[derive(Debug, Default)]
@@ -23,30 +21,30 @@ pub struct Turn(Arc<Turns>);
 
 impl Turns {
     /// Waits for a turn, until `deadline` if there is one. `None` if it did not come.
-    pub fn wait_until(self: &Arc<Self>, deadline: Option<Instant>) -> Option<Turn> {
-        self.try_take().or_else(|| self.wait_in_queue(deadline))
+    pub fn wait_until(turns: &Arc<Self>, deadline: Option<Instant>) -> Option<Turn> {
+        Self::try_take(turns).or_else(|| Self::wait_in_queue(turns, deadline))
     }
 
     /// Takes a turn if none is taken.
-    pub fn try_take(self: &Arc<Self>) -> Option<Turn> {
+    pub fn try_take(turns: &Arc<Self>) -> Option<Turn> {
         // Acquire pairs with the Release in the drop of the turn before.
-        let taken = self.state.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed);
-        taken.is_ok().then(|| Turn(Arc::clone(self)))
+        let taken = turns.state.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed);
+        taken.is_ok().then(|| Turn(Arc::clone(turns)))
     }
 
     #[cold]
-    fn wait_in_queue(self: &Arc<Self>, deadline: Option<Instant>) -> Option<Turn> {
-        let mut queue = self.queue.lock();
+    fn wait_in_queue(turns: &Arc<Self>, deadline: Option<Instant>) -> Option<Turn> {
+        let mut queue = turns.queue.lock();
         // Whoever gets the turn here says that others may wait, which at worst wakes nobody once. Acquire as in `try_take`.
-        while self.state.swap(AWAITED, Ordering::Acquire) != FREE {
+        while turns.state.swap(AWAITED, Ordering::Acquire) != FREE {
             queue = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
                 Some(left) if left.is_zero() => return None,
-                Some(left) => self.free.wait_timeout(queue, left),
-                None => self.free.wait(queue),
+                Some(left) => turns.free.wait_timeout(queue, left),
+                None => turns.free.wait(queue),
             };
         }
         drop(queue);
-        Some(Turn(Arc::clone(self)))
+        Some(Turn(Arc::clone(turns)))
     }
 }
 
@@ -75,25 +73,25 @@ mod tests {
     #[test]
     fn a_second_turn_waits_until_the_first_is_dropped() {
         let turns = Arc::new(Turns::default());
-        let first = turns.wait_until(None).expect("it waits for ever");
-        assert!(turns.try_take().is_none());
+        let first = Turns::wait_until(&turns, None).expect("it waits for ever");
+        assert!(Turns::try_take(&turns).is_none());
         let waiting = {
             let turns = Arc::clone(&turns);
-            std::thread::spawn(move || drop(turns.wait_until(None).expect("it waits for ever")))
+            std::thread::spawn(move || drop(Turns::wait_until(&turns, None).expect("it waits for ever")))
         };
         drop(first);
         waiting.join().expect("the waiter gets its turn");
-        assert!(turns.try_take().is_some());
+        assert!(Turns::try_take(&turns).is_some());
     }
 
     #[test]
     fn a_turn_is_waited_for_no_longer_than_told() {
         let turns = Arc::new(Turns::default());
-        let first = turns.try_take().expect("nobody has a turn");
+        let first = Turns::try_take(&turns).expect("nobody has a turn");
         let soon = Instant::now() + std::time::Duration::from_millis(5);
-        assert!(turns.wait_until(Some(soon)).is_none() && Instant::now() >= soon);
+        assert!(Turns::wait_until(&turns, Some(soon)).is_none() && Instant::now() >= soon);
         drop(first);
-        assert!(turns.wait_until(Some(soon)).is_some(), "a free turn is given even when it is late");
+        assert!(Turns::wait_until(&turns, Some(soon)).is_some(), "a free turn is given even when it is late");
     }
 
     #[test]
@@ -106,7 +104,7 @@ mod tests {
                 let (turns, counter) = (Arc::clone(&turns), Arc::clone(&counter));
                 std::thread::spawn(move || {
                     for _ in 0..TURNS {
-                        let _turn = turns.wait_until(None).expect("it waits for ever");
+                        let _turn = Turns::wait_until(&turns, None).expect("it waits for ever");
                         // Two steps that another thread between them would spoil.
                         let seen = counter.load(Ordering::Relaxed);
                         std::hint::black_box(seen);
@@ -117,6 +115,6 @@ mod tests {
             .collect();
         threads.into_iter().for_each(|thread| thread.join().expect("every thread gets its turns"));
         assert_eq!(counter.load(Ordering::Relaxed), 4 * TURNS);
-        assert!(turns.try_take().is_some(), "the last turn was given back");
+        assert!(Turns::try_take(&turns).is_some(), "the last turn was given back");
     }
 }
