@@ -37,6 +37,7 @@ const COMMANDS: &[&Command] = &[
     &launch::CRASH,
     &launch::KILL,
     &launch::ISOLATION,
+    &launch::LOOM,
     &launch::HOSTILE,
     &launch::KERNEL_FAULTS,
     &launch::SOAK,

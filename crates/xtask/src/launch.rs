@@ -92,6 +92,22 @@ for anomalies. `cargo xtask isolation -- --help` shows its arguments.",
     run: |arguments| proof("isolation", arguments),
 };
 
+/// `cargo xtask loom`
+pub const LOOM: Command = Command {
+    name: "loom",
+    summary: "proof: every order in which threads may come, explored by a model checker",
+    help: "\
+Usage: cargo xtask loom [--schedules N] [--only MODEL] [--list]
+
+Builds the engine's concurrent files with the parts of the model checker loom in place of std's locks and atomics, and
+explores what threads do with them: up to N schedules [20000] of each model, those with the fewest preemptions first. Then
+it plants faults, one after the other: memory orderings that are too weak, and fences, locks and wake-ups that are missing.
+Each must be found. `cargo xtask loom --list` shows the models and the faults of each; `--only MODEL` runs one.
+
+Example: cargo xtask loom --schedules 1000000 --only delta-split",
+    run: |arguments| run_loom(&workspace::root()?, &without_dashes(arguments)),
+};
+
 /// `cargo xtask hostile`
 pub const HOSTILE: Command = Command {
     name: "hostile",
@@ -182,6 +198,13 @@ fn proof(name: &str, arguments: &[String]) -> Result<(), Failure> {
 /// Runs a test program of the testkit, optimised but with assertions.
 pub fn run_proof(root: &Path, name: &str, arguments: &[&str]) -> Result<(), Failure> {
     let mut all = vec!["run", "--profile", "proof", "--package", "fulgurite-testkit", "--bin", name, "--"];
+    all.extend(arguments);
+    cargo(root, &all)
+}
+
+/// Explores the models of `crates/loom-models`, optimised but with assertions.
+pub fn run_loom(root: &Path, arguments: &[&str]) -> Result<(), Failure> {
+    let mut all = vec!["run", "--profile", "proof", "--package", "fulgurite-loom", "--"];
     all.extend(arguments);
     cargo(root, &all)
 }

@@ -160,6 +160,11 @@ impl GroupSync {
         group.gathers = false;
         group
     }
+
+    fn end_lead(&self, group: &mut Group) {
+        group.led = false;
+        self.ended.notify_all();
+    }
 }
 
 /// Ends the lead, even by a panic: nobody may wait for a leader who is gone.
@@ -170,8 +175,7 @@ impl<'g> Leading<'g> {
     fn end(self, note: impl FnOnce(&mut Group)) -> MutexGuard<'g, Group> {
         let mut group = self.0.group.lock();
         note(&mut group);
-        group.led = false;
-        self.0.ended.notify_all();
+        self.0.end_lead(&mut group);
         std::mem::forget(self);
         group
     }
@@ -179,8 +183,7 @@ impl<'g> Leading<'g> {
 
 impl Drop for Leading<'_> {
     fn drop(&mut self) {
-        self.0.group.lock_after_panic().led = false;
-        self.0.ended.notify_all();
+        self.0.end_lead(&mut self.0.group.lock_after_panic());
     }
 }
 

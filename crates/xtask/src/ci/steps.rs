@@ -45,6 +45,9 @@ pub const STEPS: &[Step] = &[
     long("isolation", "transactions of many threads have no anomaly that their level forbids", |root| {
         outcome(launch::run_proof(root, "isolation", &["--transactions", "200000"]))
     }),
+    long("loom", "threads may come in any order (the concurrent files, explored by a model checker)", |root| {
+        outcome(launch::run_loom(root, &[]))
+    }),
     long("hostile", "damaged files give errors, never harm", |root| {
         outcome(launch::run_proof(root, "hostile", &["--files", "20000"]))
     }),

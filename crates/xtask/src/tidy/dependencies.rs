@@ -48,6 +48,8 @@ const CRATES: &[Allowed] = &[
         ours_in_tests: &["fulgurite-testkit"],
         outside: Outside::AnyButEngines,
     },
+    // It compiles the engine's files by themselves.
+    Allowed { directory: "loom-models", ours: &[], ours_in_tests: &[], outside: Outside::Only(&["loom"]) },
     Allowed { directory: "rivals", ours: &[], ours_in_tests: &[], outside: Outside::Any },
     Allowed {
         directory: "bench",

@@ -1,0 +1,176 @@
+//! What models of several parts of the engine have in common: an open database with one table.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use crate::error::{Error, Result};
+use crate::format::{Identity, TableDescriptor};
+use crate::ids::{Birth, Sequence, TableId};
+use crate::options::{Durability, Isolation};
+use crate::pager::{Page, Pages};
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use crate::sync::{Arc, Condvar, Mutex};
+use crate::txn::commit::{Checks, Proposal};
+use crate::txn::core::{Core, Logged, Writer, first_epoch};
+use crate::txn::group_sync::GroupSync;
+use crate::txn::history::History;
+use crate::txn::journal::{Disk, Journal};
+use crate::txn::large::{LargeStore, Recent};
+use crate::txn::read_set::ReadSet;
+use crate::txn::schema::{Schema, empty_view};
+use crate::txn::state::{Pins, Published, Snapshot, State, TableInfo, TableView};
+use crate::txn::write_set::{Pending, WriteSet};
+
+/// The only table.
+pub const TABLE: TableId = TableId(1);
+
+/// A database, and what its checkpoints wrote.
+pub struct Database {
+    pub core: Core,
+    pub pins: Arc<Pins>,
+    /// Written by flushes of the log.
+    pub disk: Disk,
+}
+
+impl Database {
+    /// With no commit, and the checkpoint number 1, whose page is `page`.
+    pub fn new(page: Page) -> Self {
+        let pins = Arc::new(Pins::default());
+        let state = first_state(&pins, page);
+        let disk = Disk::default();
+        let mut history = History::default();
+        history.begin(&state.epoch);
+        let writer = Writer {
+            durability: Durability::Disk,
+            isolation: Isolation::Serializable,
+            log: Mutex::new(Logged::new(Journal::new(Disk::clone(&disk)), Sequence(0))),
+            exclusive_ended: Condvar::default(),
+            group: GroupSync::new(Sequence(0)),
+            history: Mutex::new(history),
+            large: LargeStore,
+            next_table: AtomicU32::new(2),
+            relief: OnceLock::new(),
+            delta_bytes: 1 << 20,
+            active_bytes: AtomicU64::new(0),
+            poisoned: AtomicBool::new(false),
+            conflicts: Mutex::default(),
+        };
+        let core = Core {
+            path: PathBuf::new(),
+            published: Published::new(state),
+            turns: Arc::default(),
+            exclusive: AtomicBool::new(false),
+            writer: Some(writer),
+            closed: AtomicBool::new(false),
+        };
+        Self { core, pins, disk }
+    }
+
+    /// A transaction that reads some keys and puts others: what it read, and its number if it was committed.
+    ///
+    /// # Errors
+    /// That it must begin again.
+    pub fn transact(&self, reads: &[u8], puts: &[u8], durability: Durability) -> Result<(Vec<Option<u8>>, Sequence)> {
+        let snapshot = self.core.snapshot()?;
+        snapshot.state.epoch.enter();
+        let outcome = self.commit(&snapshot, reads, puts, durability);
+        self.core.leave(&snapshot.state);
+        outcome
+    }
+
+    fn commit(
+        &self,
+        snapshot: &Snapshot,
+        reads: &[u8],
+        puts: &[u8],
+        durability: Durability,
+    ) -> Result<(Vec<Option<u8>>, Sequence)> {
+        let mut noted = ReadSet::default();
+        reads.iter().for_each(|key| noted.note_key(TABLE, &[*key], Identity.hash(&[*key])));
+        let found = reads.iter().map(|key| get(snapshot, *key)).collect();
+        let mut set = WriteSet::default();
+        puts.iter().for_each(|key| set.set(TABLE, &[*key], Pending::Put(Box::new([*key]))));
+        let (set, schema) = (&set, &Schema::default());
+        let checks = Checks::Reads(noted.reads());
+        let proposal = Proposal { snapshot, set, schema, checks, is_exclusive: false, begun: None };
+        Ok((found, self.core.commit(&proposal, durability)?))
+    }
+
+    /// Merges what was committed into the page of the next checkpoint, publishes it, and gives back pages of those before that
+    /// nobody reads: those are written then.
+    pub fn checkpoint(&self, birth: Birth, page: Page, before: &Page) {
+        let Some(rotation) = self.core.rotate().expect("the log does not fail") else { return };
+        page.with_mut(|_| ());
+        self.core.retire_frozen();
+        let pin = Pins::pin(&self.pins, birth);
+        self.core.published.update(|newest| {
+            let mut next = State {
+                floor: newest.floor.max(rotation.sequence),
+                checkpoint: rotation.sequence,
+                thawed: newest.epoch.number,
+                pages: Pages { page },
+                frozen_large: Arc::new(Recent::default()),
+                pin,
+                ..newest.clone()
+            };
+            for view in next.tables.iter_mut().flatten() {
+                *view = Arc::new(TableView { frozen: None, ..(**view).clone() });
+            }
+            next
+        });
+        if self.pins.pinned() == [birth] {
+            before.with_mut(|_| ());
+        }
+    }
+}
+
+/// The value of a key in a snapshot: from the deltas, or the page, which is said to have put what it merged.
+pub fn get(snapshot: &Snapshot, key: u8) -> Option<u8> {
+    let (state, at) = (&snapshot.state, snapshot.sequence);
+    let view = state.view_of(TABLE).expect("there is one table");
+    let hash = Identity.hash(&[key]);
+    let deltas = [Some(&view.active), view.frozen.as_ref()].into_iter().flatten();
+    let change = deltas.filter(|delta| !delta.is_empty()).find_map(|delta| delta.get(&[key], hash, at));
+    state.pages.page.with(|_| ());
+    match change {
+        Some(crate::delta::Change::Put(value)) => Some(value[0]),
+        Some(_) => panic!("only puts are committed"),
+        None => None,
+    }
+}
+
+/// Whether the transaction must begin again.
+pub fn is_conflict<T>(outcome: &Result<T>) -> bool {
+    matches!(outcome, Err(Error::Conflict { .. } | Error::TransactionTooOld))
+}
+
+fn first_state(pins: &Arc<Pins>, page: Page) -> State {
+    let descriptor = TableDescriptor {
+        id: TABLE,
+        multimap: false,
+        counted: false,
+        value_align: 1,
+        key_type: String::new(),
+        value_type: String::new(),
+        root: None,
+    };
+    let view = empty_view(TableInfo { id: TABLE, name: "table".into(), descriptor });
+    State {
+        instance: 0,
+        floor: Sequence(0),
+        dropped: Vec::new(),
+        tables_changed: Sequence(0),
+        epoch: first_epoch(),
+        thawed: 1,
+        pages: Pages { page },
+        tables: vec![None, Some(Arc::new(view))],
+        names: Arc::default(),
+        checkpoint: Sequence(0),
+        trees: Vec::new().into(),
+        catalog: None,
+        active_large: Arc::default(),
+        frozen_large: Arc::default(),
+        guard: Arc::from_std(std::sync::Arc::new(())),
+        pin: Pins::pin(pins, Birth(1)),
+    }
+}

@@ -1,0 +1,376 @@
+//! What the explored files import from parts of the engine that are not explored: types with what they need of them, and a log
+//! and pages that are there for the models to look at.
+#![allow(dead_code, reason = "some of it is imported only")]
+
+/// Stored bytes.
+pub mod format {
+    use crate::ids::{ExtentId, PageNumber, TableId};
+
+    /// As the engine's.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub struct OverflowRef {
+        /// The extent.
+        pub extent: ExtentId,
+    }
+
+    /// As the engine's.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct LargeValue {
+        /// What tables store of the value.
+        pub value: OverflowRef,
+        /// Where its extent begins.
+        pub first_page: PageNumber,
+    }
+
+    /// As the engine's.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ValueAlign {
+        /// Anywhere.
+        One,
+    }
+
+    impl ValueAlign {
+        /// The alignment of this many bytes.
+        pub fn from_bytes(bytes: usize) -> Option<Self> {
+            (bytes == 1).then_some(Self::One)
+        }
+
+        /// The multiple, in bytes.
+        pub fn bytes(self) -> usize {
+            1
+        }
+    }
+
+    /// As the engine's.
+    #[derive(Clone, Debug)]
+    pub struct TableDescriptor {
+        /// The table's number.
+        pub id: TableId,
+        /// Whether it is a multimap.
+        pub multimap: bool,
+        /// Whether counts of ranges are kept.
+        pub counted: bool,
+        /// Alignment of values.
+        pub value_align: u8,
+        /// Name of the key encoding.
+        pub key_type: String,
+        /// Name of the value encoding.
+        pub value_type: String,
+        /// The tree.
+        pub root: Option<()>,
+    }
+
+    impl TableDescriptor {
+        /// No byte is stored here.
+        pub fn encode(&self) -> Vec<u8> {
+            Vec::new()
+        }
+    }
+
+    /// How keys are hashed.
+    #[derive(Debug)]
+    pub struct Identity;
+
+    impl Identity {
+        /// The first byte decides the places in the index, and keys that differ there never share one.
+        pub fn hash(&self, key: &[u8]) -> u64 {
+            key.iter().fold(0, |hash: u64, byte| hash.rotate_right(8) ^ u64::from(*byte) << 56 ^ u64::from(*byte))
+        }
+    }
+
+    /// A commit for the log, of which only its size is used.
+    #[derive(Debug, Default)]
+    pub struct RecordEncoder(usize);
+
+    impl RecordEncoder {
+        /// Without a commit.
+        pub const fn new() -> Self {
+            Self(0)
+        }
+
+        /// Begins a commit.
+        pub fn begin(&mut self) {
+            self.0 = 0;
+        }
+
+        /// Adds a change.
+        pub fn put(&mut self, _: TableId, key: &[u8], value: &[u8]) {
+            self.0 += key.len() + value.len();
+        }
+
+        /// Adds a change.
+        pub fn put_large(&mut self, _: TableId, key: &[u8], _: &LargeValue) {
+            self.0 += key.len();
+        }
+
+        /// Adds a change.
+        pub fn delete(&mut self, _: TableId, key: &[u8]) {
+            self.0 += key.len();
+        }
+
+        /// Ends the commit.
+        pub fn finish(&mut self) {}
+
+        /// Its length.
+        pub fn len_bytes(&self) -> usize {
+            self.0
+        }
+
+        /// Memory that it takes.
+        pub fn capacity_bytes(&self) -> usize {
+            0
+        }
+    }
+}
+
+/// Pages: here one for each checkpoint, of which loom knows who writes and who reads it.
+pub mod pager {
+    use std::borrow::Cow;
+    use std::ops::Deref;
+
+    use super::format::Identity;
+
+    /// A page that is written while nobody can read it, and read while nobody may write it.
+    pub type Page = std::sync::Arc<loom::cell::UnsafeCell<()>>;
+
+    /// The pages of a checkpoint.
+    #[derive(Clone, Debug)]
+    pub struct Pages {
+        /// The only one.
+        pub page: Page,
+    }
+
+    impl Pages {
+        /// How keys are hashed.
+        pub fn identity(&self) -> &Identity {
+            &Identity
+        }
+    }
+
+    /// As the engine's.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Value<'a>(Cow<'a, [u8]>);
+
+    impl Deref for Value<'_> {
+        type Target = [u8];
+
+        fn deref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+}
+
+/// Trees of a checkpoint.
+pub mod tree {
+    /// As the engine's.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Root;
+}
+
+/// Options.
+pub mod options {
+    use crate::error::Result;
+
+    /// As the engine's.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Durability {
+        /// In memory.
+        Memory,
+        /// In the log.
+        Log,
+        /// On the disk.
+        Disk,
+    }
+
+    /// As the engine's.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Isolation {
+        /// Reads are checked.
+        Serializable,
+        /// Writes are.
+        Snapshot,
+    }
+
+    /// As the engine's.
+    #[derive(Clone, Debug)]
+    pub struct TableOptions {
+        /// Whether it is a multimap.
+        pub multimap: bool,
+        /// Whether counts of ranges are kept.
+        pub counted: bool,
+        /// Alignment of values.
+        pub value_align: u8,
+        /// Name of the key encoding.
+        pub key_type: String,
+        /// Name of the value encoding.
+        pub value_type: String,
+    }
+
+    impl TableOptions {
+        /// All options are valid.
+        ///
+        /// # Errors
+        /// None.
+        pub fn validate(&self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    /// As the engine's.
+    pub const TABLE_NAME_BYTES_MAX: usize = 255;
+    /// As the engine's.
+    pub const LARGE_VALUE_BYTES: usize = 1 << 10;
+    /// As the engine's.
+    pub const LARGE_VALUE_BYTES_UNSYNCED: usize = 1 << 20;
+}
+
+/// The log.
+pub mod journal {
+    use crate::error::Result;
+    use crate::format::RecordEncoder;
+    use crate::ids::{SegmentNumber, Sequence};
+    use crate::options::Durability;
+
+    /// A log, of which the model's disk has as much as was flushed.
+    #[derive(Debug)]
+    pub struct Journal {
+        /// The last commit in it.
+        last: Sequence,
+        /// The last commit on the disk.
+        flushed: Sequence,
+        segment: SegmentNumber,
+        disk: Disk,
+    }
+
+    /// A place on the disk for each commit, which the flush writes that makes the commit durable.
+    pub type Disk = std::sync::Arc<[loom::cell::UnsafeCell<()>; 8]>;
+
+    /// As the engine's.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct LogStart {
+        /// The first segment that recovery needs.
+        pub segment: SegmentNumber,
+        /// Whether it exists.
+        pub exists: bool,
+    }
+
+    /// A flush that can go on without the lock.
+    #[derive(Debug)]
+    pub struct PendingSync {
+        after: Sequence,
+        through: Sequence,
+        disk: Disk,
+    }
+
+    impl Journal {
+        /// An empty log.
+        pub fn new(disk: Disk) -> Self {
+            Self { last: Sequence(0), flushed: Sequence(0), segment: SegmentNumber(1), disk }
+        }
+
+        /// Appends a commit.
+        ///
+        /// # Errors
+        /// None.
+        pub fn append(&mut self, _: &mut RecordEncoder, sequence: Sequence, _: Durability) -> Result<bool> {
+            assert_eq!(sequence.0, self.last.0 + 1, "the log has commits in their order");
+            self.last = sequence;
+            Ok(false)
+        }
+
+        /// Whether the log has a commit with this number.
+        pub fn has_taken(&self, sequence: Sequence) -> bool {
+            self.last >= sequence
+        }
+
+        /// Nothing waits to be written.
+        ///
+        /// # Errors
+        /// None.
+        pub fn write(&mut self) -> Result<()> {
+            Ok(())
+        }
+
+        /// Begins a flush.
+        ///
+        /// # Errors
+        /// None.
+        pub fn begin_sync(&mut self, _: Sequence) -> Result<Option<PendingSync>> {
+            Ok(Some(PendingSync { after: self.flushed, through: self.last, disk: Disk::clone(&self.disk) }))
+        }
+
+        /// Ends a flush.
+        ///
+        /// # Errors
+        /// That of the flush.
+        pub fn finish_sync(&mut self, pending: PendingSync, outcome: Result<()>) -> Result<Sequence> {
+            outcome?;
+            self.flushed = pending.through;
+            Ok(pending.through)
+        }
+
+        /// Turns to a new segment.
+        ///
+        /// # Errors
+        /// None.
+        pub fn rotate(&mut self) -> Result<SegmentNumber> {
+            self.segment.0 += 1;
+            Ok(self.segment)
+        }
+
+        /// No flush fails here.
+        pub fn is_poisoned(&self) -> bool {
+            false
+        }
+    }
+
+    impl PendingSync {
+        /// Flushes.
+        ///
+        /// # Errors
+        /// None.
+        pub fn run(&self) -> Result<()> {
+            let written = self.after.0 as usize..self.through.0 as usize;
+            self.disk[written].iter().for_each(|place| place.with_mut(|_| ()));
+            Ok(())
+        }
+    }
+}
+
+/// Large values: there are none.
+pub mod large {
+    use crate::error::Result;
+    use crate::format::LargeValue;
+
+    /// As the engine's.
+    #[derive(Debug)]
+    pub struct LargeStore;
+
+    /// As the engine's.
+    #[derive(Debug, Default)]
+    pub struct Recent(());
+
+    impl LargeStore {
+        /// There is nothing to sync.
+        ///
+        /// # Errors
+        /// None.
+        pub fn sync(&self) -> Result<()> {
+            Ok(())
+        }
+
+        /// There is nothing to distrust.
+        pub fn distrust(&self) {}
+    }
+
+    impl Recent {
+        /// There is nothing to note.
+        pub fn note(&self, _: &LargeValue) {}
+    }
+}
+
+/// Bounds of what was read.
+pub mod read {
+    /// As the engine's.
+    pub type OwnedBound = std::ops::Bound<Box<[u8]>>;
+}

@@ -1,0 +1,34 @@
+//! The engine's `txn`, as far as it is explored; its log and its large values are stand-ins.
+#![allow(dead_code, reason = "the models use a part of it")]
+
+#[path = "../../engine/src/txn/changes.rs"]
+pub mod changes;
+#[path = "../../engine/src/txn/check.rs"]
+pub mod check;
+#[path = "../../engine/src/txn/commit.rs"]
+pub mod commit;
+#[path = "../../engine/src/txn/core.rs"]
+pub mod core;
+#[path = "../../engine/src/txn/exclusive.rs"]
+pub mod exclusive;
+#[path = "../../engine/src/txn/footprints.rs"]
+pub mod footprints;
+#[path = "../../engine/src/txn/group_sync.rs"]
+pub mod group_sync;
+#[path = "../../engine/src/txn/history.rs"]
+pub mod history;
+#[path = "../../engine/src/txn/prefix.rs"]
+#[allow(clippy::reversed_empty_ranges, reason = "no thread looks again and again before it goes to sleep here")]
+pub mod prefix;
+#[path = "../../engine/src/txn/read_set.rs"]
+pub mod read_set;
+#[path = "../../engine/src/txn/schema.rs"]
+pub mod schema;
+#[path = "../../engine/src/txn/state.rs"]
+pub mod state;
+#[path = "../../engine/src/txn/turn.rs"]
+pub mod turn;
+#[path = "../../engine/src/txn/write_set.rs"]
+pub mod write_set;
+
+pub use crate::surroundings::{journal, large, read};
