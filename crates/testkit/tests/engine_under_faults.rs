@@ -157,7 +157,7 @@ fn workloads_of_the_power_cuts_use_segments_of_the_log_again() {
         outcome.expect("a crash disk does not fail");
         let (recording, _) = session.into_parts();
         let operations = recording.operations().iter().map(ToString::to_string);
-        operations.filter(|operation| operation.starts_with("rename") && operation.contains("-log.")).count()
+        operations.filter(|operation| operation.starts_with("rename") && operation.contains("-log.spare to ")).count()
     };
     for name in ["put-disk", "put-log", "put-memory", "overwrites", "deletes", "full-delta", "transactions"] {
         assert!(renames(name) > 0, "{name}");

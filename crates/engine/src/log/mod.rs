@@ -30,7 +30,8 @@
 //! | a damaged header with anything after it, an older segment's records too | damage, by invariant (2) | error |
 //! | a header of another database, or of another number | files were mixed up | error |
 //! | a hole in the numbers, or the first segment missing | files were lost, or the newest meta was, by invariant (5) | error |
-//! | segments below the first that the meta names, under any header of this database | left over, or spares | named for removal |
+//! | segments below the first that the meta names, under any header of this database | left over | named for removal |
+//! | a spare segment, under the name of none | it waited to be used again | not read; removed with the others |
 //!
 //! What is read back may stay in memory, as [`Images`] in which operations are found again by their places.
 //!

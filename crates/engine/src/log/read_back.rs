@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::image::Image;
-use super::segment::{corrupt, list_segments, remove_segments, segment_path};
+use super::segment::{corrupt, list_segments, remove_segments, remove_spare, segment_path};
 use super::segment_reader::{Break, Expected, Found, Memory, Next, SegmentReader, refuse_foreign};
 use crate::error::{Error, Result};
 use crate::format::{CommitReader, Operation, SegmentHeader, prefetch};
@@ -301,13 +301,14 @@ impl Images {
 }
 
 impl LogEnd {
-    /// Removes all segments there are, for a durable checkpoint holds all commits and names none of them. A log that goes on,
-    /// [`crate::log::Log`], removes them itself.
+    /// Removes all segments there are, a spare one too, for a durable checkpoint holds all commits and names none of them. A log
+    /// that goes on, [`crate::log::Log`], removes them itself.
     ///
     /// # Errors
     /// The disk's: the rest was removed, and the next call tries again.
     pub fn remove_segments(&mut self, disk: &dyn Disk, database: &Path) -> Result<()> {
-        remove_segments(disk, database, &mut self.segments, self.next_segment)
+        remove_segments(disk, database, &mut self.segments, self.next_segment)?;
+        remove_spare(disk, database)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Segments as files: their names, how one is made, or made of another, which there are.
 //!
 //! Only `log` uses this. A segment that no checkpoint needs any more can become a later one: what is written over needs neither
-//! space nor zeros. While it waits for that it is a *spare*, under its old name, which recovery takes for what was left over from
-//! a removal. Its new header is durable before it has its new name, by invariant (2) of `log`; its old records have another salt.
+//! space nor zeros. While it waits for that it is a *spare segment*, under a name that is no segment's: an older meta, whose pages
+//! are free by now, must not find its log and be taken for the newest. Its new header is durable before it has its new name, by
+//! invariant (2) of `log`; its old records have another salt.
 
 use std::cmp::Ordering;
 use std::ffi::OsString;
@@ -36,7 +37,6 @@ pub(super) struct Segment {
 /// A segment that is not needed any more, and may become another one.
 #[derive(Debug)]
 pub(super) struct Spare {
-    pub(super) number: SegmentNumber,
     path: PathBuf,
     file: Arc<dyn File>,
     is_synced: bool,
@@ -45,7 +45,7 @@ pub(super) struct Spare {
 /// Why a segment could not be made.
 #[derive(Debug)]
 pub(super) enum CreateError {
-    /// Nothing changed but perhaps for an unused file.
+    /// Nothing changed but perhaps for an unused file, or a spare segment.
     Failed(Error),
     /// The directory's sync failed: which names are durable is in doubt, and a later sync cannot tell.
     InDoubt,
@@ -164,13 +164,17 @@ impl Segment {
     }
 
     /// What becomes of the segment when no checkpoint needs it any more: a spare, if its file is not much longer than
-    /// `used_bytes`, what all of the log took since the checkpoint before.
-    pub(super) fn into_spare(self, used_bytes: u64) -> Option<Spare> {
+    /// `used_bytes`, what all of the log took since the checkpoint before. None: it is as it was. The name need not be durable:
+    /// the old one does no more harm after a power cut than one whose removal was undone.
+    pub(super) fn into_spare(self, disk: &dyn Disk, database: &Path, used_bytes: u64) -> Option<Spare> {
         let length = self.file.len().ok()?;
         let is_fit = (AHEAD_BYTES_MIN..=AHEAD_BYTES_MAX + 2 * used_bytes).contains(&length);
+        let path = spare_path(database);
+        if !is_fit || disk.rename(&self.path, &path).is_err() {
+            return None;
+        }
         let is_synced = !self.has_unsynced_rest && self.written_bytes - self.synced_bytes <= UNSYNCED_BYTES_MAX;
-        let Self { number, path, file, .. } = self;
-        is_fit.then_some(Spare { number, path, file, is_synced })
+        Some(Spare { path, file: self.file, is_synced })
     }
 
     /// Cuts off what a failed write may have left behind the records, and makes that durable.
@@ -221,6 +225,24 @@ pub(super) fn segment_path(database: &Path, number: SegmentNumber) -> PathBuf {
     let mut name = OsString::from(database.as_os_str());
     name.push(format!("{INFIX}{}", number.0));
     PathBuf::from(name)
+}
+
+/// Where a segment waits to be used again. There is at most one.
+pub(super) fn spare_path(database: &Path) -> PathBuf {
+    let mut name = OsString::from(database.as_os_str());
+    name.push(SPARE_SUFFIX);
+    PathBuf::from(name)
+}
+
+/// Removes the spare segment, if there is one.
+pub(super) fn remove_spare(disk: &dyn Disk, database: &Path) -> Result<()> {
+    let path = spare_path(database);
+    match disk.remove(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Error::io("remove spare log segment", &path, error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The numbers of all segments beside the database, rising.
@@ -282,6 +304,7 @@ pub(super) fn corrupt(path: &Path, number: SegmentNumber, offset: u64, offence: 
 }
 
 const INFIX: &str = "-log.";
+const SPARE_SUFFIX: &str = "-log.spare";
 
 /// A segment is prepared ahead of its records by its own length, within these bounds: the first keeps small databases small,
 /// the second bounds what one commit in thousands waits for.

@@ -11,7 +11,7 @@
 use std::path::{Path, PathBuf};
 
 use super::read_back::LogEnd;
-use super::segment::{CreateError, Segment, Spare, remove_segments};
+use super::segment::{CreateError, Segment, Spare, remove_segments, remove_spare};
 use crate::error::{Error, Result};
 use crate::format::{RecordEncoder, RecordHeader, RecordLink};
 use crate::ids::{SegmentNumber, Sequence};
@@ -31,7 +31,7 @@ pub struct Log {
     left: Vec<Segment>,
     /// A segment that is not needed any more, to become the next one.
     spare: Option<Spare>,
-    /// Segments before it whose names were not removed yet, rising; the spare's is not among them.
+    /// Segments before it whose names were not removed yet, rising.
     older: Vec<SegmentNumber>,
     /// Records for `current` that are not written yet.
     buffer: Vec<u8>,
@@ -288,13 +288,13 @@ impl Log {
     fn next_segment(&mut self, number: SegmentNumber) -> Result<Segment, CreateError> {
         // Of two syncs of one file at a time, one could swallow the other's failure.
         if let Some(spare) = self.spare.take_if(|_| !self.sync_runs) {
-            let old = spare.number;
             let recycled = Segment::recycle(&*self.disk, &self.database, self.uuid, number, spare);
             if !matches!(recycled, Err(CreateError::Failed(_))) {
                 return recycled;
             }
-            // Its file is removed with the others. Whether a new one can be made tells what is wrong, if anything is.
-            self.older.insert(self.older.partition_point(|&other| other < old), old);
+            // What stays of it gives way to the next one, at the latest. Whether a new file can be made tells what is wrong, if
+            // anything is.
+            let _ = remove_spare(&*self.disk, &self.database);
         }
         Segment::create(&*self.disk, &self.database, self.uuid, number)
     }
@@ -314,11 +314,12 @@ impl Log {
         let kept = self.left.split_off(self.left.partition_point(|segment| segment.number < first));
         let mut done = std::mem::replace(&mut self.left, kept);
         let used_bytes = done.iter().map(|segment| segment.written_bytes).sum();
-        if self.spare.is_none() {
-            self.spare = done.pop().and_then(|segment| segment.into_spare(used_bytes));
-        }
-        if let Some(spare) = &self.spare {
-            self.older.retain(|&number| number != spare.number);
+        if let (None, Some(segment)) = (&self.spare, done.pop()) {
+            let number = segment.number;
+            self.spare = segment.into_spare(&*self.disk, &self.database, used_bytes);
+            if self.spare.is_some() {
+                self.older.retain(|&older| older != number);
+            }
         }
         remove_segments(&*self.disk, &self.database, &mut self.older, first)
     }
@@ -330,9 +331,9 @@ impl Log {
     pub fn remove_all(self) -> Result<()> {
         self.check_usable()?;
         let mut segments = self.older;
-        segments.extend(self.spare.map(|spare| spare.number));
         segments.push(self.current.number);
-        remove_segments(&*self.disk, &self.database, &mut segments, SegmentNumber(u64::MAX))
+        remove_segments(&*self.disk, &self.database, &mut segments, SegmentNumber(u64::MAX))?;
+        remove_spare(&*self.disk, &self.database)
     }
 
     /// The last commit that was appended.

@@ -234,6 +234,8 @@ impl Drop for PageFile {
         if self.distrusted.load(Ordering::Relaxed) {
             // Nobody else has the map any more.
             drop(self.source.lock().take());
+            // What is still to be written could not be forgotten. The answer does not matter: nobody relies on it.
+            let _ = self.file.sync_data();
             self.file.forget_cached();
         }
     }

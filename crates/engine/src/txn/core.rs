@@ -142,7 +142,7 @@ impl Writer {
         if self.durability == Durability::Disk { LARGE_VALUE_BYTES } else { LARGE_VALUE_BYTES_UNSYNCED }
     }
 
-    /// Holds against all further writing, after a sync failed.
+    /// Holds against all further writing: a sync failed, or what is in the log or in memory is in doubt for another reason.
     pub fn poison(&self) {
         self.poisoned.store(true, Ordering::Release);
         self.large.distrust();

@@ -22,6 +22,10 @@ pub fn segment(number: u64) -> PathBuf {
     PathBuf::from(format!("/data/x.ful-log.{number}"))
 }
 
+pub fn spare() -> PathBuf {
+    PathBuf::from("/data/x.ful-log.spare")
+}
+
 pub fn from_start() -> ReplayFrom {
     ReplayFrom { sequence: Sequence(0), first_segment: SegmentNumber(1), first_segment_exists: false }
 }
