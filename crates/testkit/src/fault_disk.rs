@@ -113,6 +113,27 @@ struct Undo {
     file: Arc<dyn File>,
 }
 
+impl Undo {
+    /// These bytes at `offset` are durable: whoever takes the change back leaves them, and a length that reaches to their end.
+    fn keep(&mut self, offset: u64, bytes: &[u8]) {
+        let end = offset + bytes.len() as u64;
+        let own_end = self.offset + self.bytes.len() as u64;
+        if end > self.length {
+            // Where the change reached past the end that there was, zeros take the place of what it wrote.
+            if own_end >= self.length && end > own_end {
+                self.bytes.resize((end - self.offset) as usize, 0);
+            }
+            self.length = end;
+        }
+        let own_end = self.offset + self.bytes.len() as u64;
+        let (from, to) = (offset.max(self.offset), end.min(own_end));
+        if from < to {
+            let kept = &bytes[(from - offset) as usize..(to - offset) as usize];
+            self.bytes[(from - self.offset) as usize..(to - self.offset) as usize].copy_from_slice(kept);
+        }
+    }
+}
+
 impl Shared {
     fn faults(&self) -> MutexGuard<'_, Faults> {
         self.faults.lock().expect("no thread panics while it holds this lock")
@@ -267,13 +288,13 @@ impl FaultFile {
     }
 
     /// Does a change that brings the file to `length`, unless that is over the quota, and notes how to take it back:
-    /// the bytes in `replaced` become others or are cut off.
+    /// the bytes in `replaced` become others or are cut off. Answers what is noted, still guarded.
     fn change(
         &self,
         length: impl FnOnce(u64) -> u64,
         replaced: std::ops::Range<u64>,
         change: impl FnOnce(&dyn File) -> io::Result<()>,
-    ) -> io::Result<()> {
+    ) -> io::Result<MutexGuard<'_, Changes>> {
         let mut changes = self.state.changes();
         let old_length = changes.length;
         let length = length(old_length);
@@ -287,27 +308,36 @@ impl FaultFile {
         }
         let result = change(&*self.inner);
         self.settle(&mut changes)?;
-        result
+        result.map(|()| changes)
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let end = offset.saturating_add(bytes.len() as u64);
+        self.change(|length| length.max(end), offset..end, |file| file.write_at(offset, bytes)).map(drop)
     }
 
     fn sync(&self, sync: impl FnOnce(&dyn File) -> io::Result<()>) -> io::Result<()> {
-        let result = self.check(Call::Sync).map(drop);
-        let mut changes = self.state.changes();
-        match result {
-            Ok(()) => {
-                sync(&*self.inner)?;
-                changes.undo.clear();
-                Ok(())
-            }
-            Err(error) => {
-                for undo in std::mem::take(&mut changes.undo).into_iter().rev() {
-                    undo.file.set_len(undo.length)?;
-                    undo.file.write_at(undo.offset, &undo.bytes)?;
-                }
-                self.settle(&mut changes)?;
-                Err(error)
-            }
+        if let Err(error) = self.check(Call::Sync) {
+            self.take_back()?;
+            return Err(error);
         }
+        let mut changes = self.state.changes();
+        sync(&*self.inner)?;
+        changes.undo.clear();
+        Ok(())
+    }
+
+    /// Takes back what is noted, as a failed sync may.
+    fn take_back(&self) -> io::Result<()> {
+        let mut changes = self.state.changes();
+        for undo in std::mem::take(&mut changes.undo).into_iter().rev() {
+            undo.file.set_len(undo.length)?;
+            undo.file.write_at(undo.offset, &undo.bytes)?;
+        }
+        self.settle(&mut changes)
     }
 
     /// Counts the length that the file has now.
@@ -330,12 +360,30 @@ impl File for FaultFile {
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let verdict = self.check(Call::Write);
-        let written = if verdict.is_err() { &bytes[..bytes.len() / 2] } else { bytes };
-        if !written.is_empty() {
-            let end = offset.saturating_add(written.len() as u64);
-            self.change(|length| length.max(end), offset..end, |file| file.write_at(offset, written))?;
-        }
+        self.write(offset, if verdict.is_err() { &bytes[..bytes.len() / 2] } else { bytes })?;
         verdict.map(drop)
+    }
+
+    /// Counts as a write and a sync, but leaves what else was written to the file as unsynced as it was. If the sync fails, it
+    /// takes that back too.
+    fn write_durably(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        if let Err(error) = self.check(Call::Write) {
+            self.write(offset, &bytes[..bytes.len() / 2])?;
+            return Err(error);
+        }
+        if let Err(error) = self.check(Call::Sync) {
+            self.write(offset, bytes)?;
+            self.take_back()?;
+            return Err(error);
+        }
+        if bytes.is_empty() {
+            return self.inner.write_durably(offset, bytes);
+        }
+        let end = offset.saturating_add(bytes.len() as u64);
+        let write = |file: &dyn File| file.write_durably(offset, bytes);
+        let mut changes = self.change(|length| length.max(end), offset..end, write)?;
+        changes.undo.iter_mut().for_each(|undo| undo.keep(offset, bytes));
+        Ok(())
     }
 
     fn len(&self) -> io::Result<u64> {
@@ -345,13 +393,13 @@ impl File for FaultFile {
 
     fn set_len(&self, length: u64) -> io::Result<()> {
         self.check(Call::SetLength)?;
-        self.change(|_| length, length..u64::MAX, |file| file.set_len(length))
+        self.change(|_| length, length..u64::MAX, |file| file.set_len(length)).map(drop)
     }
 
     fn allocate(&self, offset: u64, length: u64) -> io::Result<()> {
         self.check(Call::Allocate)?;
         let end = offset.saturating_add(length);
-        self.change(|length| length.max(end), end..end, |file| file.allocate(offset, length))
+        self.change(|length| length.max(end), end..end, |file| file.allocate(offset, length)).map(drop)
     }
 
     fn sync_data(&self) -> io::Result<()> {

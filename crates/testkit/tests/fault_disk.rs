@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fulgurite::io::{Access, Disk, File, MemoryDisk, WriterAttempt};
-use fulgurite_testkit::{Call, Fault, FaultDisk, FaultError, Lasting, Unsynced};
+use fulgurite_testkit::{Call, CrashDisk, Fault, FaultDisk, FaultError, Kinds, Lasting, Unsynced};
 
 #[test]
 fn each_call_of_a_piece_of_work_fails_once_when_its_turn_comes() {
@@ -80,6 +80,66 @@ fn a_failed_sync_drops_all_since_the_last_good_one_or_keeps_it() {
         assert_eq!(contents(&*file), expected);
         file.sync_data().unwrap();
     }
+}
+
+#[test]
+fn what_was_written_durably_stays_when_a_later_sync_fails_and_all_else_is_dropped() {
+    let disk = fresh();
+    disk.arm(Fault { calls: &[Call::Sync], nth: 3, unsynced: Unsynced::Dropped, ..Fault::default() });
+    let file = disk.open(Path::new("a"), Access::CreateNew).unwrap();
+    file.write_at(0, b"aaaaaaaa").unwrap();
+    file.sync_data().unwrap();
+    file.write_at(1, b"BBBBB").unwrap();
+    file.write_at(6, b"BBBBBBBB").unwrap();
+    file.write_durably(3, b"DD").unwrap();
+    file.write_at(4, b"CC").unwrap();
+    file.sync_data().unwrap_err();
+    assert_eq!(contents(&*file), b"aaaDDaaa");
+
+    disk.arm(Fault { calls: &[Call::Sync], nth: 2, unsynced: Unsynced::Dropped, ..Fault::default() });
+    file.write_at(2, b"C").unwrap();
+    file.write_at(6, b"BBBBBBBB").unwrap();
+    file.write_durably(10, b"DD").unwrap();
+    file.set_len(3).unwrap();
+    file.sync_data().unwrap_err();
+    assert_eq!(contents(&*file), b"aaaDDaaa\0\0DD", "its length, too");
+}
+
+#[test]
+fn a_durable_write_fails_as_a_write_and_as_a_sync() {
+    for (nth, unsynced, expected) in [
+        (2, Unsynced::Kept, &b"aBB12aaa"[..]),
+        (3, Unsynced::Kept, b"aBB1234a"),
+        (2, Unsynced::Dropped, b"aBB12aaa"),
+        (3, Unsynced::Dropped, b"aaaaaaaa"),
+    ] {
+        let disk = fresh();
+        let file = disk.open(Path::new("a"), Access::CreateNew).unwrap();
+        file.write_at(0, b"aaaaaaaa").unwrap();
+        file.sync_data().unwrap();
+        disk.arm(Fault { calls: &[Call::Write, Call::Sync], nth, unsynced, ..Fault::default() });
+        file.write_at(1, b"BB").unwrap();
+        assert_eq!(file.write_durably(3, b"1234").unwrap_err().raw_os_error(), Some(5));
+        assert_eq!(contents(&*file), expected, "call {nth}, {unsynced:?}");
+        assert_eq!(disk.struck().unwrap().call, if nth == 2 { Call::Write } else { Call::Sync });
+    }
+}
+
+#[test]
+fn a_durable_write_leaves_to_the_disk_beneath_what_else_is_unsynced() {
+    let beneath = CrashDisk::new();
+    let disk = FaultDisk::new(Arc::new(beneath.clone()));
+    let file = disk.open(Path::new("a"), Access::CreateNew).unwrap();
+    file.write_at(0, b"aaaa").unwrap();
+    file.write_durably(4, b"DDDD").unwrap();
+    let written = beneath.recording().operations().len();
+    let recording = beneath.recording();
+    let images = recording.images(1, Kinds { subsets: 64, torn: 64 }).since(written);
+    let left: HashSet<_> = images
+        .filter_map(|image| image.disk().open(Path::new("a"), Access::Read).ok())
+        .map(|file| contents(&*file))
+        .collect();
+    assert_eq!(left, HashSet::from([b"aaaaDDDD".to_vec(), b"\0\0\0\0DDDD".to_vec()]));
 }
 
 #[test]
