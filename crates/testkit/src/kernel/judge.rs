@@ -3,9 +3,20 @@
 use fulgurite::{Database, Error};
 
 use super::loads::Loads;
-use super::writer::{Ending, Writer};
+use super::writer::{Ending, NOTES, Writer};
 use crate::crash::{Defect, DefectKind};
 use crate::kill::{Acknowledged, Ring, State, Unlike};
+
+/// Why a run did not come to its end.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// What is there, looked at, is not what the writer was told.
+    Judged(Defect),
+    /// The engine did something else that it should not: it hangs, gives up, or panics.
+    Behaved(Defect),
+    /// A tool of the system failed, or the place where nothing is made to fail. It says nothing about the engine.
+    Tool(String),
+}
 
 /// What a writer was told.
 #[derive(Debug)]
@@ -22,9 +33,9 @@ impl Told {
     /// Reads the acknowledgements.
     ///
     /// # Errors
-    /// What is wrong with their files.
-    pub fn read(writer: &Writer, endings: Option<Vec<Ending>>) -> Result<Self, Defect> {
-        let failed = |error| wrong(format!("the acknowledgements: {error}"));
+    /// Their files cannot be read.
+    pub fn read(writer: &Writer, endings: Option<Vec<Ending>>) -> Result<Self, Failure> {
+        let failed = |error| Failure::Tool(format!("{NOTES}{error}"));
         let commits = Ring::open(&writer.commits_path()).and_then(|ring| ring.read()).map_err(failed)?;
         let loads = Ring::open(&writer.loads_path()).and_then(|ring| ring.read()).map_err(failed)?;
         Ok(Self { began: writer.began.clone(), endings, commits, loads })
@@ -39,7 +50,7 @@ impl Told {
     ///
     /// # Errors
     /// The first defect.
-    pub fn judge(&self, found: &[Ending]) -> Result<(), Defect> {
+    pub fn judge(&self, found: &[Ending]) -> Result<(), Failure> {
         let is_there = |commit: &&Acknowledged| commit.number <= found[commit.thread as usize].number;
         let lost: Vec<&Acknowledged> =
             self.commits.iter().filter(|commit| commit.survives && !is_there(commit)).collect();
@@ -51,7 +62,7 @@ impl Told {
         if let (Some(missing), Some(last)) = (missing, last)
             && missing.sequence < last.sequence
         {
-            return Err(wrong(format!("no prefix is left: {missing:?} is gone, but {last:?} is there")));
+            return Err(differs(format!("no prefix is left: {missing:?} is gone, but {last:?} is there")));
         }
         for (thread, (found, began)) in found.iter().zip(&self.began).enumerate() {
             if found.number < began.number || found.load < began.load {
@@ -71,7 +82,7 @@ impl Told {
             if found.number > most.number + u64::from(most.in_doubt)
                 || found.load > most.load + u64::from(most.load_in_doubt)
             {
-                return Err(wrong(format!("thread {thread} was told {most:?}, but {found:?} is there")));
+                return Err(differs(format!("thread {thread} was told {most:?}, but {found:?} is there")));
             }
         }
         Ok(())
@@ -82,7 +93,7 @@ impl Told {
 ///
 /// # Errors
 /// Whatever keeps it from being read, or shows that it is no state that ever was; the inner one if the disk's calls fail.
-pub(super) fn look(writer: &Writer) -> Result<Result<(Database, Vec<Ending>), Error>, Defect> {
+pub(super) fn look(writer: &Writer) -> Result<Result<(Database, Vec<Ending>), Error>, Failure> {
     let of_the_disk = |error: Error| {
         if super::writer::is_of_the_disk(&error) { Ok(Err(error)) } else { Err(gone(format!("opening: {error}"))) }
     };
@@ -105,16 +116,23 @@ pub(super) fn look(writer: &Writer) -> Result<Result<(Database, Vec<Ending>), Er
             Ok(Ok((db, found)))
         }
         Err(Unlike::Unread { error, .. }) if super::writer::is_of_the_disk(&error) => Ok(Err(error)),
-        Err(unlike) => Err(wrong(format!("opened again: {unlike}"))),
+        Err(unlike) => Err(differs(format!("opened again: {unlike}"))),
     }
 }
 
-pub(super) fn gone(text: String) -> Defect {
-    Defect { kind: DefectKind::Lost, text }
+/// What was acknowledged is gone.
+pub(super) fn gone(text: String) -> Failure {
+    Failure::Judged(Defect { kind: DefectKind::Lost, text })
 }
 
-pub(super) fn wrong(text: String) -> Defect {
-    Defect { kind: DefectKind::Wrong, text }
+/// What is there is not what it should be.
+pub(super) fn differs(text: String) -> Failure {
+    Failure::Judged(Defect { kind: DefectKind::Wrong, text })
+}
+
+/// The writer does what it should not.
+pub(super) fn misbehaves(text: String) -> Failure {
+    Failure::Behaved(Defect { kind: DefectKind::Wrong, text })
 }
 
 #[cfg(test)]
@@ -140,7 +158,10 @@ mod tests {
 
     fn kind(first: u64, second: u64) -> Option<DefectKind> {
         let found = [first, second].map(|number| Ending { number, ..Ending::default() });
-        told().judge(&found).err().map(|defect| defect.kind)
+        told().judge(&found).err().map(|failure| match failure {
+            Failure::Judged(defect) => defect.kind,
+            other => panic!("no judgement: {other:?}"),
+        })
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
-use super::judge::wrong;
-use super::writer::{Ending, Writer};
+use super::judge::{Failure, misbehaves};
+use super::writer::{Ending, NOTES, Writer};
 use crate::crash::{Defect, DefectKind};
 use crate::kill::Ring;
 
@@ -18,6 +18,8 @@ pub(super) struct Session {
     orders: ChildStdin,
     lines: Receiver<String>,
     said: Vec<String>,
+    /// So many of these lines are heard: nobody hears one twice.
+    heard: usize,
 }
 
 /// How a writer ended.
@@ -31,6 +33,8 @@ pub(super) struct Ended {
     pub bus_error: bool,
     /// What failed first.
     pub struck: Option<String>,
+    /// Whether a call failed for want of room.
+    pub full: bool,
 }
 
 impl Session {
@@ -38,21 +42,21 @@ impl Session {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn start(writer: &Writer, mut command: Command) -> Result<Option<Self>, Defect> {
+    pub fn start(writer: &Writer, mut command: Command) -> Result<Option<Self>, Failure> {
         for path in [writer.commits_path(), writer.loads_path()] {
-            Ring::create(&path).map_err(|error| wrong(format!("the acknowledgements: {error}")))?;
+            Ring::create(&path).map_err(|error| Failure::Tool(format!("{NOTES}{error}")))?;
         }
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(|error| wrong(format!("no process starts: {error}")))?;
+            .map_err(|error| Failure::Tool(format!("no process starts: {error}")))?;
         let orders = child.stdin.take().expect("its input is piped");
         let output = BufReader::new(child.stdout.take().expect("its output is piped"));
         let (say, lines) = mpsc::channel();
         // Ends with the process.
         std::thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| say.send(line)));
-        let mut session = Self { child, orders, lines, said: Vec::new() };
+        let mut session = Self { child, orders, lines, said: Vec::new(), heard: 0 };
         if session.hears("open", PATIENCE)? {
             return Ok(Some(session));
         }
@@ -65,24 +69,25 @@ impl Session {
         let _ = writeln!(self.orders, "{order}").and_then(|()| self.orders.flush());
     }
 
-    /// Waits until it says a line with this beginning, or is dead, or time is up. Answers whether it said it.
+    /// Waits until it says a line with this beginning, or is dead, or time is up. Answers whether it said it. That line and those
+    /// before it are heard then: the next call waits for one that follows.
     ///
     /// # Errors
     /// What it says is wrong.
-    pub fn hears(&mut self, word: &str, patience: Duration) -> Result<bool, Defect> {
+    pub fn hears(&mut self, word: &str, patience: Duration) -> Result<bool, Failure> {
         let deadline = Instant::now() + patience;
         loop {
-            if self.said.iter().any(|line| line.starts_with(word)) {
+            if let Some(at) = self.said[self.heard..].iter().position(|line| line.starts_with(word)) {
+                self.heard += at + 1;
                 return Ok(true);
             }
             let Ok(line) = self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) else {
                 return Ok(false);
             };
             if let Some(text) = line.strip_prefix("wrong: ") {
-                let kind = if text.contains("it panics") { DefectKind::Panic } else { DefectKind::Wrong };
                 let _ = self.child.kill();
                 let _ = self.child.wait();
-                return Err(Defect { kind, text: text.to_owned() });
+                return Err(failure_of(text));
             }
             self.said.push(line);
         }
@@ -92,12 +97,12 @@ impl Session {
     ///
     /// # Errors
     /// What is wrong.
-    pub fn end(mut self, sound: bool) -> Result<Ended, Defect> {
+    pub fn end(mut self, sound: bool) -> Result<Ended, Failure> {
         self.order(if sound { "end sound" } else { "end" });
         self.end_at_once()
     }
 
-    fn end_at_once(&mut self) -> Result<Ended, Defect> {
+    fn end_at_once(&mut self) -> Result<Ended, Failure> {
         // To the end of its output.
         let ended = self.hears("ends", PATIENCE)?;
         let deadline = Instant::now() + PATIENCE;
@@ -107,23 +112,34 @@ impl Session {
                 Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(1)),
                 _ => {
                     let _ = self.child.kill();
-                    return Err(wrong(format!("it hangs; it said {:?}", self.said)));
+                    return Err(misbehaves(format!("it hangs; it said {:?}", self.said)));
                 }
             }
         };
         let bus_error = status.signal() == Some(SIGBUS);
         let said = |word: &str| self.said.iter().find_map(|line| line.strip_prefix(word).map(str::to_owned));
+        let struck = || self.said.iter().filter_map(|line| line.strip_prefix("struck ")?.split_once(": "));
         if !status.success() && !bus_error {
-            return Err(wrong(format!("the writer ended by itself ({status}); it said {:?}", self.said)));
+            return Err(misbehaves(format!("the writer ended by itself ({status}); it said {:?}", self.said)));
         }
         let endings = self.said.iter().filter_map(|line| line.strip_prefix("ending ")).map(Ending::parse).collect();
         Ok(Ended {
             endings: if ended { endings } else { None },
             poisoned: said("poisoned").is_some(),
             bus_error,
-            struck: said("struck: ").or(said("not open: ")),
+            struck: struck().next().map(|(_, text)| text.to_owned()).or(said("not open: ")),
+            full: struck().any(|(what, _)| what.ends_with("full")),
         })
     }
+}
+
+/// Of what a writer says is wrong.
+fn failure_of(text: &str) -> Failure {
+    if text.contains(NOTES) {
+        return Failure::Tool(text.to_owned());
+    }
+    let kind = if text.contains("it panics") { DefectKind::Panic } else { DefectKind::Wrong };
+    Failure::Behaved(Defect { kind, text: text.to_owned() })
 }
 
 impl Drop for Session {

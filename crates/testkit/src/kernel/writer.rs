@@ -1,12 +1,14 @@
 //! The process whose disk fails: threads that commit, load and make checkpoints, and one that reads.
 //!
-//! It talks with its parent by lines: it says `open`, begins when it is told anything, says `struck` when a call fails for the
-//! first time, and `goes on` when one succeeds after that; told `end` or `end sound`, it stops, looks at what it sees, says for
-//! each thread what that was told last, and exits. `sound` means that nothing fails any more.
+//! It talks with its parent by lines: it says `open`, begins when it is told anything, and says `struck 0` when a call fails for
+//! the first time. Told `fill`, it begins a round, whose number is one higher, and says `struck` again when a call fails that was
+//! made in it; told `room`, it says `goes on` when one succeeds that was made after that. Told `end` or `end sound`, it stops,
+//! looks at what it sees, says for each thread what that was told last, and exits. `sound` means that nothing fails any more.
 
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use fulgurite::{Database, Durability, Error};
@@ -98,8 +100,34 @@ struct Shared<'w> {
     /// Of each thread: the number of a commit that is durable.
     durable: Vec<AtomicU64>,
     stop: AtomicBool,
-    struck: AtomicBool,
-    goes_on: AtomicBool,
+    /// Guards what was said about the round. No other lock is taken under it, but for that of the output.
+    round: Mutex<Round>,
+}
+
+/// From one `fill` to the next.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    number: u64,
+    /// Whether the parent says that there is room again.
+    has_room: bool,
+    /// Whether it was said that a call failed.
+    struck: bool,
+    /// Whether it was said that one succeeded after that.
+    goes_on: bool,
+}
+
+impl Round {
+    /// A call that was made in the round `made` has failed. Answers whether that is to be said.
+    fn fails(&mut self, made: Self) -> bool {
+        // What failed late belongs to the round before, and this one has still to be struck.
+        self.number == made.number && !std::mem::replace(&mut self.struck, true)
+    }
+
+    /// A call that was made in the round `made` has succeeded. Answers whether that is to be said.
+    fn succeeds(&mut self, made: Self) -> bool {
+        let counts = self.number == made.number && made.has_room && self.struck;
+        counts && !std::mem::replace(&mut self.goes_on, true)
+    }
 }
 
 /// Works until it is told to end. Answers what is wrong.
@@ -125,7 +153,13 @@ pub fn write(writer: &Writer) -> Result<(), String> {
             .map(|thread| scope.spawn(move || shared.stop_if_wrong(thread, || commits(shared, thread))))
             .collect();
         let reader = scope.spawn(move || shared.stop_if_wrong(u64::MAX, || looks(shared)));
-        let order = order();
+        let order = loop {
+            match order() {
+                Ok(order) if order == "fill" => shared.begin_round(),
+                Ok(order) if order == "room" => shared.round().has_room = true,
+                order => break order,
+            }
+        };
         shared.stop.store(true, Ordering::SeqCst);
         let endings: Result<Vec<Ending>, String> =
             threads.into_iter().map(|thread| thread.join().expect("panics are caught inside")).collect();
@@ -138,9 +172,7 @@ pub fn write(writer: &Writer) -> Result<(), String> {
 impl<'w> Shared<'w> {
     fn new(writer: &'w Writer) -> Result<Self, Unlike> {
         let told = |error: Error| Unlike::Unread { what: "the database".into(), error };
-        let ring = |path: PathBuf| {
-            Ring::open(&path).map_err(|error| Unlike::Differs(format!("the acknowledgements: {error}")))
-        };
+        let ring = |path: PathBuf| Ring::open(&path).map_err(|error| Unlike::Differs(format!("{NOTES}{error}")));
         let db = writer.options().map(writer.map).open(writer.path()).map_err(told)?;
         let threads = writer.began.len() as u64;
         let state = State::open(&db, writer.seed, threads).map_err(told)?;
@@ -154,8 +186,7 @@ impl<'w> Shared<'w> {
             loads_ring: ring(writer.loads_path())?,
             durable: writer.began.iter().map(|ending| AtomicU64::new(ending.number)).collect(),
             stop: AtomicBool::new(false),
-            struck: AtomicBool::new(false),
-            goes_on: AtomicBool::new(false),
+            round: Mutex::default(),
         })
     }
 
@@ -178,26 +209,41 @@ impl<'w> Shared<'w> {
         matches!(self.db.write(), Err(Error::Poisoned { .. }))
     }
 
-    fn note_failure(&self, error: &Error) -> Result<(), String> {
+    fn round(&self) -> MutexGuard<'_, Round> {
+        self.round.lock().expect("no thread panics while it holds this lock")
+    }
+
+    fn begin_round(&self) {
+        let mut round = self.round();
+        *round = Round { number: round.number + 1, ..Round::default() };
+    }
+
+    /// Notes that a call failed which was made in the round `made`.
+    fn note_failure(&self, made: Round, error: &Error) -> Result<(), String> {
         if !is_of_the_disk(error) {
             return Err(format!("an error that no failing call explains: {error}"));
         }
-        if !self.struck.swap(true, Ordering::SeqCst) {
-            say(&format!("struck: {error}"));
+        let mut round = self.round();
+        if round.fails(made) {
+            let what = if matches!(error, Error::DiskFull { .. }) { "full" } else { "failed" };
+            say(&format!("struck {} {what}: {error}", round.number));
         }
+        drop(round);
         // Whoever is refused has time: the disk will not be better at once.
         std::thread::sleep(Duration::from_millis(1));
         Ok(())
     }
 
-    fn note_success(&self) {
-        if self.struck.load(Ordering::SeqCst) && !self.goes_on.swap(true, Ordering::SeqCst) {
-            say("goes on");
+    /// Notes that a call succeeded which was made in the round `made`, and reached the disk.
+    fn note_success(&self, made: Round) {
+        let mut round = self.round();
+        if round.succeeds(made) {
+            say(&format!("goes on {}", round.number));
         }
     }
 
     fn acknowledge(&self, ring: &Ring, commit: &Acknowledged) -> Result<(), String> {
-        ring.write(commit).map_err(|error| format!("the acknowledgements: {error}"))
+        ring.write(commit).map_err(|error| format!("{NOTES}{error}"))
     }
 }
 
@@ -206,17 +252,21 @@ fn commits(shared: &Shared<'_>, thread: u64) -> Result<Ending, String> {
     let mut random = Random::for_part(shared.writer.drawn, &[2, thread]);
     let mut ending = shared.writer.began[thread as usize];
     while shared.goes() {
+        let made = *shared.round();
+        let on_disk = |()| Durability::Disk;
         let outcome = match random.below(1000) {
-            0..=4 => shared.db.checkpoint(),
-            5..=9 => shared.db.sync().map(drop),
-            10..=15 => load(shared, thread, &mut ending, &mut random)?,
+            0..=4 => shared.db.checkpoint().map(on_disk),
+            5..=9 => shared.db.sync().map(|_| Durability::Disk),
+            10..=15 => load(shared, thread, &mut ending, &mut random)?.map(on_disk),
             _ => commit(shared, thread, &mut ending, &mut random)?,
         };
         match outcome {
-            Ok(()) => shared.note_success(),
+            // In memory there was room all along.
+            Ok(Durability::Memory) => {}
+            Ok(_) => shared.note_success(made),
             Err(error) if error.is_retryable() => std::thread::yield_now(),
             Err(error) => {
-                shared.note_failure(&error)?;
+                shared.note_failure(made, &error)?;
                 if shared.is_poisoned() {
                     break;
                 }
@@ -226,13 +276,13 @@ fn commits(shared: &Shared<'_>, thread: u64) -> Result<Ending, String> {
     Ok(ending)
 }
 
-/// The outer error is something wrong.
+/// Answers the level that it was made durable at. The outer error is something wrong.
 fn commit(
     shared: &Shared<'_>,
     thread: u64,
     ending: &mut Ending,
     random: &mut Random,
-) -> Result<fulgurite::Result<()>, String> {
+) -> Result<fulgurite::Result<Durability>, String> {
     let level = match random.below(100) {
         0..=9 => Durability::Memory,
         10..=64 => Durability::Log,
@@ -259,7 +309,7 @@ fn commit(
     if level == Durability::Disk {
         shared.durable[thread as usize].store(number, Ordering::SeqCst);
     }
-    Ok(Ok(()))
+    Ok(Ok(level))
 }
 
 /// The outer error is something wrong.
@@ -283,6 +333,7 @@ fn load(
 /// Looks at the whole state until told to stop: it must be whole, and hold what was durable before.
 fn looks(shared: &Shared<'_>) -> Result<(), String> {
     while shared.goes() {
+        let made = *shared.round();
         let durable: Vec<u64> = shared.durable.iter().map(|number| number.load(Ordering::SeqCst)).collect();
         match shared.db.read().map_err(|error| Unlike::Unread { what: "a snapshot".into(), error }).and_then(|txn| {
             let numbers = shared.state.verify(&txn)?;
@@ -294,7 +345,7 @@ fn looks(shared: &Shared<'_>) -> Result<(), String> {
             }
             Ok(_) => {}
             Err(Unlike::Differs(text)) => return Err(text),
-            Err(Unlike::Unread { error, .. }) => shared.note_failure(&error)?,
+            Err(Unlike::Unread { error, .. }) => shared.note_failure(made, &error)?,
         }
         std::thread::sleep(LOOKS_PAUSE);
     }
@@ -354,6 +405,8 @@ fn say(line: &str) {
     let _ = writeln!(out, "{}", line.replace('\n', " ")).and_then(|()| out.flush());
 }
 
+/// Begins what is said of the notes of the acknowledgements, which lie where nothing is made to fail.
+pub(super) const NOTES: &str = "the acknowledgements: ";
 /// Far less than the database, so that most reads reach the disk.
 const CACHE_BYTES: u64 = 256 << 10;
 const LOOKS_PAUSE: Duration = Duration::from_millis(2);
@@ -361,6 +414,23 @@ const LOOKS_PAUSE: Duration = Duration::from_millis(2);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_round_says_once_that_it_is_struck_and_goes_on_when_there_is_room() {
+        let mut round = Round { number: 1, ..Round::default() };
+        let (before, made) = (Round::default(), round);
+        assert!(!round.fails(before), "it failed in the round before");
+        assert!(round.fails(made) && !round.fails(made));
+        assert!(!round.succeeds(made), "it was made before there was room");
+        round.has_room = true;
+        let made = round;
+        assert!(round.succeeds(made) && !round.succeeds(made));
+        let mut next = Round { number: 2, has_room: true, ..Round::default() };
+        assert!(!next.succeeds(next), "it was not struck");
+        assert!(!next.succeeds(made));
+        assert!(next.fails(next));
+        assert!(next.succeeds(next));
+    }
 
     #[test]
     fn an_ending_is_read_as_it_was_told() {
