@@ -139,21 +139,34 @@ impl GroupSync {
     }
 
     /// Waits until as many wait as are expected, as long as that raises the rate of all: `n` commits in the time of a flush are as
-    /// many as `n + k` in that time and `k / n` of it more. If they do not come, the next flushes are not delayed.
+    /// many as `n + k` in that time and `k / n` of it more. Those who come meanwhile may be followed by others as quickly. If it was
+    /// in vain, the next flushes are not delayed.
     fn gather<'g>(&self, mut group: MutexGuard<'g, Group>) -> MutexGuard<'g, Group> {
         if group.unaccompanied > 0 {
             group.unaccompanied -= 1;
             return group;
         }
-        let [here, missing] = [group.waiting.len(), group.expected - group.waiting.len()].map(|count| count as f64);
-        let pays = group.flush_takes.mul_f64((missing / here).min(1.0));
-        let until = Instant::now() + pays.min(PATIENCE_MAX);
+        let (here, flush_takes) = (group.waiting.len() as f64, group.flush_takes);
+        let missing = group.expected as f64 - here;
+        let began = Instant::now();
+        let (mut before, mut since) = (here, began);
+        let mut until = began + flush_takes.mul_f64((missing / here).min(1.0)).min(PATIENCE_MAX);
         (group.led, group.gathers) = (true, true);
         while group.waiting.len() < group.expected {
-            let left = until.saturating_duration_since(Instant::now());
+            let now = Instant::now();
+            let left = until.saturating_duration_since(now);
             if left.is_zero() {
-                group.unaccompanied = UNACCOMPANIED;
-                break;
+                let count = group.waiting.len() as f64;
+                let takes = flush_takes + now.saturating_duration_since(began);
+                let come_quickly = now.saturating_duration_since(since).mul_f64(count) < takes.mul_f64(count - before);
+                if !come_quickly || takes > flush_takes + PATIENCE_MAX {
+                    let in_vain = flush_takes.mul_f64(count) < takes.mul_f64(here);
+                    group.unaccompanied = if in_vain { UNACCOMPANIED } else { 0 };
+                    break;
+                }
+                (before, since) = (count, now);
+                until = now + takes / 4;
+                continue;
             }
             group = self.complete.wait_timeout(group, left);
         }
