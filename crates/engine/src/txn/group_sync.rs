@@ -156,12 +156,13 @@ impl GroupSync {
             let now = Instant::now();
             let left = until.saturating_duration_since(now);
             if left.is_zero() {
-                let count = group.waiting.len() as f64;
-                let takes = flush_takes + now.saturating_duration_since(began);
+                let (count, elapsed) = (group.waiting.len() as f64, now.saturating_duration_since(began));
+                let takes = flush_takes + elapsed;
                 let come_quickly = now.saturating_duration_since(since).mul_f64(count) < takes.mul_f64(count - before);
-                if !come_quickly || takes > flush_takes + PATIENCE_MAX {
-                    let in_vain = flush_takes.mul_f64(count) < takes.mul_f64(here);
-                    group.unaccompanied = if in_vain { UNACCOMPANIED } else { 0 };
+                if !come_quickly || elapsed > PATIENCE_MAX {
+                    if flush_takes.mul_f64(count) < takes.mul_f64(here) {
+                        group.unaccompanied = UNACCOMPANIED;
+                    }
                     break;
                 }
                 (before, since) = (count, now);
@@ -271,6 +272,31 @@ mod tests {
         let (commits, flushes) = ((THREADS * COMMITS) as usize, log.flushes.load(Ordering::SeqCst));
         assert!(flushes + (THREADS as usize - 1) <= commits, "{flushes} flushes of {commits} commits");
         assert_eq!(log.sync.durable(), Sequence(THREADS * COMMITS));
+    }
+
+    /// Counted among those who wait until it woke up, the first thread would pass for company of the second, and two halves of many
+    /// would take turns for ever.
+    #[test]
+    fn who_was_released_is_expected_back_and_is_company_only_then() {
+        let sync = GroupSync::new(Sequence(0));
+        let lead = |group, durable| {
+            let flush = || {
+                std::thread::sleep(Duration::from_millis(1));
+                Ok(Sequence(durable))
+            };
+            let (group, outcome) = sync.lead(group, flush);
+            outcome.expect("no flush fails");
+            group
+        };
+        let mut group = sync.group.lock();
+        group.waiting = vec![Sequence(1), Sequence(2)];
+        // Neither thread has woken up when the next one leads.
+        let group = lead(group, 1);
+        assert_eq!((group.expected, &group.waiting[..]), (2, &[Sequence(2)][..]));
+        let group = lead(group, 2);
+        assert_eq!((group.expected, group.waiting.len()), (1, 0));
+        assert_eq!(group.unaccompanied, UNACCOMPANIED, "the first was waited for, and did not come back");
+        assert!(!group.led && !group.gathers);
     }
 
     #[test]

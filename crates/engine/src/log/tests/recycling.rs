@@ -17,6 +17,14 @@ fn checkpoint(log: &mut Log) {
     log.remove_before(first, sequence).expect("the disk works");
 }
 
+/// A log whose only commit is far longer than what is prepared ahead.
+fn log_with_a_long_commit(disk: &Arc<dyn Disk>) -> Log {
+    let mut log = new_log(disk);
+    let long = Change::Put(1, vec![1], vec![2; 3 << 20]);
+    log.append(&mut encode(&[long]), Sequence(1)).expect("the disk works");
+    log
+}
+
 fn files(faulty: &FaultyDisk) -> Vec<PathBuf> {
     faulty.memory.list("/data".as_ref()).expect("the disk works")
 }
@@ -105,9 +113,7 @@ fn segment_used_again_is_written_over_and_prepared_only_past_its_end() {
 #[test]
 fn file_that_is_much_longer_than_what_the_log_took_is_not_kept() {
     let (faulty, disk) = FaultyDisk::new();
-    let mut log = new_log(&disk);
-    let long = Change::Put(1, vec![1], vec![2; 3 << 20]);
-    log.append(&mut encode(&[long]), Sequence(1)).expect("the disk works");
+    let mut log = log_with_a_long_commit(&disk);
     checkpoint(&mut log);
     append(&mut log, 2);
     checkpoint(&mut log);
@@ -127,9 +133,7 @@ fn file_that_is_much_longer_than_what_the_log_took_is_not_kept() {
 fn first_sync_does_not_write_what_the_segment_before_left_unsynced() {
     for synced in [true, false] {
         let (_, disk) = FaultyDisk::new();
-        let mut log = new_log(&disk);
-        let long = Change::Put(1, vec![1], vec![2; 3 << 20]);
-        log.append(&mut encode(&[long]), Sequence(1)).expect("the disk works");
+        let mut log = log_with_a_long_commit(&disk);
         if synced {
             log.sync().expect("the disk works");
         }
@@ -151,9 +155,7 @@ fn first_sync_does_not_write_what_the_segment_before_left_unsynced() {
 #[test]
 fn segment_that_was_left_is_synced_without_what_the_one_before_it_left() {
     let (_, disk) = FaultyDisk::new();
-    let mut log = new_log(&disk);
-    let long = Change::Put(1, vec![1], vec![2; 3 << 20]);
-    log.append(&mut encode(&[long]), Sequence(1)).expect("the disk works");
+    let mut log = log_with_a_long_commit(&disk);
     checkpoint(&mut log);
     append(&mut log, 2);
     checkpoint(&mut log);
