@@ -9,6 +9,8 @@ from xxhash import xxh3_64_intdigest as xxh3
 # What is raised for bytes that are no database of format version 1, or have changed since they were written.
 DAMAGE = ValueError, LookupError, struct.error
 
+OPERATORS = "add", "max", "append"
+
 def check(holds, message):
     if not holds:
         raise ValueError(message)
@@ -133,11 +135,13 @@ class Database:  # `tables` maps names to ids and descriptions, `contents` maps 
         return self.whole_key(stored if field >> 15 else prefix + stored, field >> 15)
 
     def describe(self, name, text):  # Catalog
-        version, flags, alignment, table, root, level, extent, slot, count, at = numbers("BBBxIBBxxIIQH", text, 0)
+        version, flags, alignment, merge, table, root, level, extent, slot, count, at = numbers("BBBBIBBxxIIQH", text, 0)
         key_type, value_type = text[30:30 + at].decode(), text[32 + at:].decode()
+        check(merge <= 3 and not (merge and flags & 1), "a table's merge operator is unknown")
         check(version == 1 and numbers("H", text, 30 + at)[0] == len(text) - 32 - at, "a table is badly described")
         self.tables[name] = table, {"table": name.decode(), "multimap": bool(flags & 1), "counted": bool(flags & 2),
-                                    "value_align": alignment, "key_type": key_type, "value_type": value_type}
+                                    "value_align": alignment, "key_type": key_type, "value_type": value_type,
+                                    **({"merge": OPERATORS[merge - 1]} if merge else {})}
         if table not in self.contents:
             self.contents[table] = self.tree((extent, slot, level) if root & 1 else None, count, flags & 2)
 

@@ -22,6 +22,7 @@ pub use db::{
     UPDATE_ATTEMPTS, Values,
 };
 pub use error::{ConflictReason, Error, Place, Result};
+pub use format::MergeOperator;
 pub use ids::{Birth, ExtentId, PageNumber, PageRef, SegmentNumber, Sequence, TableId};
 pub use metrics::Conflicts;
 pub use options::{Durability, Isolation, Options, TableOptions};

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
+use crate::format::{MergeOperator, MergeRule};
 use crate::io::{Disk, RealDisk, memory_bytes};
 use crate::sync::Arc;
 
@@ -31,7 +32,7 @@ pub enum Isolation {
     #[default]
     Serializable,
     /// Nothing that it wrote has changed since; what it only read may have. Two transactions may each read what the other writes
-    /// (write skew); fewer are in conflict.
+    /// (write skew); fewer are in conflict. What it merged counts as neither: others may have changed it, even if it read it too.
     Snapshot,
 }
 
@@ -199,6 +200,7 @@ pub struct TableOptions {
     pub(crate) key_type: String,
     pub(crate) value_type: String,
     pub(crate) multimap: bool,
+    pub(crate) merge: Option<MergeOperator>,
 }
 
 impl TableOptions {
@@ -244,6 +246,14 @@ impl TableOptions {
         self
     }
 
+    /// Lets [`crate::WriteTxn::merge`] change values in this way. Transactions that merge into the same keys are never in conflict
+    /// with each other. Where values are numbers, other lengths than theirs are refused from then on.
+    #[must_use]
+    pub fn merge(mut self, operator: MergeOperator) -> Self {
+        self.merge = Some(operator);
+        self
+    }
+
     pub(crate) fn validate(&self) -> Result<()> {
         if !matches!(self.value_align, 0 | 1 | 4 | 8 | 16) {
             let message = format!("value_align is 1, 4, 8 or 16 bytes, not {}", self.value_align);
@@ -251,6 +261,27 @@ impl TableOptions {
         }
         if self.key_type.len() > TYPE_NAME_BYTES_MAX || self.value_type.len() > TYPE_NAME_BYTES_MAX {
             let message = format!("a type name is at most {TYPE_NAME_BYTES_MAX} bytes");
+            return Err(Error::Invalid { message });
+        }
+        match self.merge {
+            Some(operator) => self.validate_merge(operator),
+            None => Ok(()),
+        }
+    }
+
+    fn validate_merge(&self, operator: MergeOperator) -> Result<()> {
+        if self.multimap {
+            let message = "a multimap has no values to merge; leave the merge operator away".into();
+            return Err(Error::Invalid { message });
+        }
+        if MergeRule::of(operator, &self.value_type).is_none() {
+            let needs = match operator {
+                MergeOperator::Add => "integers, or plain bytes",
+                MergeOperator::Max => "integers, strings or bytes",
+                MergeOperator::Append => "strings or bytes",
+            };
+            let message =
+                format!("the merge operator `{operator}` needs values that are {needs}, not `{}`", self.value_type);
             return Err(Error::Invalid { message });
         }
         Ok(())

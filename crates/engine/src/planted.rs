@@ -45,6 +45,8 @@ pub enum Fault {
     WritesUnchecked = 14,
     /// A transaction is not checked against deltas that checkpoints have merged since it began.
     HistoryIgnored = 15,
+    /// The results of merges stay those that were computed before the transaction had its number.
+    MergeComputedTooEarly = 16,
     /// A commit at level `Disk` returns before the log is flushed.
     NotFlushed = 20,
     /// A commit at level `Log` stays in the log's buffer.
@@ -70,7 +72,7 @@ impl Fault {
     ];
 
     /// The faults that recorded runs of many threads must reveal.
-    pub const OF_ISOLATION: [Self; 8] = [
+    pub const OF_ISOLATION: [Self; 9] = [
         Self::ReadsUnchecked,
         Self::RangesUnchecked,
         Self::GapUnchecked,
@@ -79,6 +81,7 @@ impl Fault {
         Self::RollbackIgnored,
         Self::WritesUnchecked,
         Self::HistoryIgnored,
+        Self::MergeComputedTooEarly,
     ];
 }
 

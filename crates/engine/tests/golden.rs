@@ -14,7 +14,7 @@ use flate2::read::GzDecoder;
 use fulgurite::{Database, Options, Table};
 
 /// Names of the golden databases.
-const NAMES: [&str; 3] = ["empty", "closed", "crashed"];
+const NAMES: [&str; 4] = ["empty", "closed", "crashed", "merging"];
 
 #[test]
 fn a_golden_file_is_of_format_version_1() {
@@ -54,7 +54,9 @@ fn a_golden_file_opens_for_writing_holds_what_it_held_and_can_be_changed() {
         expect_lines(&db, name, &lines);
         db.update(|txn| {
             for table in txn.tables() {
-                txn.put(&table, b"a key that is written later", &[1; 5_000])?;
+                // Where values are numbers that are merged, all have one length.
+                let length = table.merge_operator().and(txn.first(&table)?).map_or(5_000, |(_, value)| value.len());
+                txn.put(&table, b"a key that is written later", &vec![1; length])?;
             }
             Ok(())
         })
@@ -152,9 +154,10 @@ fn lines_of(db: &Database) -> String {
 fn description(table: &Table, entries: u64) -> String {
     let (multimap, counted, align) = (table.is_multimap(), table.is_counted(), table.value_align());
     let (key_type, value_type) = (table.key_type(), table.value_type());
+    let merge = table.merge_operator().map_or(String::new(), |operator| format!("\"merge\": \"{operator}\", "));
     format!(
         "{{\"table\": \"{}\", \"multimap\": {multimap}, \"counted\": {counted}, \"value_align\": {align}, \
-         \"key_type\": \"{key_type}\", \"value_type\": \"{value_type}\", \"entries\": {entries}}}\n",
+         \"key_type\": \"{key_type}\", \"value_type\": \"{value_type}\", {merge}\"entries\": {entries}}}\n",
         table.name()
     )
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use fulgurite::io::{Access, Disk, MemoryDisk};
-use fulgurite::{Database, Durability, Error, Options, Result, Table, TableOptions, WriteTxn};
+use fulgurite::{Database, Durability, Error, MergeOperator, Options, Result, Table, TableOptions, WriteTxn};
 use fulgurite_keys::{AsKey, AsValue};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -40,7 +40,9 @@ pub fn all() -> Result<Vec<Golden>> {
     closed.fill_every_kind_of_page()?;
     let mut crashed = Maker::new("crashed", 16384)?;
     let before = crashed.fill_two_segments()?;
-    Ok(vec![empty.close()?, closed.close()?, crashed.crash(before)])
+    let mut merging = Maker::new("merging", 8192)?;
+    merging.fill_merging()?;
+    Ok(vec![empty.close()?, closed.close()?, crashed.crash(before), merging.close()?])
 }
 
 /// Lines that say what a database holds.
@@ -257,6 +259,30 @@ impl Maker {
         Ok(before)
     }
 
+    /// Tables with merge operators, and values that came about by them.
+    fn fill_merging(&mut self) -> Result<()> {
+        self.create("counts", TableOptions::new().merge(MergeOperator::Add))?;
+        self.create("sums", TableOptions::new().value_type("i32").merge(MergeOperator::Add))?;
+        self.create("greatest", TableOptions::new().value_type("u16").merge(MergeOperator::Max))?;
+        self.db.checkpoint()?;
+        self.create("lists", TableOptions::new().counted(true).value_type("bytes").merge(MergeOperator::Append))?;
+        for round in 0..3_u8 {
+            let operands: [(&str, &[u8], &[u8]); 4] = [
+                ("counts", &(200 * u64::from(round) + 100).to_be_bytes(), &900_u64.to_be_bytes()),
+                ("sums", &(-300_i32).to_le_bytes(), &(-900_i32).to_le_bytes()),
+                ("greatest", &[0x200_u16, 0x300, 0x1FF][usize::from(round)].to_le_bytes(), &0x300_u16.to_le_bytes()),
+                ("lists", &[round; 2], &[0, 0, 1, 1, 2, 2]),
+            ];
+            for (name, operand, result) in operands {
+                self.db.update(|txn| txn.merge(&self.tables[name], b"key", operand))?;
+                if round == 2 {
+                    self.holdings.table_mut(name).put(b"key", result);
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn close(self) -> Result<Golden> {
         let (name, lines) = (self.name, self.lines());
         let disk = self.disk.clone();
@@ -320,9 +346,10 @@ fn stamp(disk: &MemoryDisk, path: &str) -> io::Result<()> {
 fn describe(lines: &mut String, table: &Table, entries: u64) {
     let (multimap, counted, align) = (table.is_multimap(), table.is_counted(), table.value_align());
     let (name, key_type, value_type) = (table.name(), table.key_type(), table.value_type());
+    let merge = table.merge_operator().map_or(String::new(), |operator| format!(r#""merge": "{operator}", "#));
     writeln!(
         lines,
-        r#"{{"table": "{name}", "multimap": {multimap}, "counted": {counted}, "value_align": {align}, "key_type": "{key_type}", "value_type": "{value_type}", "entries": {entries}}}"#
+        r#"{{"table": "{name}", "multimap": {multimap}, "counted": {counted}, "value_align": {align}, "key_type": "{key_type}", "value_type": "{value_type}", {merge}"entries": {entries}}}"#
     )
     .expect("a string takes everything");
 }

@@ -69,7 +69,7 @@ impl Database {
     {
         let checked = entries.into_iter().map(|entry| {
             let (key, value) = entry.map_err(input_error)?;
-            check_lengths(key.as_ref(), value.as_ref())?;
+            check_lengths(table, key.as_ref(), value.as_ref())?;
             Ok((key, value))
         });
         self.load(table, tree::Sorted::new(checked))
@@ -113,7 +113,7 @@ impl Database {
         let mut sorter = Sorter::new(Arc::clone(&self.inner.options.disk), self.path(), options);
         for entry in entries {
             let (key, value) = entry.map_err(input_error)?;
-            check_lengths(key.as_ref(), value.as_ref())?;
+            check_lengths(table, key.as_ref(), value.as_ref())?;
             sorter.push(key.as_ref(), value.as_ref())?;
         }
         let source = sorter.finish()?;
@@ -176,14 +176,14 @@ fn input_error(error: impl StdError + Send + Sync + 'static) -> Error {
     Error::Input { source: Box::new(error) }
 }
 
-fn check_lengths(key: &[u8], value: &[u8]) -> Result<()> {
+fn check_lengths(table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
     if key.len() > KEY_BYTES_MAX {
         return Err(Error::KeyTooLong { length_bytes: key.len() as u64, limit_bytes: KEY_BYTES_MAX as u64 });
     }
     if value.len() > VALUE_BYTES_MAX {
         return Err(Error::ValueTooLong { length_bytes: value.len() as u64, limit_bytes: VALUE_BYTES_MAX as u64 });
     }
-    Ok(())
+    table.info.check_width(value.len())
 }
 
 /// Memory for sorting, unless another bound is given.

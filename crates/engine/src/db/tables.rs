@@ -64,6 +64,7 @@ mod tests {
                 multimap: false,
                 counted: false,
                 value_align: 1,
+                merge: None,
                 key_type,
                 value_type,
                 root: None,

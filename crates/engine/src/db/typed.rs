@@ -155,6 +155,30 @@ impl<K: Key, V: ValueCodec> TypedTable<K, V> {
         txn.put(&self.table, &key.encode(), &value.encode_value())
     }
 
+    /// Merges `operand` into the value of `key`, as the table's operator says: never in conflict with others that do the same.
+    ///
+    /// ```
+    /// # fn main() -> fulgurite::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// # let db = fulgurite::Database::create(directory.path().join("a.ful"))?;
+    /// use fulgurite::{MergeOperator, TableOptions};
+    ///
+    /// let options = TableOptions::new().merge(MergeOperator::Add);
+    /// let balances = db.typed_table_with::<String, i64>("balances", options)?;
+    /// db.update(|txn| {
+    ///     balances.merge(txn, "alice", -5)?;
+    ///     balances.merge(txn, "bob", 5)
+    /// })?;
+    /// assert_eq!(balances.get(&db.read()?, "alice")?, Some(-5));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`WriteTxn::merge`].
+    pub fn merge(&self, txn: &mut WriteTxn, key: impl AsKey<K>, operand: impl AsValue<V>) -> Result<()> {
+        txn.merge(&self.table, &key.encode(), &operand.encode_value())
+    }
+
     /// Gives `key` this value unless it has one. Tells whether it did.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 //! The catalog is an ordinary tree: key = the table's name, value = a descriptor. In the log a descriptor stands
 //! without a root, because a commit never knows one.
 
+use super::merge::{MergeOperator, MergeRule};
 use crate::ids::{ExtentId, PageRef, TableId};
 
 /// Where a table's tree begins, as the catalog and the meta store it.
@@ -71,6 +72,8 @@ pub struct TableDescriptor {
     pub counted: bool,
     /// Alignment of values: 1, 4, 8 or 16 bytes.
     pub value_align: u8,
+    /// How values can be merged: an operator that means something for the value type.
+    pub merge: Option<MergeOperator>,
     /// Name of the key encoding, empty for plain bytes.
     pub key_type: String,
     /// Name of the value encoding, empty for plain bytes.
@@ -89,7 +92,7 @@ impl TableDescriptor {
         bytes.push(DESCRIPTOR_VERSION);
         bytes.push(if self.multimap { FLAG_MULTIMAP } else { 0 } | if self.counted { FLAG_COUNTED } else { 0 });
         bytes.push(self.value_align);
-        bytes.push(0);
+        bytes.push(self.merge.map_or(0, |operator| operator as u8));
         bytes.extend_from_slice(&self.id.0.to_le_bytes());
         bytes.extend_from_slice(&StoredRoot::encode(self.root.as_ref()));
         for name in [&self.key_type, &self.value_type] {
@@ -109,23 +112,34 @@ impl TableDescriptor {
         if header[0] != DESCRIPTOR_VERSION {
             return Err("a table descriptor has an unknown version");
         }
-        if header[1] & !(FLAG_MULTIMAP | FLAG_COUNTED) != 0 || header[3] != 0 {
+        if header[1] & !(FLAG_MULTIMAP | FLAG_COUNTED) != 0 {
             return Err("a table descriptor has unknown flags");
         }
         if !matches!(header[2], 1 | 4 | 8 | 16) {
             return Err("a table descriptor has an impossible alignment");
         }
+        let merge = match header[3] {
+            0 => None,
+            number => {
+                Some(MergeOperator::from_number(number).ok_or("a table descriptor has an unknown merge operator")?)
+            }
+        };
         let root = header[8..].try_into().map_err(|_| "a table descriptor is too short")?;
         let (key_type, rest) = take_name(names)?;
         let (value_type, rest) = take_name(rest)?;
         if !rest.is_empty() {
             return Err("a table descriptor is too long");
         }
+        let multimap = header[1] & FLAG_MULTIMAP != 0;
+        if merge.is_some_and(|operator| multimap || MergeRule::of(operator, &value_type).is_none()) {
+            return Err("a table descriptor has a merge operator that does not fit its values");
+        }
         Ok(Self {
             id: TableId(u32::from_le_bytes([header[4], header[5], header[6], header[7]])),
-            multimap: header[1] & FLAG_MULTIMAP != 0,
+            multimap,
             counted: header[1] & FLAG_COUNTED != 0,
             value_align: header[2],
+            merge,
             key_type,
             value_type,
             root: StoredRoot::decode(root)?,
@@ -162,6 +176,7 @@ mod tests {
             multimap: true,
             counted: false,
             value_align: 8,
+            merge: None,
             key_type: "(u32,string)".into(),
             value_type: String::new(),
             root: Some(StoredRoot {
@@ -178,7 +193,23 @@ mod tests {
         let table = example();
         assert_eq!(TableDescriptor::decode(&table.encode()), Ok(table.clone()));
         let empty = TableDescriptor { root: None, ..table };
-        assert_eq!(TableDescriptor::decode(&empty.encode()), Ok(empty));
+        assert_eq!(TableDescriptor::decode(&empty.encode()), Ok(empty.clone()));
+        for merge in [MergeOperator::Add, MergeOperator::Max, MergeOperator::Append] {
+            let merging = TableDescriptor { multimap: false, merge: Some(merge), ..empty.clone() };
+            assert_eq!(TableDescriptor::decode(&merging.encode()), Ok(merging));
+        }
+    }
+
+    #[test]
+    fn a_merge_operator_that_is_unknown_or_does_not_fit_is_refused() {
+        let merging = TableDescriptor { merge: Some(MergeOperator::Append), ..example() };
+        assert!(TableDescriptor::decode(&merging.encode()).is_err(), "of a multimap");
+        let merging = TableDescriptor { multimap: false, value_type: "u64".into(), ..merging };
+        assert!(TableDescriptor::decode(&merging.encode()).is_err(), "of numbers");
+        let mut bytes = TableDescriptor { merge: Some(MergeOperator::Add), ..merging }.encode();
+        assert!(TableDescriptor::decode(&bytes).is_ok());
+        bytes[3] = 4;
+        assert!(TableDescriptor::decode(&bytes).is_err());
     }
 
     #[test]

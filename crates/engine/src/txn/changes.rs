@@ -37,6 +37,14 @@ impl Changes {
         }
     }
 
+    /// The change of `key`, to be changed in place.
+    pub fn get_mut(&mut self, key: &[u8]) -> Option<&mut Pending> {
+        match &mut self.first {
+            Some((first, pending)) => (**first == *key).then_some(pending),
+            None => self.all.get_mut(key),
+        }
+    }
+
     /// Notes a change. Returns the one of the same key before.
     pub fn set(&mut self, key: &[u8], pending: Pending) -> Option<Pending> {
         match &mut self.first {

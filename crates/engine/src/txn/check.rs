@@ -16,7 +16,7 @@ use crate::txn::footprints::{Footprint, Footprints};
 use crate::txn::history::Retired;
 use crate::txn::read_set::{RangeRead, Reads};
 use crate::txn::state::{State, TableView};
-use crate::txn::write_set::WriteSet;
+use crate::txn::write_set::{Pending, WriteSet};
 
 impl Core {
     /// Checks a transaction against every commit that is seen now. Answers the last of those.
@@ -64,9 +64,11 @@ impl Proposal<'_> {
             Checks::Reads(reads) => {
                 reads.ranges().next().is_none() && !prints.may_hold(checked, last, reads.keys().map(|read| read.hash))
             }
-            Checks::Writes => {
-                print.hashes().is_some_and(|hashes| !prints.may_hold(checked, last, hashes.iter().copied()))
-            }
+            Checks::Writes => print.hashes().is_some_and(|hashes| {
+                let changes = hashes.iter().zip(self.set.iter());
+                let overwritten = changes.filter(|(_, (_, _, pending))| !matches!(pending, Pending::Merge(_)));
+                !prints.may_hold(checked, last, overwritten.map(|(&hash, _)| hash))
+            }),
         }
     }
 
@@ -149,7 +151,9 @@ impl<'a> Later<'a> {
 
     fn check_writes(&self, set: &WriteSet, since: Sequence) -> Result<()> {
         let identity = self.held.pages.identity();
-        for (table, key, _) in set.iter() {
+        // What is merged keeps what others did.
+        let overwrites = set.iter().filter(|(_, _, pending)| !matches!(pending, Pending::Merge(_)));
+        for (table, key, _) in overwrites {
             self.check_key(table, key, identity.hash(key), since, ConflictReason::Write)?;
         }
         Ok(())

@@ -6,8 +6,10 @@
 //! (3) A commit that reports an error has no effect, now or after a restart, unless the error is `Indeterminate`.
 //! (4) When a commit gets its sequence, nothing that it was checked for has changed since its snapshot. So transactions that
 //!     are checked for what they read could have run one after the other, in the order of their sequences.
+//! (5) What a merge leaves is the operand upon the value that the commit before left: see `merges`.
 
 use std::cell::Cell;
+use std::mem;
 
 use crate::delta::{Approach, Change, Delta};
 use crate::error::{Error, Result};
@@ -20,6 +22,7 @@ use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, MutexGuard};
 use crate::txn::core::{Core, Logged, Writer};
 use crate::txn::footprints::{Footprint, HASHES};
+use crate::txn::merges::{Results, resolved};
 use crate::txn::read_set::Reads;
 use crate::txn::schema::{Schema, SchemaChange};
 use crate::txn::state::{Snapshot, State, TableView};
@@ -54,9 +57,18 @@ pub enum Checks<'t> {
 /// How near to the places of the set's first keys their inserts have come.
 type Approaches = [Option<Approach>; HASHES];
 
+/// What is prepared of a commit without the log's lock.
+struct Draft<'w> {
+    print: Footprint,
+    encoder: RecordEncoder,
+    /// What its merges come to.
+    results: Option<Box<Results<'w>>>,
+}
+
 /// A commit that has its place in the order.
 struct Placed<'w> {
     sequence: Sequence,
+    log_bytes: usize,
     /// The newest state, if that is not the transaction's own.
     newer: Option<Arc<State>>,
     /// It waits in the log's buffer to be written behind.
@@ -85,18 +97,19 @@ impl Core {
     pub fn commit(&self, proposal: &Proposal<'_>, durability: Durability) -> Result<Sequence> {
         let writer = self.writer()?;
         sync_large_values(writer, proposal.set)?;
+        let results = self.merge_ahead(writer, proposal)?;
         let mut encoder = ENCODER.take();
-        encode(&mut encoder, proposal);
+        encode(&mut encoder, proposal, results.as_deref().map_or(&[], Results::puts));
         let print = Footprint::of(proposal.set, proposal.snapshot.state.pages.identity(), proposal.begun);
         let approaches = approach(proposal, &print);
-        let log_bytes = encoder.len_bytes();
-        let placed = self.place(writer, proposal, &print, &mut encoder, durability);
-        keep(encoder);
+        let mut draft = Draft { print, encoder, results };
+        let placed = self.place(writer, proposal, &mut draft, durability);
+        keep(mem::take(&mut draft.encoder));
         let mut placed = placed.inspect_err(|error| note_refusal(writer, error))?;
         give_way();
-        self.insert(writer, proposal, &placed, &print, &approaches);
+        self.insert(writer, proposal, &placed, &draft, &approaches);
         self.show(&mut placed);
-        metrics::commit(log_bytes);
+        metrics::commit(placed.log_bytes);
         self.settle(writer, &placed, durability)
     }
 
@@ -106,8 +119,7 @@ impl Core {
         &self,
         writer: &'w Writer,
         proposal: &Proposal<'_>,
-        print: &Footprint,
-        encoder: &mut RecordEncoder,
+        draft: &mut Draft<'w>,
         durability: Durability,
     ) -> Result<Placed<'w>> {
         for _ in 0..CHECKS_UNLOCKED {
@@ -115,8 +127,8 @@ impl Core {
             give_way();
             let logged = self.lock_log(writer, proposal.is_exclusive);
             let last = logged.last;
-            if proposal.is_clear_since(&logged.footprints, print, checked, last) {
-                return self.number(writer, logged, proposal, print, encoder, durability);
+            if proposal.is_clear_since(&logged.footprints, &draft.print, checked, last) {
+                return self.number(writer, logged, proposal, draft, durability);
             }
             drop(logged);
             // The next check finds in the deltas what may have changed.
@@ -126,7 +138,7 @@ impl Core {
         let logged = self.lock_log(writer, proposal.is_exclusive);
         self.published.wait(logged.last);
         self.check(writer, proposal)?;
-        self.number(writer, logged, proposal, print, encoder, durability)
+        self.number(writer, logged, proposal, draft, durability)
     }
 
     fn number<'w>(
@@ -134,8 +146,7 @@ impl Core {
         writer: &'w Writer,
         mut logged: MutexGuard<'w, Logged>,
         proposal: &Proposal<'_>,
-        print: &Footprint,
-        encoder: &mut RecordEncoder,
+        draft: &mut Draft<'w>,
         durability: Durability,
     ) -> Result<Placed<'w>> {
         // The database may have been closed while this one waited.
@@ -151,7 +162,15 @@ impl Core {
         if let Some(newer) = &newer {
             proposal.check_tables(newer)?;
         }
-        let log_bytes = encoder.len_bytes() as u64;
+        let Draft { print, encoder, results } = draft;
+        let mut unlogged = match results {
+            Some(results) => {
+                self.merge_now(&logged, proposal, results, encoder)?;
+                results.entrust()
+            }
+            None => Vec::new(),
+        };
+        let log_bytes = encoder.len_bytes();
         let appended = logged.journal.append(encoder, sequence, durability);
         writer.note_poison(&logged);
         let buffered = match appended {
@@ -159,13 +178,20 @@ impl Core {
             Err(source) if writer.is_poisoned() && logged.journal.has_taken(sequence) => {
                 return Err(self.indeterminate(sequence, source));
             }
-            appended => appended?,
+            Err(error) => {
+                results.iter_mut().for_each(|results| results.take_back(mem::take(&mut unlogged)));
+                return Err(error);
+            }
+            Ok(buffered) => buffered,
         };
-        logged.bytes += log_bytes;
+        logged.bytes += log_bytes as u64;
         logged.last = sequence;
         logged.footprints.note(sequence, if alone { &Footprint::ANYTHING } else { print });
         logged.since.note(proposal.set, proposal.schema);
-        Ok(Placed { sequence, newer, buffered, alone: alone.then_some(logged) })
+        if let Some(results) = results {
+            logged.since.note_large(results.large(proposal.set));
+        }
+        Ok(Placed { sequence, log_bytes, newer, buffered, alone: alone.then_some(logged) })
     }
 
     /// Brings the changes into the deltas, and the tables into the newest state.
@@ -174,19 +200,19 @@ impl Core {
         writer: &Writer,
         proposal: &Proposal<'_>,
         placed: &Placed<'_>,
-        print: &Footprint,
+        draft: &Draft<'_>,
         approaches: &Approaches,
     ) {
         let abandoned = Abandoned(self);
         let state = placed.newer.as_ref().unwrap_or(&proposal.snapshot.state);
-        let bytes = insert(state, proposal, placed.sequence, print, approaches)
+        let bytes = insert(state, proposal, placed.sequence, draft, approaches)
             + proposal.schema.len() as u64 * SCHEMA_CHANGE_BYTES;
         // Relaxed: a hint for back-pressure.
         writer.active_bytes.fetch_add(bytes, Ordering::Relaxed);
         if !proposal.schema.is_empty() {
             self.published.update(|newest| with_schema(newest, proposal.schema.changes(), placed.sequence));
         }
-        std::mem::forget(abandoned);
+        mem::forget(abandoned);
     }
 
     /// Makes the commit visible, as soon as all before it are.
@@ -230,7 +256,8 @@ fn sync_large_values(writer: &Writer, set: &WriteSet) -> Result<()> {
     writer.large.sync().inspect_err(|_| writer.poison())
 }
 
-fn encode(encoder: &mut RecordEncoder, proposal: &Proposal<'_>) {
+/// Writes the records of a proposal, and `results` in the place of its merges.
+pub fn encode(encoder: &mut RecordEncoder, proposal: &Proposal<'_>, results: &[Pending]) {
     encoder.begin();
     for change in proposal.schema.changes() {
         match change {
@@ -240,11 +267,12 @@ fn encode(encoder: &mut RecordEncoder, proposal: &Proposal<'_>) {
             SchemaChange::Dropped(info) => encoder.delete(TableId::CATALOG, info.name.as_bytes()),
         }
     }
-    for (table, key, pending) in proposal.set.iter() {
+    for (table, key, pending) in resolved(proposal.set, results) {
         match pending {
             Pending::Put(value) => encoder.put(table, key, value),
             Pending::PutLarge(large) => encoder.put_large(table, key, large),
             Pending::Delete => encoder.delete(table, key),
+            Pending::Merge(_) => unreachable!("results are in the place of merges"),
         }
     }
     encoder.finish();
@@ -284,19 +312,20 @@ fn insert(
     state: &State,
     proposal: &Proposal<'_>,
     sequence: Sequence,
-    print: &Footprint,
+    Draft { print, results, .. }: &Draft<'_>,
     approaches: &Approaches,
 ) -> u64 {
+    let results = results.as_deref().map_or(&[][..], Results::puts);
     let identity = state.pages.identity();
     let mut bytes = 0;
     let mut known: Option<(TableId, &Delta)> = None;
-    for (index, (id, key, pending)) in proposal.set.iter().enumerate() {
+    for (index, (id, key, pending)) in resolved(proposal.set, results).enumerate() {
         give_way();
         let delta = match known {
             Some((table, delta)) if table == id => delta,
             // A table that was dropped later in the same transaction has no delta, and needs none.
-            _ => match active(state, proposal.schema, id) {
-                Some(delta) => delta,
+            _ => match view(state, proposal.schema, id) {
+                Some(view) => &view.active,
                 None => continue,
             },
         };
@@ -317,12 +346,13 @@ fn insert(
     bytes
 }
 
-fn active<'a>(state: &'a State, schema: &'a Schema, id: TableId) -> Option<&'a Delta> {
+/// A table that the transaction created, or that is there.
+pub fn view<'a>(state: &'a State, schema: &'a Schema, id: TableId) -> Option<&'a TableView> {
     let created = schema.changes().iter().find_map(|change| match change {
         SchemaChange::Created(view) if view.info.id == id => Some(view),
         _ => None,
     });
-    Some(&created.or_else(|| state.view_of(id))?.active)
+    created.or_else(|| state.view_of(id)).map(|view| &**view)
 }
 
 fn change_of(pending: &Pending) -> Change<'_> {
@@ -330,6 +360,7 @@ fn change_of(pending: &Pending) -> Change<'_> {
         Pending::Put(value) => Change::Put(value),
         Pending::PutLarge(large) => Change::PutLarge(large.value),
         Pending::Delete => Change::Delete,
+        Pending::Merge(_) => unreachable!("results are in the place of merges"),
     }
 }
 

@@ -420,7 +420,12 @@ impl Since {
                 SchemaChange::Dropped(info) => self.dropped.push(Arc::clone(info)),
             }
         }
-        self.large.extend(set.large().map(|(table, key, large)| (table, key.into(), *large)));
+        self.note_large(set.large());
+    }
+
+    /// Notes large values that were committed.
+    pub fn note_large<'s>(&mut self, values: impl Iterator<Item = (TableId, &'s [u8], &'s LargeValue)>) {
+        self.large.extend(values.map(|(table, key, large)| (table, key.into(), *large)));
     }
 }
 

@@ -69,9 +69,15 @@ impl<'a> Layers<'a> {
     /// # Errors
     /// Damage where the key is looked for.
     pub fn get(self, key: &[u8]) -> Result<Option<Value<'a>>> {
-        if let Some(own) = self.own(key) {
-            return self.own_value(own);
+        match self.own(key) {
+            Some(own) => self.own_value(key, own),
+            None => self.get_below(key),
         }
+    }
+
+    /// The value of `key` without the transaction's own change.
+    #[inline]
+    fn get_below(&self, key: &[u8]) -> Result<Option<Value<'a>>> {
         let hash = self.pages().identity().hash(key);
         if let Some(reads) = self.reads {
             reads.note_key(self.view.info.id, key, hash);
@@ -125,7 +131,7 @@ impl<'a> Layers<'a> {
         let mut below = Below::default();
         for (index, (key, &hash)) in keys.iter().zip(hashes).enumerate() {
             if let Some(own) = self.own(key) {
-                values[index] = self.own_value(own)?;
+                values[index] = self.own_value(key, own)?;
                 continue;
             }
             let change = self.deltas().into_iter().flatten().find_map(|delta| delta.get(key, hash, self.at));
@@ -145,12 +151,16 @@ impl<'a> Layers<'a> {
         Ok(())
     }
 
-    /// What a pending change leaves as the value.
-    pub fn own_value(&self, pending: &'a Pending) -> Result<Option<Value<'a>>> {
+    /// What a pending change of `key` leaves as the value. For a merge this is a read of what lies below.
+    pub fn own_value(&self, key: &[u8], pending: &'a Pending) -> Result<Option<Value<'a>>> {
         match pending {
             Pending::Put(value) => Ok(Some(Value::from(&**value))),
             Pending::PutLarge(large) => self.pages().value_at(large.first_page, &large.value).map(Some),
             Pending::Delete => Ok(None),
+            Pending::Merge(operand) => {
+                let before = self.get_below(key)?;
+                self.view.info.merged(before.as_deref(), operand).map(|value| Some(Value::from(value)))
+            }
         }
     }
 

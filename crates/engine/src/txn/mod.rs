@@ -11,6 +11,7 @@ pub mod history;
 pub mod journal;
 pub mod large;
 pub mod layers;
+pub mod merges;
 pub mod prefix;
 pub mod range;
 pub mod read;

@@ -17,21 +17,17 @@ impl TableOptions {
         let same = stored.counted == self.counted
             && stored.value_align == self.value_align.max(1)
             && stored.multimap == self.multimap
+            && stored.merge == self.merge
             && stored.key_type == self.key_type
             && stored.value_type == self.value_type;
         if same {
             return Ok(());
         }
-        let text = |multimap: bool, key: &str, value: &str, counted: bool, align: u8| {
-            let kind = if multimap { "multimap " } else { "" };
-            let name = |name: &str| if name.is_empty() { "bytes" } else { name }.to_owned();
-            let counted = if counted { ", counted" } else { "" };
-            format!("{kind}{} → {}{counted}, value_align {align}", name(key), name(value))
-        };
+        let requested = descriptor(stored.id, self.clone());
         Err(Error::TableMismatch {
             name: table.name.to_string(),
-            stored: text(stored.multimap, &stored.key_type, &stored.value_type, stored.counted, stored.value_align),
-            requested: text(self.multimap, &self.key_type, &self.value_type, self.counted, self.value_align.max(1)),
+            stored: options_text(stored),
+            requested: options_text(&requested),
         })
     }
 }
@@ -192,12 +188,22 @@ pub fn empty_view(info: TableInfo) -> TableView {
     TableView { info: Arc::new(info), base: None, frozen: None, active, loads: 0, created: Sequence(0) }
 }
 
+fn options_text(table: &TableDescriptor) -> String {
+    let kind = if table.multimap { "multimap " } else { "" };
+    let name = |name: &str| if name.is_empty() { "bytes" } else { name }.to_owned();
+    let counted = if table.counted { ", counted" } else { "" };
+    let merge = table.merge.map_or(String::new(), |operator| format!(", merge {operator}"));
+    let (key, value, align) = (name(&table.key_type), name(&table.value_type), table.value_align);
+    format!("{kind}{key} → {value}{counted}, value_align {align}{merge}")
+}
+
 fn descriptor(id: TableId, options: TableOptions) -> TableDescriptor {
     TableDescriptor {
         id,
         multimap: options.multimap,
         counted: options.counted,
         value_align: options.value_align.max(1),
+        merge: options.merge,
         key_type: options.key_type,
         value_type: options.value_type,
         root: None,

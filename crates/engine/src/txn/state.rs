@@ -12,8 +12,9 @@ use std::time::Duration;
 
 use crate::delta::Delta;
 use crate::error::{Error, Result};
-use crate::format::{TableDescriptor, ValueAlign};
+use crate::format::{MergeOperator, MergeRule, TableDescriptor, ValueAlign};
 use crate::ids::{Birth, Sequence, TableId};
+use crate::options::VALUE_BYTES_MAX;
 use crate::pager::Pages;
 use crate::planted::give_way;
 use crate::sync::atomic::{AtomicPtr, Ordering};
@@ -56,6 +57,59 @@ impl TableInfo {
     pub fn align(&self) -> ValueAlign {
         ValueAlign::from_bytes(usize::from(self.descriptor.value_align))
             .expect("descriptors are checked when they are made")
+    }
+
+    /// How values are merged, if the table has an operator.
+    #[inline]
+    pub fn merge_rule(&self) -> Option<MergeRule> {
+        self.descriptor.merge.map(|operator| {
+            let rule = MergeRule::of(operator, &self.descriptor.value_type);
+            rule.expect("descriptors are checked when they are made")
+        })
+    }
+
+    /// Checks that a value may have this length.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the table's merge operator takes numbers of another width.
+    #[inline]
+    pub fn check_width(&self, length_bytes: usize) -> Result<()> {
+        match self.merge_rule() {
+            Some(rule) if !rule.takes(length_bytes) => Err(self.misfit(rule, length_bytes)),
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn misfit(&self, rule: MergeRule, length_bytes: usize) -> Error {
+        let (name, width) = (&self.name, rule.width_bytes().unwrap_or_default());
+        let form = if self.descriptor.value_type.is_empty() { "big-endian" } else { &*self.descriptor.value_type };
+        let message =
+            format!("table `{name}` merges numbers of {width} bytes ({form}); these are {length_bytes} bytes");
+        Error::Invalid { message }
+    }
+
+    /// What `before` becomes by a merge.
+    ///
+    /// # Errors
+    /// [`Error::ValueTooLong`]; [`Error::Decode`] if what is stored is none of the table's numbers.
+    ///
+    /// # Panics
+    /// If the table has no operator, or the operand does not fit it.
+    pub fn merged(&self, before: Option<&[u8]>, operand: &[u8]) -> Result<Vec<u8>> {
+        let rule = self.merge_rule().expect("a merge was taken for a table that has an operator");
+        let Some(before) = before else { return Ok(operand.to_vec()) };
+        if !rule.takes(before.len()) {
+            return Err(Error::Decode { message: self.misfit(rule, before.len()).to_string() });
+        }
+        let length_bytes = rule.length_bytes(before.len(), operand.len());
+        if length_bytes > VALUE_BYTES_MAX {
+            return Err(Error::ValueTooLong { length_bytes: length_bytes as u64, limit_bytes: VALUE_BYTES_MAX as u64 });
+        }
+        let mut value = Vec::with_capacity(length_bytes);
+        value.extend_from_slice(before);
+        rule.apply(&mut value, operand);
+        Ok(value)
     }
 }
 
@@ -177,6 +231,11 @@ impl Table {
     /// Whether it was created with [`crate::TableOptions::counted`].
     pub fn is_counted(&self) -> bool {
         self.info.descriptor.counted
+    }
+
+    /// The operator that it was created with, if any; see [`crate::TableOptions::merge`].
+    pub fn merge_operator(&self) -> Option<MergeOperator> {
+        self.info.descriptor.merge
     }
 
     /// Alignment of values in bytes.

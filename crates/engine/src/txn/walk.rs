@@ -133,7 +133,7 @@ impl Walk {
         loop {
             let Some((key, newest)) = self.step(layers)? else { return Ok(None) };
             let value = match newest {
-                Newest::Own(pending) => layers.own_value(pending)?,
+                Newest::Own(pending) => layers.own_value(&key, pending)?,
                 Newest::Changed(change) => layers.changed_value(change)?,
                 Newest::Stored(value) => Some(value),
             };

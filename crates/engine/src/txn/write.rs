@@ -157,6 +157,66 @@ impl WriteTxn {
         Ok(())
     }
 
+    /// Merges `operand` into the value of `key`, as the table's operator says ([`TableOptions::merge`]): into the value that the key
+    /// has when this transaction commits, whoever changed it last. So transactions that merge are never in conflict for that, at
+    /// any level of isolation: counters under many writers need neither locks nor another attempt. A key without a value gets the
+    /// operand.
+    ///
+    /// What this transaction reads of the key afterwards is its snapshot's value with the operand merged, and counts as read:
+    /// then it may come into conflict with others that change the key. Over what this transaction itself put or deleted, a merge is a
+    /// put.
+    ///
+    /// ```
+    /// # fn main() -> fulgurite::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// # let db = fulgurite::Database::create(directory.path().join("a.ful"))?;
+    /// use fulgurite::{MergeOperator, TableOptions};
+    ///
+    /// let hits = db.create_table("hits", TableOptions::new().merge(MergeOperator::Add))?;
+    /// std::thread::scope(|scope| {
+    ///     for _ in 0..4 {
+    ///         scope.spawn(|| {
+    ///             let mut txn = db.write()?;
+    ///             txn.merge(&hits, b"home", &1u64.to_be_bytes())?;
+    ///             txn.commit() // Never a conflict.
+    ///         });
+    ///     }
+    /// });
+    /// assert_eq!(db.read()?.get(&hits, b"home")?.as_deref(), Some(&4u64.to_be_bytes()[..]));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the table has no operator, or the operand is none of its numbers; as [`WriteTxn::put`], and where it
+    /// follows a put of the same key as [`WriteTxn::get`]. What the value comes to is known when the transaction commits: if it cannot
+    /// be read, or becomes too long, [`WriteTxn::commit`] fails.
+    pub fn merge(&mut self, table: &Table, key: &[u8], operand: &[u8]) -> Result<()> {
+        self.check_lengths(table, key, operand.len())?;
+        self.core.writer()?;
+        let Some(rule) = table.info.merge_rule() else {
+            let name = table.name();
+            let message =
+                format!("table `{name}` merges nothing: it was created without a merge operator (TableOptions::merge)");
+            return Err(Error::Invalid { message });
+        };
+        let id = table.info.id;
+        let value = match self.set.get(id, key) {
+            Some(Pending::Merge(pending)) if rule.length_bytes(pending.len(), operand.len()) > VALUE_BYTES_MAX => {
+                return self.check_lengths(table, key, rule.length_bytes(pending.len(), operand.len()));
+            }
+            None | Some(Pending::Merge(_)) => {
+                self.begin_insert(table, key)?;
+                self.set.merge(id, key, operand, rule);
+                return Ok(());
+            }
+            Some(own) => {
+                let before = self.layers(table)?.own_value(key, own)?;
+                table.info.merged(before.as_deref(), operand)?
+            }
+        };
+        self.put(table, key, &value)
+    }
+
     /// Gives `key` this value unless it has one. Tells whether it did.
     ///
     /// # Errors
@@ -241,7 +301,7 @@ impl WriteTxn {
         if value_bytes > VALUE_BYTES_MAX {
             return Err(Error::ValueTooLong { length_bytes: value_bytes as u64, limit_bytes: VALUE_BYTES_MAX as u64 });
         }
-        Ok(())
+        table.info.check_width(value_bytes)
     }
 
     /// Begins the insert of a change that is the first one: if it stays the only one, its commit is near, and what that needs
@@ -351,6 +411,7 @@ impl WriteTxn {
             _ if self.exclusive.is_some() => Checks::Nothing,
             Some(reads) if reads.is_empty() => Checks::Nothing,
             Some(reads) => Checks::Reads(reads),
+            None if self.set.is_merges_alone() => Checks::Nothing,
             None => Checks::Writes,
         };
         // Should this thread panic amid the commit, what may be in the log is not given back.

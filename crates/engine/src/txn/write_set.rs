@@ -5,7 +5,7 @@
 
 use std::ops::Bound;
 
-use crate::format::LargeValue;
+use crate::format::{LargeValue, MergeRule};
 use crate::ids::TableId;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::txn::changes::Changes;
@@ -19,6 +19,8 @@ pub enum Pending {
     PutLarge(LargeValue),
     /// The key is gone.
     Delete,
+    /// The key's value, whatever that is when the transaction commits, is merged with this operand.
+    Merge(Vec<u8>),
 }
 
 impl Pending {
@@ -26,6 +28,7 @@ impl Pending {
     pub fn weight(&self) -> usize {
         match self {
             Self::Put(value) => value.len(),
+            Self::Merge(operand) => operand.len(),
             Self::PutLarge(_) | Self::Delete => 0,
         }
     }
@@ -48,6 +51,8 @@ pub struct WriteSet {
     bytes: usize,
     /// Whether a large value was ever among them: otherwise nobody need look for one.
     has_large: bool,
+    /// As `has_large`, for merges.
+    has_merges: bool,
 }
 
 #[derive(Debug)]
@@ -72,6 +77,7 @@ impl WriteSet {
     pub fn set(&mut self, table: TableId, key: &[u8], pending: Pending) {
         self.bytes += pending.weight() + key.len();
         self.has_large |= matches!(pending, Pending::PutLarge(_));
+        self.has_merges |= matches!(pending, Pending::Merge(_));
         let changes = self.changes_mut(table);
         let before = changes.set(key, pending);
         if let Some(before) = &before {
@@ -80,6 +86,30 @@ impl WriteSet {
         if !self.marks.is_empty() {
             self.undo.push(Undo { table, key: key.into(), before });
         }
+    }
+
+    /// Merges an operand into what is pending for `key`. Requires: that is nothing, or a merge by the same rule.
+    pub fn merge(&mut self, table: TableId, key: &[u8], operand: &[u8], rule: MergeRule) {
+        let in_place = self.marks.is_empty();
+        let merged = match self.changes_mut(table).get_mut(key) {
+            Some(Pending::Merge(pending)) if in_place => {
+                let before = pending.len();
+                rule.apply(pending, operand);
+                let after = pending.len();
+                self.bytes = self.bytes + after - before;
+                return;
+            }
+            Some(Pending::Merge(pending)) => {
+                let mut merged = pending.clone();
+                rule.apply(&mut merged, operand);
+                merged
+            }
+            pending => {
+                assert!(pending.is_none(), "a merge over a put or a deletion is a put");
+                operand.to_vec()
+            }
+        };
+        self.set(table, key, Pending::Merge(merged));
     }
 
     /// What this transaction did to `key`, if anything.
@@ -124,8 +154,28 @@ impl WriteSet {
         let changes = self.has_large.then(|| self.iter()).into_iter().flatten();
         changes.filter_map(|(table, key, pending)| match pending {
             Pending::PutLarge(large) => Some((table, key, large)),
-            Pending::Put(_) | Pending::Delete => None,
+            Pending::Put(_) | Pending::Delete | Pending::Merge(_) => None,
         })
+    }
+
+    /// The operands of the keys that are merged, by table and key.
+    pub fn merges(&self) -> impl Iterator<Item = (TableId, &[u8], &[u8])> {
+        let changes = self.has_merges.then(|| self.iter()).into_iter().flatten();
+        changes.filter_map(|(table, key, pending)| match pending {
+            Pending::Merge(operand) => Some((table, key, &**operand)),
+            _ => None,
+        })
+    }
+
+    /// Whether a change may be a merge.
+    #[inline]
+    pub fn may_merge(&self) -> bool {
+        self.has_merges
+    }
+
+    /// Whether all changes are merges.
+    pub fn is_merges_alone(&self) -> bool {
+        self.has_merges && self.iter().all(|(_, _, pending)| matches!(pending, Pending::Merge(_)))
     }
 
     /// Forgets what was done to a table: it was dropped. Only a rollback to an earlier mark brings it back.
@@ -192,6 +242,7 @@ static MARKS_MADE: AtomicU64 = AtomicU64::new(0);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::MergeOperator;
 
     const TABLE: TableId = TableId(1);
 
@@ -220,6 +271,26 @@ mod tests {
         assert_eq!(set.bytes(), bytes);
         assert!(!set.roll_back(second), "a mark past the one returned to is gone");
         assert!(set.roll_back(first), "the mark returned to stays");
+    }
+
+    #[test]
+    fn operands_of_one_key_are_folded_and_unfolded_by_a_rollback() {
+        let rule = MergeRule::of(MergeOperator::Append, "").unwrap();
+        let merge = |operand: &[u8]| Pending::Merge(operand.to_vec());
+        let mut set = WriteSet::default();
+        assert!(!set.may_merge() && !set.is_merges_alone());
+        set.merge(TABLE, b"k", b"a", rule);
+        set.merge(TABLE, b"k", b"bc", rule);
+        assert_eq!((set.get(TABLE, b"k"), set.bytes()), (Some(&merge(b"abc")), 4));
+        let mark = set.mark();
+        set.merge(TABLE, b"k", b"d", rule);
+        set.merge(TABLE, b"l", b"e", rule);
+        assert!(set.is_merges_alone());
+        set.set(TABLE, b"l", put(b"1"));
+        assert!(!set.is_merges_alone());
+        assert_eq!(set.merges().collect::<Vec<_>>(), [(TABLE, &b"k"[..], &b"abcd"[..])]);
+        assert!(set.roll_back(mark));
+        assert_eq!((set.get(TABLE, b"k"), set.get(TABLE, b"l"), set.bytes()), (Some(&merge(b"abc")), None, 4));
     }
 
     #[test]

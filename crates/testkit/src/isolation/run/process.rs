@@ -199,21 +199,24 @@ impl<'w> Worker<'w> {
         };
         let txn = begin(&shared.ground, kind, isolation, &mut random)?;
         let began = shared.clock.tick();
-        let mut session = Session::new(&shared.ground, &mut self.memory, txn);
+        let serializable = isolation == Isolation::Serializable || kind == Kind::Exclusive;
+        let mut session = Session::new(&shared.ground, &mut self.memory, txn, serializable);
         let snapshot = session.snapshot();
         if kind == Kind::DurableRead && snapshot.0 < durable {
             let text = format!("commit {durable} was durable, and then commit {} is said to be the newest", snapshot.0);
             self.record.wrong.push(text);
         }
         steps(&mut session, kind, shared, &mut random)?;
-        let Session { txn, operations, counts, .. } = session;
-        running.set_snapshot(Sequence(snapshot.0));
+        let Session { txn, operations, counts, merges_alone, .. } = session;
+        if serializable || !merges_alone {
+            running.set_snapshot(Sequence(snapshot.0));
+        }
         let writes = operations.iter().any(Operation::is_write);
         operations.into_iter().for_each(|operation| running.add(operation));
         self.record.notes.push(Note {
             counts,
             began,
-            serializable: isolation == Isolation::Serializable || kind == Kind::Exclusive,
+            serializable,
             stale: kind == Kind::DurableRead,
             snapshot: snapshot.0,
         });
@@ -234,7 +237,13 @@ impl<'w> Worker<'w> {
                 running.end(Outcome::Aborted, None);
                 Ok(true)
             }
-            Txn::Write(txn) => commit(*txn, writes, running, (shared, tally), &mut random),
+            Txn::Write(txn) => {
+                let committed = commit(*txn, writes, running, (shared, tally), &mut random)?;
+                if merges_alone && !committed {
+                    return Err(Halt::Wrong("a transaction that only merged was refused".to_owned()));
+                }
+                Ok(committed)
+            }
         }
     }
 

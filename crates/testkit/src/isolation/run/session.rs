@@ -96,6 +96,12 @@ pub(super) struct Session<'w> {
     pub txn: Txn,
     pub operations: Vec<Operation>,
     pub counts: Vec<Count>,
+    /// Whether the engine checks all that it reads.
+    pub serializable: bool,
+    /// It has made a step.
+    pub begun: bool,
+    /// It made no step but merges.
+    pub merges_alone: bool,
 }
 
 /// A state of a session to return to.
@@ -107,8 +113,9 @@ pub(super) struct Mark {
 }
 
 impl<'w> Session<'w> {
-    pub fn new(ground: &'w Ground, memory: &'w mut Memory, txn: Txn) -> Self {
-        Self { ground, memory, txn, operations: Vec::new(), counts: Vec::new() }
+    pub fn new(ground: &'w Ground, memory: &'w mut Memory, txn: Txn, serializable: bool) -> Self {
+        let (operations, counts) = (Vec::new(), Vec::new());
+        Self { ground, memory, txn, operations, counts, serializable, begun: false, merges_alone: true }
     }
 
     /// The newest commit that it sees.
@@ -160,6 +167,16 @@ impl<'w> Session<'w> {
         let Some(txn) = self.write() else { return Ok(()) };
         elements.push(element);
         txn.put(table, &key, &list_bytes(&elements))?;
+        self.add(Operation::Append { key: Key(number), element });
+        Ok(())
+    }
+
+    /// Has a new element put at the end of a list, whatever it holds then.
+    pub fn merge(&mut self, number: u64) -> Result<(), Halt> {
+        let (key, element) = (self.ground.keys.bytes(number), self.memory.values.draw());
+        let table = &self.ground.lists;
+        let Some(txn) = self.write() else { return Ok(()) };
+        txn.merge(table, &key, &list_bytes(&[element]))?;
         self.add(Operation::Append { key: Key(number), element });
         Ok(())
     }

@@ -86,6 +86,8 @@ impl Shape {
             mix: &[(Step::Append, 5), (Step::ReadList, 3)],
             ..LISTS
         },
+        Self { name: "merges", threads: 6, checkpoint_every: 100, mix: MERGES, ..LISTS },
+        Self { name: "snapshot-merges", isolation: Isolations::Snapshot, mix: MERGES, ..LISTS },
         Self { name: "registers", threads: 6, tables: 4, registers: 12, mix: POINTS, ..REGISTERS },
         Self { name: "ranges", mix: RANGES, ..REGISTERS },
         Self { name: "absences", threads: 3, registers: 400, steps: (2, 8), mix: ABSENCES, ..REGISTERS },
@@ -167,6 +169,9 @@ const LONG: Shape = Shape {
     ..REGISTERS
 };
 
+/// Most transactions only merge: then nothing may refuse them.
+const MERGES: &[(Step, u64)] = &[(Step::Merge, 12), (Step::ReadList, 2), (Step::Append, 1)];
+
 const POINTS: &[(Step, u64)] = &[
     (Step::Put, 4),
     (Step::Update, 4),
@@ -212,6 +217,7 @@ const NAMED: &[(Step, u64)] = &[
 
 const ALL: &[(Step, u64)] = &[
     (Step::Append, 6),
+    (Step::Merge, 3),
     (Step::ReadList, 3),
     (Step::Put, 3),
     (Step::Update, 5),

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use fulgurite::planted::{Fault, plant};
-use fulgurite::{Database, Error, Isolation, ReadTxn, TableOptions};
+use fulgurite::{Database, Error, Isolation, MergeOperator, ReadTxn, TableOptions};
 
 use super::super::history::{Content, End, History, Key, Outcome, Tick, Transaction, Value};
 use super::super::recorder::Clock;
@@ -95,7 +95,7 @@ impl World {
         world.open()?;
         let db = world.db();
         let create = || {
-            let lists = db.create_table(LISTS, TableOptions::new())?;
+            let lists = db.create_table(LISTS, TableOptions::new().merge(MergeOperator::Append))?;
             // Counts of counted tables are kept in another way.
             let options = |number| TableOptions::new().counted(number % 2 == 1);
             (0..shape.tables)

@@ -183,6 +183,7 @@ impl Planted {
         Self { name: "rollback-ignored", fault: Fault::RollbackIgnored, shape: "registers" },
         Self { name: "writes-unchecked", fault: Fault::WritesUnchecked, shape: "snapshot-lists" },
         Self { name: "history-ignored", fault: Fault::HistoryIgnored, shape: "long" },
+        Self { name: "merge-computed-too-early", fault: Fault::MergeComputedTooEarly, shape: "merges" },
     ];
 
     /// Plants it, and looks for anomalies. Answers the first of them, if there is one, and the transactions run.
