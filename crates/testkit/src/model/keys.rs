@@ -1,5 +1,7 @@
 //! Keys and values that are hard on an engine: ties, prefixes of each other, empty, long, large.
 
+use fulgurite::{MergeOperator, Table};
+
 use crate::random::Random;
 
 /// Draws keys from a pool small enough that they meet again.
@@ -87,8 +89,22 @@ impl Pool {
     }
 }
 
+/// A value that the table takes.
+pub fn value_of(table: &Table, random: &mut Random) -> Vec<u8> {
+    match table.merge_operator() {
+        // Near where numbers wrap around, and not.
+        Some(MergeOperator::Add) => (random.next_u64() >> random.below(64)).to_be_bytes().to_vec(),
+        _ => value(random),
+    }
+}
+
+/// What is appended: mostly so short that values stay in bounds.
+pub fn tail(random: &mut Random) -> Vec<u8> {
+    if random.chance(1, 40) { value(random) } else { vec![random.next_u64() as u8; random.index(40)] }
+}
+
 /// A value: mostly small, sometimes beyond what a leaf, a page or the log holds.
-pub fn value(random: &mut Random) -> Vec<u8> {
+fn value(random: &mut Random) -> Vec<u8> {
     let length = match random.below(1000) {
         0 => 70_000 + random.index(200_000),
         1..=5 => 8_000 + random.index(30_000),

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fulgurite::io::MemoryDisk;
-use fulgurite::{Database, Durability, ReadTxn, Savepoint, Table, TableOptions, WriteTxn};
+use fulgurite::{Database, Durability, MergeOperator, ReadTxn, Savepoint, Table, TableOptions, WriteTxn};
 
 use super::check::{Difference, random_read, same, shared_read, sound, whole};
 use super::coverage::{Call, Coverage};
-use super::keys::{Pool, value};
+use super::keys::{Pool, tail, value_of};
 use super::truth::{Truth, within};
 use super::typed::{self, Step, Typed};
 use crate::random::Random;
@@ -221,6 +221,12 @@ impl World {
             let name = format!("table {}", self.random.below(1000));
             let options =
                 TableOptions::new().counted(self.random.coin()).value_align([1, 4, 8, 16][self.random.index(4)]);
+            let options = match self.random.below(6) {
+                0 => options.merge(MergeOperator::Add),
+                1 => options.merge(MergeOperator::Max),
+                2 => options.merge(MergeOperator::Append),
+                _ => options,
+            };
             match self.db().create_table(&name, options) {
                 Ok(_) => {
                     self.truth.create(&name);
@@ -287,21 +293,32 @@ impl World {
         let entries = truth.entries_mut(name);
         let key = self.pools[name].key(&mut self.random);
         match self.random.below(20) {
+            0..=6 if let Some(operator) = table.merge_operator() => {
+                self.coverage.note(Call::Merge);
+                let operand = if operator == MergeOperator::Append {
+                    tail(&mut self.random)
+                } else {
+                    value_of(table, &mut self.random)
+                };
+                sound("merge", txn.merge(table, &key, &operand))?;
+                let merged = merged(operator, entries.get(&key).map(|before| &**before), &operand);
+                entries.insert(key, merged.into());
+            }
             0..=9 => {
                 self.coverage.note(Call::Put);
-                let value = value(&mut self.random);
+                let value = value_of(table, &mut self.random);
                 sound("put", txn.put(table, &key, &value))?;
                 entries.insert(key, value.into());
             }
             10 => {
                 self.coverage.note(Call::Reserve);
-                let value = value(&mut self.random);
+                let value = value_of(table, &mut self.random);
                 sound("reserve", txn.reserve(table, &key, value.len(), |place| place.copy_from_slice(&value)))?;
                 entries.insert(key, value.into());
             }
             11..=12 => {
                 self.coverage.note(Call::Insert);
-                let value = value(&mut self.random);
+                let value = value_of(table, &mut self.random);
                 let absent = !entries.contains_key(&key);
                 same("insert", &sound("insert", txn.insert(table, &key, &value))?, &absent)?;
                 if absent {
@@ -342,7 +359,7 @@ impl World {
         self.coverage.note(Call::CompareAndSet);
         let present = entries.get(&key).cloned();
         let expected = if self.random.coin() { present.as_deref() } else { Some(&b"something else"[..]) };
-        let new = self.random.coin().then(|| value(&mut self.random));
+        let new = self.random.coin().then(|| value_of(table, &mut self.random));
         let done = sound("compare_and_set", txn.compare_and_set(table, &key, expected, new.as_deref()))?;
         same("compare_and_set", &done, &(expected == present.as_deref()))?;
         match new {
@@ -357,7 +374,7 @@ impl World {
         let Some((name, table)) = self.table()? else { return Ok(()) };
         let count = self.random.index(500);
         let loaded: Vec<(Vec<u8>, Vec<u8>)> =
-            (0..count).map(|_| (self.pools[&name].key(&mut self.random), value(&mut self.random))).collect();
+            (0..count).map(|_| (self.pools[&name].key(&mut self.random), value_of(&table, &mut self.random))).collect();
         let entries = self.truth.entries_mut(&name);
         entries.extend(loaded.iter().map(|(key, value)| (key.clone(), value.as_slice().into())));
         if self.random.coin() {
@@ -430,5 +447,16 @@ impl World {
         let settings = self.settings.clone().create(false);
         self.db = Some(sound("open", settings.open(&self.path))?);
         self.compare_all().map_err(|difference| format!("after {after}: {difference}"))
+    }
+}
+
+/// What a key holds after a merge.
+fn merged(operator: MergeOperator, before: Option<&[u8]>, operand: &[u8]) -> Vec<u8> {
+    let number = |bytes: &[u8]| bytes.iter().fold(0, |number: u64, byte| number << 8 | u64::from(*byte));
+    match (before, operator) {
+        (Some(before), MergeOperator::Add) => number(before).wrapping_add(number(operand)).to_be_bytes().to_vec(),
+        (Some(before), MergeOperator::Max) => before.max(operand).to_vec(),
+        (before, MergeOperator::Append) => [before.unwrap_or_default(), operand].concat(),
+        _ => operand.to_vec(),
     }
 }

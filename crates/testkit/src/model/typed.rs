@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use fulgurite::{Database, Error, MultimapTable, Read, ReadTxn, Result, TableOptions, TypedTable, WriteTxn};
+use fulgurite::{
+    Database, Error, MergeOperator, MultimapTable, Read, ReadTxn, Result, TableOptions, TypedTable, WriteTxn,
+};
 
 use super::check::{Difference, same, sound};
 use super::coverage::{Call, Coverage};
@@ -45,7 +47,10 @@ impl Typed {
     pub fn open(db: &Database, counted: bool, step: &mut Step<'_>) -> Result<Self, Difference> {
         let rows = if counted || step.random.coin() {
             step.coverage.note(Call::TypedTableWith);
-            db.typed_table_with("typed", TableOptions::new().counted(counted))
+            let options = TableOptions::new().counted(counted);
+            // Of the two kinds of worlds one merges.
+            let options = if counted { options.merge(MergeOperator::Add) } else { options };
+            db.typed_table_with("typed", options)
         } else {
             step.coverage.note(Call::TypedTable);
             db.typed_table("typed")
@@ -169,7 +174,14 @@ impl Typed {
     ) -> Result<(), Difference> {
         let (key, value) = (key(step.random), step.random.next_u64() as i64);
         let asked = (key.0.as_str(), key.1);
-        match step.random.below(6) {
+        match step.random.below(8) {
+            6.. if self.rows.as_bytes().merge_operator().is_some() => {
+                step.coverage.note(Call::TypedMerge);
+                sound("TypedTable::merge", self.rows.merge(txn, asked, value))?;
+                let sum = rows.entry(key).or_default();
+                *sum = sum.wrapping_add(value);
+                Ok(())
+            }
             0..=2 => {
                 step.coverage.note(Call::TypedPut);
                 sound("TypedTable::put", self.rows.put(txn, asked, value))?;
