@@ -24,8 +24,19 @@ pub struct Draft {
     changes: Vec<Changed>,
 }
 
-/// Table, key, and the value if there is one now.
-type Changed = (String, Vec<u8>, Option<Vec<u8>>);
+/// Table, key, and what was done to it.
+type Changed = (String, Vec<u8>, Done);
+
+/// What was done to a key.
+#[derive(Debug)]
+enum Done {
+    Put(Vec<u8>),
+    Deleted,
+    /// Added to what is there as a big-endian number when the transaction commits.
+    Added(u64),
+    /// Put behind what is there when the transaction commits.
+    Appended(Vec<u8>),
+}
 
 /// What every thread does beside committing.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +62,7 @@ impl Draft {
     pub fn put(&mut self, table: &str, key: &[u8], value: &[u8]) -> Result<()> {
         let handle = self.txn.open_table(table)?;
         self.txn.put(&handle, key, value)?;
-        self.changes.push((table.to_owned(), key.to_vec(), Some(value.to_vec())));
+        self.changes.push((table.to_owned(), key.to_vec(), Done::Put(value.to_vec())));
         Ok(())
     }
 
@@ -59,8 +70,24 @@ impl Draft {
     pub fn delete(&mut self, table: &str, key: &[u8]) -> Result<()> {
         let handle = self.txn.open_table(table)?;
         if self.txn.delete(&handle, key)? {
-            self.changes.push((table.to_owned(), key.to_vec(), None));
+            self.changes.push((table.to_owned(), key.to_vec(), Done::Deleted));
         }
+        Ok(())
+    }
+
+    /// Adds to the number of a key, in a table whose merge operator is that.
+    pub fn add(&mut self, table: &str, key: &[u8], number: u64) -> Result<()> {
+        let handle = self.txn.open_table(table)?;
+        self.txn.merge(&handle, key, &number.to_be_bytes())?;
+        self.changes.push((table.to_owned(), key.to_vec(), Done::Added(number)));
+        Ok(())
+    }
+
+    /// Appends to the value of a key, in a table whose merge operator is that.
+    pub fn append(&mut self, table: &str, key: &[u8], tail: &[u8]) -> Result<()> {
+        let handle = self.txn.open_table(table)?;
+        self.txn.merge(&handle, key, tail)?;
+        self.changes.push((table.to_owned(), key.to_vec(), Done::Appended(tail.to_vec())));
         Ok(())
     }
 }
@@ -215,11 +242,21 @@ impl Session {
 
 fn after(before: &Holdings, changes: Vec<Changed>) -> Holdings {
     let mut holdings = before.clone();
-    for (table, key, value) in changes {
+    for (table, key, done) in changes {
         let table = holdings.table_mut(&table);
-        match value {
-            Some(value) => table.put(&key, &value),
-            None => drop(table.delete(&key)),
+        match done {
+            Done::Put(value) => table.put(&key, &value),
+            Done::Deleted => drop(table.delete(&key)),
+            Done::Added(number) => {
+                let before = table.get(&key).map_or(0, |value| {
+                    u64::from_be_bytes(value.try_into().expect("a table of numbers holds only numbers"))
+                });
+                table.put(&key, &before.wrapping_add(number).to_be_bytes());
+            }
+            Done::Appended(tail) => {
+                let value = [table.get(&key).unwrap_or_default(), &tail].concat();
+                table.put(&key, &value);
+            }
         }
     }
     holdings
