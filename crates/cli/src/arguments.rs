@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use fulgurite::MergeOperator;
 
 use crate::notation::Notation;
 
@@ -89,6 +90,30 @@ pub struct CreateArguments {
     /// Create the table as a multimap, which holds a set of values under each key.
     #[arg(long, requires = "create")]
     pub multimap: bool,
+    /// Create the table so that programs can merge into its values, by adding, by keeping the greater, or by appending.
+    #[arg(long, requires = "create", conflicts_with = "multimap", value_name = "OPERATOR")]
+    pub merge: Option<MergeArgument>,
+}
+
+/// A merge operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MergeArgument {
+    /// The sum: of integers, or of plain values of 8 bytes, big-endian.
+    Add,
+    /// The greater: of integers, or of strings and bytes.
+    Max,
+    /// One after the other: strings and bytes.
+    Append,
+}
+
+impl From<MergeArgument> for MergeOperator {
+    fn from(argument: MergeArgument) -> Self {
+        match argument {
+            MergeArgument::Add => Self::Add,
+            MergeArgument::Max => Self::Max,
+            MergeArgument::Append => Self::Append,
+        }
+    }
 }
 
 /// Which keys.

@@ -104,6 +104,10 @@ pub fn table_to_write(
         Ok(table) if create.multimap && !table.is_multimap() => {
             Err(Failure::Message(format!("table `{name}` exists and is no multimap; leave --multimap away")))
         }
+        Ok(table) if create.merge.is_some_and(|merge| table.merge_operator() != Some(merge.into())) => {
+            let has = table.merge_operator().map_or("none".to_owned(), |operator| format!("`{operator}`"));
+            Err(Failure::Message(format!("table `{name}` exists and its merge operator is {has}; leave --merge away")))
+        }
         Ok(table) => Ok((table, false)),
         Err(Error::TableNotFound { .. }) if create.create => {
             let recorded = |notation: Option<&Notation>| match notation {
@@ -115,6 +119,10 @@ pub fn table_to_write(
             };
             let options = TableOptions::new().key_type(recorded(key)).value_type(recorded(value));
             let options = if create.multimap { options.multimap() } else { options };
+            let options = match create.merge {
+                Some(merge) => options.merge(merge.into()),
+                None => options,
+            };
             Ok((db.create_table(name, options)?, true))
         }
         Err(Error::TableNotFound { .. }) => match table(&txn, name) {

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use crate::arguments::{OutputFormat, Stats};
+use crate::commands::tables::merge_name;
 use crate::database::reading;
 use crate::failure::Failure;
 use crate::json;
@@ -129,10 +130,12 @@ fn print_table(stats: &fulgurite::Stats) -> Result<(), Failure> {
     writeln!(out).and_then(|()| out.flush()).map_err(Failure::Output)?;
     drop(out);
     let mut printer =
-        Printer::to_standard_output(OutputFormat::Table, &["table", "entries", "levels", "not yet merged"]);
+        Printer::to_standard_output(OutputFormat::Table, &["table", "merge", "entries", "levels", "not yet merged"]);
     for table in &stats.tables {
+        let merge = merge_name(table.merge);
         printer.row(&[
             Cell::Text(&table.name),
+            Cell::Text(&merge),
             Cell::Number(table.entries),
             Cell::Number(table.levels.into()),
             Cell::Number(table.delta_entries),
@@ -180,7 +183,10 @@ fn print_json(stats: &fulgurite::Stats) -> Result<(), Failure> {
         text.push_str(if index == 0 { "{\"table\":" } else { ",{\"table\":" });
         json::push_string(&table.name, &mut text);
         let (entries, levels, delta) = (table.entries, table.levels, table.delta_entries);
-        text.push_str(&format!(",\"entries\":{entries},\"levels\":{levels},\"delta_entries\":{delta}}}"));
+        let merge = merge_name(table.merge);
+        text.push_str(&format!(
+            ",\"merge\":\"{merge}\",\"entries\":{entries},\"levels\":{levels},\"delta_entries\":{delta}}}"
+        ));
     }
     text.push_str("]}\n");
     let mut out = standard_output();

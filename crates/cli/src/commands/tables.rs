@@ -1,5 +1,7 @@
 //! `tables`: what tables there are.
 
+use fulgurite::MergeOperator;
+
 use crate::arguments::Tables;
 use crate::database::reading;
 use crate::failure::Failure;
@@ -9,13 +11,15 @@ use crate::output::{Cell, Printer};
 pub fn run(arguments: &Tables) -> Result<(), Failure> {
     reading(&arguments.file.path, |_, txn| {
         let mut printer =
-            Printer::to_standard_output(arguments.format, &["table", "kind", "keys", "values", "entries"]);
+            Printer::to_standard_output(arguments.format, &["table", "kind", "keys", "values", "merge", "entries"]);
         for table in txn.tables() {
+            let merge = merge_name(table.merge_operator());
             printer.row(&[
                 Cell::Text(table.name()),
                 Cell::Text(if table.is_multimap() { "multimap" } else { "table" }),
                 Cell::Text(type_name(table.key_type())),
                 Cell::Text(type_name(table.value_type())),
+                Cell::Text(&merge),
                 Cell::Number(txn.len(&table)?),
             ])?;
         }
@@ -26,4 +30,9 @@ pub fn run(arguments: &Tables) -> Result<(), Failure> {
 /// Plain bytes have no name in the catalog.
 fn type_name(recorded: &str) -> &str {
     if recorded.is_empty() { "plain" } else { recorded }
+}
+
+/// The merge operator of a table.
+pub fn merge_name(operator: Option<MergeOperator>) -> String {
+    operator.map_or("none".to_owned(), |operator| operator.to_string())
 }

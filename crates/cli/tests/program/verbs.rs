@@ -1,6 +1,6 @@
 //! Each verb on a small database.
 
-use crate::fixture::Place;
+use crate::fixture::{Place, Run};
 
 /// A table of u64 keys from 0 to 99, and a multimap.
 fn numbers() -> Place {
@@ -18,13 +18,34 @@ fn numbers() -> Place {
 fn tables_are_listed_with_types_and_sizes() {
     let place = numbers();
     let expected = "\
-table    kind      keys    values  entries
-squares  table     u64     u64         100
-words    multimap  string  u64           4
+table    kind      keys    values  merge  entries
+squares  table     u64     u64     none       100
+words    multimap  string  u64     none         4
 ";
     assert_eq!(place.run(&["tables", "n.ful"]).ok(), expected);
-    let json = "[\n{\"table\":\"squares\",\"kind\":\"table\",\"keys\":\"u64\",\"values\":\"u64\",\"entries\":100},\n";
+    let json = "[\n{\"table\":\"squares\",\"kind\":\"table\",\"keys\":\"u64\",\"values\":\"u64\",\"merge\":\"none\",\"entries\":100},\n";
     assert!(place.run(&["tables", "n.ful", "--format", "json"]).ok().starts_with(json));
+}
+
+#[test]
+fn a_table_is_created_with_a_merge_operator_that_fits_and_keeps_it() {
+    let place = Place::new();
+    let put = |arguments: &[&str]| place.run(&[&["put", "m.ful", "hits", "home", "5", "--create"], arguments].concat());
+    let says = |run: Run, what: &str| {
+        let message = run.fails(1);
+        assert!(message.contains(what), "{message}");
+    };
+    says(put(&["--value", "f64", "--merge", "add"]), "the merge operator `add` needs values that are integers");
+    says(put(&["--merge", "add"]), "merges numbers of 8 bytes");
+    put(&["--value", "u64", "--merge", "add"]).ok();
+    put(&["--value", "u64", "--merge", "add"]).ok();
+    says(put(&["--merge", "max"]), "its merge operator is `add`; leave --merge away");
+    let expected = "\
+table  kind   keys   values  merge  entries
+hits   table  plain  u64     add          1
+";
+    assert_eq!(place.run(&["tables", "m.ful"]).ok(), expected);
+    assert!(place.run(&["stats", "m.ful", "--format", "json"]).ok().contains("\"table\":\"hits\",\"merge\":\"add\""));
 }
 
 #[test]
@@ -120,7 +141,7 @@ fn stats_account_for_every_byte_of_the_file() {
     let json = place.run(&["stats", "n.ful", "--format", "json"]).ok();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&json["file_bytes"], &json["tables"][0]["entries"]), (&length.into(), &100.into()));
-    assert!(place.run(&["stats", "n.ful"]).ok().contains("squares      100       0               0\n"));
+    assert!(place.run(&["stats", "n.ful"]).ok().contains("squares  none       100       0               0\n"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::db::database::Database;
 use crate::db::open::with_suffix;
 use crate::error::{Error, Result};
-use crate::format::Isa;
+use crate::format::{Isa, MergeOperator};
 use crate::ids::Sequence;
 use crate::io::Access;
 use crate::metrics::Conflicts;
@@ -82,6 +82,8 @@ pub struct Stats {
 pub struct TableStats {
     /// The table's name.
     pub name: String,
+    /// Its merge operator, if it has one.
+    pub merge: Option<MergeOperator>,
     /// Entries in its tree.
     pub entries: u64,
     /// Levels of branches above its leaves.
@@ -228,6 +230,7 @@ fn table_stats(state: &State) -> Vec<TableStats> {
         .flatten()
         .map(|view| TableStats {
             name: view.info.name.to_string(),
+            merge: view.info.descriptor.merge,
             entries: view.base.as_ref().map_or(0, |root| root.entries),
             levels: view.base.as_ref().map_or(0, |root| root.level),
             delta_entries: view.active.entries() as u64
