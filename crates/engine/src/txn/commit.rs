@@ -62,7 +62,7 @@ struct Draft<'w> {
     print: Footprint,
     encoder: RecordEncoder,
     /// What its merges come to.
-    results: Option<Box<Results<'w>>>,
+    results: Option<Results<'w>>,
 }
 
 /// A commit that has its place in the order.
@@ -99,7 +99,7 @@ impl Core {
         sync_large_values(writer, proposal.set)?;
         let results = self.merge_ahead(writer, proposal)?;
         let mut encoder = ENCODER.take();
-        encode(&mut encoder, proposal, results.as_deref().map_or(&[], Results::puts));
+        encode(&mut encoder, proposal, results.as_ref().map_or(&[], Results::puts));
         let print = Footprint::of(proposal.set, proposal.snapshot.state.pages.identity(), proposal.begun);
         let approaches = approach(proposal, &print);
         let mut draft = Draft { print, encoder, results };
@@ -315,7 +315,7 @@ fn insert(
     Draft { print, results, .. }: &Draft<'_>,
     approaches: &Approaches,
 ) -> u64 {
-    let results = results.as_deref().map_or(&[][..], Results::puts);
+    let results = results.as_ref().map_or(&[][..], Results::puts);
     let identity = state.pages.identity();
     let mut bytes = 0;
     let mut known: Option<(TableId, &Delta)> = None;

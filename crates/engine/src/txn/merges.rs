@@ -7,26 +7,27 @@
 
 use crate::error::Result;
 use crate::format::{LargeValue, RecordEncoder};
-use crate::ids::TableId;
+use crate::ids::{Sequence, TableId};
 use crate::options::LARGE_VALUE_BYTES_UNSYNCED;
 use crate::planted::{Fault, give_way, planted};
+use crate::sync::Arc;
 use crate::txn::commit::{Proposal, encode, view};
 use crate::txn::core::{Core, Logged, Writer};
 use crate::txn::layers::Layers;
-use crate::txn::state::Snapshot;
+use crate::txn::state::State;
 use crate::txn::write_set::{Pending, WriteSet};
 
 /// The results of a set's merges as of one moment.
 pub struct Results<'c> {
     writer: &'c Writer,
-    /// As of when.
-    seen: Snapshot,
-    /// An earlier moment, for which they held before: the last holder of a state frees its deltas, which is not for the lock.
-    before: Option<Snapshot>,
+    /// The last commit that they are upon.
+    seen: Sequence,
+    /// The state with that commit, if it is not the transaction's own.
+    newer: Option<Arc<State>>,
+    /// The state that was read before. The last holder of a state frees its deltas, which is not for the lock.
+    before: Option<Arc<State>>,
     /// Puts, in the order of the merges in the set.
     puts: Vec<Pending>,
-    /// Hashes of the merged keys.
-    hashes: Vec<u64>,
     /// Values that were written to the data file, and no commit refers to yet.
     unlogged: Vec<LargeValue>,
 }
@@ -56,9 +57,12 @@ impl Results<'_> {
     }
 
     /// Whether no commit since, up to the last one, may have changed a merged key.
-    fn are_current(&self, core: &Core, logged: &Logged) -> bool {
-        core.published.is_newest(&self.seen.state)
-            && !logged.footprints.may_hold(self.seen.sequence, logged.last, self.hashes.iter().copied())
+    fn are_current(&self, core: &Core, logged: &Logged, proposal: &Proposal<'_>) -> bool {
+        let state = self.newer.as_ref().unwrap_or(&proposal.snapshot.state);
+        let hashes = proposal.set.merges().map(|(_, key, _)| state.pages.identity().hash(key));
+        // Bulk loads and checkpoints exchange the state.
+        core.published.is_newest(state)
+            && (self.seen == logged.last || !logged.footprints.may_hold(self.seen, logged.last, hashes))
     }
 }
 
@@ -75,13 +79,19 @@ impl Core {
     ///
     /// # Errors
     /// What keeps a value from being read or merged.
-    pub fn merge_ahead<'c>(&self, writer: &'c Writer, proposal: &Proposal<'_>) -> Result<Option<Box<Results<'c>>>> {
+    pub fn merge_ahead<'c>(&self, writer: &'c Writer, proposal: &Proposal<'_>) -> Result<Option<Results<'c>>> {
         if !proposal.set.may_merge() {
             return Ok(None);
         }
-        let results = merge(writer, proposal, self.published.snapshot())?;
+        // The number before the state: so every commit up to it is in the state's deltas, or in its trees.
+        let seen = self.published.visible();
         give_way();
-        Ok(Some(Box::new(results)))
+        let held = &proposal.snapshot.state;
+        let newer = (!self.published.is_newest(held)).then(|| self.published.state());
+        let seen = newer.as_ref().map_or(seen, |newer| seen.max(newer.floor));
+        let results = merge(writer, proposal, newer, seen)?;
+        give_way();
+        Ok(Some(results))
     }
 
     /// Brings the results up to the last commit that has a number, and the commit's records with them. Requires: the caller holds
@@ -96,15 +106,14 @@ impl Core {
         results: &mut Results<'_>,
         encoder: &mut RecordEncoder,
     ) -> Result<()> {
-        if results.are_current(self, logged) || planted(Fault::MergeComputedTooEarly) {
+        if results.are_current(self, logged, proposal) || planted(Fault::MergeComputedTooEarly) {
             return Ok(());
         }
         // Commits that have a number are in the deltas only when they are seen.
         self.published.wait(logged.last);
-        let newest = Snapshot { state: self.published.state(), sequence: logged.last };
-        let before = results.seen.clone();
-        *results = merge(results.writer, proposal, newest)?;
-        results.before = Some(before);
+        let before = results.newer.take();
+        *results = merge(results.writer, proposal, Some(self.published.state()), logged.last)?;
+        results.before = before;
         encode(encoder, proposal, results.puts());
         Ok(())
     }
@@ -123,12 +132,16 @@ pub fn resolved<'s>(
     })
 }
 
-fn merge<'c>(writer: &'c Writer, proposal: &Proposal<'_>, seen: Snapshot) -> Result<Results<'c>> {
-    let mut results =
-        Results { writer, seen, before: None, puts: Vec::new(), hashes: Vec::new(), unlogged: Vec::new() };
+fn merge<'c>(
+    writer: &'c Writer,
+    proposal: &Proposal<'_>,
+    newer: Option<Arc<State>>,
+    seen: Sequence,
+) -> Result<Results<'c>> {
+    let mut results = Results { writer, seen, newer, before: None, puts: Vec::new(), unlogged: Vec::new() };
     for (id, key, operand) in proposal.set.merges() {
-        let value = result(proposal, &results.seen, id, key, operand)?;
-        results.hashes.push(results.seen.state.pages.identity().hash(key));
+        let state = results.newer.as_ref().unwrap_or(&proposal.snapshot.state);
+        let value = result(proposal, state, seen, (id, key, operand))?;
         let put = if value.len() < LARGE_VALUE_BYTES_UNSYNCED {
             Pending::Put(value.into_boxed_slice())
         } else {
@@ -145,11 +158,16 @@ fn merge<'c>(writer: &'c Writer, proposal: &Proposal<'_>, seen: Snapshot) -> Res
     Ok(results)
 }
 
-fn result(proposal: &Proposal<'_>, seen: &Snapshot, id: TableId, key: &[u8], operand: &[u8]) -> Result<Vec<u8>> {
+fn result(
+    proposal: &Proposal<'_>,
+    state: &State,
+    at: Sequence,
+    (id, key, operand): (TableId, &[u8], &[u8]),
+) -> Result<Vec<u8>> {
     // As the transaction knows the table. Where another has dropped it meanwhile, or it did so itself, nothing comes of this.
     let Some(known) = view(&proposal.snapshot.state, proposal.schema, id) else { return Ok(operand.to_vec()) };
-    let before = match view(&seen.state, proposal.schema, id) {
-        Some(view) => Layers { state: &seen.state, view, at: seen.sequence, set: None, reads: None }.get(key)?,
+    let before = match view(state, proposal.schema, id) {
+        Some(view) => Layers { state, view, at, set: None, reads: None }.get(key)?,
         None => None,
     };
     known.info.merged(before.as_deref(), operand)
