@@ -22,7 +22,8 @@ impl WritingEngine for FjallSingleWriter {
     type Store = FjallSingleWriterStore;
 
     fn unfit(settings: Settings) -> Option<&'static str> {
-        (settings.usage != Usage::Transactions).then_some("without transactions of several steps it is what fjall is")
+        let transactions = matches!(settings.usage, Usage::Transactions | Usage::Counters);
+        (!transactions).then_some("without transactions of several steps it is what fjall is")
     }
 
     fn open(directory: &Path, settings: Settings) -> Result<FjallSingleWriterStore, Failure> {

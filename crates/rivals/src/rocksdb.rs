@@ -71,7 +71,7 @@ impl WritingEngine for RocksDb {
             // They cost some percent, which waiting for the disk hides; they tell how often it was waited for.
             statistics: settings.level == Level::Disk,
         };
-        let transactions = settings.usage == Usage::Transactions;
+        let transactions = matches!(settings.usage, Usage::Transactions | Usage::Counters);
         let database = Database::open(directory, &tuning, wal, transactions).map_err(failed("open"))?;
         Ok(RocksDbStore { database })
     }

@@ -36,6 +36,8 @@ pub enum Usage {
     SingleOperations,
     /// [`WritingStore::begin`], from several threads.
     Transactions,
+    /// The same with [`Transaction::add`]; all values are numbers of 8 bytes.
+    Counters,
     /// As [`Usage::SingleOperations`], but whatever is put stays in the log, so that recovery has to read all of it.
     LongLog,
 }
@@ -150,6 +152,17 @@ pub trait Transaction: Sized {
     /// # Errors
     /// As [`Transaction::get`].
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Refusal>;
+
+    /// Adds to the little-endian number that is the value of `key`, 0 if there is none: by the engine's own operator if its adapter
+    /// has one, else by a get and a put. Requires: the store was opened for [`Usage::Counters`].
+    ///
+    /// # Errors
+    /// As [`Transaction::get`].
+    fn add(&mut self, key: &[u8], number: u64) -> Result<(), Refusal> {
+        let before = self.get(key, |value| value.and_then(|value| value.first_chunk()).copied())?;
+        let before = before.map_or(0, u64::from_le_bytes);
+        self.put(key, &before.wrapping_add(number).to_le_bytes())
+    }
 
     /// Takes `key` away.
     ///

@@ -25,7 +25,28 @@ pub fn all<E: WritingEngine>() {
             assert_eq!(contents(&store), before);
             store.close().unwrap();
         }
+        counters::<E>(Settings { level, usage: Usage::Counters });
     }
+}
+
+fn counters<E: WritingEngine>(settings: Settings) {
+    if E::unfit(settings).is_some() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let store = E::open(directory.path(), settings).unwrap();
+    let records = [(&b"a"[..], &300_u64.to_le_bytes()[..]), (b"b", &[255; 8])];
+    store.load_sorted(records.into_iter()).unwrap();
+    for _ in 0..2 {
+        let mut txn = store.begin().unwrap();
+        for key in [b"a", b"b", b"c"] {
+            assert!(txn.add(key, 1).is_ok() && txn.add(key, 256).is_ok());
+        }
+        txn.commit().map_err(|_| "a transaction alone is refused").unwrap();
+    }
+    let number = |key| value(&store, key).map(|value| u64::from_le_bytes(value.try_into().unwrap()));
+    assert_eq!([number(b"a"), number(b"b"), number(b"c")], [Some(814), Some(513), Some(514)]);
+    store.close().unwrap();
 }
 
 fn value<S: WritingStore>(store: &S, key: &[u8]) -> Option<Vec<u8>> {

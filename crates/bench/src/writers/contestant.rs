@@ -225,7 +225,7 @@ fn single<S: WritingStore>(store: &S, script: &Script<'_>, index: usize) -> Resu
     match script.steps[index] {
         Step::Put(value) => store.put(key, value).map(|()| true),
         Step::Get(expected) => store.get(key, |value| value == Some(expected)),
-        Step::Add(_) => unreachable!("additions are made in serializable transactions alone"),
+        Step::Add(_) | Step::Merge(_) => unreachable!("additions are made in serializable transactions alone"),
     }
 }
 
@@ -278,6 +278,7 @@ fn attempt<S: WritingStore>(store: &S, script: &Script<'_>, transaction: usize) 
         match script.steps[index] {
             Step::Put(value) => txn.put(key, value)?,
             Step::Get(expected) => right &= txn.get(key, |value| value == Some(expected))?,
+            Step::Merge(change) => txn.add(key, change)?,
             Step::Add(change) => {
                 let mut changed = [0; VALUE_BYTES_MAX];
                 let copied = txn.get(key, |value| {

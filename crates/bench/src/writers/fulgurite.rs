@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ::fulgurite::{Database, Durability, Table, TableOptions, WriteTxn};
+use ::fulgurite::{Database, Durability, MergeOperator, Table, TableOptions, WriteTxn};
 use fulgurite_rivals::{Engine, Failure, Level, Refusal, Settings, Transaction, Usage, WritingEngine, WritingStore};
 
 use crate::fulgurite::{Fulgurite, TABLE, failed};
@@ -37,7 +37,11 @@ impl WritingEngine for Fulgurite {
             options = options.disk(Arc::new(disk));
         }
         let database = options.open(Self::data_file(directory)).map_err(failed("open"))?;
-        let table = database.open_or_create_table(TABLE, TableOptions::new()).map_err(failed("open table"))?;
+        let options = match settings.usage {
+            Usage::Counters => TableOptions::new().value_type("u64").merge(MergeOperator::Add),
+            _ => TableOptions::new(),
+        };
+        let table = database.open_or_create_table(TABLE, options).map_err(failed("open table"))?;
         Ok(FulguriteWritingStore { database, table, syncs })
     }
 }
@@ -125,6 +129,11 @@ impl Transaction for FulguriteTransaction<'_> {
     fn delete(&mut self, key: &[u8]) -> Result<(), Refusal> {
         self.txn.delete(self.table, key).map(drop).map_err(failed("delete"))?;
         Ok(())
+    }
+
+    #[inline]
+    fn add(&mut self, key: &[u8], number: u64) -> Result<(), Refusal> {
+        Ok(self.txn.merge(self.table, key, &number.to_le_bytes()).map_err(failed("merge"))?)
     }
 
     fn commit(self) -> Result<(), Refusal> {

@@ -18,6 +18,8 @@ pub enum Step<'a> {
     Get(&'a [u8]),
     /// Get, add to the number in the first 8 bytes, and put.
     Add(u64),
+    /// Add to the number by the engine's own way.
+    Merge(u64),
 }
 
 /// What one thread does.
@@ -63,6 +65,8 @@ pub fn draw<'a>(
                 Mixture::Transfers => drawing.transfer(&mut script),
                 Mixture::Puts => (0..per_transaction).for_each(|_| drawing.put_own(&mut script)),
                 Mixture::Overlap => (0..per_transaction).for_each(|_| drawing.put_or_count(&mut script)),
+                Mixture::Counters => drawing.count(&mut script, Step::Add(1)),
+                Mixture::MergedCounters => drawing.count(&mut script, Step::Merge(1)),
                 Mixture::Gets { percent } => drawing.get_or_put(&mut script, percent),
             }
         }
@@ -105,9 +109,7 @@ impl<'a> Drawing<'_, 'a> {
     fn put_or_count(&mut self, script: &mut Script<'a>) {
         const SHARED_ONE_IN: usize = 10;
         if self.random.below(SHARED_ONE_IN) == 0 {
-            let position = ledger::counter(self.data, self.random.below(ledger::COUNTERS));
-            self.ledger.add(position, 1);
-            return script.push(self.data.stored.key(position), Step::Add(1));
+            return self.count(script, Step::Add(1));
         }
         loop {
             let (keys, position) = self.own();
@@ -115,6 +117,13 @@ impl<'a> Drawing<'_, 'a> {
                 return self.put(script, (keys, position));
             }
         }
+    }
+
+    /// One more on a counter that all threads share.
+    fn count(&mut self, script: &mut Script<'a>, step: Step<'a>) {
+        let position = ledger::counter(self.data, self.random.below(ledger::COUNTERS));
+        self.ledger.add(position, 1);
+        script.push(self.data.stored.key(position), step);
     }
 
     fn get_or_put(&mut self, script: &mut Script<'a>, percent: usize) {

@@ -57,9 +57,13 @@ pub fn run_with(engines: &[Entry], options: &Options, directory: &Path, seed: u6
     let mut suite = Suite { options, places, seed, engines: present, report, started: Instant::now() };
     suite.report.notes.iter().for_each(|note| eprintln!("{note}"));
     let records = options.records.unwrap_or(if options.quick { RECORDS_QUICK } else { RECORDS });
-    let data = Dataset::new(Spec { shape: Shape::Hashed, records, hashed_key_bytes: 32, value_bytes: 100 });
+    let dataset = |value_bytes| Dataset::new(Spec { shape: Shape::Hashed, records, hashed_key_bytes: 32, value_bytes });
+    let mut data = dataset(Workload::Put1Log.value_bytes());
     for workload in Workload::ALL {
         if options.only.is_empty() || options.only.contains(&workload) {
+            if data.values.length() != workload.value_bytes() {
+                data = dataset(workload.value_bytes());
+            }
             match workload.definition() {
                 Some(definition) => suite.rounds(workload, &definition, &data)?,
                 None => suite.recovery(workload)?,
@@ -319,7 +323,7 @@ mod tests {
     fn every_workload_runs_with_the_engines_that_are_always_there() {
         let report = quick(&[entry::<Fulgurite>(), entry::<Lmdb>()], &in_rounds()).unwrap();
         let has = |name: &str, unit: &str| report.amounts.iter().any(|a| a.workload == name && a.unit == unit);
-        assert_eq!(report.contests.len(), 15);
+        assert_eq!(report.contests.len(), 19);
         assert!(report.contests.iter().all(|contest| contest.entries.iter().all(|(_, samples)| samples.len() == 2)));
         assert!(has("sync8", COMMITS_PER_FLUSH) && has("two_put1", SPEED_UP) && has("two_overlap", "%"));
         assert!(

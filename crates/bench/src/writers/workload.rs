@@ -31,6 +31,10 @@ pub enum Workload {
     TwoTxn5,
     /// Two threads of which each takes every tenth key from few that both use.
     TwoOverlap,
+    /// Transactions that add to one of few counters, by a get and a put.
+    CountersPut,
+    /// The same by the engine's merge operator, if it has one.
+    CountersMerge,
     /// Opening after a kill, with 64 MiB of records in the log.
     Recovery64,
     /// Opening after a kill, with 1 GiB of records in the log.
@@ -39,7 +43,7 @@ pub enum Workload {
 
 impl Workload {
     /// All of them, in the order of the report.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Put1Log,
         Self::Put1Memory,
         Self::Txn5,
@@ -53,6 +57,8 @@ impl Workload {
         Self::TwoPut1,
         Self::TwoTxn5,
         Self::TwoOverlap,
+        Self::CountersPut,
+        Self::CountersMerge,
         Self::Recovery64,
         Self::Recovery1024,
     ];
@@ -73,6 +79,8 @@ impl Workload {
             Self::TwoPut1 => "two_put1",
             Self::TwoTxn5 => "two_txn5",
             Self::TwoOverlap => "two_overlap",
+            Self::CountersPut => "counters_put",
+            Self::CountersMerge => "counters_merge",
             Self::Recovery64 => "recovery_64",
             Self::Recovery1024 => "recovery_1024",
         }
@@ -107,6 +115,10 @@ impl Workload {
         };
         let synced = |threads| Definition { threads, settling: Settling::Free, ..single(Level::Disk) };
         let two = |definition| Definition { threads: &[1, 2], settling: Settling::Free, ..definition };
+        let counters = |usage, mixture| {
+            let settings = Settings { level: Level::Log, usage };
+            two(Definition { settings, per_transaction: 1, mixture, ..transactions })
+        };
         Some(match self {
             Self::Put1Log => single(Level::Log),
             Self::Put1Memory => single(Level::Memory),
@@ -121,6 +133,8 @@ impl Workload {
             Self::TwoPut1 => two(single(Level::Log)),
             Self::TwoTxn5 => two(transactions),
             Self::TwoOverlap => Definition { threads: &[2], mixture: Mixture::Overlap, ..two(transactions) },
+            Self::CountersPut => counters(Usage::Transactions, Mixture::Counters),
+            Self::CountersMerge => counters(Usage::Counters, Mixture::MergedCounters),
             Self::Recovery64 | Self::Recovery1024 => return None,
         })
     }
@@ -140,6 +154,11 @@ impl Workload {
         matches!(self, Self::Put1Log | Self::Txn5)
     }
 
+    /// Length of its values: counters are nothing but numbers.
+    pub fn value_bytes(self) -> usize {
+        if matches!(self, Self::CountersPut | Self::CountersMerge) { 8 } else { 100 }
+    }
+
     /// Transactions of a round: enough to see that everything works, or enough for the bars.
     pub fn transactions(self, quick: bool) -> usize {
         let full = match self {
@@ -147,6 +166,7 @@ impl Workload {
             Self::TwoPut1 => 1_000_000,
             Self::Txn5 | Self::Bank => 400_000,
             Self::TwoTxn5 | Self::TwoOverlap => 200_000,
+            Self::CountersPut | Self::CountersMerge => 500_000,
             Self::Sync1 => 2_000,
             Self::Sync8 | Self::Sync32 => 8_000,
             Self::Sync100 => 100_000,
@@ -213,6 +233,10 @@ pub enum Mixture {
     },
     /// An amount taken from one stored key and added to another.
     Transfers,
+    /// One added to a counter that all threads share.
+    Counters,
+    /// The same by merges.
+    MergedCounters,
     /// Puts, and for every tenth key one added to a counter that all threads share.
     Overlap,
 }
