@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fulgurite::io::{Access, Disk};
-use fulgurite::{Database, Durability, Options, Result, TableOptions};
+use fulgurite::{Database, Durability, MergeOperator, Options, Result, TableOptions};
 
 use super::layout::Layout;
 use super::records::{Record, records};
@@ -188,7 +188,8 @@ fn small(maker: &mut Maker) -> Result<()> {
     maker.table("plain", TableOptions::new())?;
     maker.table("counted", TableOptions::new().counted(true).key_type("string"))?;
     maker.table("aligned", TableOptions::new().value_align(8).value_type("u64"))?;
-    for name in ["plain", "counted", "aligned"] {
+    maker.table("joined", TableOptions::new().merge(MergeOperator::Append))?;
+    for name in ["plain", "counted", "aligned", "joined"] {
         let entries: Vec<_> =
             (0..200).map(|number| (format!("key-{number:05}").into_bytes(), Some(maker.value(5..200)))).collect();
         maker.write(name, Durability::Log, &entries)?;

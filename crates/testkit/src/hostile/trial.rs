@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use fulgurite::{Database, Durability, Error, Options, ReadTxn, Result, Table};
+use fulgurite::{Database, Durability, Error, MergeOperator, Options, ReadTxn, Result, Table};
 
 use crate::holdings::{Holdings, digest_of};
 use crate::random::Random;
@@ -241,6 +241,16 @@ fn write(db: &Database, expected: &Expected, random: &mut Random, used: &mut Use
                 held.delete_range(&high, b"key-00200");
                 held.put(&[b'k'; 1500], b"a long key");
                 held.delete(b"a value of its own extent");
+            }
+            if table.merge_operator() == Some(MergeOperator::Append) {
+                for key in [&low[..], b"key-00100", b"a key without a value"] {
+                    txn.merge(table, key, b"tail")?;
+                    if let Some(held) = &mut holdings {
+                        let held = held.table_mut(table.name());
+                        let value = [held.get(key).unwrap_or_default(), b"tail"].concat();
+                        held.put(key, &value);
+                    }
+                }
             }
         }
         txn.commit_with(Durability::Log)?;
