@@ -23,6 +23,9 @@ mod error;
 #[path = "../../engine/src/ids.rs"]
 #[allow(dead_code, reason = "the models use a part of it")]
 mod ids;
+#[path = "../../engine/src/format/merge.rs"]
+#[allow(dead_code, reason = "the models use a part of it")]
+mod merge;
 #[path = "../../engine/src/metrics.rs"]
 #[allow(dead_code, reason = "the models use a part of it")]
 mod metrics;

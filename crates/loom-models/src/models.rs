@@ -45,6 +45,7 @@ pub const MODELS: &[Model] = &[
     reclaim::MODEL,
     commit::PINS,
     commit::SKEW,
+    commit::MERGE,
     commit::DURABLE,
     commit::ROTATE,
 ];

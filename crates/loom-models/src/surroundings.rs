@@ -6,6 +6,8 @@
 pub mod format {
     use crate::ids::{ExtentId, PageNumber, TableId};
 
+    pub use crate::merge::{MergeOperator, MergeRule};
+
     /// As the engine's.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct OverflowRef {
@@ -56,6 +58,8 @@ pub mod format {
         pub key_type: String,
         /// Name of the value encoding.
         pub value_type: String,
+        /// How values are merged.
+        pub merge: Option<MergeOperator>,
         /// The tree.
         pub root: Option<()>,
     }
@@ -169,6 +173,7 @@ pub mod tree {
 
 /// Options.
 pub mod options {
+    use super::format::MergeOperator;
     use crate::error::Result;
 
     /// As the engine's.
@@ -204,6 +209,8 @@ pub mod options {
         pub key_type: String,
         /// Name of the value encoding.
         pub value_type: String,
+        /// How values are merged.
+        pub merge: Option<MergeOperator>,
     }
 
     impl TableOptions {
@@ -222,6 +229,8 @@ pub mod options {
     pub const LARGE_VALUE_BYTES: usize = 1 << 10;
     /// As the engine's.
     pub const LARGE_VALUE_BYTES_UNSYNCED: usize = 1 << 20;
+    /// As the engine's.
+    pub const VALUE_BYTES_MAX: usize = u32::MAX as usize;
 }
 
 /// The log.
@@ -361,11 +370,65 @@ pub mod large {
 
         /// There is nothing to distrust.
         pub fn distrust(&self) {}
+
+        /// Nothing is large.
+        ///
+        /// # Errors
+        /// None.
+        pub fn write(&self, value: &[u8]) -> Result<LargeValue> {
+            unreachable!("{} bytes are not large", value.len())
+        }
+
+        /// There is nothing to give back.
+        pub fn discard(&self, _: &[LargeValue]) {}
     }
 
     impl Recent {
         /// There is nothing to note.
         pub fn note(&self, _: &LargeValue) {}
+    }
+}
+
+/// What reads of one table go through.
+pub mod layers {
+    use crate::delta::Change;
+    use crate::error::Result;
+    use crate::ids::Sequence;
+    use crate::txn::read_set::ReadSet;
+    use crate::txn::state::{State, TableView};
+    use crate::txn::write_set::WriteSet;
+
+    /// As the engine's.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Layers<'a> {
+        /// The moment.
+        pub state: &'a State,
+        /// The table in it.
+        pub view: &'a TableView,
+        /// Commits above this one are not seen.
+        pub at: Sequence,
+        /// The transaction's own changes.
+        pub set: Option<&'a WriteSet>,
+        /// Where it is noted what is read.
+        pub reads: Option<&'a ReadSet>,
+    }
+
+    impl Layers<'_> {
+        /// The value of a key in the deltas: pages hold none.
+        ///
+        /// # Errors
+        /// None.
+        pub fn get(self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+            let hash = self.state.pages.identity().hash(key);
+            let deltas = [Some(&self.view.active), self.view.frozen.as_ref()].into_iter().flatten();
+            let change = deltas.filter(|delta| !delta.is_empty()).find_map(|delta| delta.get(key, hash, self.at));
+            self.state.pages.page.with(|_| ());
+            Ok(match change {
+                Some(Change::Put(value)) => Some(value.to_vec()),
+                Some(_) => panic!("only puts are committed"),
+                None => None,
+            })
+        }
     }
 }
 

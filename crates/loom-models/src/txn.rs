@@ -17,6 +17,8 @@ pub mod footprints;
 pub mod group_sync;
 #[path = "../../engine/src/txn/history.rs"]
 pub mod history;
+#[path = "../../engine/src/txn/merges.rs"]
+pub mod merges;
 #[path = "../../engine/src/txn/prefix.rs"]
 #[allow(clippy::reversed_empty_ranges, reason = "no thread looks again and again before it goes to sleep here")]
 pub mod prefix;
@@ -31,4 +33,4 @@ pub mod turn;
 #[path = "../../engine/src/txn/write_set.rs"]
 pub mod write_set;
 
-pub use crate::surroundings::{journal, large, read};
+pub use crate::surroundings::{journal, large, layers, read};

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use loom::thread;
 
 use super::Model;
-use super::database::{Database, get, is_conflict};
+use super::database::{Database, get, is_conflict, value};
 use crate::faults::{Fault, How};
 use crate::ids::{Birth, Sequence};
 use crate::options::Durability;
@@ -18,6 +18,13 @@ pub const SKEW: Model = Model {
     atomics: 160,
     run: skew,
     faults: &[VISIBLE_UNACQUIRED],
+};
+
+pub const MERGE: Model = Model {
+    name: "commit-merge",
+    what: "two transactions merge into one key, and both operands are in its value, in the order of the commits",
+    run: merge,
+    ..SKEW
 };
 
 pub const DURABLE: Model = Model {
@@ -103,6 +110,19 @@ fn skew() {
     assert_ne!(both, [None; 2], "one may always be committed");
     let snapshot = database.core.snapshot().expect("it is open");
     assert_eq!([b'a', b'b'].map(|key| get(&snapshot, key).is_some()), both.map(|seen| seen.is_some()));
+}
+
+fn merge() {
+    let database = with_one_commit(Page::default());
+    let thread = {
+        let database = Arc::clone(&database);
+        thread::spawn(move || database.merge(b'a', b'1').expect("merges are in no conflict"))
+    };
+    let ours = database.merge(b'a', b'2').expect("merges are in no conflict");
+    let theirs = thread.join().expect("no thread panics");
+    let snapshot = database.core.snapshot().expect("it is open");
+    let expected = if theirs < ours { b"a12" } else { b"a21" };
+    assert_eq!(value(&snapshot, b'a').as_deref(), Some(&expected[..]));
 }
 
 fn durable() {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
-use crate::format::{Identity, TableDescriptor};
+use crate::format::{Identity, MergeOperator, MergeRule, TableDescriptor};
 use crate::ids::{Birth, Sequence, TableId};
 use crate::options::{Durability, Isolation};
 use crate::pager::{Page, Pages};
@@ -16,6 +16,7 @@ use crate::txn::group_sync::GroupSync;
 use crate::txn::history::History;
 use crate::txn::journal::{Disk, Journal};
 use crate::txn::large::{LargeStore, Recent};
+use crate::txn::layers::Layers;
 use crate::txn::read_set::ReadSet;
 use crate::txn::schema::{Schema, empty_view};
 use crate::txn::state::{Pins, Published, Snapshot, State, TableInfo, TableView};
@@ -73,7 +74,27 @@ impl Database {
     pub fn transact(&self, reads: &[u8], puts: &[u8], durability: Durability) -> Result<(Vec<Option<u8>>, Sequence)> {
         let snapshot = self.core.snapshot()?;
         snapshot.state.epoch.enter();
-        let outcome = self.commit(&snapshot, reads, puts, durability);
+        let mut noted = ReadSet::default();
+        reads.iter().for_each(|key| noted.note_key(TABLE, &[*key], Identity.hash(&[*key])));
+        let found = reads.iter().map(|key| get(&snapshot, *key)).collect();
+        let mut set = WriteSet::default();
+        puts.iter().for_each(|key| set.set(TABLE, &[*key], Pending::Put(Box::new([*key]))));
+        let outcome = self.commit(&snapshot, Checks::Reads(noted.reads()), &set, durability);
+        self.core.leave(&snapshot.state);
+        Ok((found, outcome?))
+    }
+
+    /// A transaction that appends to the value of a key, which is none's conflict.
+    ///
+    /// # Errors
+    /// None.
+    pub fn merge(&self, key: u8, operand: u8) -> Result<Sequence> {
+        let snapshot = self.core.snapshot()?;
+        snapshot.state.epoch.enter();
+        let rule = MergeRule::of(MergeOperator::Append, "").expect("bytes can be appended");
+        let mut set = WriteSet::default();
+        set.merge(TABLE, &[key], &[operand], rule);
+        let outcome = self.commit(&snapshot, Checks::Nothing, &set, Durability::Memory);
         self.core.leave(&snapshot.state);
         outcome
     }
@@ -81,19 +102,12 @@ impl Database {
     fn commit(
         &self,
         snapshot: &Snapshot,
-        reads: &[u8],
-        puts: &[u8],
+        checks: Checks<'_>,
+        set: &WriteSet,
         durability: Durability,
-    ) -> Result<(Vec<Option<u8>>, Sequence)> {
-        let mut noted = ReadSet::default();
-        reads.iter().for_each(|key| noted.note_key(TABLE, &[*key], Identity.hash(&[*key])));
-        let found = reads.iter().map(|key| get(snapshot, *key)).collect();
-        let mut set = WriteSet::default();
-        puts.iter().for_each(|key| set.set(TABLE, &[*key], Pending::Put(Box::new([*key]))));
-        let (set, schema) = (&set, &Schema::default());
-        let checks = Checks::Reads(noted.reads());
-        let proposal = Proposal { snapshot, set, schema, checks, is_exclusive: false, begun: None };
-        Ok((found, self.core.commit(&proposal, durability)?))
+    ) -> Result<Sequence> {
+        let schema = &Schema::default();
+        self.core.commit(&Proposal { snapshot, set, schema, checks, is_exclusive: false, begun: None }, durability)
     }
 
     /// Merges what was committed into the page of the next checkpoint, publishes it, and gives back pages of those before that
@@ -124,19 +138,17 @@ impl Database {
     }
 }
 
-/// The value of a key in a snapshot: from the deltas, or the page, which is said to have put what it merged.
+/// The first byte of a key's value in a snapshot.
 pub fn get(snapshot: &Snapshot, key: u8) -> Option<u8> {
-    let (state, at) = (&snapshot.state, snapshot.sequence);
+    value(snapshot, key).map(|value| value[0])
+}
+
+/// The value of a key in a snapshot: from the deltas, or the page, which is said to have put what it merged.
+pub fn value(snapshot: &Snapshot, key: u8) -> Option<Vec<u8>> {
+    let state = &snapshot.state;
     let view = state.view_of(TABLE).expect("there is one table");
-    let hash = Identity.hash(&[key]);
-    let deltas = [Some(&view.active), view.frozen.as_ref()].into_iter().flatten();
-    let change = deltas.filter(|delta| !delta.is_empty()).find_map(|delta| delta.get(&[key], hash, at));
-    state.pages.page.with(|_| ());
-    match change {
-        Some(crate::delta::Change::Put(value)) => Some(value[0]),
-        Some(_) => panic!("only puts are committed"),
-        None => None,
-    }
+    let layers = Layers { state, view, at: snapshot.sequence, set: None, reads: None };
+    layers.get(&[key]).expect("nothing is damaged")
 }
 
 /// Whether the transaction must begin again.
@@ -152,6 +164,7 @@ fn first_state(pins: &Arc<Pins>, page: Page) -> State {
         value_align: 1,
         key_type: String::new(),
         value_type: String::new(),
+        merge: Some(MergeOperator::Append),
         root: None,
     };
     let view = empty_view(TableInfo { id: TABLE, name: "table".into(), descriptor });
