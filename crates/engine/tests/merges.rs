@@ -202,6 +202,27 @@ fn a_merge_over_anothers_put_or_deletion_goes_on_from_that() {
 }
 
 #[test]
+fn a_bulk_load_is_in_the_way_of_puts_at_snapshot_isolation_and_not_of_merges_beside_them() {
+    let fixture = fixture();
+    let Fixture { db, counts, lists, .. } = &fixture;
+    for puts_there in [false, true] {
+        let mut txn = fixture.write(Isolation::Snapshot);
+        txn.put(lists, b"k", b"1").unwrap();
+        add(&mut txn, counts, b"k", 2);
+        if puts_there {
+            txn.put(counts, b"other", &1_u64.to_be_bytes()).unwrap();
+        }
+        db.bulk_load(counts, [(b"k", 40_u64.to_be_bytes())]).unwrap();
+        match txn.commit() {
+            Ok(_) => assert!(!puts_there),
+            Err(Error::Conflict { reason: ConflictReason::BulkLoad, .. }) => assert!(puts_there),
+            Err(error) => panic!("{error}"),
+        }
+        assert_eq!(fixture.count(b"k"), Some(if puts_there { 40 } else { 42 }));
+    }
+}
+
+#[test]
 fn a_transaction_reads_its_own_merges_in_every_way() {
     let fixture = fixture();
     let Fixture { db, counts, .. } = &fixture;
@@ -452,8 +473,10 @@ fn counters_under_many_threads_come_to_their_sum_without_a_single_refusal() {
                 db.checkpoint().unwrap();
             }
         });
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        let outcomes: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
+        // Before any of them is looked at: who makes checkpoints must end if one has failed.
         done.store(true, Ordering::Relaxed);
+        outcomes.into_iter().for_each(|outcome| outcome.unwrap());
     });
     assert_eq!(fixture.count(b"total"), Some(ROUNDS * THREADS * (THREADS + 1) / 2));
     assert_eq!((0..7).map(|key| fixture.count(&[key]).unwrap_or(0)).sum::<u64>(), ROUNDS * THREADS);

@@ -85,7 +85,8 @@ impl Proposal<'_> {
         for id in self.set.tables() {
             // What this transaction created is in no state yet.
             if let Some(view) = held.view_of(id) {
-                check_table(view, newer, matches!(self.checks, Checks::Writes))?;
+                let overwrites = || matches!(self.checks, Checks::Writes) && self.set.overwrites(id);
+                check_table(view, newer, overwrites)?;
             }
         }
         if let Checks::Reads(reads) = &self.checks {
@@ -95,7 +96,7 @@ impl Proposal<'_> {
                 if last.replace(id) != Some(id)
                     && let Some(view) = held.view_of(id)
                 {
-                    check_table(view, newer, true)?;
+                    check_table(view, newer, || true)?;
                 }
             }
         }
@@ -103,10 +104,10 @@ impl Proposal<'_> {
     }
 }
 
-/// A table must be there still, and, where what it held was `used`, no bulk load may have changed that.
-fn check_table(view: &TableView, newer: &State, used: bool) -> Result<()> {
+/// A table must be there still, and, where what it held `was_used`, no bulk load may have changed that.
+fn check_table(view: &TableView, newer: &State, was_used: impl FnOnce() -> bool) -> Result<()> {
     let reason = match newer.view_of(view.info.id) {
-        Some(now) if !used || now.loads == view.loads => return Ok(()),
+        Some(now) if now.loads == view.loads || !was_used() => return Ok(()),
         Some(_) => ConflictReason::BulkLoad,
         None => ConflictReason::Tables,
     };

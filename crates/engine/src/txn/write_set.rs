@@ -89,6 +89,8 @@ impl WriteSet {
     }
 
     /// Merges an operand into what is pending for `key`. Requires: that is nothing, or a merge by the same rule.
+    ///
+    /// Once there is a mark, each merge copies what is pending, for the undo list.
     pub fn merge(&mut self, table: TableId, key: &[u8], operand: &[u8], rule: MergeRule) {
         let in_place = self.marks.is_empty();
         let merged = match self.changes_mut(table).get_mut(key) {
@@ -176,6 +178,12 @@ impl WriteSet {
     /// Whether all changes are merges.
     pub fn is_merges_alone(&self) -> bool {
         self.has_merges && self.iter().all(|(_, _, pending)| matches!(pending, Pending::Merge(_)))
+    }
+
+    /// Whether a change of the table is none that keeps what others did: no merge.
+    pub fn overwrites(&self, table: TableId) -> bool {
+        let is_merge = |(_, pending): (&[u8], &Pending)| matches!(pending, Pending::Merge(_));
+        self.changes(table).is_some_and(|changes| !changes.iter().all(is_merge))
     }
 
     /// Forgets what was done to a table: it was dropped. Only a rollback to an earlier mark brings it back.
