@@ -223,6 +223,44 @@ fn a_bulk_load_is_in_the_way_of_puts_at_snapshot_isolation_and_not_of_merges_bes
 }
 
 #[test]
+fn what_ends_before_an_own_merge_does_not_read_it() {
+    let fixture = fixture();
+    let Fixture { counts, .. } = &fixture;
+    let whole = |range: fulgurite::Range<'_>| assert_eq!(range.filter(Result::is_ok).count(), 2);
+    let backwards = |range: fulgurite::Range<'_>| assert_eq!(range.rev().filter(Result::is_ok).count(), 2);
+    let within = &b"b1"[..]..&b"b3"[..];
+    let ways: [(&str, Way<'_>); 5] = [
+        ("range", &|txn| whole(txn.range(counts, within.clone()).unwrap())),
+        ("backwards", &|txn| backwards(txn.range(counts, within.clone()).unwrap())),
+        ("prefix", &|txn| whole(txn.prefix(counts, b"b").unwrap())),
+        ("prefix backwards", &|txn| backwards(txn.prefix(counts, b"b").unwrap())),
+        ("delete_range", &|txn| assert_eq!(txn.delete_range(counts, within.clone()).unwrap(), 2)),
+    ];
+    for (name, way) in ways {
+        put_both(&fixture, [b"b1", b"b2"]);
+        let mut txn = fixture.write(Isolation::Serializable);
+        add(&mut txn, counts, b"a", 1);
+        add(&mut txn, counts, b"z", 1);
+        way(&mut txn);
+        fixture.add(b"a", 1);
+        fixture.add(b"z", 1);
+        assert!(txn.commit().is_ok(), "{name} read a key beyond its end");
+    }
+    let mut txn = fixture.write(Isolation::Serializable);
+    add(&mut txn, counts, b"z", 1);
+    assert!(txn.range(counts, ..).unwrap().all(|entry| entry.is_ok()));
+    fixture.add(b"z", 1);
+    assert!(txn.commit().unwrap_err().is_retryable(), "what goes over it reads it");
+}
+
+type Way<'w> = &'w dyn Fn(&mut WriteTxn);
+
+fn put_both(fixture: &Fixture, keys: [&[u8; 2]; 2]) {
+    let put = |txn: &mut WriteTxn| keys.iter().try_for_each(|key| txn.put(&fixture.counts, *key, &[0; 8]));
+    fixture.db.update(put).unwrap();
+}
+
+#[test]
 fn a_transaction_reads_its_own_merges_in_every_way() {
     let fixture = fixture();
     let Fixture { db, counts, .. } = &fixture;

@@ -161,7 +161,12 @@ impl<'t> Ends<'t> {
                 walk.insert(Walk::new(layers, start)?)
             }
         };
-        let Some((key, value)) = walk.next(layers)?.filter(|(key, _)| self.holds(key, back)) else {
+        let next = if back {
+            walk.next_if(layers, |key| is_left_back(key, &self.low, self.given_front.as_deref()))?
+        } else {
+            walk.next_if(layers, |key| is_left_front(key, &self.high, self.given_back.as_deref()))?
+        };
+        let Some((key, value)) = next else {
             self.ended = true;
             return Ok(None);
         };
@@ -169,15 +174,18 @@ impl<'t> Ends<'t> {
         *given = Some(key.clone());
         Ok(Some((key, value)))
     }
+}
 
-    /// Whether a key is still between the bounds and not beyond what the other end gave.
-    fn holds(&self, key: &[u8], back: bool) -> bool {
-        if back {
-            !is_before(key, as_bound(&self.low)) && self.given_front.as_ref().is_none_or(|given| key > &**given)
-        } else {
-            !is_past(key, as_bound(&self.high)) && self.given_back.as_ref().is_none_or(|given| key < &**given)
-        }
-    }
+/// Whether a key is still to be given from the front: it is below the upper bound, and below what the back gave.
+#[inline]
+fn is_left_front(key: &[u8], high: &OwnedBound, given_back: Option<&[u8]>) -> bool {
+    !is_past(key, as_bound(high)) && given_back.is_none_or(|given| key < given)
+}
+
+/// As [`is_left_front`], from the back.
+#[inline]
+fn is_left_back(key: &[u8], low: &OwnedBound, given_front: Option<&[u8]>) -> bool {
+    !is_before(key, as_bound(low)) && given_front.is_none_or(|given| key > given)
 }
 
 /// As [`Range`], owning its snapshot: it may be stored, sent to another thread, and outlive the transaction.
@@ -224,20 +232,16 @@ impl OwnedRange {
                 walk.insert(Walk::new(&layers, start)?)
             }
         };
-        let Some((key, value)) = walk.next(&layers)? else {
+        let next = if back {
+            walk.next_if(&layers, |key| is_left_back(key, &self.low, self.given_front.as_deref()))?
+        } else {
+            walk.next_if(&layers, |key| is_left_front(key, &self.high, self.given_back.as_deref()))?
+        };
+        let Some((key, value)) = next else {
             self.ended = true;
             return Ok(None);
         };
         let (key, value) = (key.to_vec(), value.to_vec());
-        let within = if back {
-            !is_before(&key, as_bound(&self.low)) && self.given_front.as_ref().is_none_or(|given| key > *given)
-        } else {
-            !is_past(&key, as_bound(&self.high)) && self.given_back.as_ref().is_none_or(|given| key < *given)
-        };
-        if !within {
-            self.ended = true;
-            return Ok(None);
-        }
         let given = if back { &mut self.given_back } else { &mut self.given_front };
         *given = Some(key.clone());
         Ok(Some((key, value)))

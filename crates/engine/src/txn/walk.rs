@@ -130,8 +130,27 @@ impl Walk {
     /// # Errors
     /// Damage on the way.
     pub fn next<'a>(&mut self, layers: &Layers<'a>) -> Result<Option<(Value<'a>, Value<'a>)>> {
+        self.next_if(layers, |_| true)
+    }
+
+    /// As [`Walk::next`], as long as keys are `within` what is walked through; then the walk has ended.
+    ///
+    /// What a key beyond that has for a value is nobody's business: to look at it may be a read that is checked at the commit, and
+    /// may fail.
+    ///
+    /// # Errors
+    /// As [`Walk::next`].
+    #[inline]
+    pub fn next_if<'a>(
+        &mut self,
+        layers: &Layers<'a>,
+        within: impl Fn(&[u8]) -> bool,
+    ) -> Result<Option<(Value<'a>, Value<'a>)>> {
         loop {
             let Some((key, newest)) = self.step(layers)? else { return Ok(None) };
+            if !within(&key) {
+                return Ok(None);
+            }
             let value = match newest {
                 Newest::Own(pending) => layers.own_value(&key, pending)?,
                 Newest::Changed(change) => layers.changed_value(change)?,
