@@ -201,6 +201,15 @@ pub enum Error {
         /// The limit.
         limit_bytes: u64,
     },
+    /// A merge comes to no value. Nothing was changed.
+    Unmergeable {
+        /// The table.
+        table: String,
+        /// The key.
+        key: Vec<u8>,
+        /// [`Error::Decode`] if what the key has is none of the table's numbers, [`Error::ValueTooLong`] if it would be too long.
+        source: Box<Error>,
+    },
     /// The keys of a sorted load did not rise.
     OutOfOrder {
         /// Position in the input, from 0.
@@ -262,9 +271,12 @@ impl Error {
 }
 
 impl Error {
-    /// The errors of commits beside others.
+    /// The errors of commits.
     fn fmt_commit(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Poisoned { path } => {
+                write!(out, "{}: an earlier sync failed, so its writes are in doubt; close and reopen it", path.display())
+            }
             Self::Indeterminate { path, sequence, source } => write!(
                 out,
                 "{}: whether commit {} survives is not known ({source}); close and reopen it",
@@ -277,11 +289,13 @@ impl Error {
                     write!(out, " in table `{table}`")?;
                 }
                 if !key.is_empty() {
-                    let shown = &key[..key.len().min(CONFLICT_KEY_BYTES_SHOWN)];
-                    let more = if shown.len() < key.len() { "…" } else { "" };
-                    write!(out, " (key \"{}{more}\")", shown.escape_ascii())?;
+                    write!(out, " (key {})", ShownKey(key))?;
                 }
                 out.write_str("; begin again")
+            }
+            Self::Unmergeable { table, key, source } => {
+                let key = ShownKey(key);
+                write!(out, "nothing can be merged into key {key} of table `{table}`: {source}; put another value, or delete it")
             }
             _ => out.write_str(
                 "too much was committed since this transaction began to check it for conflicts; begin again, or make it exclusive",
@@ -330,14 +344,11 @@ impl fmt::Display for Error {
             Self::ReadOnly { path } => {
                 write!(out, "{}: open read-only; open it for writing to change it", path.display())
             }
-            Self::Poisoned { path } => {
-                write!(
-                    out,
-                    "{}: an earlier sync failed, so its writes are in doubt; close and reopen it",
-                    path.display()
-                )
-            }
-            Self::Indeterminate { .. } | Self::Conflict { .. } | Self::TransactionTooOld => self.fmt_commit(out),
+            Self::Poisoned { .. }
+            | Self::Indeterminate { .. }
+            | Self::Conflict { .. }
+            | Self::TransactionTooOld
+            | Self::Unmergeable { .. } => self.fmt_commit(out),
             Self::Closed { path } => write!(out, "{}: the database was closed", path.display()),
             Self::TableNotFound { name } => {
                 write!(out, "no table `{name}`; create it first, or list the tables there are")
@@ -368,11 +379,21 @@ impl std::error::Error for Error {
         match self {
             Self::Io { source, .. } | Self::DiskFull { source, .. } => Some(source),
             Self::Input { source } => Some(&**source),
-            Self::Indeterminate { source, .. } => Some(&**source),
+            Self::Indeterminate { source, .. } | Self::Unmergeable { source, .. } => Some(&**source),
             _ => None,
         }
     }
 }
 
-/// Of a longer key in a conflict, a message shows the first bytes.
-const CONFLICT_KEY_BYTES_SHOWN: usize = 64;
+/// A key in a message: of a longer one the first bytes.
+struct ShownKey<'k>(&'k [u8]);
+
+impl fmt::Display for ShownKey<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = &self.0[..self.0.len().min(KEY_BYTES_SHOWN)];
+        let more = if shown.len() < self.0.len() { "…" } else { "" };
+        write!(out, "\"{}{more}\"", shown.escape_ascii())
+    }
+}
+
+const KEY_BYTES_SHOWN: usize = 64;

@@ -159,7 +159,7 @@ impl<'a> Layers<'a> {
             Pending::Delete => Ok(None),
             Pending::Merge(operand) => {
                 let before = self.get_below(key)?;
-                self.view.info.merged(before.as_deref(), operand).map(|value| Some(Value::from(value)))
+                self.view.info.merged(key, before.as_deref(), operand).map(|value| Some(Value::from(value)))
             }
         }
     }

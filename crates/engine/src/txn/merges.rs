@@ -170,5 +170,5 @@ fn result(
         Some(view) => Layers { state, view, at, set: None, reads: None }.get(key)?,
         None => None,
     };
-    known.info.merged(before.as_deref(), operand)
+    known.info.merged(key, before.as_deref(), operand)
 }

@@ -89,27 +89,33 @@ impl TableInfo {
         Error::Invalid { message }
     }
 
-    /// What `before` becomes by a merge.
+    /// What `before`, the value of `key`, becomes by a merge.
     ///
     /// # Errors
-    /// [`Error::ValueTooLong`]; [`Error::Decode`] if what is stored is none of the table's numbers.
+    /// [`Error::Unmergeable`] if it would be too long, or what is stored is none of the table's numbers.
     ///
     /// # Panics
     /// If the table has no operator, or the operand does not fit it.
-    pub fn merged(&self, before: Option<&[u8]>, operand: &[u8]) -> Result<Vec<u8>> {
+    pub fn merged(&self, key: &[u8], before: Option<&[u8]>, operand: &[u8]) -> Result<Vec<u8>> {
         let rule = self.merge_rule().expect("a merge was taken for a table that has an operator");
         let Some(before) = before else { return Ok(operand.to_vec()) };
         if !rule.takes(before.len()) {
-            return Err(Error::Decode { message: self.misfit(rule, before.len()).to_string() });
+            return Err(self.unmergeable(key, Error::Decode { message: self.misfit(rule, before.len()).to_string() }));
         }
         let length_bytes = rule.length_bytes(before.len(), operand.len());
         if length_bytes > VALUE_BYTES_MAX {
-            return Err(Error::ValueTooLong { length_bytes: length_bytes as u64, limit_bytes: VALUE_BYTES_MAX as u64 });
+            let (length_bytes, limit_bytes) = (length_bytes as u64, VALUE_BYTES_MAX as u64);
+            return Err(self.unmergeable(key, Error::ValueTooLong { length_bytes, limit_bytes }));
         }
         let mut value = Vec::with_capacity(length_bytes);
         value.extend_from_slice(before);
         rule.apply(&mut value, operand);
         Ok(value)
+    }
+
+    #[cold]
+    fn unmergeable(&self, key: &[u8], source: Error) -> Error {
+        Error::Unmergeable { table: self.name.to_string(), key: key.to_vec(), source: Box::new(source) }
     }
 }
 
@@ -392,5 +398,37 @@ impl Pin {
 impl Drop for Pin {
     fn drop(&mut self) {
         self.pins.0.lock().remove(&self.birth);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_none_of_a_tables_numbers_is_told_with_its_key_and_what_to_do() {
+        let descriptor = TableDescriptor {
+            id: TableId(1),
+            multimap: false,
+            counted: false,
+            value_align: 1,
+            merge: Some(MergeOperator::Add),
+            key_type: String::new(),
+            value_type: String::new(),
+            root: None,
+        };
+        let counts = TableInfo { id: TableId(1), name: "counts".into(), descriptor };
+        let one = 1_u64.to_be_bytes();
+        assert_eq!(counts.merged(b"k", Some(&one), &one).expect("it is a number"), 2_u64.to_be_bytes());
+        for before in [&b""[..], b"short", b"longer than 8"] {
+            let error = counts.merged(b"home\xff", Some(before), &one).expect_err("it is no number");
+            let text = error.to_string();
+            assert!(matches!(&error, Error::Unmergeable { source, .. } if matches!(**source, Error::Decode { .. })));
+            assert!(text.contains(r#"key "home\xff" of table `counts`"#) && text.contains("delete it"), "{text}");
+            assert!(
+                text.contains(&format!("numbers of 8 bytes (big-endian); these are {} bytes", before.len())),
+                "{text}"
+            );
+        }
     }
 }

@@ -188,8 +188,8 @@ impl WriteTxn {
     ///
     /// # Errors
     /// [`Error::Invalid`] if the table has no operator, or the operand is none of its numbers; as [`WriteTxn::put`], and where it
-    /// follows a put of the same key as [`WriteTxn::get`]. What the value comes to is known when the transaction commits: if it cannot
-    /// be read, or becomes too long, [`WriteTxn::commit`] fails.
+    /// follows a put of the same key as [`WriteTxn::get`]. What the value comes to is known when the transaction commits: if there is
+    /// nothing that it could come to, [`WriteTxn::commit`] fails with [`Error::Unmergeable`].
     pub fn merge(&mut self, table: &Table, key: &[u8], operand: &[u8]) -> Result<()> {
         self.check_lengths(table, key, operand.len())?;
         self.core.writer()?;
@@ -202,7 +202,8 @@ impl WriteTxn {
         let id = table.info.id;
         let value = match self.set.get(id, key) {
             Some(Pending::Merge(pending)) if rule.length_bytes(pending.len(), operand.len()) > VALUE_BYTES_MAX => {
-                return self.check_lengths(table, key, rule.length_bytes(pending.len(), operand.len()));
+                let length_bytes = rule.length_bytes(pending.len(), operand.len()) as u64;
+                return Err(Error::ValueTooLong { length_bytes, limit_bytes: VALUE_BYTES_MAX as u64 });
             }
             None | Some(Pending::Merge(_)) => {
                 self.begin_insert(table, key)?;
@@ -211,7 +212,7 @@ impl WriteTxn {
             }
             Some(own) => {
                 let before = self.layers(table)?.own_value(key, own)?;
-                table.info.merged(before.as_deref(), operand)?
+                table.info.merged(key, before.as_deref(), operand)?
             }
         };
         self.put(table, key, &value)
@@ -363,6 +364,9 @@ impl WriteTxn {
     }
 
     /// Marks the present state of the transaction.
+    ///
+    /// What changes after it keeps what was before: among others, each further [`WriteTxn::merge`] into a key copies what is pending
+    /// for that key, so that many short appends to one key are better made into one before.
     pub fn savepoint(&mut self) -> Savepoint {
         let mark = self.set.mark();
         self.savepoints.push((mark, self.schema.len()));
@@ -390,8 +394,10 @@ impl WriteTxn {
     /// Commits with the durability of the database's options. Returns the commit's number.
     ///
     /// # Errors
-    /// [`Error::Conflict`] and [`Error::TransactionTooOld`]: begin again. [`Error::Closed`]. What the disk reports. Nothing was
-    /// changed then, unless the error is [`Error::Indeterminate`]: then it is not known, and reopening the database tells.
+    /// [`Error::Conflict`] and [`Error::TransactionTooOld`]: begin again. [`Error::Closed`]. What the disk reports, such as
+    /// [`Error::DiskFull`], and [`Error::QuotaExceeded`]. For what was merged: [`Error::Corrupt`] if the value below cannot be read,
+    /// [`Error::Unmergeable`] if it is none of the table's numbers or would become too long. Nothing was changed then, unless the
+    /// error is [`Error::Indeterminate`]: then it is not known, and reopening the database tells.
     pub fn commit(self) -> Result<Sequence> {
         let durability = self.core.durability();
         self.commit_with(durability)
