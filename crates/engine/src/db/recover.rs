@@ -11,7 +11,7 @@ use crate::db::replayed::{Gathered, Replayed};
 use crate::db::tables;
 use crate::delta::Change;
 use crate::error::Result;
-use crate::format::{Identity, LargeValue, Operation};
+use crate::format::{DescriptorFault, Identity, LargeValue, Operation};
 use crate::ids::{Sequence, TableId};
 use crate::io::{Disk, memory_bytes};
 use crate::log::{Commit, Keep, LogEnd, OperationPlace, ReplayFrom, read_back, read_back_keeping};
@@ -172,7 +172,8 @@ impl<'o> Tables<'o> {
             let place = operations.place();
             let (table, key, change) = match operation? {
                 Operation::Put { table: TableId::CATALOG, key, value } => {
-                    self.create(key, value, sequence).map_err(damaged)?;
+                    let created = self.create(key, value, sequence);
+                    created.map_err(|fault| tables::error_of(fault, &self.opened.pages, damaged))?;
                     continue;
                 }
                 Operation::Delete { table: TableId::CATALOG, key } => {
@@ -193,13 +194,13 @@ impl<'o> Tables<'o> {
         Ok(())
     }
 
-    fn create(&mut self, name: &[u8], descriptor: &[u8], sequence: Sequence) -> Result<(), &'static str> {
+    fn create(&mut self, name: &[u8], descriptor: &[u8], sequence: Sequence) -> Result<(), DescriptorFault> {
         // A logged table may have any number: the meta's next one is older.
         let table = tables::decode(name, descriptor, TableId::END)?;
         let TableInfo { id, name, descriptor } = &*table.info;
         // What was logged of another table of that number would become this one's.
         if self.opened.view_of(*id).is_some() || !self.created.insert(*id) {
-            return Err("it creates a table with the number of another");
+            return Err("it creates a table with the number of another".into());
         }
         let view = empty_view(TableInfo { id: *id, name: Arc::clone(name), descriptor: descriptor.clone() });
         self.since.created.push(Arc::clone(&view.info));

@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use crate::db::checkpoint::{Stored, load_root};
 use crate::error::{Error, Place, Result};
-use crate::format::TableDescriptor;
+use crate::format::{DescriptorFault, TableDescriptor};
 use crate::ids::{PageNumber, TableId};
 use crate::options::TABLE_NAME_BYTES_MAX;
 use crate::pager::Pages;
@@ -16,12 +16,14 @@ use crate::txn::state::TableInfo;
 /// Reads all tables of a catalog.
 ///
 /// # Errors
-/// [`Error::Corrupt`] if an entry of the catalog cannot have been written.
+/// [`Error::Corrupt`] if an entry of the catalog cannot have been written; [`Error::UnsupportedFormat`] if only a newer version can
+/// have written it.
 pub fn read_catalog(pages: &Pages, root: Option<&Root>, next: TableId) -> Result<BTreeMap<TableId, Stored>> {
     let mut tables = BTreeMap::new();
     let mut range = Range::new(pages, root, Bound::Unbounded, Bound::Unbounded)?;
     while let Some(entry) = range.next()? {
-        let table = decode(&entry.key, &entry.value, next).map_err(|offence| damaged(pages, root, offence))?;
+        let table = decode(&entry.key, &entry.value, next)
+            .map_err(|fault| error_of(fault, pages, |offence| damaged(pages, root, offence)))?;
         if tables.insert(table.info.id, table).is_some() {
             return Err(damaged(pages, root, "two tables of the catalog have one number"));
         }
@@ -33,17 +35,27 @@ pub fn read_catalog(pages: &Pages, root: Option<&Root>, next: TableId) -> Result
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn decode(name: &[u8], descriptor: &[u8], next: TableId) -> Result<Stored, &'static str> {
+pub fn decode(name: &[u8], descriptor: &[u8], next: TableId) -> Result<Stored, DescriptorFault> {
     let name = std::str::from_utf8(name).map_err(|_| "the name of a table is not UTF-8")?;
     if name.is_empty() || name.len() > TABLE_NAME_BYTES_MAX {
-        return Err("the name of a table has an impossible length");
+        return Err("the name of a table has an impossible length".into());
     }
     let descriptor = TableDescriptor::decode(descriptor)?;
     if descriptor.id == TableId::CATALOG || descriptor.id >= next {
-        return Err("the number of a table was never given out");
+        return Err("the number of a table was never given out".into());
     }
     let root = descriptor.root.as_ref().map(load_root);
     Ok(Stored { info: Arc::new(TableInfo { id: descriptor.id, name: name.into(), descriptor }), root })
+}
+
+/// The error for a table that was not read; `damaged` makes it of what cannot have been written.
+pub fn error_of(fault: DescriptorFault, pages: &Pages, damaged: impl FnOnce(&'static str) -> Error) -> Error {
+    match fault {
+        DescriptorFault::Damaged(offence) => damaged(offence),
+        DescriptorFault::Unsupported(found) => {
+            Error::UnsupportedFormat { path: pages.file().path().to_path_buf(), found: found.into() }
+        }
+    }
 }
 
 fn damaged(pages: &Pages, root: Option<&Root>, offence: &'static str) -> Error {
@@ -72,7 +84,7 @@ mod tests {
             decode(b"t", &table.encode(), next).map(|stored| stored.info.id.0)
         };
         assert_eq!(TableId::END.0, 1 << 20);
-        let refused = Err("the number of a table was never given out");
+        let refused = Err(DescriptorFault::Damaged("the number of a table was never given out"));
         assert_eq!([decoded(1, TableId(3)), decoded(2, TableId(3))], [Ok(1), Ok(2)]);
         assert_eq!([decoded(0, TableId(3)), decoded(3, TableId(3))], [refused, refused]);
         let last = TableId::END.0 - 1;

@@ -61,6 +61,21 @@ impl StoredRoot {
     }
 }
 
+/// Why a descriptor is not believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DescriptorFault {
+    /// No version writes such bytes.
+    Damaged(&'static str),
+    /// It asks for what a newer version may know.
+    Unsupported(&'static str),
+}
+
+impl From<&'static str> for DescriptorFault {
+    fn from(offence: &'static str) -> Self {
+        Self::Damaged(offence)
+    }
+}
+
 /// One table, as the catalog stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableDescriptor {
@@ -107,32 +122,33 @@ impl TableDescriptor {
     ///
     /// # Errors
     /// What is wrong with the bytes.
-    pub fn decode(bytes: &[u8]) -> Result<Self, &'static str> {
+    pub fn decode(bytes: &[u8]) -> Result<Self, DescriptorFault> {
         let (header, names) = bytes.split_at_checked(HEADER_BYTES).ok_or("a table descriptor is too short")?;
         if header[0] != DESCRIPTOR_VERSION {
-            return Err("a table descriptor has an unknown version");
+            return Err(DescriptorFault::Unsupported("a table descriptor has an unknown version"));
         }
         if header[1] & !(FLAG_MULTIMAP | FLAG_COUNTED) != 0 {
-            return Err("a table descriptor has unknown flags");
-        }
-        if !matches!(header[2], 1 | 4 | 8 | 16) {
-            return Err("a table descriptor has an impossible alignment");
+            return Err(DescriptorFault::Unsupported("a table descriptor has unknown flags"));
         }
         let merge = match header[3] {
             0 => None,
-            number => {
-                Some(MergeOperator::from_number(number).ok_or("a table descriptor has an unknown merge operator")?)
-            }
+            number => Some(
+                MergeOperator::from_number(number)
+                    .ok_or(DescriptorFault::Unsupported("a table descriptor has an unknown merge operator"))?,
+            ),
         };
+        if !matches!(header[2], 1 | 4 | 8 | 16) {
+            return Err("a table descriptor has an impossible alignment".into());
+        }
         let root = header[8..].try_into().map_err(|_| "a table descriptor is too short")?;
         let (key_type, rest) = take_name(names)?;
         let (value_type, rest) = take_name(rest)?;
         if !rest.is_empty() {
-            return Err("a table descriptor is too long");
+            return Err("a table descriptor is too long".into());
         }
         let multimap = header[1] & FLAG_MULTIMAP != 0;
         if merge.is_some_and(|operator| multimap || MergeRule::of(operator, &value_type).is_none()) {
-            return Err("a table descriptor has a merge operator that does not fit its values");
+            return Err("a table descriptor has a merge operator that does not fit its values".into());
         }
         Ok(Self {
             id: TableId(u32::from_le_bytes([header[4], header[5], header[6], header[7]])),
@@ -209,7 +225,8 @@ mod tests {
         let mut bytes = TableDescriptor { merge: Some(MergeOperator::Add), ..merging }.encode();
         assert!(TableDescriptor::decode(&bytes).is_ok());
         bytes[3] = 4;
-        assert!(TableDescriptor::decode(&bytes).is_err());
+        let unknown = Err(DescriptorFault::Unsupported("a table descriptor has an unknown merge operator"));
+        assert_eq!(TableDescriptor::decode(&bytes), unknown, "a newer version may know it");
     }
 
     #[test]

@@ -212,7 +212,7 @@ fn take_array<'r, const N: usize>(input: &mut &'r [u8]) -> Result<&'r [u8; N], &
 pub(super) const OPERATION_PUT: u8 = 1;
 pub(super) const OPERATION_PUT_LARGE: u8 = 2;
 pub(super) const OPERATION_DELETE: u8 = 3;
-// 4 is kept for a range delete, 5 for a merge operand, 6 for the adoption of a run.
+// 4 is kept for a range delete, 6 for the adoption of a run.
 
 const CUT_SHORT: &str = "an operation is cut short";
 

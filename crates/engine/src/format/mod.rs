@@ -35,7 +35,7 @@ mod tests;
 
 pub use branch::{Branch, Child, LEVEL_MAX};
 pub use branch_build::BranchBuilder;
-pub use catalog::{StoredRoot, TableDescriptor};
+pub use catalog::{DescriptorFault, StoredRoot, TableDescriptor};
 pub use cell::{Cell, CellKey, CellValue, LongKeys, Op, ValueAlign};
 pub use extent::{ExtentEntry, ExtentFlags, ExtentKind, ExtentTablePage, LIVE_SLOTS_MAX};
 pub use hash::Identity;
