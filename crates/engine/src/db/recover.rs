@@ -19,10 +19,9 @@ use crate::options::Options;
 use crate::pager::Space;
 use crate::sort::{SortOptions, Sorter};
 use crate::sync::{Arc, Mutex};
-use crate::txn::commit::with_schema;
 use crate::txn::core::{Rotation, Since};
 use crate::txn::journal::LogStart;
-use crate::txn::schema::{SchemaChange, empty_view};
+use crate::txn::schema::{SchemaChange, empty_view, with_schema};
 use crate::txn::state::{State, TableInfo, TableView};
 
 /// The database after its log was read back for writing.

@@ -115,7 +115,7 @@ fn check_table(view: &TableView, newer: &State, was_used: impl FnOnce() -> bool)
 }
 
 /// The deltas that hold what was committed since a state.
-struct Later<'a> {
+pub struct Later<'a> {
     held: &'a State,
     between: Vec<Arc<Retired>>,
     /// The newest state, if it is another.
@@ -123,7 +123,11 @@ struct Later<'a> {
 }
 
 impl<'a> Later<'a> {
-    fn new(writer: &Writer, held: &'a Arc<State>, newer: Option<&'a Arc<State>>) -> Result<Self> {
+    /// From `held` to `newer`, which is the newest state if that is another.
+    ///
+    /// # Errors
+    /// [`Error::TransactionTooOld`] if some of them are gone.
+    pub fn new(writer: &Writer, held: &'a Arc<State>, newer: Option<&'a Arc<State>>) -> Result<Self> {
         let between = match newer {
             Some(newer) if newer.thawed > held.epoch.number + 1 && !planted(Fault::HistoryIgnored) => {
                 writer.history.lock().between(held.epoch.number, newer.thawed).ok_or(Error::TransactionTooOld)?
@@ -162,10 +166,21 @@ impl<'a> Later<'a> {
 
     #[inline]
     fn check_key(&self, table: TableId, key: &[u8], hash: u64, since: Sequence, reason: ConflictReason) -> Result<()> {
-        match self.deltas(table).any(|delta| delta.newest_sequence(key, hash).is_some_and(|newest| newest > since)) {
+        match self.has_committed(table, key, hash, since) {
             true => Err(self.conflict(table, key, reason)),
             false => Ok(()),
         }
+    }
+
+    #[inline]
+    fn has_committed(&self, table: TableId, key: &[u8], hash: u64, since: Sequence) -> bool {
+        self.deltas(table).any(|delta| delta.newest_sequence(key, hash).is_some_and(|newest| newest > since))
+    }
+
+    /// Whether a key may have another value than it had at `since`: by a commit, or by a bulk load of its table.
+    pub fn has_changed(&self, table: TableId, key: &[u8], hash: u64, since: Sequence) -> bool {
+        let loads = |state: &State| state.view_of(table).map(|view| view.loads);
+        self.newer.is_some_and(|newer| loads(newer) != loads(self.held)) || self.has_committed(table, key, hash, since)
     }
 
     fn check_ranges(&self, reads: &Reads, since: Sequence) -> Result<()> {
@@ -185,4 +200,4 @@ impl<'a> Later<'a> {
 }
 
 /// Footprints and keys that are compared under the log's lock: some microseconds' worth.
-const COMPARED_MAX: u64 = 1 << 10;
+pub const COMPARED_MAX: u64 = 1 << 10;

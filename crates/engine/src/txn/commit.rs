@@ -22,10 +22,10 @@ use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, MutexGuard};
 use crate::txn::core::{Core, Logged, Writer};
 use crate::txn::footprints::{Footprint, HASHES};
-use crate::txn::merges::{Results, resolved};
+use crate::txn::merges::{Merged, Results, resolved};
 use crate::txn::read_set::Reads;
-use crate::txn::schema::{Schema, SchemaChange};
-use crate::txn::state::{Snapshot, State, TableView};
+use crate::txn::schema::{Schema, SchemaChange, with_schema};
+use crate::txn::state::{Snapshot, State};
 use crate::txn::write_set::{Pending, WriteSet};
 
 /// What a transaction wants to commit.
@@ -89,6 +89,50 @@ impl Drop for Abandoned<'_> {
     }
 }
 
+impl Draft<'_> {
+    /// Writes the records of the proposal, with results in the places of its merges.
+    fn encode(&mut self, proposal: &Proposal<'_>) {
+        let Self { encoder, results, .. } = self;
+        encoder.begin();
+        for change in proposal.schema.changes() {
+            match change {
+                SchemaChange::Created(view) => {
+                    encoder.put(TableId::CATALOG, view.info.name.as_bytes(), &view.info.descriptor.encode());
+                }
+                SchemaChange::Dropped(info) => encoder.delete(TableId::CATALOG, info.name.as_bytes()),
+            }
+        }
+        for (table, key, pending) in resolved(proposal.set, results.as_ref().map_or(&[], Results::puts)) {
+            match pending {
+                Pending::Put(value) => encoder.put(table, key, value),
+                Pending::PutLarge(large) => encoder.put_large(table, key, large),
+                Pending::Delete => encoder.delete(table, key),
+                Pending::Merge(_) => unreachable!("results are in the place of merges"),
+            }
+        }
+        encoder.finish();
+    }
+
+    /// As [`Core::merge_soon`]. Answers whether the merges are done.
+    fn merge_soon(&mut self, core: &Core, logged: &Logged, proposal: &Proposal<'_>) -> Result<bool> {
+        let Some(results) = &mut self.results else { return Ok(true) };
+        let merged = core.merge_soon(logged, proposal, &self.print, results)?;
+        if merged == Merged::Anew {
+            self.encode(proposal);
+        }
+        Ok(merged != Merged::NotYet)
+    }
+
+    fn merge_again(&mut self, core: &Core, proposal: &Proposal<'_>) -> Result<()> {
+        if let Some(results) = &mut self.results
+            && core.merge_again(proposal, results)?
+        {
+            self.encode(proposal);
+        }
+        Ok(())
+    }
+}
+
 impl Core {
     /// Commits, and waits until that is visible and as durable as asked. Requires: the set or the schema has changes.
     ///
@@ -98,11 +142,10 @@ impl Core {
         let writer = self.writer()?;
         sync_large_values(writer, proposal.set)?;
         let results = self.merge_ahead(writer, proposal)?;
-        let mut encoder = ENCODER.take();
-        encode(&mut encoder, proposal, results.as_ref().map_or(&[], Results::puts));
         let print = Footprint::of(proposal.set, proposal.snapshot.state.pages.identity(), proposal.begun);
-        let approaches = approach(proposal, &print);
-        let mut draft = Draft { print, encoder, results };
+        let mut draft = Draft { print, encoder: ENCODER.take(), results };
+        draft.encode(proposal);
+        let approaches = approach(proposal, &draft.print);
         let placed = self.place(writer, proposal, &mut draft, durability);
         keep(mem::take(&mut draft.encoder));
         let mut placed = placed.inspect_err(|error| note_refusal(writer, error))?;
@@ -127,17 +170,21 @@ impl Core {
             give_way();
             let logged = self.lock_log(writer, proposal.is_exclusive);
             let last = logged.last;
-            if proposal.is_clear_since(&logged.footprints, &draft.print, checked, last) {
+            if proposal.is_clear_since(&logged.footprints, &draft.print, checked, last)
+                && draft.merge_soon(self, &logged, proposal)?
+            {
                 return self.number(writer, logged, proposal, draft, durability);
             }
             drop(logged);
             // The next check finds in the deltas what may have changed.
             self.published.wait(last);
+            draft.merge_again(self, proposal)?;
         }
         // Others are too fast. With the lock none gets a number any more.
         let logged = self.lock_log(writer, proposal.is_exclusive);
         self.published.wait(logged.last);
         self.check(writer, proposal)?;
+        draft.merge_again(self, proposal)?;
         self.number(writer, logged, proposal, draft, durability)
     }
 
@@ -163,13 +210,7 @@ impl Core {
             proposal.check_tables(newer)?;
         }
         let Draft { print, encoder, results } = draft;
-        let mut unlogged = match results {
-            Some(results) => {
-                self.merge_now(&logged, proposal, results, encoder)?;
-                results.entrust()
-            }
-            None => Vec::new(),
-        };
+        results.iter_mut().for_each(Results::entrust);
         let log_bytes = encoder.len_bytes();
         let appended = logged.journal.append(encoder, sequence, durability);
         writer.note_poison(&logged);
@@ -179,7 +220,7 @@ impl Core {
                 return Err(self.indeterminate(sequence, source));
             }
             Err(error) => {
-                results.iter_mut().for_each(|results| results.take_back(mem::take(&mut unlogged)));
+                results.iter_mut().for_each(Results::take_back);
                 return Err(error);
             }
             Ok(buffered) => buffered,
@@ -256,28 +297,6 @@ fn sync_large_values(writer: &Writer, set: &WriteSet) -> Result<()> {
     writer.large.sync().inspect_err(|_| writer.poison())
 }
 
-/// Writes the records of a proposal, and `results` in the place of its merges.
-pub fn encode(encoder: &mut RecordEncoder, proposal: &Proposal<'_>, results: &[Pending]) {
-    encoder.begin();
-    for change in proposal.schema.changes() {
-        match change {
-            SchemaChange::Created(view) => {
-                encoder.put(TableId::CATALOG, view.info.name.as_bytes(), &view.info.descriptor.encode());
-            }
-            SchemaChange::Dropped(info) => encoder.delete(TableId::CATALOG, info.name.as_bytes()),
-        }
-    }
-    for (table, key, pending) in resolved(proposal.set, results) {
-        match pending {
-            Pending::Put(value) => encoder.put(table, key, value),
-            Pending::PutLarge(large) => encoder.put_large(table, key, large),
-            Pending::Delete => encoder.delete(table, key),
-            Pending::Merge(_) => unreachable!("results are in the place of merges"),
-        }
-    }
-    encoder.finish();
-}
-
 /// Gives a thread its encoder back, unless that has grown too large to be kept.
 fn keep(encoder: RecordEncoder) {
     if encoder.capacity_bytes() <= ENCODER_BYTES_KEPT {
@@ -324,7 +343,7 @@ fn insert(
         let delta = match known {
             Some((table, delta)) if table == id => delta,
             // A table that was dropped later in the same transaction has no delta, and needs none.
-            _ => match view(state, proposal.schema, id) {
+            _ => match proposal.schema.view_of(state, id) {
                 Some(view) => &view.active,
                 None => continue,
             },
@@ -346,15 +365,6 @@ fn insert(
     bytes
 }
 
-/// A table that the transaction created, or that is there.
-pub fn view<'a>(state: &'a State, schema: &'a Schema, id: TableId) -> Option<&'a TableView> {
-    let created = schema.changes().iter().find_map(|change| match change {
-        SchemaChange::Created(view) if view.info.id == id => Some(view),
-        _ => None,
-    });
-    created.or_else(|| state.view_of(id)).map(|view| &**view)
-}
-
 fn change_of(pending: &Pending) -> Change<'_> {
     match pending {
         Pending::Put(value) => Change::Put(value),
@@ -362,30 +372,6 @@ fn change_of(pending: &Pending) -> Change<'_> {
         Pending::Delete => Change::Delete,
         Pending::Merge(_) => unreachable!("results are in the place of merges"),
     }
-}
-
-/// `state` after the schema changes of the commit `sequence`.
-pub fn with_schema(state: &State, changes: &[SchemaChange], sequence: Sequence) -> State {
-    let mut next = State { floor: sequence, tables_changed: sequence, ..state.clone() };
-    let names = Arc::make_mut(&mut next.names);
-    for change in changes {
-        match change {
-            SchemaChange::Created(view) => {
-                let at = view.info.id.0 as usize;
-                if next.tables.len() <= at {
-                    next.tables.resize(at + 1, None);
-                }
-                next.tables[at] = Some(Arc::new(TableView { created: sequence, ..(**view).clone() }));
-                names.insert(view.info.name.to_string(), view.info.id);
-            }
-            SchemaChange::Dropped(info) => {
-                let dropped = next.tables[info.id.0 as usize].take();
-                next.dropped.extend(dropped.map(|view| (sequence, view)));
-                names.remove(&*info.name);
-            }
-        }
-    }
-    next
 }
 
 thread_local! {

@@ -2,17 +2,19 @@
 //!
 //! A merge has its place among the commits like any change, so its result is that of the value which the commit before leaves.
 //! Results are computed before the log's lock is taken, which has what they read in memory, and brings most of them about. Under
-//! the lock, where no commit can come in between, they are computed again if one that came since may have changed a key. What is
-//! logged and inserted are ordinary puts.
+//! the lock, where no commit can come in between, those of keys that have changed since are computed again; if they are large or
+//! many, the lock is given back for that. What is logged and inserted are ordinary puts.
 
 use crate::error::Result;
-use crate::format::{LargeValue, RecordEncoder};
+use crate::format::LargeValue;
 use crate::ids::{Sequence, TableId};
 use crate::options::LARGE_VALUE_BYTES_UNSYNCED;
 use crate::planted::{Fault, give_way, planted};
 use crate::sync::Arc;
-use crate::txn::commit::{Proposal, encode, view};
+use crate::txn::check::{COMPARED_MAX, Later};
+use crate::txn::commit::Proposal;
 use crate::txn::core::{Core, Logged, Writer};
+use crate::txn::footprints::{Footprint, HASHES};
 use crate::txn::layers::Layers;
 use crate::txn::state::State;
 use crate::txn::write_set::{Pending, WriteSet};
@@ -24,12 +26,25 @@ pub struct Results<'c> {
     seen: Sequence,
     /// The state with that commit, if it is not the transaction's own.
     newer: Option<Arc<State>>,
-    /// The state that was read before. The last holder of a state frees its deltas, which is not for the lock.
-    before: Option<Arc<State>>,
+    /// States that were read before. The last holder of a state frees its deltas, which is not for the lock.
+    before: Vec<Arc<State>>,
     /// Puts, in the order of the merges in the set.
     puts: Vec<Pending>,
-    /// Values that were written to the data file, and no commit refers to yet.
-    unlogged: Vec<LargeValue>,
+    /// Puts that are not what they must be as of `seen`: their indices, rising.
+    outdated: Vec<usize>,
+    /// The log may refer to what was written to the data file.
+    entrusted: bool,
+}
+
+/// What became of results under the log's lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merged {
+    /// They hold.
+    AsBefore,
+    /// They hold now, and are others than they were.
+    Anew,
+    /// To compute them again is too much for the lock: see [`Core::merge_again`].
+    NotYet,
 }
 
 impl Results<'_> {
@@ -46,30 +61,110 @@ impl Results<'_> {
         })
     }
 
-    /// The commit may be in the log from now on: large values are not given back unless [`Results::take_back`] says so.
-    pub fn entrust(&mut self) -> Vec<LargeValue> {
-        std::mem::take(&mut self.unlogged)
+    /// The commit may be in the log from now on: large values are not given back unless [`Results::take_back`] is called.
+    pub fn entrust(&mut self) {
+        self.entrusted = true;
     }
 
     /// The commit is not in the log.
-    pub fn take_back(&mut self, unlogged: Vec<LargeValue>) {
-        self.unlogged = unlogged;
+    pub fn take_back(&mut self) {
+        self.entrusted = false;
     }
 
-    /// Whether no commit since, up to the last one, may have changed a merged key.
-    fn are_current(&self, core: &Core, logged: &Logged, proposal: &Proposal<'_>) -> bool {
-        let state = self.newer.as_ref().unwrap_or(&proposal.snapshot.state);
-        let hashes = proposal.set.merges().map(|(_, key, _)| state.pages.identity().hash(key));
+    fn state<'s>(&'s self, proposal: &'s Proposal<'_>) -> &'s Arc<State> {
+        self.newer.as_ref().unwrap_or(&proposal.snapshot.state)
+    }
+
+    /// Whether it can be told without waiting that no commit since, up to the last one, has changed a merged key.
+    fn are_current(&self, core: &Core, logged: &Logged, proposal: &Proposal<'_>, print: &Footprint) -> bool {
+        if planted(Fault::MergeComputedTooEarly) {
+            return true;
+        }
+        let state = self.state(proposal);
         // Bulk loads and checkpoints exchange the state.
-        core.published.is_newest(state)
-            && (self.seen == logged.last || !logged.footprints.may_hold(self.seen, logged.last, hashes))
+        if !core.published.is_newest(state) {
+            return false;
+        }
+        let since = logged.last.0 - self.seen.0;
+        let merges =
+            proposal.set.iter().enumerate().filter(|(_, (_, _, pending))| matches!(pending, Pending::Merge(_)));
+        let hashes = merges.map(|(index, (_, key, _))| {
+            print.hashes().map_or_else(|| state.pages.identity().hash(key), |hashes| hashes[index])
+        });
+        // So many are better looked at without the lock.
+        since == 0
+            || (self.puts.len() as u64 * since <= COMPARED_MAX
+                && !logged.footprints.may_hold(self.seen, logged.last, hashes))
+    }
+
+    /// Goes on to the last commit that is seen: finds the results that are outdated then. It reads no value.
+    fn go_on(&mut self, core: &Core, proposal: &Proposal<'_>) {
+        // The number before the state, as for the first results.
+        let seen = core.published.visible().max(self.seen);
+        give_way();
+        let held = Arc::clone(self.state(proposal));
+        let newest = (!core.published.is_newest(&held)).then(|| core.published.state());
+        let later = Later::new(self.writer, &held, newest.as_ref());
+        for (index, (table, key, _)) in proposal.set.merges().enumerate() {
+            let hash = held.pages.identity().hash(key);
+            // Of what is too long ago to be known, anything may have changed.
+            let changed = later.as_ref().map_or(true, |later| later.has_changed(table, key, hash, self.seen));
+            if changed && let Err(place) = self.outdated.binary_search(&index) {
+                self.outdated.insert(place, index);
+            }
+        }
+        if let Some(newest) = newest {
+            self.seen = seen.max(newest.floor);
+            self.before.extend(self.newer.replace(newest));
+        } else {
+            self.seen = seen;
+        }
+    }
+
+    /// Computes what is outdated, and tells whether any of it has become another put.
+    fn renew(&mut self, proposal: &Proposal<'_>) -> Result<bool> {
+        let (mut any, mut any_large) = (false, false);
+        let outdated = std::mem::take(&mut self.outdated);
+        let mut merges = proposal.set.merges().enumerate();
+        for wanted in outdated {
+            let (_, merge) = merges.find(|(index, _)| *index == wanted).expect("each index is a merge's");
+            let put = self.result(proposal, merge)?;
+            any |= put != self.puts[wanted];
+            any_large |= is_large(&put);
+            if let Pending::PutLarge(replaced) = std::mem::replace(&mut self.puts[wanted], put) {
+                self.writer.large.discard(&[replaced]);
+            }
+        }
+        if any_large {
+            self.sync()?;
+        }
+        Ok(any)
+    }
+
+    fn result(&self, proposal: &Proposal<'_>, merge: (TableId, &[u8], &[u8])) -> Result<Pending> {
+        let value = value(proposal, self.state(proposal), self.seen, merge)?;
+        Ok(if value.len() < LARGE_VALUE_BYTES_UNSYNCED {
+            Pending::Put(value.into_boxed_slice())
+        } else {
+            Pending::PutLarge(self.writer.large.write(&value)?)
+        })
+    }
+
+    /// As for values that were put: the log must not refer to bytes that a crash can take.
+    fn sync(&self) -> Result<()> {
+        self.writer.large.sync().inspect_err(|_| self.writer.poison())
     }
 }
 
 impl Drop for Results<'_> {
     fn drop(&mut self) {
-        if !self.unlogged.is_empty() {
-            self.writer.large.discard(&self.unlogged);
+        if self.entrusted {
+            return;
+        }
+        for put in &self.puts {
+            if let Pending::PutLarge(large) = put {
+                self.writer.large.discard(&[*large]);
+            }
         }
     }
 }
@@ -89,33 +184,57 @@ impl Core {
         let held = &proposal.snapshot.state;
         let newer = (!self.published.is_newest(held)).then(|| self.published.state());
         let seen = newer.as_ref().map_or(seen, |newer| seen.max(newer.floor));
-        let results = merge(writer, proposal, newer, seen)?;
+        let (before, puts, outdated) = (Vec::new(), Vec::new(), Vec::new());
+        let mut results = Results { writer, seen, newer, before, puts, outdated, entrusted: false };
+        for merge in proposal.set.merges() {
+            let put = results.result(proposal, merge)?;
+            results.puts.push(put);
+        }
+        if results.puts.iter().any(is_large) {
+            results.sync()?;
+        }
         give_way();
         Ok(Some(results))
     }
 
-    /// Brings the results up to the last commit that has a number, and the commit's records with them. Requires: the caller holds
-    /// the log's lock, so that no other commit gets one.
+    /// Brings results up to the last commit that has a number, if that is soon done. Requires: the caller holds the log's lock, so
+    /// that no other commit gets one.
     ///
     /// # Errors
     /// As [`Core::merge_ahead`].
-    pub fn merge_now(
+    pub fn merge_soon(
         &self,
         logged: &Logged,
         proposal: &Proposal<'_>,
+        print: &Footprint,
         results: &mut Results<'_>,
-        encoder: &mut RecordEncoder,
-    ) -> Result<()> {
-        if results.are_current(self, logged, proposal) || planted(Fault::MergeComputedTooEarly) {
-            return Ok(());
+    ) -> Result<Merged> {
+        if results.are_current(self, logged, proposal, print) {
+            return Ok(Merged::AsBefore);
+        }
+        if results.puts.len() > HASHES {
+            return Ok(Merged::NotYet);
         }
         // Commits that have a number are in the deltas only when they are seen.
         self.published.wait(logged.last);
-        let before = results.newer.take();
-        *results = merge(results.writer, proposal, Some(self.published.state()), logged.last)?;
-        results.before = before;
-        encode(encoder, proposal, results.puts());
-        Ok(())
+        results.go_on(self, proposal);
+        if results.outdated.iter().any(|&index| is_large(&results.puts[index])) {
+            return Ok(Merged::NotYet);
+        }
+        Ok(if results.renew(proposal)? { Merged::Anew } else { Merged::AsBefore })
+    }
+
+    /// Brings results up to the last commit that is seen, and tells whether they have changed. Under the log's lock, with all
+    /// commits that have a number seen, that is for good.
+    ///
+    /// # Errors
+    /// As [`Core::merge_ahead`].
+    pub fn merge_again(&self, proposal: &Proposal<'_>, results: &mut Results<'_>) -> Result<bool> {
+        if planted(Fault::MergeComputedTooEarly) {
+            return Ok(false);
+        }
+        results.go_on(self, proposal);
+        results.renew(proposal)
     }
 }
 
@@ -132,41 +251,19 @@ pub fn resolved<'s>(
     })
 }
 
-fn merge<'c>(
-    writer: &'c Writer,
-    proposal: &Proposal<'_>,
-    newer: Option<Arc<State>>,
-    seen: Sequence,
-) -> Result<Results<'c>> {
-    let mut results = Results { writer, seen, newer, before: None, puts: Vec::new(), unlogged: Vec::new() };
-    for (id, key, operand) in proposal.set.merges() {
-        let state = results.newer.as_ref().unwrap_or(&proposal.snapshot.state);
-        let value = result(proposal, state, seen, (id, key, operand))?;
-        let put = if value.len() < LARGE_VALUE_BYTES_UNSYNCED {
-            Pending::Put(value.into_boxed_slice())
-        } else {
-            let written = writer.large.write(&value)?;
-            results.unlogged.push(written);
-            Pending::PutLarge(written)
-        };
-        results.puts.push(put);
-    }
-    if !results.unlogged.is_empty() {
-        // As for values that were put: the log must not refer to bytes that a crash can take.
-        writer.large.sync().inspect_err(|_| writer.poison())?;
-    }
-    Ok(results)
+fn is_large(put: &Pending) -> bool {
+    matches!(put, Pending::PutLarge(_))
 }
 
-fn result(
+fn value(
     proposal: &Proposal<'_>,
     state: &State,
     at: Sequence,
     (id, key, operand): (TableId, &[u8], &[u8]),
 ) -> Result<Vec<u8>> {
     // As the transaction knows the table. Where another has dropped it meanwhile, or it did so itself, nothing comes of this.
-    let Some(known) = view(&proposal.snapshot.state, proposal.schema, id) else { return Ok(operand.to_vec()) };
-    let before = match view(state, proposal.schema, id) {
+    let Some(known) = proposal.schema.view_of(&proposal.snapshot.state, id) else { return Ok(operand.to_vec()) };
+    let before = match proposal.schema.view_of(state, id) {
         Some(view) => Layers { state, view, at, set: None, reads: None }.get(key)?,
         None => None,
     };

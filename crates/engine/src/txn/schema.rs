@@ -85,6 +85,15 @@ impl Schema {
         state.view(table)
     }
 
+    /// The table of that number: one that the transaction created, or one that is there.
+    pub fn view_of<'a>(&'a self, state: &'a State, id: TableId) -> Option<&'a TableView> {
+        let created = self.changes.iter().find_map(|change| match change {
+            SchemaChange::Created(view) if view.info.id == id => Some(view),
+            _ => None,
+        });
+        created.or_else(|| state.view_of(id)).map(|view| &**view)
+    }
+
     /// Creates a table, which gets the number that `number` gives out.
     ///
     /// # Errors
@@ -180,6 +189,30 @@ impl Snapshot {
     pub fn tables(&self) -> Vec<Table> {
         Schema::default().tables(&self.state)
     }
+}
+
+/// `state` after the schema changes of the commit `sequence`.
+pub fn with_schema(state: &State, changes: &[SchemaChange], sequence: Sequence) -> State {
+    let mut next = State { floor: sequence, tables_changed: sequence, ..state.clone() };
+    let names = Arc::make_mut(&mut next.names);
+    for change in changes {
+        match change {
+            SchemaChange::Created(view) => {
+                let at = view.info.id.0 as usize;
+                if next.tables.len() <= at {
+                    next.tables.resize(at + 1, None);
+                }
+                next.tables[at] = Some(Arc::new(TableView { created: sequence, ..(**view).clone() }));
+                names.insert(view.info.name.to_string(), view.info.id);
+            }
+            SchemaChange::Dropped(info) => {
+                let dropped = next.tables[info.id.0 as usize].take();
+                next.dropped.extend(dropped.map(|view| (sequence, view)));
+                names.remove(&*info.name);
+            }
+        }
+    }
+    next
 }
 
 /// A table with nothing in it.
