@@ -189,9 +189,13 @@ fn small(maker: &mut Maker) -> Result<()> {
     maker.table("counted", TableOptions::new().counted(true).key_type("string"))?;
     maker.table("aligned", TableOptions::new().value_align(8).value_type("u64"))?;
     maker.table("joined", TableOptions::new().merge(MergeOperator::Append))?;
-    for name in ["plain", "counted", "aligned", "joined"] {
-        let entries: Vec<_> =
-            (0..200).map(|number| (format!("key-{number:05}").into_bytes(), Some(maker.value(5..200)))).collect();
+    maker.table("sums", TableOptions::new().merge(MergeOperator::Add))?;
+    for (name, lengths) in
+        [("plain", 5..200), ("counted", 5..200), ("aligned", 5..200), ("joined", 5..200), ("sums", 8..9)]
+    {
+        let entries: Vec<_> = (0..200)
+            .map(|number| (format!("key-{number:05}").into_bytes(), Some(maker.value(lengths.clone()))))
+            .collect();
         maker.write(name, Durability::Log, &entries)?;
         maker.checkpoint()?;
     }
