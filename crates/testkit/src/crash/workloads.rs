@@ -53,6 +53,7 @@ impl Workload {
         plain("side-by-side-large", side_by_side_large),
         plain("side-by-side-hot", side_by_side_hot),
         plain("side-by-side-merges", side_by_side_merges),
+        plain("large-merges", large_merges),
     ];
 
     /// The workload of that name.
@@ -622,6 +623,21 @@ fn side_by_side_merges(session: &mut Session) -> Result<()> {
     session.put(Durability::Disk, "lists", b"at last", b"alone")
 }
 
+/// Threads that append to a list that is too large for the log: each result is written to the data file before it is logged, and
+/// given back if another is faster.
+fn large_merges(session: &mut Session) -> Result<()> {
+    session.table("lists", TableOptions::new().merge(MergeOperator::Append))?;
+    let long = value(&mut session.random, LARGE_MERGED_BYTES..LARGE_MERGED_BYTES + 1);
+    session.put(Durability::Disk, "lists", b"hot", &long)?;
+    let shape = Shape { threads: 2, commits: 3, checkpoint_share: 6 };
+    session.commit_side_by_side(shape, |draft, random| {
+        draft.append("lists", b"hot", &value(random, 1..400))?;
+        any_draft(draft, random, "lists", 20, 10..300)
+    })?;
+    session.recover()?;
+    session.put(Durability::Disk, "lists", b"at last", b"alone")
+}
+
 /// As [`any_change`].
 fn any_draft(
     draft: &mut Draft,
@@ -692,6 +708,9 @@ fn value(random: &mut Random, lengths: std::ops::Range<usize>) -> Vec<u8> {
 }
 
 const LEVELS: [Durability; 3] = [Durability::Memory, Durability::Log, Durability::Disk];
+
+/// Results of merges from here on do not go through the log.
+const LARGE_MERGED_BYTES: usize = 8 << 20;
 
 /// The smallest that is allowed, so that checkpoints happen by themselves.
 const DELTA_BYTES: u64 = 64 << 10;

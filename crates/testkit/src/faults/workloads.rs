@@ -1,6 +1,6 @@
 //! What is tried with failing calls: short pieces of work, each a list of steps of which any may fail.
 
-use fulgurite::{Database, Durability, Options, Result, TableOptions};
+use fulgurite::{Database, Durability, MergeOperator, Options, Result, TableOptions};
 
 use crate::crash::{Draft, Session, Shape};
 use crate::random::Random;
@@ -126,6 +126,11 @@ impl Workload {
             steps: &[three_threads_large, put_disk, checkpoint, three_threads_large],
         },
         Self {
+            name: "large-merges",
+            before: &[Session::create, table, list, checkpoint],
+            steps: &[append, two_threads_append, checkpoint, append],
+        },
+        Self {
             name: "threads-checkpoints",
             before: PREPARED,
             steps: &[threads_checkpoints, put_disk, threads_checkpoints, close, Session::open],
@@ -147,6 +152,25 @@ const PREPARED: &[Step] = &[Session::create, table, fill, checkpoint];
 
 fn table(session: &mut Session) -> Result<()> {
     session.table("a", TableOptions::new())
+}
+
+/// As large as results of merges that do not go through the log.
+fn list(session: &mut Session) -> Result<()> {
+    session.table("lists", TableOptions::new().merge(MergeOperator::Append))?;
+    session.put(Durability::Disk, "lists", b"hot", &[7; 1 << 10].repeat(8 << 10))
+}
+
+fn append(session: &mut Session) -> Result<()> {
+    session.commit_side_by_side(Shape { threads: 1, commits: 1, checkpoint_share: NEVER }, append_few)
+}
+
+fn two_threads_append(session: &mut Session) -> Result<()> {
+    session.commit_side_by_side(Shape { threads: 2, commits: 1, checkpoint_share: NEVER }, append_few)
+}
+
+fn append_few(draft: &mut Draft, random: &mut Random) -> Result<()> {
+    draft.append("lists", b"hot", &random.next_u64().to_le_bytes())?;
+    draft.put("a", &key(random.below(150)), b"beside it")
 }
 
 fn second_table(session: &mut Session) -> Result<()> {
@@ -271,6 +295,9 @@ fn drop_handle(session: &mut Session) -> Result<()> {
     session.drop_handle();
     Ok(())
 }
+
+/// One step in so many is a checkpoint.
+const NEVER: u64 = u64::MAX;
 
 fn key(number: u64) -> Vec<u8> {
     format!("key-{number:05}").into_bytes()
