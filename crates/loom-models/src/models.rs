@@ -46,6 +46,7 @@ pub const MODELS: &[Model] = &[
     commit::PINS,
     commit::SKEW,
     commit::MERGE,
+    commit::MERGE_ROTATE,
     commit::DURABLE,
     commit::ROTATE,
 ];

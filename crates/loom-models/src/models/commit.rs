@@ -27,6 +27,13 @@ pub const MERGE: Model = Model {
     ..SKEW
 };
 
+pub const MERGE_ROTATE: Model = Model {
+    name: "commit-merge-rotate",
+    what: "two transactions merge into one key while the deltas are rotated: both operands are in its value, wherever it lies",
+    run: merge_rotate,
+    ..SKEW
+};
+
 pub const DURABLE: Model = Model {
     name: "commit-durable",
     what: "two transactions commit durably, with one flush or two: each is on the disk and visible when that returns",
@@ -122,6 +129,20 @@ fn merge() {
     let theirs = thread.join().expect("no thread panics");
     let snapshot = database.core.snapshot().expect("it is open");
     let expected = if theirs < ours { b"a12" } else { b"a21" };
+    assert_eq!(value(&snapshot, b'a').as_deref(), Some(&expected[..]));
+}
+
+fn merge_rotate() {
+    let database = with_one_commit(Page::default());
+    let thread = |operand: u8| {
+        let database = Arc::clone(&database);
+        thread::spawn(move || database.merge(b'a', operand).expect("merges are in no conflict"))
+    };
+    let threads = [thread(b'1'), thread(b'2')];
+    database.core.rotate().expect("the log does not fail").expect("there is a commit");
+    let [first, second] = threads.map(|thread| thread.join().expect("no thread panics"));
+    let snapshot = database.core.snapshot().expect("it is open");
+    let expected = if first < second { b"a12" } else { b"a21" };
     assert_eq!(value(&snapshot, b'a').as_deref(), Some(&expected[..]));
 }
 
