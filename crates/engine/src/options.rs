@@ -247,7 +247,8 @@ impl TableOptions {
     }
 
     /// Lets [`crate::WriteTxn::merge`] change values in this way. Transactions that merge into the same keys are never in conflict
-    /// with each other. Where values are numbers, other lengths than theirs are refused from then on.
+    /// with each other. Where values are numbers, other lengths than theirs are refused. The operator is fixed when the table is
+    /// created.
     #[must_use]
     pub fn merge(mut self, operator: MergeOperator) -> Self {
         self.merge = Some(operator);

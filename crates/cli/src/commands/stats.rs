@@ -132,7 +132,7 @@ fn print_table(stats: &fulgurite::Stats) -> Result<(), Failure> {
     let mut printer =
         Printer::to_standard_output(OutputFormat::Table, &["table", "merge", "entries", "levels", "not yet merged"]);
     for table in &stats.tables {
-        let merge = merge_name(table.merge);
+        let merge = merge_name(table.merge_operator);
         printer.row(&[
             Cell::Text(&table.name),
             Cell::Text(&merge),
@@ -183,7 +183,7 @@ fn print_json(stats: &fulgurite::Stats) -> Result<(), Failure> {
         text.push_str(if index == 0 { "{\"table\":" } else { ",{\"table\":" });
         json::push_string(&table.name, &mut text);
         let (entries, levels, delta) = (table.entries, table.levels, table.delta_entries);
-        let merge = merge_name(table.merge);
+        let merge = merge_name(table.merge_operator);
         text.push_str(&format!(
             ",\"merge\":\"{merge}\",\"entries\":{entries},\"levels\":{levels},\"delta_entries\":{delta}}}"
         ));

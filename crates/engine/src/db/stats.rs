@@ -83,7 +83,7 @@ pub struct TableStats {
     /// The table's name.
     pub name: String,
     /// Its merge operator, if it has one.
-    pub merge: Option<MergeOperator>,
+    pub merge_operator: Option<MergeOperator>,
     /// Entries in its tree.
     pub entries: u64,
     /// Levels of branches above its leaves.
@@ -230,7 +230,7 @@ fn table_stats(state: &State) -> Vec<TableStats> {
         .flatten()
         .map(|view| TableStats {
             name: view.info.name.to_string(),
-            merge: view.info.descriptor.merge,
+            merge_operator: view.info.descriptor.merge,
             entries: view.base.as_ref().map_or(0, |root| root.entries),
             levels: view.base.as_ref().map_or(0, |root| root.level),
             delta_entries: view.active.entries() as u64
