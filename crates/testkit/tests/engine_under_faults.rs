@@ -80,6 +80,34 @@ fn a_bulk_load_after_a_failed_checkpoint_replaces_what_was_committed_before_it()
     assert_eq!(value(&db), Some(b"loaded".to_vec()));
 }
 
+/// What is read while a checkpoint runs finds its large values by the numbers of their extents. A load that followed gave such a number
+/// free without a rotation in between, the next large value took it, and was found in place of the other: damage, it was called.
+#[test]
+fn a_snapshot_of_a_checkpoint_that_runs_reads_its_large_values_after_loads_and_puts() {
+    for nth in 1..=12 {
+        for compacts in [false, true] {
+            let (disk, db, table) = on_fault_disk();
+            let [first, second] = [1, 2].map(|byte| [byte; 100_000]);
+            put(&db, &table, &first);
+            // It may have frozen the delta, which stays so.
+            disk.arm(Fault { calls: &[Call::Allocate, Call::Write], nth, ..Fault::default() });
+            let _ = db.checkpoint();
+            disk.disarm();
+            let before = db.read().expect("it is open");
+            if compacts {
+                db.compact().expect("nothing fails any more");
+            } else {
+                db.bulk_load(&table, [(b"key", b"loaded")]).expect("nothing fails any more");
+            }
+            for number in 0..8u8 {
+                db.update(|txn| txn.put(&table, &[number], &second)).expect("nothing fails any more");
+            }
+            let value = before.get(&table, b"key").expect("it is sound").map(|value| value.to_vec());
+            assert_eq!(value.as_deref(), Some(&first[..]), "call {nth}");
+        }
+    }
+}
+
 /// When looking for readers failed after a load was published, the load was reported as failed, though it was there.
 #[test]
 fn a_bulk_load_that_reports_an_error_has_loaded_nothing() {

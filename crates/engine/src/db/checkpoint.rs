@@ -352,7 +352,7 @@ impl Checkpointer {
         self.stored = merged.stored;
         self.catalog = merged.catalog;
         self.space.lock().commit(operation, &prepared);
-        self.show(pages, loaded);
+        self.show(pages, rotation.is_some(), loaded);
         Ok(())
     }
 
@@ -420,12 +420,17 @@ impl Checkpointer {
         TableId(u32::try_from(state.tables.len()).expect("table numbers are checked when they are given out"))
     }
 
-    /// Replaces the trees of the newest state, and thaws. `loaded` is a table whose tree has more than was committed to it.
-    fn show(&self, pages: Pages, loaded: Option<TableId>) {
+    /// Replaces the trees of the newest state, and thaws. `loaded` is a table whose tree has more than was committed to it. Without
+    /// a rotation nothing is in the active deltas: the caller is the only writer.
+    fn show(&self, pages: Pages, rotated: bool, loaded: Option<TableId>) {
         self.core.retire_frozen();
         let pin = Pins::pin(&self.pins, self.meta.birth);
         self.core.published.update(|newest| {
+            // Extents may have died whose numbers a snapshot finds among the frozen ones of a moment ago. The next values may get
+            // these numbers, and must not come among the active ones of that snapshot.
+            let active_large = if rotated { Arc::clone(&newest.active_large) } else { Arc::default() };
             let mut next = State {
+                active_large,
                 floor: newest.floor.max(self.meta.sequence),
                 checkpoint: self.meta.sequence,
                 thawed: newest.epoch.number,
