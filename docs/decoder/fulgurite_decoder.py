@@ -150,7 +150,7 @@ class Database:  # `tables` maps names to ids and descriptions, `contents` maps 
             check(number >= self.first_segment + self.flags and not any(data[64:]), "a segment's header is damaged")
             return last, before
         version, features, uuid, its_number, salt = numbers("II16sQQ", data, 8)
-        check((version, features, uuid, its_number) == (1, 0, self.uuid, number), f"segment {number} is of another log")
+        check((version, features & ~1, uuid, its_number) == (1, 0, self.uuid, number), f"segment {number} is of another log")
         end, at, part, commit, current, link = 64, 64, 0, [], last + 1, before
         while at + 56 <= len(data):
             checksum, length, kind, previous, sequence, _, payload, count, its_part = numbers("QIB3xQQQQII", data, at)
@@ -174,11 +174,13 @@ class Database:  # `tables` maps names to ids and descriptions, `contents` maps 
         rest, found = io.BytesIO(data), []
         for _ in range(count):
             kind, table, key_length = rest.read(1), varint(rest), varint(rest)
-            check(kind in (b"\1", b"\2", b"\3"), "an operation is unknown")
+            known = kind in (b"\1", b"\2", b"\3") or (kind, key_length) == (b"\7", 0)
+            check(known, "an operation is unknown")
             value_length = varint(rest) if kind == b"\1" else 0
             large = rest.read(36) if kind == b"\2" else None
             key, value = rest.read(key_length), rest.read(value_length) if kind == b"\1" else None
-            found.append((table, key, self.overflow(large, *numbers("Q", large, 24)) if large else value))
+            if kind != b"\7":
+                found.append((table, key, self.overflow(large, *numbers("Q", large, 24)) if large else value))
         check(rest.tell() == len(data), "a record's operations do not fill it")
         return found
 

@@ -10,7 +10,7 @@ from xxhash import xxh3_64_intdigest as xxh3
 from fulgurite_decoder import DAMAGE, Database, align, numbers
 
 GOLDEN = Path(__file__).resolve().parents[2] / "crates" / "engine" / "tests" / "golden" / "format-1"
-NAMES = "empty", "closed", "crashed", "merging"
+NAMES = "empty", "closed", "crashed", "merging", "kept"
 SEED = 1
 
 

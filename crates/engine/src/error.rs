@@ -163,6 +163,15 @@ pub enum Error {
     /// So much was committed since this transaction began that it cannot be checked for conflicts any more: begin again, or use
     /// [`crate::Database::begin_exclusive`] for long jobs.
     TransactionTooOld,
+    /// The log does not go back to the commit after which changes were asked for: begin again with a snapshot.
+    ChangesGone {
+        /// The database.
+        path: PathBuf,
+        /// The commit after which changes were asked for.
+        after: Sequence,
+        /// The oldest commit that can still be read.
+        oldest: Sequence,
+    },
     /// The database was closed while this handle was kept.
     Closed {
         /// The database.
@@ -271,7 +280,7 @@ impl Error {
 }
 
 impl Error {
-    /// The errors of commits.
+    /// The errors of commits beside others, and of what commits left.
     fn fmt_commit(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Poisoned { path } => {
@@ -297,6 +306,15 @@ impl Error {
                 let key = ShownKey(key);
                 write!(out, "nothing can be merged into key {key} of table `{table}`: {source}; put another value, or delete it")
             }
+            Self::ChangesGone { path, after, oldest } => write!(
+                out,
+                "{}: the changes after commit {} are gone, the oldest that is kept is {}; copy what a snapshot shows and go on \
+                 after its sequence, and keep more of the log",
+                path.display(),
+                after.0,
+                oldest.0
+            ),
+            Self::Closed { path } => write!(out, "{}: the database was closed", path.display()),
             _ => out.write_str(
                 "too much was committed since this transaction began to check it for conflicts; begin again, or make it exclusive",
             ),
@@ -348,8 +366,9 @@ impl fmt::Display for Error {
             | Self::Indeterminate { .. }
             | Self::Conflict { .. }
             | Self::TransactionTooOld
-            | Self::Unmergeable { .. } => self.fmt_commit(out),
-            Self::Closed { path } => write!(out, "{}: the database was closed", path.display()),
+            | Self::Unmergeable { .. }
+            | Self::ChangesGone { .. }
+            | Self::Closed { .. } => self.fmt_commit(out),
             Self::TableNotFound { name } => {
                 write!(out, "no table `{name}`; create it first, or list the tables there are")
             }

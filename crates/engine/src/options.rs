@@ -50,6 +50,7 @@ pub struct Options {
     pub(crate) map: bool,
     pub(crate) huge_pages: bool,
     pub(crate) background: bool,
+    pub(crate) keep_log_bytes: u64,
     pub(crate) disk: Arc<dyn Disk>,
 }
 
@@ -67,6 +68,7 @@ impl Default for Options {
             map: true,
             huge_pages: true,
             background: true,
+            keep_log_bytes: 0,
             disk: real_disk(),
         }
     }
@@ -159,6 +161,20 @@ impl Options {
         self
     }
 
+    /// Bytes of log that are kept beyond what recovery needs, for [`crate::Database::changes`]. Default: 0, and then nothing is kept.
+    ///
+    /// Segments of the log that a checkpoint made superfluous stay, after closing too, until those kept have more than so many
+    /// bytes; the oldest go first. A segment has about as much as is committed between two checkpoints (see
+    /// [`Options::delta_bytes`]), so choose several times that. Give it each time that the database is opened for writing: whoever
+    /// opens it without removes what was kept, and who opens it with less removes at once what is over that; so room is made where
+    /// the disk is full. While it is set, a checkpoint syncs the log before it publishes what was merged, bulk loads leave a note in
+    /// the log, and both may fail as commits do.
+    #[must_use]
+    pub fn keep_log(mut self, bytes: u64) -> Self {
+        self.keep_log_bytes = bytes;
+        self
+    }
+
     /// The disk to live on. Default: the operating system's.
     #[must_use]
     pub fn disk(mut self, disk: Arc<dyn Disk>) -> Self {
@@ -173,6 +189,7 @@ impl Options {
             && self.isolation == other.isolation
             && self.max_size_bytes == other.max_size_bytes
             && self.map == other.map
+            && self.keep_log_bytes == other.keep_log_bytes
     }
 
     pub(crate) fn validate(&self) -> Result<()> {

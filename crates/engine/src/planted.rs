@@ -55,6 +55,10 @@ pub enum Fault {
     SegmentNamedTooEarly = 22,
     /// A sync that failed is taken for one that has done its work.
     FailedSyncIgnored = 23,
+    /// A checkpoint is published before the log that is kept is durable.
+    KeptLogUnsynced = 25,
+    /// A bulk load may be durable before its note in the log that is kept.
+    LoadBeforeNote = 26,
 }
 
 impl Fault {

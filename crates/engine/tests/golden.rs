@@ -11,10 +11,10 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
-use fulgurite::{Database, Options, Table};
+use fulgurite::{Change, Database, Options, Sequence, Table};
 
 /// Names of the golden databases.
-const NAMES: [&str; 4] = ["empty", "closed", "crashed", "merging"];
+const NAMES: [&str; 5] = ["empty", "closed", "crashed", "merging", "kept"];
 
 #[test]
 fn a_golden_file_is_of_format_version_1() {
@@ -86,6 +86,27 @@ fn the_log_of_a_golden_file_is_needed_and_gone_once_it_was_recovered() {
     db.close().unwrap();
     assert!(!log(2).exists() && !log(3).exists());
     expect_lines(&options().open(path(directory.path(), "crashed")).unwrap(), "crashed", &lines);
+}
+
+#[test]
+fn the_log_that_a_golden_file_keeps_tells_all_that_happened() {
+    let (directory, _) = unpacked("kept");
+    let db = options().keep_log(1 << 20).open(path(directory.path(), "kept")).unwrap();
+    let told: Vec<String> = db
+        .changes(Sequence(0))
+        .unwrap()
+        .map(|commit| {
+            let changes = commit.unwrap().changes.into_iter().map(|change| match change {
+                Change::TableCreated { .. } => "+table".to_owned(),
+                Change::Put { key, value, .. } => format!("{}:{}", key.escape_ascii(), value.len()),
+                Change::Delete { key, .. } => format!("-{}", key.escape_ascii()),
+                Change::BulkLoaded { .. } => "load".to_owned(),
+                other => panic!("{other:?}"),
+            });
+            changes.collect::<Vec<_>>().join(" ")
+        })
+        .collect();
+    assert_eq!(told, ["+table", "first:20 of its own extent:66000", "load", "-first second:40"]);
 }
 
 fn options() -> Options {

@@ -233,6 +233,13 @@ pub mod options {
     pub const VALUE_BYTES_MAX: usize = u32::MAX as usize;
 }
 
+/// What is kept of the log: nothing.
+pub mod log {
+    /// As the engine's.
+    #[derive(Debug)]
+    pub struct Retention;
+}
+
 /// The log.
 pub mod journal {
     use crate::error::Result;

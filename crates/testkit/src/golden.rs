@@ -35,14 +35,17 @@ pub struct Golden {
 /// # Errors
 /// The engine's, which should not occur on a disk in memory.
 pub fn all() -> Result<Vec<Golden>> {
-    let empty = Maker::new("empty", 16384)?;
-    let mut closed = Maker::new("closed", 8192)?;
+    let empty = Maker::new("empty", 16384, 0)?;
+    let mut closed = Maker::new("closed", 8192, 0)?;
     closed.fill_every_kind_of_page()?;
-    let mut crashed = Maker::new("crashed", 16384)?;
+    let mut crashed = Maker::new("crashed", 16384, 0)?;
     let before = crashed.fill_two_segments()?;
-    let mut merging = Maker::new("merging", 8192)?;
+    let mut merging = Maker::new("merging", 8192, 0)?;
     merging.fill_merging()?;
-    Ok(vec![empty.close()?, closed.close()?, crashed.crash(before), merging.close()?])
+    let mut kept = Maker::new("kept", 8192, 1 << 20)?;
+    kept.fill_kept_segments()?;
+    let now = kept.files();
+    Ok(vec![empty.close()?, closed.close()?, crashed.crash(before), merging.close()?, kept.crash(now)])
 }
 
 /// Lines that say what a database holds.
@@ -91,12 +94,13 @@ struct Maker {
 }
 
 impl Maker {
-    fn new(name: &'static str, page_size_bytes: u32) -> Result<Self> {
+    fn new(name: &'static str, page_size_bytes: u32, keep_log_bytes: u64) -> Result<Self> {
         let disk = MemoryDisk::new();
         let path = format!("{name}.ful");
         let options: Options = Database::options()
             .create(true)
             .background(false)
+            .keep_log(keep_log_bytes)
             .page_size_bytes(page_size_bytes)
             .disk(Arc::new(disk.clone()));
         options.clone().open(&path)?.close()?;
@@ -281,6 +285,19 @@ impl Maker {
             }
         }
         Ok(())
+    }
+
+    /// A segment that is kept, and one that is needed: with the note of a load in it, and commits before and after that.
+    fn fill_kept_segments(&mut self) -> Result<()> {
+        self.create("log", TableOptions::new())?;
+        let (first, large) = (self.value(20), self.value(66_000));
+        self.write("log", &[(b"first".to_vec(), first), (b"of its own extent".to_vec(), large)])?;
+        self.db.checkpoint()?;
+        let loaded: Vec<_> = (0..30_u8).map(|number| (vec![number], self.value(9).unwrap_or_default())).collect();
+        self.db.bulk_load(&self.tables["log"], loaded.iter().map(|(key, value)| (key, value)))?;
+        loaded.iter().for_each(|(key, value)| self.holdings.table_mut("log").put(key, value));
+        let second = self.value(40);
+        self.write("log", &[(b"second".to_vec(), second), (b"first".to_vec(), None)])
     }
 
     fn close(self) -> Result<Golden> {

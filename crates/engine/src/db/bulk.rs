@@ -4,7 +4,7 @@
 
 use std::error::Error as StdError;
 
-use crate::db::checkpoint::{Job, LoadSource};
+use crate::db::checkpoint::{Job, LoadJob, LoadSource};
 use crate::db::database::Database;
 use crate::error::{Error, Result};
 use crate::format::ValueAlign;
@@ -139,7 +139,7 @@ impl Database {
         let _exclusive = Exclusive::wait(core, None)?;
         core.published.state().view(table)?;
         let mut source = Load { changes, align: table.info.align(), outcome: MergeOutcome::default() };
-        self.checkpointer()?.lock().run_with(Job::Load(table.info.id, &mut source))?;
+        self.checkpointer()?.lock().run_with(Job::Load(LoadJob::new(table.info.id, &mut source)))?;
         Ok(LoadSummary { inserted: source.outcome.inserted, replaced: source.outcome.replaced })
     }
 }

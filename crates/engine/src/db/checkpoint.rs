@@ -59,9 +59,23 @@ pub enum Job<'j> {
     /// Merges what recovery read back.
     Replay(Replayed),
     /// Merges a sorted stream into a table.
-    Load(TableId, &'j mut dyn LoadSource),
+    Load(LoadJob<'j>),
     /// Copies every tree to new pages.
     Rewrite,
+}
+
+/// A load into a table.
+pub struct LoadJob<'j> {
+    pub table: TableId,
+    pub source: &'j mut dyn LoadSource,
+    /// The commit that tells of it in a log that is kept: seen with the load, and not before.
+    note: Option<Sequence>,
+}
+
+impl<'j> LoadJob<'j> {
+    pub fn new(table: TableId, source: &'j mut dyn LoadSource) -> Self {
+        Self { table, source, note: None }
+    }
 }
 
 /// A sorted stream to load, handed to the merge by whoever knows its concrete type.
@@ -145,8 +159,18 @@ impl Checkpointer {
     ///
     /// # Errors
     /// As [`Checkpointer::run`], and the job's own; then nothing of it was done.
-    pub fn run_with(&mut self, job: Job<'_>) -> Result<()> {
+    pub fn run_with(&mut self, mut job: Job<'_>) -> Result<()> {
         self.run()?;
+        let core = Arc::clone(&self.core);
+        let writer = core.writer()?;
+        let _note = match &mut job {
+            Job::Load(load) if writer.retention.keeps() => {
+                let note = core.note_load(writer, load.table)?;
+                load.note = Some(note.sequence());
+                Some(note)
+            }
+            _ => None,
+        };
         self.checkpoint(Some(job))
     }
 
@@ -187,13 +211,20 @@ impl Checkpointer {
                 ..self.meta.clone()
             })?;
         }
+        if let Some(rotation) = rotation {
+            // What is kept must not have holes after a power cut.
+            let writer = self.core.writer()?;
+            if writer.retention.keeps() && !planted(Fault::KeptLogUnsynced) {
+                self.core.make_durable(writer, rotation.sequence)?;
+            }
+        }
         // A transaction that ran when the checkpoint before ended has kept that from freeing what it replaced. Freed only
         // after this one, it would make the file half as large again.
         self.free_unread()?;
         let pages = self.core.published.state().pages.clone();
         let space = Arc::clone(&self.space);
         let loaded = match &job {
-            Some(Job::Load(table, _)) => Some(*table),
+            Some(Job::Load(load)) => Some((load.table, load.note)),
             _ => None,
         };
         let mut writer = PageWriter::new(&space);
@@ -247,7 +278,7 @@ impl Checkpointer {
                     }
                 }
             }
-            Some(Job::Load(id, source)) => {
+            Some(Job::Load(LoadJob { table: id, source, .. })) => {
                 let table = stored.get_mut(id);
                 let table = table.ok_or_else(|| Error::TableNotFound { name: format!("number {}", id.0) })?;
                 table.root = source.merge(pages, table.root.as_ref(), writer)?;
@@ -308,7 +339,7 @@ impl Checkpointer {
         &mut self,
         pages: &Pages,
         rotation: Option<&Rotation>,
-        loaded: Option<TableId>,
+        loaded: Option<(TableId, Option<Sequence>)>,
         merged: Merged,
         mut operation: Operation,
     ) -> Result<()> {
@@ -358,13 +389,14 @@ impl Checkpointer {
 
     /// Syncs the pages, writes the meta, syncs that, and holds it to be the newest.
     ///
-    /// Without a log to tell that a newest meta is missing, both slots get it, so that damage to one loses nothing.
+    /// Without a log to tell that a newest meta is missing, both slots get it, so that damage to one loses nothing. A log that is
+    /// kept tells nothing either: it goes on from the checkpoint before too, whose pages are about to be used again.
     fn write_meta(&mut self, meta: Meta) -> Result<()> {
         if !planted(Fault::NoSyncBeforeMeta) {
             self.sync_file()?;
         }
         self.write_slot(meta)?;
-        if self.meta.log_exists {
+        if self.meta.log_exists && !self.meta.features.log_is_kept() {
             return Ok(());
         }
         match self.write_slot(Meta { number: self.meta.number + 1, ..self.meta.clone() }) {
@@ -420,9 +452,10 @@ impl Checkpointer {
         TableId(u32::try_from(state.tables.len()).expect("table numbers are checked when they are given out"))
     }
 
-    /// Replaces the trees of the newest state, and thaws. `loaded` is a table whose tree has more than was committed to it. Without
-    /// a rotation nothing is in the active deltas: the caller is the only writer.
-    fn show(&self, pages: Pages, rotated: bool, loaded: Option<TableId>) {
+    /// Replaces the trees of the newest state, and thaws. `loaded` is a table whose tree has more than was committed to it, and the
+    /// commit that tells so. Without a rotation nothing is in the active deltas: the caller is the only writer.
+    fn show(&self, pages: Pages, rotated: bool, loaded: Option<(TableId, Option<Sequence>)>) {
+        let (loaded, note) = loaded.map_or((None, None), |(table, note)| (Some(table), note));
         self.core.retire_frozen();
         let pin = Pins::pin(&self.pins, self.meta.birth);
         self.core.published.update(|newest| {
@@ -431,7 +464,8 @@ impl Checkpointer {
             let active_large = if rotated { Arc::clone(&newest.active_large) } else { Arc::default() };
             let mut next = State {
                 active_large,
-                floor: newest.floor.max(self.meta.sequence),
+                // Who sees what was loaded sees its note.
+                floor: newest.floor.max(self.meta.sequence).max(note.unwrap_or_default()),
                 checkpoint: self.meta.sequence,
                 thawed: newest.epoch.number,
                 trees: self.trees(),

@@ -1,4 +1,4 @@
-//! Closing: merge everything, write a meta that needs no log, remove the log and the lock.
+//! Closing: merge everything, write a meta that needs no log, remove the log, but for what is to be kept, and the lock.
 
 use crate::db::database::Inner;
 use crate::error::{Error, Result};

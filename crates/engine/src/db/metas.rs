@@ -16,6 +16,8 @@ pub struct Found {
     pub meta: Meta,
     /// The slot that holds no valid meta, if one does not: torn by a crash, or damaged since.
     pub damaged_slot: Option<u8>,
+    /// Whether both slots say the same.
+    pub is_doubled: bool,
 }
 
 /// Reads both slots.
@@ -30,14 +32,15 @@ pub fn read(file: &dyn File, path: &Path) -> Result<Found> {
             if first.uuid != second.uuid || first.page_size != second.page_size {
                 return Err(Error::corrupt(path, Place::Meta(None), "they are of different databases"));
             }
-            let meta = if first.number > second.number { first } else { second };
-            Ok(Found { meta, damaged_slot: None })
+            let (meta, other) = if first.number > second.number { (first, second) } else { (second, first) };
+            let is_doubled = Meta { number: meta.number, ..other } == meta;
+            Ok(Found { meta, damaged_slot: None, is_doubled })
         }
         [Err(MetaError::Unsupported(found)), _] | [_, Err(MetaError::Unsupported(found))] => {
             Err(Error::UnsupportedFormat { path: path.to_path_buf(), found })
         }
-        [Ok(meta), Err(_)] => Ok(Found { meta, damaged_slot: Some(1) }),
-        [Err(_), Ok(meta)] => Ok(Found { meta, damaged_slot: Some(0) }),
+        [Ok(meta), Err(_)] => Ok(Found { meta, damaged_slot: Some(1), is_doubled: false }),
+        [Err(_), Ok(meta)] => Ok(Found { meta, damaged_slot: Some(0), is_doubled: false }),
         [Err(MetaError::NotAMeta), Err(MetaError::NotAMeta)] => Err(Error::NotADatabase { path: path.to_path_buf() }),
         [Err(first), Err(second)] => {
             let offence = format!("slot 0: {first}; slot 1: {second}");

@@ -1,6 +1,7 @@
 //! The database: opening, recovery, the catalog, checkpoints, bulk loads, and what users hold of all that.
 
 mod bulk;
+mod changes;
 mod check;
 mod checkpoint;
 mod close;
@@ -17,6 +18,7 @@ mod typed;
 mod worker;
 
 pub use bulk::LoadSummary;
+pub use changes::{Change, ChangedTable, Changes, Commit};
 pub use check::{CheckReport, Damage};
 pub use database::{Database, UPDATE_ATTEMPTS};
 pub use multimap::{MultimapTable, Pairs, Values};

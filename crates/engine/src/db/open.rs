@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | no file | created, if asked to | error |
 //! | a clean file | – | – |
-//! | a log, and no writer | replayed, checkpointed, removed | replayed in memory |
+//! | a log, and no writer | replayed, checkpointed, removed or kept | replayed in memory |
 //! | a writer in another process | error with its pid | its newest checkpoint, pinned |
 
 use std::collections::BTreeMap;
@@ -26,6 +26,7 @@ use crate::error::{Error, Place, Result};
 use crate::format::{ExtentEntry, ExtentTableRef, FeatureBits, Meta, PageSize};
 use crate::ids::{Birth, SegmentNumber, Sequence, TableId};
 use crate::io::{Access, Disk, File, ReaderSlots, WriterAttempt, WriterLock};
+use crate::log::{LogEnd, Retention, first_readable};
 use crate::options::Options;
 use crate::pager::{ExtentMap, PageFile, ReadOptions, Space, read_extent_table};
 use crate::planted::{Fault, planted};
@@ -175,7 +176,7 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool
         create(&*disk, path, &options)?;
     }
     let file = open_file(&*disk, path, Access::Write)?;
-    let found = metas::read(&*file, path)?;
+    let mut found = metas::read(&*file, path)?;
     if !found.meta.is_writable() {
         let text =
             format!("it has features {:#x} that only a newer version may write", found.meta.features.read_compatible);
@@ -192,8 +193,10 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool
     let space = Arc::new(Mutex::new(space));
     // The lock is ours, so whatever sort left its runs behind is dead.
     crate::sort::remove_leftovers(&*disk, path)?;
-    let Recovered { state, end, replayed } = recover(&options, path, &found, &opened.state, &space)?;
-    let journal = Journal::new(Arc::clone(&disk), path, found.meta.uuid, end, options.map);
+    let Recovered { state, mut end, replayed } = recover(&options, path, &found, &opened.state, &space)?;
+    let restores_slot = must_restore_slot(&options, &found);
+    let retention = retain(&options, path, &mut found.meta, &mut end)?;
+    let journal = Journal::new(Arc::clone(&disk), path, found.meta.uuid, end, options.map, Arc::clone(&retention));
     let mut history = History::default();
     history.begin(&state.epoch);
     let writer = Writer {
@@ -201,6 +204,7 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool
         isolation: options.isolation,
         log: Mutex::new(Logged::new(journal, state.floor)),
         exclusive_ended: Condvar::default(),
+        retention,
         // What was replayed is merged and synced before anybody sees it.
         group: GroupSync::new(state.floor),
         history: Mutex::new(history),
@@ -217,10 +221,10 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool
     let basis = Basis { meta: found.meta, stored: opened.stored, catalog: opened.catalog };
     let mut checkpointer =
         Checkpointer::new(Arc::clone(&core), space, opened.file, opened.pins, Arc::clone(lock), basis);
-    checkpointer.reclaim()?;
-    if found.damaged_slot.is_some() {
+    if restores_slot {
         checkpointer.restore_slot()?;
     }
+    checkpointer.reclaim()?;
     if let Some((rotation, replayed)) = replayed {
         // Nothing is told of a replayed commit before it is safe: the log may be in the page cache only.
         checkpointer.run_replay(rotation, replayed)?;
@@ -235,6 +239,36 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool
         meta,
         presence: Arc::clone(lock),
     })
+}
+
+/// Whether the newest meta must be in both slots before any page is used again: the other one holds none, or may hold one that has its
+/// log still, because that is kept, and would pass for the newest.
+fn must_restore_slot(options: &Options, found: &metas::Found) -> bool {
+    let log_may_be_older = options.keep_log_bytes > 0 || found.meta.features.log_is_kept();
+    found.damaged_slot.is_some() || (log_may_be_older && !found.is_doubled)
+}
+
+/// Which segments stay that recovery does not need; others go now, for the disk may be full. Those of a log that does not tell of all
+/// loads, because it was not kept then, go for good before a meta says that the log is kept; those that stay are made durable. The
+/// next meta is to say whether it is.
+fn retain(options: &Options, path: &Path, meta: &mut Meta, end: &mut LogEnd) -> Result<Arc<Retention>> {
+    let disk = &*options.disk;
+    let was_kept = meta.features.log_is_kept();
+    meta.features.set_log_kept(options.keep_log_bytes > 0);
+    if options.keep_log_bytes == 0 {
+        let retention = Retention::none();
+        end.trim(disk, path, meta.log_first_segment, &retention);
+        return Ok(retention);
+    }
+    let floor = if was_kept { Sequence(0) } else { meta.sequence };
+    if !was_kept {
+        end.forget_before(disk, path, meta.log_first_segment)?;
+    }
+    end.sync_segments(disk, path, meta.log_first_segment)?;
+    let first = first_readable(disk, path, &end.segments, end.next_segment)?;
+    let retention = Retention::new(options.keep_log_bytes, floor, first);
+    end.trim(disk, path, meta.log_first_segment, &retention);
+    Ok(retention)
 }
 
 fn open_for_reading(options: Options, path: PathBuf) -> Result<Inner> {

@@ -179,6 +179,8 @@ impl<'o> Tables<'o> {
                     self.drop_table(key, sequence).map_err(damaged)?;
                     continue;
                 }
+                // The load is in the trees, or it never came about.
+                Operation::Loaded { .. } => continue,
                 Operation::Put { table, key, value } => (table, key, Change::Put(value)),
                 Operation::Delete { table, key } => (table, key, Change::Delete),
                 Operation::PutLarge { table, key, large } => {

@@ -203,7 +203,7 @@ impl Changes for TableChanges<'_> {
                     Ok(LogOperation::Put { key, value, .. }) => (key, Action::Put(value)),
                     Ok(LogOperation::PutLarge { key, large, .. }) => (key, Action::PutLarge(large.value)),
                     Ok(LogOperation::Delete { key, .. }) => (key, Action::Delete),
-                    Err(_) => return Err(damaged(self.database)),
+                    Ok(LogOperation::Loaded { .. }) | Err(_) => return Err(damaged(self.database)),
                 }
             }
             Source::Apart(sorted, (bytes, length)) => {
@@ -249,7 +249,7 @@ impl Records for Logged<'_> {
                 LogOperation::Put { key, .. } | LogOperation::PutLarge { key, .. } | LogOperation::Delete { key, .. },
             ) => key,
             // Whoever asks for the operation will hear of it.
-            Err(_) => &[],
+            Ok(LogOperation::Loaded { .. }) | Err(_) => &[],
         }
     }
 
@@ -357,6 +357,7 @@ mod tests {
                 let (table, key, change) = match operation.unwrap() {
                     LogOperation::Put { table, key, value } => (table, key, delta::Change::Put(value)),
                     LogOperation::Delete { table, key } => (table, key, delta::Change::Delete),
+                    LogOperation::Loaded { .. } => panic!("nothing was loaded"),
                     LogOperation::PutLarge { table, key, large } => {
                         gathered.note_large(large);
                         (table, key, delta::Change::PutLarge(large.value))

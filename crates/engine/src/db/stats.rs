@@ -43,6 +43,12 @@ pub struct Stats {
     pub extents: u64,
     /// Length of the log's segments, and of one that waits to be used again.
     pub log_bytes: u64,
+    /// What of it recovery does not need, and is kept for [`Database::changes`]: see [`crate::Options::keep_log`].
+    pub log_kept_bytes: u64,
+    /// What of that is over the bound, and stays because a [`crate::Changes`] that has not ended may still read it.
+    pub log_held_bytes: u64,
+    /// The oldest commit that [`Database::changes`] can still give. None if the log is not kept, or has no commit.
+    pub oldest_change: Option<u64>,
     /// Memory of commits that are not yet in a tree, about.
     pub delta_bytes: u64,
     /// The newest visible commit.
@@ -133,6 +139,7 @@ impl Database {
         };
         let deltas = state.tables.iter().flatten().flat_map(|view| [Some(&view.active), view.frozen.as_ref()]);
         let page = file.page_size().bytes() as u64;
+        let (kept, oldest_change) = self.kept_log()?;
         Ok(Stats {
             file_bytes,
             page_size_bytes: page,
@@ -147,6 +154,9 @@ impl Database {
             reserve_bytes: space.reserve_pages * page + file_bytes % page,
             extents: space.extents,
             log_bytes: self.log_bytes()?,
+            log_kept_bytes: kept.bytes,
+            log_held_bytes: kept.held_bytes,
+            oldest_change: oldest_change.map(|oldest| oldest.0),
             delta_bytes: deltas
                 .flatten()
                 .filter(|delta| !delta.is_empty())

@@ -2,7 +2,7 @@
 //!
 //! The buffer is the caller's to keep: a transaction that commits again does not allocate again.
 
-use super::log_operation::{OPERATION_DELETE, OPERATION_PUT, OPERATION_PUT_LARGE};
+use super::log_operation::{OPERATION_DELETE, OPERATION_LOADED, OPERATION_PUT, OPERATION_PUT_LARGE};
 use super::log_record::{PayloadSummary, describe_payload, seal_header};
 use super::{LargeValue, RECORD_ALIGNMENT, RecordHeader, RecordKind, RecordLink};
 use crate::ids::TableId;
@@ -102,6 +102,17 @@ impl RecordEncoder {
         head.length(key);
         self.bytes.extend_from_slice(head.bytes());
         self.bytes.extend_from_slice(key);
+    }
+
+    /// Adds [`Operation::Loaded`](super::Operation::Loaded).
+    ///
+    /// # Panics
+    /// If no commit was begun.
+    pub fn loaded(&mut self, table: TableId) {
+        self.make_room(0);
+        let mut head = Head::new(OPERATION_LOADED, table);
+        head.length(&[]);
+        self.bytes.extend_from_slice(head.bytes());
     }
 
     /// Ends the commit: it can be appended to the log now. Computes the payload's checksum.

@@ -44,6 +44,11 @@ pub enum Operation<'r> {
         /// The key.
         key: &'r [u8],
     },
+    /// Tells that a bulk load may have changed the table at this place of the log, and changes nothing.
+    Loaded {
+        /// The table.
+        table: TableId,
+    },
 }
 
 /// What is wrong with the bytes of a commit whose checksums hold.
@@ -101,6 +106,8 @@ impl<'r> Operation<'r> {
                 Ok(Self::PutLarge { table, key: take(input, key_length)?, large })
             }
             OPERATION_DELETE => Ok(Self::Delete { table, key: take(input, key_length)? }),
+            OPERATION_LOADED if key_length == 0 => Ok(Self::Loaded { table }),
+            OPERATION_LOADED => Err("a note of a bulk load has a key"),
             _ => Err("an operation is of no known kind"),
         }
     }
@@ -213,6 +220,7 @@ pub(super) const OPERATION_PUT: u8 = 1;
 pub(super) const OPERATION_PUT_LARGE: u8 = 2;
 pub(super) const OPERATION_DELETE: u8 = 3;
 // 4 is kept for a range delete, 6 for the adoption of a run.
+pub(super) const OPERATION_LOADED: u8 = 7;
 
 const CUT_SHORT: &str = "an operation is cut short";
 
@@ -237,6 +245,7 @@ mod tests {
         encoder.put(TableId(127), long, long);
         encoder.put_large(TableId(128), b"large", &large());
         encoder.delete(TableId(0), long);
+        encoder.loaded(TableId(129));
         encoder.finish();
     }
 
@@ -247,6 +256,7 @@ mod tests {
             Operation::Put { table: TableId(127), key: long, value: long },
             Operation::PutLarge { table: TableId(128), key: b"large", large: large() },
             Operation::Delete { table: TableId(0), key: long },
+            Operation::Loaded { table: TableId(129) },
         ]
     }
 

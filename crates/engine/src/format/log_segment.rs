@@ -19,6 +19,8 @@ pub struct SegmentHeader {
     pub number: SegmentNumber,
     /// Random, and another one in each segment: seed of its records' checksums, so that none from elsewhere passes.
     pub salt: u64,
+    /// Whether its records may tell of bulk loads, which an older reader does not know.
+    pub notes_loads: bool,
 }
 
 /// Why a header cannot be read.
@@ -69,6 +71,7 @@ impl SegmentHeader {
         let mut bytes = [0; Self::BYTES];
         put(&mut bytes, 0, MAGIC);
         put(&mut bytes, VERSION_AT, VERSION.to_le_bytes());
+        put(&mut bytes, FEATURES_AT, (u32::from(self.notes_loads) * FEATURE_LOADS).to_le_bytes());
         put(&mut bytes, UUID_AT, self.uuid);
         put(&mut bytes, NUMBER_AT, self.number.0.to_le_bytes());
         put(&mut bytes, SALT_AT, self.salt.to_le_bytes());
@@ -86,12 +89,17 @@ impl SegmentHeader {
             return Err(SegmentHeaderFault::Damaged);
         }
         let (version, features) = (get_u32(bytes, VERSION_AT), get_u32(bytes, FEATURES_AT));
-        if version != VERSION || features != 0 {
+        if version != VERSION || features & !FEATURE_LOADS != 0 {
             return Err(SegmentHeaderFault::Unsupported { version, features });
         }
         let mut uuid = [0; 16];
         uuid.copy_from_slice(&bytes[UUID_AT..NUMBER_AT]);
-        Ok(Self { uuid, number: SegmentNumber(get_u64(bytes, NUMBER_AT)), salt: get_u64(bytes, SALT_AT) })
+        Ok(Self {
+            uuid,
+            number: SegmentNumber(get_u64(bytes, NUMBER_AT)),
+            salt: get_u64(bytes, SALT_AT),
+            notes_loads: features & FEATURE_LOADS != 0,
+        })
     }
 }
 
@@ -99,17 +107,32 @@ impl SegmentHeader {
 const MAGIC: [u8; 8] = *b"FULGULOG";
 /// The only version there is.
 const VERSION: u32 = 1;
+/// The segment may have operations of the kind `loaded`. On disk: never renumber.
+const FEATURE_LOADS: u32 = 1;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const HEADER: SegmentHeader =
-        SegmentHeader { uuid: [7; 16], number: SegmentNumber(3), salt: 0x1122_3344_5566_7788 };
+        SegmentHeader { uuid: [7; 16], number: SegmentNumber(3), salt: 0x1122_3344_5566_7788, notes_loads: false };
 
     #[test]
     fn header_reads_back_as_written() {
-        assert_eq!(SegmentHeader::decode(&HEADER.encode()), Ok(HEADER));
+        for notes_loads in [false, true] {
+            let header = SegmentHeader { notes_loads, ..HEADER };
+            assert_eq!(SegmentHeader::decode(&header.encode()), Ok(header));
+        }
+    }
+
+    #[test]
+    fn header_with_a_feature_that_nobody_knows_is_refused() {
+        let mut bytes = SegmentHeader { notes_loads: true, ..HEADER }.encode();
+        bytes[FEATURES_AT] = 3;
+        let checksum = xxh3_64(&bytes[..CHECKSUM_AT]);
+        bytes[CHECKSUM_AT..].copy_from_slice(&checksum.to_le_bytes());
+        let fault = SegmentHeaderFault::Unsupported { version: 1, features: 3 };
+        assert_eq!(SegmentHeader::decode(&bytes), Err(fault));
     }
 
     #[test]

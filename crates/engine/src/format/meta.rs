@@ -30,8 +30,22 @@ pub struct FeatureBits {
 }
 
 impl FeatureBits {
-    /// What this version knows: nothing yet.
-    pub const KNOWN: Self = Self { compatible: 0, read_compatible: 0, incompatible: 0 };
+    /// Read compatible: each bulk load since the oldest segment of the log that is there has left a note in it. Who does not know
+    /// that would load without one.
+    pub const LOG_KEPT: u64 = 1;
+
+    /// What this version knows.
+    pub const KNOWN: Self = Self { compatible: 0, read_compatible: Self::LOG_KEPT, incompatible: 0 };
+
+    /// Whether the log tells all that has changed since its oldest segment.
+    pub fn log_is_kept(&self) -> bool {
+        self.read_compatible & Self::LOG_KEPT != 0
+    }
+
+    /// Says whether [`FeatureBits::log_is_kept`].
+    pub fn set_log_kept(&mut self, kept: bool) {
+        self.read_compatible = self.read_compatible & !Self::LOG_KEPT | (u64::from(kept) * Self::LOG_KEPT);
+    }
 }
 
 /// Root of the catalog's tree.

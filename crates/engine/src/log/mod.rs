@@ -1,6 +1,6 @@
 //! The write-ahead log: what is committed is here first, in the files `name.ful-log.N` beside the database.
 //!
-//! [`Log`] writes, [`read_back()`] reads after a crash. A log is a row of *segments* with rising numbers; each is a header and
+//! [`Log`] writes, [`read_back()`] reads after a crash, [`Feed`] reads beside who writes. A log is a row of *segments* with rising numbers; each is a header and
 //! then records, one or several per commit, chained by their checksums (`docs/file-format.md`, "Log").
 //!
 //! Invariants:
@@ -30,7 +30,7 @@
 //! | a damaged header with anything after it, an older segment's records too | damage, by invariant (2) | error |
 //! | a header of another database, or of another number | files were mixed up | error |
 //! | a hole in the numbers, or the first segment missing | files were lost, or the newest meta was, by invariant (5) | error |
-//! | segments below the first that the meta names, under any header of this database | left over | named for removal |
+//! | segments below the first that the meta names, under any header of this database | left over, or kept | named for removal |
 //! | a spare segment, under the name of none | it waited to be used again | not read; removed with the others |
 //!
 //! What is read back may stay in memory, as [`Images`] in which operations are found again by their places.
@@ -38,13 +38,17 @@
 //! What is replayed may be in the page cache only (after a kill), or neither there nor on the medium any more (after a failed
 //! sync). So the caller writes it into a checkpoint and syncs that, before it tells anyone of any commit.
 
+mod feed;
 mod image;
 mod read_back;
+mod retention;
 mod segment;
 mod segment_reader;
 #[cfg(test)]
 mod tests;
 mod writer;
 
+pub use feed::{Feed, FeedSource, first_readable, segments_of};
 pub use read_back::{Commit, Images, Keep, LogEnd, OperationPlace, ReplayFrom, read_back, read_back_keeping};
+pub use retention::{Kept, Retention, SegmentPin};
 pub use writer::{Log, PendingSync};

@@ -6,7 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use super::image::Image;
-use super::segment::{corrupt, list_segments, remove_segments, remove_spare, segment_path};
+use super::retention::Retention;
+use super::segment::{corrupt, directory_of, list_segments, remove_segments, remove_spare, segment_path};
 use super::segment_reader::{Break, Expected, Found, Memory, Next, SegmentReader, refuse_foreign};
 use crate::error::{Error, Result};
 use crate::format::{CommitReader, Operation, SegmentHeader, prefetch};
@@ -202,7 +203,7 @@ impl Replay {
         assert!(self.reader.is_none() && self.next == self.segments.len(), "the log was not read to its end");
         let (sequence, last_checksum) = match self.expected {
             Expected::Checkpoint(sequence) => (sequence, 0),
-            Expected::After(sequence, checksum) => (sequence, checksum),
+            Expected::After(sequence, checksum) | Expected::AfterOrAnew(sequence, checksum) => (sequence, checksum),
         };
         let after_last = self.segments.last().map_or(SegmentNumber(1), |last| SegmentNumber(last.0 + 1));
         LogEnd {
@@ -215,14 +216,8 @@ impl Replay {
     }
 
     fn commit(&self, found: Found) -> Option<Commit<'_>> {
-        self.reader.as_ref().map(|reader| Commit {
-            sequence: found.sequence,
-            records: reader.commit_bytes(&found),
-            path: reader.path(),
-            segment: reader.number(),
-            offset: found.start,
-            image: self.kept.images.len(),
-        })
+        let image = self.kept.images.len();
+        self.reader.as_ref().map(|reader| Commit { image, ..Commit::read(reader, &found) })
     }
 
     /// Opens the next segment that has records. `false` if there is none.
@@ -301,18 +296,65 @@ impl Images {
 }
 
 impl LogEnd {
-    /// Removes all segments there are, a spare one too, for a durable checkpoint holds all commits and names none of them. A log
-    /// that goes on, [`crate::log::Log`], removes them itself.
+    /// Removes all segments there are, a spare one too, but those that are to be kept, for a durable checkpoint holds all commits
+    /// and names none of them. A log that goes on, [`crate::log::Log`], removes them itself.
     ///
     /// # Errors
     /// The disk's: the rest was removed, and the next call tries again.
-    pub fn remove_segments(&mut self, disk: &dyn Disk, database: &Path) -> Result<()> {
-        remove_segments(disk, database, &mut self.segments, self.next_segment)?;
+    pub fn remove_unkept(&mut self, disk: &dyn Disk, database: &Path, retention: &Retention) -> Result<()> {
+        let first = retention.first_kept(disk, database, &self.segments, self.next_segment);
+        remove_segments(disk, database, &mut self.segments, first)?;
         remove_spare(disk, database)
+    }
+
+    /// Removes those of the segments below `needed` that are not to be kept. What cannot be removed is left to the next call that
+    /// removes.
+    pub fn trim(&mut self, disk: &dyn Disk, database: &Path, needed: SegmentNumber, retention: &Retention) {
+        let superfluous = &self.segments[..self.segments.partition_point(|&number| number < needed)];
+        let first = retention.first_kept(disk, database, superfluous, needed);
+        let _ = remove_segments(disk, database, &mut self.segments, first);
+    }
+
+    /// Removes the segments below `first` so that no power cut brings them back: what was done beside them is not in them.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn forget_before(&mut self, disk: &dyn Disk, database: &Path, first: SegmentNumber) -> Result<()> {
+        if self.segments.first().is_none_or(|&number| number >= first) {
+            return Ok(());
+        }
+        remove_segments(disk, database, &mut self.segments, first)?;
+        let directory = directory_of(database);
+        disk.sync_directory(directory).map_err(|error| Error::io("sync directory", directory, error))
+    }
+
+    /// Makes the segments from `first` on durable, which are to be kept. What was read back may be in the page cache only.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn sync_segments(&self, disk: &dyn Disk, database: &Path, first: SegmentNumber) -> Result<()> {
+        for &number in self.segments.iter().filter(|&&number| number >= first) {
+            let path = segment_path(database, number);
+            let synced = disk.open(&path, Access::Write).and_then(|file| file.sync_all());
+            synced.map_err(|error| Error::failed_sync("sync log segment", &path, error))?;
+        }
+        Ok(())
     }
 }
 
 impl<'r> Commit<'r> {
+    /// One that a reader has just found, and that is in no image.
+    pub(super) fn read(reader: &'r SegmentReader, found: &Found) -> Self {
+        Self {
+            sequence: found.sequence,
+            records: reader.commit_bytes(found),
+            path: reader.path(),
+            segment: reader.number(),
+            offset: found.start,
+            image: 0,
+        }
+    }
+
     /// The commit's number.
     pub fn sequence(&self) -> Sequence {
         self.sequence

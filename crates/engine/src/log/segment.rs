@@ -42,6 +42,48 @@ pub(super) struct Spare {
     is_synced: bool,
 }
 
+/// Whose segments are made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LogIdentity {
+    pub(super) uuid: [u8; 16],
+    /// Whether bulk loads are noted in the log.
+    pub(super) notes_loads: bool,
+}
+
+impl LogIdentity {
+    fn header(self, number: SegmentNumber, salt: u64) -> SegmentHeader {
+        SegmentHeader { uuid: self.uuid, number, salt, notes_loads: self.notes_loads }
+    }
+}
+
+impl Spare {
+    /// A segment that was kept for those who follow the log, all of which is synced, if its file is fit: see
+    /// [`Segment::into_spare`].
+    pub(super) fn of_kept(disk: &dyn Disk, database: &Path, number: SegmentNumber, used_bytes: u64) -> Option<Self> {
+        let path = segment_path(database, number);
+        let file = disk.open(&path, Access::Write).ok()?;
+        Self::make(disk, database, &path, file, used_bytes, true)
+    }
+
+    /// Gives a segment the name of a spare, if its file is fit. It need not be durable: the old name does no more harm after a
+    /// power cut than one whose removal was undone.
+    fn make(
+        disk: &dyn Disk,
+        database: &Path,
+        segment: &Path,
+        file: Arc<dyn File>,
+        used_bytes: u64,
+        is_synced: bool,
+    ) -> Option<Self> {
+        let is_fit = (AHEAD_BYTES_MIN..=AHEAD_BYTES_MAX + 2 * used_bytes).contains(&file.len().ok()?);
+        let path = spare_path(database);
+        if !is_fit || disk.rename(segment, &path).is_err() {
+            return None;
+        }
+        Some(Self { path, file, is_synced })
+    }
+}
+
 /// Why a segment could not be made.
 #[derive(Debug)]
 pub(super) enum CreateError {
@@ -57,14 +99,14 @@ impl Segment {
     pub(super) fn create(
         disk: &dyn Disk,
         database: &Path,
-        uuid: [u8; 16],
+        log: LogIdentity,
         number: SegmentNumber,
     ) -> Result<Self, CreateError> {
         let mut number = number;
         loop {
             let path = segment_path(database, number);
             match disk.open(&path, Access::CreateNew) {
-                Ok(file) => return Self::initialise(disk, uuid, number, path, file),
+                Ok(file) => return Self::initialise(disk, log, number, path, file),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < NUMBER_MAX => number.0 += 1,
                 Err(error) => return Err(CreateError::Failed(Error::io("create log segment", &path, error))),
             }
@@ -76,7 +118,7 @@ impl Segment {
     pub(super) fn recycle(
         disk: &dyn Disk,
         database: &Path,
-        uuid: [u8; 16],
+        log: LogIdentity,
         number: SegmentNumber,
         spare: Spare,
     ) -> Result<Self, CreateError> {
@@ -87,9 +129,9 @@ impl Segment {
             number.0 += 1;
             path = segment_path(database, number);
         }
-        let Spare { path: old_path, file, is_synced, .. } = spare;
+        let Spare { path: old_path, file, is_synced } = spare;
         let renamed = random_salt().and_then(|salt| {
-            let header = SegmentHeader { uuid, number, salt }.encode();
+            let header = log.header(number, salt).encode();
             if planted(Fault::SegmentNamedTooEarly) {
                 file.write_at(0, &header)?;
             } else {
@@ -164,17 +206,10 @@ impl Segment {
     }
 
     /// What becomes of the segment when no checkpoint needs it any more: a spare, if its file is not much longer than
-    /// `used_bytes`, what all of the log took since the checkpoint before. None: it is as it was. The name need not be durable:
-    /// the old one does no more harm after a power cut than one whose removal was undone.
+    /// `used_bytes`, what all of the log took since the checkpoint before. None: it is as it was.
     pub(super) fn into_spare(self, disk: &dyn Disk, database: &Path, used_bytes: u64) -> Option<Spare> {
-        let length = self.file.len().ok()?;
-        let is_fit = (AHEAD_BYTES_MIN..=AHEAD_BYTES_MAX + 2 * used_bytes).contains(&length);
-        let path = spare_path(database);
-        if !is_fit || disk.rename(&self.path, &path).is_err() {
-            return None;
-        }
         let is_synced = !self.has_unsynced_rest && self.written_bytes - self.synced_bytes <= UNSYNCED_BYTES_MAX;
-        Some(Spare { path, file: self.file, is_synced })
+        Spare::make(disk, database, &self.path, self.file, used_bytes, is_synced)
     }
 
     /// Cuts off what a failed write may have left behind the records, and makes that durable.
@@ -189,13 +224,13 @@ impl Segment {
 
     fn initialise(
         disk: &dyn Disk,
-        uuid: [u8; 16],
+        log: LogIdentity,
         number: SegmentNumber,
         path: PathBuf,
         file: Arc<dyn File>,
     ) -> Result<Self, CreateError> {
         let written = random_salt().and_then(|salt| {
-            file.write_at(0, &SegmentHeader { uuid, number, salt }.encode())?;
+            file.write_at(0, &log.header(number, salt).encode())?;
             file.sync_all()?;
             Ok(salt)
         });
@@ -288,7 +323,8 @@ fn number_of(path: &Path, database: &Path) -> Option<SegmentNumber> {
     (canonical && number < NUMBER_MAX).then_some(number)
 }
 
-fn directory_of(path: &Path) -> &Path {
+/// The directory of a file.
+pub(super) fn directory_of(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new(""))
 }
 

@@ -15,13 +15,39 @@ use crate::io::{Access, Disk, File};
 use crate::planted::{Fault, planted};
 use crate::sync::Arc;
 
-/// Makes sure that a segment that may be removed is not another database's. Its damage is nobody's loss.
+/// Makes sure that a segment that may be removed is not another database's. Its damage is nobody's loss, nor is that it cannot be read.
 pub(super) fn refuse_foreign(disk: &dyn Disk, database: &Path, uuid: [u8; 16], number: SegmentNumber) -> Result<()> {
-    let mut reader = SegmentReader::new(disk, database, number, Memory::Window)?;
-    match reader.header()? {
-        Some(Ok(header)) if header.uuid != uuid => Err(reader.foreign()),
+    let mut reader = SegmentReader::new(disk, database, number, Memory::Beginning)?;
+    match reader.header() {
+        Ok(Some(Ok(header))) if header.uuid != uuid => Err(reader.foreign()),
         _ => Ok(()),
     }
+}
+
+/// Whether a segment's header is intact and says another number than its name: it was to become another one when the power failed.
+///
+/// # Errors
+/// The disk's.
+pub(super) fn names_another(disk: &dyn Disk, database: &Path, number: SegmentNumber) -> Result<bool> {
+    let mut reader = SegmentReader::new(disk, database, number, Memory::Beginning)?;
+    Ok(matches!(reader.header(), Ok(Some(Ok(header))) if header.number != number))
+}
+
+/// The number of the first commit in a segment; none if it has no commits.
+///
+/// # Errors
+/// As [`SegmentReader::open`].
+pub(super) fn first_sequence(
+    disk: &dyn Disk,
+    database: &Path,
+    uuid: [u8; 16],
+    number: SegmentNumber,
+) -> Result<Option<Sequence>> {
+    let Some(mut reader) = SegmentReader::open(disk, database, uuid, number, Memory::Beginning)? else {
+        return Ok(None);
+    };
+    let start = SegmentHeader::BYTES as u64;
+    Ok(reader.header_at(start, start)?.filter(|header| header.part == 0).map(|header| header.sequence))
 }
 
 /// A segment whose header is intact, and a position in it.
@@ -42,6 +68,8 @@ pub(super) struct SegmentReader {
 pub(super) enum Memory {
     /// They are forgotten when the next are read.
     Window,
+    /// As in a window; and those behind the header of the first record are not read.
+    Beginning,
     /// They stay in memory.
     Image {
         /// Whether the segment may be mapped.
@@ -71,13 +99,15 @@ pub(super) enum Expected {
     Checkpoint(Sequence),
     /// The commit after this one, chained to its last record's checksum.
     After(Sequence, u64),
+    /// The commit after this one, chained like that or to nothing, as the first of a log that was begun anew.
+    AfterOrAnew(Sequence, u64),
 }
 
 impl Expected {
     /// The last commit that there is.
     pub(super) fn sequence(self) -> Sequence {
         match self {
-            Self::Checkpoint(sequence) | Self::After(sequence, _) => sequence,
+            Self::Checkpoint(sequence) | Self::After(sequence, _) | Self::AfterOrAnew(sequence, _) => sequence,
         }
     }
 
@@ -85,6 +115,17 @@ impl Expected {
         match self {
             Self::Checkpoint(sequence) => first.sequence.0 - 1 <= sequence.0,
             Self::After(sequence, previous) => first.sequence.0 - 1 == sequence.0 && first.previous == previous,
+            Self::AfterOrAnew(sequence, previous) => {
+                first.sequence.0 - 1 == sequence.0 && (first.previous == previous || first.previous == 0)
+            }
+        }
+    }
+
+    /// The same at the beginning of a segment, where a log may begin anew.
+    pub(super) fn or_anew(self) -> Self {
+        match self {
+            Self::After(sequence, previous) => Self::AfterOrAnew(sequence, previous),
+            other => other,
         }
     }
 }
@@ -157,13 +198,15 @@ impl SegmentReader {
         let file = disk.open(&path, Access::Read).map_err(|error| Error::io("open log segment", &path, error))?;
         let length = file.len().map_err(|error| Error::io("measure log segment", &path, error))?;
         let bytes = match memory {
-            Memory::Window => Bytes::Window(Window::default()),
+            Memory::Window | Memory::Beginning => Bytes::Window(Window::default()),
             Memory::Image { map } => {
                 let image = Image::new(Arc::clone(&file), length, map);
                 Bytes::Image(image.map_err(|error| Error::io("map log segment", &path, error))?)
             }
         };
         let position = SegmentHeader::BYTES as u64;
+        let length =
+            if memory == Memory::Beginning { length.min(position + RecordHeader::BYTES as u64) } else { length };
         Ok(Self { number, path, file, salt: 0, length, position, bytes })
     }
 
@@ -173,6 +216,16 @@ impl SegmentReader {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Where the next commit is expected.
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Goes on at an offset that was a [`SegmentReader::position`].
+    pub(super) fn go_on_at(&mut self, position: u64) {
+        self.position = position;
     }
 
     /// A fault at a byte of this segment.

@@ -11,7 +11,8 @@
 use std::path::{Path, PathBuf};
 
 use super::read_back::LogEnd;
-use super::segment::{CreateError, Segment, Spare, remove_segments, remove_spare};
+use super::retention::Retention;
+use super::segment::{CreateError, LogIdentity, Segment, Spare, remove_segments, remove_spare};
 use crate::error::{Error, Result};
 use crate::format::{RecordEncoder, RecordHeader, RecordLink};
 use crate::ids::{SegmentNumber, Sequence};
@@ -24,7 +25,7 @@ use crate::sync::Arc;
 pub struct Log {
     disk: Arc<dyn Disk>,
     database: PathBuf,
-    uuid: [u8; 16],
+    identity: LogIdentity,
     /// The segment that commits are written to.
     current: Segment,
     /// Segments before it that were left by [`Log::rotate`] and may be needed, rising.
@@ -42,6 +43,8 @@ pub struct Log {
     sync_runs: bool,
     poisoned: bool,
     prepares: bool,
+    /// Which segments stay that are not needed.
+    retention: Arc<Retention>,
 }
 
 /// A sync that was begun: run it without the log's lock, then hand it back to [`Log::finish_sync`].
@@ -83,16 +86,35 @@ impl Log {
     ///
     /// # Panics
     /// If `end` says that more is durable than there is.
+    #[cfg(test)]
     pub fn create(disk: &Arc<dyn Disk>, database: &Path, uuid: [u8; 16], end: LogEnd) -> Result<Self> {
+        Self::create_keeping(disk, database, uuid, end, Retention::none())
+    }
+
+    /// As [`Log::create`], but segments that are not needed stay as long as `retention` says.
+    ///
+    /// # Errors
+    /// As [`Log::create`].
+    ///
+    /// # Panics
+    /// As [`Log::create`].
+    pub fn create_keeping(
+        disk: &Arc<dyn Disk>,
+        database: &Path,
+        uuid: [u8; 16],
+        end: LogEnd,
+        retention: Arc<Retention>,
+    ) -> Result<Self> {
         assert!(end.durable <= end.sequence, "the log ends with the last commit there is");
-        let current = Segment::create(&**disk, database, uuid, end.next_segment).map_err(|error| match error {
+        let identity = LogIdentity { uuid, notes_loads: retention.keeps() };
+        let current = Segment::create(&**disk, database, identity, end.next_segment).map_err(|error| match error {
             CreateError::Failed(error) => error,
             CreateError::InDoubt => Error::Poisoned { path: database.to_path_buf() },
         })?;
         Ok(Self {
             disk: Arc::clone(disk),
             database: database.to_path_buf(),
-            uuid,
+            identity,
             current,
             left: Vec::new(),
             spare: None,
@@ -105,6 +127,7 @@ impl Log {
             sync_runs: false,
             poisoned: false,
             prepares: true,
+            retention,
         })
     }
 
@@ -288,7 +311,7 @@ impl Log {
     fn next_segment(&mut self, number: SegmentNumber) -> Result<Segment, CreateError> {
         // Of two syncs of one file at a time, one could swallow the other's failure.
         if let Some(spare) = self.spare.take_if(|_| !self.sync_runs) {
-            let recycled = Segment::recycle(&*self.disk, &self.database, self.uuid, number, spare);
+            let recycled = Segment::recycle(&*self.disk, &self.database, self.identity, number, spare);
             if !matches!(recycled, Err(CreateError::Failed(_))) {
                 return recycled;
             }
@@ -296,11 +319,11 @@ impl Log {
             // anything is.
             let _ = remove_spare(&*self.disk, &self.database);
         }
-        Segment::create(&*self.disk, &self.database, self.uuid, number)
+        Segment::create(&*self.disk, &self.database, self.identity, number)
     }
 
-    /// Removes all segments below `first`, whose commits, up to `checkpoint`, a durable checkpoint holds; but one may stay, to
-    /// be used again.
+    /// Removes all segments below `first`, whose commits, up to `checkpoint`, a durable checkpoint holds; but those stay that are
+    /// to be kept, and one of the others may, to be used again.
     ///
     /// # Errors
     /// The disk's: the rest was removed, and the next call tries again. `Poisoned`.
@@ -314,26 +337,47 @@ impl Log {
         let kept = self.left.split_off(self.left.partition_point(|segment| segment.number < first));
         let mut done = std::mem::replace(&mut self.left, kept);
         let used_bytes = done.iter().map(|segment| segment.written_bytes).sum();
-        if let (None, Some(segment)) = (&self.spare, done.pop()) {
-            let number = segment.number;
-            self.spare = segment.into_spare(&*self.disk, &self.database, used_bytes);
+        let superfluous = &self.older[..self.older.partition_point(|&number| number < first)];
+        let kept = self.retention.first_kept(&*self.disk, &self.database, superfluous, first);
+        let last = superfluous[..superfluous.partition_point(|&number| number < kept)].last().copied();
+        if let (None, Some(last)) = (&self.spare, last) {
+            self.spare = match done.pop_if(|segment| segment.number == last) {
+                Some(segment) => segment.into_spare(&*self.disk, &self.database, used_bytes),
+                None if kept == first => None,
+                None => Spare::of_kept(&*self.disk, &self.database, last, used_bytes),
+            };
             if self.spare.is_some() {
-                self.older.retain(|&older| older != number);
+                self.older.retain(|&number| number != last);
             }
         }
-        remove_segments(&*self.disk, &self.database, &mut self.older, first)
+        remove_segments(&*self.disk, &self.database, &mut self.older, kept)
     }
 
-    /// Ends the log and removes all of its segments, when a durable checkpoint holds all commits and names none of them.
+    /// Ends the log and removes all of its segments but those that are to be kept, when a durable checkpoint holds all commits and
+    /// names none of them. Answers those that stay.
     ///
     /// # Errors
     /// The disk's: a segment that stays is removed after the next opening. `Poisoned`.
-    pub fn remove_all(self) -> Result<()> {
+    pub fn remove_all(self) -> Result<Vec<SegmentNumber>> {
         self.check_usable()?;
+        let (disk, database, end) = (&*self.disk, &*self.database, SegmentNumber(u64::MAX));
         let mut segments = self.older;
+        // A segment without commits would be kept for nothing.
+        let mut useless = Vec::new();
+        let list = if self.current.is_empty() { &mut useless } else { &mut segments };
+        list.push(self.current.number);
+        let kept = self.retention.first_kept(disk, database, &segments, end);
+        remove_segments(disk, database, &mut useless, end)?;
+        remove_segments(disk, database, &mut segments, kept)?;
+        remove_spare(disk, database).map(|()| segments)
+    }
+
+    /// All segments with commits that can still be read, rising, and the first of them that recovery needs.
+    pub fn segments(&self) -> (Vec<SegmentNumber>, SegmentNumber) {
+        let needed = self.left.first().unwrap_or(&self.current).number;
+        let mut segments = self.older.clone();
         segments.push(self.current.number);
-        remove_segments(&*self.disk, &self.database, &mut segments, SegmentNumber(u64::MAX))?;
-        remove_spare(&*self.disk, &self.database)
+        (segments, needed)
     }
 
     /// The last commit that was appended.
@@ -360,6 +404,11 @@ impl Log {
     /// The segment that commits are written to.
     pub fn current_segment(&self) -> SegmentNumber {
         self.current.number
+    }
+
+    /// Whether that has no commits.
+    pub fn current_is_empty(&self) -> bool {
+        self.current.is_empty()
     }
 
     /// Bytes in the current segment and in the buffer.

@@ -11,6 +11,7 @@ use crate::delta::Delta;
 use crate::error::{Error, Result};
 use crate::format::LargeValue;
 use crate::ids::{Sequence, TableId};
+use crate::log::Retention;
 use crate::metrics::{self, Conflicts};
 use crate::options::{Durability, Isolation, LARGE_VALUE_BYTES, LARGE_VALUE_BYTES_UNSYNCED};
 use crate::planted::{Fault, give_way, planted};
@@ -53,6 +54,8 @@ pub struct Writer {
     pub log: Mutex<Logged>,
     /// Nobody is the only writer any more. Waited for with the log's lock.
     pub exclusive_ended: Condvar,
+    /// Which segments of the log stay that recovery does not need.
+    pub retention: Arc<Retention>,
     /// What is durable of the log, and who waits for more to be.
     pub group: GroupSync,
     /// Deltas that running transactions may be checked against. Lock rank 2½.
@@ -99,6 +102,8 @@ pub struct Since {
     pub dropped: Vec<Arc<TableInfo>>,
     /// Large values that were committed.
     pub large: Vec<(TableId, Box<[u8]>, LargeValue)>,
+    /// Bulk loads were noted.
+    pub loads: bool,
 }
 
 /// What a checkpoint merges: everything up to a commit.
@@ -409,7 +414,7 @@ impl TableView {
 
 impl Since {
     fn is_empty(&self) -> bool {
-        self.created.is_empty() && self.dropped.is_empty() && self.large.is_empty()
+        self.created.is_empty() && self.dropped.is_empty() && self.large.is_empty() && !self.loads
     }
 
     /// Notes what the deltas do not tell of a commit.

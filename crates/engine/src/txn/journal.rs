@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::format::RecordEncoder;
 use crate::ids::{SegmentNumber, Sequence};
 use crate::io::Disk;
-use crate::log::{Log, LogEnd, PendingSync};
+use crate::log::{FeedSource, Log, LogEnd, PendingSync, Retention, SegmentPin};
 use crate::options::Durability;
 use crate::planted::{Fault, planted};
 use crate::sync::Arc;
@@ -21,6 +21,7 @@ pub struct Journal {
     end: LogEnd,
     /// Whether the log may be written through memory.
     map: bool,
+    retention: Arc<Retention>,
     /// The log could not be begun, and nobody knows how far that got.
     poisoned: bool,
 }
@@ -36,8 +37,34 @@ pub struct LogStart {
 
 impl Journal {
     /// The log of the database at a path, to go on from `end`; written through memory, where the disk can, if `map` is set.
-    pub fn new(disk: Arc<dyn Disk>, database: &Path, uuid: [u8; 16], end: LogEnd, map: bool) -> Self {
-        Self { disk, database: database.to_path_buf(), uuid, log: None, end, map, poisoned: false }
+    /// Segments that are not needed stay as long as `retention` says.
+    pub fn new(
+        disk: Arc<dyn Disk>,
+        database: &Path,
+        uuid: [u8; 16],
+        end: LogEnd,
+        map: bool,
+        retention: Arc<Retention>,
+    ) -> Self {
+        Self { disk, database: database.to_path_buf(), uuid, log: None, end, map, retention, poisoned: false }
+    }
+
+    /// All of the log that can be read, and the first of its segments that recovery needs.
+    pub fn source(&self) -> (FeedSource, SegmentNumber) {
+        let (segments, needed) = match &self.log {
+            Some(log) => log.segments(),
+            None => (self.end.segments.clone(), self.end.next_segment),
+        };
+        let segments = self.retention.readable(segments);
+        let (disk, database) = (Arc::clone(&self.disk), self.database.clone());
+        (FeedSource { disk, database, uuid: self.uuid, segments }, needed)
+    }
+
+    /// As [`Journal::source`], of which nothing is removed as long as the pin lives.
+    pub fn pinned_source(&self) -> (FeedSource, SegmentPin) {
+        let (source, _) = self.source();
+        let pin = self.retention.pin(source.segments.first().copied().unwrap_or_default());
+        (source, pin)
     }
 
     /// Appends a finished commit, and writes it unless it may be lost with the process. True if it waits in the buffer to be
@@ -100,7 +127,7 @@ impl Journal {
         self.begin()?.rotate()
     }
 
-    /// Removes the segments below `first`: a durable checkpoint holds their commits, up to `checkpoint`.
+    /// Removes the segments below `first` that are not to be kept: a durable checkpoint holds their commits, up to `checkpoint`.
     ///
     /// # Errors
     /// As [`Log::remove_before`].
@@ -110,25 +137,29 @@ impl Journal {
         }
         // What recovery replayed is durable now, elsewhere than in the log that it was read from.
         self.end.durable = self.end.durable.max(checkpoint);
-        self.end.remove_segments(&*self.disk, &self.database)
+        self.end.remove_unkept(&*self.disk, &self.database, &self.retention)
     }
 
-    /// The number that the meta of a closed database names: no segment of it or below is needed.
+    /// The number that the meta of a closed database names: no segment with commits of it or below is needed.
     pub fn start_after_close(&self) -> LogStart {
         let segment = match &self.log {
+            // It is removed, and what is kept must have no holes in its numbers.
+            Some(log) if log.current_is_empty() && self.retention.keeps() => log.current_segment(),
             Some(log) => SegmentNumber(log.current_segment().0 + 1),
             None => self.end.next_segment,
         };
         LogStart { segment, exists: false }
     }
 
-    /// Ends the log and removes its segments: a durable checkpoint holds everything and says so.
+    /// Ends the log and removes its segments but those that are to be kept: a durable checkpoint holds everything and says so.
     ///
     /// # Errors
     /// As [`Log::remove_all`].
     pub fn close(&mut self) -> Result<()> {
         let after = self.start_after_close();
-        let Some(log) = self.log.take() else { return self.end.remove_segments(&*self.disk, &self.database) };
+        let Some(log) = self.log.take() else {
+            return self.end.remove_unkept(&*self.disk, &self.database, &self.retention);
+        };
         self.end = LogEnd {
             sequence: log.last_sequence(),
             durable: log.last_sequence(),
@@ -136,7 +167,8 @@ impl Journal {
             next_segment: after.segment,
             segments: Vec::new(),
         };
-        log.remove_all()
+        self.end.segments = log.remove_all()?;
+        Ok(())
     }
 
     /// Whether a failed sync ended the log's life.
@@ -146,7 +178,8 @@ impl Journal {
 
     fn begin(&mut self) -> Result<&mut Log> {
         if self.log.is_none() {
-            let created = Log::create(&self.disk, &self.database, self.uuid, self.end.clone());
+            let (end, retention) = (self.end.clone(), Arc::clone(&self.retention));
+            let created = Log::create_keeping(&self.disk, &self.database, self.uuid, end, retention);
             self.poisoned |= matches!(created, Err(Error::Poisoned { .. }));
             self.log = Some(if self.map { created? } else { created?.without_preparing() });
         }

@@ -12,6 +12,7 @@ pub mod journal;
 pub mod large;
 pub mod layers;
 pub mod merges;
+pub mod note;
 pub mod prefix;
 pub mod range;
 pub mod read;

@@ -13,7 +13,7 @@
 use crate::ids::Sequence;
 use crate::planted::{Fault, give_way, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Condvar, Mutex, spin_loop};
+use crate::sync::{Condvar, Instant, Mutex, spin_loop};
 
 /// See the module.
 #[derive(Debug)]
@@ -104,16 +104,26 @@ impl Prefix {
                 return;
             }
         }
+        let arrived = self.wait_until(sequence, None);
+        assert!(arrived, "a thread panicked amid a commit, and no later one can be seen");
+    }
+
+    /// Waits until all commits up to this one are finished, or one is abandoned, or `deadline` comes. Whether they are finished.
+    pub fn wait_until(&self, sequence: Sequence, deadline: Option<Instant>) -> bool {
         // As in `finish`: who sleeps says so before it looks, who finishes looks for sleepers after it has advanced.
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         let mut asleep = self.asleep.lock_after_panic();
         let arrived = || self.through.load(Ordering::SeqCst) >= sequence.0;
         while !arrived() && !self.broken.load(Ordering::SeqCst) {
-            asleep = self.advanced.wait(asleep);
+            asleep = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
+                Some(left) if left.is_zero() => break,
+                Some(left) => self.advanced.wait_timeout(asleep, left),
+                None => self.advanced.wait(asleep),
+            };
         }
         drop(asleep);
         self.sleepers.fetch_sub(1, Ordering::Relaxed);
-        assert!(arrived(), "a thread panicked amid a commit, and no later one can be seen");
+        arrived()
     }
 
     #[cold]

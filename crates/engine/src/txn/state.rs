@@ -219,6 +219,11 @@ impl Table {
         &self.info.name
     }
 
+    /// The table's number, which no other table of the database gets, not even after this one was dropped.
+    pub fn id(&self) -> TableId {
+        self.info.id
+    }
+
     /// Name of the key encoding, empty for plain bytes.
     pub fn key_type(&self) -> &str {
         &self.info.descriptor.key_type
@@ -339,6 +344,11 @@ impl Published {
     /// If one of them was abandoned.
     pub fn wait(&self, sequence: Sequence) {
         self.visible.wait(sequence);
+    }
+
+    /// Waits until all commits up to this one are visible, or one is abandoned, or `deadline` comes. Whether they are visible.
+    pub fn wait_until(&self, sequence: Sequence, deadline: Instant) -> bool {
+        self.visible.wait_until(sequence, Some(deadline))
     }
 
     /// Replaces the newest state by one derived from it, and returns the new one.

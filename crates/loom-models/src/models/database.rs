@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use crate::error::{Error, Result};
 use crate::format::{Identity, MergeOperator, MergeRule, TableDescriptor};
 use crate::ids::{Birth, Sequence, TableId};
+use crate::log::Retention;
 use crate::options::{Durability, Isolation};
 use crate::pager::{Page, Pages};
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
@@ -46,6 +47,7 @@ impl Database {
             isolation: Isolation::Serializable,
             log: Mutex::new(Logged::new(Journal::new(Disk::clone(&disk)), Sequence(0))),
             exclusive_ended: Condvar::default(),
+            retention: Arc::new(Retention),
             group: GroupSync::new(Sequence(0)),
             history: Mutex::new(history),
             large: LargeStore,

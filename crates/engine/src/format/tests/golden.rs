@@ -164,8 +164,10 @@ fn a_meta_says_why_it_cannot_be_used() {
     assert_eq!(message(forged(|bytes| bytes[8] = 2)), "format version 2, this one knows 1");
     assert_eq!(message(forged(|bytes| bytes[48] = 4)), "unknown incompatible features 0x4");
     assert_eq!(message(forged(|bytes| bytes[12] = 1)), "impossible page size (byte 12 of the meta)");
-    let unknown = forged(|bytes| bytes[40] = 1).expect("it can be read");
+    let unknown = forged(|bytes| bytes[40] = 2).expect("it can be read");
     assert!(!unknown.is_writable());
+    let kept = forged(|bytes| bytes[40] = 1).expect("it can be read");
+    assert!(kept.is_writable() && kept.features.log_is_kept() && !meta().features.log_is_kept());
     assert!(meta().is_writable() && forged(|bytes| bytes[32] = 1).expect("it can be read").is_writable());
     for bad in [100, 121, 122, 144, 176, 503] {
         let result = forged(|bytes| bytes[bad] ^= 0x80);

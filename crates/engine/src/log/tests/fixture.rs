@@ -44,6 +44,7 @@ pub enum Change {
     Put(u32, Vec<u8>, Vec<u8>),
     PutLarge(u32, Vec<u8>, LargeValue),
     Delete(u32, Vec<u8>),
+    Loaded(u32),
 }
 
 /// What was replayed: each commit's sequence and changes.
@@ -54,6 +55,7 @@ pub fn change_of(operation: Operation<'_>) -> Change {
         Operation::Put { table, key, value } => Change::Put(table.0, key.to_vec(), value.to_vec()),
         Operation::PutLarge { table, key, large } => Change::PutLarge(table.0, key.to_vec(), large),
         Operation::Delete { table, key } => Change::Delete(table.0, key.to_vec()),
+        Operation::Loaded { table } => Change::Loaded(table.0),
     }
 }
 
@@ -65,6 +67,7 @@ pub fn encode(changes: &[Change]) -> RecordEncoder {
             Change::Put(table, key, value) => encoder.put(TableId(*table), key, value),
             Change::PutLarge(table, key, large) => encoder.put_large(TableId(*table), key, large),
             Change::Delete(table, key) => encoder.delete(TableId(*table), key),
+            Change::Loaded(table) => encoder.loaded(TableId(*table)),
         }
     }
     encoder.finish();
@@ -81,9 +84,10 @@ pub fn random_changes(random: &mut Random, count_max: u64, length_max: u64) -> V
         .map(|_| {
             let table = random.below(300) as u32;
             let key = random.bytes(length_max);
-            match random.below(4) {
-                0 => Change::Delete(table, key),
-                1 => {
+            match random.below(9) {
+                0..=1 => Change::Delete(table, key),
+                8 => Change::Loaded(table),
+                2..=3 => {
                     let value = OverflowRef {
                         extent: ExtentId(random.below(1 << 32) as u32),
                         slot: random.below(1 << 24) as u32,

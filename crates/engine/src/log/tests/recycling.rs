@@ -7,7 +7,7 @@ use crate::error::{Error, Place};
 use crate::format::SegmentHeader;
 use crate::ids::{SegmentNumber, Sequence};
 use crate::io::Disk;
-use crate::log::{Log, ReplayFrom};
+use crate::log::{Log, ReplayFrom, Retention};
 use crate::sync::Arc;
 
 /// Turns to a new segment, and says that a checkpoint holds all commits.
@@ -349,7 +349,7 @@ fn every_step_of_using_a_segment_again_can_be_the_last() {
             let (commits, mut end) = replay(&disk, from(4, 2)).expect("it is only left over");
             assert_eq!((commits, end.next_segment), (usual(5, 5), SegmentNumber(3)));
             let segment_2 = read_file(&*disk, &segment(2));
-            end.remove_segments(&*disk, database()).expect("the disk works");
+            end.remove_unkept(&*disk, database(), &Retention::none()).expect("the disk works");
             assert!(!disk.exists(&name).expect("the disk works"), "it was removed with the rest");
             write_file(&*disk, &segment(2), &segment_2);
         }

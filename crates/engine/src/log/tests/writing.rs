@@ -5,8 +5,8 @@ use crate::error::{Error, Result};
 use crate::format::RecordEncoder;
 use crate::ids::{SegmentNumber, Sequence, TableId};
 use crate::io::Disk;
-use crate::log::Log;
 use crate::log::writer::BUFFER_BYTES_MAX;
+use crate::log::{Log, Retention};
 use crate::sync::Arc;
 
 fn commits(disk: &Arc<dyn Disk>) -> Commits {
@@ -75,6 +75,7 @@ fn commit_of_several_parts_is_read_back_as_one() {
             Change::Put(table, key, value) => encoder.put(TableId(*table), key, value),
             Change::PutLarge(table, key, large) => encoder.put_large(TableId(*table), key, large),
             Change::Delete(table, key) => encoder.delete(TableId(*table), key),
+            Change::Loaded(table) => encoder.loaded(TableId(*table)),
         }
     }
     encoder.finish();
@@ -351,9 +352,9 @@ fn segments_of_a_log_that_does_not_go_on_can_be_removed() {
     log.rotate().expect("the disk works");
     let mut end = replay(&disk, from_start()).expect("the log is intact").1;
     faulty.fail(&[Call::Remove]);
-    assert!(end.remove_segments(&*disk, database()).is_err());
+    assert!(end.remove_unkept(&*disk, database(), &Retention::none()).is_err());
     faulty.fail(&[]);
-    end.remove_segments(&*disk, database()).expect("the disk works");
+    end.remove_unkept(&*disk, database(), &Retention::none()).expect("the disk works");
     assert_eq!(end.segments, []);
     assert_eq!([1, 2].map(|number| disk.exists(&segment(number)).expect("the disk works")), [false, false]);
 }
