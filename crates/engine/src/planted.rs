@@ -63,7 +63,7 @@ pub enum Fault {
 
 impl Fault {
     /// The faults that power cuts must reveal.
-    pub const OF_POWER_CUTS: [Self; 9] = [
+    pub const OF_POWER_CUTS: [Self; 11] = [
         Self::NoSyncBeforeMeta,
         Self::MetaBeforeData,
         Self::LogPastBadRecord,
@@ -73,6 +73,8 @@ impl Fault {
         Self::NotFlushed,
         Self::AcknowledgedUnwritten,
         Self::SegmentNamedTooEarly,
+        Self::KeptLogUnsynced,
+        Self::LoadBeforeNote,
     ];
 
     /// The faults that recorded runs of many threads must reveal.

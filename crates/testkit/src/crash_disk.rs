@@ -75,6 +75,14 @@ impl CrashDisk {
         Self::from_state(self.live().state.clone())
     }
 
+    /// What the death of all processes leaves: the same files, as little durable as they are, and a recording that goes on. Nobody
+    /// holds a lock.
+    pub fn killed(&self) -> Self {
+        let state = self.live().state.clone();
+        let recording = self.recording();
+        Self { shared: Arc::new(Shared { live: Mutex::new(Live { state, recording }), locks: MemoryDisk::new() }) }
+    }
+
     /// What was recorded so far.
     pub fn recording(&self) -> Recording {
         self.live().recording.clone()

@@ -1,6 +1,7 @@
 //! Power cuts: workloads run on a disk that records everything, and every state that a power cut may leave of it is recovered
 //! and checked against what was acknowledged. See `docs/testing.md`.
 
+mod follow;
 mod history;
 mod planted;
 mod run;
@@ -9,6 +10,7 @@ mod side_by_side;
 mod verify;
 mod workloads;
 
+pub use follow::TRIMMED;
 pub use history::{Expected, History};
 pub use planted::Planted;
 pub use run::{Failure, Plan, Report, repeat, run, run_workload};

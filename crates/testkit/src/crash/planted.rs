@@ -26,6 +26,8 @@ impl Planted {
         Self { name: "not-flushed", fault: Fault::NotFlushed, workload: "side-by-side" },
         Self { name: "acknowledged-unwritten", fault: Fault::AcknowledgedUnwritten, workload: "side-by-side" },
         Self { name: "segment-named-too-early", fault: Fault::SegmentNamedTooEarly, workload: "put-disk" },
+        Self { name: "kept-log-unsynced", fault: Fault::KeptLogUnsynced, workload: "kept" },
+        Self { name: "load-before-note", fault: Fault::LoadBeforeNote, workload: "kept-loads" },
     ];
 
     /// The fault of that name.

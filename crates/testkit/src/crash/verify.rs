@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use fulgurite::{Database, Durability, Error, Options, ReadTxn, TableOptions};
 
+use super::follow::follow;
 use super::history::{Expected, label};
 use super::session::PATH;
 use crate::crash_disk::CrashDisk;
@@ -74,7 +75,7 @@ fn recover(
     expected: &Expected,
     random: &mut Random,
 ) -> Result<Recovered, Defect> {
-    let shown = if random.chance(1, 4) { look(disk, settings, expected)? } else { None };
+    let shown = if random.chance(1, 4) { look(disk, settings, expected, random)? } else { None };
     let db = open(settings, expected)?;
     let number = identify(&db, expected)?;
     if shown.is_some_and(|shown| shown != number) {
@@ -84,6 +85,7 @@ fn recover(
     let holdings = &expected.states[number];
     gets(&read(&db)?, holdings, random)?;
     sound(&db)?;
+    follow(&db, expected, random).map_err(wrong)?;
     let after = commit_one(disk, &db, holdings, random)?;
     if random.chance(1, 2) {
         match db.close() {
@@ -100,7 +102,12 @@ fn recover(
 }
 
 /// Opens read-only, which must not write, and answers what it shows.
-fn look(disk: &CrashDisk, settings: &Options, expected: &Expected) -> Result<Option<usize>, Defect> {
+fn look(
+    disk: &CrashDisk,
+    settings: &Options,
+    expected: &Expected,
+    random: &mut Random,
+) -> Result<Option<usize>, Defect> {
     let before = disk.recording().operations().len();
     let db = match settings.clone().read_only(true).open(PATH) {
         Ok(db) => db,
@@ -109,6 +116,7 @@ fn look(disk: &CrashDisk, settings: &Options, expected: &Expected) -> Result<Opt
     };
     // It is not checked: a torn meta, which is no loss, is mended by the next writer.
     let number = identify(&db, expected)?;
+    follow(&db, expected, random).map_err(wrong)?;
     drop(db);
     let after = disk.recording().operations().len();
     if before == after { Ok(Some(number)) } else { Err(wrong("opened read-only, it wrote".into())) }

@@ -3,6 +3,7 @@
 
 use fulgurite::{Database, Durability, Error, MergeOperator, Options, Result, TableOptions};
 
+use super::follow::TRIMMED;
 use super::session::{Change, Session};
 use super::side_by_side::{Draft, Shape};
 use crate::random::Random;
@@ -15,6 +16,8 @@ pub struct Workload {
     page_size_bytes: u32,
     /// Quota of its database.
     max_size_bytes: Option<u64>,
+    /// How much of its log is kept.
+    keep_log_bytes: u64,
     run: fn(&mut Session) -> Result<()>,
 }
 
@@ -49,6 +52,9 @@ impl Workload {
         plain("grow-shrink", grow_shrink),
         plain("options", options),
         plain("mixed", mixed),
+        Self { keep_log_bytes: 1 << 30, ..plain("kept", kept) },
+        Self { keep_log_bytes: 1 << 30, ..plain("kept-loads", kept_loads) },
+        Self { keep_log_bytes: 40 << 10, ..plain("kept-little", kept_little) },
         plain("side-by-side", side_by_side),
         plain("side-by-side-large", side_by_side_large),
         plain("side-by-side-hot", side_by_side_hot),
@@ -75,6 +81,7 @@ impl Workload {
     pub fn settings(&self) -> Options {
         let settings = Database::options().page_size_bytes(self.page_size_bytes);
         let settings = settings.background(false).delta_bytes(DELTA_BYTES).cache_bytes(4 << 20);
+        let settings = settings.keep_log(self.keep_log_bytes);
         match self.max_size_bytes {
             Some(bytes) => settings.max_size_bytes(bytes),
             None => settings,
@@ -83,7 +90,7 @@ impl Workload {
 }
 
 const fn plain(name: &'static str, run: fn(&mut Session) -> Result<()>) -> Workload {
-    Workload { name, page_size_bytes: 16384, max_size_bytes: None, run }
+    Workload { name, page_size_bytes: 16384, max_size_bytes: None, keep_log_bytes: 0, run }
 }
 
 fn single_puts(session: &mut Session, levels: &[Durability]) -> Result<()> {
@@ -546,6 +553,74 @@ fn mixed(session: &mut Session) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A log that is kept over checkpoints, closing and recovery; with tables that come and go, and large values.
+fn kept(session: &mut Session) -> Result<()> {
+    session.table("a", TableOptions::new())?;
+    for _ in 0..40 {
+        match session.random.below(12) {
+            0..=1 => session.checkpoint()?,
+            2 => session.reopen()?,
+            3 => session.recover()?,
+            4 => session.sync()?,
+            5 if session.random.chance(1, 3) => session.compact()?,
+            _ => kept_commit(session)?,
+        }
+    }
+    Ok(())
+}
+
+/// The same with bulk loads, which leave notes.
+fn kept_loads(session: &mut Session) -> Result<()> {
+    session.table("a", TableOptions::new())?;
+    for round in 0..6u64 {
+        for _ in 0..1 + session.random.index(4) {
+            kept_commit(session)?;
+        }
+        let entries: Vec<_> =
+            (0..40).map(|number| (key(number * 3 + round), value(&mut session.random, 50..400))).collect();
+        session.bulk_load("a", &entries)?;
+        match session.random.below(4) {
+            0 => session.checkpoint()?,
+            1 => session.reopen()?,
+            2 => session.recover()?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// So little is kept that segments are removed, and used again.
+fn kept_little(session: &mut Session) -> Result<()> {
+    session.table(TRIMMED, TableOptions::new())?;
+    session.table("a", TableOptions::new())?;
+    for step in 0..50 {
+        kept_commit(session)?;
+        match step % 8 {
+            2 | 5 => session.checkpoint()?,
+            7 => session.recover()?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn kept_commit(session: &mut Session) -> Result<()> {
+    let level = any_level(&mut session.random);
+    session.commit(level, |change, random| {
+        if random.chance(1, 8) {
+            let name = format!("table-{}", random.below(2));
+            match change.holdings().table(&name) {
+                Some(_) => change.drop_table(&name)?,
+                None => change.create_table(&name, TableOptions::new())?,
+            }
+        }
+        // Every commit has a change, and so a number.
+        change.put("a", b"number", &value(random, 8..9))?;
+        let longest = if random.chance(1, 6) { 90_000 } else { 900 };
+        (0..random.index(4)).try_for_each(|_| any_change(change, random, "a", 12, 10..longest))
+    })
 }
 
 /// Threads that commit at all levels, with checkpoints among them.

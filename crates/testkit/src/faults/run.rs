@@ -167,7 +167,7 @@ fn try_one(workload: &Workload, seed: u64, trial: Trial, tell: bool) -> Result<O
     let disk = CrashDisk::new();
     let front = FaultDisk::new(Arc::new(disk.clone()));
     let trouble = if trial.unsynced == Unsynced::Kept { Trouble::Failures } else { Trouble::Losses };
-    let mut session = Session::behind(disk, Arc::new(front.clone()), trouble, seed, Workload::settings());
+    let mut session = Session::behind(disk, Arc::new(front.clone()), trouble, seed, workload.settings());
     for step in workload.before {
         step(&mut session).map_err(|error| wrong(format!("before any fault: {error}")))?;
     }
@@ -209,7 +209,7 @@ fn try_one(workload: &Workload, seed: u64, trial: Trial, tell: bool) -> Result<O
     if tell {
         println!("at the end: {}", session.progress());
     }
-    survive(session, seed, unsynced, tell).map_err(retold)?;
+    survive(workload, session, (seed, unsynced), tell).map_err(retold)?;
     Ok(if poisoned { Outcome::Poisoned } else { Outcome::Usable })
 }
 
@@ -233,7 +233,7 @@ fn settle(session: &mut Session, may_poison: bool) -> Result<bool, Defect> {
 }
 
 /// The process dies; and the power fails too.
-fn survive(session: Session, seed: u64, unsynced: Unsynced, tell: bool) -> Result<(), Defect> {
+fn survive(workload: &Workload, session: Session, (seed, unsynced): (u64, Unsynced), tell: bool) -> Result<(), Defect> {
     let (recording, history) = session.into_parts();
     let operations = recording.operations().len();
     if tell {
@@ -247,7 +247,7 @@ fn survive(session: Session, seed: u64, unsynced: Unsynced, tell: bool) -> Resul
             expected.oldest = history.expected(&recording.image(ImageId::durable(operations))).oldest;
         }
         let mut random = Random::for_part(seed, &[operations as u64]);
-        verify(&image.disk(), &Workload::settings(), &expected, &mut random)
+        verify(&image.disk(), &workload.settings(), &expected, &mut random)
             .map_err(|defect| Defect { text: format!("after the end ({id}): {}", defect.text), ..defect })?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use fulgurite::{Database, Durability, MergeOperator, Options, Result, TableOptions};
 
-use crate::crash::{Draft, Session, Shape};
+use crate::crash::{Draft, Session, Shape, TRIMMED};
 use crate::random::Random;
 
 /// One thing done with a database.
@@ -16,84 +16,48 @@ pub struct Workload {
     pub before: &'static [Step],
     /// Done while calls fail.
     pub steps: &'static [Step],
+    /// How much of the log is kept.
+    pub keep_log_bytes: u64,
 }
 
 impl Workload {
     /// All of them.
     pub const ALL: &[Self] = &[
-        Self { name: "create", before: &[], steps: &[Session::create, table, put_disk, close, Session::open] },
-        Self {
-            name: "commit",
-            before: PREPARED,
-            steps: &[
-                put_disk,
-                put_memory,
-                put_log,
-                put_memory,
-                Session::sync,
-                second_table,
-                put_disk,
-                drop_table,
-                put_log,
-            ],
-        },
-        Self {
-            name: "checkpoint",
-            before: PREPARED,
-            steps: &[
-                put_disk,
-                checkpoint,
-                put_log,
-                delete_range,
-                checkpoint,
-                put_disk,
-                put_memory,
-                checkpoint,
-                checkpoint,
-            ],
-        },
-        Self {
-            name: "checkpoint-schema",
-            before: PREPARED,
-            steps: &[second_table, put_log, checkpoint, drop_table, checkpoint, put_disk],
-        },
-        Self {
-            name: "large-values",
-            before: PREPARED,
-            steps: &[
-                put_large,
-                put_disk,
-                checkpoint,
-                put_large,
-                put_large,
-                delete_range,
-                checkpoint,
-                abort_large,
-                put_log,
-            ],
-        },
-        Self { name: "bulk-load", before: PREPARED, steps: &[put_log, load_sorted, put_log, load_sorted, put_disk] },
-        Self { name: "bulk-load-unsorted", before: PREPARED, steps: &[put_log, load_unsorted, put_disk, checkpoint] },
-        Self { name: "failed-load", before: PREPARED, steps: &[put_log, failed_load, put_disk] },
-        Self {
-            name: "compact",
-            before: PREPARED,
-            steps: &[delete_range, checkpoint, put_log, Session::compact, put_disk],
-        },
-        Self {
-            name: "close",
-            before: PREPARED,
-            steps: &[put_log, put_memory, close, Session::open, close, Session::open],
-        },
-        Self {
-            name: "recovery",
-            before: &[Session::create, table, put_large, put_disk, checkpoint, put_disk, put_log, drop_handle],
-            steps: &[Session::open, put_disk, Session::recover, put_log, Session::recover],
-        },
-        Self {
-            name: "many-commits",
-            before: PREPARED,
-            steps: &[
+        Self::plain("create", &[], &[Session::create, table, put_disk, close, Session::open]),
+        Self::plain(
+            "commit",
+            PREPARED,
+            &[put_disk, put_memory, put_log, put_memory, Session::sync, second_table, put_disk, drop_table, put_log],
+        ),
+        Self::plain(
+            "checkpoint",
+            PREPARED,
+            &[put_disk, checkpoint, put_log, delete_range, checkpoint, put_disk, put_memory, checkpoint, checkpoint],
+        ),
+        Self::plain(
+            "checkpoint-schema",
+            PREPARED,
+            &[second_table, put_log, checkpoint, drop_table, checkpoint, put_disk],
+        ),
+        Self::plain(
+            "large-values",
+            PREPARED,
+            &[put_large, put_disk, checkpoint, put_large, put_large, delete_range, checkpoint, abort_large, put_log],
+        ),
+        Self::plain("bulk-load", PREPARED, &[put_log, load_sorted, put_log, load_sorted, put_disk]),
+        Self::plain("bulk-load-unsorted", PREPARED, &[put_log, load_unsorted, put_disk, checkpoint]),
+        Self::plain("failed-load", PREPARED, &[put_log, failed_load, put_disk]),
+        Self::plain("compact", PREPARED, &[delete_range, checkpoint, put_log, Session::compact, put_disk]),
+        Self::plain("close", PREPARED, &[put_log, put_memory, close, Session::open, close, Session::open]),
+        Self::plain(
+            "recovery",
+            &[Session::create, table, put_large, put_disk, checkpoint, put_disk, put_log, drop_handle],
+            &[Session::open, put_disk, Session::recover, put_log, Session::recover],
+        ),
+        Self::plain(
+            "many-commits",
+            PREPARED,
+            &[
                 put_disk,
                 put_log,
                 put_log,
@@ -113,28 +77,65 @@ impl Workload {
                 Session::recover,
                 put_disk,
             ],
+        ),
+        Self::plain(
+            "two-threads",
+            PREPARED,
+            &[two_threads, put_log, checkpoint, two_threads, Session::recover, put_disk],
+        ),
+        Self::plain("four-threads", PREPARED, &[four_threads, put_disk, four_threads]),
+        Self::plain(
+            "threads-large-values",
+            PREPARED,
+            &[three_threads_large, put_disk, checkpoint, three_threads_large],
+        ),
+        Self::plain(
+            "threads-checkpoints",
+            PREPARED,
+            &[threads_checkpoints, put_disk, threads_checkpoints, close, Session::open],
+        ),
+        Self {
+            keep_log_bytes: 1 << 30,
+            ..Self::plain(
+                "kept",
+                PREPARED,
+                &[
+                    put_log,
+                    checkpoint,
+                    put_memory,
+                    put_large,
+                    checkpoint,
+                    close,
+                    Session::open,
+                    put_disk,
+                    drop_handle,
+                    Session::open,
+                    put_log,
+                    put_large,
+                    checkpoint,
+                ],
+            )
         },
         Self {
-            name: "two-threads",
-            before: PREPARED,
-            steps: &[two_threads, put_log, checkpoint, two_threads, Session::recover, put_disk],
-        },
-        Self { name: "four-threads", before: PREPARED, steps: &[four_threads, put_disk, four_threads] },
-        Self {
-            name: "threads-large-values",
-            before: PREPARED,
-            steps: &[three_threads_large, put_disk, checkpoint, three_threads_large],
+            keep_log_bytes: 1 << 30,
+            ..Self::plain("kept-load", PREPARED, &[put_log, load_sorted, put_memory, failed_load, put_log, load_sorted])
         },
         Self {
-            name: "large-merges",
-            before: &[Session::create, table, list, checkpoint],
-            steps: &[append, two_threads_append, checkpoint, append],
+            keep_log_bytes: 40 << 10,
+            ..Self::plain(
+                "kept-little",
+                &[Session::create, trimmed, table, fill, checkpoint],
+                &[
+                    put_log, checkpoint, put_disk, checkpoint, put_memory, checkpoint, put_log, checkpoint, put_disk,
+                    close,
+                ],
+            )
         },
-        Self {
-            name: "threads-checkpoints",
-            before: PREPARED,
-            steps: &[threads_checkpoints, put_disk, threads_checkpoints, close, Session::open],
-        },
+        Self::plain(
+            "large-merges",
+            &[Session::create, table, list, checkpoint],
+            &[append, two_threads_append, checkpoint, append],
+        ),
     ];
 
     /// The workload of that name.
@@ -143,8 +144,12 @@ impl Workload {
     }
 
     /// How its database is opened; the disk is still to be given. No checkpoint happens by itself.
-    pub fn settings() -> Options {
-        Database::options().background(false).cache_bytes(1 << 20)
+    pub fn settings(&self) -> Options {
+        Database::options().background(false).cache_bytes(1 << 20).keep_log(self.keep_log_bytes)
+    }
+
+    const fn plain(name: &'static str, before: &'static [Step], steps: &'static [Step]) -> Self {
+        Self { name, before, steps, keep_log_bytes: 0 }
     }
 }
 
@@ -171,6 +176,11 @@ fn two_threads_append(session: &mut Session) -> Result<()> {
 fn append_few(draft: &mut Draft, random: &mut Random) -> Result<()> {
     draft.append("lists", b"hot", &random.next_u64().to_le_bytes())?;
     draft.put("a", &key(random.below(150)), b"beside it")
+}
+
+/// Little of the log is kept.
+fn trimmed(session: &mut Session) -> Result<()> {
+    session.table(TRIMMED, TableOptions::new())
 }
 
 fn second_table(session: &mut Session) -> Result<()> {

@@ -96,6 +96,8 @@ calls! {
     MultimapRemove => "MultimapTable::remove",
     MultimapRemoveAll => "MultimapTable::remove_all",
     MultimapEntry => "MultimapTable::entry",
+    Changes => "changes",
+    WaitDurable => "wait_durable",
     Check => "check",
     Stats => "stats",
     Close => "close and open",

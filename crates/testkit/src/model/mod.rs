@@ -5,6 +5,7 @@
 
 mod check;
 mod coverage;
+mod feed;
 mod keys;
 mod run;
 mod truth;

@@ -10,6 +10,7 @@ use fulgurite::{Database, Durability, MergeOperator, ReadTxn, Savepoint, Table, 
 
 use super::check::{Difference, random_read, same, shared_read, sound, whole};
 use super::coverage::{Call, Coverage};
+use super::feed::Past;
 use super::keys::{Pool, tail, value_of};
 use super::truth::{Truth, within};
 use super::typed::{self, Step, Typed};
@@ -55,10 +56,12 @@ struct World {
     pools: BTreeMap<String, Pool>,
     kept: Vec<(Arc<ReadTxn>, Truth)>,
     typed_counted: bool,
+    past: Past,
 }
 
 const TABLES_MAX: usize = 5;
 const KEPT_MAX: usize = 4;
+const KEEP_LOG_BYTES: [u64; 4] = [0, 64 << 10, 1 << 20, 1 << 30];
 
 impl World {
     fn new(options: &Options) -> Result<Self, Difference> {
@@ -68,7 +71,8 @@ impl World {
             .page_size_bytes([8192, 16384][random.index(2)])
             .cache_bytes(1 << 20)
             .delta_bytes([64 << 10, 256 << 10, 4 << 20][random.index(3)])
-            .background(random.coin());
+            .background(random.coin())
+            .keep_log(KEEP_LOG_BYTES[random.index(KEEP_LOG_BYTES.len())]);
         let path = match &options.directory {
             Some(directory) => {
                 settings = settings.map(random.below(4) != 0);
@@ -83,7 +87,18 @@ impl World {
         let (truth, pools, kept, typed_counted) = (Truth::default(), BTreeMap::new(), Vec::new(), random.coin());
         let mut coverage = Coverage::default();
         Typed::open(&db, typed_counted, &mut Step { random: &mut random, coverage: &mut coverage })?;
-        Ok(Self { random, coverage, settings, path, db: Some(db), truth, pools, kept, typed_counted })
+        Ok(Self {
+            random,
+            coverage,
+            settings,
+            path,
+            db: Some(db),
+            truth,
+            pools,
+            kept,
+            typed_counted,
+            past: Past::default(),
+        })
     }
 
     fn db(&self) -> &Database {
@@ -91,6 +106,13 @@ impl World {
     }
 
     fn step(&mut self) -> Result<(), Difference> {
+        self.one_step()?;
+        let sequence = sound("read", self.db().read())?.sequence();
+        self.past.note(sequence, &self.truth);
+        Ok(())
+    }
+
+    fn one_step(&mut self) -> Result<(), Difference> {
         match self.random.below(1000) {
             0..=2 => self.close(),
             3..=5 => self.recover(),
@@ -105,6 +127,7 @@ impl World {
             400..=479 => self.typed_read(),
             480..=549 => self.typed_write(),
             550..=552 => self.typed_load(),
+            553..=559 => self.follow(),
             _ => self.read(),
         }
     }
@@ -400,6 +423,11 @@ impl World {
     fn compact(&mut self) -> Result<(), Difference> {
         self.coverage.note(Call::Compact);
         sound("compact", self.db().compact()).map(drop)
+    }
+
+    fn follow(&mut self) -> Result<(), Difference> {
+        let db = self.db.as_ref().expect("the database is open between steps");
+        self.past.follow(db, &mut self.random, &mut self.coverage)
     }
 
     fn check(&mut self) -> Result<(), Difference> {
