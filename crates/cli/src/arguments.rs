@@ -44,6 +44,8 @@ pub enum Verb {
     Export(Export),
     /// Tell what every byte of the file is used for.
     Stats(Stats),
+    /// Print what commits did, in order.
+    Changes(Changes),
     /// Verify every page, key and checksum.
     Check(Check),
     /// Rewrite the file as small as it gets.
@@ -114,6 +116,14 @@ impl From<MergeArgument> for MergeOperator {
             MergeArgument::Append => Self::Append,
         }
     }
+}
+
+/// How much of the log stays.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct KeepArgument {
+    /// Keep up to so many MiB of log for `changes`; without it, what was kept is removed.
+    #[arg(long, value_name = "MIB", default_value_t = 0, hide_default_value = true)]
+    pub keep_log: u32,
 }
 
 /// Which keys.
@@ -207,6 +217,8 @@ pub struct Put {
     pub value: ValueArgument,
     #[command(flatten)]
     pub create: CreateArguments,
+    #[command(flatten)]
+    pub keep: KeepArgument,
 }
 
 /// Arguments of `del`.
@@ -237,6 +249,8 @@ pub struct Del {
     /// Do it: what is deleted is gone.
     #[arg(long)]
     pub yes: bool,
+    #[command(flatten)]
+    pub keep: KeepArgument,
 }
 
 /// Arguments of `scan`.
@@ -316,6 +330,8 @@ pub struct Import {
     /// Memory for sorting, in MiB.
     #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub memory: u32,
+    #[command(flatten)]
+    pub keep: KeepArgument,
 }
 
 /// Arguments of `export`.
@@ -356,6 +372,23 @@ pub struct Stats {
     pub format: OutputFormat,
 }
 
+/// Arguments of `changes`.
+#[derive(Args, Debug)]
+pub struct Changes {
+    #[command(flatten)]
+    pub file: FileArgument,
+    /// Only commits above this one.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub after: u64,
+    /// Go on, and look for more every so many seconds. Beside a process that writes, commits come when they are merged into
+    /// the file.
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "1", value_parser = parse_seconds)]
+    pub follow: Option<Duration>,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "ndjson")]
+    pub format: OutputFormat,
+}
+
 /// Arguments of `check`.
 #[derive(Args, Debug)]
 pub struct Check {
@@ -371,6 +404,8 @@ pub struct Check {
 pub struct Compact {
     #[command(flatten)]
     pub file: FileArgument,
+    #[command(flatten)]
+    pub keep: KeepArgument,
 }
 
 /// Arguments of `demo`.

@@ -41,7 +41,7 @@ impl Column {
         recorded: &str,
         asked: Option<&Notation>,
     ) -> Result<Self, Failure> {
-        let mut column = Self { name, encoding, notation: Notation::Text, recorded: None, unknown: None };
+        let mut column = Self::plain(name, encoding);
         match recorded.parse::<Type>() {
             Ok(kind) => {
                 column.notation = Notation::Typed(kind.clone());
@@ -62,6 +62,11 @@ impl Column {
             (Some(asked), _) => column.notation = asked.clone(),
         }
         Ok(column)
+    }
+
+    /// The column of plain bytes that messages call `name`.
+    pub fn plain(name: &'static str, encoding: Encoding) -> Self {
+        Self { name, encoding, notation: Notation::Text, recorded: None, unknown: None }
     }
 
     /// How messages and headers call it: `key` or `value`.

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use fulgurite::{Database, Error, ReadTxn, Table, TableOptions};
+use fulgurite::{Database, Error, Options, ReadTxn, Table, TableOptions};
 use fulgurite_keys::Type;
 
-use crate::arguments::CreateArguments;
+use crate::arguments::{CreateArguments, KeepArgument};
 use crate::failure::Failure;
 use crate::notation::Notation;
 
@@ -27,8 +27,12 @@ pub fn reading(path: &Path, work: impl FnOnce(&Database, &ReadTxn) -> Result<(),
 ///
 /// # Errors
 /// If it cannot be opened or closed, and what `work` fails with.
-pub fn changing<T>(path: &Path, work: impl FnOnce(&Database) -> Result<T, Failure>) -> Result<T, Failure> {
-    let db = Database::open(path).map_err(|error| explain(error, false))?;
+pub fn changing<T>(
+    path: &Path,
+    keep: KeepArgument,
+    work: impl FnOnce(&Database) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let db = to_write(keep).open(path).map_err(|error| explain(error, false))?;
     let outcome = work(&db);
     let closed = db.close();
     let value = outcome?;
@@ -43,10 +47,11 @@ pub fn changing<T>(path: &Path, work: impl FnOnce(&Database) -> Result<T, Failur
 pub fn creating<T>(
     path: &Path,
     create: &CreateArguments,
+    keep: KeepArgument,
     work: impl FnOnce(&Database) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let fresh = create.create && !path.exists();
-    let db = Database::options().create(create.create).open(path).map_err(|error| explain(error, true))?;
+    let db = to_write(keep).create(create.create).open(path).map_err(|error| explain(error, true))?;
     let outcome = work(&db);
     // While it is open nobody else writes to it, so what is removed is empty.
     if fresh && outcome.is_err() && db.tables().is_ok_and(|tables| tables.is_empty()) {
@@ -56,6 +61,10 @@ pub fn creating<T>(
     let value = outcome?;
     closed?;
     Ok(value)
+}
+
+fn to_write(keep: KeepArgument) -> Options {
+    Database::options().keep_log(u64::from(keep.keep_log) << 20)
 }
 
 /// Adds what to do on a command line.

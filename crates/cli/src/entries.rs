@@ -46,6 +46,12 @@ impl EntryForm {
         })
     }
 
+    /// The form of the entries of a table of which nothing is known: plain bytes.
+    pub fn plain() -> Self {
+        let (key, value) = (Column::plain(KEY, Encoding::Key), Column::plain(VALUE, Encoding::Value));
+        Self { key, value, multimap: None }
+    }
+
     /// Whether a key may have many values.
     pub fn is_multimap(&self) -> bool {
         self.multimap.is_some()

@@ -24,6 +24,8 @@ pub enum Cell<'a> {
     Text(&'a str),
     /// A fraction of the whole.
     Share(f64),
+    /// What a row does not have.
+    Nothing,
 }
 
 impl Cell<'_> {
@@ -33,6 +35,7 @@ impl Cell<'_> {
             Self::Number(number) => out.push_str(&number.to_string()),
             Self::Text(text) => out.push_str(text),
             Self::Share(share) => out.push_str(&format!("{:.1}%", share * 100.0)),
+            Self::Nothing => {}
         }
         Ok(())
     }
@@ -56,6 +59,7 @@ impl Cell<'_> {
             Self::Number(number) => out.push_str(&number.to_string()),
             Self::Text(text) => json::push_string(text, out),
             Self::Share(share) => out.push_str(&format!("{share:.6}")),
+            Self::Nothing => out.push_str("null"),
         }
         Ok(())
     }
@@ -64,7 +68,7 @@ impl Cell<'_> {
         match self {
             Self::Stored(column, _) => column.is_number(),
             Self::Number(_) | Self::Share(_) => true,
-            Self::Text(_) => false,
+            Self::Text(_) | Self::Nothing => false,
         }
     }
 }
@@ -144,6 +148,14 @@ impl<W: Write> Printer<W> {
             }
         }
         self.write_line().map_err(Failure::Output)
+    }
+
+    /// Has all rows so far seen. Not for a table, whose columns would get their widths from them, nor for one array.
+    ///
+    /// # Errors
+    /// What standard output answers.
+    pub fn flush(&mut self) -> Result<(), Failure> {
+        self.write_line().and_then(|()| self.out.flush()).map_err(Failure::Output)
     }
 
     /// Ends the output.

@@ -12,7 +12,7 @@ pub fn run(arguments: &Compact) -> Result<(), Failure> {
     let path = &arguments.file.path;
     let length = || std::fs::metadata(path).map(|metadata| metadata.len());
     let before = length();
-    changing(path, |db| Ok(db.compact()?))?;
+    changing(path, arguments.keep, |db| Ok(db.compact()?))?;
     if let (Ok(before), Ok(after)) = (before, length()) {
         let _ = writeln!(std::io::stderr(), "{}: {} before, {} now", path.display(), size(before), size(after));
     }

@@ -1,5 +1,6 @@
 //! The verbs, one file each.
 
+mod changes;
 mod check;
 mod compact;
 mod completions;

@@ -1,6 +1,8 @@
 //! Which function does which verb.
 
-use super::{check, compact, completions, count, del, demo, export, get, import, man, put, scan, stats, tables};
+use super::{
+    changes, check, compact, completions, count, del, demo, export, get, import, man, put, scan, stats, tables,
+};
 use crate::arguments::Verb;
 use crate::failure::Failure;
 
@@ -19,6 +21,7 @@ pub fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Import(arguments) => import::run(&arguments),
         Verb::Export(arguments) => export::run(&arguments),
         Verb::Stats(arguments) => stats::run(&arguments),
+        Verb::Changes(arguments) => changes::run(&arguments),
         Verb::Check(arguments) => check::run(&arguments),
         Verb::Compact(arguments) => compact::run(&arguments),
         Verb::Demo(arguments) => demo::run(&arguments),

@@ -114,6 +114,13 @@ fn print_table(stats: &fulgurite::Stats) -> Result<(), Failure> {
         stats.sequence,
         stats.checkpoint_sequence
     );
+    if let Some(oldest) = stats.oldest_change {
+        let held = match stats.log_held_bytes {
+            0 => String::new(),
+            held => format!(", {} of it for who still reads", size(held)),
+        };
+        text.push_str(&format!("changes from commit {oldest} on: {} of log kept{held}\n", size(stats.log_kept_bytes)));
+    }
     if stats.mapped {
         let (resident, huge) = (size(stats.resident_bytes), size(stats.huge_page_bytes));
         text.push_str(&format!(
@@ -168,6 +175,8 @@ fn print_json(stats: &fulgurite::Stats) -> Result<(), Failure> {
         ("reserve_bytes", stats.reserve_bytes),
         ("extents", stats.extents),
         ("log_bytes", stats.log_bytes),
+        ("log_kept_bytes", stats.log_kept_bytes),
+        ("log_held_bytes", stats.log_held_bytes),
         ("delta_bytes", stats.delta_bytes),
         ("sequence", stats.sequence),
         ("checkpoint_sequence", stats.checkpoint_sequence),
@@ -178,7 +187,11 @@ fn print_json(stats: &fulgurite::Stats) -> Result<(), Failure> {
     for (name, number) in numbers {
         text.push_str(&format!("\"{name}\":{number},"));
     }
-    text.push_str(&format!("\"mapped\":{},\"search\":\"{}\",\"tables\":[", stats.mapped, stats.search));
+    let oldest = stats.oldest_change.map_or("null".to_owned(), |oldest| oldest.to_string());
+    text.push_str(&format!(
+        "\"oldest_change\":{oldest},\"mapped\":{},\"search\":\"{}\",\"tables\":[",
+        stats.mapped, stats.search
+    ));
     for (index, table) in stats.tables.iter().enumerate() {
         text.push_str(if index == 0 { "{\"table\":" } else { ",{\"table\":" });
         json::push_string(&table.name, &mut text);

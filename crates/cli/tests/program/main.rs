@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // A panic is a test's report; clippy sees that only inside of test functions.
 
+mod changes;
 mod demo;
 #[cfg(unix)]
 mod disks;
