@@ -193,6 +193,7 @@ impl Window {
     fn go_up(tree: &Tree, leaf: &Leaf, stamp: Stamp, start: usize) -> Option<Self> {
         let end = start + WINDOW;
         let window = Self::copy(tree, leaf, stamp, start..end, start)?;
+        window.fetch_newest(tree);
         let right = leaf.right();
         if let Some(right) = right
             && start == 0
@@ -211,6 +212,7 @@ impl Window {
     fn go_down(tree: &Tree, leaf: &Leaf, stamp: Stamp, end: usize) -> Option<Self> {
         let start = end.saturating_sub(WINDOW);
         let window = Self::copy(tree, leaf, stamp, start..end, end.checked_sub(1)?)?;
+        window.fetch_newest(tree);
         let left = leaf.left();
         if let Some(left) = left
             && end == leaf.count()
@@ -224,6 +226,14 @@ impl Window {
             fetch(tree, left, left.count().saturating_sub(WINDOW)..left.count());
         }
         Some(window)
+    }
+
+    /// Asks for the newest versions of records that the window before has asked for: a version of a key that was changed again lies
+    /// anywhere.
+    fn fetch_newest(&self, tree: &Tree) {
+        for record in self.records.iter().flatten() {
+            tree.prefetch_newest(*record);
+        }
     }
 
     /// Copies what the leaf has of `range`, with `current` to be current. None if the leaf has changed since `stamp`.

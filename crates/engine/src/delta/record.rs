@@ -371,6 +371,12 @@ impl<'d> Record<'d> {
         VersionRef(Unit::new(self.header().newest.load(Ordering::Acquire)).expect("a record has a version"))
     }
 
+    /// Where the newest version begins, for a prefetch. It reads the record itself.
+    #[inline(always)]
+    pub(super) fn newest_address(self) -> *const u8 {
+        self.version(self.newest()).address.as_ptr()
+    }
+
     /// The newest version with a sequence of at most `at`.
     #[inline(always)]
     pub(super) fn visible(self, at: Sequence) -> Option<VersionRef> {

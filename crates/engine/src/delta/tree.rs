@@ -199,6 +199,12 @@ impl Tree {
         prefetch_lines::<3>(self.record(record).address());
     }
 
+    /// Asks for the first lines of a record's newest version: of one whose own lines were asked for a while ago.
+    #[inline(always)]
+    pub(super) fn prefetch_newest(&self, record: RecordRef) {
+        prefetch_lines::<3>(self.record(record).newest_address());
+    }
+
     /// The leaf with this number.
     ///
     /// Requires: [`Header::unit`] of a leaf of this tree said it.
