@@ -4,6 +4,8 @@
 //! A poisoned mutex means that a thread panicked while it held one: the guarded value may be half changed, so
 //! [`Mutex::lock`] panics in turn rather than serve it.
 
+use std::cell::Cell;
+
 pub use std::hint::spin_loop;
 pub use std::sync::atomic;
 pub use std::sync::{Arc, OnceLock};
@@ -74,6 +76,33 @@ impl Condvar {
     pub fn notify_all(&self) {
         self.0.notify_all();
     }
+}
+
+/// A place whose owner sees to it himself that no two threads are there at once.
+#[derive(Debug, Default)]
+pub struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+
+impl<T> UnsafeCell<T> {
+    /// Lends the value to who will change it.
+    #[inline(always)]
+    pub fn with_mut<R>(&self, act: impl FnOnce(*mut T) -> R) -> R {
+        act(self.0.get())
+    }
+}
+
+/// The number of the calling thread: they are numbered from 0 as they come here first.
+#[inline]
+pub fn number_of_thread() -> usize {
+    static NEXT: atomic::AtomicUsize = atomic::AtomicUsize::new(0);
+    thread_local! {
+        static NUMBER: Cell<Option<usize>> = const { Cell::new(None) };
+    }
+    NUMBER.get().unwrap_or_else(|| {
+        // Relaxed: the number orders nothing.
+        let number = NEXT.fetch_add(1, atomic::Ordering::Relaxed);
+        NUMBER.set(Some(number));
+        number
+    })
 }
 
 /// Stands where a thread tries again what lost a race to another. A model checker goes on with the other here, or it would try

@@ -123,6 +123,42 @@ fn a_write_transaction_that_outlives_its_handles_commits() {
 }
 
 #[test]
+fn threads_whose_transactions_have_ended_keep_nothing_open() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.ful");
+    let db = Database::create(&path).unwrap();
+    let table = db.create_table("t", TableOptions::new()).unwrap();
+    let (ended, begun_again) = (Barrier::new(5), Barrier::new(5));
+    std::thread::scope(|scope| {
+        for number in 0..4_u8 {
+            let (db, table, ended, begun_again) = (db.clone(), &table, &ended, &begun_again);
+            scope.spawn(move || {
+                db.update(|txn| txn.put(table, &[number], b"v")).unwrap();
+                assert!(db.read().unwrap().contains_key(table, &[number]).unwrap());
+                drop(db);
+                ended.wait();
+                // The thread goes on, and with it all that is a thread's own.
+                begun_again.wait();
+            });
+        }
+        ended.wait();
+        let checkpoint = db.checkpoint();
+        let oldest = db.stats().unwrap().oldest_snapshot;
+        let mut txn = db.write().unwrap();
+        drop(db);
+        txn.put(&table, b"last", b"v").unwrap();
+        let committed = txn.commit();
+        let again = Database::open(&path);
+        begun_again.wait();
+        assert_eq!(oldest, None, "nobody reads what was there before the checkpoint");
+        checkpoint.and(committed).unwrap();
+        let again = again.unwrap();
+        assert_eq!(again.read().unwrap().len(&again.open_table("t").unwrap()).unwrap(), 5);
+        assert!(matches!(again.read().unwrap().get(&table, b"last"), Err(Error::Invalid { .. })), "it was closed");
+    });
+}
+
+#[test]
 fn commits_of_every_level_survive_dropping_the_handle() {
     for durability in [Durability::Memory, Durability::Log, Durability::Disk] {
         let directory = tempfile::tempdir().unwrap();

@@ -591,3 +591,46 @@ fn numbers_of_tables_that_were_not_created_are_given_out_again() {
     let table = fixture.db.create_table("new", TableOptions::new()).unwrap();
     assert!(format!("{table:?}").contains("id: TableId(2)"), "{table:?}");
 }
+
+/// More threads than anything could be kept apart for, each of which must see what it, and who it was told of, committed before.
+#[test]
+fn a_transaction_sees_all_that_was_committed_before_it_began_on_whatever_thread() {
+    let fixture = fixture(false);
+    let db = &fixture.db;
+    let table = &db.create_table("rounds", TableOptions::new()).unwrap();
+    let committed: Vec<AtomicU64> = (0..40).map(|_| AtomicU64::new(0)).collect();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..committed.len())
+            .map(|own| {
+                let committed = &committed;
+                scope.spawn(move || {
+                    for round in 1..=100_u64 {
+                        let mut txn = db.write().unwrap();
+                        txn.put(table, &[own as u8], &round.to_be_bytes()).unwrap();
+                        txn.commit().unwrap();
+                        committed[own].store(round, Ordering::Release);
+                        let other = (own + round as usize) % committed.len();
+                        let least = committed[other].load(Ordering::Acquire);
+                        let seen = match round % 2 {
+                            0 => db.read().unwrap().get(table, &[other as u8]).unwrap().as_deref().map(number),
+                            _ => db.write().unwrap().get(table, &[other as u8]).unwrap().as_deref().map(number),
+                        };
+                        assert!(seen.unwrap_or(0) >= least, "{seen:?} of {other}, {least} was committed");
+                    }
+                })
+            })
+            .collect();
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                db.checkpoint().unwrap();
+                db.create_table("other", TableOptions::new()).unwrap();
+                db.drop_table(&db.open_table("other").unwrap()).unwrap();
+            }
+        });
+        let outcomes: Vec<_> = writers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+        done.store(true, Ordering::Relaxed);
+        outcomes.into_iter().for_each(|outcome| outcome.unwrap());
+    });
+    assert_eq!(db.read().unwrap().len(table).unwrap(), committed.len() as u64);
+}

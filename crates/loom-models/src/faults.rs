@@ -89,6 +89,7 @@ sources![
     "txn/core.rs",
     "txn/group_sync.rs",
     "txn/prefix.rs",
+    "txn/slots.rs",
     "txn/state.rs",
     "txn/turn.rs"
 ];

@@ -6,6 +6,7 @@ mod delta;
 mod group_sync;
 mod prefix;
 mod reclaim;
+mod slots;
 mod turn;
 
 use crate::faults::Fault;
@@ -49,4 +50,6 @@ pub const MODELS: &[Model] = &[
     commit::MERGE_ROTATE,
     commit::DURABLE,
     commit::ROTATE,
+    slots::READERS,
+    slots::WRITERS,
 ];

@@ -26,6 +26,8 @@ pub mod prefix;
 pub mod read_set;
 #[path = "../../engine/src/txn/schema.rs"]
 pub mod schema;
+#[path = "../../engine/src/txn/slots.rs"]
+pub mod slots;
 #[path = "../../engine/src/txn/state.rs"]
 pub mod state;
 #[path = "../../engine/src/txn/turn.rs"]

@@ -21,6 +21,7 @@ use crate::log::{self, Feed, FeedSource, Kept};
 use crate::sync::{Arc, Instant};
 use crate::txn::core::Core;
 use crate::txn::read::ReadTxn;
+use crate::txn::slots::Reading;
 use crate::txn::state::Table;
 
 /// The commits after one, in order: see [`Database::changes`].
@@ -157,7 +158,7 @@ impl Database {
                 "the log is not kept, so it tells no changes; write with Options::keep_log, or --keep-log".to_owned();
             return Err(Error::Invalid { message });
         }
-        let last = ReadTxn::new(self.newest_of_feed()?);
+        let last = ReadTxn::new(Reading::of(self.newest_of_feed()?));
         let through = last.sequence();
         if after > through {
             let message = format!(

@@ -16,6 +16,7 @@ use crate::sync::{Arc, Mutex};
 use crate::txn::core::Core;
 use crate::txn::exclusive::Exclusive;
 use crate::txn::read::ReadTxn;
+use crate::txn::slots::Reading;
 use crate::txn::state::Table;
 use crate::txn::write::WriteTxn;
 
@@ -47,6 +48,13 @@ impl Inner {
     /// Whether `close` was called.
     pub(crate) fn is_closed(&self) -> bool {
         self.core.closed.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Inner {
+    /// What transactions left for the next ones is theirs no more, and would keep the database open.
+    fn drop(&mut self) {
+        self.core.published.slots().close();
     }
 }
 
@@ -82,7 +90,7 @@ impl Database {
     /// # Errors
     /// [`Error::Closed`].
     pub fn read(&self) -> Result<ReadTxn> {
-        Ok(ReadTxn::new(self.inner.core.snapshot()?))
+        Reading::begin(&self.inner.core).map(ReadTxn::new)
     }
 
     /// Begins a read transaction on the newest commits that a power cut would leave: later ones are not seen, even if they are
@@ -91,7 +99,7 @@ impl Database {
     /// # Errors
     /// [`Error::Closed`].
     pub fn read_durable(&self) -> Result<ReadTxn> {
-        Ok(ReadTxn::new(self.inner.core.durable_snapshot()?))
+        Ok(ReadTxn::new(Reading::of(self.inner.core.durable_snapshot()?)))
     }
 
     /// Begins a write transaction, at the isolation of [`Options::isolation`]. Any number may run at once.

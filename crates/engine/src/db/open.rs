@@ -441,6 +441,7 @@ fn read_tables(
         frozen_large: Arc::default(),
         guard,
         pin: Pins::pin(&pins, meta.birth),
+        slots: Arc::default(),
     };
     let names = Arc::make_mut(&mut state.names);
     for (id, table) in &stored {

@@ -197,6 +197,17 @@ impl Core {
         }
     }
 
+    /// Whether a snapshot of now shows all that is visible.
+    ///
+    /// # Errors
+    /// [`Error::Closed`].
+    #[inline]
+    pub fn shows_all(&self) -> Result<bool> {
+        self.check_open()?;
+        let is_in_doubt = self.writer.as_ref().is_some_and(Writer::is_poisoned);
+        Ok(!is_in_doubt && !planted(Fault::StaleSnapshot))
+    }
+
     /// The newest moment that is durable.
     ///
     /// # Errors

@@ -58,7 +58,8 @@ impl Epoch {
         self.writers.fetch_sub(1, Ordering::Relaxed);
     }
 
-    fn is_left(&self) -> bool {
+    /// Whether all of them have ended.
+    pub fn is_left(&self) -> bool {
         self.writers.load(Ordering::Relaxed) == 0
     }
 }

@@ -19,6 +19,7 @@ pub mod read;
 pub mod read_set;
 pub mod reads;
 pub mod schema;
+pub mod slots;
 pub mod state;
 pub mod turn;
 pub mod walk;

@@ -9,6 +9,7 @@ use crate::sync::Arc;
 use crate::tree::Root;
 use crate::txn::layers::Layers;
 use crate::txn::range::{Cursor, LeafBatches, OwnedRange, Range};
+use crate::txn::slots::Reading;
 use crate::txn::state::{Snapshot, Table, TableView};
 
 /// A snapshot of the database, for as long as it lives: later commits do not change what it reads, and it never blocks
@@ -35,11 +36,11 @@ use crate::txn::state::{Snapshot, Table, TableView};
 /// ```
 #[derive(Clone, Debug)]
 pub struct ReadTxn {
-    pub(crate) snapshot: Snapshot,
+    pub(crate) snapshot: Reading,
 }
 
 impl ReadTxn {
-    pub(crate) fn new(snapshot: Snapshot) -> Self {
+    pub(crate) fn new(snapshot: Reading) -> Self {
         Self { snapshot }
     }
 
@@ -81,7 +82,7 @@ impl ReadTxn {
     /// # Errors
     /// As [`ReadTxn::get`].
     pub fn owned_range<'k>(self: &Arc<Self>, table: &Table, bounds: impl RangeBounds<&'k [u8]>) -> Result<OwnedRange> {
-        OwnedRange::new(self.snapshot.clone(), table, own(bounds.start_bound()), own(bounds.end_bound()))
+        OwnedRange::new(Snapshot::clone(&self.snapshot), table, own(bounds.start_bound()), own(bounds.end_bound()))
     }
 
     /// The entries within `bounds` in batches, from either end: the least cost per entry for long scans. A batch is a leaf, or as

@@ -7,7 +7,6 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::ptr;
 use std::time::Duration;
 
 use crate::delta::Delta;
@@ -17,12 +16,12 @@ use crate::ids::{Birth, Sequence, TableId};
 use crate::options::VALUE_BYTES_MAX;
 use crate::pager::Pages;
 use crate::planted::give_way;
-use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::{Arc, Instant, Mutex};
 use crate::tree::Root;
 use crate::txn::history::Epoch;
 use crate::txn::large::Recent;
 use crate::txn::prefix::Prefix;
+use crate::txn::slots::Slots;
 
 /// One table within a state.
 #[derive(Clone, Debug)]
@@ -155,6 +154,8 @@ pub struct State {
     pub guard: Arc<dyn Any + Send + Sync>,
     /// Keeps the pages of `pages` from being reused.
     pub pin: Arc<Pin>,
+    /// Where transactions leave it for the next ones.
+    pub slots: Arc<Slots>,
 }
 
 impl State {
@@ -275,9 +276,8 @@ pub struct Snapshot {
 #[derive(Debug)]
 pub struct Published {
     state: Mutex<Arc<State>>,
-    /// Where the newest state is, for comparing only.
-    newest: AtomicPtr<State>,
     visible: Prefix,
+    slots: Arc<Slots>,
 }
 
 impl Snapshot {
@@ -293,7 +293,9 @@ impl Published {
     /// Begins with `state`, all of whose floor is visible.
     pub fn new(state: State) -> Self {
         let (visible, state) = (Prefix::new(state.floor), Arc::new(state));
-        Self { newest: AtomicPtr::new(Arc::as_ptr(&state).cast_mut()), visible, state: Mutex::new(state) }
+        let slots = Arc::clone(&state.slots);
+        slots.set_newest(&state);
+        Self { visible, slots, state: Mutex::new(state) }
     }
 
     /// The present moment.
@@ -312,10 +314,16 @@ impl Published {
         Arc::clone(&self.state.lock())
     }
 
-    /// Whether `state` is the newest. It costs neither a lock nor a count, for whoever holds one already.
+    /// Whether `state` is the newest.
+    #[inline]
     pub fn is_newest(&self, state: &Arc<State>) -> bool {
-        // Relaxed: nothing is read through it. No other state can be there while this one is held.
-        ptr::eq(self.newest.load(Ordering::Relaxed), Arc::as_ptr(state))
+        self.slots.is_newest(state)
+    }
+
+    /// Where transactions leave what they hold.
+    #[inline]
+    pub fn slots(&self) -> &Slots {
+        &self.slots
     }
 
     /// The newest visible commit.
@@ -356,11 +364,19 @@ impl Published {
         let mut newest = self.state.lock();
         let state = Arc::new(derive(&newest));
         let old = std::mem::replace(&mut *newest, Arc::clone(&state));
-        self.newest.store(Arc::as_ptr(&state).cast_mut(), Ordering::Relaxed);
+        self.slots.set_newest(&state);
         drop(newest);
         // Dropped outside the lock: the last holder of a state frees its deltas.
         drop(old);
+        self.slots.clear();
         state
+    }
+}
+
+impl Drop for Published {
+    /// What was left holds the slots, and they hold that.
+    fn drop(&mut self) {
+        self.slots.close();
     }
 }
 

@@ -21,7 +21,8 @@ use crate::txn::range::{Cursor, Range};
 use crate::txn::read::{Estimate, own, prefix_end};
 use crate::txn::read_set::ReadSet;
 use crate::txn::schema::{Schema, SchemaChange};
-use crate::txn::state::{Snapshot, Table, TableView};
+use crate::txn::slots::Writing;
+use crate::txn::state::{Table, TableView};
 use crate::txn::write_set::{Mark, Pending, WriteSet};
 
 /// A set of changes that is committed as one, or dropped without a trace.
@@ -47,8 +48,7 @@ use crate::txn::write_set::{Mark, Pending, WriteSet};
 /// ```
 #[derive(Debug)]
 pub struct WriteTxn {
-    core: Arc<Core>,
-    snapshot: Snapshot,
+    held: Writing,
     set: WriteSet,
     schema: Schema,
     savepoints: Vec<(Mark, usize)>,
@@ -69,20 +69,17 @@ impl WriteTxn {
     /// A transaction that is checked as `isolation` says.
     pub(crate) fn new(core: &Arc<Core>, isolation: Isolation) -> Result<Self> {
         let reads = (isolation == Isolation::Serializable).then(ReadSet::default);
-        Self::begin(Arc::clone(core), reads, None)
+        Self::begin(core, reads, None)
     }
 
     /// A transaction beside which nobody else commits, and which nothing need be checked for.
     pub(crate) fn new_exclusive(core: &Arc<Core>, exclusive: Exclusive) -> Result<Self> {
-        Self::begin(Arc::clone(core), None, Some(exclusive))
+        Self::begin(core, None, Some(exclusive))
     }
 
-    fn begin(core: Arc<Core>, reads: Option<ReadSet>, exclusive: Option<Exclusive>) -> Result<Self> {
-        let snapshot = core.snapshot()?;
-        snapshot.state.epoch.enter();
+    fn begin(core: &Arc<Core>, reads: Option<ReadSet>, exclusive: Option<Exclusive>) -> Result<Self> {
         Ok(Self {
-            core,
-            snapshot,
+            held: Writing::begin(core)?,
             set: WriteSet::default(),
             schema: Schema::default(),
             savepoints: Vec::new(),
@@ -96,13 +93,13 @@ impl WriteTxn {
     fn layers(&self, table: &Table) -> Result<Layers<'_>> {
         let view = self.view(table)?;
         let set = self.set.touches(table.info.id).then_some(&self.set);
-        let (state, at, reads) = (&self.snapshot.state, self.snapshot.sequence, self.reads.as_ref());
+        let (state, at, reads) = (&self.held.snapshot.state, self.held.snapshot.sequence, self.reads.as_ref());
         Ok(Layers { state, view, at, set, reads })
     }
 
     /// The table as this transaction sees it. That it is not there is a read too.
     fn view(&self, table: &Table) -> Result<&TableView> {
-        self.schema.view(&self.snapshot.state, table).inspect_err(|_| self.note_names())
+        self.schema.view(&self.held.snapshot.state, table).inspect_err(|_| self.note_names())
     }
 
     fn tree_alone(&self, table: &Table) -> Option<(&Pages, &Root)> {
@@ -111,7 +108,7 @@ impl WriteTxn {
 
     /// The newest commit that this transaction sees.
     pub fn sequence(&self) -> Sequence {
-        self.snapshot.sequence
+        self.held.snapshot.sequence
     }
 
     crate::txn::reads::reads!();
@@ -124,7 +121,7 @@ impl WriteTxn {
     pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
         self.check_lengths(table, key, value.len())?;
         self.begin_insert(table, key)?;
-        let pending = if value.len() < self.core.writer()?.large_value_bytes() {
+        let pending = if value.len() < self.held.core.writer()?.large_value_bytes() {
             Pending::Put(value.into())
         } else {
             self.write_large(value)?
@@ -148,7 +145,7 @@ impl WriteTxn {
         self.begin_insert(table, key)?;
         let mut value = vec![0; length_bytes].into_boxed_slice();
         fill(&mut value);
-        let pending = if length_bytes < self.core.writer()?.large_value_bytes() {
+        let pending = if length_bytes < self.held.core.writer()?.large_value_bytes() {
             Pending::Put(value)
         } else {
             self.write_large(&value)?
@@ -192,7 +189,7 @@ impl WriteTxn {
     /// nothing that it could come to, [`WriteTxn::commit`] fails with [`Error::Unmergeable`].
     pub fn merge(&mut self, table: &Table, key: &[u8], operand: &[u8]) -> Result<()> {
         self.check_lengths(table, key, operand.len())?;
-        self.core.writer()?;
+        self.held.core.writer()?;
         let Some(rule) = table.info.merge_rule() else {
             let name = table.name();
             let message =
@@ -308,7 +305,7 @@ impl WriteTxn {
     /// Begins the insert of a change that is the first one: if it stays the only one, its commit is near, and what that needs
     /// arrives meanwhile. Of many changes it would be gone again.
     fn begin_insert(&mut self, table: &Table, key: &[u8]) -> Result<()> {
-        let state = &self.snapshot.state;
+        let state = &self.held.snapshot.state;
         self.begun = match self.set.is_empty() {
             true => self.schema.view(state, table)?.active.approach(key, state.pages.identity().hash(key)),
             false => None,
@@ -317,7 +314,7 @@ impl WriteTxn {
     }
 
     fn write_large(&mut self, value: &[u8]) -> Result<Pending> {
-        let large = self.core.writer()?.large.write(value)?;
+        let large = self.held.core.writer()?.large.write(value)?;
         self.large.push(large);
         Ok(Pending::PutLarge(large))
     }
@@ -328,7 +325,7 @@ impl WriteTxn {
     /// [`Error::TableExists`]; [`Error::Invalid`] for an empty or overlong name or impossible options.
     pub fn create_table(&mut self, name: &str, options: TableOptions) -> Result<Table> {
         self.note_names();
-        self.schema.create(&self.snapshot.state, name, options, || self.core.new_table_number())
+        self.schema.create(&self.held.snapshot.state, name, options, || self.held.core.new_table_number())
     }
 
     /// The table of that name, this transaction's own changes included.
@@ -337,13 +334,13 @@ impl WriteTxn {
     /// [`Error::TableNotFound`].
     pub fn open_table(&self, name: &str) -> Result<Table> {
         self.note_names();
-        self.schema.open(&self.snapshot.state, name)
+        self.schema.open(&self.held.snapshot.state, name)
     }
 
     /// All tables, by name, this transaction's own changes included.
     pub fn tables(&self) -> Vec<Table> {
         self.note_names();
-        self.schema.tables(&self.snapshot.state)
+        self.schema.tables(&self.held.snapshot.state)
     }
 
     fn note_names(&self) {
@@ -358,7 +355,7 @@ impl WriteTxn {
     /// [`Error::TableNotFound`].
     pub fn drop_table(&mut self, table: &Table) -> Result<()> {
         self.note_names();
-        self.schema.drop_table(&self.snapshot.state, table)?;
+        self.schema.drop_table(&self.held.snapshot.state, table)?;
         self.set.forget(table.info.id);
         Ok(())
     }
@@ -399,7 +396,7 @@ impl WriteTxn {
     /// [`Error::Unmergeable`] if it is none of the table's numbers or would become too long. Nothing was changed then, unless the
     /// error is [`Error::Indeterminate`]: then it is not known, and reopening the database tells.
     pub fn commit(self) -> Result<Sequence> {
-        let durability = self.core.durability();
+        let durability = self.held.core.durability();
         self.commit_with(durability)
     }
 
@@ -410,8 +407,8 @@ impl WriteTxn {
     pub fn commit_with(mut self, durability: Durability) -> Result<Sequence> {
         if self.set.is_empty() && self.schema.is_empty() {
             // There is nothing to log, but what was read here is to be as safe as was asked for.
-            self.core.harden(self.snapshot.sequence, durability)?;
-            return Ok(self.snapshot.sequence);
+            self.held.core.harden(self.held.snapshot.sequence, durability)?;
+            return Ok(self.held.snapshot.sequence);
         }
         let checks = match self.reads.as_mut().map(ReadSet::reads) {
             _ if self.exclusive.is_some() => Checks::Nothing,
@@ -423,14 +420,14 @@ impl WriteTxn {
         // Should this thread panic amid the commit, what may be in the log is not given back.
         let (schema, large) = (mem::take(&mut self.schema), mem::take(&mut self.large));
         let proposal = Proposal {
-            snapshot: &self.snapshot,
+            snapshot: &self.held.snapshot,
             set: &self.set,
             schema: &schema,
             checks,
             is_exclusive: self.exclusive.is_some(),
             begun: self.begun.as_ref(),
         };
-        let outcome = self.core.commit(&proposal, durability);
+        let outcome = self.held.core.commit(&proposal, durability);
         self.large = large;
         match &outcome {
             // What the set still holds belongs to the trees now; what was overwritten on the way was never published.
@@ -448,7 +445,7 @@ impl WriteTxn {
     fn return_table_numbers(&self, from: usize) {
         for change in self.schema.changes()[from..].iter().rev() {
             if let SchemaChange::Created(view) = change {
-                self.core.return_table_number(view.info.id);
+                self.held.core.return_table_number(view.info.id);
             }
         }
     }
@@ -467,11 +464,10 @@ impl crate::txn::reads::Read for WriteTxn {}
 
 impl Drop for WriteTxn {
     fn drop(&mut self) {
-        if let (Some(writer), false) = (&self.core.writer, self.large.is_empty()) {
+        if let (Some(writer), false) = (&self.held.core.writer, self.large.is_empty()) {
             writer.large.discard(&self.large);
         }
         self.return_table_numbers(0);
-        self.core.leave(&self.snapshot.state);
     }
 }
 

@@ -89,7 +89,8 @@ const PINNED: Fault = Fault {
     how: How::LeftOut,
 };
 
-fn with_one_commit(page: Page) -> Arc<Database> {
+/// A database with one commit, of the key `a`.
+pub fn with_one_commit(page: Page) -> Arc<Database> {
     shadow::alone(|| {
         let database = Database::new(page);
         database.transact(&[], b"a", Durability::Memory).expect("nobody else commits");
@@ -149,7 +150,7 @@ fn merge_rotate() {
 fn durable() {
     let database = shadow::alone(|| Arc::new(Database::new(Page::default())));
     let commit = |database: &Database, key: u8| {
-        let (_, sequence) = database.transact(&[], &[key], Durability::Disk).expect("nothing is in conflict");
+        let sequence = database.put(key, Durability::Disk).expect("nothing is in conflict");
         database.disk[sequence.0 as usize - 1].with(|_| ());
         let snapshot = database.core.durable_snapshot().expect("it is open");
         assert!(snapshot.sequence >= sequence, "it is durable");

@@ -20,6 +20,7 @@ use crate::txn::large::{LargeStore, Recent};
 use crate::txn::layers::Layers;
 use crate::txn::read_set::ReadSet;
 use crate::txn::schema::{Schema, empty_view};
+use crate::txn::slots::Writing;
 use crate::txn::state::{Pins, Published, Snapshot, State, TableInfo, TableView};
 use crate::txn::write_set::{Pending, WriteSet};
 
@@ -28,7 +29,7 @@ pub const TABLE: TableId = TableId(1);
 
 /// A database, and what its checkpoints wrote.
 pub struct Database {
-    pub core: Core,
+    pub core: Arc<Core>,
     pub pins: Arc<Pins>,
     /// Written by flushes of the log.
     pub disk: Disk,
@@ -66,7 +67,7 @@ impl Database {
             writer: Some(writer),
             closed: AtomicBool::new(false),
         };
-        Self { core, pins, disk }
+        Self { core: Arc::new(core), pins, disk }
     }
 
     /// A transaction that reads some keys and puts others: what it read, and its number if it was committed.
@@ -74,16 +75,28 @@ impl Database {
     /// # Errors
     /// That it must begin again.
     pub fn transact(&self, reads: &[u8], puts: &[u8], durability: Durability) -> Result<(Vec<Option<u8>>, Sequence)> {
-        let snapshot = self.core.snapshot()?;
-        snapshot.state.epoch.enter();
+        let held = Writing::begin(&self.core)?;
+        let snapshot = &held.snapshot;
         let mut noted = ReadSet::default();
         reads.iter().for_each(|key| noted.note_key(TABLE, &[*key], Identity.hash(&[*key])));
-        let found = reads.iter().map(|key| get(&snapshot, *key)).collect();
+        let found = reads.iter().map(|key| get(snapshot, *key)).collect();
         let mut set = WriteSet::default();
         puts.iter().for_each(|key| set.set(TABLE, &[*key], Pending::Put(Box::new([*key]))));
-        let outcome = self.commit(&snapshot, Checks::Reads(noted.reads()), &set, durability);
+        Ok((found, self.commit(snapshot, Checks::Reads(noted.reads()), &set, durability)?))
+    }
+
+    /// A transaction that puts one key, and comes to no slot: what else it does is explored further then.
+    ///
+    /// # Errors
+    /// None.
+    pub fn put(&self, key: u8, durability: Durability) -> Result<Sequence> {
+        let snapshot = self.core.snapshot()?;
+        snapshot.state.epoch.enter();
+        let mut set = WriteSet::default();
+        set.set(TABLE, &[key], Pending::Put(Box::new([key])));
+        let outcome = self.commit(&snapshot, Checks::Nothing, &set, durability);
         self.core.leave(&snapshot.state);
-        Ok((found, outcome?))
+        outcome
     }
 
     /// A transaction that appends to the value of a key, which is none's conflict.
@@ -91,14 +104,11 @@ impl Database {
     /// # Errors
     /// None.
     pub fn merge(&self, key: u8, operand: u8) -> Result<Sequence> {
-        let snapshot = self.core.snapshot()?;
-        snapshot.state.epoch.enter();
+        let held = Writing::begin(&self.core)?;
         let rule = MergeRule::of(MergeOperator::Append, "").expect("bytes can be appended");
         let mut set = WriteSet::default();
         set.merge(TABLE, &[key], &[operand], rule);
-        let outcome = self.commit(&snapshot, Checks::Nothing, &set, Durability::Memory);
-        self.core.leave(&snapshot.state);
-        outcome
+        self.commit(&held.snapshot, Checks::Nothing, &set, Durability::Memory)
     }
 
     fn commit(
@@ -137,6 +147,13 @@ impl Database {
         if self.pins.pinned() == [birth] {
             before.with_mut(|_| ());
         }
+    }
+}
+
+impl Drop for Database {
+    /// As the engine's last handle.
+    fn drop(&mut self) {
+        self.core.published.slots().close();
     }
 }
 
@@ -187,5 +204,6 @@ fn first_state(pins: &Arc<Pins>, page: Page) -> State {
         frozen_large: Arc::default(),
         guard: Arc::from_std(std::sync::Arc::new(())),
         pin: Pins::pin(pins, Birth(1)),
+        slots: Arc::default(),
     }
 }

@@ -8,6 +8,7 @@
 
 mod arc;
 pub mod atomic;
+mod cell;
 mod clock;
 mod lock;
 pub mod memory;
@@ -15,9 +16,19 @@ mod once;
 pub mod shadow;
 
 pub use arc::Arc;
+pub use cell::UnsafeCell;
 pub use clock::{Instant, advance};
 pub use lock::{Condvar, Mutex, MutexGuard};
 pub use loom::hint::spin_loop;
 pub use loom::thread::yield_now;
 pub use loom::thread::yield_now as before_retry;
 pub use once::OnceLock;
+
+loom::thread_local! {
+    static NUMBER: usize = shadow::next_thread();
+}
+
+/// The number of the calling thread: they are numbered from 0 as they come here first.
+pub fn number_of_thread() -> usize {
+    NUMBER.with(|number| *number)
+}

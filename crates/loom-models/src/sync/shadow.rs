@@ -36,6 +36,7 @@ struct Table {
     unused: Vec<Rc<loom::sync::atomic::AtomicU64>>,
     atomics: BTreeMap<usize, Shadow>,
     pieces: BTreeMap<usize, Piece>,
+    threads: usize,
 }
 
 thread_local! {
@@ -69,6 +70,15 @@ pub fn alone<T>(work: impl FnOnce() -> T) -> T {
 /// Whether [`alone`] runs.
 pub fn is_alone() -> bool {
     ALONE.get()
+}
+
+/// How many threads have asked for their number before.
+pub fn next_thread() -> usize {
+    TABLE.with_borrow_mut(|table| {
+        let number = table.threads;
+        table.threads += 1;
+        number
+    })
 }
 
 /// The shadow of the atomic at `address`, which holds `first` if it has none yet.
