@@ -119,8 +119,9 @@ impl WriteTxn {
     /// [`Error::KeyTooLong`] above 64 MiB, [`Error::ValueTooLong`] above 4 GiB − 1; for values of 64 KiB and more, which
     /// are written at once, what the disk reports.
     pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
-        self.check_lengths(table, key, value.len())?;
-        self.begin_insert(table, key)?;
+        let view = self.view(table)?;
+        check_lengths(table, key, value.len())?;
+        self.begun = self.begin_insert(view, key);
         let pending = if value.len() < self.held.core.writer()?.large_value_bytes() {
             Pending::Put(value.into())
         } else {
@@ -141,8 +142,9 @@ impl WriteTxn {
         length_bytes: usize,
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<()> {
-        self.check_lengths(table, key, length_bytes)?;
-        self.begin_insert(table, key)?;
+        let view = self.view(table)?;
+        check_lengths(table, key, length_bytes)?;
+        self.begun = self.begin_insert(view, key);
         let mut value = vec![0; length_bytes].into_boxed_slice();
         fill(&mut value);
         let pending = if length_bytes < self.held.core.writer()?.large_value_bytes() {
@@ -188,7 +190,8 @@ impl WriteTxn {
     /// follows a put of the same key as [`WriteTxn::get`]. What the value comes to is known when the transaction commits: if there is
     /// nothing that it could come to, [`WriteTxn::commit`] fails with [`Error::Unmergeable`].
     pub fn merge(&mut self, table: &Table, key: &[u8], operand: &[u8]) -> Result<()> {
-        self.check_lengths(table, key, operand.len())?;
+        let view = self.view(table)?;
+        check_lengths(table, key, operand.len())?;
         self.held.core.writer()?;
         let Some(rule) = table.info.merge_rule() else {
             let name = table.name();
@@ -203,7 +206,7 @@ impl WriteTxn {
                 return Err(Error::ValueTooLong { length_bytes, limit_bytes: VALUE_BYTES_MAX as u64 });
             }
             None | Some(Pending::Merge(_)) => {
-                self.begin_insert(table, key)?;
+                self.begun = self.begin_insert(view, key);
                 self.set.merge(id, key, operand, rule);
                 return Ok(());
             }
@@ -291,26 +294,11 @@ impl WriteTxn {
         self.set.set(table.info.id, key, Pending::Delete);
     }
 
-    fn check_lengths(&self, table: &Table, key: &[u8], value_bytes: usize) -> Result<()> {
-        self.view(table)?;
-        if key.len() > KEY_BYTES_MAX {
-            return Err(Error::KeyTooLong { length_bytes: key.len() as u64, limit_bytes: KEY_BYTES_MAX as u64 });
-        }
-        if value_bytes > VALUE_BYTES_MAX {
-            return Err(Error::ValueTooLong { length_bytes: value_bytes as u64, limit_bytes: VALUE_BYTES_MAX as u64 });
-        }
-        table.info.check_width(value_bytes)
-    }
-
     /// Begins the insert of a change that is the first one: if it stays the only one, its commit is near, and what that needs
     /// arrives meanwhile. Of many changes it would be gone again.
-    fn begin_insert(&mut self, table: &Table, key: &[u8]) -> Result<()> {
-        let state = &self.held.snapshot.state;
-        self.begun = match self.set.is_empty() {
-            true => self.schema.view(state, table)?.active.approach(key, state.pages.identity().hash(key)),
-            false => None,
-        };
-        Ok(())
+    fn begin_insert(&self, view: &TableView, key: &[u8]) -> Option<Approach> {
+        let identity = self.held.snapshot.state.pages.identity();
+        self.set.is_empty().then(|| view.active.approach(key, identity.hash(key))).flatten()
     }
 
     fn write_large(&mut self, value: &[u8]) -> Result<Pending> {
@@ -469,6 +457,16 @@ impl Drop for WriteTxn {
         }
         self.return_table_numbers(0);
     }
+}
+
+fn check_lengths(table: &Table, key: &[u8], value_bytes: usize) -> Result<()> {
+    if key.len() > KEY_BYTES_MAX {
+        return Err(Error::KeyTooLong { length_bytes: key.len() as u64, limit_bytes: KEY_BYTES_MAX as u64 });
+    }
+    if value_bytes > VALUE_BYTES_MAX {
+        return Err(Error::ValueTooLong { length_bytes: value_bytes as u64, limit_bytes: VALUE_BYTES_MAX as u64 });
+    }
+    table.info.check_width(value_bytes)
 }
 
 /// Keys that a range delete collects before it deletes them.
