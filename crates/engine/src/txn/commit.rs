@@ -113,6 +113,13 @@ impl Draft<'_> {
         encoder.finish();
     }
 
+    /// Memory that the changes will take in the deltas, about.
+    fn memory_bytes(&self, proposal: &Proposal<'_>) -> u64 {
+        let results = self.results.iter().flat_map(Results::puts).map(Pending::weight).sum::<usize>();
+        let entries = proposal.set.bytes() + proposal.set.len() * ENTRY_OVERHEAD_BYTES;
+        (entries + results) as u64 + proposal.schema.len() as u64 * SCHEMA_CHANGE_BYTES
+    }
+
     /// As [`Core::merge_soon`]. Answers whether the merges are done.
     fn merge_soon(&mut self, core: &Core, logged: &Logged, proposal: &Proposal<'_>) -> Result<bool> {
         let Some(results) = &mut self.results else { return Ok(true) };
@@ -150,7 +157,7 @@ impl Core {
         keep(mem::take(&mut draft.encoder));
         let mut placed = placed.inspect_err(|error| note_refusal(writer, error))?;
         give_way();
-        self.insert(writer, proposal, &placed, &draft, &approaches);
+        self.insert(proposal, &placed, &draft, &approaches);
         self.show(&mut placed);
         metrics::commit(placed.log_bytes);
         self.settle(writer, &placed, durability)
@@ -209,6 +216,7 @@ impl Core {
         if let Some(newer) = &newer {
             proposal.check_tables(newer)?;
         }
+        let memory_bytes = draft.memory_bytes(proposal);
         let Draft { print, encoder, results } = draft;
         results.iter_mut().for_each(Results::entrust);
         let log_bytes = encoder.len_bytes();
@@ -226,6 +234,8 @@ impl Core {
             Ok(buffered) => buffered,
         };
         logged.bytes += log_bytes as u64;
+        // Written under the log's lock alone. Relaxed: a hint for back-pressure.
+        writer.active_bytes.store(writer.active_bytes.load(Ordering::Relaxed) + memory_bytes, Ordering::Relaxed);
         logged.last = sequence;
         logged.footprints.note(sequence, if alone { &Footprint::ANYTHING } else { print });
         logged.since.note(proposal.set, proposal.schema);
@@ -236,20 +246,10 @@ impl Core {
     }
 
     /// Brings the changes into the deltas, and the tables into the newest state.
-    fn insert(
-        &self,
-        writer: &Writer,
-        proposal: &Proposal<'_>,
-        placed: &Placed<'_>,
-        draft: &Draft<'_>,
-        approaches: &Approaches,
-    ) {
+    fn insert(&self, proposal: &Proposal<'_>, placed: &Placed<'_>, draft: &Draft<'_>, approaches: &Approaches) {
         let abandoned = Abandoned(self);
         let state = placed.newer.as_ref().unwrap_or(&proposal.snapshot.state);
-        let bytes = insert(state, proposal, placed.sequence, draft, approaches)
-            + proposal.schema.len() as u64 * SCHEMA_CHANGE_BYTES;
-        // Relaxed: a hint for back-pressure.
-        writer.active_bytes.fetch_add(bytes, Ordering::Relaxed);
+        insert(state, proposal, placed.sequence, draft, approaches);
         if !proposal.schema.is_empty() {
             self.published.update(|newest| with_schema(newest, proposal.schema.changes(), placed.sequence));
         }
@@ -326,17 +326,16 @@ fn approach(proposal: &Proposal<'_>, print: &Footprint) -> Approaches {
     approaches
 }
 
-/// Inserts the set into the active deltas. Returns the bytes of memory that took, about.
+/// Inserts the set into the active deltas.
 fn insert(
     state: &State,
     proposal: &Proposal<'_>,
     sequence: Sequence,
     Draft { print, results, .. }: &Draft<'_>,
     approaches: &Approaches,
-) -> u64 {
+) {
     let results = results.as_ref().map_or(&[][..], Results::puts);
     let identity = state.pages.identity();
-    let mut bytes = 0;
     let mut known: Option<(TableId, &Delta)> = None;
     for (index, (id, key, pending)) in resolved(proposal.set, results).enumerate() {
         give_way();
@@ -360,9 +359,7 @@ fn insert(
             }
             None => delta.insert(key, hash, sequence, change_of(pending)),
         }
-        bytes += (key.len() + pending.weight() + ENTRY_OVERHEAD_BYTES) as u64;
     }
-    bytes
 }
 
 fn change_of(pending: &Pending) -> Change<'_> {

@@ -68,6 +68,11 @@ impl WriteSet {
         self.tables.iter().all(|(_, changes)| changes.is_empty())
     }
 
+    /// How many keys were changed.
+    pub fn len(&self) -> usize {
+        self.tables.iter().map(|(_, changes)| changes.len()).sum()
+    }
+
     /// Bytes of the keys and values held.
     pub fn bytes(&self) -> usize {
         self.bytes
