@@ -315,8 +315,8 @@ impl World {
     fn change(&mut self, txn: &mut WriteTxn, table: &Table, name: &str, truth: &mut Truth) -> Result<(), Difference> {
         let entries = truth.entries_mut(name);
         let key = self.pools[name].key(&mut self.random);
-        match self.random.below(20) {
-            0..=6 if let Some(operator) = table.merge_operator() => {
+        match (self.random.below(20), table.merge_operator()) {
+            (0..=6, Some(operator)) => {
                 self.coverage.note(Call::Merge);
                 let operand = if operator == MergeOperator::Append {
                     tail(&mut self.random)
@@ -327,19 +327,19 @@ impl World {
                 let merged = merged(operator, entries.get(&key).map(|before| &**before), &operand);
                 entries.insert(key, merged.into());
             }
-            0..=9 => {
+            (0..=9, _) => {
                 self.coverage.note(Call::Put);
                 let value = value_of(table, &mut self.random);
                 sound("put", txn.put(table, &key, &value))?;
                 entries.insert(key, value.into());
             }
-            10 => {
+            (10, _) => {
                 self.coverage.note(Call::Reserve);
                 let value = value_of(table, &mut self.random);
                 sound("reserve", txn.reserve(table, &key, value.len(), |place| place.copy_from_slice(&value)))?;
                 entries.insert(key, value.into());
             }
-            11..=12 => {
+            (11..=12, _) => {
                 self.coverage.note(Call::Insert);
                 let value = value_of(table, &mut self.random);
                 let absent = !entries.contains_key(&key);
@@ -348,8 +348,8 @@ impl World {
                     entries.insert(key, value.into());
                 }
             }
-            13 => self.compare_and_set(txn, table, key, entries)?,
-            14 => {
+            (13, _) => self.compare_and_set(txn, table, key, entries)?,
+            (14, _) => {
                 self.coverage.note(Call::DeleteRange);
                 let mut high = key.clone();
                 high.push(self.random.next_u64() as u8);
