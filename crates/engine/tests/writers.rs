@@ -592,7 +592,7 @@ fn numbers_of_tables_that_were_not_created_are_given_out_again() {
     assert!(format!("{table:?}").contains("id: TableId(2)"), "{table:?}");
 }
 
-/// More threads than anything could be kept apart for, each of which must see what it, and who it was told of, committed before.
+/// More threads than small machines have slots, each of which must see what it, and who it was told of, committed before.
 #[test]
 fn a_transaction_sees_all_that_was_committed_before_it_began_on_whatever_thread() {
     let fixture = fixture(false);

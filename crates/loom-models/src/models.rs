@@ -52,4 +52,5 @@ pub const MODELS: &[Model] = &[
     commit::ROTATE,
     slots::READERS,
     slots::WRITERS,
+    slots::CLOSING,
 ];

@@ -458,7 +458,7 @@ impl Checkpointer {
         let (loaded, note) = loaded.map_or((None, None), |(table, note)| (Some(table), note));
         self.core.retire_frozen();
         let pin = Pins::pin(&self.pins, self.meta.birth);
-        self.core.published.update(|newest| {
+        drop(self.core.published.update(|newest| {
             // Extents may have died whose numbers a snapshot finds among the frozen ones of a moment ago. The next values may get
             // these numbers, and must not come among the active ones of that snapshot.
             let active_large = if rotated { Arc::clone(&newest.active_large) } else { Arc::default() };
@@ -485,7 +485,7 @@ impl Checkpointer {
                 }
             }
             next
-        });
+        }));
     }
 
     /// The trees of all tables.

@@ -25,7 +25,7 @@ use crate::txn::footprints::{Footprint, HASHES};
 use crate::txn::merges::{Merged, Results, resolved};
 use crate::txn::read_set::Reads;
 use crate::txn::schema::{Schema, SchemaChange, with_schema};
-use crate::txn::state::{Snapshot, State};
+use crate::txn::state::{Replaced, Snapshot, State};
 use crate::txn::write_set::{Pending, WriteSet};
 
 /// What a transaction wants to commit.
@@ -75,6 +75,8 @@ struct Placed<'w> {
     buffered: bool,
     /// Where tables change, no commit may get a place before all is done.
     alone: Option<MutexGuard<'w, Logged>>,
+    /// The state that was replaced then.
+    replaced: Option<Replaced<'w>>,
 }
 
 /// A commit whose insertion panics: it is in the log, and will never be whole in memory.
@@ -115,9 +117,10 @@ impl Draft<'_> {
 
     /// Memory that the changes will take in the deltas, about.
     fn memory_bytes(&self, proposal: &Proposal<'_>) -> u64 {
-        let results = self.results.iter().flat_map(Results::puts).map(Pending::weight).sum::<usize>();
-        let entries = proposal.set.bytes() + proposal.set.len() * ENTRY_OVERHEAD_BYTES;
-        (entries + results) as u64 + proposal.schema.len() as u64 * SCHEMA_CHANGE_BYTES
+        let operands: usize = proposal.set.merges().map(|(_, _, operand)| operand.len()).sum();
+        let results: usize = self.results.iter().flat_map(Results::puts).map(Pending::weight).sum();
+        let entries = proposal.set.bytes() - operands + results + proposal.set.len() * ENTRY_OVERHEAD_BYTES;
+        entries as u64 + proposal.schema.len() as u64 * SCHEMA_CHANGE_BYTES
     }
 
     /// As [`Core::merge_soon`]. Answers whether the merges are done.
@@ -157,7 +160,7 @@ impl Core {
         keep(mem::take(&mut draft.encoder));
         let mut placed = placed.inspect_err(|error| note_refusal(writer, error))?;
         give_way();
-        self.insert(proposal, &placed, &draft, &approaches);
+        self.insert(proposal, &mut placed, &draft, &approaches);
         self.show(&mut placed);
         metrics::commit(placed.log_bytes);
         self.settle(writer, &placed, durability)
@@ -242,16 +245,23 @@ impl Core {
         if let Some(results) = results {
             logged.since.note_large(results.large(proposal.set));
         }
-        Ok(Placed { sequence, log_bytes, newer, buffered, alone: alone.then_some(logged) })
+        Ok(Placed { sequence, log_bytes, newer, buffered, alone: alone.then_some(logged), replaced: None })
     }
 
     /// Brings the changes into the deltas, and the tables into the newest state.
-    fn insert(&self, proposal: &Proposal<'_>, placed: &Placed<'_>, draft: &Draft<'_>, approaches: &Approaches) {
+    fn insert<'c>(
+        &'c self,
+        proposal: &Proposal<'_>,
+        placed: &mut Placed<'c>,
+        draft: &Draft<'_>,
+        approaches: &Approaches,
+    ) {
         let abandoned = Abandoned(self);
         let state = placed.newer.as_ref().unwrap_or(&proposal.snapshot.state);
         insert(state, proposal, placed.sequence, draft, approaches);
         if !proposal.schema.is_empty() {
-            self.published.update(|newest| with_schema(newest, proposal.schema.changes(), placed.sequence));
+            let with_schema = |newest: &State| with_schema(newest, proposal.schema.changes(), placed.sequence);
+            placed.replaced = Some(self.published.update(with_schema));
         }
         mem::forget(abandoned);
     }
@@ -261,6 +271,7 @@ impl Core {
         give_way();
         self.published.finish(placed.sequence);
         drop(placed.alone.take());
+        drop(placed.replaced.take());
         self.published.wait(placed.sequence);
     }
 

@@ -1,6 +1,7 @@
 //! What the transactions of one open database share: the newest state, the log, and how deltas are exchanged.
 //!
-//! Lock ranks: turn 1, group of syncs 1¾ (nothing is locked under it), log 2, history 2½, space 3, published state 4. Under the
+//! Lock ranks: turn 1, group of syncs 1¾ (nothing is locked under it), log 2, history 2½, space 3, published state 4. A slot of a
+//! thread is waited for with none of them but the first, and nothing is locked while one is taken. Under the
 //! log's lock commits get their numbers, and deltas are exchanged when every commit that has one is seen: so no commit falls
 //! between two deltas, and the delta that a commit finds under the lock stays the active one until it is seen.
 
@@ -68,7 +69,7 @@ pub struct Writer {
     pub relief: OnceLock<Box<dyn Relief>>,
     /// Bytes of memory that the active deltas may take.
     pub delta_bytes: u64,
-    /// Bytes of memory that the active deltas take, about.
+    /// Bytes of memory that the active deltas take, about. Changed under the log's lock.
     pub active_bytes: AtomicU64,
     /// Set when a sync failed: what is on the disk is in doubt.
     pub poisoned: AtomicBool,
@@ -185,16 +186,15 @@ impl Core {
     /// # Errors
     /// [`Error::Closed`].
     pub fn snapshot(&self) -> Result<Snapshot> {
-        self.check_open()?;
         let snapshot = self.published.snapshot();
-        if planted(Fault::StaleSnapshot) {
-            let before = Sequence(snapshot.sequence.0 - 1);
-            return Ok(snapshot.at(before));
+        if self.shows_all()? {
+            return Ok(snapshot);
         }
-        match &self.writer {
-            Some(writer) if writer.is_poisoned() => Ok(snapshot.at(writer.group.durable())),
-            _ => Ok(snapshot),
-        }
+        let last = match &self.writer {
+            Some(writer) if writer.is_poisoned() => writer.group.durable(),
+            _ => Sequence(snapshot.sequence.0 - 1),
+        };
+        Ok(snapshot.at(last))
     }
 
     /// Whether a snapshot of now shows all that is visible.
@@ -332,7 +332,7 @@ impl Core {
         writer.note_poison(&logged);
         let start = LogStart { segment: rotated?, exists: true };
         let mut frozen = Vec::new();
-        let next = self.published.update(|newest| {
+        let replaced = self.published.update(|newest| {
             let epoch = Arc::new(newest.epoch.next());
             let mut next = State { floor: sequence, epoch, ..newest.clone() };
             for view in next.tables.iter_mut().flatten().filter(|view| !view.active.is_empty()) {
@@ -343,10 +343,11 @@ impl Core {
             next.frozen_large = std::mem::replace(&mut next.active_large, Arc::new(Recent::default()));
             next
         });
-        writer.history.lock().begin(&next.epoch);
+        writer.history.lock().begin(&replaced.state().epoch);
         writer.active_bytes.store(0, Ordering::Relaxed);
         let since = std::mem::take(&mut logged.since);
         drop(logged);
+        drop(replaced);
         give_way();
         // Between two checkpoints nothing was put into these tables: they may be done for a long time.
         let unused = state.tables.iter().flatten().filter(|view| view.active.is_empty());

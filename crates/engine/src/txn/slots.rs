@@ -16,7 +16,7 @@
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::NonNull;
-use std::{ptr, thread};
+use std::{fmt, ptr, thread};
 
 use crate::error::Result;
 use crate::planted::give_way;
@@ -26,7 +26,6 @@ use crate::txn::core::Core;
 use crate::txn::state::{Snapshot, State};
 
 /// See the module.
-#[derive(Debug)]
 pub struct Slots {
     /// Where the newest state is, for comparing only.
     newest: AtomicPtr<State>,
@@ -76,6 +75,12 @@ pub struct Reading(ManuallyDrop<Snapshot>);
 #[derive(Debug)]
 pub struct Writing(ManuallyDrop<Held>);
 
+impl fmt::Debug for Slots {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Slots").field("closed", &self.closed).finish_non_exhaustive()
+    }
+}
+
 impl Default for Slots {
     fn default() -> Self {
         let threads = thread::available_parallelism().map_or(1, usize::from);
@@ -95,7 +100,7 @@ impl Slots {
     }
 
     /// There is a newer state. Requires: the caller holds the lock under which states are published, so that they come here in
-    /// their order, and then calls [`Slots::clear`] without it.
+    /// their order, and calls [`Slots::clear`] when it holds none any more.
     pub fn set_newest(&self, state: &Arc<State>) {
         // Relaxed: who leaves a state here looks after the slot was cleared, or has left it before that.
         self.newest.store(Arc::as_ptr(state).cast_mut(), Ordering::Relaxed);
@@ -109,7 +114,8 @@ impl Slots {
                 let reader = left.reader.take_if(|state| is_old(state));
                 (reader, left.writer.take_if(|held| is_old(&held.snapshot.state)))
             };
-            // Others have a slot for the time of a few instructions, unless they are put to sleep amid them.
+            // Others have a slot for the time of a few instructions, unless they are put to sleep amid them. (In the child of a
+            // `fork` they stay there for ever, as with any lock.)
             let old = loop {
                 match slot.with(take) {
                     Some(old) => break old,
@@ -165,7 +171,8 @@ impl Slot {
     /// slot may be gone right after.
     ///
     /// # Safety
-    /// The slot is there, but for what happens once `act` has returned and others have the slot.
+    /// `slot` is a slot that lives until this call gives `busy` back. After that it is not touched, so what `act` put into it may
+    /// free it.
     #[inline]
     unsafe fn with_raw<R>(slot: NonNull<Self>, act: impl FnOnce(&mut Left) -> R) -> Option<R> {
         // SAFETY: as the caller has it, it is there until the store below. A reference to an atomic need not outlast that.

@@ -359,17 +359,13 @@ impl Published {
         self.visible.wait_until(sequence, Some(deadline))
     }
 
-    /// Replaces the newest state by one derived from it, and returns the new one.
-    pub fn update(&self, derive: impl FnOnce(&State) -> State) -> Arc<State> {
+    /// Replaces the newest state by one derived from it.
+    pub fn update(&self, derive: impl FnOnce(&State) -> State) -> Replaced<'_> {
         let mut newest = self.state.lock();
         let state = Arc::new(derive(&newest));
-        let old = std::mem::replace(&mut *newest, Arc::clone(&state));
+        let before = std::mem::replace(&mut *newest, Arc::clone(&state));
         self.slots.set_newest(&state);
-        drop(newest);
-        // Dropped outside the lock: the last holder of a state frees its deltas.
-        drop(old);
-        self.slots.clear();
-        state
+        Replaced { slots: &self.slots, state, _before: before }
     }
 }
 
@@ -377,6 +373,32 @@ impl Drop for Published {
     /// What was left holds the slots, and they hold that.
     fn drop(&mut self) {
         self.slots.close();
+    }
+}
+
+/// The newest state has been replaced. Its end lets go of the one before, which its last holder frees, deltas and all, and clears
+/// what transactions left of it.
+///
+/// Requires: when it ends, its holder has neither the log's lock, for which all commits would wait then, nor the history's or
+/// one above that, which are locked there.
+#[must_use = "it ends when no lock is held"]
+#[derive(Debug)]
+pub struct Replaced<'p> {
+    slots: &'p Slots,
+    state: Arc<State>,
+    _before: Arc<State>,
+}
+
+impl Replaced<'_> {
+    /// The new state.
+    pub fn state(&self) -> &Arc<State> {
+        &self.state
+    }
+}
+
+impl Drop for Replaced<'_> {
+    fn drop(&mut self) {
+        self.slots.clear();
     }
 }
 

@@ -129,7 +129,7 @@ impl Database {
         page.with_mut(|_| ());
         self.core.retire_frozen();
         let pin = Pins::pin(&self.pins, birth);
-        self.core.published.update(|newest| {
+        drop(self.core.published.update(|newest| {
             let mut next = State {
                 floor: newest.floor.max(rotation.sequence),
                 checkpoint: rotation.sequence,
@@ -143,7 +143,7 @@ impl Database {
                 *view = Arc::new(TableView { frozen: None, ..(**view).clone() });
             }
             next
-        });
+        }));
         if self.pins.pinned() == [birth] {
             before.with_mut(|_| ());
         }

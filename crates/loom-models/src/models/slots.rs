@@ -4,13 +4,13 @@ use loom::thread;
 
 use super::Model;
 use super::commit::with_one_commit;
-use super::database::get;
+use super::database::{Database, get};
 use crate::faults::{Fault, How};
 use crate::ids::{Birth, Sequence};
 use crate::options::Durability;
 use crate::pager::Page;
-use crate::sync::Arc;
-use crate::txn::slots::Reading;
+use crate::sync::{Arc, shadow};
+use crate::txn::slots::{Reading, Writing};
 
 pub const READERS: Model = Model {
     name: "slots-readers",
@@ -28,8 +28,27 @@ pub const WRITERS: Model = Model {
     ..READERS
 };
 
+pub const CLOSING: Model = Model {
+    name: "slots-closing",
+    what: "the last handle goes while a transaction ends that has outlived it: nobody holds anything then",
+    run: closing,
+    faults: &[Fault {
+        name: "slots are not closed",
+        file: FILE,
+        line: "self.closed.store(true, Ordering::Relaxed)",
+        how: How::LeftOut,
+    }],
+    ..READERS
+};
+
 const FILE: &str = "txn/slots.rs";
 const FAULTS: &[Fault] = &[
+    Fault {
+        name: "the newest state is not told",
+        file: FILE,
+        line: "self.newest.store(Arc::as_ptr(state).cast_mut(), Ordering::Relaxed)",
+        how: How::LeftOut,
+    },
     Fault {
         name: "a slot is taken without acquiring",
         file: FILE,
@@ -67,6 +86,18 @@ fn readers() {
     database.checkpoint(Birth(2), Page::clone(&pages[1]), &pages[0]);
     reader.join().expect("no thread panics");
     assert_eq!(database.pins.pinned(), [Birth(2)], "nobody reads the old state, and no slot keeps it");
+}
+
+fn closing() {
+    let database = shadow::alone(|| Database::new(Page::default()));
+    let (core, pins) = (Arc::clone(&database.core), Arc::clone(&database.pins));
+    let thread = thread::spawn(move || {
+        drop(Writing::begin(&core).expect("it is open"));
+        drop(Reading::begin(&core).expect("it is open"));
+    });
+    drop(database);
+    thread.join().expect("no thread panics");
+    assert_eq!(pins.pinned(), [], "no slot keeps a state, nor what holds that");
 }
 
 fn writers() {

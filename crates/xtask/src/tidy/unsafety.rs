@@ -25,7 +25,7 @@ const FILES: &[(&str, &str)] = &[
     ("crates/engine/src/io/unsupported.rs", "the signature of a map's reads, where there are no maps"),
     ("crates/engine/src/log/image.rs", "a slice of a map of segments that nobody writes any more"),
     ("crates/engine/src/pager/page.rs", "views of verified pages behind one guard"),
-    ("crates/engine/src/txn/slots.rs", "reader slots"),
+    ("crates/engine/src/txn/slots.rs", "what transactions leave for the next ones of their threads"),
     ("crates/testkit/src/hostile/watch.rs", "an allocator that counts: a hostile file must not cost memory"),
     ("crates/rivals/src/lmdb.rs", "LMDB leaves exclusive use of its map to the caller"),
     ("crates/rivals/src/rocksdb/library.rs", "RocksDB's C interface, found when it is needed"),
