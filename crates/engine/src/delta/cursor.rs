@@ -48,6 +48,8 @@ struct Window {
     records: [Option<RecordRef>; WINDOW],
     count: usize,
     current: usize,
+    /// Whether the records of the window after it were asked for when it was made.
+    asked_on: bool,
 }
 
 /// Where a search for a window begins.
@@ -175,6 +177,7 @@ impl Window {
             tree.leaf_after(leaf, self.stamp).and_then(|(next, stamp)| Self::go_up(tree, next, stamp, 0))
         };
         // None is the end, or a leaf that has changed: the key knows.
+        self.fetch_newest_of(near.as_ref(), tree);
         near.or_else(|| window_up(tree, Start::After(tree.key(self.records[self.count - 1]?)), WINDOW))
     }
 
@@ -186,14 +189,14 @@ impl Window {
         } else {
             tree.leaf_before(leaf, self.stamp).and_then(|(next, stamp)| Self::go_down(tree, next, stamp, next.count()))
         };
+        self.fetch_newest_of(near.as_ref(), tree);
         near.or_else(|| window_down(tree, Start::Before(tree.key(self.records[0]?)), WINDOW))
     }
 
     /// A window that begins at `start`. The records of the one after it are asked for, and the next leaf.
     fn go_up(tree: &Tree, leaf: &Leaf, stamp: Stamp, start: usize) -> Option<Self> {
         let end = start + WINDOW;
-        let window = Self::copy(tree, leaf, stamp, start..end, start)?;
-        window.fetch_newest(tree);
+        let window = Self { asked_on: true, ..Self::copy(tree, leaf, stamp, start..end, start)? };
         let right = leaf.right();
         if let Some(right) = right
             && start == 0
@@ -211,8 +214,7 @@ impl Window {
     /// A window that ends at `end`. The records of the one before it are asked for, and the leaf before.
     fn go_down(tree: &Tree, leaf: &Leaf, stamp: Stamp, end: usize) -> Option<Self> {
         let start = end.saturating_sub(WINDOW);
-        let window = Self::copy(tree, leaf, stamp, start..end, end.checked_sub(1)?)?;
-        window.fetch_newest(tree);
+        let window = Self { asked_on: true, ..Self::copy(tree, leaf, stamp, start..end, end.checked_sub(1)?)? };
         let left = leaf.left();
         if let Some(left) = left
             && end == leaf.count()
@@ -228,11 +230,11 @@ impl Window {
         Some(window)
     }
 
-    /// Asks for the newest versions of records that the window before has asked for: a version of a key that was changed again lies
-    /// anywhere.
-    fn fetch_newest(&self, tree: &Tree) {
-        for record in self.records.iter().flatten() {
-            tree.prefetch_newest(*record);
+    /// Asks for the newest versions of the records in the next window, if these were asked for when this one was made: a version of
+    /// a key that was changed again lies anywhere.
+    fn fetch_newest_of(&self, next: Option<&Self>, tree: &Tree) {
+        if let (true, Some(next)) = (self.asked_on, next) {
+            next.records.iter().flatten().for_each(|record| tree.prefetch_newest(*record));
         }
     }
 
@@ -250,7 +252,15 @@ impl Window {
         for record in records.iter().flatten() {
             tree.prefetch(*record);
         }
-        Some(Self { leaf: leaf.unit(), stamp, start, records, count: end - start, current: current - start })
+        Some(Self {
+            leaf: leaf.unit(),
+            stamp,
+            start,
+            records,
+            count: end - start,
+            current: current - start,
+            asked_on: false,
+        })
     }
 }
 
