@@ -63,7 +63,7 @@ pub struct ChangedTable {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
-    /// The key got the value.
+    /// The key got the value: by a put, or as what a merge came to.
     Put {
         /// The table.
         table: ChangedTable,
