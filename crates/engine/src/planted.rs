@@ -47,6 +47,12 @@ pub enum Fault {
     HistoryIgnored = 15,
     /// The results of merges stay those that were computed before the transaction had its number.
     MergeComputedTooEarly = 16,
+    /// The filter of a run does not know one of its keys.
+    StaleFilter = 17,
+    /// A key that equals the bound between two ranges is looked for in the one before it.
+    RangeBoundOffByOne = 18,
+    /// Deletes in runs are dropped when these are merged into the tree.
+    DeleteDropped = 19,
     /// A commit at level `Disk` returns before the log is flushed.
     NotFlushed = 20,
     /// A commit at level `Log` stays in the log's buffer.

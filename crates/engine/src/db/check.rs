@@ -6,6 +6,7 @@ use crate::db::database::Database;
 use crate::db::metas;
 use crate::error::{Error, Place, Result};
 use crate::tree::{Census, TreeSummary, check};
+use crate::txn::state::Trees;
 
 /// What a check found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,8 +14,10 @@ use crate::tree::{Census, TreeSummary, check};
 pub struct CheckReport {
     /// Tables that were checked.
     pub tables: u64,
-    /// Entries in them.
+    /// Entries in their trees.
     pub entries: u64,
+    /// Entries in runs above the trees: changes, deletes among them.
+    pub run_entries: u64,
     /// Pages that were read: of trees, and of long keys and values.
     pub pages: u64,
     /// All that is wrong.
@@ -45,10 +48,20 @@ impl Database {
             report.add(&check(&state.pages, root, &mut census));
         }
         report.entries = 0;
-        for root in state.trees.iter() {
-            report.add(&check(&state.pages, root, &mut census));
+        for trees in state.trees.iter() {
+            if let Some(root) = &trees.base {
+                report.add(&check(&state.pages, root, &mut census));
+            }
+            let Some(stack) = &trees.stack else { continue };
+            for (index, range) in stack.ranges().iter().enumerate() {
+                for run in &range.runs {
+                    let summary = run.check(&state.pages, stack.bounds(index), &mut census);
+                    report.run_entries += run.entries;
+                    report.pages += pages_of(&summary);
+                }
+            }
         }
-        report.tables = state.trees.len() as u64;
+        report.tables = state.trees.iter().filter(|trees| !trees.are(&Trees::default())).count() as u64;
         let file = state.pages.file();
         if let Some(slot) = metas::read(&**file.file(), file.path())?.damaged_slot {
             let error =
@@ -68,6 +81,10 @@ impl CheckReport {
 
     fn add(&mut self, tree: &TreeSummary) {
         self.entries += tree.entries;
-        self.pages += tree.leaves + tree.branches + tree.value_pages;
+        self.pages += pages_of(tree);
     }
+}
+
+fn pages_of(tree: &TreeSummary) -> u64 {
+    tree.leaves + tree.branches + tree.value_pages
 }

@@ -1,4 +1,4 @@
-//! Checkpoints: merge what was committed into the trees, write what says so, and only then free what that replaced.
+//! Checkpoints: bring what was committed into the trees, write what says so, and only then free what that replaced.
 //!
 //! Invariants:
 //! (1) Pages, then sync, then the meta, then sync: a meta never refers to pages that a power cut could take.
@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use crate::db::metas;
 use crate::db::open::Presence;
 use crate::db::replayed::Replayed;
-use crate::delta::{self, Delta, Position};
+use crate::db::stacking::{self, FULL_RUNS, MERGED_RUNS, OWED_RUNS, Shape};
+use crate::delta;
 use crate::error::{Error, Result};
 use crate::format::{CatalogRoot, Meta, StoredRoot, ValueAlign};
 use crate::ids::{Sequence, TableId};
@@ -26,7 +27,7 @@ use crate::tree::{self, Action, Change, Changes, Root};
 use crate::txn::core::{Core, Rotation, Writer};
 use crate::txn::journal::LogStart;
 use crate::txn::large::Recent;
-use crate::txn::state::{Pins, State, TableInfo, TableView};
+use crate::txn::state::{Pins, State, TableInfo, TableView, Trees};
 
 /// Runs checkpoints, one at a time.
 #[derive(Debug)]
@@ -43,6 +44,8 @@ pub struct Checkpointer {
     catalog: Option<Root>,
     /// A rotation whose checkpoint failed, or has not run yet.
     pending: Option<Rotation>,
+    /// Runs that the last checkpoint made, less those that were merged since: so many more are to be merged, to keep up.
+    owed_runs: u64,
 }
 
 /// A table as the newest checkpoint has it.
@@ -50,8 +53,8 @@ pub struct Checkpointer {
 pub struct Stored {
     /// Name, number and options.
     pub info: Arc<TableInfo>,
-    /// The tree.
-    pub root: Option<Root>,
+    /// The tree, and the runs above it.
+    pub trees: Trees,
 }
 
 /// What a checkpoint does beside merging the frozen deltas.
@@ -62,6 +65,21 @@ pub enum Job<'j> {
     Load(LoadJob<'j>),
     /// Copies every tree to new pages.
     Rewrite,
+    /// Merges the runs of a range of a table.
+    MergeRange(TableId, usize),
+}
+
+/// Which runs are to be merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Haste {
+    /// Those that must be before more come.
+    Full,
+    /// Those that keep up with what comes.
+    Owed,
+    /// Those of which there are so many that it pays.
+    Worthwhile,
+    /// All.
+    Everything,
 }
 
 /// A load into a table.
@@ -98,6 +116,22 @@ pub struct Basis {
 struct Merged {
     stored: BTreeMap<TableId, Stored>,
     catalog: Option<Root>,
+    /// Runs that were made.
+    runs: u64,
+}
+
+/// What is shown with the merged trees.
+#[derive(Clone, Copy, Debug)]
+enum Shown {
+    /// All that was committed until deltas were exchanged.
+    Rotated,
+    /// Nothing else; commits go on meanwhile.
+    Merged,
+    /// More than was committed to a table, and the commit that tells so. Nothing is in the active deltas: the caller is the only
+    /// writer.
+    Loaded { table: TableId, note: Option<Sequence> },
+    /// Nothing else, and nothing is in the active deltas.
+    Alone,
 }
 
 impl Checkpointer {
@@ -110,7 +144,7 @@ impl Checkpointer {
         basis: Basis,
     ) -> Self {
         let Basis { meta, stored, catalog } = basis;
-        Self { core, space, file, pins, lock, meta, stored, catalog, pending: None }
+        Self { core, space, file, pins, lock, meta, stored, catalog, pending: None, owed_runs: 0 }
     }
 
     /// The newest durable meta.
@@ -133,6 +167,7 @@ impl Checkpointer {
     /// # Errors
     /// See [`crate::Database::checkpoint`]. Only the next opening can try again.
     pub fn run_replay(&mut self, rotation: Rotation, replayed: Replayed) -> Result<()> {
+        while self.merge_runs(Haste::Full)? {}
         self.pending = Some(rotation);
         let outcome = self.checkpoint(Some(Job::Replay(replayed)));
         // Without what was replayed, a later checkpoint must not say that it holds it.
@@ -150,8 +185,58 @@ impl Checkpointer {
         if self.pending.is_some() {
             self.checkpoint(None)?;
         }
+        while self.merge_runs(Haste::Full)? {}
         self.pending = self.core.rotate()?;
         if self.pending.is_some() { self.checkpoint(None) } else { self.reclaim() }
+    }
+
+    /// Merges the runs of the range that has most of them, of any table, if that is in such haste. Whether it was.
+    ///
+    /// # Errors
+    /// As [`Checkpointer::run`]; the runs stay then.
+    pub fn merge_runs(&mut self, haste: Haste) -> Result<bool> {
+        // Deltas that are frozen come first: a table is changed by one of the two at a time.
+        if self.pending.is_some() {
+            return Ok(false);
+        }
+        let Some((table, range, runs)) = self.fullest_range() else { return Ok(false) };
+        let is_due = match haste {
+            Haste::Full => runs >= FULL_RUNS,
+            Haste::Owed => runs >= OWED_RUNS && self.owed_runs > 0,
+            Haste::Worthwhile => runs >= MERGED_RUNS,
+            Haste::Everything => true,
+        };
+        if !is_due {
+            return Ok(false);
+        }
+        self.core.writer()?;
+        self.checkpoint(Some(Job::MergeRange(table, range)))?;
+        self.owed_runs = self.owed_runs.saturating_sub(runs as u64);
+        Ok(true)
+    }
+
+    /// The range with the most runs, and how many it has.
+    fn fullest_range(&self) -> Option<(TableId, usize, usize)> {
+        let stacks = self.stored.iter().filter_map(|(id, table)| Some((*id, table.trees.stack.as_ref()?)));
+        let fullest = stacks.map(|(id, stack)| {
+            let (range, runs) = stacking::fullest(stack);
+            (id, range, runs)
+        });
+        fullest.max_by_key(|&(_, _, runs)| runs)
+    }
+
+    /// Whether any run lies above any tree.
+    pub fn has_runs(&self) -> bool {
+        self.stored.values().any(|table| table.trees.stack.is_some())
+    }
+
+    /// Merges as many runs as it takes to keep up with what comes.
+    ///
+    /// # Errors
+    /// As [`Checkpointer::merge_runs`].
+    pub fn keep_up(&mut self) -> Result<()> {
+        while self.merge_runs(Haste::Owed)? {}
+        Ok(())
     }
 
     /// A checkpoint, and then another one that does further work. Requires: the caller is the only writer, so that
@@ -161,6 +246,13 @@ impl Checkpointer {
     /// As [`Checkpointer::run`], and the job's own; then nothing of it was done.
     pub fn run_with(&mut self, mut job: Job<'_>) -> Result<()> {
         self.run()?;
+        let all = match &job {
+            Job::Load(load) => self.stored.get(&load.table).is_some_and(|table| table.trees.stack.is_some()),
+            Job::Rewrite => true,
+            Job::Replay(_) | Job::MergeRange(..) => false,
+        };
+        // What is loaded is newer than any run, and becomes part of the tree; so does what is rewritten.
+        while all && self.merge_runs(Haste::Everything)? {}
         let core = Arc::clone(&self.core);
         let writer = core.writer()?;
         let _note = match &mut job {
@@ -175,7 +267,7 @@ impl Checkpointer {
     }
 
     fn checkpoint(&mut self, job: Option<Job<'_>>) -> Result<()> {
-        let does_job = matches!(job, Some(Job::Load(..) | Job::Rewrite));
+        let does_job = matches!(job, Some(Job::Load(..) | Job::Rewrite | Job::MergeRange(..)));
         let rotation = self.pending.take();
         let began = Instant::now();
         let outcome = self.try_checkpoint(rotation.as_ref(), job);
@@ -187,6 +279,9 @@ impl Checkpointer {
         if let Some(rotation) = rotation {
             let writer = self.core.writer()?;
             if let Some(relief) = writer.relief.get() {
+                if self.has_runs() {
+                    relief.made_runs();
+                }
                 relief.left_spares(rotation.frozen.iter().map(|(_, delta)| delta.memory_bytes()).sum());
             }
             writer.group.raise(rotation.sequence);
@@ -223,9 +318,11 @@ impl Checkpointer {
         self.free_unread()?;
         let pages = self.core.published.state().pages.clone();
         let space = Arc::clone(&self.space);
-        let loaded = match &job {
-            Some(Job::Load(load)) => Some((load.table, load.note)),
-            _ => None,
+        let shown = match &job {
+            _ if rotation.is_some() => Shown::Rotated,
+            Some(Job::MergeRange(..)) => Shown::Merged,
+            Some(Job::Load(load)) => Shown::Loaded { table: load.table, note: load.note },
+            _ => Shown::Alone,
         };
         let mut writer = PageWriter::new(&space);
         // An error drops the writer, which gives back all that it placed.
@@ -237,7 +334,8 @@ impl Checkpointer {
         }
         // What was sorted takes memory that the sync wants for better.
         drop(job);
-        self.publish(&pages, rotation, loaded, merged, operation)
+        self.owed_runs = if rotation.is_some() { merged.runs } else { self.owed_runs };
+        self.publish(&pages, rotation, shown, merged, operation)
     }
 
     /// Merges deltas, jobs and the catalog into new trees.
@@ -249,31 +347,33 @@ impl Checkpointer {
         writer: &mut PageWriter<'_>,
     ) -> Result<Merged> {
         let mut stored = self.stored.clone();
-        let mut dropped = Vec::new();
+        let (mut dropped, mut runs) = (Vec::new(), 0);
         if let Some(rotation) = rotation {
             for info in &rotation.since.created {
-                stored.insert(info.id, Stored { info: Arc::clone(info), root: None });
+                stored.insert(info.id, Stored { info: Arc::clone(info), trees: Trees::default() });
             }
             for info in &rotation.since.dropped {
                 dropped.extend(stored.remove(&info.id));
             }
             for (id, delta) in &rotation.frozen {
                 let Some(table) = stored.get_mut(id) else { continue };
-                let mut changes = DeltaChanges::new(delta, rotation.sequence);
-                table.root = merge(pages, table, &mut changes, writer)?;
+                let source = (&**delta, rotation.sequence);
+                let flushed = stacking::flush(pages, &table.info, &table.trees, source, writer, self.shape()?)?;
+                table.trees = flushed.trees;
+                runs += flushed.runs;
             }
         }
         for table in &dropped {
-            if let Some(root) = &table.root {
-                tree::remove(pages, root, writer, &mut || Ok(()))?;
-            }
+            stacking::remove(pages, &table.trees, writer)?;
         }
         match job {
             None => {}
             Some(Job::Replay(replayed)) => {
                 while let Some(id) = replayed.next_table()? {
                     match stored.get_mut(&id) {
-                        Some(table) => table.root = merge(pages, table, &mut replayed.of_table(id), writer)?,
+                        Some(Stored { info, trees }) => {
+                            *trees = stacking::take_in(pages, info, trees, &mut replayed.of_table(id), writer)?;
+                        }
                         None => replayed.skip_table(id)?,
                     }
                 }
@@ -281,16 +381,21 @@ impl Checkpointer {
             Some(Job::Load(LoadJob { table: id, source, .. })) => {
                 let table = stored.get_mut(id);
                 let table = table.ok_or_else(|| Error::TableNotFound { name: format!("number {}", id.0) })?;
-                table.root = source.merge(pages, table.root.as_ref(), writer)?;
+                table.trees.base = source.merge(pages, table.trees.base.as_ref(), writer)?;
             }
             Some(Job::Rewrite) => {
                 for table in stored.values_mut() {
-                    table.root = rewrite(pages, table, writer)?;
+                    table.trees.base = rewrite(pages, table, writer)?;
+                }
+            }
+            Some(Job::MergeRange(id, range)) => {
+                if let Some(Stored { info, trees }) = stored.get_mut(id) {
+                    *trees = stacking::merge_range(pages, info, trees, *range, writer)?;
                 }
             }
         }
         let catalog = self.merge_catalog(pages, &stored, &dropped, writer)?;
-        Ok(Merged { stored, catalog })
+        Ok(Merged { stored, catalog, runs })
     }
 
     fn merge_catalog(
@@ -305,15 +410,21 @@ impl Checkpointer {
             changes.insert(&table.info.name, None);
         }
         for (id, table) in stored {
-            if self.stored.get(id).is_none_or(|before| before.root != table.root) {
+            if self.stored.get(id).is_none_or(|before| !before.trees.are(&table.trees)) {
                 let mut descriptor = table.info.descriptor.clone();
-                descriptor.root = table.root.as_ref().map(store_root);
+                descriptor.root = table.trees.base.as_ref().map(store_root);
+                descriptor.ranges = table.trees.stack.as_ref().map(|stack| stack.store()).unwrap_or_default();
                 changes.insert(&table.info.name, Some(descriptor.encode()));
             }
         }
         let mut changes = CatalogChanges { changes: changes.into_iter().peekable() };
         let outcome = tree::merge(pages, self.catalog.as_ref(), &mut changes, writer, ValueAlign::One, &mut || Ok(()))?;
         Ok(outcome.root)
+    }
+
+    fn shape(&self) -> Result<Shape> {
+        let page_bytes = self.file.page_size().bytes() as u64;
+        Ok(Shape { delta_bytes: self.core.writer()?.delta_bytes, page_bytes })
     }
 
     /// Decides for each large value that was committed whether a tree has it now.
@@ -339,7 +450,7 @@ impl Checkpointer {
         &mut self,
         pages: &Pages,
         rotation: Option<&Rotation>,
-        loaded: Option<(TableId, Option<Sequence>)>,
+        shown: Shown,
         merged: Merged,
         mut operation: Operation,
     ) -> Result<()> {
@@ -383,7 +494,7 @@ impl Checkpointer {
         self.stored = merged.stored;
         self.catalog = merged.catalog;
         self.space.lock().commit(operation, &prepared);
-        self.show(pages, rotation.is_some(), loaded);
+        self.show(pages, shown);
         Ok(())
     }
 
@@ -452,16 +563,19 @@ impl Checkpointer {
         TableId(u32::try_from(state.tables.len()).expect("table numbers are checked when they are given out"))
     }
 
-    /// Replaces the trees of the newest state, and thaws. `loaded` is a table whose tree has more than was committed to it, and the
-    /// commit that tells so. Without a rotation nothing is in the active deltas: the caller is the only writer.
-    fn show(&self, pages: Pages, rotated: bool, loaded: Option<(TableId, Option<Sequence>)>) {
-        let (loaded, note) = loaded.map_or((None, None), |(table, note)| (Some(table), note));
+    /// Replaces the trees of the newest state, and thaws.
+    fn show(&self, pages: Pages, shown: Shown) {
+        let (loaded, note) = match shown {
+            Shown::Loaded { table, note } => (Some(table), note),
+            Shown::Rotated | Shown::Merged | Shown::Alone => (None, None),
+        };
         self.core.retire_frozen();
         let pin = Pins::pin(&self.pins, self.meta.birth);
         drop(self.core.published.update(|newest| {
             // Extents may have died whose numbers a snapshot finds among the frozen ones of a moment ago. The next values may get
             // these numbers, and must not come among the active ones of that snapshot.
-            let active_large = if rotated { Arc::clone(&newest.active_large) } else { Arc::default() };
+            let is_alone = matches!(shown, Shown::Loaded { .. } | Shown::Alone);
+            let active_large = if is_alone { Arc::default() } else { Arc::clone(&newest.active_large) };
             let mut next = State {
                 active_large,
                 // Who sees what was loaded sees its note.
@@ -478,10 +592,10 @@ impl Checkpointer {
             next.dropped.retain(|&(dropped, _)| dropped > self.meta.sequence);
             let dropped = next.dropped.iter_mut().map(|(_, view)| view);
             for view in next.tables.iter_mut().flatten().chain(dropped) {
-                let base = self.stored.get(&view.info.id).and_then(|table| table.root);
+                let trees = self.stored.get(&view.info.id).map(|table| table.trees.clone()).unwrap_or_default();
                 let loads = view.loads + u64::from(loaded == Some(view.info.id));
-                if view.base != base || view.frozen.is_some() || view.loads != loads {
-                    *view = Arc::new(TableView { base, frozen: None, loads, ..(**view).clone() });
+                if !view.trees.are(&trees) || view.frozen.is_some() || view.loads != loads {
+                    *view = Arc::new(TableView { trees, frozen: None, loads, ..(**view).clone() });
                 }
             }
             next
@@ -489,8 +603,8 @@ impl Checkpointer {
     }
 
     /// The trees of all tables.
-    fn trees(&self) -> Arc<[Root]> {
-        self.stored.values().filter_map(|table| table.root).collect()
+    fn trees(&self) -> Arc<[Trees]> {
+        self.stored.values().map(|table| table.trees.clone()).collect()
     }
 
     /// As small as it gets: copies all trees, twice if need be, so that they end up at the beginning of the file.
@@ -565,55 +679,15 @@ impl Checkpointer {
     }
 }
 
-fn merge(
-    pages: &Pages,
-    table: &Stored,
-    changes: &mut impl Changes,
-    writer: &mut PageWriter<'_>,
-) -> Result<Option<Root>> {
-    let outcome = tree::merge(pages, table.root.as_ref(), changes, writer, table.info.align(), &mut || Ok(()))?;
-    Ok(outcome.root)
-}
-
 /// Copies a table's tree to new pages, and marks the old ones as dead.
 fn rewrite(pages: &Pages, table: &Stored, writer: &mut PageWriter<'_>) -> Result<Option<Root>> {
-    let Some(root) = &table.root else { return Ok(None) };
+    let Some(root) = &table.trees.base else { return Ok(None) };
     let mut range = tree::Range::new(pages, Some(root), Bound::Unbounded, Bound::Unbounded)?;
     let entries = std::iter::from_fn(|| range.next().transpose());
     let mut changes = tree::Sorted::new(entries.map(|entry| entry.map(|entry| (entry.key, entry.value))));
-    let copy = Stored { info: Arc::clone(&table.info), root: None };
-    let copied = merge(pages, &copy, &mut changes, writer)?;
+    let copied = tree::merge(pages, None, &mut changes, writer, table.info.align(), &mut || Ok(()))?;
     tree::remove(pages, root, writer, &mut || Ok(()))?;
-    Ok(copied)
-}
-
-/// The newest changes of a delta, in key order.
-struct DeltaChanges<'d> {
-    delta: &'d Delta,
-    at: Position,
-}
-
-impl<'d> DeltaChanges<'d> {
-    fn new(delta: &'d Delta, sequence: Sequence) -> Self {
-        Self { delta, at: delta.first(sequence) }
-    }
-}
-
-impl Changes for DeltaChanges<'_> {
-    fn peek(&mut self) -> Result<Option<Change<'_>>> {
-        let Some((key, change)) = self.delta.entry(&self.at) else { return Ok(None) };
-        let hash = self.delta.hash_and_sequence(&self.at).map(|(hash, _)| hash);
-        let action = match change {
-            delta::Change::Put(value) => Action::Put(value),
-            delta::Change::PutLarge(at) => Action::PutLarge(at),
-            delta::Change::Delete => Action::Delete,
-        };
-        Ok(Some(Change { key, hash, action }))
-    }
-
-    fn advance(&mut self) {
-        self.delta.next(&mut self.at);
-    }
+    Ok(copied.root)
 }
 
 /// Changes of the catalog: descriptors by name, and names that went.

@@ -259,7 +259,10 @@ impl Database {
     /// # Errors
     /// What the disk reports: then nothing was lost, and the next checkpoint tries again.
     pub fn checkpoint(&self) -> Result<()> {
-        self.checkpointer()?.lock().run()
+        let mut checkpointer = self.checkpointer()?.lock();
+        checkpointer.run()?;
+        // With a thread in the background that does it, and more.
+        if self.inner.options.background { Ok(()) } else { checkpointer.keep_up() }
     }
 
     /// Merges all commits into the one file, removes the log and the lock, and ends this handle and all its clones.

@@ -12,6 +12,7 @@ mod open;
 mod recover;
 mod registry;
 mod replayed;
+mod stacking;
 mod stats;
 mod tables;
 mod typed;

@@ -432,7 +432,7 @@ fn read_tables(
         epoch: first_epoch(),
         thawed: 0,
         checkpoint: meta.sequence,
-        trees: stored.values().filter_map(|table| table.root).collect(),
+        trees: stored.values().map(|table| table.trees.clone()).collect(),
         pages,
         tables: vec![None; meta.next_table_id.0 as usize],
         names: Arc::default(),
@@ -448,7 +448,7 @@ fn read_tables(
         names.insert(table.info.name.to_string(), *id);
         let active = Arc::new(Delta::new(table.info.align()));
         let (info, created) = (Arc::clone(&table.info), Sequence(0));
-        let view = TableView { info, base: table.root, frozen: None, active, loads: 0, created };
+        let view = TableView { info, trees: table.trees.clone(), frozen: None, active, loads: 0, created };
         state.tables[id.0 as usize] = Some(Arc::new(view));
     }
     Ok(Opened { file, entries, pins, stored, catalog, state })

@@ -92,6 +92,12 @@ pub struct TableStats {
     pub merge_operator: Option<MergeOperator>,
     /// Entries in its tree.
     pub entries: u64,
+    /// Runs above the tree, which are merged into it by and by.
+    pub runs: u64,
+    /// The most runs that lie above one key: so many more places a read may have to look at.
+    pub runs_deep: u64,
+    /// Entries in the runs: changes, deletes among them.
+    pub run_entries: u64,
     /// Levels of branches above its leaves.
     pub levels: u8,
     /// Keys changed by commits that are not yet in the tree.
@@ -241,8 +247,11 @@ fn table_stats(state: &State) -> Vec<TableStats> {
         .map(|view| TableStats {
             name: view.info.name.to_string(),
             merge_operator: view.info.descriptor.merge,
-            entries: view.base.as_ref().map_or(0, |root| root.entries),
-            levels: view.base.as_ref().map_or(0, |root| root.level),
+            entries: view.trees.base.as_ref().map_or(0, |root| root.entries),
+            runs: view.trees.stack.as_ref().map_or(0, |stack| stack.runs().count() as u64),
+            runs_deep: view.trees.stack.as_ref().map_or(0, |stack| stack.depth() as u64),
+            run_entries: view.trees.stack.iter().flat_map(|stack| stack.runs()).map(|run| run.entries).sum(),
+            levels: view.trees.base.as_ref().map_or(0, |root| root.level),
             delta_entries: view.active.entries() as u64
                 + view.frozen.as_ref().map_or(0, |delta| delta.entries() as u64),
         })

@@ -10,8 +10,8 @@ use crate::ids::{PageNumber, TableId};
 use crate::options::TABLE_NAME_BYTES_MAX;
 use crate::pager::Pages;
 use crate::sync::Arc;
-use crate::tree::{Range, Root};
-use crate::txn::state::TableInfo;
+use crate::tree::{Range, Root, Stack};
+use crate::txn::state::{TableInfo, Trees};
 
 /// Reads all tables of a catalog.
 ///
@@ -44,8 +44,9 @@ pub fn decode(name: &[u8], descriptor: &[u8], next: TableId) -> Result<Stored, D
     if descriptor.id == TableId::CATALOG || descriptor.id >= next {
         return Err("the number of a table was never given out".into());
     }
-    let root = descriptor.root.as_ref().map(load_root);
-    Ok(Stored { info: Arc::new(TableInfo { id: descriptor.id, name: name.into(), descriptor }), root })
+    let stack = Stack::load(&descriptor.ranges)?.map(Arc::new);
+    let trees = Trees { base: descriptor.root.as_ref().map(load_root), stack };
+    Ok(Stored { info: Arc::new(TableInfo { id: descriptor.id, name: name.into(), descriptor }), trees })
 }
 
 /// The error for a table that was not read; `damaged` makes it of what cannot have been written.
@@ -80,6 +81,7 @@ mod tests {
                 key_type,
                 value_type,
                 root: None,
+                ranges: Vec::new(),
             };
             decode(b"t", &table.encode(), next).map(|stored| stored.info.id.0)
         };

@@ -1,12 +1,12 @@
-//! The thread that checkpoints and writes the log behind, and how commits wake it and wait for it.
+//! The thread that checkpoints, merges runs and writes the log behind, and how commits wake it and wait for it.
 //!
-//! It sleeps without a timeout while there is nothing to do, and is not started before there is. Some seconds after the last
-//! checkpoint it gives back the memory that deltas left for those after them.
+//! It sleeps without a timeout while there is nothing to do, and is not started before there is. Some time after the last
+//! checkpoint it merges the runs that are left, and gives back the memory that deltas left for those after them.
 
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::db::checkpoint::Checkpointer;
+use crate::db::checkpoint::{Checkpointer, Haste};
 use crate::error::{Error, Result};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, Condvar, Mutex};
@@ -33,6 +33,10 @@ struct Asked {
     write_behind: bool,
     /// When to give back what deltas left.
     forget_at: Option<Instant>,
+    /// Which runs to merge next.
+    merge: Option<Haste>,
+    /// When to merge all of them, should no more come until then.
+    settle_at: Option<Instant>,
     stop: bool,
     /// Checkpoints that have ended, well or not.
     ended: u64,
@@ -64,6 +68,11 @@ impl Worker {
         };
         let fresh = writer.relief.set(Box::new(wake)).is_ok();
         assert!(fresh, "a database has one worker");
+        if checkpointer.lock().has_runs()
+            && let Some(relief) = writer.relief.get()
+        {
+            relief.made_runs();
+        }
         Ok(Self { signals })
     }
 
@@ -90,7 +99,9 @@ impl Drop for Worker {
 impl Relief for Wake {
     fn relieve(&self, bytes: u64) -> Result<()> {
         if !self.background {
-            return self.checkpointer.upgrade().map_or(Ok(()), |checkpointer| checkpointer.lock().run());
+            let Some(checkpointer) = self.checkpointer.upgrade() else { return Ok(()) };
+            let mut checkpointer = checkpointer.lock();
+            return checkpointer.run().and_then(|()| checkpointer.keep_up());
         }
         let mut asked = self.ask(|asked| asked.checkpoint = true)?;
         if bytes < STALL_FACTOR * self.delta_bytes {
@@ -116,6 +127,13 @@ impl Relief for Wake {
         }
     }
 
+    fn made_runs(&self) {
+        if self.background {
+            // Without a thread the next checkpoint merges what must be.
+            drop(self.ask(|asked| (asked.merge, asked.settle_at) = (Some(Haste::Owed), None)));
+        }
+    }
+
     fn left_spares(&self, bytes: usize) {
         let keep = self.background && bytes >= SPARE_BYTES_MIN;
         let asked = keep.then(|| self.ask(|asked| asked.forget_at = Some(Instant::now() + SPARES_KEPT_FOR)));
@@ -129,7 +147,7 @@ impl Relief for Wake {
 impl Wake {
     fn ask(&self, what: impl FnOnce(&mut Asked)) -> Result<crate::sync::MutexGuard<'_, Asked>> {
         let mut asked = self.signals.asked.lock();
-        let idle = !asked.checkpoint && !asked.write_behind;
+        let idle = !asked.checkpoint && !asked.write_behind && asked.merge.is_none();
         what(&mut asked);
         if asked.thread.is_none() && !asked.stop {
             asked.thread = self.spawn()?;
@@ -171,6 +189,7 @@ enum Task {
     Checkpoint,
     WriteBehind,
     ForgetSpares,
+    Merge(Haste),
 }
 
 impl Signals {
@@ -180,6 +199,10 @@ impl Signals {
         loop {
             if asked.stop {
                 return None;
+            }
+            // What is owed comes before what would be owed in addition: commits wait when they are too far ahead.
+            if asked.merge == Some(Haste::Owed) {
+                return Some(Task::Merge(Haste::Owed));
             }
             if asked.checkpoint {
                 return Some(Task::Checkpoint);
@@ -194,12 +217,18 @@ impl Signals {
                 }
                 continue;
             }
-            asked = match asked.forget_at.map(|at| at.saturating_duration_since(Instant::now())) {
-                Some(Duration::ZERO) => {
-                    asked.forget_at = None;
-                    return Some(Task::ForgetSpares);
-                }
-                Some(left) => self.changed.wait_timeout(asked, left),
+            if let Some(haste) = asked.merge {
+                return Some(Task::Merge(haste));
+            }
+            let now = Instant::now();
+            if asked.settle_at.is_some_and(|at| at <= now) {
+                return Some(Task::Merge(Haste::Everything));
+            }
+            if asked.forget_at.take_if(|at| *at <= now).is_some() {
+                return Some(Task::ForgetSpares);
+            }
+            asked = match asked.settle_at.into_iter().chain(asked.forget_at).min() {
+                Some(at) => self.changed.wait_timeout(asked, at.saturating_duration_since(now)),
                 None => self.changed.wait(asked),
             };
         }
@@ -211,6 +240,10 @@ impl Signals {
             Task::WriteBehind => {
                 // What fails stays in the buffer; the next commit that must be written reports it.
                 let _ = core.write_behind();
+            }
+            Task::Merge(haste) => {
+                let outcome = checkpointer.lock().merge_runs(haste);
+                self.asked.lock().merged(haste, outcome);
             }
             Task::Checkpoint => {
                 let outcome = checkpointer.lock().run();
@@ -225,10 +258,29 @@ impl Signals {
     }
 }
 
+impl Asked {
+    /// Decides what to merge next.
+    fn merged(&mut self, haste: Haste, outcome: Result<bool>) {
+        let now = Instant::now();
+        match (haste, outcome) {
+            // It stays as it is; if it must be merged, a commit will hear of it.
+            (_, Err(_)) => (self.merge, self.settle_at) = (None, Some(now + MERGED_AGAIN_AFTER)),
+            (_, Ok(true)) => {}
+            (Haste::Owed, Ok(false)) => self.merge = Some(Haste::Worthwhile),
+            (Haste::Full | Haste::Worthwhile, Ok(false)) => (self.merge, self.settle_at) = (None, Some(now + SETTLED_AFTER)),
+            (Haste::Everything, Ok(false)) => (self.merge, self.settle_at) = (None, None),
+        }
+    }
+}
+
 /// Commits stall while the active deltas are so many times over their budget.
 const STALL_FACTOR: u64 = 2;
 /// How long a commit at level `Memory` waits for company before the log is written.
 const WRITE_BEHIND_DELAY: Duration = Duration::from_millis(20);
+/// How long after the last checkpoint all runs are merged: reads are fastest then.
+const SETTLED_AFTER: Duration = Duration::from_secs(1);
+/// How long after a merge failed it is tried again.
+const MERGED_AGAIN_AFTER: Duration = Duration::from_secs(10);
 /// How long the memory of a delta is kept for the next one.
 const SPARES_KEPT_FOR: Duration = Duration::from_secs(10);
 /// Less is not worth keeping, nor a thread that gives it back.

@@ -1,9 +1,10 @@
-//! What the catalog stores of a table: its number, kind, options, types and root. See `docs/file-format.md`, "Catalog".
+//! What the catalog stores of a table: its number, kind, options, types, root and runs. See `docs/file-format.md`, "Catalog".
 //!
 //! The catalog is an ordinary tree: key = the table's name, value = a descriptor. In the log a descriptor stands
 //! without a root, because a commit never knows one.
 
 use super::merge::{MergeOperator, MergeRule};
+use super::overflow::OverflowRef;
 use crate::ids::{ExtentId, PageRef, TableId};
 
 /// Where a table's tree begins, as the catalog and the meta store it.
@@ -61,6 +62,87 @@ impl StoredRoot {
     }
 }
 
+/// A run of a table, as the catalog stores it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoredRun {
+    /// The tree; its entries are all that the run has, deletes among them.
+    pub root: StoredRoot,
+    /// The filter of its keys, if it has one.
+    pub filter: Option<OverflowRef>,
+}
+
+/// A range of a table's keys, as the catalog stores it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredRange {
+    /// Its keys are at least this, and below the next range's.
+    pub low: Box<[u8]>,
+    /// The runs above the tree, the newest first.
+    pub runs: Vec<StoredRun>,
+}
+
+impl StoredRun {
+    const BYTES: usize = StoredRoot::BYTES + OverflowRef::BYTES;
+
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&StoredRoot::encode(Some(&self.root)));
+        bytes.extend_from_slice(&self.filter.map_or([0; OverflowRef::BYTES], |filter| filter.to_bytes()));
+    }
+
+    fn decode(bytes: &[u8; Self::BYTES]) -> Result<Self, &'static str> {
+        let too_short = "a run of a table descriptor is too short";
+        let (root, filter) = bytes.split_first_chunk().ok_or(too_short)?;
+        let root = StoredRoot::decode(root)?.ok_or("a run of a table has no root")?;
+        let filter: &[u8; OverflowRef::BYTES] = filter.first_chunk().ok_or(too_short)?;
+        if let Some(offence) = OverflowRef::offence(filter) {
+            return Err(offence);
+        }
+        let is_absent = *filter == [0; OverflowRef::BYTES];
+        Ok(Self { root, filter: (!is_absent).then(|| OverflowRef::from_bytes(filter)) })
+    }
+}
+
+impl StoredRange {
+    fn encode(&self, bytes: &mut Vec<u8>) {
+        let length = u32::try_from(self.low.len()).expect("keys are shorter than 64 MiB");
+        bytes.extend_from_slice(&length.to_le_bytes());
+        bytes.extend_from_slice(&self.low);
+        bytes.push(u8::try_from(self.runs.len()).expect("runs are merged before they are so many"));
+        self.runs.iter().for_each(|run| run.encode(bytes));
+    }
+
+    fn take(bytes: &[u8]) -> Result<(Self, &[u8]), &'static str> {
+        let too_short = "a range of a table descriptor is too short";
+        let (length, rest) = bytes.split_first_chunk::<4>().ok_or(too_short)?;
+        let (low, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or(too_short)?;
+        let (&count, mut rest) = rest.split_first().ok_or(too_short)?;
+        let mut runs = Vec::new();
+        for _ in 0..count {
+            let (run, after) = rest.split_first_chunk().ok_or(too_short)?;
+            runs.push(StoredRun::decode(run)?);
+            rest = after;
+        }
+        Ok((Self { low: low.into(), runs }, rest))
+    }
+
+    /// All ranges, which are the rest of a descriptor.
+    fn take_all(mut bytes: &[u8]) -> Result<Vec<Self>, &'static str> {
+        let mut ranges: Vec<Self> = Vec::new();
+        while !bytes.is_empty() {
+            let (range, rest) = Self::take(bytes)?;
+            let rises = ranges.last().map_or(range.low.is_empty(), |before| before.low < range.low);
+            if !rises || ranges.len() == RANGES_MAX {
+                return Err("the ranges of a table descriptor are out of order, or too many");
+            }
+            ranges.push(range);
+            bytes = rest;
+        }
+        if ranges.iter().all(|range| range.runs.is_empty()) {
+            return Err("a table descriptor has ranges, and no run in them");
+        }
+        Ok(ranges)
+    }
+}
+
 /// Why a descriptor is not believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DescriptorFault {
@@ -95,6 +177,8 @@ pub struct TableDescriptor {
     pub value_type: String,
     /// The tree, if it is not empty.
     pub root: Option<StoredRoot>,
+    /// The ranges in which runs lie above it. None if no run does.
+    pub ranges: Vec<StoredRange>,
 }
 
 impl TableDescriptor {
@@ -105,7 +189,12 @@ impl TableDescriptor {
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEADER_BYTES + self.key_type.len() + self.value_type.len());
         bytes.push(DESCRIPTOR_VERSION);
-        bytes.push(if self.multimap { FLAG_MULTIMAP } else { 0 } | if self.counted { FLAG_COUNTED } else { 0 });
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        bytes.push(
+            flag(self.multimap, FLAG_MULTIMAP)
+                | flag(self.counted, FLAG_COUNTED)
+                | flag(!self.ranges.is_empty(), FLAG_RUNS),
+        );
         bytes.push(self.value_align);
         bytes.push(self.merge.map_or(0, |operator| operator as u8));
         bytes.extend_from_slice(&self.id.0.to_le_bytes());
@@ -115,6 +204,7 @@ impl TableDescriptor {
             bytes.extend_from_slice(&length.to_le_bytes());
             bytes.extend_from_slice(name.as_bytes());
         }
+        self.ranges.iter().for_each(|range| range.encode(&mut bytes));
         bytes
     }
 
@@ -127,7 +217,7 @@ impl TableDescriptor {
         if header[0] != DESCRIPTOR_VERSION {
             return Err(DescriptorFault::Unsupported("a table descriptor has an unknown version"));
         }
-        if header[1] & !(FLAG_MULTIMAP | FLAG_COUNTED) != 0 {
+        if header[1] & !(FLAG_MULTIMAP | FLAG_COUNTED | FLAG_RUNS) != 0 {
             return Err(DescriptorFault::Unsupported("a table descriptor has unknown flags"));
         }
         let merge = match header[3] {
@@ -143,9 +233,11 @@ impl TableDescriptor {
         let root = header[8..].try_into().map_err(|_| "a table descriptor is too short")?;
         let (key_type, rest) = take_name(names)?;
         let (value_type, rest) = take_name(rest)?;
-        if !rest.is_empty() {
-            return Err("a table descriptor is too long".into());
-        }
+        let ranges = match header[1] & FLAG_RUNS != 0 {
+            true => StoredRange::take_all(rest)?,
+            false if rest.is_empty() => Vec::new(),
+            false => return Err("a table descriptor is too long".into()),
+        };
         let multimap = header[1] & FLAG_MULTIMAP != 0;
         if merge.is_some_and(|operator| multimap || MergeRule::of(operator, &value_type).is_none()) {
             return Err("a table descriptor has a merge operator that does not fit its values".into());
@@ -159,6 +251,7 @@ impl TableDescriptor {
             key_type,
             value_type,
             root: StoredRoot::decode(root)?,
+            ranges,
         })
     }
 }
@@ -173,11 +266,14 @@ fn take_name(bytes: &[u8]) -> Result<(String, &[u8]), &'static str> {
 
 /// On disk: the only version there is.
 const DESCRIPTOR_VERSION: u8 = 1;
+/// Most ranges of a table.
+const RANGES_MAX: usize = 1 << 16;
 /// Bytes before the names.
 const HEADER_BYTES: usize = 8 + StoredRoot::BYTES;
 /// Flags of a descriptor. On disk: never renumber.
 const FLAG_MULTIMAP: u8 = 1;
 const FLAG_COUNTED: u8 = 2;
+const FLAG_RUNS: u8 = 4;
 /// Flags of a root. On disk: never renumber.
 const PRESENT: u8 = 1;
 const HAS_OVERFLOW: u8 = 2;
@@ -201,13 +297,32 @@ mod tests {
                 entries: 1 << 40,
                 has_overflow: true,
             }),
+            ranges: Vec::new(),
         }
+    }
+
+    fn example_with_runs() -> TableDescriptor {
+        let root = |slot, entries| StoredRoot {
+            page: PageRef { extent: ExtentId(4), slot },
+            level: 1,
+            entries,
+            has_overflow: false,
+        };
+        let filter = OverflowRef { extent: ExtentId(5), slot: 3, length: 640, checksum: 77 };
+        let runs = vec![StoredRun { root: root(1, 9), filter: None }, StoredRun { root: root(2, 400), filter: Some(filter) }];
+        let ranges = vec![
+            StoredRange { low: Box::default(), runs: Vec::new() },
+            StoredRange { low: (*b"ha").into(), runs },
+            StoredRange { low: (*b"happy").into(), runs: Vec::new() },
+        ];
+        TableDescriptor { ranges, ..example() }
     }
 
     #[test]
     fn a_descriptor_reads_back_as_it_was_written() {
         let table = example();
         assert_eq!(TableDescriptor::decode(&table.encode()), Ok(table.clone()));
+        assert_eq!(TableDescriptor::decode(&example_with_runs().encode()), Ok(example_with_runs()));
         let empty = TableDescriptor { root: None, ..table };
         assert_eq!(TableDescriptor::decode(&empty.encode()), Ok(empty.clone()));
         for merge in [MergeOperator::Add, MergeOperator::Max, MergeOperator::Append] {
@@ -230,14 +345,33 @@ mod tests {
     }
 
     #[test]
+    fn ranges_out_of_order_or_without_runs_are_refused() {
+        let decoded = |ranges: Vec<StoredRange>| TableDescriptor::decode(&TableDescriptor { ranges, ..example() }.encode());
+        let [first, with_runs, last] = <[StoredRange; 3]>::try_from(example_with_runs().ranges).expect("it has three");
+        assert!(decoded(vec![first.clone(), with_runs.clone()]).is_ok());
+        assert!(decoded(vec![first.clone(), last.clone()]).is_err(), "no run");
+        assert!(decoded(vec![with_runs.clone(), last.clone()]).is_err(), "the first one does not begin before all keys");
+        assert!(decoded(vec![first.clone(), last, with_runs.clone()]).is_err(), "they fall");
+        assert!(decoded(vec![first, with_runs.clone(), with_runs]).is_err(), "they do not rise");
+    }
+
+    #[test]
     fn a_cut_or_altered_descriptor_never_reads_as_another_and_never_panics() {
-        let bytes = example().encode();
+        for bytes in [example().encode(), example_with_runs().encode()] {
+            never_misread(&bytes);
+        }
+    }
+
+    fn never_misread(bytes: &[u8]) {
+        let whole = TableDescriptor::decode(bytes);
         for length in 0..bytes.len() {
-            assert!(TableDescriptor::decode(&bytes[..length]).is_err());
+            let cut = TableDescriptor::decode(&bytes[..length]);
+            // What is cut between two ranges is a descriptor of fewer.
+            assert!(cut.is_err() || (cut != whole && bytes[1] & FLAG_RUNS != 0));
         }
         for at in 0..bytes.len() {
             for bit in (0..8).step_by(if cfg!(miri) { 5 } else { 1 }) {
-                let mut altered = bytes.clone();
+                let mut altered = bytes.to_vec();
                 altered[at] ^= 1 << bit;
                 if let Ok(read) = TableDescriptor::decode(&altered) {
                     assert_eq!(read.encode(), altered);

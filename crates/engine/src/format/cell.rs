@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use crate::format::hash::Identity;
 use crate::format::overflow::{INLINE_KEY_BYTES_MAX, OverflowRef};
 
 /// In a stored length field: the bytes are a reference to an overflow, not the key or value itself.
@@ -123,6 +124,15 @@ pub enum CellKey<'p> {
 pub type Separator<'p> = CellKey<'p>;
 
 impl<'p> CellKey<'p> {
+    /// The identity's hash of the whole key.
+    #[inline]
+    pub fn hash(&self, identity: &Identity) -> u64 {
+        match *self {
+            Self::Inline(bytes) => identity.hash(bytes),
+            Self::Overflow { hash, .. } => hash,
+        }
+    }
+
     /// The bytes that order this key among all but the long keys that share them.
     #[inline(always)]
     pub fn part(&self) -> &'p [u8] {

@@ -13,6 +13,7 @@ mod bytes;
 mod catalog;
 mod cell;
 mod extent;
+mod filter;
 mod hash;
 #[cfg(target_arch = "x86_64")]
 mod hash_avx512;
@@ -35,9 +36,10 @@ mod tests;
 
 pub use branch::{Branch, Child, LEVEL_MAX};
 pub use branch_build::BranchBuilder;
-pub use catalog::{DescriptorFault, StoredRoot, TableDescriptor};
+pub use catalog::{DescriptorFault, StoredRange, StoredRoot, StoredRun, TableDescriptor};
 pub use cell::{Cell, CellKey, CellValue, LongKeys, Op, ValueAlign};
 pub use extent::{ExtentEntry, ExtentFlags, ExtentKind, ExtentTablePage, LIVE_SLOTS_MAX};
+pub use filter::{build_filter, filter_line, filter_passes};
 pub use hash::Identity;
 pub use leaf::{Candidate, Found, Leaf};
 pub use leaf_build::LeafBuilder;

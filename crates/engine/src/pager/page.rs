@@ -108,6 +108,22 @@ impl Pages {
         Ok(value)
     }
 
+    /// As [`Pages::value`], if the file is mapped; nothing if it is not.
+    ///
+    /// # Errors
+    /// As [`Pages::page`].
+    #[inline]
+    pub fn mapped_value(&self, at: &OverflowRef) -> Result<Option<&[u8]>> {
+        let Source::Map(map) = &self.source else { return Ok(None) };
+        let number = self.value_place(at)?;
+        let value = self.mapped(map, number, at.length as usize).ok_or_else(|| self.outside_window(number))?;
+        if !self.extents.is_value_verified(at.page()) {
+            self.check_value(at, number, value)?;
+            self.extents.set_value_verified(at.page());
+        }
+        Ok(Some(value))
+    }
+
     /// The bytes of a large value that no extent of this snapshot has yet: its commit is in a delta.
     ///
     /// # Errors

@@ -18,6 +18,7 @@ use crate::format::{
 use crate::ids::PageNumber;
 use crate::pager::{PageWriter, Pages};
 
+use super::changes::Action;
 use super::root::Root;
 
 /// Builds one tree.
@@ -135,17 +136,39 @@ impl<'w, 's> Builder<'w, 's> {
     /// Adds an entry whose long parts are stored. Requires: its key is above all that came before.
     #[inline]
     pub(super) fn push(&mut self, key: CellKey<'_>, value: CellValue<'_>, hash: u64) -> Result<()> {
+        self.push_as(Op::PutNew, key, value, hash)
+    }
+
+    #[inline]
+    fn push_as(&mut self, op: Op, key: CellKey<'_>, value: CellValue<'_>, hash: u64) -> Result<()> {
         if !self.leaves.open.fits(key.stored_length(), value.stored_length()) {
             self.turn_leaf()?;
         }
-        self.leaves.open.push(Op::PutNew, key, value, hash);
+        self.leaves.open.push(op, key, value, hash);
         Ok(())
+    }
+
+    /// Adds an entry of a run: what becomes of a key that the layers below may know. Requires: as [`Builder::push`].
+    #[inline]
+    pub(super) fn push_change(&mut self, key: &[u8], hash: u64, action: Action<'_>) -> Result<()> {
+        let stored_key = self.store_key(key)?;
+        let (op, value) = match action {
+            Action::Put(value) => (Op::PutReplace, self.store_value(key.len(), value)?),
+            Action::PutLarge(at) => (Op::PutReplace, CellValue::Overflow(at)),
+            Action::Delete => (Op::Delete, CellValue::Inline(&[])),
+        };
+        self.push_as(op, stored_key, value, hash)
+    }
+
+    /// Stores bytes of any length in pages of their own.
+    pub(super) fn store_apart(&mut self, bytes: &[u8]) -> Result<OverflowRef> {
+        self.writer.add_value(bytes)
     }
 
     /// Adds an entry of a page of the base. Requires: as [`Builder::push`].
     #[inline]
     pub(super) fn push_cell(&mut self, cell: &Cell<'_>) -> Result<()> {
-        let hash = self.hash_of(&cell.key);
+        let hash = cell.key.hash(&self.identity);
         self.push(cell.key, cell.value, hash)
     }
 
@@ -231,13 +254,6 @@ impl<'w, 's> Builder<'w, 's> {
         self.push(stored_key, stored, hash)
     }
 
-    fn hash_of(&self, key: &CellKey<'_>) -> u64 {
-        match key {
-            CellKey::Inline(key) => self.identity.hash(key),
-            CellKey::Overflow { hash, .. } => *hash,
-        }
-    }
-
     /// The leaf being filled is full: writes the one before it, and begins another.
     fn turn_leaf(&mut self) -> Result<()> {
         if !self.leaves.full.is_empty() {
@@ -275,11 +291,7 @@ impl<'w, 's> Builder<'w, 's> {
         if !full.is_empty() && open.bytes_used() * 100 < body * LEAF_MIN_PERCENT {
             for index in 0..open.count() {
                 let cell = open.cell(index);
-                let hash = match cell.key {
-                    CellKey::Inline(key) => self.identity.hash(key),
-                    CellKey::Overflow { hash, .. } => hash,
-                };
-                full.push(cell.op, cell.key, cell.value, hash);
+                full.push(cell.op, cell.key, cell.value, cell.key.hash(&self.identity));
             }
             open.clear();
             let half = full.split_point();

@@ -135,6 +135,37 @@ impl Cursor {
         Ok(LeafEntries::new(pages, leaf, from))
     }
 
+    /// The key at which the cursor is, if it is at one, and its value; no value if a run says that the key has none.
+    ///
+    /// # Errors
+    /// As [`Cursor::seek`].
+    #[inline]
+    pub fn change<'p>(&self, pages: &'p Pages) -> Result<Option<(Value<'p>, Option<Value<'p>>)>> {
+        if self.before_first || self.index >= self.count {
+            return Ok(None);
+        }
+        let leaf = leaf_at(pages, pages.page(self.leaf)?, self.leaf)?;
+        if self.index >= leaf.leaf().count() {
+            return Ok(None);
+        }
+        let cell = leaf.leaf().cell(self.index);
+        let key = match cell.key {
+            CellKey::Inline(key) => leaf.value(key),
+            CellKey::Overflow { at, .. } => pages.value(&at)?,
+        };
+        let value = match cell.value {
+            _ if cell.op.is_delete() => None,
+            CellValue::Inline(value) => Some(leaf.value(value)),
+            CellValue::Overflow(at) => Some(pages.value(&at)?),
+        };
+        Ok(Some((key, value)))
+    }
+
+    /// The leaf in which the cursor is.
+    pub(super) fn leaf<'p>(&self, pages: &'p Pages) -> Result<LeafPage<'p>> {
+        leaf_at(pages, pages.page(self.leaf)?, self.leaf)
+    }
+
     /// The cursor's place within its leaf: how many of the leaf's entries are before it.
     pub fn index(&self) -> usize {
         self.index

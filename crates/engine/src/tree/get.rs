@@ -218,6 +218,32 @@ fn candidate<'l, S: Search>(
     }
 }
 
+/// The cell of `key` in the leaf to which it belongs, whatever that says of it, and the leaf.
+pub(super) struct FindCell<'a, 'p, F> {
+    pub(super) pages: &'p Pages,
+    pub(super) root: &'a Root,
+    pub(super) key: &'a [u8],
+    pub(super) hash: u64,
+    /// What is made of them.
+    pub(super) then: F,
+}
+
+impl<'p, R, F: FnOnce(&Page<'p>, Option<Cell<'_>>) -> Result<R>> WithSearch for FindCell<'_, 'p, F> {
+    type Output = Result<R>;
+
+    #[inline(always)]
+    fn run<S: Search>(self) -> Self::Output {
+        let leaf = self.root.leaf_of::<S>(self.pages, self.key)?;
+        let mut cell = leaf.leaf().find::<S>(self.key, self.hash);
+        if self.key.len() > INLINE_KEY_BYTES_MAX
+            && let Some(found) = cell
+        {
+            cell = cell_of_long_key::<S>(self.pages, leaf.leaf(), self.key, found)?;
+        }
+        (self.then)(leaf.page(), cell)
+    }
+}
+
 /// The value of a cell that was found for `key`.
 #[inline(always)]
 fn value_of<'p, S: Search>(
@@ -239,7 +265,6 @@ fn value_of<'p, S: Search>(
     }
 }
 
-/// A long key was found by its hash: compares it whole, and falls back to order if two long keys share a hash.
 #[cold]
 #[inline(never)]
 fn value_of_long_key<'p, S: Search>(
@@ -248,23 +273,33 @@ fn value_of_long_key<'p, S: Search>(
     key: &[u8],
     cell: &Cell<'_>,
 ) -> Result<Option<Value<'p>>> {
-    let mut cell = *cell;
-    if !is_key(pages, &cell.key, key)? {
-        let Some(view) = leaf.leaf() else { return Ok(None) };
-        let index = view.lower_bound::<S, Pages>(key, pages)?;
-        if index == view.count() {
-            return Ok(None);
-        }
-        cell = view.cell(index);
-        if !is_key(pages, &cell.key, key)? {
-            return Ok(None);
-        }
-    }
+    let Some(view) = leaf.leaf() else { return Ok(None) };
+    let Some(cell) = cell_of_long_key::<S>(pages, view, key, *cell)? else { return Ok(None) };
     match cell.value {
         _ if cell.op.is_delete() => Ok(None),
         CellValue::Inline(value) => Ok(Some(leaf.value(value))),
         CellValue::Overflow(at) => pages.value(&at).map(Some),
     }
+}
+
+/// A long key was found by its hash: compares it whole, and falls back to order if two long keys share a hash.
+#[cold]
+#[inline(never)]
+fn cell_of_long_key<'l, S: Search>(
+    pages: &Pages,
+    leaf: Leaf<'l>,
+    key: &[u8],
+    found: Cell<'l>,
+) -> Result<Option<Cell<'l>>> {
+    if is_key(pages, &found.key, key)? {
+        return Ok(Some(found));
+    }
+    let index = leaf.lower_bound::<S, Pages>(key, pages)?;
+    if index == leaf.count() {
+        return Ok(None);
+    }
+    let cell = leaf.cell(index);
+    Ok(is_key(pages, &cell.key, key)?.then_some(cell))
 }
 
 fn is_key(pages: &Pages, stored: &CellKey<'_>, key: &[u8]) -> Result<bool> {

@@ -3,6 +3,8 @@
 //! - [`Root`] names a tree. [`get`], [`get_many`], [`Cursor`], [`Range`] and [`count`] read one through a [`Pages`].
 //! - [`merge`] makes a new tree of an old one and a sorted stream of [`Changes`], and takes over by reference every subtree
 //!   that the changes leave alone. A bulk load is a merge into nothing.
+//! - A [`Run`] is a tree of changes that lie above another tree. A [`Stack`] says which runs lie above which keys of a table;
+//!   [`build_run`] makes one, and a [`RunMerge`] gives the changes of several to a merge.
 //! - [`check`] walks all of a tree and reports what is wrong; a [`Census`] of all trees proves that no page is lost or shared.
 //! - [`remove`] gives all of a tree's pages back.
 //!
@@ -19,6 +21,9 @@ mod merge;
 mod range;
 mod remove;
 mod root;
+mod run;
+mod run_merge;
+mod stack;
 #[cfg(test)]
 mod tests;
 
@@ -32,3 +37,6 @@ pub use merge::{MergeOutcome, merge};
 pub use range::Range;
 pub use remove::remove;
 pub use root::Root;
+pub use run::{Said, Until, build_run};
+pub use run_merge::RunMerge;
+pub use stack::{RUNS_MAX, Stack, StackRange, cuts};

@@ -1,4 +1,4 @@
-//! Marks all pages of a tree as dead: a dropped table.
+//! Marks all pages of a tree as dead: of a dropped table, or of a run that was merged.
 
 use crate::error::Result;
 use crate::format::{CellKey, CellValue, Child, Leaf};
@@ -18,50 +18,67 @@ pub fn remove(
     writer: &mut PageWriter<'_>,
     step: &mut dyn FnMut() -> Result<()>,
 ) -> Result<()> {
-    let child = Child { page: root.page, has_overflow: root.has_overflow };
-    remove_node(pages, child, root.level, writer, step)
+    Removal { pages, writer, step, keeps_values: false }.whole(root)
 }
 
-fn remove_node(
+/// As [`remove`], but for long values, which belong to another tree by now.
+///
+/// # Errors
+/// As [`remove`].
+pub(super) fn remove_but_values(
     pages: &Pages,
-    child: Child,
-    level: u8,
+    root: &Root,
     writer: &mut PageWriter<'_>,
     step: &mut dyn FnMut() -> Result<()>,
 ) -> Result<()> {
-    // A page that is reached twice is refused here, so that no damaged tree makes this walk longer than its file.
-    writer.kill_page(child.page)?;
-    if level == 0 && !child.has_overflow {
-        return Ok(());
-    }
-    step()?;
-    let page = pages.page(child.page)?;
-    if level == 0 {
-        let leaf = page.leaf();
-        let leaf = leaf.ok_or_else(|| pages.misfit(child.page, "the page is not a leaf, as its parent says"))?;
-        return remove_overflows(leaf, writer);
-    }
-    let branch = branch_at(pages, &page, child.page, level)?;
-    let mut buffer = Vec::new();
-    for index in 0..branch.separator_count() {
-        if let CellKey::Overflow { at, .. } = branch.separator(index, &mut buffer) {
-            writer.kill_value(&at)?;
-        }
-    }
-    for index in 0..branch.children() {
-        remove_node(pages, branch.child(index), level - 1, writer, step)?;
-    }
-    Ok(())
+    Removal { pages, writer, step, keeps_values: true }.whole(root)
 }
 
-fn remove_overflows(leaf: Leaf<'_>, writer: &mut PageWriter<'_>) -> Result<()> {
-    for cell in leaf.cells(0..leaf.count()) {
-        if let CellKey::Overflow { at, .. } = cell.key {
-            writer.kill_value(&at)?;
-        }
-        if let CellValue::Overflow(at) = cell.value {
-            writer.kill_value(&at)?;
-        }
+struct Removal<'r, 's> {
+    pages: &'r Pages,
+    writer: &'r mut PageWriter<'s>,
+    step: &'r mut dyn FnMut() -> Result<()>,
+    keeps_values: bool,
+}
+
+impl Removal<'_, '_> {
+    fn whole(&mut self, root: &Root) -> Result<()> {
+        self.node(Child { page: root.page, has_overflow: root.has_overflow }, root.level)
     }
-    Ok(())
+
+    fn node(&mut self, child: Child, level: u8) -> Result<()> {
+        // A page that is reached twice is refused here, so that no damaged tree makes this walk longer than its file.
+        self.writer.kill_page(child.page)?;
+        if level == 0 && !child.has_overflow {
+            return Ok(());
+        }
+        (self.step)()?;
+        let pages = self.pages;
+        let page = pages.page(child.page)?;
+        if level == 0 {
+            let leaf = page.leaf();
+            let leaf = leaf.ok_or_else(|| pages.misfit(child.page, "the page is not a leaf, as its parent says"))?;
+            return self.overflows(leaf);
+        }
+        let branch = branch_at(pages, &page, child.page, level)?;
+        let mut buffer = Vec::new();
+        for index in 0..branch.separator_count() {
+            if let CellKey::Overflow { at, .. } = branch.separator(index, &mut buffer) {
+                self.writer.kill_value(&at)?;
+            }
+        }
+        (0..branch.children()).try_for_each(|index| self.node(branch.child(index), level - 1))
+    }
+
+    fn overflows(&mut self, leaf: Leaf<'_>) -> Result<()> {
+        for cell in leaf.cells(0..leaf.count()) {
+            if let CellKey::Overflow { at, .. } = cell.key {
+                self.writer.kill_value(&at)?;
+            }
+            if let (CellValue::Overflow(at), false) = (cell.value, self.keeps_values) {
+                self.writer.kill_value(&at)?;
+            }
+        }
+        Ok(())
+    }
 }

@@ -131,6 +131,9 @@ pub trait Relief: Send + Sync {
     /// A commit waits in the log's buffer to be written behind. Must not wait.
     fn write_behind(&self);
 
+    /// A checkpoint has left runs above trees, to be merged in good time. Must not wait.
+    fn made_runs(&self);
+
     /// A checkpoint emptied deltas of about `bytes` bytes of memory, which are kept for the next ones. Must not wait.
     fn left_spares(&self, bytes: usize);
 }

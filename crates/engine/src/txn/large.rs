@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use crate::error::Result;
 use crate::format::LargeValue;
-use crate::ids::{ExtentId, PageNumber};
+use crate::ids::ExtentId;
 use crate::pager::{PageFile, Pages, Space, Value};
 use crate::sync::{Arc, Mutex};
 
@@ -20,7 +20,7 @@ pub struct LargeStore {
 
 /// Where the large values of one delta are. Shared by the states that show that delta.
 #[derive(Debug, Default)]
-pub struct Recent(Mutex<HashMap<ExtentId, PageNumber>>);
+pub struct Recent(Mutex<HashMap<ExtentId, LargeValue>>);
 
 impl LargeStore {
     /// Over the space and the file of a database.
@@ -68,7 +68,7 @@ impl LargeStore {
 impl Recent {
     /// Notes where a committed value is.
     pub fn note(&self, large: &LargeValue) {
-        self.0.lock().insert(large.value.extent, large.first_page);
+        self.0.lock().insert(large.value.extent, *large);
     }
 
     /// The value, if it is one of these.
@@ -76,7 +76,9 @@ impl Recent {
     /// # Errors
     /// As [`Pages::value`].
     pub fn value<'p>(&self, pages: &'p Pages, at: &crate::format::OverflowRef) -> Result<Option<Value<'p>>> {
-        let place = self.0.lock().get(&at.extent).copied();
-        place.map(|first_page| pages.value_at(first_page, at)).transpose()
+        let found = self.0.lock().get(&at.extent).copied();
+        // Another value may have the number of one that has died, and that an older snapshot still reads.
+        let large = found.filter(|large| large.value == *at);
+        large.map(|large| pages.value_at(large.first_page, at)).transpose()
     }
 }

@@ -1,4 +1,4 @@
-//! One table as a transaction sees it: its own changes over the deltas over the tree, newest first.
+//! One table as a transaction sees it: its own changes over the deltas over the runs over the tree, newest first.
 
 use std::ops::Bound;
 
@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::ids::Sequence;
 use crate::pager::{Pages, Value};
 use crate::planted::{Fault, planted};
-use crate::tree::{self, Entry, Root};
+use crate::tree::{self, Entry, Root, Said, Stack};
 use crate::txn::read::Estimate;
 use crate::txn::read_set::ReadSet;
 use crate::txn::state::{State, TableView};
@@ -43,6 +43,12 @@ impl<'a> Layers<'a> {
         [active, self.view.frozen.as_deref()]
     }
 
+    /// The runs above the tree, if there are any.
+    #[inline]
+    pub fn stack(&self) -> Option<&'a Stack> {
+        self.view.trees.stack.as_deref()
+    }
+
     /// The transaction's own change of `key`, if there is one.
     #[inline]
     fn own(&self, key: &[u8]) -> Option<&'a Pending> {
@@ -54,14 +60,14 @@ impl<'a> Layers<'a> {
     /// The common case stands alone: a get from a tree is so short that all that is around it shows.
     #[inline(always)]
     pub fn tree_alone(&self) -> Option<(&'a Pages, &'a Root)> {
-        let root = self.view.base.as_ref()?;
+        let root = self.view.trees.base.as_ref()?;
         (self.is_tree_alone() && self.reads.is_none()).then_some((&self.state.pages, root))
     }
 
     /// Whether no layer above the tree holds anything.
     #[inline(always)]
     fn is_tree_alone(&self) -> bool {
-        self.set.is_none() && self.view.active.is_empty() && self.view.frozen.is_none()
+        self.set.is_none() && self.view.active.is_empty() && self.view.frozen.is_none() && self.view.trees.stack.is_none()
     }
 
     /// The value of `key`.
@@ -87,7 +93,21 @@ impl<'a> Layers<'a> {
                 return self.changed_value(change);
             }
         }
-        match &self.view.base {
+        self.get_stored(key, hash)
+    }
+
+    /// The value of `key` in the runs and the tree.
+    #[inline]
+    fn get_stored(&self, key: &[u8], hash: u64) -> Result<Option<Value<'a>>> {
+        if let Some(stack) = self.stack() {
+            stack.runs_of(key).iter().for_each(|run| run.prefetch(self.pages(), hash));
+        }
+        match self.said_by_runs(key, hash)? {
+            Said::Nothing => {}
+            Said::Gone => return Ok(None),
+            Said::Put(value) => return Ok(Some(value)),
+        }
+        match &self.view.trees.base {
             Some(root) => tree::get_hashed(self.pages(), root, key, hash),
             None => Ok(None),
         }
@@ -112,7 +132,7 @@ impl<'a> Layers<'a> {
                 foreign.for_each(|(key, &hash)| reads.note_key(self.view.info.id, key, hash));
             }
             if plain {
-                if let Some(root) = &self.view.base {
+                if let Some(root) = &self.view.trees.base {
                     tree::get_many(self.pages(), root, keys, hashes, values)?;
                 }
             } else {
@@ -128,6 +148,11 @@ impl<'a> Layers<'a> {
         for delta in self.deltas().into_iter().flatten() {
             hashes.iter().for_each(|&hash| delta.prefetch(hash));
         }
+        if let Some(stack) = self.stack() {
+            for (key, &hash) in keys.iter().zip(hashes) {
+                stack.runs_of(key).iter().for_each(|run| run.prefetch(self.pages(), hash));
+            }
+        }
         let mut below = Below::default();
         for (index, (key, &hash)) in keys.iter().zip(hashes).enumerate() {
             if let Some(own) = self.own(key) {
@@ -137,10 +162,14 @@ impl<'a> Layers<'a> {
             let change = self.deltas().into_iter().flatten().find_map(|delta| delta.get(key, hash, self.at));
             match change {
                 Some(change) => values[index] = self.changed_value(change)?,
-                None => below.push(index, key, hash),
+                None => match self.said_by_runs(key, hash)? {
+                    Said::Put(value) => values[index] = Some(value),
+                    Said::Gone => values[index] = None,
+                    Said::Nothing => below.push(index, key, hash),
+                },
             }
         }
-        let Some(root) = &self.view.base else { return Ok(()) };
+        let Some(root) = &self.view.trees.base else { return Ok(()) };
         let mut found: [Option<Value<'a>>; GROUP] = [const { None }; GROUP];
         let count = below.count;
         let found = &mut found[..count];
@@ -149,6 +178,19 @@ impl<'a> Layers<'a> {
             values[index] = value.take();
         }
         Ok(())
+    }
+
+    /// What the newest run that knows `key` says of it.
+    #[inline]
+    fn said_by_runs(&self, key: &[u8], hash: u64) -> Result<Said<'a>> {
+        let Some(stack) = self.stack() else { return Ok(Said::Nothing) };
+        for run in stack.runs_of(key) {
+            match run.get(self.pages(), key, hash)? {
+                Said::Nothing => {}
+                said => return Ok(said),
+            }
+        }
+        Ok(Said::Nothing)
     }
 
     /// What a pending change of `key` leaves as the value. For a merge this is a read of what lies below.
@@ -190,7 +232,7 @@ impl<'a> Layers<'a> {
             reads.note_range(self.view.info.id, low, high);
         }
         let Some(mut count) = self.count_base(low, high)? else { return Ok(0) };
-        let mut walk = Walk::new_above(self, Start::from_low(low));
+        let mut walk = Walk::new_above(self, Start::from_low(low))?;
         while let Some((key, present)) = walk.next_above(self)? {
             if is_past(&key, high) {
                 break;
@@ -212,7 +254,12 @@ impl<'a> Layers<'a> {
     pub fn estimate_count(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<Estimate> {
         let Some(base) = self.count_base(low, high)? else { return Ok(Estimate { entries: 0, low: 0, high: 0 }) };
         let own = self.set.map_or(0, |set| set.count_of(self.view.info.id));
-        let above: u64 = self.deltas().into_iter().flatten().map(|delta| delta.entries() as u64).sum::<u64>() + own;
+        let in_deltas: u64 = self.deltas().into_iter().flatten().map(|delta| delta.entries() as u64).sum();
+        let in_runs: u64 = self.stack().map_or(0, |stack| {
+            let ranges = &stack.ranges()[stack.ranges_between(low, high)];
+            ranges.iter().flat_map(|range| &range.runs).map(|run| run.entries).sum()
+        });
+        let above = own + in_deltas + in_runs;
         Ok(Estimate { entries: base, low: base.saturating_sub(above), high: base + above })
     }
 
@@ -223,7 +270,7 @@ impl<'a> Layers<'a> {
             (Bound::Included(low) | Bound::Excluded(low), Bound::Included(high) | Bound::Excluded(high)) => low >= high,
             _ => false,
         };
-        match &self.view.base {
+        match &self.view.trees.base {
             _ if crossed => Ok(None),
             Some(root) => tree::count(self.pages(), root, low, high).map(Some),
             None => Ok(Some(0)),
@@ -231,13 +278,14 @@ impl<'a> Layers<'a> {
     }
 
     fn in_base(&self, key: &[u8]) -> Result<bool> {
-        let Some(root) = &self.view.base else { return Ok(false) };
+        let Some(root) = &self.view.trees.base else { return Ok(false) };
         Ok(tree::get(self.pages(), root, key)?.is_some())
     }
 
     /// Whether nothing lies above the tree between the bounds, so that it can be read alone.
     pub fn is_pure(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> bool {
-        self.set.is_none() && self.deltas().into_iter().flatten().all(|delta| delta.range_is_empty(low, high, self.at))
+        let stack_is_clear = self.stack().is_none_or(|stack| stack.is_clear(low, high));
+        self.set.is_none() && stack_is_clear && self.deltas().into_iter().flatten().all(|delta| delta.range_is_empty(low, high, self.at))
     }
 }
 

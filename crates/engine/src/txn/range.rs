@@ -60,7 +60,7 @@ impl<'t> Range<'t> {
         self.source = Source::Empty;
         let (low_key, high_key) = (as_bound(&low), as_bound(&high));
         self.source = if layers.is_pure(low_key, high_key) {
-            Source::Tree(tree::Range::new(layers.pages(), layers.view.base.as_ref(), low_key, high_key)?)
+            Source::Tree(tree::Range::new(layers.pages(), layers.view.trees.base.as_ref(), low_key, high_key)?)
         } else {
             Source::Layered(Box::new(Layered { layers, ends: Ends::new(low, high) }))
         };

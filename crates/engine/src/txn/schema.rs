@@ -8,7 +8,7 @@ use crate::format::TableDescriptor;
 use crate::ids::{Sequence, TableId};
 use crate::options::{TABLE_NAME_BYTES_MAX, TableOptions};
 use crate::sync::Arc;
-use crate::txn::state::{Snapshot, State, Table, TableInfo, TableView};
+use crate::txn::state::{Snapshot, State, Table, TableInfo, TableView, Trees};
 
 impl TableOptions {
     /// Whether a table that exists is what is asked for here.
@@ -218,7 +218,7 @@ pub fn with_schema(state: &State, changes: &[SchemaChange], sequence: Sequence) 
 /// A table with nothing in it.
 pub fn empty_view(info: TableInfo) -> TableView {
     let active = Arc::new(Delta::new(info.align()));
-    TableView { info: Arc::new(info), base: None, frozen: None, active, loads: 0, created: Sequence(0) }
+    TableView { info: Arc::new(info), trees: Trees::default(), frozen: None, active, loads: 0, created: Sequence(0) }
 }
 
 fn options_text(table: &TableDescriptor) -> String {
@@ -240,5 +240,6 @@ fn descriptor(id: TableId, options: TableOptions) -> TableDescriptor {
         key_type: options.key_type,
         value_type: options.value_type,
         root: None,
+        ranges: Vec::new(),
     }
 }

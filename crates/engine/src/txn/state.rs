@@ -17,7 +17,7 @@ use crate::options::VALUE_BYTES_MAX;
 use crate::pager::Pages;
 use crate::planted::give_way;
 use crate::sync::{Arc, Instant, Mutex};
-use crate::tree::Root;
+use crate::tree::{Root, Stack};
 use crate::txn::history::Epoch;
 use crate::txn::large::Recent;
 use crate::txn::prefix::Prefix;
@@ -26,10 +26,10 @@ use crate::txn::slots::Slots;
 /// One table within a state.
 #[derive(Clone, Debug)]
 pub struct TableView {
-    /// Name and options; its root is that of the last checkpoint or meaningless: [`TableView::base`] counts.
+    /// Name and options; its root is that of the last checkpoint or meaningless: [`TableView::trees`] counts.
     pub info: Arc<TableInfo>,
-    /// The tree of the last checkpoint.
-    pub base: Option<Root>,
+    /// The trees of the last checkpoint.
+    pub trees: Trees,
     /// Commits that a running checkpoint is merging into the tree.
     pub frozen: Option<Arc<Delta>>,
     /// Commits since.
@@ -38,6 +38,27 @@ pub struct TableView {
     pub loads: u64,
     /// The commit that created the table, if that was since the last checkpoint.
     pub created: Sequence,
+}
+
+/// What the file has of a table.
+#[derive(Clone, Debug, Default)]
+pub struct Trees {
+    /// The tree.
+    pub base: Option<Root>,
+    /// The runs above it, if there are any.
+    pub stack: Option<Arc<Stack>>,
+}
+
+impl Trees {
+    /// Whether these are the same, not only alike.
+    pub fn are(&self, others: &Self) -> bool {
+        let same_stack = match (&self.stack, &others.stack) {
+            (Some(stack), Some(other)) => Arc::ptr_eq(stack, other),
+            (None, None) => true,
+            _ => false,
+        };
+        same_stack && self.base == others.base
+    }
 }
 
 /// What does not change about a table while it exists.
@@ -142,8 +163,9 @@ pub struct State {
     pub names: Arc<BTreeMap<String, TableId>>,
     /// Every commit up to this one is in the trees.
     pub checkpoint: Sequence,
-    /// The trees of all tables as of the last checkpoint, those of tables that were dropped since included.
-    pub trees: Arc<[Root]>,
+    /// The trees of all tables as of the last checkpoint, and the runs above them, those of tables that were dropped since
+    /// included.
+    pub trees: Arc<[Trees]>,
     /// The tree of the catalog as of the last checkpoint.
     pub catalog: Option<Root>,
     /// Where the large values of the active deltas are.
@@ -464,6 +486,7 @@ mod tests {
             key_type: String::new(),
             value_type: String::new(),
             root: None,
+            ranges: Vec::new(),
         };
         let counts = TableInfo { id: TableId(1), name: "counts".into(), descriptor };
         let one = 1_u64.to_be_bytes();

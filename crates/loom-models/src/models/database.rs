@@ -185,6 +185,7 @@ fn first_state(pins: &Arc<Pins>, page: Page) -> State {
         value_type: String::new(),
         merge: Some(MergeOperator::Append),
         root: None,
+        ranges: Vec::new(),
     };
     let view = empty_view(TableInfo { id: TABLE, name: "table".into(), descriptor });
     State {

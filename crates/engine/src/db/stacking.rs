@@ -1,0 +1,340 @@
+//! How a table takes what was committed to it: as runs above ranges of its tree, or merged into the tree; and how runs are merged.
+//!
+//! A delta that falls everywhere into a tree many times its size would have a merge write all of that. It is cut into runs
+//! instead, one for each range, and a range is merged when it has several: so each byte of the tree is written once for all of
+//! them. A delta that falls close together, or into a small tree, is merged at once, and leaves no run.
+
+use std::ops::Bound;
+
+use crate::delta::{self, Delta, Position};
+use crate::error::Result;
+use crate::format::ValueAlign;
+use crate::ids::Sequence;
+use crate::pager::{PageWriter, Pages};
+use crate::sync::Arc;
+use crate::tree::{self, Action, Change, Changes, Root, RunMerge, Stack, StackRange, Until, build_run};
+use crate::txn::state::{TableInfo, Trees};
+
+/// What decides between runs and a merge, and where ranges end.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Bytes of memory that a delta may take.
+    pub delta_bytes: u64,
+    /// Size of a page.
+    pub page_bytes: u64,
+}
+
+/// A table's trees after a flush.
+#[derive(Debug)]
+pub struct Flushed {
+    pub trees: Trees,
+    /// Runs that it made.
+    pub runs: u64,
+}
+
+/// Brings the newest versions of a delta into a table's trees.
+///
+/// # Errors
+/// As [`tree::merge`]: abort the writer's operation then.
+pub fn flush(
+    pages: &Pages,
+    info: &TableInfo,
+    trees: &Trees,
+    source: (&Delta, Sequence),
+    writer: &mut PageWriter<'_>,
+    shape: Shape,
+) -> Result<Flushed> {
+    let (delta, sequence) = source;
+    let mut all = DeltaChanges::new(delta, sequence, vec![(None, None)]);
+    let Some(base) = &trees.base else {
+        let base = merge(pages, None, &mut all, writer, info.align())?;
+        return Ok(Flushed { trees: Trees { base, stack: None }, runs: 0 });
+    };
+    // Counts of a counted table are those of its tree.
+    let is_small = base.entries <= SMALL_TREE_DELTAS * delta.entries() as u64;
+    if trees.stack.is_none() && (is_small || info.descriptor.counted) {
+        let base = merge(pages, Some(base), &mut all, writer, info.align())?;
+        return Ok(Flushed { trees: Trees { base, stack: None }, runs: 0 });
+    }
+    let costs = Costs::new(delta, shape);
+    let mut ranges = cut_again(pages, base, trees.stack.as_deref(), &costs)?;
+    let plans = plan(pages, base, &ranges, source, &costs)?;
+    let merged: Vec<_> = (0..ranges.len()).filter(|&index| plans[index] == Plan::Merge).collect();
+    let base = if merged.is_empty() {
+        Some(*base)
+    } else {
+        let slices = merged.into_iter().map(|index| bounds_of(&ranges, index)).collect();
+        merge(pages, Some(base), &mut DeltaChanges::new(delta, sequence, slices), writer, info.align())?
+    };
+    let mut runs = 0;
+    for index in (0..ranges.len()).filter(|&index| plans[index] == Plan::Run) {
+        let mut changes = DeltaChanges::new(delta, sequence, vec![bounds_of(&ranges, index)]);
+        if let Some(run) = build_run(pages, &mut changes, writer, info.align())? {
+            ranges[index].runs.insert(0, run);
+            runs += 1;
+        }
+    }
+    Ok(Flushed { trees: Trees { base, stack: Stack::new(ranges).map(Arc::new) }, runs })
+}
+
+/// Brings changes of which nothing is known into a table's trees: into runs where there are any, for those must not lie above what
+/// is newer.
+///
+/// # Errors
+/// As [`flush`].
+pub fn take_in(
+    pages: &Pages,
+    info: &TableInfo,
+    trees: &Trees,
+    changes: &mut impl Changes,
+    writer: &mut PageWriter<'_>,
+) -> Result<Trees> {
+    let Some(stack) = &trees.stack else {
+        let base = merge(pages, trees.base.as_ref(), changes, writer, info.align())?;
+        return Ok(Trees { base, stack: None });
+    };
+    let mut ranges = stack.ranges().to_vec();
+    for (index, range) in ranges.iter_mut().enumerate() {
+        let (_, end) = stack.bounds(index);
+        if let Some(run) = build_run(pages, &mut Until::new(changes, end), writer, info.align())? {
+            range.runs.insert(0, run);
+        }
+    }
+    Ok(Trees { base: trees.base, stack: Stack::new(ranges).map(Arc::new) })
+}
+
+/// Merges the runs of one range into the tree.
+///
+/// # Errors
+/// As [`flush`].
+///
+/// # Panics
+/// If there is no such range.
+pub fn merge_range(
+    pages: &Pages,
+    info: &TableInfo,
+    trees: &Trees,
+    range: usize,
+    writer: &mut PageWriter<'_>,
+) -> Result<Trees> {
+    let Some(stack) = &trees.stack else { return Ok(trees.clone()) };
+    let mut ranges = stack.ranges().to_vec();
+    let runs = std::mem::take(&mut ranges[range].runs);
+    let mut changes = RunMerge::new(pages, &runs)?;
+    let base = merge(pages, trees.base.as_ref(), &mut changes, writer, info.align())?;
+    changes.bury(writer)?;
+    runs.iter().try_for_each(|run| run.remove_but_values(pages, writer))?;
+    Ok(Trees { base, stack: Stack::new(ranges).map(Arc::new) })
+}
+
+/// Marks all pages of a table as dead.
+///
+/// # Errors
+/// As [`tree::remove`].
+pub fn remove(pages: &Pages, trees: &Trees, writer: &mut PageWriter<'_>) -> Result<()> {
+    if let Some(root) = &trees.base {
+        tree::remove(pages, root, writer, &mut || Ok(()))?;
+    }
+    let mut runs = trees.stack.iter().flat_map(|stack| stack.runs());
+    runs.try_for_each(|run| run.remove(pages, writer))
+}
+
+/// The range of a stack with the most runs, and how many.
+pub fn fullest(stack: &Stack) -> (usize, usize) {
+    let counts = stack.ranges().iter().map(|range| range.runs.len()).enumerate();
+    // Of several the first.
+    counts.rev().max_by_key(|&(_, runs)| runs).unwrap_or_default()
+}
+
+fn merge(
+    pages: &Pages,
+    base: Option<&Root>,
+    changes: &mut impl Changes,
+    writer: &mut PageWriter<'_>,
+    align: ValueAlign,
+) -> Result<Option<Root>> {
+    Ok(tree::merge(pages, base, changes, writer, align, &mut || Ok(()))?.root)
+}
+
+/// What becomes of the changes of a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Plan {
+    Nothing,
+    Merge,
+    Run,
+}
+
+/// What it takes to write entries, by what they take in a delta.
+#[derive(Clone, Copy, Debug)]
+struct Costs {
+    /// Changes of the delta.
+    changes: u64,
+    /// Bytes of one entry.
+    entry_bytes: u64,
+    page_bytes: u64,
+    delta_bytes: u64,
+}
+
+impl Costs {
+    fn new(delta: &Delta, shape: Shape) -> Self {
+        let changes = delta.entries().max(1) as u64;
+        let entry_bytes = (delta.memory_bytes() as u64 / changes).max(1);
+        Self { changes, entry_bytes, page_bytes: shape.page_bytes, delta_bytes: shape.delta_bytes }
+    }
+
+    /// Entries of a range, if ranges can be had of the size that is best for a tree of so many.
+    fn range_entries(&self, tree_entries: u64) -> u64 {
+        let bytes = (self.delta_bytes / RANGES_PER_DELTA).max(tree_entries * self.entry_bytes / RANGES_MAX);
+        (bytes / self.entry_bytes).max(1)
+    }
+
+    /// Whether to merge so many changes into a part of a tree with so many entries.
+    fn is_merged(&self, changes: u64, spanned: u64) -> bool {
+        let leaf_entries = (self.page_bytes / self.entry_bytes).max(1);
+        let leaves = (spanned / leaf_entries + 2).min(changes);
+        leaves * self.page_bytes <= (MERGED_FACTOR * changes * self.entry_bytes).max(self.delta_bytes / SMALL_MERGE_DIVISOR)
+    }
+}
+
+fn plan(
+    pages: &Pages,
+    base: &Root,
+    ranges: &[StackRange],
+    (delta, sequence): (&Delta, Sequence),
+    costs: &Costs,
+) -> Result<Vec<Plan>> {
+    let mut ends = Vec::with_capacity(ranges.len());
+    for index in 0..ranges.len() {
+        ends.push(ends_between(delta, sequence, bounds_of(ranges, index)));
+    }
+    let touched = ends.iter().flatten().count().max(1) as u64;
+    let plan = |(range, ends): (&StackRange, &Option<(&[u8], &[u8])>)| {
+        let Some((first, last)) = ends else { return Ok(Plan::Nothing) };
+        if !range.runs.is_empty() {
+            return Ok(Plan::Run);
+        }
+        let spanned = tree::count(pages, base, Bound::Included(*first), Bound::Included(*last))?;
+        let is_merged = costs.is_merged(costs.changes / touched, spanned);
+        Ok(if is_merged { Plan::Merge } else { Plan::Run })
+    };
+    ranges.iter().zip(&ends).map(plan).collect()
+}
+
+/// The first and the last key of a delta between bounds.
+fn ends_between<'d>(delta: &'d Delta, sequence: Sequence, (low, high): Slice) -> Option<(&'d [u8], &'d [u8])> {
+    let first = low.map_or_else(|| delta.first(sequence), |low| delta.seek(&low, sequence));
+    let (first, _) = delta.entry(&first)?;
+    if high.as_ref().is_some_and(|high| *first >= **high) {
+        return None;
+    }
+    let last = high.map_or_else(|| delta.last(sequence), |high| delta.seek_before(&high, sequence));
+    let (last, _) = delta.entry(&last)?;
+    Some((first, last))
+}
+
+/// The ranges of a table, those without runs cut anew where they have come to be too large or too small.
+fn cut_again(pages: &Pages, base: &Root, stack: Option<&Stack>, costs: &Costs) -> Result<Vec<StackRange>> {
+    let whole = [StackRange { low: Box::default(), runs: Vec::new() }];
+    let before = stack.map_or(&whole[..], Stack::ranges);
+    let range_entries = costs.range_entries(base.entries);
+    let mut ranges: Vec<StackRange> = Vec::with_capacity(before.len());
+    let mut index = 0;
+    while index < before.len() {
+        let stretch = before[index..].iter().take_while(|range| range.runs.is_empty()).count();
+        if stretch == 0 {
+            ranges.push(before[index].clone());
+            index += 1;
+            continue;
+        }
+        let (low, high) = (&before[index].low, before.get(index + stretch).map(|next| &*next.low));
+        let entries = tree::count(pages, base, Bound::Included(low), high.map_or(Bound::Unbounded, Bound::Excluded))?;
+        let parts = usize::try_from((entries + range_entries / 2) / range_entries).unwrap_or(usize::MAX).max(1);
+        if parts == stretch {
+            ranges.extend_from_slice(&before[index..index + stretch]);
+        } else {
+            ranges.push(StackRange { low: low.clone(), runs: Vec::new() });
+            let inner = Some(&**low).filter(|low| !low.is_empty());
+            let cuts = tree::cuts(pages, base, (inner, high), parts)?;
+            ranges.extend(cuts.into_iter().map(|low| StackRange { low, runs: Vec::new() }));
+        }
+        index += stretch;
+    }
+    Ok(ranges)
+}
+
+/// Keys that are at least the first, and below the second.
+type Slice = (Option<Box<[u8]>>, Option<Box<[u8]>>);
+
+fn bounds_of(ranges: &[StackRange], index: usize) -> Slice {
+    let low = Some(&ranges[index].low).filter(|low| !low.is_empty());
+    (low.cloned(), ranges.get(index + 1).map(|next| next.low.clone()))
+}
+
+/// The newest changes of a delta within some slices, in key order.
+struct DeltaChanges<'d> {
+    delta: &'d Delta,
+    sequence: Sequence,
+    at: Position,
+    end: Option<Box<[u8]>>,
+    /// The slices that are left, the next first.
+    slices: std::vec::IntoIter<Slice>,
+}
+
+impl<'d> DeltaChanges<'d> {
+    /// Requires: the slices are in order.
+    fn new(delta: &'d Delta, sequence: Sequence, slices: Vec<Slice>) -> Self {
+        let mut slices = slices.into_iter();
+        let (low, end) = slices.next().unwrap_or_default();
+        let at = low.map_or_else(|| delta.first(sequence), |low| delta.seek(&low, sequence));
+        Self { delta, sequence, at, end, slices }
+    }
+}
+
+impl Changes for DeltaChanges<'_> {
+    #[inline]
+    fn peek(&mut self) -> Result<Option<Change<'_>>> {
+        loop {
+            let Some((key, change)) = self.delta.entry(&self.at) else { return Ok(None) };
+            if self.end.as_ref().is_none_or(|end| *key < **end) {
+                let hash = self.delta.hash_and_sequence(&self.at).map(|(hash, _)| hash);
+                let action = match change {
+                    delta::Change::Put(value) => Action::Put(value),
+                    delta::Change::PutLarge(at) => Action::PutLarge(at),
+                    delta::Change::Delete => Action::Delete,
+                };
+                return Ok(Some(Change { key, hash, action }));
+            }
+            let Some((low, end)) = self.slices.next() else { return Ok(None) };
+            self.end = end;
+            if let Some(low) = low {
+                self.at = self.delta.seek(&low, self.sequence);
+            }
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self) {
+        self.delta.next(&mut self.at);
+    }
+}
+
+/// A range with so many runs is merged as soon as there is nothing more urgent.
+pub const MERGED_RUNS: usize = 8;
+/// Of the ranges with so many, those with the most are merged after each flush, as many as it takes to keep up: so that not all come
+/// to [`MERGED_RUNS`] at once.
+pub const OWED_RUNS: usize = 4;
+/// A range with so many runs is merged before another one is added.
+pub const FULL_RUNS: usize = 16;
+
+const _: () = assert!(OWED_RUNS < MERGED_RUNS && MERGED_RUNS < FULL_RUNS && FULL_RUNS < tree::RUNS_MAX);
+
+/// A tree of so many times a delta's entries is merged whole.
+const SMALL_TREE_DELTAS: u64 = 2;
+/// Ranges of a tree as large as a delta.
+const RANGES_PER_DELTA: u64 = 4;
+/// Most ranges, about: more would make runs too small.
+const RANGES_MAX: u64 = 64;
+/// Changes are merged at once where that writes no more than so many times their bytes,
+const MERGED_FACTOR: u64 = 2;
+/// or no more than this share of a delta, one part in so many.
+const SMALL_MERGE_DIVISOR: u64 = 64;

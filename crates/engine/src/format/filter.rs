@@ -1,0 +1,88 @@
+//! The filter of a run: which keys are certainly not in it, told by one cache line. See `docs/file-format.md`, "Filters".
+//!
+//! A key has one line of 64 bytes by the upper half of its hash, and sets seven bits of it. Of keys that are absent, it passes
+//! about one in a hundred and fifty.
+
+/// The filter of keys with these hashes, as it is stored.
+pub fn build_filter(hashes: &[u64]) -> Vec<u8> {
+    let lines = (hashes.len() * KEY_BITS).div_ceil(8 * LINE_BYTES).max(1);
+    let mut filter = vec![0; lines * LINE_BYTES];
+    for &hash in hashes {
+        let start = line_of(lines, hash) * LINE_BYTES;
+        for bit in bits_of(hash) {
+            filter[start + bit / 8] |= 1 << (bit % 8);
+        }
+    }
+    filter
+}
+
+/// Where in a filter of so many bytes the line of a key is.
+#[inline(always)]
+pub fn filter_line(filter_bytes: usize, hash: u64) -> usize {
+    line_of(filter_bytes / LINE_BYTES, hash) * LINE_BYTES
+}
+
+/// Whether a key with this hash may be among those of the filter. One that no version wrote holds nothing back.
+#[inline(always)]
+pub fn filter_passes(filter: &[u8], hash: u64) -> bool {
+    let start = filter_line(filter.len(), hash);
+    let Some(line) = filter.get(start..).and_then(<[u8]>::first_chunk::<LINE_BYTES>) else { return true };
+    // All seven at once: a branch for each would be guessed wrongly half of the time.
+    bits_of(hash).fold(1, |all, bit| all & (line[bit / 8] >> (bit % 8))) == 1
+}
+
+#[inline(always)]
+fn line_of(lines: usize, hash: u64) -> usize {
+    (((hash >> 32) * lines as u64) >> 32) as usize
+}
+
+/// The bits that a key sets in its line.
+#[inline(always)]
+fn bits_of(hash: u64) -> impl Iterator<Item = usize> {
+    let mixed = hash.wrapping_mul(MIX);
+    (0..BITS_SET).map(move |index| (mixed >> (64 - BIT_WIDTH * (index + 1))) as usize % (8 * LINE_BYTES))
+}
+
+/// Bytes of a line. On disk: never change.
+const LINE_BYTES: usize = 64;
+/// Bits of the filter for each key. Only who writes needs to know.
+const KEY_BITS: usize = 12;
+/// Bits that a key sets. On disk: never change.
+const BITS_SET: u32 = 7;
+/// Bits that number a bit of a line.
+const BIT_WIDTH: u32 = 9;
+/// Odd, and its bits look random: so each bit of the hash has a say in the upper ones. On disk: never change.
+const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
+
+const _: () = assert!(1 << BIT_WIDTH == 8 * LINE_BYTES && BITS_SET * BIT_WIDTH <= 64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Identity;
+
+    fn hashes(keys: std::ops::Range<u64>) -> Vec<u64> {
+        let identity = Identity::new(*b"0123456789abcdef");
+        keys.map(|key| identity.hash(&key.to_le_bytes())).collect()
+    }
+
+    #[test]
+    fn every_key_of_a_filter_passes_and_few_others_do() {
+        for count in if cfg!(miri) { [1, 40, 300] } else { [1, 1000, 100_000] } {
+            let filter = build_filter(&hashes(0..count));
+            assert_eq!(filter.len() % 64, 0);
+            assert!(hashes(0..count).iter().all(|&hash| filter_passes(&filter, hash)), "{count} keys");
+            let others = hashes(count..2 * count + 100);
+            let passed = others.iter().filter(|&&hash| filter_passes(&filter, hash)).count();
+            assert!(passed <= others.len() / 50 + 3, "{passed} of {} absent keys pass", others.len());
+        }
+    }
+
+    #[test]
+    fn a_filter_that_nobody_wrote_holds_nothing_back() {
+        for length in [0, 1, 63] {
+            assert!(filter_passes(&vec![0; length], 1 << 63));
+        }
+        assert!(!filter_passes(&[0; 64], 1 << 63));
+    }
+}

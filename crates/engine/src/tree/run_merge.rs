@@ -1,0 +1,201 @@
+//! The runs of one range, merged: the changes that they make to the tree below them.
+//!
+//! Invariants: (1) each source stands at its next entry, or has ended.  (2) Of several sources at one key the newest counts, and
+//! all of them move on together: what the older ones had for a value is dead.  (3) A long value that is given out as
+//! [`Action::PutLarge`] belongs to whoever merges from then on.
+
+use crate::error::Result;
+use crate::format::{Cell, CellKey, CellValue, OverflowRef};
+use crate::pager::{LeafPage, PageWriter, Pages, Value};
+use crate::planted::{Fault, planted};
+
+use super::changes::{Action, Change, Changes};
+use super::cursor::{Cursor, Seek};
+use super::run::Run;
+
+/// The changes of several runs, each key's newest.
+pub struct RunMerge<'p> {
+    pages: &'p Pages,
+    /// The newest run first. Those that have ended are left out.
+    sources: Vec<Source<'p>>,
+    /// The source of the change at hand.
+    best: usize,
+    /// The change at hand was used: the next one is to be found.
+    is_used: bool,
+    dead: Vec<OverflowRef>,
+}
+
+/// One run, at an entry.
+struct Source<'p> {
+    cursor: Cursor,
+    leaf: LeafPage<'p>,
+    index: usize,
+    /// The first bytes of the key, as a number: keys whose numbers differ are in the order of the numbers.
+    head: u64,
+    /// The whole key, if it is long.
+    long: Option<Value<'p>>,
+}
+
+impl<'p> RunMerge<'p> {
+    /// The changes of these runs, the newest run first.
+    ///
+    /// # Errors
+    /// As [`Cursor::seek`].
+    pub fn new(pages: &'p Pages, runs: &[Run]) -> Result<Self> {
+        let sources = runs.iter().map(|run| Source::first(pages, run)).collect::<Result<Vec<_>>>()?;
+        let sources = sources.into_iter().flatten().collect();
+        let mut merge = Self { pages, sources, best: 0, is_used: false, dead: Vec::new() };
+        merge.find_best();
+        Ok(merge)
+    }
+
+    /// Marks the long values as dead that nobody was given. Requires: all changes were used.
+    ///
+    /// # Errors
+    /// As [`PageWriter::kill_value`].
+    pub fn bury(self, writer: &mut PageWriter<'_>) -> Result<()> {
+        self.dead.iter().try_for_each(|at| writer.kill_value(at))
+    }
+
+    /// All sources that stand at the key of the best move on.
+    fn step(&mut self) -> Result<()> {
+        let best = &self.sources[self.best];
+        let mut tied = 0u64;
+        for (index, source) in self.sources.iter().enumerate() {
+            // Those before it are newer, and would be the best at the same key.
+            let is_tied = index == self.best || (index > self.best && source.head == best.head && source.key() == best.key());
+            tied |= u64::from(is_tied) << index;
+        }
+        let mut has_ended = 0u64;
+        while tied != 0 {
+            let index = tied.trailing_zeros() as usize;
+            tied &= tied - 1;
+            let source = &mut self.sources[index];
+            if index != self.best
+                && let CellValue::Overflow(at) = source.cell().value
+            {
+                self.dead.push(at);
+            }
+            has_ended |= u64::from(!source.advance(self.pages)?) << index;
+        }
+        if has_ended != 0 {
+            let mut index = 0;
+            self.sources.retain(|_| {
+                index += 1;
+                has_ended >> (index - 1) & 1 == 0
+            });
+        }
+        self.find_best();
+        Ok(())
+    }
+
+    fn find_best(&mut self) {
+        let mut best = 0;
+        for (index, source) in self.sources.iter().enumerate().skip(1) {
+            let least = &self.sources[best];
+            if source.head < least.head || (source.head == least.head && source.key() < least.key()) {
+                best = index;
+            }
+        }
+        self.best = best;
+    }
+}
+
+impl Changes for RunMerge<'_> {
+    #[inline]
+    fn peek(&mut self) -> Result<Option<Change<'_>>> {
+        if std::mem::take(&mut self.is_used) {
+            self.step()?;
+        }
+        while planted(Fault::DeleteDropped) && self.sources.get(self.best).is_some_and(|best| best.cell().op.is_delete()) {
+            self.step()?;
+        }
+        Ok(self.sources.get(self.best).map(Source::change))
+    }
+
+    #[inline]
+    fn advance(&mut self) {
+        self.is_used = true;
+    }
+}
+
+impl<'p> Source<'p> {
+    /// A run at its first entry.
+    fn first(pages: &'p Pages, run: &Run) -> Result<Option<Self>> {
+        let mut cursor = Cursor::seek(pages, &run.root, Seek::First)?;
+        if !cursor.settle(pages)? {
+            return Ok(None);
+        }
+        let (leaf, index) = (cursor.leaf(pages)?, cursor.index());
+        let mut source = Self { cursor, leaf, index, head: 0, long: None };
+        source.note_key(pages)?;
+        Ok(Some(source))
+    }
+
+    #[inline]
+    fn cell(&self) -> Cell<'_> {
+        self.leaf.leaf().cell(self.index)
+    }
+
+    #[inline]
+    fn key(&self) -> &[u8] {
+        match &self.long {
+            Some(long) => long,
+            None => self.cell().key.part(),
+        }
+    }
+
+    fn change(&self) -> Change<'_> {
+        let cell = self.cell();
+        let hash = match cell.key {
+            CellKey::Inline(_) => None,
+            CellKey::Overflow { hash, .. } => Some(hash),
+        };
+        let action = match cell.value {
+            _ if cell.op.is_delete() => Action::Delete,
+            CellValue::Inline(value) => Action::Put(value),
+            CellValue::Overflow(at) => Action::PutLarge(at),
+        };
+        Change { key: self.key(), hash, action }
+    }
+
+    /// Moves to the next entry. `false` if there is none.
+    #[inline]
+    fn advance(&mut self, pages: &'p Pages) -> Result<bool> {
+        self.index += 1;
+        if self.index == self.leaf.leaf().count() {
+            if !self.cursor.next_leaf(pages)? {
+                return Ok(false);
+            }
+            (self.leaf, self.index) = (self.cursor.leaf(pages)?, 0);
+        }
+        self.note_key(pages)?;
+        Ok(true)
+    }
+
+    #[inline]
+    fn note_key(&mut self, pages: &'p Pages) -> Result<()> {
+        let leaf = self.leaf.leaf();
+        let key = leaf.key(self.index);
+        let long = match key {
+            CellKey::Inline(_) => None,
+            CellKey::Overflow { at, .. } => Some(pages.value(&at)?),
+        };
+        self.head = head_of(key.part());
+        self.long = long;
+        Ok(())
+    }
+}
+
+/// The first eight bytes as a number in the order of keys, zeros after a shorter key.
+#[inline]
+pub(super) fn head_of(key: &[u8]) -> u64 {
+    match key.first_chunk() {
+        Some(head) => u64::from_be_bytes(*head),
+        None => {
+            let mut head = [0; 8];
+            head[..key.len()].copy_from_slice(key);
+            u64::from_be_bytes(head)
+        }
+    }
+}

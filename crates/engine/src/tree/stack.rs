@@ -1,0 +1,252 @@
+//! The stack of a table: which runs lie above which range of its tree.
+//!
+//! The tree is one; only what lies above it is cut. A range has its runs in an order of its own, and they are merged into the tree
+//! without the others'. Where no range has a run there is no stack, and the tree is read alone.
+//!
+//! Invariants: (1) ranges cover all keys: the first begins before all of them, each ends where the next begins.  (2) All keys of a
+//! run lie within its range.  (3) At most [`RUNS_MAX`] runs lie above one key.
+
+use std::ops::{Bound, Range};
+
+use crate::format::{Branch, CellKey, StoredRange, StoredRoot, StoredRun};
+use crate::pager::Pages;
+use crate::error::Result;
+use crate::planted::{Fault, planted};
+
+use super::root::{Root, branch_at};
+use super::run::Run;
+use super::run_merge::head_of;
+
+/// The runs of a table, by range.
+#[derive(Clone, Debug)]
+pub struct Stack {
+    ranges: Vec<StackRange>,
+    /// How many bytes all inner bounds begin with alike.
+    prefix_length: usize,
+    /// What follows that in each of them, as a number.
+    heads: Vec<u64>,
+    /// The most runs above one key.
+    depth: usize,
+}
+
+/// A range of keys, and what lies above the tree there.
+#[derive(Clone, Debug)]
+pub struct StackRange {
+    /// Its keys are at least this, and below that of the next range.
+    pub low: Box<[u8]>,
+    /// The newest first.
+    pub runs: Vec<Run>,
+}
+
+impl Stack {
+    /// The stack of these ranges; none if no range has a run.
+    ///
+    /// # Panics
+    /// Unless invariants 1 and 3 hold.
+    pub fn new(ranges: Vec<StackRange>) -> Option<Self> {
+        assert!(ranges.first().is_none_or(|first| first.low.is_empty()), "ranges cover all keys");
+        assert!(ranges.windows(2).all(|pair| pair[0].low < pair[1].low), "ranges are in order");
+        let depth = ranges.iter().map(|range| range.runs.len()).max().filter(|&depth| depth > 0)?;
+        assert!(depth <= RUNS_MAX, "runs are merged before they are so many");
+        let inner = &ranges[1..];
+        let prefix_length = match (inner.first(), inner.last()) {
+            // In order, so that all between them have in common what these two have.
+            (Some(first), Some(last)) => first.low.iter().zip(&last.low).take_while(|(a, b)| a == b).count(),
+            _ => 0,
+        };
+        let heads = inner.iter().map(|range| head_of(&range.low[prefix_length..])).collect();
+        Some(Self { ranges, prefix_length, heads, depth })
+    }
+
+    /// What the catalog says of it.
+    ///
+    /// # Errors
+    /// What no version writes.
+    pub fn load(stored: &[StoredRange]) -> Result<Option<Self>, &'static str> {
+        let load = |range: &StoredRange| {
+            let runs = range.runs.iter().map(Run::load).collect::<Vec<_>>();
+            StackRange { low: range.low.clone(), runs }
+        };
+        if stored.iter().any(|range| range.runs.len() > RUNS_MAX) {
+            return Err("a range of a table has more runs than any version leaves");
+        }
+        Ok(Self::new(stored.iter().map(load).collect()))
+    }
+
+    /// What the catalog is to say of it.
+    pub fn store(&self) -> Vec<StoredRange> {
+        let store = |range: &StackRange| StoredRange {
+            low: range.low.clone(),
+            runs: range.runs.iter().map(Run::store).collect(),
+        };
+        self.ranges.iter().map(store).collect()
+    }
+
+    /// The ranges in order.
+    pub fn ranges(&self) -> &[StackRange] {
+        &self.ranges
+    }
+
+    /// The ranges, to be changed: [`Stack::new`] makes a stack of them again.
+    pub fn into_ranges(self) -> Vec<StackRange> {
+        self.ranges
+    }
+
+    /// The most runs that lie above one key.
+    #[inline]
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// All runs.
+    pub fn runs(&self) -> impl Iterator<Item = &Run> {
+        self.ranges.iter().flat_map(|range| &range.runs)
+    }
+
+    /// The bounds of a range: at least the first, below the second.
+    ///
+    /// # Panics
+    /// Unless there is such a range.
+    pub fn bounds(&self, range: usize) -> (Option<&[u8]>, Option<&[u8]>) {
+        let low = &*self.ranges[range].low;
+        (Some(low).filter(|low| !low.is_empty()), self.ranges.get(range + 1).map(|next| &*next.low))
+    }
+
+    /// The runs above `key`, the newest first.
+    #[inline]
+    pub fn runs_of(&self, key: &[u8]) -> &[Run] {
+        &self.ranges[self.range_of(key)].runs
+    }
+
+    /// The range to which `key` belongs.
+    #[inline]
+    pub fn range_of(&self, key: &[u8]) -> usize {
+        let inner = &self.ranges[1..];
+        let Some(first) = inner.first() else { return 0 };
+        let prefix = &first.low[..self.prefix_length];
+        let Some((start, rest)) = key.split_at_checked(self.prefix_length) else {
+            return if key < prefix { 0 } else { inner.len() };
+        };
+        if start != prefix {
+            return if start < prefix { 0 } else { inner.len() };
+        }
+        let head = head_of(rest);
+        // Without a branch: a bisection would be guessed wrongly at each step.
+        let below = self.heads.iter().map(|&bound| usize::from(bound < head)).sum::<usize>();
+        let tied = self.heads[below..].iter().take_while(|&&bound| bound == head).count();
+        let within = |range: &StackRange| match planted(Fault::RangeBoundOffByOne) {
+            true => *range.low < *key,
+            false => *range.low <= *key,
+        };
+        below + inner[below..below + tied].partition_point(within)
+    }
+
+    /// The ranges that have keys between the bounds.
+    pub fn ranges_between(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Range<usize> {
+        let from = match low {
+            Bound::Included(key) | Bound::Excluded(key) => self.range_of(key),
+            Bound::Unbounded => 0,
+        };
+        let to = match high {
+            Bound::Included(key) | Bound::Excluded(key) => self.range_of(key) + 1,
+            Bound::Unbounded => self.ranges.len(),
+        };
+        from..to.max(from)
+    }
+
+    /// Whether no run lies above any key between the bounds.
+    pub fn is_clear(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> bool {
+        self.ranges[self.ranges_between(low, high)].iter().all(|range| range.runs.is_empty())
+    }
+}
+
+impl Run {
+    fn load(stored: &StoredRun) -> Self {
+        let StoredRoot { page, level, entries, has_overflow } = stored.root;
+        Self { root: Root { page, level, entries: 0, has_overflow }, entries, filter: stored.filter }
+    }
+
+    fn store(&self) -> StoredRun {
+        let Root { page, level, has_overflow, .. } = self.root;
+        StoredRun { root: StoredRoot { page, level, entries: self.entries, has_overflow }, filter: self.filter }
+    }
+}
+
+/// Keys that cut a tree into about so many parts of equal size, by its upper separators: all above `low` and below `high`.
+///
+/// # Errors
+/// [`Error::Corrupt`](crate::Error::Corrupt), [`Error::Io`](crate::Error::Io).
+pub fn cuts(
+    pages: &Pages,
+    root: &Root,
+    (low, high): (Option<&[u8]>, Option<&[u8]>),
+    parts: usize,
+) -> Result<Vec<Box<[u8]>>> {
+    let mut parents = vec![Node { low: None, root: *root }];
+    while parents.len() < parts * NODES_PER_PART && parents.first().is_some_and(|node| node.root.level > 0) {
+        let mut children = Vec::new();
+        for (index, node) in parents.iter().enumerate() {
+            let ends = parents.get(index + 1).and_then(|next| next.low.as_deref());
+            let is_outside = low.zip(ends).is_some_and(|(low, ends)| ends <= low)
+                || high.zip(node.low.as_deref()).is_some_and(|(high, begins)| high <= begins);
+            if !is_outside {
+                node.open(pages, &mut children)?;
+            }
+        }
+        parents = children;
+    }
+    let total: u64 = parents.iter().map(|node| node.root.entries).sum();
+    let (mut before, mut cuts) = (0, Vec::new());
+    for node in parents {
+        let is_due = before >= (cuts.len() as u64 + 1) * total.div_ceil(parts as u64);
+        if let Some(key) = node.low.filter(|_| is_due)
+            && low.is_none_or(|low| low < &*key)
+            && high.is_none_or(|high| &*key < high)
+        {
+            cuts.push(key);
+        }
+        before += node.root.entries;
+    }
+    Ok(cuts)
+}
+
+/// A subtree, and the separator before it.
+struct Node {
+    low: Option<Box<[u8]>>,
+    root: Root,
+}
+
+impl Node {
+    /// Adds its children.
+    fn open(&self, pages: &Pages, children: &mut Vec<Self>) -> Result<()> {
+        let Root { page: at, level, .. } = self.root;
+        let page = pages.page(at)?;
+        let branch = branch_at(pages, &page, at, level)?;
+        for index in 0..branch.children() {
+            let low = match index.checked_sub(1) {
+                Some(before) => Some(separator(pages, branch, before)?),
+                None => self.low.clone(),
+            };
+            let child = branch.child(index);
+            let entries = u64::try_from(branch.count(index)).unwrap_or(0);
+            let root = Root { page: child.page, level: level - 1, entries, has_overflow: child.has_overflow };
+            children.push(Self { low, root });
+        }
+        Ok(())
+    }
+}
+
+/// A whole separator.
+fn separator(pages: &Pages, branch: Branch<'_>, index: usize) -> Result<Box<[u8]>> {
+    let mut buffer = Vec::new();
+    Ok(match branch.separator(index, &mut buffer) {
+        CellKey::Inline(key) => key.into(),
+        CellKey::Overflow { at, .. } => (*pages.value(&at)?).into(),
+    })
+}
+
+/// Most runs above one key. They are merged long before they are so many; a walk has a bit for each.
+pub const RUNS_MAX: usize = 48;
+
+/// A part is cut no finer than by so many subtrees.
+const NODES_PER_PART: usize = 8;

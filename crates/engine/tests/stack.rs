@@ -1,0 +1,172 @@
+//! Runs above trees: that every read sees through them, and that merging them changes nothing that anybody reads.
+
+#![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use fulgurite::io::MemoryDisk;
+use fulgurite::{Database, Durability, Options, ReadTxn, Table, TableOptions};
+
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+fn options(disk: &MemoryDisk) -> Options {
+    let options = Database::options().disk(Arc::new(disk.clone())).create(true);
+    options.durability(Durability::Log).background(false).delta_bytes(64 << 10)
+}
+
+/// Numbers that look random, the same each time.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+}
+
+/// Keys that begin alike, of which some are too long for a page.
+fn key_of(number: u64) -> Vec<u8> {
+    let mut key = format!("key {:08}", number * 7919 % 100_000_007).into_bytes();
+    if number.is_multiple_of(97) {
+        key.resize(1500, b'k');
+    }
+    key
+}
+
+/// Values of which some are too long for a page, and some for the log.
+fn value_of(number: u64) -> Vec<u8> {
+    let length = match number % 128 {
+        0 => 9_000,
+        1 if number % 1024 == 1 => 300_000,
+        other => 20 + other as usize,
+    };
+    let bytes = number.to_le_bytes();
+    bytes.iter().copied().cycle().take(length).collect()
+}
+
+/// Puts and deletes among `keys`, most of which are there already.
+fn churn(db: &Database, table: &Table, model: &mut Model, numbers: &mut Numbers, keys: u64, changes: u64) {
+    let mut left = changes;
+    while left > 0 {
+        let mut txn = db.write().unwrap();
+        for _ in 0..left.min(50) {
+            let key = key_of(numbers.below(keys));
+            if numbers.below(4) == 0 {
+                txn.delete(table, &key).unwrap();
+                model.remove(&key);
+            } else {
+                let value = value_of(numbers.next());
+                txn.put(table, &key, &value).unwrap();
+                model.insert(key, value);
+            }
+        }
+        txn.commit().unwrap();
+        left -= left.min(50);
+    }
+}
+
+fn owned(entry: fulgurite::Result<(fulgurite::Value<'_>, fulgurite::Value<'_>)>) -> (Vec<u8>, Vec<u8>) {
+    let (key, value) = entry.unwrap();
+    (key.to_vec(), value.to_vec())
+}
+
+/// Compares all that can be read with the model, in every way.
+fn compare(txn: &ReadTxn, table: &Table, model: &Model, numbers: &mut Numbers, keys: u64) {
+    let expected: Vec<_> = model.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+    assert_eq!(txn.range(table, ..).unwrap().map(owned).collect::<Vec<_>>(), expected);
+    let backward: Vec<_> = txn.range(table, ..).unwrap().rev().map(owned).collect();
+    assert!(backward.iter().eq(expected.iter().rev()));
+    assert_eq!(txn.len(table).unwrap(), model.len() as u64);
+    let asked: Vec<_> = (0..200).map(|_| key_of(numbers.below(keys + keys / 8))).collect();
+    let refs: Vec<_> = asked.iter().map(Vec::as_slice).collect();
+    for (key, value) in asked.iter().zip(txn.get_many(table, &refs).unwrap()) {
+        assert_eq!(value.as_deref(), model.get(key).map(Vec::as_slice), "many at once");
+        assert_eq!(txn.get(table, key).unwrap().as_deref(), model.get(key).map(Vec::as_slice), "alone");
+    }
+    for pair in asked[..20].chunks_exact(2) {
+        let (low, high) = (pair[0].as_slice().min(&pair[1]), pair[0].as_slice().max(&pair[1]));
+        let bounds = (Bound::Excluded(low), Bound::Included(high));
+        let within = || model.range::<[u8], _>(bounds).map(|(key, value)| (key.clone(), value.clone()));
+        assert_eq!(txn.count(table, bounds).unwrap(), within().count() as u64);
+        let mut range = txn.range(table, bounds).unwrap();
+        let mut expected = within();
+        for step in 0..40 {
+            let (found, expected) =
+                if step % 3 == 0 { (range.next_back(), expected.next_back()) } else { (range.next(), expected.next()) };
+            assert_eq!(found.map(owned), expected);
+        }
+        let mut cursor = txn.cursor(table).unwrap();
+        let found = cursor.seek(low).unwrap().map(|(key, _)| key.to_vec());
+        let at = model.range::<[u8], _>((Bound::Included(low), Bound::Unbounded)).next().map(|(key, _)| key.clone());
+        assert_eq!(found, at);
+        let before = cursor.previous().unwrap().map(|(key, _)| key.to_vec());
+        let at = model.range::<[u8], _>((Bound::Unbounded, Bound::Excluded(low))).next_back();
+        assert_eq!(before, at.map(|(key, _)| key.clone()));
+        let estimate = txn.estimate_count(table, bounds).unwrap();
+        assert!((estimate.low..=estimate.high).contains(&txn.count(table, bounds).unwrap()));
+    }
+}
+
+fn runs_of(db: &Database) -> u64 {
+    db.stats().unwrap().tables.iter().map(|table| table.runs).sum()
+}
+
+fn assert_sound(db: &Database) {
+    let report = db.check().unwrap();
+    assert!(report.is_sound(), "{:?}", report.damages);
+    db.stats().unwrap().accounts_for_every_byte().unwrap();
+}
+
+/// A database whose table has many times what a delta holds, loaded; and its model.
+fn loaded(options: Options, keys: u64) -> (Database, Table, Model) {
+    let db = options.open("a.ful").unwrap();
+    let table = db.create_table("t", TableOptions::new()).unwrap();
+    let model: Model = (0..keys).map(|number| (key_of(number), value_of(number * 3))).collect();
+    db.bulk_load(&table, model.iter()).unwrap();
+    (db, table, model)
+}
+
+const KEYS: u64 = 8_000;
+
+#[test]
+fn all_reads_see_through_runs_and_through_their_merges() {
+    for map in [true, false] {
+        let disk = MemoryDisk::new();
+        let (mut db, mut table, mut model) = loaded(options(&disk).map(map), KEYS);
+        let (mut numbers, mut most_runs, mut rounds_with_runs) = (Numbers(7), 0, 0);
+        for round in 0..24 {
+            let before = db.read().unwrap();
+            let model_before = model.clone();
+            churn(&db, &table, &mut model, &mut numbers, KEYS, 500);
+            compare(&before, &table, &model_before, &mut numbers, KEYS);
+            if round % 5 == 4 {
+                drop(before);
+                db.close().unwrap();
+                db = options(&disk).map(map).open("a.ful").unwrap();
+                table = db.open_table("t").unwrap();
+            } else {
+                db.checkpoint().unwrap();
+                compare(&before, &table, &model_before, &mut numbers, KEYS);
+            }
+            most_runs = most_runs.max(db.stats().unwrap().tables[0].runs_deep);
+            rounds_with_runs += u32::from(runs_of(&db) > 0);
+            compare(&db.read().unwrap(), &table, &model, &mut numbers, KEYS);
+            if round % 6 == 0 {
+                assert_sound(&db);
+            }
+        }
+        assert!(most_runs >= 4 && rounds_with_runs > 16, "{most_runs} runs deep, {rounds_with_runs} rounds with runs");
+        db.compact().unwrap();
+        assert_eq!(runs_of(&db), 0, "a compact database has trees alone");
+        assert_sound(&db);
+        compare(&db.read().unwrap(), &table, &model, &mut numbers, KEYS);
+    }
+}
