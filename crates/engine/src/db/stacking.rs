@@ -192,7 +192,8 @@ impl Costs {
     fn is_merged(&self, changes: u64, spanned: u64) -> bool {
         let leaf_entries = (self.page_bytes / self.entry_bytes).max(1);
         let leaves = (spanned / leaf_entries + 2).min(changes);
-        leaves * self.page_bytes <= (MERGED_FACTOR * changes * self.entry_bytes).max(self.delta_bytes / SMALL_MERGE_DIVISOR)
+        leaves * self.page_bytes
+            <= (MERGED_FACTOR * changes * self.entry_bytes).max(self.delta_bytes / SMALL_MERGE_DIVISOR)
     }
 }
 
@@ -203,25 +204,24 @@ fn plan(
     (delta, sequence): (&Delta, Sequence),
     costs: &Costs,
 ) -> Result<Vec<Plan>> {
-    let mut ends = Vec::with_capacity(ranges.len());
-    for index in 0..ranges.len() {
-        ends.push(ends_between(delta, sequence, bounds_of(ranges, index)));
-    }
+    let ends: Vec<_> = (0..ranges.len()).map(|index| ends_between(delta, sequence, bounds_of(ranges, index))).collect();
     let touched = ends.iter().flatten().count().max(1) as u64;
-    let plan = |(range, ends): (&StackRange, &Option<(&[u8], &[u8])>)| {
-        let Some((first, last)) = ends else { return Ok(Plan::Nothing) };
-        if !range.runs.is_empty() {
-            return Ok(Plan::Run);
-        }
-        let spanned = tree::count(pages, base, Bound::Included(*first), Bound::Included(*last))?;
-        let is_merged = costs.is_merged(costs.changes / touched, spanned);
-        Ok(if is_merged { Plan::Merge } else { Plan::Run })
-    };
-    ranges.iter().zip(&ends).map(plan).collect()
+    let mut plans = Vec::with_capacity(ranges.len());
+    for (range, ends) in ranges.iter().zip(ends) {
+        plans.push(match ends {
+            None => Plan::Nothing,
+            Some(_) if !range.runs.is_empty() => Plan::Run,
+            Some((first, last)) => {
+                let spanned = tree::count(pages, base, Bound::Included(first), Bound::Included(last))?;
+                if costs.is_merged(costs.changes / touched, spanned) { Plan::Merge } else { Plan::Run }
+            }
+        });
+    }
+    Ok(plans)
 }
 
 /// The first and the last key of a delta between bounds.
-fn ends_between<'d>(delta: &'d Delta, sequence: Sequence, (low, high): Slice) -> Option<(&'d [u8], &'d [u8])> {
+fn ends_between(delta: &Delta, sequence: Sequence, (low, high): Slice) -> Option<(&[u8], &[u8])> {
     let first = low.map_or_else(|| delta.first(sequence), |low| delta.seek(&low, sequence));
     let (first, _) = delta.entry(&first)?;
     if high.as_ref().is_some_and(|high| *first >= **high) {

@@ -1,13 +1,14 @@
 //! The thread that checkpoints, merges runs and writes the log behind, and how commits wake it and wait for it.
 //!
 //! It sleeps without a timeout while there is nothing to do, and is not started before there is. Some time after the last
-//! checkpoint it merges the runs that are left, and gives back the memory that deltas left for those after them.
+//! commit it merges the runs that are left, and gives back the memory that deltas left for those after them.
 
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::db::checkpoint::{Checkpointer, Haste};
 use crate::error::{Error, Result};
+use crate::ids::Sequence;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, Condvar, Mutex};
 use crate::txn::core::{Core, Relief};
@@ -35,8 +36,10 @@ struct Asked {
     forget_at: Option<Instant>,
     /// Which runs to merge next.
     merge: Option<Haste>,
-    /// When to merge all of them, should no more come until then.
+    /// When to merge all of them, should nothing be committed until then.
     settle_at: Option<Instant>,
+    /// The newest commit when that was set.
+    settle_after: Sequence,
     stop: bool,
     /// Checkpoints that have ended, well or not.
     ended: u64,
@@ -242,8 +245,15 @@ impl Signals {
                 let _ = core.write_behind();
             }
             Task::Merge(haste) => {
+                let newest = core.published.visible();
+                let mut asked = self.asked.lock();
+                if haste == Haste::Everything && asked.settle_after != newest {
+                    asked.settle_later(newest);
+                    return;
+                }
+                drop(asked);
                 let outcome = checkpointer.lock().merge_runs(haste);
-                self.asked.lock().merged(haste, outcome);
+                self.asked.lock().merged(haste, outcome, newest);
             }
             Task::Checkpoint => {
                 let outcome = checkpointer.lock().run();
@@ -260,16 +270,21 @@ impl Signals {
 
 impl Asked {
     /// Decides what to merge next.
-    fn merged(&mut self, haste: Haste, outcome: Result<bool>) {
-        let now = Instant::now();
+    fn merged(&mut self, haste: Haste, outcome: Result<bool>, newest: Sequence) {
         match (haste, outcome) {
             // It stays as it is; if it must be merged, a commit will hear of it.
-            (_, Err(_)) => (self.merge, self.settle_at) = (None, Some(now + MERGED_AGAIN_AFTER)),
+            (_, Err(_)) => (self.merge, self.settle_at) = (None, Some(Instant::now() + MERGED_AGAIN_AFTER)),
             (_, Ok(true)) => {}
             (Haste::Owed, Ok(false)) => self.merge = Some(Haste::Worthwhile),
-            (Haste::Full | Haste::Worthwhile, Ok(false)) => (self.merge, self.settle_at) = (None, Some(now + SETTLED_AFTER)),
+            (Haste::Full | Haste::Worthwhile, Ok(false)) => self.settle_later(newest),
             (Haste::Everything, Ok(false)) => (self.merge, self.settle_at) = (None, None),
         }
+    }
+
+    /// Merges all runs by and by, if `newest` stays the newest commit.
+    fn settle_later(&mut self, newest: Sequence) {
+        self.merge = None;
+        (self.settle_at, self.settle_after) = (Some(Instant::now() + SETTLED_AFTER), newest);
     }
 }
 
@@ -277,7 +292,7 @@ impl Asked {
 const STALL_FACTOR: u64 = 2;
 /// How long a commit at level `Memory` waits for company before the log is written.
 const WRITE_BEHIND_DELAY: Duration = Duration::from_millis(20);
-/// How long after the last checkpoint all runs are merged: reads are fastest then.
+/// How long after the last commit all runs are merged: reads are fastest then.
 const SETTLED_AFTER: Duration = Duration::from_secs(1);
 /// How long after a merge failed it is tried again.
 const MERGED_AGAIN_AFTER: Duration = Duration::from_secs(10);

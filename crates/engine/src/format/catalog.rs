@@ -309,7 +309,8 @@ mod tests {
             has_overflow: false,
         };
         let filter = OverflowRef { extent: ExtentId(5), slot: 3, length: 640, checksum: 77 };
-        let runs = vec![StoredRun { root: root(1, 9), filter: None }, StoredRun { root: root(2, 400), filter: Some(filter) }];
+        let runs =
+            vec![StoredRun { root: root(1, 9), filter: None }, StoredRun { root: root(2, 400), filter: Some(filter) }];
         let ranges = vec![
             StoredRange { low: Box::default(), runs: Vec::new() },
             StoredRange { low: (*b"ha").into(), runs },
@@ -346,11 +347,15 @@ mod tests {
 
     #[test]
     fn ranges_out_of_order_or_without_runs_are_refused() {
-        let decoded = |ranges: Vec<StoredRange>| TableDescriptor::decode(&TableDescriptor { ranges, ..example() }.encode());
+        let decoded =
+            |ranges: Vec<StoredRange>| TableDescriptor::decode(&TableDescriptor { ranges, ..example() }.encode());
         let [first, with_runs, last] = <[StoredRange; 3]>::try_from(example_with_runs().ranges).expect("it has three");
         assert!(decoded(vec![first.clone(), with_runs.clone()]).is_ok());
         assert!(decoded(vec![first.clone(), last.clone()]).is_err(), "no run");
-        assert!(decoded(vec![with_runs.clone(), last.clone()]).is_err(), "the first one does not begin before all keys");
+        assert!(
+            decoded(vec![with_runs.clone(), last.clone()]).is_err(),
+            "the first one does not begin before all keys"
+        );
         assert!(decoded(vec![first.clone(), last, with_runs.clone()]).is_err(), "they fall");
         assert!(decoded(vec![first, with_runs.clone(), with_runs]).is_err(), "they do not rise");
     }

@@ -63,7 +63,8 @@ impl<'p> RunMerge<'p> {
         let mut tied = 0u64;
         for (index, source) in self.sources.iter().enumerate() {
             // Those before it are newer, and would be the best at the same key.
-            let is_tied = index == self.best || (index > self.best && source.head == best.head && source.key() == best.key());
+            let is_tied =
+                index == self.best || (index > self.best && source.head == best.head && source.key() == best.key());
             tied |= u64::from(is_tied) << index;
         }
         let mut has_ended = 0u64;
@@ -107,7 +108,9 @@ impl Changes for RunMerge<'_> {
         if std::mem::take(&mut self.is_used) {
             self.step()?;
         }
-        while planted(Fault::DeleteDropped) && self.sources.get(self.best).is_some_and(|best| best.cell().op.is_delete()) {
+        while planted(Fault::DeleteDropped)
+            && self.sources.get(self.best).is_some_and(|best| best.cell().op.is_delete())
+        {
             self.step()?;
         }
         Ok(self.sources.get(self.best).map(Source::change))

@@ -8,9 +8,9 @@
 
 use std::ops::{Bound, Range};
 
+use crate::error::Result;
 use crate::format::{Branch, CellKey, StoredRange, StoredRoot, StoredRun};
 use crate::pager::Pages;
-use crate::error::Result;
 use crate::planted::{Fault, planted};
 
 use super::root::{Root, branch_at};

@@ -67,7 +67,10 @@ impl<'a> Layers<'a> {
     /// Whether no layer above the tree holds anything.
     #[inline(always)]
     fn is_tree_alone(&self) -> bool {
-        self.set.is_none() && self.view.active.is_empty() && self.view.frozen.is_none() && self.view.trees.stack.is_none()
+        self.set.is_none()
+            && self.view.active.is_empty()
+            && self.view.frozen.is_none()
+            && self.view.trees.stack.is_none()
     }
 
     /// The value of `key`.
@@ -285,7 +288,9 @@ impl<'a> Layers<'a> {
     /// Whether nothing lies above the tree between the bounds, so that it can be read alone.
     pub fn is_pure(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> bool {
         let stack_is_clear = self.stack().is_none_or(|stack| stack.is_clear(low, high));
-        self.set.is_none() && stack_is_clear && self.deltas().into_iter().flatten().all(|delta| delta.range_is_empty(low, high, self.at))
+        self.set.is_none()
+            && stack_is_clear
+            && self.deltas().into_iter().flatten().all(|delta| delta.range_is_empty(low, high, self.at))
     }
 }
 
