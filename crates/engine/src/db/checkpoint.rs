@@ -6,6 +6,7 @@
 //!     own meta is durable and no snapshot reads it.
 //! (3) A checkpoint that fails leaves everything as it was. Its deltas stay frozen, and the next one merges them.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, btree_map};
 use std::iter::Peekable;
 use std::ops::Bound;
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 use crate::db::metas;
 use crate::db::open::Presence;
 use crate::db::replayed::Replayed;
-use crate::db::stacking::{self, FULL_RUNS, MERGED_RUNS, OWED_RUNS, Shape};
+use crate::db::stacking::{self, FULL_RUNS, MERGED_ENTRIES, MERGED_RUNS, Mergeable, OWED_RUNS, Shape};
 use crate::delta;
 use crate::error::{Error, Result};
 use crate::format::{CatalogRoot, Meta, StoredRoot, ValueAlign};
@@ -65,8 +66,8 @@ pub enum Job<'j> {
     Load(LoadJob<'j>),
     /// Copies every tree to new pages.
     Rewrite,
-    /// Merges the runs of a range of a table.
-    MergeRange(TableId, usize),
+    /// Merges the runs of ranges, no two of one table.
+    MergeRanges(Vec<Mergeable>),
 }
 
 /// Which runs are to be merged.
@@ -199,30 +200,39 @@ impl Checkpointer {
         if self.pending.is_some() {
             return Ok(false);
         }
-        let Some((table, range, runs)) = self.fullest_range() else { return Ok(false) };
-        let is_due = match haste {
-            Haste::Full => runs >= FULL_RUNS,
-            Haste::Owed => runs >= OWED_RUNS && self.owed_runs > 0,
-            Haste::Worthwhile => runs >= MERGED_RUNS,
-            Haste::Everything => true,
-        };
-        if !is_due {
+        let ranges = self.mergeable(haste);
+        if ranges.is_empty() {
             return Ok(false);
         }
         self.core.writer()?;
-        self.checkpoint(Some(Job::MergeRange(table, range)))?;
+        let runs: usize = ranges.iter().map(|range| range.runs).sum();
+        self.checkpoint(Some(Job::MergeRanges(ranges)))?;
         self.owed_runs = self.owed_runs.saturating_sub(runs as u64);
         Ok(true)
     }
 
-    /// The range with the most runs, and how many it has.
-    fn fullest_range(&self) -> Option<(TableId, usize, usize)> {
+    /// The ranges to merge next, those with the most runs first: one, or as many as are little work together.
+    fn mergeable(&self, haste: Haste) -> Vec<Mergeable> {
+        let runs_min = match haste {
+            Haste::Full => FULL_RUNS,
+            Haste::Owed if self.owed_runs == 0 => return Vec::new(),
+            Haste::Owed => OWED_RUNS,
+            Haste::Worthwhile => MERGED_RUNS,
+            Haste::Everything => 1,
+        };
         let stacks = self.stored.iter().filter_map(|(id, table)| Some((*id, table.trees.stack.as_ref()?)));
-        let fullest = stacks.map(|(id, stack)| {
-            let (range, runs) = stacking::fullest(stack);
-            (id, range, runs)
+        let mut ranges: Vec<_> = stacks.map(|(id, stack)| stacking::fullest(id, stack)).collect();
+        ranges.retain(|range| range.runs >= runs_min);
+        ranges.sort_by_key(|range| Reverse(range.runs));
+        let mut entries = 0;
+        let little = ranges.iter().take_while(|range| {
+            let is_little = entries < MERGED_ENTRIES;
+            entries += range.entries;
+            is_little
         });
-        fullest.max_by_key(|&(_, _, runs)| runs)
+        let count = little.count();
+        ranges.truncate(count);
+        ranges
     }
 
     /// Whether any run lies above any tree.
@@ -249,7 +259,7 @@ impl Checkpointer {
         let all = match &job {
             Job::Load(load) => self.stored.get(&load.table).is_some_and(|table| table.trees.stack.is_some()),
             Job::Rewrite => true,
-            Job::Replay(_) | Job::MergeRange(..) => false,
+            Job::Replay(_) | Job::MergeRanges(_) => false,
         };
         // What is loaded is newer than any run, and becomes part of the tree; so does what is rewritten.
         while all && self.merge_runs(Haste::Everything)? {}
@@ -267,7 +277,7 @@ impl Checkpointer {
     }
 
     fn checkpoint(&mut self, job: Option<Job<'_>>) -> Result<()> {
-        let does_job = matches!(job, Some(Job::Load(..) | Job::Rewrite | Job::MergeRange(..)));
+        let does_job = matches!(job, Some(Job::Load(..) | Job::Rewrite | Job::MergeRanges(_)));
         let rotation = self.pending.take();
         let began = Instant::now();
         let outcome = self.try_checkpoint(rotation.as_ref(), job);
@@ -320,7 +330,7 @@ impl Checkpointer {
         let space = Arc::clone(&self.space);
         let shown = match &job {
             _ if rotation.is_some() => Shown::Rotated,
-            Some(Job::MergeRange(..)) => Shown::Merged,
+            Some(Job::MergeRanges(_)) => Shown::Merged,
             Some(Job::Load(load)) => Shown::Loaded { table: load.table, note: load.note },
             _ => Shown::Alone,
         };
@@ -355,10 +365,15 @@ impl Checkpointer {
             for info in &rotation.since.dropped {
                 dropped.extend(stored.remove(&info.id));
             }
+            let shape = Shape {
+                delta_bytes: self.core.writer()?.delta_bytes,
+                page_bytes: self.file.page_size().bytes() as u64,
+                tables: rotation.frozen.len() as u64,
+            };
             for (id, delta) in &rotation.frozen {
                 let Some(table) = stored.get_mut(id) else { continue };
                 let source = (&**delta, rotation.sequence);
-                let flushed = stacking::flush(pages, &table.info, &table.trees, source, writer, self.shape()?)?;
+                let flushed = stacking::flush(pages, &table.info, &table.trees, source, writer, shape)?;
                 table.trees = flushed.trees;
                 runs += flushed.runs;
             }
@@ -388,9 +403,11 @@ impl Checkpointer {
                     table.trees.base = rewrite(pages, table, writer)?;
                 }
             }
-            Some(Job::MergeRange(id, range)) => {
-                if let Some(Stored { info, trees }) = stored.get_mut(id) {
-                    *trees = stacking::merge_range(pages, info, trees, *range, writer)?;
+            Some(Job::MergeRanges(ranges)) => {
+                for Mergeable { table, range, .. } in ranges {
+                    if let Some(Stored { info, trees }) = stored.get_mut(table) {
+                        *trees = stacking::merge_range(pages, info, trees, *range, writer)?;
+                    }
                 }
             }
         }
@@ -420,11 +437,6 @@ impl Checkpointer {
         let mut changes = CatalogChanges { changes: changes.into_iter().peekable() };
         let outcome = tree::merge(pages, self.catalog.as_ref(), &mut changes, writer, ValueAlign::One, &mut || Ok(()))?;
         Ok(outcome.root)
-    }
-
-    fn shape(&self) -> Result<Shape> {
-        let page_bytes = self.file.page_size().bytes() as u64;
-        Ok(Shape { delta_bytes: self.core.writer()?.delta_bytes, page_bytes })
     }
 
     /// Decides for each large value that was committed whether a tree has it now.
@@ -481,7 +493,10 @@ impl Checkpointer {
         };
         // Everything that can fail comes before the meta: once that is durable, the checkpoint has happened.
         let extents = ExtentMap::new(prepared.entries.clone(), prepared.page_count, Some(pages.extents()));
-        let written = self.file.pages(Arc::new(extents)).and_then(|pages| self.write_meta(meta).map(|()| pages));
+        let written = self
+            .file
+            .pages(Arc::new(extents))
+            .and_then(|pages| self.write_meta(meta, rotation.is_some()).map(|()| pages));
         let pages = match written {
             Ok(pages) => pages,
             Err(error) => {
@@ -500,14 +515,15 @@ impl Checkpointer {
 
     /// Syncs the pages, writes the meta, syncs that, and holds it to be the newest.
     ///
-    /// Without a log to tell that a newest meta is missing, both slots get it, so that damage to one loses nothing. A log that is
-    /// kept tells nothing either: it goes on from the checkpoint before too, whose pages are about to be used again.
-    fn write_meta(&mut self, meta: Meta) -> Result<()> {
+    /// Without a log to tell that a newest meta is missing, both slots get it, so that damage to one loses nothing. A log that
+    /// goes on from the checkpoint before too, whose pages are about to be used again, tells nothing either: one that is kept, or
+    /// whose start has not moved because nothing was rotated.
+    fn write_meta(&mut self, meta: Meta, was_rotated: bool) -> Result<()> {
         if !planted(Fault::NoSyncBeforeMeta) {
             self.sync_file()?;
         }
         self.write_slot(meta)?;
-        if self.meta.log_exists && !self.meta.features.log_is_kept() {
+        if was_rotated && self.meta.log_exists && !self.meta.features.log_is_kept() {
             return Ok(());
         }
         match self.write_slot(Meta { number: self.meta.number + 1, ..self.meta.clone() }) {
@@ -672,7 +688,7 @@ impl Checkpointer {
         if self.meta.log_exists || self.meta.log_first_segment != start.segment {
             let mut meta = self.meta.clone();
             (meta.number, meta.log_first_segment, meta.log_exists) = (meta.number + 1, start.segment, start.exists);
-            self.write_meta(meta)?;
+            self.write_meta(meta, true)?;
         }
         self.reclaim()?;
         self.space.lock().truncate_to_used().map(drop)

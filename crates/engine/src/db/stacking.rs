@@ -9,7 +9,7 @@ use std::ops::Bound;
 use crate::delta::{self, Delta, Position};
 use crate::error::Result;
 use crate::format::ValueAlign;
-use crate::ids::Sequence;
+use crate::ids::{Sequence, TableId};
 use crate::pager::{PageWriter, Pages};
 use crate::sync::Arc;
 use crate::tree::{self, Action, Change, Changes, Root, RunMerge, Stack, StackRange, Until, build_run};
@@ -22,6 +22,8 @@ pub struct Shape {
     pub delta_bytes: u64,
     /// Size of a page.
     pub page_bytes: u64,
+    /// Tables that are flushed together.
+    pub tables: u64,
 }
 
 /// A table's trees after a flush.
@@ -46,14 +48,11 @@ pub fn flush(
 ) -> Result<Flushed> {
     let (delta, sequence) = source;
     let mut all = DeltaChanges::new(delta, sequence, vec![(None, None)]);
-    let Some(base) = &trees.base else {
-        let base = merge(pages, None, &mut all, writer, info.align())?;
-        return Ok(Flushed { trees: Trees { base, stack: None }, runs: 0 });
-    };
+    let base = trees.base.as_ref();
     // Counts of a counted table are those of its tree.
-    let is_small = base.entries <= SMALL_TREE_DELTAS * delta.entries() as u64;
+    let is_small = entries_of(base) <= SMALL_TREE_DELTAS * delta.entries() as u64;
     if trees.stack.is_none() && (is_small || info.descriptor.counted) {
-        let base = merge(pages, Some(base), &mut all, writer, info.align())?;
+        let base = merge(pages, base, &mut all, writer, info.align())?;
         return Ok(Flushed { trees: Trees { base, stack: None }, runs: 0 });
     }
     let costs = Costs::new(delta, shape);
@@ -61,10 +60,10 @@ pub fn flush(
     let plans = plan(pages, base, &ranges, source, &costs)?;
     let merged: Vec<_> = (0..ranges.len()).filter(|&index| plans[index] == Plan::Merge).collect();
     let base = if merged.is_empty() {
-        Some(*base)
+        base.copied()
     } else {
         let slices = merged.into_iter().map(|index| bounds_of(&ranges, index)).collect();
-        merge(pages, Some(base), &mut DeltaChanges::new(delta, sequence, slices), writer, info.align())?
+        merge(pages, base, &mut DeltaChanges::new(delta, sequence, slices), writer, info.align())?
     };
     let mut runs = 0;
     for index in (0..ranges.len()).filter(|&index| plans[index] == Plan::Run) {
@@ -139,11 +138,23 @@ pub fn remove(pages: &Pages, trees: &Trees, writer: &mut PageWriter<'_>) -> Resu
     runs.try_for_each(|run| run.remove(pages, writer))
 }
 
-/// The range of a stack with the most runs, and how many.
-pub fn fullest(stack: &Stack) -> (usize, usize) {
+/// A range whose runs may be merged.
+#[derive(Clone, Copy, Debug)]
+pub struct Mergeable {
+    pub table: TableId,
+    pub range: usize,
+    pub runs: usize,
+    /// In all its runs.
+    pub entries: u64,
+}
+
+/// The range of a table with the most runs.
+pub fn fullest(table: TableId, stack: &Stack) -> Mergeable {
     let counts = stack.ranges().iter().map(|range| range.runs.len()).enumerate();
     // Of several the first.
-    counts.rev().max_by_key(|&(_, runs)| runs).unwrap_or_default()
+    let (range, runs) = counts.rev().max_by_key(|&(_, runs)| runs).unwrap_or_default();
+    let entries = stack.ranges()[range].runs.iter().map(|run| run.entries).sum();
+    Mergeable { table, range, runs, entries }
 }
 
 fn merge(
@@ -173,13 +184,17 @@ struct Costs {
     entry_bytes: u64,
     page_bytes: u64,
     delta_bytes: u64,
+    /// So little is written in place in any case.
+    small_bytes: u64,
 }
 
 impl Costs {
     fn new(delta: &Delta, shape: Shape) -> Self {
         let changes = delta.entries().max(1) as u64;
         let entry_bytes = (delta.memory_bytes() as u64 / changes).max(1);
-        Self { changes, entry_bytes, page_bytes: shape.page_bytes, delta_bytes: shape.delta_bytes }
+        let Shape { delta_bytes, page_bytes, tables } = shape;
+        let small_bytes = delta_bytes / (SMALL_MERGE_DIVISOR * tables.max(1));
+        Self { changes, entry_bytes, page_bytes, delta_bytes, small_bytes }
     }
 
     /// Entries of a range, if ranges can be had of the size that is best for a tree of so many.
@@ -192,14 +207,13 @@ impl Costs {
     fn is_merged(&self, changes: u64, spanned: u64) -> bool {
         let leaf_entries = (self.page_bytes / self.entry_bytes).max(1);
         let leaves = (spanned / leaf_entries + 2).min(changes);
-        leaves * self.page_bytes
-            <= (MERGED_FACTOR * changes * self.entry_bytes).max(self.delta_bytes / SMALL_MERGE_DIVISOR)
+        leaves * self.page_bytes <= (MERGED_FACTOR * changes * self.entry_bytes).max(self.small_bytes)
     }
 }
 
 fn plan(
     pages: &Pages,
-    base: &Root,
+    base: Option<&Root>,
     ranges: &[StackRange],
     (delta, sequence): (&Delta, Sequence),
     costs: &Costs,
@@ -212,7 +226,7 @@ fn plan(
             None => Plan::Nothing,
             Some(_) if !range.runs.is_empty() => Plan::Run,
             Some((first, last)) => {
-                let spanned = tree::count(pages, base, Bound::Included(first), Bound::Included(last))?;
+                let spanned = count(pages, base, Bound::Included(first), Bound::Included(last))?;
                 if costs.is_merged(costs.changes / touched, spanned) { Plan::Merge } else { Plan::Run }
             }
         });
@@ -233,10 +247,10 @@ fn ends_between(delta: &Delta, sequence: Sequence, (low, high): Slice) -> Option
 }
 
 /// The ranges of a table, those without runs cut anew where they have come to be too large or too small.
-fn cut_again(pages: &Pages, base: &Root, stack: Option<&Stack>, costs: &Costs) -> Result<Vec<StackRange>> {
+fn cut_again(pages: &Pages, base: Option<&Root>, stack: Option<&Stack>, costs: &Costs) -> Result<Vec<StackRange>> {
     let whole = [StackRange { low: Box::default(), runs: Vec::new() }];
     let before = stack.map_or(&whole[..], Stack::ranges);
-    let range_entries = costs.range_entries(base.entries);
+    let range_entries = costs.range_entries(entries_of(base));
     let mut ranges: Vec<StackRange> = Vec::with_capacity(before.len());
     let mut index = 0;
     while index < before.len() {
@@ -247,19 +261,27 @@ fn cut_again(pages: &Pages, base: &Root, stack: Option<&Stack>, costs: &Costs) -
             continue;
         }
         let (low, high) = (&before[index].low, before.get(index + stretch).map(|next| &*next.low));
-        let entries = tree::count(pages, base, Bound::Included(low), high.map_or(Bound::Unbounded, Bound::Excluded))?;
+        let entries = count(pages, base, Bound::Included(low), high.map_or(Bound::Unbounded, Bound::Excluded))?;
         let parts = usize::try_from((entries + range_entries / 2) / range_entries).unwrap_or(usize::MAX).max(1);
         if parts == stretch {
             ranges.extend_from_slice(&before[index..index + stretch]);
         } else {
             ranges.push(StackRange { low: low.clone(), runs: Vec::new() });
             let inner = Some(&**low).filter(|low| !low.is_empty());
-            let cuts = tree::cuts(pages, base, (inner, high), parts)?;
+            let cuts = base.map_or(Ok(Vec::new()), |base| tree::cuts(pages, base, (inner, high), parts))?;
             ranges.extend(cuts.into_iter().map(|low| StackRange { low, runs: Vec::new() }));
         }
         index += stretch;
     }
     Ok(ranges)
+}
+
+fn entries_of(base: Option<&Root>) -> u64 {
+    base.map_or(0, |base| base.entries)
+}
+
+fn count(pages: &Pages, base: Option<&Root>, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<u64> {
+    base.map_or(Ok(0), |base| tree::count(pages, base, low, high))
 }
 
 /// Keys that are at least the first, and below the second.
@@ -327,6 +349,9 @@ pub const OWED_RUNS: usize = 4;
 pub const FULL_RUNS: usize = 16;
 
 const _: () = assert!(OWED_RUNS < MERGED_RUNS && MERGED_RUNS < FULL_RUNS && FULL_RUNS < tree::RUNS_MAX);
+
+/// Ranges of several tables are merged together while their runs have fewer entries.
+pub const MERGED_ENTRIES: u64 = 1 << 18;
 
 /// A tree of so many times a delta's entries is merged whole.
 const SMALL_TREE_DELTAS: u64 = 2;
