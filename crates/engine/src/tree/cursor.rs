@@ -10,6 +10,7 @@ use crate::ids::PageRef;
 use crate::pager::{LeafPage, Pages, Value};
 
 use super::root::{Root, branch_at, leaf_at};
+use super::run_merge::head_of;
 
 /// An entry, readable on its own.
 #[derive(Clone, Debug)]
@@ -159,6 +160,17 @@ impl Cursor {
             CellValue::Overflow(at) => Some(pages.value(&at)?),
         };
         Ok(Some((key, value)))
+    }
+
+    /// The head of the key at which the cursor is, if it is at one.
+    ///
+    /// # Errors
+    /// As [`Cursor::seek`].
+    #[inline]
+    pub fn head(&self, pages: &Pages) -> Result<Option<u64>> {
+        let leaf = self.leaf(pages)?;
+        let is_at_entry = !self.before_first && self.index < leaf.leaf().count();
+        Ok(is_at_entry.then(|| head_of(leaf.leaf().key(self.index).part())))
     }
 
     /// The leaf in which the cursor is.

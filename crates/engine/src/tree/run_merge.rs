@@ -30,7 +30,7 @@ struct Source<'p> {
     cursor: Cursor,
     leaf: LeafPage<'p>,
     index: usize,
-    /// The first bytes of the key, as a number: keys whose numbers differ are in the order of the numbers.
+    /// See [`head_of`].
     head: u64,
     /// The whole key, if it is long.
     long: Option<Value<'p>>,
@@ -190,9 +190,9 @@ impl<'p> Source<'p> {
     }
 }
 
-/// The first eight bytes as a number in the order of keys, zeros after a shorter key.
+/// The first eight bytes of a key as a number, zeros after a shorter one: keys whose heads differ are in the order of these.
 #[inline]
-pub(super) fn head_of(key: &[u8]) -> u64 {
+pub fn head_of(key: &[u8]) -> u64 {
     match key.first_chunk() {
         Some(head) => u64::from_be_bytes(*head),
         None => {

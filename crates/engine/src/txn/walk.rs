@@ -1,8 +1,9 @@
 //! Walking through the layers of a table in key order, one way, without a lifetime: owned iterators keep a walk beside
 //! the snapshot that they hand to it at each step.
 //!
-//! Invariant: each source stands at its next entry in the walk's direction, or is past its last. Where several stand at
-//! one key the newest layer's entry counts, and all of them move on.
+//! Invariants: (1) each source stands at its next entry in the walk's direction, or is past its last. Where several stand at one
+//! key the newest layer's entry counts, and all of them move on.  (2) With each place goes the head of the key there, so that
+//! most steps look at one source alone: keys whose heads differ are in the order of these.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -35,8 +36,8 @@ pub enum Start<'k> {
 #[derive(Debug)]
 pub struct Walk {
     upward: bool,
-    base: Option<tree::Cursor>,
-    deltas: [Option<Position>; 2],
+    base: Option<(tree::Cursor, u64)>,
+    deltas: [Option<(Position, u64)>; 2],
     /// One for each depth of the stack, the newest runs first.
     runs: Vec<RunWalk>,
     /// The key of the transaction's own change; copied, so that a walk borrows nothing.
@@ -48,8 +49,8 @@ pub struct Walk {
 struct RunWalk {
     depth: usize,
     range: usize,
-    /// At an entry; none past the last.
-    cursor: Option<tree::Cursor>,
+    /// At an entry, and the head of its key; none past the last.
+    cursor: Option<(tree::Cursor, u64)>,
 }
 
 /// What the newest layer at a key says.
@@ -60,22 +61,44 @@ enum Newest<'a> {
     Stored(Value<'a>),
 }
 
-/// The sources of a walk, one bit for each.
+/// The sources of a walk, one bit for each, the newest lowest.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sources(u64);
 
 impl Sources {
     const OWN: u32 = 0;
     const DELTAS: u32 = 1;
-    const BASE: u32 = 3;
-    const RUNS: u32 = 4;
+    const RUNS: u32 = 3;
+    const BASE: u32 = 63;
 
-    fn has(self, source: u32) -> bool {
-        self.0 >> source & 1 != 0
+    /// The newest of them, which is taken out.
+    fn take_newest(&mut self) -> Option<u32> {
+        let newest = (self.0 != 0).then(|| self.0.trailing_zeros());
+        self.0 &= self.0.wrapping_sub(1);
+        newest
     }
 }
 
-const _: () = assert!(Sources::RUNS as usize + RUNS_MAX <= u64::BITS as usize);
+const _: () = assert!(Sources::RUNS as usize + RUNS_MAX <= Sources::BASE as usize);
+
+/// The sources whose heads come first.
+struct First {
+    upward: bool,
+    head: u64,
+    sources: Sources,
+}
+
+impl First {
+    #[inline]
+    fn offer(&mut self, source: u32, head: u64) {
+        let is_before = if self.upward { head < self.head } else { head > self.head };
+        if is_before || self.sources.0 == 0 {
+            (self.head, self.sources) = (head, Sources(1 << source));
+        } else if head == self.head {
+            self.sources.0 |= 1 << source;
+        }
+    }
+}
 
 impl<'k> Start<'k> {
     /// The start of a range with this lower bound, going up.
@@ -118,7 +141,7 @@ impl Walk {
     pub fn new(layers: &Layers<'_>, start: Start<'_>) -> Result<Self> {
         let mut walk = Self::new_above(layers, start)?;
         walk.base = match &layers.view.trees.base {
-            Some(root) => seek_tree(layers.pages(), root, start)?,
+            Some(root) => with_head(layers.pages(), seek_tree(layers.pages(), root, start)?)?,
             None => None,
         };
         Ok(walk)
@@ -131,7 +154,7 @@ impl Walk {
     pub fn new_above(layers: &Layers<'_>, start: Start<'_>) -> Result<Self> {
         let deltas = layers.deltas().map(|delta| {
             let delta = delta?;
-            Some(match start {
+            let position = match start {
                 Start::First => delta.first(layers.at),
                 Start::From(key) => delta.seek(key, layers.at),
                 Start::Above(key) => delta.seek_after(key, layers.at),
@@ -142,7 +165,9 @@ impl Walk {
                     let equal = delta.entry(&at).is_some_and(|(found, _)| found == key);
                     if equal { at } else { delta.seek_before(key, layers.at) }
                 }
-            })
+            };
+            let head = tree::head_of(delta.entry(&position)?.0);
+            Some((position, head))
         });
         let id = layers.view.info.id;
         let own = layers.set.and_then(|set| match start {
@@ -216,87 +241,125 @@ impl Walk {
     }
 
     fn step<'a>(&mut self, layers: &Layers<'a>) -> Result<Option<(Value<'a>, Newest<'a>)>> {
-        let mut best: Option<(Value<'a>, Newest<'a>)> = None;
-        let mut tied = Sources::default();
-        if let (Some(set), Some(key)) = (layers.set, &self.own)
-            && let Some((key, pending)) = set.first_from(layers.view.info.id, Bound::Included(key))
-        {
-            (best, tied) = (Some((Value::from(key), Newest::Own(pending))), Sources(1 << Sources::OWN));
+        let mut first = First { upward: self.upward, head: 0, sources: Sources::default() };
+        if let Some((key, _)) = self.own_entry(layers) {
+            first.offer(Sources::OWN, tree::head_of(key));
         }
-        for (index, delta) in layers.deltas().into_iter().enumerate() {
-            let (Some(delta), Some(position)) = (delta, &self.deltas[index]) else { continue };
-            if let Some((key, change)) = delta.entry(position)
-                && self.offer(&mut tied, Sources::DELTAS + index as u32, best.as_ref().map(|(key, _)| key), key)
-            {
-                best = Some((Value::from(key), Newest::Changed(change)));
+        for (index, delta) in self.deltas.iter().enumerate() {
+            if let Some((_, head)) = delta {
+                first.offer(Sources::DELTAS + index as u32, *head);
             }
         }
         for (index, run) in self.runs.iter().enumerate() {
-            if let Some(cursor) = &run.cursor
-                && let Some((key, value)) = cursor.change(layers.pages())?
-                && self.offer(&mut tied, Sources::RUNS + index as u32, best.as_ref().map(|(key, _)| key), &key)
-            {
-                best = Some((key, Newest::Ran(value)));
+            if let Some((_, head)) = &run.cursor {
+                first.offer(Sources::RUNS + index as u32, *head);
             }
         }
-        if let Some(cursor) = &self.base
-            && let Some(entry) = cursor.entry(layers.pages())?
-            && self.offer(&mut tied, Sources::BASE, best.as_ref().map(|(key, _)| key), &entry.key)
-        {
-            best = Some((entry.key, Newest::Stored(entry.value)));
+        if let Some((_, head)) = &self.base {
+            first.offer(Sources::BASE, *head);
         }
-        if let Some((key, _)) = &best {
-            self.advance(layers, tied, key)?;
+        let Some(newest) = first.sources.take_newest() else { return Ok(None) };
+        let mut best = self.entry(layers, newest)?;
+        let mut tied = Sources(1 << newest);
+        while let Some(source) = first.sources.take_newest() {
+            let (key, entry) = self.entry(layers, source)?;
+            let order = if self.upward { (*key).cmp(&*best.0) } else { (*best.0).cmp(&*key) };
+            match order {
+                Ordering::Less => (best, tied) = ((key, entry), Sources(1 << source)),
+                Ordering::Equal => tied.0 |= 1 << source,
+                Ordering::Greater => {}
+            }
         }
-        Ok(best)
+        self.advance(layers, tied, &best.0)?;
+        Ok(Some(best))
     }
 
-    /// Whether the source's key comes before the best so far. Notes which sources stand at the best key.
-    fn offer(&self, tied: &mut Sources, source: u32, best: Option<&Value<'_>>, key: &[u8]) -> bool {
-        let order = best.map_or(Ordering::Less, |best| if self.upward { key.cmp(best) } else { (**best).cmp(key) });
-        match order {
-            Ordering::Less => {
-                *tied = Sources(1 << source);
-                true
-            }
-            Ordering::Equal => {
-                tied.0 |= 1 << source;
-                false
-            }
-            Ordering::Greater => false,
-        }
+    fn own_entry<'a>(&self, layers: &Layers<'a>) -> Option<(&'a [u8], &'a Pending)> {
+        layers.set?.first_from(layers.view.info.id, Bound::Included(self.own.as_deref()?))
     }
 
-    fn advance(&mut self, layers: &Layers<'_>, tied: Sources, key: &[u8]) -> Result<()> {
-        let id = layers.view.info.id;
-        if let (true, Some(set)) = (tied.has(Sources::OWN), layers.set) {
-            let own = match self.upward {
-                true => set.first_from(id, Bound::Excluded(key)),
-                false => set.last_until(id, Bound::Excluded(key)),
-            };
-            self.own = own.map(|(key, _)| key.into());
-        }
-        for (index, delta) in layers.deltas().into_iter().enumerate() {
-            let is_tied = tied.has(Sources::DELTAS + index as u32);
-            if let (true, Some(delta), Some(position)) = (is_tied, delta, &mut self.deltas[index]) {
-                if self.upward { delta.next(position) } else { delta.previous(position) }
-            }
-        }
-        if let Some(stack) = layers.stack() {
-            for (index, run) in self.runs.iter_mut().enumerate() {
-                if tied.has(Sources::RUNS + index as u32) {
-                    run.advance(layers.pages(), stack, self.upward)?;
+    /// Where a source stands. Requires: it stands at an entry.
+    #[inline]
+    fn entry<'a>(&self, layers: &Layers<'a>, source: u32) -> Result<(Value<'a>, Newest<'a>)> {
+        let found = match source {
+            Sources::OWN => self.own_entry(layers).map(|(key, pending)| (Value::from(key), Newest::Own(pending))),
+            Sources::BASE => match &self.base {
+                Some((cursor, _)) => {
+                    cursor.entry(layers.pages())?.map(|entry| (entry.key, Newest::Stored(entry.value)))
                 }
+                None => None,
+            },
+            Sources::DELTAS..Sources::RUNS => {
+                let index = (source - Sources::DELTAS) as usize;
+                let entry = layers.deltas()[index].zip(self.deltas[index].as_ref());
+                let entry = entry.and_then(|(delta, (position, _))| delta.entry(position));
+                entry.map(|(key, change)| (Value::from(key), Newest::Changed(change)))
             }
-        }
-        if let (true, Some(cursor)) = (tied.has(Sources::BASE), &mut self.base) {
-            let at_entry = if self.upward { cursor.next(layers.pages())? } else { cursor.previous(layers.pages())? };
-            if !at_entry {
-                self.base = None;
+            _ => match &self.runs[(source - Sources::RUNS) as usize].cursor {
+                Some((cursor, _)) => cursor.change(layers.pages())?.map(|(key, value)| (key, Newest::Ran(value))),
+                None => None,
+            },
+        };
+        Ok(found.expect("a source that was offered stands at an entry"))
+    }
+
+    fn advance(&mut self, layers: &Layers<'_>, mut tied: Sources, key: &[u8]) -> Result<()> {
+        let pages = layers.pages();
+        while let Some(source) = tied.take_newest() {
+            match source {
+                Sources::OWN => {
+                    let id = layers.view.info.id;
+                    let own = layers.set.and_then(|set| match self.upward {
+                        true => set.first_from(id, Bound::Excluded(key)),
+                        false => set.last_until(id, Bound::Excluded(key)),
+                    });
+                    self.own = own.map(|(key, _)| key.into());
+                }
+                Sources::BASE => step_cursor(pages, &mut self.base, self.upward)?,
+                Sources::DELTAS..Sources::RUNS => {
+                    let index = (source - Sources::DELTAS) as usize;
+                    if let (Some(delta), Some((mut position, _))) = (layers.deltas()[index], self.deltas[index].take())
+                    {
+                        if self.upward {
+                            delta.next(&mut position)
+                        } else {
+                            delta.previous(&mut position)
+                        }
+                        let head = delta.entry(&position).map(|(key, _)| tree::head_of(key));
+                        self.deltas[index] = head.map(|head| (position, head));
+                    }
+                }
+                _ => {
+                    let run = &mut self.runs[(source - Sources::RUNS) as usize];
+                    step_cursor(pages, &mut run.cursor, self.upward)?;
+                    if let (None, Some(stack)) = (&run.cursor, layers.stack()) {
+                        run.enter_next(pages, stack, self.upward)?;
+                    }
+                }
             }
         }
         Ok(())
     }
+}
+
+/// A cursor with the head of the key at which it is.
+#[inline]
+fn with_head(pages: &Pages, cursor: Option<tree::Cursor>) -> Result<Option<(tree::Cursor, u64)>> {
+    let Some(cursor) = cursor else { return Ok(None) };
+    let head = cursor.head(pages)?;
+    Ok(head.map(|head| (cursor, head)))
+}
+
+/// Moves a cursor to the next entry in the walk's direction, if there is one.
+#[inline]
+fn step_cursor(pages: &Pages, place: &mut Option<(tree::Cursor, u64)>, upward: bool) -> Result<()> {
+    let Some((cursor, head)) = place else { return Ok(()) };
+    let at_entry = if upward { cursor.next(pages)? } else { cursor.previous(pages)? };
+    match cursor.head(pages)?.filter(|_| at_entry) {
+        Some(next) => *head = next,
+        None => *place = None,
+    }
+    Ok(())
 }
 
 impl RunWalk {
@@ -308,22 +371,12 @@ impl RunWalk {
         };
         let mut walk = Self { depth, range, cursor: None };
         if let Some(run) = stack.ranges()[range].runs.get(depth) {
-            walk.cursor = seek_tree(pages, &run.root, start)?;
+            walk.cursor = with_head(pages, seek_tree(pages, &run.root, start)?)?;
         }
         if walk.cursor.is_none() {
             walk.enter_next(pages, stack, start.is_upward())?;
         }
         Ok(walk)
-    }
-
-    /// Moves to the next entry. Requires: it is at one.
-    fn advance(&mut self, pages: &Pages, stack: &Stack, upward: bool) -> Result<()> {
-        let Some(cursor) = &mut self.cursor else { return Ok(()) };
-        let at_entry = if upward { cursor.next(pages)? } else { cursor.previous(pages)? };
-        if !at_entry {
-            self.enter_next(pages, stack, upward)?;
-        }
-        Ok(())
     }
 
     /// Moves to the first entry of the next range that has a run of this depth, in the walk's direction.
@@ -336,7 +389,8 @@ impl RunWalk {
             };
             self.range = next;
             if let Some(run) = range.runs.get(self.depth) {
-                self.cursor = seek_tree(pages, &run.root, if upward { Start::First } else { Start::Last })?;
+                let start = if upward { Start::First } else { Start::Last };
+                self.cursor = with_head(pages, seek_tree(pages, &run.root, start)?)?;
             }
         }
         Ok(())
