@@ -104,13 +104,13 @@ impl Options {
         self
     }
 
-    /// Memory that commits may take before they are merged into the trees. Default: a 64th of the machine's memory (or of what
+    /// Memory that commits may take before they are brought into the file. Default: a 64th of the machine's memory (or of what
     /// the process's control group may use), but at least 64 MiB and at most 384 MiB, which is about 2,000,000 changes of 130
     /// bytes.
     ///
-    /// A merge writes every page that a change falls into: where changes fall everywhere, it writes the whole table, and twice
-    /// the memory halves that work. While a merge runs, as much again may be in use, and twice as much before commits wait. While
-    /// write transactions last longer than a merge, twice as much again, to check them against.
+    /// Where changes fall everywhere into a large table, they are written once as they are, and for every eight times so much the
+    /// table is written once: twice the memory halves that work. While a checkpoint runs, as much again may be in use, and twice as
+    /// much before commits wait. While write transactions last longer than a checkpoint, twice as much again, to check them against.
     #[must_use]
     pub fn delta_bytes(mut self, bytes: u64) -> Self {
         self.delta_bytes = bytes;

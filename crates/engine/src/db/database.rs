@@ -252,7 +252,10 @@ impl Database {
         self.inner.core.sync()
     }
 
-    /// Merges all commits so far into the trees of the file, and frees the log.
+    /// Brings all commits so far into the file, and frees the log.
+    ///
+    /// What falls everywhere into a large table becomes runs above its tree, which are merged into it by and by: all of them a
+    /// second after the last commit if work goes on in the background, and at once by [`Database::compact`].
     ///
     /// It runs beside readers and writers, and by itself whenever [`Options::delta_bytes`] are used up.
     ///

@@ -96,7 +96,7 @@ macro_rules! reads {
         }
 
         /// How many entries lie within `bounds`, exactly: in time that grows with the tree's depth and with the entries
-        /// not yet merged into the tree.
+        /// not yet merged into the tree: those of runs, and those in memory.
         ///
         /// # Errors
         /// As [`crate::ReadTxn::get`].
