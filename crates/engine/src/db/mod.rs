@@ -9,6 +9,7 @@ mod database;
 mod metas;
 mod multimap;
 mod open;
+mod pace;
 mod recover;
 mod registry;
 mod replayed;

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::db::checkpoint::{Checkpointer, Haste};
+use crate::db::pace::Pace;
 use crate::error::{Error, Result};
 use crate::ids::Sequence;
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -40,6 +41,10 @@ struct Asked {
     settle_at: Option<Instant>,
     /// The newest commit when that was set.
     settle_after: Sequence,
+    /// How fast commits may go on.
+    pace: Pace,
+    /// Bytes of the last flush, and how long that has taken with what it owed so far.
+    flush: Option<(u64, Duration)>,
     stop: bool,
     /// Checkpoints that have ended, well or not.
     ended: u64,
@@ -55,6 +60,7 @@ struct Wake {
     checkpointer: std::sync::Weak<Mutex<Checkpointer>>,
     background: bool,
     delta_bytes: u64,
+    began: Instant,
 }
 
 impl Worker {
@@ -68,6 +74,7 @@ impl Worker {
             checkpointer: Arc::downgrade(checkpointer),
             background,
             delta_bytes: writer.delta_bytes,
+            began: Instant::now(),
         };
         let fresh = writer.relief.set(Box::new(wake)).is_ok();
         assert!(fresh, "a database has one worker");
@@ -108,6 +115,11 @@ impl Relief for Wake {
         }
         let mut asked = self.ask(|asked| asked.checkpoint = true)?;
         if bytes < STALL_FACTOR * self.delta_bytes {
+            let pause = asked.pace.pause(self.began.elapsed(), bytes, self.delta_bytes);
+            drop(asked);
+            if !pause.is_zero() {
+                std::thread::sleep(pause);
+            }
             return Ok(());
         }
         // The worker cannot keep up: wait until what it is doing now has ended.
@@ -252,12 +264,17 @@ impl Signals {
                     return;
                 }
                 drop(asked);
+                let began = Instant::now();
                 let outcome = checkpointer.lock().merge_runs(haste);
-                self.asked.lock().merged(haste, outcome, newest);
+                self.asked.lock().merged(haste, outcome, newest, began.elapsed());
             }
             Task::Checkpoint => {
+                let began = Instant::now();
+                let bytes = core.writer.as_ref().map_or(0, |writer| writer.active_bytes.load(Ordering::Relaxed));
                 let outcome = checkpointer.lock().run();
                 let mut asked = self.asked.lock();
+                asked.end_flush();
+                asked.flush = outcome.is_ok().then(|| (bytes, began.elapsed()));
                 asked.checkpoint = false;
                 asked.ended += 1;
                 asked.failure = outcome.err();
@@ -270,7 +287,11 @@ impl Signals {
 
 impl Asked {
     /// Decides what to merge next.
-    fn merged(&mut self, haste: Haste, outcome: Result<bool>, newest: Sequence) {
+    fn merged(&mut self, haste: Haste, outcome: Result<bool>, newest: Sequence, took: Duration) {
+        match (&mut self.flush, haste) {
+            (Some((_, so_far)), Haste::Owed) => *so_far += took,
+            _ => self.end_flush(),
+        }
         match (haste, outcome) {
             // It stays as it is; if it must be merged, a commit will hear of it.
             (_, Err(_)) => (self.merge, self.settle_at) = (None, Some(Instant::now() + MERGED_AGAIN_AFTER)),
@@ -278,6 +299,13 @@ impl Asked {
             (Haste::Owed, Ok(false)) => self.merge = Some(Haste::Worthwhile),
             (Haste::Full | Haste::Worthwhile, Ok(false)) => self.settle_later(newest),
             (Haste::Everything, Ok(false)) => (self.merge, self.settle_at) = (None, None),
+        }
+    }
+
+    /// The last flush has done all that it owed.
+    fn end_flush(&mut self) {
+        if let Some((bytes, took)) = self.flush.take() {
+            self.pace.flushed(bytes, took);
         }
     }
 
