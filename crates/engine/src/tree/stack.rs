@@ -182,22 +182,22 @@ pub fn cuts(
     (low, high): (Option<&[u8]>, Option<&[u8]>),
     parts: usize,
 ) -> Result<Vec<Box<[u8]>>> {
-    let mut parents = vec![Node { low: None, root: *root }];
-    while parents.len() < parts * NODES_PER_PART && parents.first().is_some_and(|node| node.root.level > 0) {
+    let mut nodes = vec![Node { low: None, root: *root }];
+    while nodes.len() < parts * NODES_PER_PART && nodes.first().is_some_and(|node| node.root.level > 0) {
         let mut children = Vec::new();
-        for (index, node) in parents.iter().enumerate() {
-            let ends = parents.get(index + 1).and_then(|next| next.low.as_deref());
-            let is_outside = low.zip(ends).is_some_and(|(low, ends)| ends <= low)
-                || high.zip(node.low.as_deref()).is_some_and(|(high, begins)| high <= begins);
-            if !is_outside {
-                node.open(pages, &mut children)?;
-            }
+        for node in &nodes {
+            node.open(pages, &mut children)?;
         }
-        parents = children;
+        // Those that lie outside the bounds would count as well.
+        let end =
+            high.map_or(children.len(), |high| children.partition_point(|node| node.begins(|begins| begins < high)));
+        let start =
+            low.map_or(0, |low| children.partition_point(|node| node.begins(|begins| begins <= low)).saturating_sub(1));
+        nodes = children.drain(start.min(end)..end).collect();
     }
-    let total: u64 = parents.iter().map(|node| node.root.entries).sum();
+    let total: u64 = nodes.iter().map(|node| node.root.entries).sum();
     let (mut before, mut cuts) = (0, Vec::new());
-    for node in parents {
+    for node in nodes {
         let is_due = before >= (cuts.len() as u64 + 1) * total.div_ceil(parts as u64);
         if let Some(key) = node.low.filter(|_| is_due)
             && low.is_none_or(|low| low < &*key)
@@ -217,6 +217,11 @@ struct Node {
 }
 
 impl Node {
+    /// Whether it begins before all keys, or where it does has this property.
+    fn begins(&self, has: impl FnOnce(&[u8]) -> bool) -> bool {
+        self.low.as_deref().is_none_or(has)
+    }
+
     /// Adds its children.
     fn open(&self, pages: &Pages, children: &mut Vec<Self>) -> Result<()> {
         let Root { page: at, level, .. } = self.root;

@@ -2,5 +2,7 @@
 
 mod faults;
 mod model;
+mod runs;
 mod sharing;
+mod stacks;
 mod store;
