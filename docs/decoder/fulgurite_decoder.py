@@ -36,7 +36,7 @@ class Database:  # `tables` maps names to ids and descriptions, `contents` maps 
         self.path, self.tables, self.contents = path, {}, {}
         self.file = pathlib.Path(path).read_bytes()
         root, entries = self.read_meta()
-        for name, description in self.tree(root, entries, True).items():
+        for name, description in self.tree(root, entries).items():
             self.describe(name, description)
         number, last, before = self.first_segment, self.sequence, None  # Reading a log
         while (segment := pathlib.Path(f"{path}-log.{number}")).exists():
@@ -90,13 +90,52 @@ class Database:  # `tables` maps names to ids and descriptions, `contents` maps 
         check(is_overflow == (len(whole) > 1024) and whole[:1024] == stored[:1024], "a key is malformed")
         return whole
 
-    def tree(self, root, count, counted):
+    def tree(self, root, count):
         entries, net, _ = self.node(*root) if root else ([], 0, 0)
-        check(len(entries) == count and net in ((count,) if counted else (0, count)), "a tree's count is wrong")
-        return dict(entries)
+        check(net == count and all(operation == 0 for *_, operation in entries), "a tree's count is wrong")
+        return {key: value for key, value, _ in entries}
+
+    def ranges(self, text, contents):  # Ranges and runs
+        at, lows, runs = 0, [], []
+        while at < len(text):
+            length, = numbers("I", text, at)
+            lows.append(text[at + 4:at + 4 + length])
+            first, n = at + 5 + length, text[at + 4 + length]
+            at = first + 44 * n
+            runs.append([text[start:start + 44] for start in range(first, at, 44)])
+            check(n <= 48 and at <= len(text), "a range is malformed")
+        rise = all(a < b for a, b in zip(lows, lows[1:]))
+        check(rise and not lows[0] and any(runs) and len(lows) <= 65536, "ranges do not cover all keys, or have no runs")
+        for low, high, its_runs in zip(lows, [*lows[1:], None], runs):
+            for run in reversed(its_runs):  # The oldest first: of the newer ones each has the last word.
+                entries = self.run(run)
+                within = all(low <= key and (high is None or key < high) for key, *_ in entries)
+                check(within, "a run has keys outside its range")
+                contents.update((key, value) for key, value, _ in entries)
+                for key, _, operation in entries:
+                    if operation == 3:
+                        del contents[key]
+
+    def run(self, text):
+        flags, level, extent, slot, count = numbers("BBxxIIQ", text, 0)
+        entries, net, found = self.node(extent, slot, level)
+        check(len(entries) == count and all(operation in (1, 3) for *_, operation in entries), "a run is malformed")
+        check((flags, net) == (1 | found << 1, 0), "a run does not agree with its root")
+        if any(text[20:]):
+            known = self.overflow(text[20:])
+            check(known and known == self.filter([key for key, *_ in entries], len(known) // 64), "a filter is wrong")
+        return entries
+
+    def filter(self, keys, n):  # Filters
+        lines = bytearray(64 * n)
+        for h in (xxh3(key, self.tag_seed) for key in keys):
+            for i in range(1, 8):
+                bit = (h * 0x9E3779B97F4A7C15 % 2**64 >> 64 - 9 * i) % 512
+                lines[64 * ((h >> 32) * n >> 32) + bit // 8] |= 1 << bit % 8
+        return lines
 
     def node(self, extent, slot, level):
-        """The pairs of key and value below a node, their net count, and whether there is an overflow among them."""
+        """Keys, values and operations below a node, their net count, and whether there is an overflow among them."""
         number, _, birth = self.place(extent, slot, 1)
         page = self.page(number, extent, slot, birth)
         check([*page[:2]] == [2, level] if level else page[0] == 1, f"page {number} is of another kind or level")
@@ -116,7 +155,7 @@ class Database:  # `tables` maps names to ids and descriptions, `contents` maps 
             entries.append((key, self.overflow(value) if value_field >> 15 else value, slot >> 14))
             found |= (key_field | value_field) >> 15
         check(sum((1, 0, -1, 0)[operation] for _, _, operation in entries) == net, "a leaf's count is wrong")
-        return [(key, value) for key, value, operation in entries if operation < 2], net, found
+        return entries, net, found
 
     def branch(self, page, level):  # Branch
         n, p, children, counts, slots, prefix = numbers("HH4xHHHH", page, 2)
@@ -125,7 +164,7 @@ class Database:  # `tables` maps names to ids and descriptions, `contents` maps 
         for i, child in enumerate(numbers(f"{n + 1}Q", page, children)):
             below, net, overflow = self.node(child % 2**32, child >> 32 & 0xFFFFFF, level - 1)
             check((net, overflow) == (nets[i], child >> 56), "a branch does not agree with its child")
-            check(all(bounds[i] <= key and (i == n or key < bounds[i + 1]) for key, _ in below), "a key is misplaced")
+            check(all(bounds[i] <= key and (i == n or key < bounds[i + 1]) for key, *_ in below), "a key is misplaced")
             entries, found = entries + below, found | overflow
         return entries, sum(nets), found
 
@@ -136,14 +175,17 @@ class Database:  # `tables` maps names to ids and descriptions, `contents` maps 
 
     def describe(self, name, text):  # Catalog
         version, flags, alignment, merge, table, root, level, extent, slot, count, at = numbers("BBBBIBBxxIIQH", text, 0)
-        key_type, value_type = text[30:30 + at].decode(), text[32 + at:].decode()
+        end = 32 + at + numbers("H", text, 30 + at)[0]
+        key_type, value_type = text[30:30 + at].decode(), text[32 + at:end].decode()
         check(merge <= 3 and not (merge and flags & 1), "a table's merge operator is unknown")
-        check(version == 1 and numbers("H", text, 30 + at)[0] == len(text) - 32 - at, "a table is badly described")
+        check(version == 1 and flags < 8 and (end < len(text) if flags & 4 else end == len(text)), "a table is badly described")
         self.tables[name] = table, {"table": name.decode(), "multimap": bool(flags & 1), "counted": bool(flags & 2),
                                     "value_align": alignment, "key_type": key_type, "value_type": value_type,
                                     **({"merge": OPERATORS[merge - 1]} if merge else {})}
         if table not in self.contents:
-            self.contents[table] = self.tree((extent, slot, level) if root & 1 else None, count, flags & 2)
+            self.contents[table] = self.tree((extent, slot, level) if root & 1 else None, count)
+            if flags & 4:
+                self.ranges(text[end:], self.contents[table])
 
     def segment(self, data, number, last, before):
         if len(data) < 64 or data[:8] != b"FULGULOG" or xxh3(data[:56], 0) != numbers("Q", data, 56)[0]:

@@ -10,7 +10,7 @@ from xxhash import xxh3_64_intdigest as xxh3
 from fulgurite_decoder import DAMAGE, Database, align, numbers
 
 GOLDEN = Path(__file__).resolve().parents[2] / "crates" / "engine" / "tests" / "golden" / "format-1"
-NAMES = "empty", "closed", "crashed", "merging", "kept"
+NAMES = "empty", "closed", "crashed", "merging", "kept", "runs"
 SEED = 1
 
 
@@ -18,20 +18,20 @@ class Strict(Database):
     """Reads as the decoder does, and checks what it does without: the layout of pages, hints, heads and tags."""
 
     def __init__(self, path):
-        self.kinds, self.ranges = set(), []
+        self.kinds, self.places = set(), []
         super().__init__(path)
 
     def page(self, number, extent, slot, birth):
         page = super().page(number, extent, slot, birth)
         self.kinds.add((page[0], page[1] if page[0] == 2 else 0))
-        self.ranges.append((number * self.page_size, self.page_size))
+        self.places.append((number * self.page_size, self.page_size))
         assert not any(page[-48:-16]), "reserved bytes are used"
         return page
 
     def overflow(self, reference, first=None):
         data = super().overflow(reference, first)
         page = self.place(*numbers("II", reference, 0), 2)[0] if first is None else first
-        self.ranges.append((page * self.page_size, len(data)))
+        self.places.append((page * self.page_size, len(data)))
         self.kinds.add(("overflow", first is not None))
         return data
 
@@ -40,8 +40,7 @@ class Strict(Database):
         flags, n, p, b, blocks, cells, its_net, logarithm, reserved = numbers("BHHHHHhBB", page, 1)
         assert n >= 1 and b == align(n, 16) // 16 and not reserved and logarithm in (0, 2, 3, 4)
         assert blocks == align(16 + 4 * b, 64) and cells == blocks + 64 * b and net == its_net
-        keys = [key for key, _ in entries]
-        assert len(keys) == n, "a tree on disk has no deletes beside its puts"
+        keys = [key for key, *_ in entries]
         tags, slots, at = [], [], cells
         for i in range(b):
             tags += numbers("16H", page, blocks + 64 * i)
@@ -79,6 +78,14 @@ class Strict(Database):
         assert [*numbers(f"{h}I", page, 64)] == its_heads[15:n - 1:16] + its_heads[-1:]
         assert not page[64 + 4 * h:at_heads].strip(b"\xff")
         return super().branch(page, level)
+
+    def run(self, text):
+        entries = super().run(text)
+        length, = numbers("I", text, 28)
+        assert length == (0 if len(entries) < 64 else 64 * (align(12 * len(entries), 512) // 512))
+        self.kinds.add(("run", length > 0))
+        self.kinds |= {("in a run", operation, len(value) > 4096) for _, value, operation in entries}
+        return entries
 
     def expect_prefix(self, keys, p):
         assert p == (len(commonprefix([keys[0][:1024], keys[-1][:1024]])) if len(keys) > 1 else 0)
@@ -125,14 +132,27 @@ class Decoder(unittest.TestCase):
 
     def test_golden_files_are_built_as_the_document_says(self):
         kinds = set().union(*(Strict(self.path(name)).kinds for name in NAMES))
-        # Leaves, branches of two levels, the extent table; overflows to which trees refer, and one to which the log does.
-        self.assertEqual(kinds, {(1, 0), (2, 1), (2, 2), (6, 0), ("overflow", False), ("overflow", True)})
+        # Leaves, branches of two levels, the extent table; overflows to which trees refer, and one to which the log does; runs
+        # without and with filters, and in them short and long values, and deletes.
+        self.assertEqual(kinds, {(1, 0), (2, 1), (2, 2), (6, 0), ("overflow", False), ("overflow", True),
+                                 ("run", False), ("run", True), ("in a run", 1, False), ("in a run", 1, True),
+                                 ("in a run", 3, False)})
 
     def test_a_flipped_bit_in_a_live_page_is_refused(self):
-        ranges = Strict(self.path("closed")).ranges
-        for start, length in ranges:
-            at = start + self.random.randrange(length)
-            self.assertIsNone(self.flipped("closed", self.path("closed"), at), f"seed {SEED}, byte {at}")
+        for name in "closed", "runs":
+            for start, length in Strict(self.path(name)).places:
+                at = start + self.random.randrange(length)
+                self.assertIsNone(self.flipped(name, self.path(name), at), f"seed {SEED}, {name}, byte {at}")
+
+    def test_a_filter_that_misses_a_key_of_its_run_or_knows_another_is_refused(self):
+        class Wrong(Database):
+            def filter(self, keys, n):
+                return super().filter(self.changed(keys), n)
+
+        for changed in lambda keys: keys[1:], lambda keys: [*keys, b"another"]:
+            Wrong.changed = staticmethod(changed)
+            with self.assertRaisesRegex(ValueError, "filter"):
+                Wrong(self.path("runs"))
 
     def test_a_database_without_a_valid_meta_is_refused(self):
         file = bytearray(self.path("closed").read_bytes())

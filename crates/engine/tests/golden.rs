@@ -14,7 +14,7 @@ use flate2::read::GzDecoder;
 use fulgurite::{Change, Database, Options, Sequence, Table};
 
 /// Names of the golden databases.
-const NAMES: [&str; 5] = ["empty", "closed", "crashed", "merging", "kept"];
+const NAMES: [&str; 6] = ["empty", "closed", "crashed", "merging", "kept", "runs"];
 
 #[test]
 fn a_golden_file_is_of_format_version_1() {
@@ -107,6 +107,22 @@ fn the_log_that_a_golden_file_keeps_tells_all_that_happened() {
         })
         .collect();
     assert_eq!(told, ["+table", "first:20 of its own extent:66000", "load", "-first second:40"]);
+}
+
+#[test]
+fn the_runs_of_a_golden_file_are_seen_by_every_read_and_merged_by_a_compaction() {
+    let (directory, lines) = unpacked("runs");
+    let db = options().open(path(directory.path(), "runs")).unwrap();
+    let before = &db.stats().unwrap().tables[0];
+    assert!(before.runs > before.runs_deep && before.runs_deep > 1 && before.run_entries > 100, "{before:?}");
+    assert_eq!(db.check().unwrap().run_entries, before.run_entries);
+    expect_lines(&db, "runs", &lines);
+    db.compact().unwrap();
+    let after = &db.stats().unwrap().tables[0];
+    assert_eq!((after.runs, after.runs_deep, after.run_entries), (0, 0, 0));
+    assert_eq!(after.entries, db.read().unwrap().len(&db.open_table("runs").unwrap()).unwrap());
+    expect_sound(&db, "runs");
+    expect_lines(&db, "runs", &lines);
 }
 
 fn options() -> Options {

@@ -35,17 +35,21 @@ pub struct Golden {
 /// # Errors
 /// The engine's, which should not occur on a disk in memory.
 pub fn all() -> Result<Vec<Golden>> {
-    let empty = Maker::new("empty", 16384, 0)?;
-    let mut closed = Maker::new("closed", 8192, 0)?;
+    let pages_of = |page_size_bytes: u32| Database::options().page_size_bytes(page_size_bytes);
+    let empty = Maker::new("empty", pages_of(16384))?;
+    let mut closed = Maker::new("closed", pages_of(8192))?;
     closed.fill_every_kind_of_page()?;
-    let mut crashed = Maker::new("crashed", 16384, 0)?;
+    let mut crashed = Maker::new("crashed", pages_of(16384))?;
     let before = crashed.fill_two_segments()?;
-    let mut merging = Maker::new("merging", 8192, 0)?;
+    let mut merging = Maker::new("merging", pages_of(8192))?;
     merging.fill_merging()?;
-    let mut kept = Maker::new("kept", 8192, 1 << 20)?;
+    let mut kept = Maker::new("kept", pages_of(8192).keep_log(1 << 20))?;
     kept.fill_kept_segments()?;
     let now = kept.files();
-    Ok(vec![empty.close()?, closed.close()?, crashed.crash(before), merging.close()?, kept.crash(now)])
+    let mut runs = Maker::new("runs", pages_of(8192).delta_bytes(1 << 20))?;
+    runs.fill_runs()?;
+    let (kept, crashed) = (kept.crash(now), crashed.crash(before));
+    Ok(vec![empty.close()?, closed.close()?, crashed, merging.close()?, kept, runs.close()?])
 }
 
 /// Lines that say what a database holds.
@@ -94,15 +98,10 @@ struct Maker {
 }
 
 impl Maker {
-    fn new(name: &'static str, page_size_bytes: u32, keep_log_bytes: u64) -> Result<Self> {
+    fn new(name: &'static str, options: Options) -> Result<Self> {
         let disk = MemoryDisk::new();
         let path = format!("{name}.ful");
-        let options: Options = Database::options()
-            .create(true)
-            .background(false)
-            .keep_log(keep_log_bytes)
-            .page_size_bytes(page_size_bytes)
-            .disk(Arc::new(disk.clone()));
+        let options = options.create(true).background(false).disk(Arc::new(disk.clone()));
         options.clone().open(&path)?.close()?;
         stamp(&disk, &path).map_err(|source| Error::Input { source: Box::new(source) })?;
         let db = options.open(&path)?;
@@ -300,6 +299,36 @@ impl Maker {
         self.write("log", &[(b"second".to_vec(), second), (b"first".to_vec(), None)])
     }
 
+    /// A tree many times a delta, and changes of all kinds everywhere in it, which lie in runs above it: of some ranges several.
+    fn fill_runs(&mut self) -> Result<()> {
+        self.create("runs", TableOptions::new())?;
+        let key = |number: u64| {
+            let mut key = format!("key-{number:05}").into_bytes();
+            // Now and then one of which a cell has only the beginning.
+            key.resize(if number.is_multiple_of(251) { 1_200 } else { key.len() }, b'k');
+            key
+        };
+        let loaded: Vec<_> = (0..RUNS_KEYS).map(|number| (key(number), self.value(60).unwrap_or_default())).collect();
+        self.db.bulk_load(&self.tables["runs"], loaded.iter().map(|(key, value)| (key, value)))?;
+        loaded.iter().for_each(|(key, value)| self.holdings.table_mut("runs").put(key, value));
+        for round in 0..3 {
+            let changes: BTreeMap<_, _> = (0..RUNS_CHANGES >> round)
+                .map(|number| {
+                    let length = match number % 64 {
+                        0 => 5_000,
+                        1 if number == 1 => 70_000,
+                        _ => 10,
+                    };
+                    let value = self.value(length).filter(|_| length > 10 || self.random.chance(3, 4));
+                    (key(self.random.below(RUNS_KEYS)), value)
+                })
+                .collect();
+            self.write("runs", &changes.into_iter().collect::<Vec<_>>())?;
+            self.db.checkpoint()?;
+        }
+        Ok(())
+    }
+
     fn close(self) -> Result<Golden> {
         let (name, lines) = (self.name, self.lines());
         let disk = self.disk.clone();
@@ -377,6 +406,9 @@ fn entry_line(lines: &mut String, table: &str, key: &[u8], value: &[u8]) {
         .expect("a string takes everything");
 }
 
+/// Keys of the golden database with runs, and changes of them in its first round.
+const RUNS_KEYS: u64 = 1_500;
+const RUNS_CHANGES: u64 = 300;
 const UUID: [u8; 16] = *b"Fulgurite golden";
 /// The first moment of 2026.
 const CREATED_UNIX_MS: u64 = 1_767_225_600_000;

@@ -39,6 +39,17 @@ fn a_golden_database_has_deep_trees_and_every_kind_of_page() {
 }
 
 #[test]
+fn a_golden_database_has_several_runs_above_a_tree() {
+    let all = all();
+    let runs = all.iter().find(|golden| golden.name == "runs").expect("there is one");
+    let files = tempfile::tempdir().expect("a temporary directory");
+    let stats = open(runs, files.path()).stats().expect("it is sound");
+    let table = &stats.tables[0];
+    assert!(table.runs > table.runs_deep && table.runs_deep > 1 && table.run_entries > 100, "{table:?}");
+    assert!(table.levels > 0 && table.entries > 2 * table.run_entries, "{table:?}");
+}
+
+#[test]
 fn a_golden_database_that_was_closed_has_the_same_bytes_each_time() {
     for (first, second) in all().iter().zip(&all()) {
         assert!(first.files.keys().eq(second.files.keys()) && first.lines == second.lines, "{}", first.name);

@@ -3,8 +3,8 @@
 use crate::format::hash::checksum;
 use crate::format::{
     BranchBuilder, CatalogRoot, CellKey, CellValue, Child, ExtentEntry, ExtentFlags, ExtentKind, ExtentTablePage,
-    ExtentTableRef, FeatureBits, Identity, LeafBuilder, Meta, MetaError, Op, PageSize, ValueAlign, seal_page,
-    verify_page,
+    ExtentTableRef, FeatureBits, Identity, LeafBuilder, Meta, MetaError, Op, OverflowRef, PageSize, StoredRange,
+    StoredRoot, StoredRun, TableDescriptor, ValueAlign, build_filter, filter_passes, seal_page, verify_page,
 };
 use crate::ids::{Birth, ExtentId, PageNumber, PageRef, SegmentNumber, Sequence, TableId};
 
@@ -80,6 +80,47 @@ fn a_branch_is_stored_as_documented() {
     seal_page(&mut page, &identity(), at(7), BIRTH);
     assert_documented("### Example of a branch", &page);
     assert!(verify_page(&page, &identity(), at(7), BIRTH).is_ok());
+}
+
+/// The filter of the keys of one byte that are below this.
+fn filter_of_bytes(below: u8) -> Vec<u8> {
+    build_filter(&(0..below).map(|key| identity().hash(&[key])).collect::<Vec<_>>())
+}
+
+#[test]
+fn a_filter_is_stored_as_documented() {
+    let filter = filter_of_bytes(64);
+    assert_documented("### Example of a filter", &filter);
+    assert!((0..64).all(|key| filter_passes(&filter, identity().hash(&[key]))));
+    assert!((64..=255).filter(|&key| filter_passes(&filter, identity().hash(&[key]))).count() < 20);
+}
+
+#[test]
+fn a_description_with_runs_is_stored_as_documented() {
+    let filter = filter_of_bytes(64);
+    let (length, checksum) = (filter.len() as u32, identity().hash(&filter));
+    let filter = OverflowRef { extent: ExtentId(1), slot: 0, length, checksum };
+    let root = |slot: u32, level, entries, has_overflow| StoredRoot { page: at(slot), level, entries, has_overflow };
+    let runs = vec![
+        StoredRun { root: root(9, 0, 3, false), filter: None },
+        StoredRun { root: root(10, 0, 64, true), filter: Some(filter) },
+    ];
+    let table = TableDescriptor {
+        id: TableId(7),
+        multimap: false,
+        counted: false,
+        value_align: 1,
+        merge: None,
+        key_type: "string".into(),
+        value_type: "u8".into(),
+        root: Some(root(7, 1, 133, true)),
+        ranges: vec![
+            StoredRange { low: Box::default(), runs },
+            StoredRange { low: (*b"user:4").into(), runs: Vec::new() },
+        ],
+    };
+    assert_documented("### Example of a description with runs", &table.encode());
+    assert_eq!(TableDescriptor::decode(&table.encode()), Ok(table));
 }
 
 fn meta() -> Meta {
