@@ -14,8 +14,12 @@ pub fn run(arguments: &Check) -> Result<(), Failure> {
         let damages: Vec<String> = report.damages.iter().map(ToString::to_string).collect();
         if damages.is_empty() && arguments.format == OutputFormat::Table {
             let (tables, pages) = (counted(report.tables, "table", "tables"), counted(report.pages, "page", "pages"));
+            let runs = match report.run_entries {
+                0 => String::new(),
+                changes => format!(", {} in runs", counted(changes, "change", "changes")),
+            };
             let mut out = standard_output();
-            return writeln!(out, "sound: {tables}, {}, {pages}", entries(report.entries))
+            return writeln!(out, "sound: {tables}, {}{runs}, {pages}", entries(report.entries))
                 .and_then(|()| out.flush())
                 .map_err(Failure::Output);
         }

@@ -136,8 +136,8 @@ fn print_table(stats: &fulgurite::Stats) -> Result<(), Failure> {
     }
     writeln!(out).and_then(|()| out.flush()).map_err(Failure::Output)?;
     drop(out);
-    let mut printer =
-        Printer::to_standard_output(OutputFormat::Table, &["table", "merge", "entries", "levels", "not yet merged"]);
+    let columns = ["table", "merge", "entries", "levels", "runs", "runs deep", "in runs", "in the log"];
+    let mut printer = Printer::to_standard_output(OutputFormat::Table, &columns);
     for table in &stats.tables {
         let merge = merge_name(table.merge_operator);
         printer.row(&[
@@ -145,6 +145,9 @@ fn print_table(stats: &fulgurite::Stats) -> Result<(), Failure> {
             Cell::Text(&merge),
             Cell::Number(table.entries),
             Cell::Number(table.levels.into()),
+            Cell::Number(table.runs),
+            Cell::Number(table.runs_deep),
+            Cell::Number(table.run_entries),
             Cell::Number(table.delta_entries),
         ])?;
     }
@@ -195,11 +198,19 @@ fn print_json(stats: &fulgurite::Stats) -> Result<(), Failure> {
     for (index, table) in stats.tables.iter().enumerate() {
         text.push_str(if index == 0 { "{\"table\":" } else { ",{\"table\":" });
         json::push_string(&table.name, &mut text);
-        let (entries, levels, delta) = (table.entries, table.levels, table.delta_entries);
-        let merge = merge_name(table.merge_operator);
-        text.push_str(&format!(
-            ",\"merge\":\"{merge}\",\"entries\":{entries},\"levels\":{levels},\"delta_entries\":{delta}}}"
-        ));
+        text.push_str(&format!(",\"merge\":\"{}\"", merge_name(table.merge_operator)));
+        let numbers = [
+            ("entries", table.entries),
+            ("levels", table.levels.into()),
+            ("runs", table.runs),
+            ("runs_deep", table.runs_deep),
+            ("run_entries", table.run_entries),
+            ("delta_entries", table.delta_entries),
+        ];
+        for (name, number) in numbers {
+            text.push_str(&format!(",\"{name}\":{number}"));
+        }
+        text.push('}');
     }
     text.push_str("]}\n");
     let mut out = standard_output();

@@ -1,5 +1,7 @@
 //! Each verb on a small database.
 
+use fulgurite::{Database, TableOptions};
+
 use crate::fixture::{Place, Run};
 
 /// A table of u64 keys from 0 to 99, and a multimap.
@@ -141,7 +143,54 @@ fn stats_account_for_every_byte_of_the_file() {
     let json = place.run(&["stats", "n.ful", "--format", "json"]).ok();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&json["file_bytes"], &json["tables"][0]["entries"]), (&length.into(), &100.into()));
-    assert!(place.run(&["stats", "n.ful"]).ok().contains("squares  none       100       0               0\n"));
+    assert!(
+        place
+            .run(&["stats", "n.ful"])
+            .ok()
+            .contains("squares  none       100       0     0          0        0           0\n")
+    );
+}
+
+#[test]
+fn runs_above_a_tree_are_told_and_gone_after_compacting() {
+    let place = Place::new();
+    let db =
+        Database::options().create(true).background(false).delta_bytes(256 << 10).open(place.path("r.ful")).unwrap();
+    let table = db.create_table("t", TableOptions::new()).unwrap();
+    let key = |number: u32| number.to_be_bytes();
+    db.bulk_load(&table, (0..20_000).map(|number| (key(number), [1; 40]))).unwrap();
+    let mut txn = db.write().unwrap();
+    (0..1_000).for_each(|number| txn.put(&table, &key(number * 20 + 7), &[2; 40]).unwrap());
+    assert!(txn.delete(&table, &key(3)).unwrap());
+    txn.commit().unwrap();
+    db.close().unwrap();
+
+    let json = || -> serde_json::Value {
+        serde_json::from_str(&place.run(&["stats", "r.ful", "--format", "json"]).ok()).unwrap()
+    };
+    let of_table = &json()["tables"][0];
+    assert!(of_table["runs"].as_u64().unwrap() >= 1, "{of_table}");
+    assert_eq!((&of_table["runs_deep"], &of_table["run_entries"]), (&1.into(), &1_001.into()));
+    assert_eq!((&of_table["entries"], &of_table["delta_entries"]), (&20_000.into(), &0.into()));
+    let text = place.run(&["stats", "r.ful"]).ok();
+    assert!(
+        text.contains("runs  runs deep  in runs  in the log\n") && text.contains("1    1,001           0\n"),
+        "{text}"
+    );
+    let sound = place.run(&["check", "r.ful"]).ok();
+    assert!(sound.starts_with("sound: 1 table, 20,000 entries, 1,001 changes in runs, "), "{sound}");
+    // What is counted and listed is what there is, not what the tree has.
+    assert_eq!(place.run(&["count", "r.ful", "t"]).ok(), "19999\n");
+    assert!(place.run(&["tables", "r.ful"]).ok().contains(" 19,999\n"));
+    assert_eq!(place.run(&["export", "r.ful", "t"]).ok().lines().count(), 19_999);
+
+    place.run(&["compact", "r.ful"]).ok();
+    let of_table = &json()["tables"][0];
+    assert_eq!(
+        (&of_table["runs"], &of_table["run_entries"], &of_table["entries"]),
+        (&0.into(), &0.into(), &19_999.into())
+    );
+    assert!(place.run(&["check", "r.ful"]).ok().starts_with("sound: 1 table, 19,999 entries, "));
 }
 
 #[test]
