@@ -154,7 +154,8 @@ impl Options {
     }
 
     /// Whether checkpoints run on a thread of their own (the default), or only when [`crate::Database::checkpoint`]
-    /// is called or a commit finds the delta full.
+    /// is called or a commit finds the delta full. Without that thread runs are merged at checkpoints, as far as it takes for them
+    /// not to become too many.
     #[must_use]
     pub fn background(mut self, background: bool) -> Self {
         self.background = background;

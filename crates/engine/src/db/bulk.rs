@@ -122,7 +122,7 @@ impl Database {
 
     /// Rewrites the file as small as it gets, beside readers. Returns the bytes given back.
     ///
-    /// It copies every tree, so the file grows before it shrinks; what open snapshots read stays until they end.
+    /// It merges all runs into their trees and copies every tree, so the file grows before it shrinks; what open snapshots read stays until they end.
     ///
     /// # Errors
     /// What the disk reports; nothing is lost then.

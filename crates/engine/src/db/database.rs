@@ -256,6 +256,7 @@ impl Database {
     ///
     /// What falls everywhere into a large table becomes runs above its tree, which are merged into it by and by: all of them a
     /// second after the last commit if work goes on in the background, and at once by [`Database::compact`].
+    /// [`TableStats::runs`](crate::TableStats::runs) tells how many there are.
     ///
     /// It runs beside readers and writers, and by itself whenever [`Options::delta_bytes`] are used up.
     ///

@@ -25,9 +25,9 @@ pub struct Stats {
     pub page_size_bytes: u64,
     /// The page of the metas.
     pub meta_bytes: u64,
-    /// Live pages of trees.
+    /// Live pages of trees, and of the runs above them.
     pub tree_bytes: u64,
-    /// Live pages of long keys and large values.
+    /// Live pages of long keys and large values, and of the filters of runs.
     pub value_bytes: u64,
     /// The table of extents.
     pub extent_table_bytes: u64,
@@ -66,9 +66,9 @@ pub struct Stats {
     /// How long ago the state that the oldest snapshot of this process reads was replaced by a checkpoint: so long ago died the
     /// oldest pages that it keeps. None if no snapshot keeps any.
     pub oldest_snapshot: Option<Duration>,
-    /// Times that a state of the trees was published since the database was created: each checkpoint and load is one.
+    /// Times that a state of the trees was published since the database was created: each checkpoint, load and merge of runs is one.
     pub checkpoints: u64,
-    /// The newest commit that is in the trees.
+    /// The newest commit that is in the trees, or in runs above them.
     pub checkpoint_sequence: u64,
     /// Whether pages are read through a memory map.
     pub mapped: bool,
@@ -100,7 +100,7 @@ pub struct TableStats {
     pub run_entries: u64,
     /// Levels of branches above its leaves.
     pub levels: u8,
-    /// Keys changed by commits that are not yet in the tree.
+    /// Keys changed by commits that are neither in the tree nor in a run.
     pub delta_entries: u64,
 }
 
