@@ -157,14 +157,26 @@ impl Reader for FulguriteReader<'_> {
     }
 
     #[inline]
-    fn scan_from(&self, from: &[u8], count: usize, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        let bounds = (Bound::Included(from), Bound::Unbounded);
-        for record in self.txn.range(self.table, bounds).map_err(failed("seek"))?.take(count) {
-            let (key, value) = record.map_err(failed("seek"))?;
-            each(&key, &value);
-        }
-        Ok(())
+    fn scan_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        scan_from(&self.txn, self.table, from, count, each)
     }
+}
+
+/// Hands out at most `count` records from the first whose key is not below `from`.
+#[inline]
+pub fn scan_from(
+    txn: &ReadTxn,
+    table: &Table,
+    from: &[u8],
+    count: usize,
+    mut each: impl FnMut(&[u8], &[u8]),
+) -> Result<(), Failure> {
+    let bounds = (Bound::Included(from), Bound::Unbounded);
+    for record in txn.range(table, bounds).map_err(failed("seek"))?.take(count) {
+        let (key, value) = record.map_err(failed("seek"))?;
+        each(&key, &value);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::path::Path;
 use fjall::{Keyspace, PersistMode, Readable, SingleWriterTxDatabase, SingleWriterTxKeyspace, SingleWriterWriteTx};
 
 use crate::engine::Failure;
-use crate::fjall_writing::{self as shared, CACHE_BYTES, KEYSPACE, WORKERS, failed};
+use crate::fjall_writing::{self as shared, FjallSnapshot, KEYSPACE, WORKERS, failed};
 use crate::writing::{Level, Refusal, Settings, Transaction, Usage, WritingEngine, WritingStore};
 
 const NAME: &str = "fjall-single";
@@ -28,7 +28,7 @@ impl WritingEngine for FjallSingleWriter {
 
     fn open(directory: &Path, settings: Settings) -> Result<FjallSingleWriterStore, Failure> {
         let builder = SingleWriterTxDatabase::builder(directory)
-            .cache_size(CACHE_BYTES)
+            .cache_size(shared::cache_bytes(settings))
             .worker_threads(WORKERS)
             .manual_journal_persist(settings.level == Level::Memory);
         let database = builder.open().map_err(failed(NAME, "open"))?;
@@ -52,6 +52,7 @@ impl FjallSingleWriterStore {
 
 impl WritingStore for FjallSingleWriterStore {
     type Transaction<'s> = FjallSingleWriterTransaction<'s>;
+    type Snapshot<'s> = FjallSnapshot<'s>;
 
     fn load_sorted<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
         shared::load(self.plain(), records).map_err(failed(NAME, "load"))?;
@@ -64,6 +65,14 @@ impl WritingStore for FjallSingleWriterStore {
             Level::Memory | Level::Log => Ok(()),
             Level::Disk => self.sync(),
         }
+    }
+
+    fn put_all<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
+        shared::put_all(self.database.inner(), self.plain(), self.level, records).map_err(failed(NAME, "put"))
+    }
+
+    fn snapshot(&self) -> Result<FjallSnapshot<'_>, Failure> {
+        Ok(FjallSnapshot { engine: NAME, keyspace: self.plain() })
     }
 
     fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure> {

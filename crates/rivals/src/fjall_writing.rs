@@ -13,7 +13,7 @@ use fjall::{
 };
 
 use crate::engine::Failure;
-use crate::writing::{Level, Refusal, Settings, Transaction, Usage, WritingEngine, WritingStore};
+use crate::writing::{Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore};
 
 const NAME: &str = "fjall";
 
@@ -23,11 +23,14 @@ pub(crate) const KEYSPACE: &str = "records";
 /// The most that its documentation recommends for a memtable.
 const MEMTABLE_BYTES: u64 = 64 << 20;
 
+/// Where caches are small, a memtable has this part of what they have.
+const MEMTABLE_SHARE: u64 = 16;
+
 /// A memtable, and a journal, that a benchmark does not fill.
 pub(crate) const UNBOUNDED_BYTES: u64 = 8 << 30;
 
 /// All data sets of the benchmark fit in.
-pub(crate) const CACHE_BYTES: u64 = 1 << 30;
+const CACHE_BYTES: u64 = 1 << 30;
 
 /// The cores of the machine that the bars are about.
 pub(crate) const WORKERS: usize = 2;
@@ -48,7 +51,7 @@ impl WritingEngine for Fjall {
         let by_hand = settings.level == Level::Memory;
         let long = settings.usage == Usage::LongLog;
         let builder = OptimisticTxDatabase::builder(directory)
-            .cache_size(CACHE_BYTES)
+            .cache_size(cache_bytes(settings))
             .worker_threads(WORKERS)
             .manual_journal_persist(by_hand);
         let builder = if long { builder.max_journaling_size(UNBOUNDED_BYTES) } else { builder };
@@ -73,6 +76,7 @@ impl FjallStore {
 
 impl WritingStore for FjallStore {
     type Transaction<'s> = FjallTransaction<'s>;
+    type Snapshot<'s> = FjallSnapshot<'s>;
 
     fn load_sorted<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
         load(self.plain(), records).map_err(failed(NAME, "load"))?;
@@ -88,9 +92,17 @@ impl WritingStore for FjallStore {
         }
     }
 
+    fn put_all<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
+        put_all(self.database.inner(), self.plain(), self.level, records).map_err(failed(NAME, "put"))
+    }
+
     #[inline]
     fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure> {
         Ok(read(self.plain().get(key).map_err(failed(NAME, "get"))?.as_deref()))
+    }
+
+    fn snapshot(&self) -> Result<FjallSnapshot<'_>, Failure> {
+        Ok(FjallSnapshot { engine: NAME, keyspace: self.plain() })
     }
 
     fn begin(&self) -> Result<FjallTransaction<'_>, Failure> {
@@ -157,15 +169,48 @@ impl Transaction for FjallTransaction<'_> {
     }
 }
 
+/// The keyspace itself: fjall reads the newest state for less than it costs to hold one.
+pub struct FjallSnapshot<'s> {
+    pub(crate) engine: &'static str,
+    pub(crate) keyspace: &'s Keyspace,
+}
+
+impl Snapshot for FjallSnapshot<'_> {
+    #[inline]
+    fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure> {
+        Ok(read(self.keyspace.get(key).map_err(failed(self.engine, "get"))?.as_deref()))
+    }
+
+    fn scan_from(&self, from: &[u8], count: usize, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        for record in self.keyspace.range(from..).take(count) {
+            let (key, value) = record.into_inner().map_err(failed(self.engine, "seek"))?;
+            each(&key, &value);
+        }
+        Ok(())
+    }
+}
+
+/// What both kinds of store may cache.
+pub(crate) fn cache_bytes(settings: Settings) -> u64 {
+    match settings.usage {
+        Usage::Sustained { cache_bytes } => cache_bytes,
+        _ => CACHE_BYTES,
+    }
+}
+
 /// What both kinds of store set for their keyspace.
 pub(crate) fn options(settings: Settings) -> KeyspaceCreateOptions {
     let bits = FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0));
-    let long = settings.usage == Usage::LongLog;
+    let memtable_bytes = match settings.usage {
+        Usage::LongLog => UNBOUNDED_BYTES,
+        Usage::Sustained { cache_bytes } => MEMTABLE_BYTES.min(cache_bytes / MEMTABLE_SHARE),
+        _ => MEMTABLE_BYTES,
+    };
     KeyspaceCreateOptions::default()
         .filter_policy(FilterPolicy::all(bits))
         .data_block_compression_policy(CompressionPolicy::disabled())
         .manual_journal_persist(settings.level == Level::Memory)
-        .max_memtable_size(if long { UNBOUNDED_BYTES } else { MEMTABLE_BYTES })
+        .max_memtable_size(memtable_bytes)
 }
 
 /// Loads records whose keys rise strictly.
@@ -178,6 +223,19 @@ pub(crate) fn load<'r>(
         ingestion.write(key, value)?;
     }
     ingestion.finish()
+}
+
+/// Puts records at once; a batch is checked for no conflicts, which it cannot have.
+pub(crate) fn put_all<'r>(
+    database: &Database,
+    keyspace: &Keyspace,
+    level: Level,
+    records: impl Iterator<Item = (&'r [u8], &'r [u8])>,
+) -> Result<(), fjall::Error> {
+    let batch = database.batch();
+    let mut batch = if level == Level::Disk { batch.durability(Some(PersistMode::SyncData)) } else { batch };
+    records.for_each(|(key, value)| batch.insert(keyspace, key, value));
+    batch.commit()
 }
 
 /// Writes the memtable out and waits until nothing is being compacted.

@@ -20,8 +20,8 @@ pub use engine::{Engine, Failure, Purpose, Reader, Store};
 #[cfg(feature = "fjall")]
 pub use fjall_single_writer::{FjallSingleWriter, FjallSingleWriterStore, FjallSingleWriterTransaction};
 #[cfg(feature = "fjall")]
-pub use fjall_writing::{Fjall, FjallStore, FjallTransaction};
+pub use fjall_writing::{Fjall, FjallSnapshot, FjallStore, FjallTransaction};
 pub use lmdb::{Lmdb, LmdbReader, LmdbStore, LmdbWriteMap};
-pub use lmdb_writing::{LmdbTransaction, LmdbWritingStore};
-pub use rocksdb::{RocksDb, RocksDbStore, RocksDbTransaction};
-pub use writing::{Level, Refusal, Settings, Transaction, Usage, WritingEngine, WritingStore};
+pub use lmdb_writing::{LmdbSnapshot, LmdbTransaction, LmdbWritingStore};
+pub use rocksdb::{RocksDb, RocksDbSnapshot, RocksDbStore, RocksDbTransaction};
+pub use writing::{Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore};

@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use heed::types::Bytes;
-use heed::{Database, Env, EnvFlags, EnvOpenOptions, PutFlags, RoTxn, TlsUsage, WithoutTls};
+use heed::{AnyTls, Database, Env, EnvFlags, EnvOpenOptions, PutFlags, RoTxn, TlsUsage, WithoutTls};
 
 use crate::engine::{Engine, Failure, Purpose, Reader, Store};
 
@@ -211,15 +211,27 @@ impl Reader for LmdbReader<'_> {
     }
 
     #[inline]
-    fn scan_from(&self, from: &[u8], count: usize, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        let failure = |error| Failure::new(NAME, "seek", error);
-        let bounds = (std::ops::Bound::Included(from), std::ops::Bound::Unbounded);
-        for record in self.database.range(&self.txn, &bounds).map_err(failure)?.take(count) {
-            let (key, value) = record.map_err(failure)?;
-            each(key, value);
-        }
-        Ok(())
+    fn scan_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        scan_from(self.database, &self.txn, from, count, each)
     }
+}
+
+/// Hands out at most `count` records from the first whose key is not below `from`.
+#[inline]
+pub(crate) fn scan_from(
+    database: Database<Bytes, Bytes>,
+    txn: &RoTxn<'_, AnyTls>,
+    from: &[u8],
+    count: usize,
+    mut each: impl FnMut(&[u8], &[u8]),
+) -> Result<(), Failure> {
+    let failure = |error| Failure::new(NAME, "seek", error);
+    let bounds = (std::ops::Bound::Included(from), std::ops::Bound::Unbounded);
+    for record in database.range(txn, &bounds).map_err(failure)?.take(count) {
+        let (key, value) = record.map_err(failure)?;
+        each(key, value);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -7,11 +7,11 @@
 use std::path::Path;
 
 use heed::types::Bytes;
-use heed::{Database, Env, EnvFlags, EnvOpenOptions, PutFlags, RwTxn, WithTls};
+use heed::{Database, Env, EnvFlags, EnvOpenOptions, PutFlags, RoTxn, RwTxn, WithTls};
 
 use crate::engine::Failure;
 use crate::lmdb::{self, Lmdb};
-use crate::writing::{Level, Refusal, Settings, Transaction, WritingEngine, WritingStore};
+use crate::writing::{Level, Refusal, Settings, Snapshot, Transaction, WritingEngine, WritingStore};
 
 const NAME: &str = "lmdb";
 
@@ -42,6 +42,7 @@ pub struct LmdbWritingStore {
 
 impl WritingStore for LmdbWritingStore {
     type Transaction<'s> = LmdbTransaction<'s>;
+    type Snapshot<'s> = LmdbSnapshot<'s>;
 
     fn load_sorted<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
         let mut txn = self.env.write_txn().map_err(failed("load"))?;
@@ -53,9 +54,20 @@ impl WritingStore for LmdbWritingStore {
     }
 
     fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
+        self.put_all(std::iter::once((key, value)))
+    }
+
+    #[inline]
+    fn put_all<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
         let mut txn = self.env.write_txn().map_err(failed("begin"))?;
-        self.database.put(&mut txn, key, value).map_err(failed("put"))?;
+        for (key, value) in records {
+            self.database.put(&mut txn, key, value).map_err(failed("put"))?;
+        }
         txn.commit().map_err(failed("commit"))
+    }
+
+    fn snapshot(&self) -> Result<LmdbSnapshot<'_>, Failure> {
+        Ok(LmdbSnapshot { txn: self.env.read_txn().map_err(failed("read"))?, database: self.database })
     }
 
     fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure> {
@@ -94,6 +106,24 @@ impl WritingStore for LmdbWritingStore {
     fn close(self) -> Result<(), Failure> {
         self.env.prepare_for_closing().wait();
         Ok(())
+    }
+}
+
+/// A read transaction.
+pub struct LmdbSnapshot<'s> {
+    txn: RoTxn<'s, WithTls>,
+    database: Database<Bytes, Bytes>,
+}
+
+impl Snapshot for LmdbSnapshot<'_> {
+    #[inline]
+    fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure> {
+        Ok(read(self.database.get(&self.txn, key).map_err(failed("get"))?))
+    }
+
+    #[inline]
+    fn scan_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        lmdb::scan_from(self.database, &self.txn, from, count, each)
     }
 }
 

@@ -12,13 +12,19 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::engine::Failure;
-use crate::writing::{Level, Refusal, Settings, Transaction, Usage, WritingEngine, WritingStore};
+use crate::writing::{Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore};
 use library::{Batch, Database, Status, Tuning, Txn, Wal};
 
 const NAME: &str = "rocksdb";
 
 /// RocksDB's default, and better for random puts than larger ones: 384 MiB cost a third more in each put.
 const WRITE_BUFFER_BYTES: usize = 64 << 20;
+
+/// Where caches are small, a memtable has this part of what they have.
+const WRITE_BUFFER_SHARE: usize = 16;
+
+/// All data sets of the other suites fit in.
+const CACHE_BYTES: usize = 1 << 30;
 
 /// Together they are as large as Fulgurite's delta on a machine with 24 GiB.
 const WRITE_BUFFERS_MAX: i32 = 6;
@@ -60,11 +66,19 @@ impl WritingEngine for RocksDb {
             Level::Log => Wal::Unsynced,
             Level::Disk => Wal::Synced,
         };
+        let (write_buffer_bytes, cache_bytes) = match settings.usage {
+            Usage::LongLog => (UNBOUNDED_BYTES, CACHE_BYTES),
+            Usage::Sustained { cache_bytes } => {
+                let cache_bytes = usize::try_from(cache_bytes).unwrap_or(usize::MAX);
+                (WRITE_BUFFER_BYTES.min(cache_bytes / WRITE_BUFFER_SHARE), cache_bytes)
+            }
+            _ => (WRITE_BUFFER_BYTES, CACHE_BYTES),
+        };
         let tuning = Tuning {
-            write_buffer_bytes: if settings.usage == Usage::LongLog { UNBOUNDED_BYTES } else { WRITE_BUFFER_BYTES },
+            write_buffer_bytes,
             write_buffers_max: WRITE_BUFFERS_MAX,
             threads: 2,
-            cache_bytes: 1 << 30,
+            cache_bytes,
             bloom_bits: 10.0,
             block_bytes: 16 << 10,
             bytes_per_sync: 1 << 20,
@@ -84,9 +98,10 @@ pub struct RocksDbStore {
 
 impl WritingStore for RocksDbStore {
     type Transaction<'s> = RocksDbTransaction<'s>;
+    type Snapshot<'s> = RocksDbSnapshot<'s>;
 
     fn load_sorted<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
-        let mut batch = Batch::new().ok_or_else(|| Failure::new(NAME, "load", "the library is missing"))?;
+        let mut batch = new_batch("load")?;
         let mut records = records.peekable();
         while records.peek().is_some() {
             batch.clear();
@@ -101,9 +116,19 @@ impl WritingStore for RocksDbStore {
         self.database.put(key, value).map_err(failed("put"))
     }
 
+    fn put_all<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
+        let mut batch = new_batch("put")?;
+        records.for_each(|(key, value)| batch.put(key, value));
+        self.database.write(&batch).map_err(failed("put"))
+    }
+
     #[inline]
     fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure> {
         self.database.get(key, read).map_err(failed("get"))
+    }
+
+    fn snapshot(&self) -> Result<RocksDbSnapshot<'_>, Failure> {
+        Ok(RocksDbSnapshot { database: &self.database })
     }
 
     fn begin(&self) -> Result<RocksDbTransaction<'_>, Failure> {
@@ -141,6 +166,22 @@ impl WritingStore for RocksDbStore {
     }
 }
 
+/// The database itself: reads of the newest state cost less than a snapshot of RocksDB's.
+pub struct RocksDbSnapshot<'s> {
+    database: &'s Database,
+}
+
+impl Snapshot for RocksDbSnapshot<'_> {
+    #[inline]
+    fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure> {
+        self.database.get(key, read).map_err(failed("get"))
+    }
+
+    fn scan_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        self.database.scan_from(from, count, each).map_err(failed("seek"))
+    }
+}
+
 /// An optimistic transaction: it is checked when it commits.
 pub struct RocksDbTransaction<'s> {
     txn: Txn<'s>,
@@ -169,6 +210,10 @@ impl Transaction for RocksDbTransaction<'_> {
     fn abort(self) {
         drop(self.txn);
     }
+}
+
+fn new_batch(operation: &'static str) -> Result<Batch, Failure> {
+    Batch::new().ok_or_else(|| Failure::new(NAME, operation, "the library is missing"))
 }
 
 fn failed(operation: &'static str) -> impl Fn(Status) -> Failure {

@@ -40,6 +40,11 @@ pub enum Usage {
     Counters,
     /// As [`Usage::SingleOperations`], but whatever is put stays in the log, so that recovery has to read all of it.
     LongLog,
+    /// [`WritingStore::put_all`], [`WritingStore::put`] and [`WritingStore::snapshot`], for longer than any buffer lasts.
+    Sustained {
+        /// What caches of the engine's own may hold; memtables get a share of it at most.
+        cache_bytes: u64,
+    },
 }
 
 /// How a store is opened.
@@ -84,6 +89,11 @@ pub trait WritingStore: Sync + Sized {
     where
         Self: 's;
 
+    /// A reader of what is committed, which belongs to the thread that took it.
+    type Snapshot<'s>: Snapshot
+    where
+        Self: 's;
+
     /// Loads records whose keys rise strictly into the empty store. They are durable, and settled, when it returns.
     ///
     /// # Errors
@@ -96,11 +106,24 @@ pub trait WritingStore: Sync + Sized {
     /// What the engine answered.
     fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Failure>;
 
+    /// Puts records in any order in one transaction that nobody else is in the way of, by the engine's fastest way, at the level
+    /// of the settings. Of two records of one key the later counts.
+    ///
+    /// # Errors
+    /// What the engine answered.
+    fn put_all<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure>;
+
     /// Hands the newest committed value of `key` to `read`.
     ///
     /// # Errors
     /// What the engine answered.
     fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure>;
+
+    /// Takes a reader that sees every commit so far. Whether it sees later ones is the engine's choice of what costs less.
+    ///
+    /// # Errors
+    /// What the engine answered.
+    fn snapshot(&self) -> Result<Self::Snapshot<'_>, Failure>;
 
     /// Begins a serializable transaction; an engine with one writer waits for it.
     ///
@@ -137,6 +160,21 @@ pub trait WritingStore: Sync + Sized {
     /// # Errors
     /// What the engine answered.
     fn close(self) -> Result<(), Failure>;
+}
+
+/// A reader of committed records.
+pub trait Snapshot {
+    /// Hands the value of `key` to `read`.
+    ///
+    /// # Errors
+    /// What the engine answered.
+    fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure>;
+
+    /// At most `count` records in rising order, from the first whose key is not below `from`.
+    ///
+    /// # Errors
+    /// What the engine answered.
+    fn scan_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure>;
 }
 
 /// A serializable transaction. After a [`Refusal`] it has to be dropped; dropping it aborts it.

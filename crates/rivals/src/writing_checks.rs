@@ -1,11 +1,11 @@
 //! For tests: what every adapter of a writing engine has to do.
 
-use crate::writing::{Level, Refusal, Settings, Transaction, Usage, WritingEngine, WritingStore};
+use crate::writing::{Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore};
 
 /// Runs every check at every level that the engine offers.
 pub fn all<E: WritingEngine>() {
     for level in [Level::Memory, Level::Log, Level::Disk] {
-        for usage in [Usage::SingleOperations, Usage::Transactions, Usage::LongLog] {
+        for usage in [Usage::SingleOperations, Usage::Transactions, Usage::LongLog, SUSTAINED] {
             let settings = Settings { level, usage };
             if E::unfit(settings).is_some() {
                 continue;
@@ -13,6 +13,7 @@ pub fn all<E: WritingEngine>() {
             let directory = tempfile::tempdir().unwrap();
             let store = E::open(directory.path(), settings).unwrap();
             loads_and_single_operations(&store);
+            batches_and_snapshots(&store);
             if usage == Usage::Transactions {
                 transactions(&store);
                 concurrent_additions_are_not_lost(&store);
@@ -28,6 +29,8 @@ pub fn all<E: WritingEngine>() {
         counters::<E>(Settings { level, usage: Usage::Counters });
     }
 }
+
+const SUSTAINED: Usage = Usage::Sustained { cache_bytes: 64 << 20 };
 
 fn counters<E: WritingEngine>(settings: Settings) {
     if E::unfit(settings).is_some() {
@@ -67,6 +70,27 @@ fn loads_and_single_operations<S: WritingStore>(store: &S) {
     store.put(&7u32.to_be_bytes(), b"seven").unwrap();
     assert_eq!(value(store, &7u32.to_be_bytes()).unwrap(), b"seven");
     assert_eq!(value(store, b"absent"), None);
+}
+
+fn batches_and_snapshots<S: WritingStore>(store: &S) {
+    let keys: Vec<[u8; 4]> = (1000..1010u32).map(u32::to_be_bytes).collect();
+    let replaced = keys.iter().map(|key| (&key[..], &b"replaced"[..]));
+    store.put_all(replaced.chain(keys.iter().rev().map(|key| (&key[..], &key[..])))).unwrap();
+    {
+        let snapshot = store.snapshot().unwrap();
+        let get = |key: &[u8]| snapshot.get(key, |value| value.map(<[u8]>::to_vec)).unwrap();
+        assert!(keys.iter().all(|key| get(key).as_deref() == Some(key)));
+        assert_eq!(get(b"absent"), None);
+        let mut seen = Vec::new();
+        snapshot.scan_from(&keys[8], 3, |key, value| seen.push((key.to_vec(), value.to_vec()))).unwrap();
+        let after = (1010u32.to_be_bytes().to_vec(), vec![1010u32 as u8; 20]);
+        assert_eq!(seen, [(keys[8].into(), keys[8].into()), (keys[9].into(), keys[9].into()), after]);
+        let mut end = 0;
+        snapshot.scan_from(&2998u32.to_be_bytes(), 9, |_, _| end += 1).unwrap();
+        assert_eq!(end, 2);
+    }
+    store.put(&keys[0], b"newer").unwrap();
+    assert_eq!(store.snapshot().unwrap().get(&keys[0], |value| value.map(<[u8]>::to_vec)).unwrap().unwrap(), b"newer");
 }
 
 fn transactions<S: WritingStore>(store: &S) {

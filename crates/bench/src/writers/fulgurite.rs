@@ -4,10 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ::fulgurite::{Database, Durability, MergeOperator, Table, TableOptions, WriteTxn};
-use fulgurite_rivals::{Engine, Failure, Level, Refusal, Settings, Transaction, Usage, WritingEngine, WritingStore};
+use ::fulgurite::{Database, Durability, MergeOperator, ReadTxn, Table, TableOptions, WriteTxn};
+use fulgurite_rivals::{
+    Engine, Failure, Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore,
+};
 
-use crate::fulgurite::{Fulgurite, TABLE, failed};
+use crate::fulgurite::{Fulgurite, TABLE, failed, scan_from};
 use crate::writers::counting_disk::CountingDisk;
 
 /// A delta that a benchmark does not fill.
@@ -56,6 +58,7 @@ pub struct FulguriteWritingStore {
 
 impl WritingStore for FulguriteWritingStore {
     type Transaction<'s> = FulguriteTransaction<'s>;
+    type Snapshot<'s> = FulguriteSnapshot<'s>;
 
     fn load_sorted<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
         self.database.bulk_load(&self.table, records).map(drop).map_err(failed("load"))
@@ -68,11 +71,24 @@ impl WritingStore for FulguriteWritingStore {
         txn.commit().map(drop).map_err(failed("commit"))
     }
 
+    fn put_all<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
+        let mut txn = self.database.write().map_err(failed("begin"))?;
+        for (key, value) in records {
+            txn.put(&self.table, key, value).map_err(failed("put"))?;
+        }
+        txn.commit().map(drop).map_err(failed("commit"))
+    }
+
     #[inline]
     fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure> {
         let txn = self.database.read().map_err(failed("read"))?;
         let value = txn.get(&self.table, key).map_err(failed("get"))?;
         Ok(read(value.as_deref()))
+    }
+
+    fn snapshot(&self) -> Result<FulguriteSnapshot<'_>, Failure> {
+        let txn = self.database.read().map_err(failed("read"))?;
+        Ok(FulguriteSnapshot { txn, table: &self.table })
     }
 
     fn begin(&self) -> Result<FulguriteTransaction<'_>, Failure> {
@@ -103,6 +119,26 @@ impl WritingStore for FulguriteWritingStore {
 
     fn close(self) -> Result<(), Failure> {
         self.database.close().map_err(failed("close"))
+    }
+}
+
+/// A read transaction.
+#[derive(Debug)]
+pub struct FulguriteSnapshot<'s> {
+    txn: ReadTxn,
+    table: &'s Table,
+}
+
+impl Snapshot for FulguriteSnapshot<'_> {
+    #[inline]
+    fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure> {
+        let value = self.txn.get(self.table, key).map_err(failed("get"))?;
+        Ok(read(value.as_deref()))
+    }
+
+    #[inline]
+    fn scan_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        scan_from(&self.txn, self.table, from, count, each)
     }
 }
 

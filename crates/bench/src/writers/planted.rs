@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 
-use fulgurite_rivals::{Failure, Refusal, Settings, Transaction, WritingEngine, WritingStore};
+use fulgurite_rivals::{Failure, Refusal, Settings, Snapshot, Transaction, WritingEngine, WritingStore};
 
 /// Nothing is wrong.
 pub const NO_FAULT: u8 = 0;
@@ -95,6 +95,7 @@ impl<const FAULT: u8> PlantedStore<FAULT> {
 
 impl<const FAULT: u8> WritingStore for PlantedStore<FAULT> {
     type Transaction<'s> = PlantedTransaction<'s, FAULT>;
+    type Snapshot<'s> = PlantedSnapshot<'s, FAULT>;
 
     fn load_sorted<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
         self.lock().map.extend(records.map(|(key, value)| (key.to_vec(), value.to_vec())));
@@ -106,8 +107,18 @@ impl<const FAULT: u8> WritingStore for PlantedStore<FAULT> {
         Ok(())
     }
 
+    fn put_all<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
+        let mut content = self.lock();
+        records.for_each(|(key, value)| content.put::<FAULT>(key, value));
+        Ok(())
+    }
+
     fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure> {
         Ok(self.lock().get::<FAULT, R>(key, read))
+    }
+
+    fn snapshot(&self) -> Result<PlantedSnapshot<'_, FAULT>, Failure> {
+        Ok(PlantedSnapshot(self))
     }
 
     fn begin(&self) -> Result<PlantedTransaction<'_, FAULT>, Failure> {
@@ -134,6 +145,21 @@ impl<const FAULT: u8> WritingStore for PlantedStore<FAULT> {
     }
 
     fn close(self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// A reader of the newest state.
+pub struct PlantedSnapshot<'s, const FAULT: u8>(&'s PlantedStore<FAULT>);
+
+impl<const FAULT: u8> Snapshot for PlantedSnapshot<'_, FAULT> {
+    fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure> {
+        self.0.get(key, read)
+    }
+
+    fn scan_from(&self, from: &[u8], count: usize, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        let content = self.0.lock();
+        content.map.range(from.to_vec()..).take(count).for_each(|(key, value)| each(key, value));
         Ok(())
     }
 }

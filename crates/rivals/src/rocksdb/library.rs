@@ -58,6 +58,7 @@ functions! {
     batch_destroy: "rocksdb_writebatch_destroy" (Handle);
     iterator_create: "rocksdb_create_iterator" (Handle, Handle) -> Handle;
     iterator_first: "rocksdb_iter_seek_to_first" (Handle);
+    iterator_seek: "rocksdb_iter_seek" (Handle, *const c_char, usize);
     iterator_valid: "rocksdb_iter_valid" (Handle) -> c_uchar;
     iterator_next: "rocksdb_iter_next" (Handle);
     iterator_key: "rocksdb_iter_key" (Handle, *mut usize) -> *const c_char;
@@ -277,6 +278,13 @@ impl Database {
             .checked(|errors| unsafe { (self.functions.put)(base, options, k, key.len(), v, value.len(), errors) })
     }
 
+    /// Writes a batch.
+    pub fn write(&self, batch: &Batch) -> Result<(), Status> {
+        let (base, options, handle) = (self.base, self.write_options, batch.handle);
+        // SAFETY: database, options and batch are alive.
+        self.functions.checked(|errors| unsafe { (self.functions.write)(base, options, handle, errors) })
+    }
+
     /// Writes a batch, without a log.
     pub fn write_without_log(&self, batch: &Batch) -> Result<(), Status> {
         let options = new_write_options(self.functions, Wal::Off);
@@ -355,14 +363,29 @@ impl Database {
     }
 
     /// All records in rising order.
-    pub fn scan(&self, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Status> {
+    pub fn scan(&self, each: impl FnMut(&[u8], &[u8])) -> Result<(), Status> {
+        self.iterate(None, usize::MAX, each)
+    }
+
+    /// At most `count` records in rising order, from the first whose key is not below `from`.
+    pub fn scan_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Status> {
+        self.iterate(Some(from), count, each)
+    }
+
+    fn iterate(&self, from: Option<&[u8]>, count: usize, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Status> {
         let functions = self.functions;
         // SAFETY: the database and the options are alive.
         let iterator = unsafe { (functions.iterator_create)(self.base, self.read_options) };
-        // SAFETY: the iterator was made above, here and in the calls that follow.
-        unsafe { (functions.iterator_first)(iterator) };
+        match from {
+            // SAFETY: the iterator was made above, here and in the calls that follow.
+            None => unsafe { (functions.iterator_first)(iterator) },
+            // SAFETY: as above; the key is not kept.
+            Some(from) => unsafe { (functions.iterator_seek)(iterator, from.as_ptr().cast(), from.len()) },
+        }
+        let mut left = count;
         // SAFETY: as above.
-        while unsafe { (functions.iterator_valid)(iterator) } != 0 {
+        while left > 0 && unsafe { (functions.iterator_valid)(iterator) } != 0 {
+            left -= 1;
             let (mut key_length, mut value_length) = (0, 0);
             // SAFETY: the iterator stands on a record.
             let key = unsafe { (functions.iterator_key)(iterator, &mut key_length) };
