@@ -42,6 +42,17 @@ impl Sample {
         self.cpu_ns / self.operations as f64
     }
 
+    /// Its numbers, separated by spaces: how one process tells another.
+    pub fn words(&self) -> String {
+        format!("{} {} {} {} {}", self.operations, self.cpu_ns, self.wall_ns, self.p50_ns, self.p99_ns)
+    }
+
+    /// Reads [`Sample::words`].
+    pub fn from_numbers(numbers: &[f64]) -> Option<Self> {
+        let &[operations, cpu_ns, wall_ns, p50_ns, p99_ns] = numbers else { return None };
+        Some(Self { operations: operations as u64, cpu_ns, wall_ns, p50_ns, p99_ns })
+    }
+
     /// Operations in a second of wall time.
     pub fn operations_per_second(&self) -> f64 {
         self.operations as f64 * 1e9 / self.wall_ns
@@ -113,7 +124,8 @@ impl Latencies {
     }
 }
 
-fn cpu_ns(charge: Charge) -> f64 {
+/// Processor time so far.
+pub fn cpu_ns(charge: Charge) -> f64 {
     let time = clock_gettime(match charge {
         Charge::Thread => ClockId::ThreadCPUTime,
         Charge::Process => ClockId::ProcessCPUTime,
@@ -130,6 +142,9 @@ mod tests {
         let sample = Sample { operations: 4, cpu_ns: 100.0, wall_ns: 200.0, p50_ns: 0.0, p99_ns: 0.0 };
         assert_eq!(sample.cpu_ns_per_operation(), 25.0);
         assert_eq!(sample.operations_per_second(), 2e7);
+        let numbers: Vec<f64> = sample.words().split(' ').map(|word| word.parse().unwrap()).collect();
+        assert_eq!(Sample::from_numbers(&numbers), Some(sample));
+        assert_eq!(Sample::from_numbers(&numbers[1..]), None);
     }
 
     #[test]

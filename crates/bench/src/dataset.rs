@@ -68,6 +68,13 @@ impl Keys {
         self.ids.push(id);
     }
 
+    /// The keys of records `ids`, which are in the order of their keys.
+    pub fn of(shape: Shape, hashed_key_bytes: usize, ids: impl Iterator<Item = u32>) -> Self {
+        let mut keys = Self::with_capacity(ids.size_hint().0, 0);
+        ids.for_each(|id| keys.push(shape, hashed_key_bytes, id));
+        keys
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -120,7 +127,7 @@ impl Dataset {
     pub fn new(spec: Spec) -> Self {
         let total = spec.records + spec.records.div_ceil(ABSENT_EVERY - 1);
         assert!(total <= Shape::ID_LIMIT as usize, "shapes repeat keys beyond their limit");
-        let order = sorted_ids(&spec, total);
+        let order = sorted_ids(spec.shape, spec.hashed_key_bytes, total);
         let mut stored = Keys::with_capacity(spec.records, 0);
         let mut absent = Keys::with_capacity(total - spec.records, 0);
         for (position, id) in order.into_iter().enumerate() {
@@ -175,11 +182,8 @@ fn digest<'a>(ids: impl Iterator<Item = &'a u32>, values: &Values) -> Digest {
 }
 
 /// The numbers below `total` in the order of their keys.
-fn sorted_ids(spec: &Spec, total: usize) -> Vec<u32> {
-    let mut keys = Keys::with_capacity(total, 0);
-    for id in 0..total as u32 {
-        keys.push(spec.shape, spec.hashed_key_bytes, id);
-    }
+pub fn sorted_ids(shape: Shape, hashed_key_bytes: usize, total: usize) -> Vec<u32> {
+    let keys = Keys::of(shape, hashed_key_bytes, 0..total as u32);
     let prefix = (1..keys.len())
         .fold(keys.key(0).len(), |prefix, position| common_prefix(&keys.key(0)[..prefix], keys.key(position)));
     let mut entries: Vec<(u64, u32)> = (0..total as u32).map(|id| (0, id)).collect();

@@ -120,11 +120,15 @@ impl MemoryWatch {
     }
 }
 
-fn private_memory_bytes() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let kibibytes =
-        field(&status, "RssAnon").and_then(|text| text.split(' ').next()).and_then(|text| text.parse().ok());
-    kibibytes.unwrap_or(0) * 1024
+/// Private memory of this process.
+pub fn private_memory_bytes() -> u64 {
+    kibibytes_of("/proc/self/status", "RssAnon") * 1024
+}
+
+/// The number behind `name` in a file of `/proc`; 0 where there is none.
+pub fn kibibytes_of(path: &str, name: &str) -> u64 {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    field(&text, name).and_then(|text| text.split(' ').next()).and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -5,9 +5,12 @@
 
 mod arguments;
 mod bars;
+mod child;
 mod clock;
 mod command_line;
+mod counting_disk;
 mod dataset;
+mod engines;
 mod error;
 mod fulgurite;
 mod machine;
@@ -15,6 +18,8 @@ mod places;
 mod plan;
 #[cfg(test)]
 mod planted;
+#[cfg(test)]
+mod planted_writing;
 mod queries;
 mod random;
 mod reads;
@@ -22,6 +27,7 @@ mod report;
 mod rounds;
 mod self_test;
 mod shape;
+mod space;
 mod statistics;
 mod suite;
 mod values;

@@ -59,15 +59,24 @@ impl Queries {
         Self::drawn_from(data, count, random, |coin| if coin { &data.stored } else { &data.absent })
     }
 
+    /// None yet, room for `count`.
+    pub fn with_capacity(count: usize) -> Self {
+        Self { keys: Packed::with_capacity(count), expected: Vec::with_capacity(count) }
+    }
+
+    /// Appends a key that must give `value`.
+    pub fn push(&mut self, key: &[u8], value: &[u8]) {
+        self.keys.push(key);
+        self.expected.push(Ends::of(value).expect("values are at least LENGTH_MIN long"));
+    }
+
     fn drawn_from<'a>(data: &'a Dataset, count: usize, random: &mut Random, choose: impl Fn(bool) -> &'a Keys) -> Self {
-        let mut queries = Self { keys: Packed::with_capacity(count), expected: Vec::with_capacity(count) };
+        let mut queries = Self::with_capacity(count);
         for _ in 0..count {
             let keys = choose(random.next() & 1 == 0);
             let position = random.below(keys.len());
             let value = data.values.get(keys.id(position));
-            let ends = Ends::of(value).expect("values are at least LENGTH_MIN long");
-            queries.keys.push(keys.key(position));
-            queries.expected.push(ends);
+            queries.push(keys.key(position), value);
         }
         // One byte for the skew of the last key.
         queries.keys.bytes.push(0);
@@ -110,21 +119,29 @@ pub struct Seeks {
 impl Seeks {
     /// `count` scans of `length` records.
     pub fn new(data: &Dataset, count: usize, length: usize, random: &mut Random) -> Self {
-        let mut starts = Packed::with_capacity(count);
-        let mut digests = Vec::with_capacity(count);
+        let mut seeks = Self::with_capacity(count);
         for _ in 0..count {
-            let first = if random.next() & 1 == 0 {
+            let (start, first) = if random.next() & 1 == 0 {
                 let position = random.below(data.stored.len());
-                starts.push(data.stored.key(position));
-                position
+                (data.stored.key(position), position)
             } else {
                 let position = random.below(data.absent.len());
-                starts.push(data.absent.key(position));
-                data.first_stored_above_absent(position)
+                (data.absent.key(position), data.first_stored_above_absent(position))
             };
-            digests.push(data.digest_of(first, length));
+            seeks.push(start, data.digest_of(first, length));
         }
-        Self { starts, digests }
+        seeks
+    }
+
+    /// None yet, room for `count`.
+    pub fn with_capacity(count: usize) -> Self {
+        Self { starts: Packed::with_capacity(count), digests: Vec::with_capacity(count) }
+    }
+
+    /// Appends a scan from `start` that must give `digest`.
+    pub fn push(&mut self, start: &[u8], digest: Digest) {
+        self.starts.push(start);
+        self.digests.push(digest);
     }
 
     /// How many there are.

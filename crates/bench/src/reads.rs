@@ -144,14 +144,15 @@ fn batches(count: usize, mut operation: impl FnMut(usize) -> Result<()>) -> Resu
 
 /// 0 if `value` has the expected length and ends.
 #[inline(always)]
-fn mismatch(value: &[u8], expected: Ends, value_bytes: usize) -> u64 {
+pub fn mismatch(value: &[u8], expected: Ends, value_bytes: usize) -> u64 {
     match Ends::of(value) {
         Some(ends) => (ends.first ^ expected.first) | (ends.last ^ expected.last) | (value.len() ^ value_bytes) as u64,
         None => 1,
     }
 }
 
-fn judge(workload: &'static str, wrong: u64) -> Result<()> {
+/// An error if any bit of `wrong` is set.
+pub fn judge(workload: &'static str, wrong: u64) -> Result<()> {
     match wrong {
         0 => Ok(()),
         _ => Err(Error::Wrong { workload, what: "the engine gave a wrong answer".to_owned() }),

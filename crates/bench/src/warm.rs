@@ -4,12 +4,11 @@
 //! 2 MiB (free page reporting). Who touches such a block next pays ten times as much as for one that was in use a moment
 //! ago. In a benchmark that is whoever comes first, or asks for whole blocks, and not what was to be measured.
 
-use std::fs;
 use std::hint::black_box;
 
 use memmap2::MmapMut;
 
-use crate::machine::field;
+use crate::machine::kibibytes_of;
 
 /// Touches so much of the free memory, in blocks as large as the hypervisor takes, and gives it back at once. Memory that
 /// is not free is left alone: it is warm.
@@ -25,9 +24,7 @@ pub fn warm_memory(bytes: u64) {
 }
 
 fn free_bytes() -> u64 {
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let kibibytes = field(&text, "MemFree").and_then(|text| text.split(' ').next()).and_then(|text| text.parse().ok());
-    kibibytes.unwrap_or(0) * 1024
+    kibibytes_of("/proc/meminfo", "MemFree") * 1024
 }
 
 /// The smallest page that a system maps.

@@ -3,10 +3,10 @@
 //! [`Finding`]s, one in a line.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use fulgurite_rivals::{Engine, Purpose, Reader, Store};
 
+use crate::child;
 use crate::clock::Sample;
 use crate::dataset::{Dataset, Spec};
 use crate::error::{Error, Result};
@@ -128,20 +128,10 @@ impl Task {
 
     /// Runs the task in a process of its own.
     pub fn spawn(&self) -> Result<Vec<Finding>> {
-        let failed = |outcome: String| Error::Child { what: self.kind.name().to_owned(), outcome };
-        let program = std::env::current_exe().map_err(|error| Error::io("find", Path::new("this program"), error))?;
-        let mut command = Command::new(&program);
-        command.arg("worker").args(self.arguments()).stdin(Stdio::null()).stderr(Stdio::inherit());
-        if self.kind == Kind::Portable {
-            command.env("FULGURITE_SEARCH", PORTABLE);
-        }
-        let output = command.output().map_err(|error| Error::io("start", &program, error))?;
-        if !output.status.success() {
-            return Err(failed(output.status.to_string()));
-        }
-        let text = String::from_utf8_lossy(&output.stdout);
-        let findings = text.lines().map(Finding::parse).collect::<Option<Vec<_>>>();
-        findings.ok_or_else(|| failed("its answer cannot be read".to_owned()))
+        let environment = (self.kind == Kind::Portable).then_some(("FULGURITE_SEARCH", PORTABLE));
+        let mut arguments = vec!["worker".to_owned()];
+        arguments.extend(self.arguments());
+        child::answers(self.kind.name(), &arguments, environment, Finding::parse)
     }
 
     /// Runs the task in this process and prints what it finds.
@@ -216,15 +206,9 @@ impl Task {
 impl Finding {
     fn line(&self) -> String {
         match self {
-            Self::Round { engine, serialised, sample } => format!(
-                "round {engine} {} {} {} {} {} {}",
-                u8::from(*serialised),
-                sample.operations,
-                sample.cpu_ns,
-                sample.wall_ns,
-                sample.p50_ns,
-                sample.p99_ns
-            ),
+            Self::Round { engine, serialised, sample } => {
+                format!("round {engine} {} {}", u8::from(*serialised), sample.words())
+            }
             Self::HugePercent { engine, percent } => format!("huge {engine} {percent}"),
             Self::PrivateBytes(bytes) => format!("private {bytes}"),
         }
@@ -234,10 +218,10 @@ impl Finding {
         let (kind, numbers) = line.split_once(' ')?;
         let numbers: Vec<f64> = numbers.split(' ').map(|number| number.parse().ok()).collect::<Option<_>>()?;
         match (kind, &numbers[..]) {
-            ("round", &[engine, serialised, operations, cpu_ns, wall_ns, p50_ns, p99_ns]) => Some(Self::Round {
+            ("round", &[engine, serialised, ref rest @ ..]) => Some(Self::Round {
                 engine: engine as usize,
                 serialised: serialised != 0.0,
-                sample: Sample { operations: operations as u64, cpu_ns, wall_ns, p50_ns, p99_ns },
+                sample: Sample::from_numbers(rest)?,
             }),
             ("huge", &[engine, percent]) => {
                 Some(Self::HugePercent { engine: engine as usize, percent: percent as u64 })

@@ -3,7 +3,6 @@
 //! Every timed loop is compiled once for each engine; a trait object stands between whole turns only.
 
 use std::ops::Range;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use fulgurite_rivals::{
@@ -14,6 +13,7 @@ use crate::clock::{Charge, Latencies, Sample, Stopwatch};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::fulgurite::Fulgurite;
+use crate::space;
 use crate::writers::ledger::{Ledger, number_of};
 use crate::writers::recovery::{self, Opening};
 use crate::writers::script::{Script, Step};
@@ -48,7 +48,7 @@ pub fn entries() -> Vec<Entry> {
     entries.extend([entry::<fulgurite_rivals::Fjall>(), entry::<fulgurite_rivals::FjallSingleWriter>()]);
     #[cfg(not(feature = "fjall"))]
     {
-        let missing = || Some("it was not built in; `cargo xtask bench` does so, by the feature `fjall`".to_owned());
+        let missing = crate::engines::not_built;
         entries.extend(ENGINE_NAMES[3..].iter().map(|&name| Entry { name, missing, ..entry::<Lmdb>() }));
     }
     entries
@@ -121,28 +121,12 @@ impl<E: WritingEngine> Contestant for Entrant<E> {
     }
 
     fn disk_bytes(&self) -> Result<u64> {
-        bytes_below(&self.directory).map_err(|error| Error::io("measure", &self.directory, error))
+        space::bytes_below(&self.directory)
     }
 
     fn close(self: Box<Self>) -> Result<()> {
         Ok(self.store.close()?)
     }
-}
-
-/// Space that the files below `directory` take; holes take none. An engine may remove files meanwhile.
-fn bytes_below(directory: &Path) -> std::io::Result<u64> {
-    const BLOCK_BYTES: u64 = 512;
-    let mut bytes = 0;
-    for entry in std::fs::read_dir(directory)? {
-        let entry = entry?;
-        match entry.metadata() {
-            Ok(metadata) if metadata.is_dir() => bytes += bytes_below(&entry.path())?,
-            Ok(metadata) => bytes += metadata.blocks() * BLOCK_BYTES,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(bytes)
 }
 
 /// Runs the scripts side by side and takes the time, of the whole process and until the last has ended.

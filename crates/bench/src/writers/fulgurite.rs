@@ -9,8 +9,8 @@ use fulgurite_rivals::{
     Engine, Failure, Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore,
 };
 
+use crate::counting_disk::CountingDisk;
 use crate::fulgurite::{Fulgurite, TABLE, failed, scan_from};
-use crate::writers::counting_disk::CountingDisk;
 
 /// A delta that a benchmark does not fill.
 const UNBOUNDED_BYTES: u64 = 8 << 30;

@@ -7,11 +7,8 @@
 pub mod arguments;
 mod bars;
 mod contestant;
-mod counting_disk;
 mod fulgurite;
 mod ledger;
-#[cfg(test)]
-mod planted;
 pub mod recovery;
 mod script;
 mod suite;

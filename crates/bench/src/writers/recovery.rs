@@ -158,7 +158,7 @@ mod tests {
 
     use super::*;
     use crate::fulgurite::Fulgurite;
-    use crate::writers::planted::{Planted, WRONG_GET};
+    use crate::planted_writing::{Planted, WRONG_GET};
 
     /// What a kill leaves is a store that was not closed: here its files are copied while it is open.
     fn opened_after_no_close<E: WritingEngine>() -> Result<Sample> {

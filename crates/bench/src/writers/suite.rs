@@ -10,6 +10,7 @@ use fulgurite_rivals::{Level, Settings, Usage};
 
 use crate::clock::Sample;
 use crate::dataset::{Dataset, Spec};
+use crate::engines;
 use crate::error::{Error, Result};
 use crate::places::Places;
 use crate::random::{Random, mix};
@@ -46,13 +47,7 @@ pub fn run(options: &Options, directory: &Path, seed: u64) -> Result<Report> {
 /// The same with these engines.
 pub fn run_with(engines: &[Entry], options: &Options, directory: &Path, seed: u64) -> Result<Report> {
     let mut report = Report::default();
-    let mut present = Vec::new();
-    for engine in engines {
-        match (engine.missing)() {
-            None => present.push(*engine),
-            Some(reason) => report.notes.push(format!("{} was not measured: {reason}", engine.name)),
-        }
-    }
+    let present = engines::present(engines, |engine| (engine.name, (engine.missing)()), &mut report.notes);
     let places = Places::new(directory, options.keep)?;
     let mut suite = Suite { options, places, seed, engines: present, report, started: Instant::now() };
     suite.report.notes.iter().for_each(|note| eprintln!("{note}"));
@@ -304,10 +299,10 @@ mod tests {
 
     use super::*;
     use crate::fulgurite::Fulgurite;
-    use crate::writers::contestant::entry;
-    use crate::writers::planted::{
+    use crate::planted_writing::{
         INVENTED_RECORD, LOST_PUT, LOST_UPDATE, NO_FAULT, Planted, TORN_TRANSACTION, WRONG_GET,
     };
+    use crate::writers::contestant::entry;
 
     fn quick(engines: &[Entry], workloads: &[Workload]) -> Result<Report> {
         let directory = tempfile::tempdir().unwrap();
