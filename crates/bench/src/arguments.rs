@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 use crate::shape::Shape;
+use crate::sustained;
 use crate::workload::Workload;
 use crate::writers;
 
@@ -13,6 +14,7 @@ Measures Fulgurite beside other engines.
 
 Usage: fulgurite-bench core [OPTIONS]
        fulgurite-bench writers [OPTIONS], described by fulgurite-bench writers --help
+       fulgurite-bench sustained [OPTIONS], described by fulgurite-bench sustained --help
 
 Loads the same records into Fulgurite and LMDB, asks both the same questions in turn, checks every
 answer, and judges the ratios by the bars. docs/benchmarks.md says how each figure is measured.
@@ -98,6 +100,12 @@ pub enum Command {
     HelpWriters,
     /// Run the suite of writers.
     Writers(writers::Options),
+    /// Print the help of the suite of sustained writes.
+    HelpSustained,
+    /// Run the suite of sustained writes.
+    Sustained(sustained::Options),
+    /// One task of that suite on behalf of another process of this program; its arguments are its own.
+    SustainedTask(Vec<String>),
     /// Fill a store for a process that will end this one.
     Fill(Vec<String>),
     /// One measurement on behalf of another process of this program; its arguments are its own.
@@ -111,6 +119,8 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command> {
         None | Some("-h" | "--help" | "help") => Ok(Command::Help),
         Some("core") => parse_core(arguments),
         Some("writers") => writers::arguments::parse(arguments),
+        Some("sustained") => sustained::arguments::parse(arguments),
+        Some(sustained::VERB) => Ok(Command::SustainedTask(arguments.collect())),
         Some("fill") => Ok(Command::Fill(arguments.collect())),
         Some("worker") => Ok(Command::Worker(arguments.collect())),
         Some(other) => Err(Error::Usage(format!("there is no suite `{other}`"))),

@@ -115,6 +115,16 @@ impl Latencies {
         joined
     }
 
+    /// The first batch begins now, whatever time has passed.
+    pub fn restart(&mut self) {
+        self.last = Instant::now();
+    }
+
+    /// Wall time of an operation that this share of all batches does not exceed.
+    pub fn percentile_ns(&self, share: f64) -> f64 {
+        percentile(&self.batches_ns, share)
+    }
+
     /// A batch of `operations` ends, and the next begins.
     #[inline]
     pub fn lap(&mut self, operations: u64) {

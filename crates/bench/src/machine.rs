@@ -125,6 +125,11 @@ pub fn private_memory_bytes() -> u64 {
     kibibytes_of("/proc/self/status", "RssAnon") * 1024
 }
 
+/// Memory of the machine.
+pub fn memory_bytes() -> u64 {
+    kibibytes_of("/proc/meminfo", "MemTotal") * 1024
+}
+
 /// The number behind `name` in a file of `/proc`; 0 where there is none.
 pub fn kibibytes_of(path: &str, name: &str) -> u64 {
     let text = fs::read_to_string(path).unwrap_or_default();

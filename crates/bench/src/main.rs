@@ -1,7 +1,9 @@
-//! Benchmarks of Fulgurite beside other engines: `cargo xtask bench core` and `cargo xtask bench writers`.
+//! Benchmarks of Fulgurite beside other engines: `cargo xtask bench core`, `cargo xtask bench writers` and
+//! `cargo xtask bench sustained`.
 //!
 //! Reading order: `workload` names what is measured and `plan` says on which data; `suite` runs it through `reads`,
-//! `writes` and `worker`; `report` prints it and `bars` judges it. `writers` is a suite of its own, with the same parts.
+//! `writes` and `worker`; `report` prints it and `bars` judges it. `writers` and `sustained` are suites of their own, with the same
+//! parts.
 
 mod arguments;
 mod bars;
@@ -18,7 +20,6 @@ mod places;
 mod plan;
 #[cfg(test)]
 mod planted;
-#[cfg(test)]
 mod planted_writing;
 mod queries;
 mod random;
@@ -30,6 +31,7 @@ mod shape;
 mod space;
 mod statistics;
 mod suite;
+mod sustained;
 mod values;
 mod verify;
 mod warm;
@@ -76,6 +78,12 @@ fn execute(command: Command) -> Result<bool> {
             Ok(true)
         }
         Command::Writers(options) => run_writers(&options),
+        Command::HelpSustained => {
+            print!("{}", sustained::arguments::help());
+            Ok(true)
+        }
+        Command::Sustained(options) => run_sustained(&options),
+        Command::SustainedTask(arguments) => sustained::work(&arguments).map(|()| true),
         Command::Fill(arguments) => writers::recovery::fill(&arguments).map(|()| true),
         Command::Worker(arguments) => {
             let task = Task::parse(&arguments)?;
@@ -95,10 +103,7 @@ fn core<F: Engine, L: Engine>(options: &Options) -> Result<bool> {
     let directory = options.directory.clone().map_or_else(default_directory, Ok)?;
     eprintln!("{}; queries: --seed {seed}", machine::summary(None));
     let mut report = suite::run::<F, L>(options, &directory, seed)?;
-    report.notes.push(format!("{}; queries: --seed {seed}", machine::summary(report.search)));
-    if let Some(path) = &options.out {
-        std::fs::write(path, report.json()).map_err(|error| Error::io("write", path, error))?;
-    }
+    complete(&mut report, seed, options.out.as_deref())?;
     print_report(&report, options.format, judgement(options, &report))
 }
 
@@ -107,11 +112,31 @@ fn run_writers(options: &writers::Options) -> Result<bool> {
     let directory = options.directory.clone().map_or_else(default_directory, Ok)?;
     eprintln!("{}; queries: --seed {seed}", machine::summary(None));
     let mut report = writers::run(options, &directory, seed)?;
-    report.notes.push(format!("{}; queries: --seed {seed}", machine::summary(report.search)));
-    if let Some(path) = &options.out {
-        std::fs::write(path, report.json()).map_err(|error| Error::io("write", path, error))?;
-    }
+    complete(&mut report, seed, options.out.as_deref())?;
     print_report(&report, options.format, writers::judgement(options, &report))
+}
+
+fn run_sustained(options: &sustained::Options) -> Result<bool> {
+    let seed = options.seed.unwrap_or_else(seed_of_the_clock);
+    let directory = options.directory.clone().map_or_else(default_directory, Ok)?;
+    eprintln!("{}; queries: --seed {seed}", machine::summary(None));
+    if options.self_test {
+        let (judgement, good) = sustained::self_test(options, &directory, seed)?;
+        print!("{judgement}");
+        return Ok(good);
+    }
+    let mut report = sustained::run(options, &directory, seed)?;
+    complete(&mut report, seed, options.out.as_deref())?;
+    print_report(&report, options.format, sustained::judgement(options, &report))
+}
+
+/// Notes what the figures were measured on, and writes their lines to a file that was asked for.
+fn complete(report: &mut Report, seed: u64, out: Option<&Path>) -> Result<()> {
+    report.notes.push(format!("{}; queries: --seed {seed}", machine::summary(report.search)));
+    match out {
+        Some(path) => std::fs::write(path, report.json()).map_err(|error| Error::io("write", path, error)),
+        None => Ok(()),
+    }
 }
 
 /// Prints what was found and how it is judged; passes on whether all is well.

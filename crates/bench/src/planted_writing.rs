@@ -1,8 +1,8 @@
-//! An engine of writers for tests: a sorted map behind a lock with, on request, one fault, which the checks must find.
+//! An engine of writers for tests of the suites: a sorted map behind a lock with, on request, one fault, which the checks must find.
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fulgurite_rivals::{Failure, Refusal, Settings, Snapshot, Transaction, WritingEngine, WritingStore};
 
@@ -89,7 +89,7 @@ pub struct PlantedStore<const FAULT: u8>(Mutex<Content>);
 
 impl<const FAULT: u8> PlantedStore<FAULT> {
     fn lock(&self) -> MutexGuard<'_, Content> {
-        self.0.lock().unwrap()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -61,6 +61,14 @@ impl Contest {
         Some(paired_ratio(ours, theirs))
     }
 
+    /// How many times more operations in a second of wall time the first engine does than one rival: the median over the rounds.
+    pub fn wall_ratio_to(&self, rival: &str) -> Option<f64> {
+        let ((_, ours), rivals) = self.entries.split_first()?;
+        let (_, theirs) = rivals.iter().find(|(name, _)| *name == rival)?;
+        let ratio = |(ours, theirs): (&Sample, &Sample)| ours.operations_per_second() / theirs.operations_per_second();
+        Some(median(&ours.iter().zip(theirs).map(ratio).collect::<Vec<_>>()))
+    }
+
     /// Data set as the table shows it, such as `hashed 32/100 10,000,000`.
     pub fn data_name(&self) -> String {
         format!("{} {}/{} × {}", self.shape, self.key_bytes, self.value_bytes, self.records)
@@ -256,6 +264,7 @@ mod tests {
         assert_eq!(contest.ratio(), 4.0);
         assert_eq!(contest.ratio_to("slow"), Some(9.0));
         assert_eq!(contest.ratio_to("unknown"), None);
+        assert_eq!(contest.wall_ratio_to("slow"), Some(1.0));
     }
 
     #[test]

@@ -36,6 +36,8 @@ Builds the benchmark with full optimisation, and the other engines with it, and 
   core      point reads, scans, loads and single puts against LMDB, with the bars they must meet
   writers   transactions of one and of several threads against LMDB, RocksDB (where its library is installed:
             the package librocksdb-dev) and fjall, with the bars they must meet
+  sustained puts that go on for longer than any buffer lasts, what they cost in bytes, space and pauses, and gets
+            beside them, against the same engines, with the bars they must meet
 
 All arguments go to the benchmark; `cargo xtask bench -- --help` shows them.
 Example: cargo xtask bench core --format json",

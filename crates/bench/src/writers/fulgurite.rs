@@ -2,14 +2,13 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use ::fulgurite::{Database, Durability, MergeOperator, ReadTxn, Table, TableOptions, WriteTxn};
 use fulgurite_rivals::{
     Engine, Failure, Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore,
 };
 
-use crate::counting_disk::CountingDisk;
+use crate::counting_disk::{CountingDisk, Counts};
 use crate::fulgurite::{Fulgurite, TABLE, failed, scan_from};
 
 /// A delta that a benchmark does not fill.
@@ -32,10 +31,10 @@ impl WritingEngine for Fulgurite {
         if settings.usage == Usage::LongLog {
             options = options.delta_bytes(UNBOUNDED_BYTES);
         }
-        let mut syncs = None;
-        if settings.level == Level::Disk {
+        let mut counts = None;
+        if settings.level == Level::Disk || matches!(settings.usage, Usage::Sustained { .. }) {
             let disk = CountingDisk::default();
-            syncs = Some(disk.syncs());
+            counts = Some(disk.counts());
             options = options.disk(Arc::new(disk));
         }
         let database = options.open(Self::data_file(directory)).map_err(failed("open"))?;
@@ -44,16 +43,17 @@ impl WritingEngine for Fulgurite {
             _ => TableOptions::new(),
         };
         let table = database.open_or_create_table(TABLE, options).map_err(failed("open table"))?;
-        Ok(FulguriteWritingStore { database, table, syncs })
+        Ok(FulguriteWritingStore { database, table, counts })
     }
 }
 
 /// An open database and its table.
 #[derive(Debug)]
 pub struct FulguriteWritingStore {
-    database: Database,
+    pub(crate) database: Database,
     table: Table,
-    syncs: Option<Arc<AtomicU64>>,
+    /// What the disk counts, where that is wanted.
+    pub(crate) counts: Option<Arc<Counts>>,
 }
 
 impl WritingStore for FulguriteWritingStore {
@@ -106,7 +106,7 @@ impl WritingStore for FulguriteWritingStore {
 
     /// Syncs of any file, counted by the disk below the engine.
     fn flushes(&self) -> Result<Option<u64>, Failure> {
-        Ok(self.syncs.as_ref().map(|syncs| syncs.load(Ordering::Relaxed)))
+        Ok(self.counts.as_ref().map(|counts| counts.syncs()))
     }
 
     fn scan(&self, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {

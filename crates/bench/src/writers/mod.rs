@@ -16,4 +16,5 @@ mod workload;
 
 pub use arguments::Options;
 pub use bars::judgement;
+pub use fulgurite::FulguriteWritingStore;
 pub use suite::run;
