@@ -11,6 +11,7 @@
 //! the arena drops no values in it.
 #![allow(unsafe_code)] // Raw memory that outlives every borrow of what is in it is the whole purpose of this file.
 
+use crate::delta::lanes::Lanes;
 use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Arc, memory};
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
@@ -30,6 +31,12 @@ const UNIT_FIRST: u64 = 512;
 const CHUNKS_MAX: usize = 23;
 /// Chunks are aligned at least to this, which is therefore the largest alignment that can be asked for.
 const ALIGN_MAX: usize = 64;
+/// From this unit on, after half a megabyte, there are lanes. (A model checker, and an interpreter, come to few units.)
+const LANES_FROM: u64 = if cfg!(any(model_checked, miri)) { UNIT_FIRST + 64 } else { 1 << 16 };
+/// Units of the pieces that lanes take at a time.
+const PIECE_UNITS: u64 = if cfg!(any(model_checked, miri)) { 64 } else { 512 };
+/// What is larger does not come from a piece, of which it would leave too much unused.
+const LANE_UNITS_MAX: u64 = PIECE_UNITS / 8;
 /// How far ahead of what is handed out memory is fetched into the cache.
 const FETCH_AHEAD_BYTES: usize = 256;
 /// From this size on, chunks are aligned to huge pages and the system is asked for such. (For a model checker even the least is
@@ -55,6 +62,8 @@ pub(super) struct Arena {
     /// Null until the chunk is needed; never changed afterwards.
     chunks: [AtomicPtr<u8>; CHUNKS_MAX],
     next: Next,
+    /// From [`LANES_FROM`] on small allocations come from pieces of memory that threads took for themselves.
+    lanes: Lanes<Piece>,
     /// The blocks that were too large for a chunk, each naming the one before.
     blocks: AtomicPtr<Block>,
     /// Their bytes.
@@ -62,10 +71,14 @@ pub(super) struct Arena {
     spares: Arc<Spares>,
 }
 
-/// The first unit that was never handed out. It has a cache line to itself: each insert writes it, and what would lie beside
-/// it, chunks and the tree's root, is read by each get and each other insert.
+/// The first unit that was never handed out. It has a cache line to itself: inserts write it, and what would lie beside it, chunks
+/// and the tree's root, is read by each get and each other insert.
 #[repr(align(64))]
 struct Next(AtomicU64);
+
+/// The rest of a piece of memory that belongs to a lane: its first unit, in the upper half, and where it ends.
+#[derive(Default)]
+struct Piece(AtomicU64);
 
 /// Head of a block of its own; the bytes follow, aligned to 16.
 #[repr(C, align(16))]
@@ -163,6 +176,7 @@ impl Arena {
             spares,
             chunks: [const { AtomicPtr::new(ptr::null_mut()) }; CHUNKS_MAX],
             next: Next(AtomicU64::new(UNIT_FIRST)),
+            lanes: Lanes::default(),
             blocks: AtomicPtr::new(ptr::null_mut()),
             block_bytes: AtomicUsize::new(0),
         }
@@ -174,10 +188,25 @@ impl Arena {
     ///
     /// # Panics
     /// When the arena has handed out 32 GiB.
+    #[inline]
     pub(super) fn allocate(&self, bytes: usize, align: usize) -> (Unit, NonNull<u8>) {
         debug_assert!(align.is_power_of_two() && (UNIT_BYTES..=ALIGN_MAX).contains(&align));
         let units = bytes.div_ceil(UNIT_BYTES).max(1) as u64;
         let slack = (align / UNIT_BYTES - 1) as u64;
+        let unit = match self.lanes.of_thread() {
+            Some(lane) if units <= LANE_UNITS_MAX => self.take_of(lane, units, slack),
+            _ => self.take(units, slack),
+        };
+        let chunk = chunk_of(unit);
+        let memory = self.in_chunk(self.chunk(chunk), chunk, unit);
+        memory::handed_out(memory, bytes);
+        // What the next allocations will write is fetched now: a lock taken after a write waits for its lines.
+        prefetch_lines::<4>(memory.as_ptr().wrapping_add(bytes + FETCH_AHEAD_BYTES));
+        (unit, memory)
+    }
+
+    /// Takes units that lie in one chunk, the first of which is a multiple of `slack + 1`.
+    fn take(&self, units: u64, slack: u64) -> Unit {
         loop {
             // Relaxed: the counter only keeps allocations apart; whoever shares the memory publishes it.
             let start = self.next.0.fetch_add(units + slack, Ordering::Relaxed);
@@ -188,16 +217,46 @@ impl Arena {
             let (Some(unit), Some(last)) = (Unit::new(first as u32), Unit::new(last as u32)) else {
                 unreachable!("units begin at 512 and fit into 32 bits");
             };
-            let chunk = chunk_of(unit);
-            if chunk != chunk_of(last) {
-                continue; // It would lie across two chunks: what is left of the first stays unused.
+            if first >= LANES_FROM {
+                self.lanes.open();
             }
-            let memory = self.in_chunk(self.chunk(chunk), chunk, unit);
-            memory::handed_out(memory, bytes);
-            // What the next allocations will write is fetched now: a lock taken after a write waits for its lines.
-            prefetch_lines::<4>(memory.as_ptr().wrapping_add(bytes + FETCH_AHEAD_BYTES));
-            return (unit, memory);
+            // Otherwise it would lie across two chunks: what is left of the first stays unused.
+            if chunk_of(unit) == chunk_of(last) {
+                return unit;
+            }
         }
+    }
+
+    /// As [`Arena::take`], from the lane's piece, or from a new one.
+    #[inline]
+    fn take_of(&self, lane: &Piece, units: u64, slack: u64) -> Unit {
+        // Relaxed, here and below: as in `take`.
+        let mut now = lane.0.load(Ordering::Relaxed);
+        loop {
+            let (start, end) = (now >> 32, now & u64::from(u32::MAX));
+            let first = (start + slack) & !slack;
+            if first + units > end {
+                return self.take_piece(lane, now, units);
+            }
+            let left = (first + units) << 32 | end;
+            match lane.0.compare_exchange(now, left, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Unit::new(first as u32).expect("a piece has no unit 0"),
+                Err(theirs) => now = theirs,
+            }
+        }
+    }
+
+    /// Takes a new piece, from its beginning the units that are asked for, and leaves the rest to the lane, where `now` is too
+    /// small. What was left there, or what another thread of the lane came first with, is lost.
+    #[cold]
+    fn take_piece(&self, lane: &Piece, now: u64, units: u64) -> Unit {
+        let unit = self.take(PIECE_UNITS, ALIGN_MAX as u64 / UNIT_BYTES as u64 - 1);
+        let first = u64::from(unit.get());
+        // The end of the last chunk has no number of 32 bits: of a piece there a unit is lost.
+        let end = (first + PIECE_UNITS).min(u64::from(u32::MAX));
+        // No unit is handed out twice, so a piece that is as it was has not changed meanwhile. Relaxed as in `take`.
+        let _ = lane.0.compare_exchange(now, (first + units) << 32 | end, Ordering::Relaxed, Ordering::Relaxed);
+        unit
     }
 
     /// The address of `unit`.
@@ -397,4 +456,87 @@ fn whole_pages(memory: NonNull<u8>, bytes: usize) -> (*mut std::ffi::c_void, usi
     let skipped = memory.as_ptr().align_offset(PAGE_BYTES_MAX);
     let length = (bytes - skipped) / PAGE_BYTES_MAX * PAGE_BYTES_MAX;
     (memory.as_ptr().wrapping_add(skipped).cast(), length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    const THREADS: usize = 4;
+    const ROUNDS: usize = if cfg!(miri) { 30 } else { 20_000 };
+
+    #[test]
+    fn what_threads_are_given_is_aligned_and_overlaps_nowhere() {
+        let arena = Arena::default();
+        let take = |thread: usize| {
+            let one = |round: usize| {
+                let bytes = 1 + (round * 37 + thread * 11) % 700;
+                let align = UNIT_BYTES << (round % 4);
+                let (unit, memory) = arena.allocate(bytes, align);
+                assert!(memory.addr().get().is_multiple_of(align));
+                // SAFETY: `bytes` bytes are this thread's alone.
+                unsafe { memory.write_bytes(thread as u8, bytes) };
+                (unit, bytes)
+            };
+            (0..ROUNDS).map(one).collect::<Vec<_>>()
+        };
+        let taken: Vec<Vec<(Unit, usize)>> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || take(thread))).collect();
+            threads.into_iter().map(|thread| thread.join().expect("it has not panicked")).collect()
+        });
+        for (thread, pieces) in taken.iter().enumerate() {
+            for &(unit, bytes) in pieces {
+                // SAFETY: the unit is from this arena, and its thread has ended.
+                let memory = unsafe { arena.address(unit) };
+                // SAFETY: its thread has written so many bytes there, and nobody writes any more.
+                let bytes = unsafe { std::slice::from_raw_parts(memory.as_ptr(), bytes) };
+                assert!(bytes.iter().all(|byte| usize::from(*byte) == thread), "another thread wrote here");
+            }
+        }
+        let mut all: Vec<_> = taken.into_iter().flatten().collect();
+        all.sort_unstable();
+        let end = |&(unit, bytes): &(Unit, usize)| unit.get() as usize + bytes.div_ceil(UNIT_BYTES);
+        assert!(all.is_sorted_by(|one, next| end(one) <= next.0.get() as usize));
+        assert!(all.iter().all(|piece| end(piece) <= arena.used_bytes() / UNIT_BYTES + UNIT_FIRST as usize));
+    }
+
+    #[test]
+    fn threads_of_different_lanes_share_no_line_once_there_are_lanes() {
+        let arena = Arena::default();
+        while arena.lanes.of_thread().is_none() {
+            arena.allocate(LANE_UNITS_MAX as usize * UNIT_BYTES, UNIT_BYTES);
+        }
+        let lanes: Vec<&Piece> = arena.lanes.all().take(2).collect();
+        let mut lines: [Vec<u64>; 2] = Default::default();
+        for _ in 0..3 * PIECE_UNITS {
+            for (lane, lines) in lanes.iter().zip(&mut lines) {
+                lines.push(u64::from(arena.take_of(lane, 1, 0).get()) * UNIT_BYTES as u64 / LINE as u64);
+            }
+        }
+        let [ours, theirs] = lines;
+        assert!(ours.iter().all(|line| !theirs.contains(line)));
+    }
+
+    #[test]
+    fn what_is_too_large_for_a_piece_does_not_use_one_up() {
+        let arena = Arena::default();
+        while arena.lanes.of_thread().is_none() {
+            arena.allocate(LANE_UNITS_MAX as usize * UNIT_BYTES, UNIT_BYTES);
+        }
+        let (small, _) = arena.allocate(UNIT_BYTES, UNIT_BYTES);
+        arena.allocate((LANE_UNITS_MAX as usize + 1) * UNIT_BYTES, UNIT_BYTES);
+        let (next, _) = arena.allocate(UNIT_BYTES, UNIT_BYTES);
+        assert_eq!(next.get(), small.get() + 1);
+    }
+
+    #[test]
+    fn a_piece_that_another_thread_of_the_lane_was_faster_than_is_not_handed_out_again() {
+        let (arena, lane) = (Arena::default(), Piece::default());
+        let before = lane.0.load(Ordering::Relaxed);
+        let theirs = arena.take_of(&lane, 2, 0);
+        let ours = arena.take_piece(&lane, before, 2);
+        assert!(u64::from(ours.get()) >= u64::from(theirs.get()) + PIECE_UNITS);
+        assert_eq!(arena.take_of(&lane, 1, 0).get(), theirs.get() + 2, "the lane goes on in the first");
+    }
 }

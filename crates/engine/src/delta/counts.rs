@@ -2,80 +2,187 @@
 //!
 //! The numbers are exact for whoever is ordered after the inserts, and informative for others: hence all is Relaxed.
 //!
-//! Capacity: an insert takes 16 bytes or more of an arena that reaches 32 GiB, so 32 bits count all inserts.
+//! Once there are many records, threads count in lanes, and take numbers for the index in blocks. Of a block that is not used up
+//! numbers stay unused: a generation of the index gets fewer records than it could hold.
+//!
+//! Capacity: an insert takes 16 bytes or more of an arena that reaches 32 GiB, so 32 bits count all inserts, and the numbers of
+//! the blocks.
 
+use crate::delta::lanes::Lanes;
 use crate::ids::Sequence;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
-/// See the module. It has a cache line to itself: each insert writes it, and what would lie beside it is read by each get.
+/// See the module. It has a cache line to itself: until there are lanes each insert writes it, and what would lie beside it is read by
+/// each get.
 #[derive(Default)]
 #[repr(align(64))]
 pub(super) struct Counts {
-    /// Records that the index was given, in the upper half, and inserts, in the lower. One number for both: an exchange more
-    /// would cost an insert 5 ns.
-    indexed_and_versions: AtomicU64,
-    /// Those of the former that it was given before.
+    /// Numbers for the index that were given out, to records or to lanes. Each record that it was given had one: so keys need no
+    /// count of their own, which would cost an insert 5 ns.
+    ordinals: AtomicU64,
+    /// Those of them that went to records which had one before.
     doubles: AtomicU64,
+    /// Those of them that nobody will use.
+    lost: AtomicU64,
+    /// What threads without a lane count.
+    shared: Tally,
+    lanes: Lanes<Lane>,
+}
+
+/// What is counted apart.
+#[derive(Default)]
+struct Tally {
+    /// Inserts of keys that were there.
+    versions: AtomicU64,
     last_sequence: AtomicU64,
 }
 
-const ONE_VERSION: u64 = 1;
-const ONE_INDEXED: u64 = 1 << 32;
+#[derive(Default)]
+struct Lane {
+    /// The next number of the lane's block, in the upper half, and where the block ends.
+    block: AtomicU64,
+    tally: Tally,
+}
 
-impl Counts {
-    /// Counts an insert of a key, and numbers it for the index.
-    pub(super) fn add_key(&self) -> usize {
-        let before = self.indexed_and_versions.fetch_add(ONE_INDEXED | ONE_VERSION, Ordering::Relaxed);
-        indexed(before)
+/// From this number on there are lanes. (A model checker, and an interpreter, come to few.)
+const LANES_FROM: u64 = if cfg!(any(model_checked, miri)) { 4 } else { 4096 };
+/// Numbers that a lane takes at a time.
+const BLOCK: u64 = if cfg!(any(model_checked, miri)) { 2 } else { 64 };
+
+impl Tally {
+    fn note(&self, at: Sequence) {
+        // Most often a commit inserts more than once, or another has noted a later one: a load is cheaper.
+        if self.last_sequence.load(Ordering::Relaxed) < at.0 {
+            self.last_sequence.fetch_max(at.0, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Lane {
+    /// The next number of the block, or the first of a new one.
+    #[inline]
+    fn take(&self, counts: &Counts) -> u64 {
+        let mut block = self.block.load(Ordering::Relaxed);
+        loop {
+            let (next, end) = halves(block);
+            if next == end {
+                return self.take_block(counts, block);
+            }
+            match self.block.compare_exchange(block, both(next + 1, end), Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return next,
+                Err(theirs) => block = theirs,
+            }
+        }
     }
 
-    /// Counts an insert of a version.
-    pub(super) fn add_version(&self) {
-        self.indexed_and_versions.fetch_add(ONE_VERSION, Ordering::Relaxed);
+    /// The first number of a new block, whose others the lane gets, if what is used up is still `block`.
+    #[cold]
+    fn take_block(&self, counts: &Counts, block: u64) -> u64 {
+        let first = counts.ordinals.fetch_add(BLOCK, Ordering::Relaxed);
+        // No number comes twice: a block that is as it was has not changed meanwhile.
+        let left = both(first + 1, first + BLOCK);
+        if self.block.compare_exchange(block, left, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+            counts.lost.fetch_add(BLOCK - 1, Ordering::Relaxed);
+        }
+        first
+    }
+
+    fn unused(&self) -> u64 {
+        let (next, end) = halves(self.block.load(Ordering::Relaxed));
+        end - next
+    }
+}
+
+impl Counts {
+    /// Counts an insert of a key at this sequence, and numbers it for the index: no two have the same number.
+    pub(super) fn add_key(&self, at: Sequence) -> usize {
+        // Right before the other count: there it waits for no store.
+        self.tally().note(at);
+        self.take_ordinal()
+    }
+
+    /// Counts an insert of a version at this sequence.
+    pub(super) fn add_version(&self, at: Sequence) {
+        let tally = self.tally();
+        tally.note(at);
+        tally.versions.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Numbers a key for the index that is counted elsewhere.
     pub(super) fn add_double(&self) -> usize {
         self.doubles.fetch_add(1, Ordering::Relaxed);
-        indexed(self.indexed_and_versions.fetch_add(ONE_INDEXED, Ordering::Relaxed))
+        self.take_ordinal()
     }
 
-    /// Notes an insert at this sequence.
-    pub(super) fn note(&self, at: Sequence) {
-        // Most often a commit inserts more than once, or another has noted a later one: a load is cheaper.
-        if self.last_sequence() < at {
-            self.last_sequence.fetch_max(at.0, Ordering::Relaxed);
-        }
-    }
-
-    /// The number that the next key is likely to get.
+    /// The number that the next key of this thread is likely to get.
+    #[inline]
     pub(super) fn next_ordinal(&self) -> usize {
-        indexed(self.indexed_and_versions.load(Ordering::Relaxed))
+        let next = match self.lanes.of_thread() {
+            Some(lane) => halves(lane.block.load(Ordering::Relaxed)).0,
+            None => self.ordinals.load(Ordering::Relaxed),
+        };
+        next as usize
     }
 
     /// Distinct keys.
     pub(super) fn entries(&self) -> usize {
-        self.next_ordinal().saturating_sub(self.doubles.load(Ordering::Relaxed) as usize)
+        let others = self.unused() + self.doubles.load(Ordering::Relaxed) + self.lost.load(Ordering::Relaxed);
+        self.ordinals.load(Ordering::Relaxed).saturating_sub(others) as usize
+    }
+
+    /// Numbers in the blocks of lanes.
+    fn unused(&self) -> u64 {
+        self.lanes.all().map(Lane::unused).sum()
     }
 
     /// Inserts.
     pub(super) fn versions(&self) -> usize {
-        (self.indexed_and_versions.load(Ordering::Relaxed) as u32) as usize
+        let later: u64 = self.tallies().map(|tally| tally.versions.load(Ordering::Relaxed)).sum();
+        self.entries() + later as usize
     }
 
     /// The latest sequence of any insert.
     pub(super) fn last_sequence(&self) -> Sequence {
-        Sequence(self.last_sequence.load(Ordering::Relaxed))
+        let last = self.tallies().map(|tally| tally.last_sequence.load(Ordering::Relaxed)).max();
+        Sequence(last.unwrap_or_default())
+    }
+
+    #[inline]
+    fn take_ordinal(&self) -> usize {
+        if let Some(lane) = self.lanes.of_thread() {
+            return lane.take(self) as usize;
+        }
+        let ordinal = self.ordinals.fetch_add(1, Ordering::Relaxed);
+        if ordinal >= LANES_FROM {
+            self.lanes.open();
+        }
+        ordinal as usize
+    }
+
+    /// Where the calling thread counts.
+    #[inline]
+    fn tally(&self) -> &Tally {
+        self.lanes.of_thread().map_or(&self.shared, |lane| &lane.tally)
+    }
+
+    fn tallies(&self) -> impl Iterator<Item = &Tally> {
+        [&self.shared].into_iter().chain(self.lanes.all().map(|lane| &lane.tally))
     }
 }
 
-fn indexed(counts: u64) -> usize {
-    (counts >> 32) as usize
+/// The upper and the lower half.
+fn halves(both: u64) -> (u64, u64) {
+    (both >> 32, both & u64::from(u32::MAX))
+}
+
+fn both(upper: u64, lower: u64) -> u64 {
+    upper << 32 | lower
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
     use std::thread;
 
     const THREADS: u64 = 4;
@@ -84,17 +191,47 @@ mod tests {
     #[test]
     fn no_thread_takes_anothers_number_and_all_are_counted() {
         let counts = Counts::default();
-        let count = || (0..ROUNDS).flat_map(|_| [counts.add_key(), counts.add_double()]).collect::<Vec<_>>();
-        let mut ordinals: Vec<usize> = thread::scope(|scope| {
+        let one = || {
+            let ordinals = [counts.add_key(Sequence(1)), counts.add_double()];
+            counts.add_version(Sequence(1));
+            ordinals
+        };
+        let count = || (0..ROUNDS).flat_map(|_| one()).collect::<Vec<_>>();
+        let ordinals: Vec<usize> = thread::scope(|scope| {
+            // As many as meet in lanes, too.
             let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(count)).collect();
             threads.into_iter().flat_map(|thread| thread.join().expect("it has not panicked")).collect()
         });
-        ordinals.sort_unstable();
         let total = (ROUNDS * THREADS) as usize;
-        assert!(ordinals.into_iter().eq(0..2 * total));
-        assert_eq!((counts.entries(), counts.versions(), counts.next_ordinal()), (total, total, 2 * total));
-        counts.add_version();
-        assert_eq!((counts.entries(), counts.versions(), counts.next_ordinal()), (total, total + 1, 2 * total));
+        assert_eq!(ordinals.iter().collect::<HashSet<_>>().len(), 2 * total);
+        assert_eq!((counts.entries(), counts.versions()), (total, 2 * total));
+        let given_out = counts.ordinals.load(Ordering::Relaxed) as usize;
+        assert!(ordinals.iter().all(|&ordinal| ordinal < given_out));
+        assert_eq!(given_out, 2 * total + counts.unused() as usize + counts.lost.load(Ordering::Relaxed) as usize);
+    }
+
+    #[test]
+    fn numbers_have_no_gaps_until_there_are_lanes_and_then_come_in_blocks() {
+        let counts = Counts::default();
+        (0..=LANES_FROM as usize).for_each(|expected| {
+            assert_eq!(counts.next_ordinal(), expected);
+            assert_eq!(counts.add_key(Sequence(1)), expected);
+        });
+        let first = LANES_FROM as usize + 1;
+        let ours: Vec<usize> = (0..BLOCK + 1).map(|_| counts.add_key(Sequence(1))).collect();
+        assert!(ours.iter().copied().eq(first..first + BLOCK as usize + 1), "nobody else took a block");
+        assert_eq!(counts.next_ordinal(), first + BLOCK as usize + 1);
+        assert_eq!((counts.entries(), counts.unused()), (first + BLOCK as usize + 1, BLOCK - 1));
+    }
+
+    #[test]
+    fn a_block_that_another_thread_of_the_lane_was_faster_than_is_lost_but_for_its_first_number() {
+        let (counts, lane) = (Counts::default(), Lane::default());
+        let before = lane.block.load(Ordering::Relaxed);
+        let theirs = lane.take(&counts);
+        let ours = lane.take_block(&counts, before);
+        assert_eq!((theirs, ours, lane.take(&counts)), (0, BLOCK, 1));
+        assert_eq!(counts.lost.load(Ordering::Relaxed), BLOCK - 1);
     }
 
     #[test]
@@ -103,7 +240,7 @@ mod tests {
         let note = || {
             for _ in 0..ROUNDS {
                 let at = Sequence(next.fetch_add(1, Ordering::Relaxed));
-                counts.note(at);
+                counts.add_version(at);
                 // Another thread may be about to store what it compared before.
                 for _ in 0..4 {
                     assert!(counts.last_sequence() >= at);

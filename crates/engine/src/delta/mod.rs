@@ -17,13 +17,14 @@
 //!
 //! From below: `arena` is memory, `record` what lies in it, `node` one node and how it is read beside a writer, `tree`
 //! the tree of nodes, `cursor` places in its order, `changed` what a transaction's validation asks, `index` the filter and
-//! hash table in front of the tree, `counts` numbers.
+//! hash table in front of the tree, `counts` numbers, `lanes` what keeps threads apart.
 
 mod arena;
 mod changed;
 mod counts;
 mod cursor;
 mod index;
+mod lanes;
 mod node;
 mod record;
 #[cfg(test)]
@@ -166,12 +167,10 @@ impl Delta {
     /// The rest of an insert, when the tree has the change: until then another thread may find the record in the tree, but not
     /// through the index.
     fn make_known(&self, inserted: Inserted, entry: &Entry<'_>) {
-        // Right before the other count: there it waits for no store.
-        self.counts.note(entry.at);
         match inserted {
-            Inserted::Key(record) => self.index_as(self.counts.add_key(), record, entry.hash),
+            Inserted::Key(record) => self.index_as(self.counts.add_key(entry.at), record, entry.hash),
             Inserted::Version(record) => {
-                self.counts.add_version();
+                self.counts.add_version(entry.at);
                 // Who inserted the key may not have come to this line, and this commit may be visible before that: so each
                 // insert answers for the index. It may know the record twice then, which does no harm.
                 if !self.tree.record(record).is_indexed() {
