@@ -115,6 +115,11 @@ pub mod format {
         /// Ends the commit.
         pub fn finish(&mut self) {}
 
+        /// Its bytes are not looked at.
+        pub fn bytes(&self) -> &[u8] {
+            &[]
+        }
+
         /// Its length.
         pub fn len_bytes(&self) -> usize {
             self.0
@@ -255,7 +260,29 @@ pub mod journal {
         /// The last commit on the disk.
         flushed: Sequence,
         segment: SegmentNumber,
+        file: File,
         disk: Disk,
+    }
+
+    /// A place in the file for each commit, which is written under the log's lock or by the commit's own thread.
+    type File = std::sync::Arc<[loom::cell::UnsafeCell<()>; 8]>;
+
+    /// The place of one commit.
+    #[derive(Debug)]
+    pub struct PreparedPlace(File, usize);
+
+    #[allow(unsafe_code, reason = "the engine's has this signature")]
+    impl PreparedPlace {
+        /// Nothing is asked for.
+        pub fn approach(&self) {}
+
+        /// Writes the commit.
+        ///
+        /// # Safety
+        /// None: loom finds who reads the place too early.
+        pub unsafe fn write(self, _: &[u8]) {
+            self.0[self.1].with_mut(|_| ());
+        }
     }
 
     /// A place on the disk for each commit, which the flush writes that makes the commit durable.
@@ -275,13 +302,15 @@ pub mod journal {
     pub struct PendingSync {
         after: Sequence,
         through: Sequence,
+        file: File,
         disk: Disk,
     }
 
     impl Journal {
         /// An empty log.
         pub fn new(disk: Disk) -> Self {
-            Self { last: Sequence(0), flushed: Sequence(0), segment: SegmentNumber(1), disk }
+            let file = File::default();
+            Self { last: Sequence(0), flushed: Sequence(0), segment: SegmentNumber(1), file, disk }
         }
 
         /// Appends a commit.
@@ -289,9 +318,27 @@ pub mod journal {
         /// # Errors
         /// None.
         pub fn append(&mut self, _: &mut RecordEncoder, sequence: Sequence, _: Durability) -> Result<bool> {
+            self.take(sequence).0[sequence.0 as usize - 1].with_mut(|_| ());
+            Ok(false)
+        }
+
+        /// Gives a commit its place, unless it may be lost with the process.
+        ///
+        /// # Errors
+        /// None.
+        pub fn place(
+            &mut self,
+            _: &mut RecordEncoder,
+            sequence: Sequence,
+            durability: Durability,
+        ) -> Result<Option<PreparedPlace>> {
+            Ok((durability != Durability::Memory).then(|| self.take(sequence)))
+        }
+
+        fn take(&mut self, sequence: Sequence) -> PreparedPlace {
             assert_eq!(sequence.0, self.last.0 + 1, "the log has commits in their order");
             self.last = sequence;
-            Ok(false)
+            PreparedPlace(File::clone(&self.file), sequence.0 as usize - 1)
         }
 
         /// Whether the log has a commit with this number.
@@ -312,7 +359,8 @@ pub mod journal {
         /// # Errors
         /// None.
         pub fn begin_sync(&mut self, _: Sequence) -> Result<Option<PendingSync>> {
-            Ok(Some(PendingSync { after: self.flushed, through: self.last, disk: Disk::clone(&self.disk) }))
+            let (file, disk) = (File::clone(&self.file), Disk::clone(&self.disk));
+            Ok(Some(PendingSync { after: self.flushed, through: self.last, file, disk }))
         }
 
         /// Ends a flush.
@@ -347,6 +395,7 @@ pub mod journal {
         /// None.
         pub fn run(&self) -> Result<()> {
             let written = self.after.0 as usize..self.through.0 as usize;
+            self.file[written.clone()].iter().for_each(|place| place.with(|_| ()));
             self.disk[written].iter().for_each(|place| place.with_mut(|_| ()));
             Ok(())
         }

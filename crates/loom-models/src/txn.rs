@@ -17,6 +17,8 @@ pub mod footprints;
 pub mod group_sync;
 #[path = "../../engine/src/txn/history.rs"]
 pub mod history;
+#[path = "../../engine/src/txn/in_place.rs"]
+pub mod in_place;
 #[path = "../../engine/src/txn/merges.rs"]
 pub mod merges;
 #[path = "../../engine/src/txn/prefix.rs"]

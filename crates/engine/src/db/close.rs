@@ -26,6 +26,7 @@ fn settle(inner: &Inner) -> Result<()> {
     let mut checkpointer = checkpointer.lock();
     checkpointer.run()?;
     let mut logged = writer.log.lock();
+    inner.core.await_places(&logged)?;
     // Before the meta says that no log is needed: whoever waits for the log now must not write to it any more, whatever comes of
     // what follows.
     inner.core.closed.store(true, Ordering::Release);

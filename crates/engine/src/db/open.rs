@@ -212,7 +212,7 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool
         large: LargeStore::new(Arc::clone(&space), Arc::clone(&opened.file)),
         relief: std::sync::OnceLock::new(),
         delta_bytes: options.delta_bytes,
-        active_bytes: AtomicU64::new(0),
+        excess_bytes: AtomicU64::new(0),
         poisoned: AtomicBool::new(false),
         conflicts: Mutex::default(),
     };

@@ -270,7 +270,7 @@ impl Signals {
             }
             Task::Checkpoint => {
                 let began = Instant::now();
-                let bytes = core.writer.as_ref().map_or(0, |writer| writer.active_bytes.load(Ordering::Relaxed));
+                let bytes = core.writer.as_ref().map_or(0, |writer| writer.excess_bytes.load(Ordering::Relaxed));
                 let outcome = checkpointer.lock().run();
                 let mut asked = self.asked.lock();
                 asked.end_flush();

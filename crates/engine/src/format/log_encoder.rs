@@ -144,7 +144,6 @@ impl RecordEncoder {
     ///
     /// # Panics
     /// If the commit is not finished.
-    #[cfg(test)]
     pub fn bytes(&self) -> &[u8] {
         assert!(self.is_finished(), "only a finished commit has records");
         &self.bytes

@@ -11,7 +11,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::Map;
+use super::{Map, PreparedPlace};
 use crate::sync::Arc;
 
 /// How a file is opened.
@@ -146,6 +146,12 @@ pub trait File: Send + Sync + fmt::Debug {
     /// As [`File::write_at`]. The file may have grown then, by zeros, but not past `length`.
     fn prepare(&self, length: u64) -> io::Result<()> {
         write_zeros(|offset, zeros| self.write_at(offset, zeros), self.len()?, length)
+    }
+
+    /// Where `length` bytes from `offset` on can be written through memory, if they are prepared for that: by the one who asks,
+    /// without a call, and beside others who write elsewhere. `None` where [`File::write_at`] must do.
+    fn place(&self, _offset: u64, _length: usize) -> Option<PreparedPlace> {
+        None
     }
 
     /// Waits until all bytes written so far, and the length needed to read them, are on the medium.

@@ -19,6 +19,7 @@ mod map;
 mod memory;
 #[cfg(target_os = "linux")]
 mod os;
+mod place;
 #[cfg(not(target_os = "linux"))]
 mod unsupported;
 #[cfg(target_os = "linux")]
@@ -32,5 +33,6 @@ pub use map::{Map, reserved_bytes, set_reserved_bytes_max};
 pub use memory::MemoryDisk;
 #[cfg(target_os = "linux")]
 pub use os::RealDisk;
+pub use place::PreparedPlace;
 #[cfg(not(target_os = "linux"))]
 pub use unsupported::{Map, RealDisk, reserved_bytes, set_reserved_bytes_max};

@@ -15,6 +15,7 @@ use rustix::io::{Errno, ReadWriteFlags};
 use super::disk::{Access, Disk, File, ReaderSlots, WriterAttempt, write_zeros};
 use super::lock;
 use super::map::Map;
+use super::place::PreparedPlace;
 use super::write_map::Prepared;
 use crate::sync::Arc;
 
@@ -131,6 +132,10 @@ impl File for RealFile {
 
     fn prepare(&self, length: u64) -> io::Result<()> {
         self.prepared.extend(&self.file, length)
+    }
+
+    fn place(&self, offset: u64, length: usize) -> Option<PreparedPlace> {
+        self.prepared.place(offset, length)
     }
 
     fn sync_data(&self) -> io::Result<()> {

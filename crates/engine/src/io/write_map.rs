@@ -6,8 +6,8 @@
 //! Invariants: (1) The prepared part is in the file, and has no holes: it was written there by calls, which report a full disk, or
 //! through this, in what was prepared before.
 //! (2) Only file systems that overwrite in place are trusted not to want space again for bytes that have it. (3) The file is
-//! cut and prepared under the lock under which it is stored to; nobody cuts it through another handle. (4) One thread at a
-//! time stores.
+//! cut and prepared under the lock under which places in it are given out, and not cut below one that is not written yet; nobody cuts
+//! it through another handle. (4) Each byte is stored by one thread at a time.
 
 #![allow(unsafe_code)] // Memory maps have no safe interface.
 
@@ -20,21 +20,19 @@ use rustix::mm::{MapFlags, ProtFlags};
 
 use super::disk::write_zeros;
 use super::map::unmap;
-use crate::sync::Mutex;
+use super::place::PreparedPlace;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, OnceLock};
 
-/// The prepared part of one file.
+/// The prepared part of one file. Who asks for a place in it writes to nothing that threads share.
 #[derive(Debug, Default)]
-pub(super) struct Prepared(Mutex<State>);
-
-#[derive(Debug, Default)]
-enum State {
-    /// Nothing was prepared yet.
-    #[default]
-    Unused,
+pub(super) struct Prepared {
+    /// Made when the file is prepared first. An inner none: the file system is not trusted, or there is no address space.
+    window: OnceLock<Option<Window>>,
     /// The first bytes of the file, this many, may be stored to.
-    Mapped(Window, u64),
-    /// The file system is not trusted, or there is no address space.
-    Refused,
+    bytes: AtomicU64,
+    /// Held by who changes `bytes`, or stores to a place of his own. Nothing is locked under it.
+    changing: Mutex<()>,
 }
 
 /// A shared, writable mapping of a file's beginning.
@@ -43,46 +41,49 @@ struct Window {
     base: NonNull<u8>,
 }
 
-// SAFETY: the window is plain memory that belongs to no thread; the mutex around it lets one thread at a time store.
+// SAFETY: the window is plain memory that belongs to no thread.
 unsafe impl Send for Window {}
+// SAFETY: what a shared reference to it gives is an address. Who stores there answers for that: see `PreparedPlace::write`.
+unsafe impl Sync for Window {}
 
 impl Prepared {
     /// Stores `bytes` at `offset`, if they lie in the prepared part; otherwise answers `false`: a call must write them.
     #[inline]
     pub(super) fn write(&self, offset: u64, bytes: &[u8]) -> bool {
-        match &*self.0.lock() {
-            State::Mapped(window, prepared_bytes) if offset.saturating_add(bytes.len() as u64) <= *prepared_bytes => {
-                // SAFETY: the prepared part lies in the window, and by invariant (1) in the file.
-                let place = unsafe { window.base.add(offset as usize) };
-                // SAFETY: as above; `bytes` is no part of the window, which nobody else has references into.
-                unsafe { place.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
-                true
-            }
-            _ => false,
+        let _changing = self.changing.lock();
+        let Some(place) = self.place(offset, bytes.len()) else { return false };
+        // SAFETY: whoever calls holds the file. Nobody cuts it, or writes so, while `changing` is locked here; that nobody has this
+        // place from `Prepared::place` is invariant (4).
+        unsafe { place.write(bytes) };
+        true
+    }
+
+    /// See [`File::place`](super::File::place).
+    #[inline]
+    pub(super) fn place(&self, offset: u64, length: usize) -> Option<PreparedPlace> {
+        let window = self.window.get()?.as_ref()?;
+        // Relaxed: whoever asks has the lock under which the file is prepared.
+        if offset.checked_add(length as u64)? > self.bytes.load(Ordering::Relaxed) {
+            return None;
         }
+        // SAFETY: the prepared part lies in the window, and by invariant (1) in the file.
+        Some(PreparedPlace::new(unsafe { window.base.add(offset as usize) }, length))
     }
 
     /// See [`File::prepare`](super::File::prepare). Where calls must do all the same, nothing is written.
     pub(super) fn extend(&self, file: &fs::File, length: u64) -> io::Result<()> {
-        let mut state = self.0.lock();
-        if let State::Unused = *state {
-            *state = Window::new(file).map_or(State::Refused, |window| State::Mapped(window, 0));
-        }
-        if let State::Mapped(_, prepared_bytes) = &mut *state
-            && length <= WINDOW_BYTES
-        {
+        let _changing = self.changing.lock();
+        if self.window.get_or_init(|| Window::new(file)).is_some() && length <= WINDOW_BYTES {
             write_zeros(|offset, zeros| file.write_all_at(zeros, offset), file.metadata()?.len(), length)?;
-            *prepared_bytes = length.max(*prepared_bytes);
+            self.bytes.store(length.max(self.bytes.load(Ordering::Relaxed)), Ordering::Relaxed);
         }
         Ok(())
     }
 
     /// See [`File::set_len`](super::File::set_len).
     pub(super) fn set_len(&self, file: &fs::File, length: u64) -> io::Result<()> {
-        let mut state = self.0.lock();
-        if let State::Mapped(_, prepared_bytes) = &mut *state {
-            *prepared_bytes = length.min(*prepared_bytes);
-        }
+        let _changing = self.changing.lock();
+        self.bytes.store(length.min(self.bytes.load(Ordering::Relaxed)), Ordering::Relaxed);
         file.set_len(length)
     }
 }
@@ -146,10 +147,32 @@ mod tests {
     }
 
     #[test]
+    fn places_are_written_side_by_side_and_only_in_what_is_prepared() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = RealDisk.open(&directory.path().join("file"), Access::CreateNew).unwrap();
+        assert!(file.place(0, 1).is_none(), "nothing is prepared yet");
+        file.prepare(10_000).unwrap();
+        let Some(first) = file.place(0, 5_000) else { return };
+        let last = file.place(5_000, 5_000).unwrap();
+        assert!(file.place(5_001, 5_000).is_none() && file.place(u64::MAX, 2).is_none());
+        // SAFETY: the file is held, and not cut; the places are apart, and each is written once.
+        let write = |place: PreparedPlace, byte| unsafe { place.write(&[byte; 5_000]) };
+        std::thread::scope(|scope| {
+            scope.spawn(|| write(first, 1));
+            write(last, 2);
+        });
+        let mut bytes = vec![0; 10_000];
+        file.read_at(0, &mut bytes).unwrap();
+        assert!(bytes[..5_000].iter().all(|byte| *byte == 1) && bytes[5_000..].iter().all(|byte| *byte == 2));
+        file.set_len(7_000).unwrap();
+        assert!(file.place(5_000, 2_001).is_none() && file.place(5_000, 2_000).is_some());
+    }
+
+    #[test]
     fn a_file_that_is_refused_does_not_grow() {
         let directory = tempfile::tempdir().unwrap();
         let file = fs::File::create_new(directory.path().join("file")).unwrap();
-        let prepared = Prepared(Mutex::new(State::Refused));
+        let prepared = Prepared { window: OnceLock::from(None), ..Prepared::default() };
         prepared.extend(&file, 5000).unwrap();
         assert_eq!(file.metadata().unwrap().len(), 0);
         assert!(!prepared.write(0, b"x"));

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Place, Result};
 use crate::format::SegmentHeader;
 use crate::ids::SegmentNumber;
-use crate::io::{Access, Disk, File};
+use crate::io::{Access, Disk, File, PreparedPlace};
 use crate::planted::{Fault, planted};
 use crate::sync::Arc;
 
@@ -185,6 +185,17 @@ impl Segment {
         if self.written_bytes + length as u64 > self.prepared_bytes && length <= PREPARED_WRITE_BYTES_MAX {
             self.prepare_more(length);
         }
+    }
+
+    /// Gives the next `length` bytes to a record that is to be written there through memory, if they are prepared for that.
+    ///
+    /// Requires: until that is done, the file is held and is not cut to less than `written_bytes` is now.
+    #[inline]
+    pub(super) fn place(&mut self, length: usize) -> Option<PreparedPlace> {
+        self.prepare(length);
+        let place = self.file.place(self.written_bytes, length)?;
+        self.written_bytes += length as u64;
+        Some(place)
     }
 
     #[cold]

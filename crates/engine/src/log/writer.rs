@@ -1,6 +1,7 @@
 //! The log's writing half: commits go into a buffer, from there into the current segment, and are then synced.
 //!
-//! (1) `durable ≤ written ≤ last`: commits up to `durable` are synced, up to `written` in the file, the rest in the buffer.
+//! (1) `durable ≤ written ≤ last`: commits up to `durable` are synced, up to `written` in the file, the rest in the buffer. Those that
+//!     [`Log::place`] gave a place are in the file as soon as their threads have copied them there.
 //! (2) Bytes of the current segment's file past `written_bytes` are never taken for records: they are zeros, for which space was
 //!     prepared, or records of an earlier segment, which have another salt, or the rest of a failed write, which is cut off, and
 //!     that synced, before the failure is reported. If cutting fails too, the log is poisoned.
@@ -16,7 +17,7 @@ use super::segment::{CreateError, LogIdentity, Segment, Spare, remove_segments, 
 use crate::error::{Error, Result};
 use crate::format::{RecordEncoder, RecordHeader, RecordLink};
 use crate::ids::{SegmentNumber, Sequence};
-use crate::io::{Disk, File};
+use crate::io::{Disk, File, PreparedPlace};
 use crate::planted::{Fault, planted};
 use crate::sync::Arc;
 
@@ -151,15 +152,33 @@ impl Log {
         if !self.buffer.is_empty() && self.buffer.len() + commit.len_bytes() > BUFFER_BYTES_MAX {
             self.write()?;
         }
-        self.last_checksum = commit.stamp(&RecordLink {
-            salt: self.current.salt,
-            previous: self.last_checksum,
-            sequence,
-            synced_up_to: self.durable,
-        });
+        self.last_checksum = commit.stamp(&self.link_of(sequence));
         commit.move_to(&mut self.buffer);
         self.last = sequence;
         Ok(())
+    }
+
+    /// Gives a finished commit its place in the segment: the encoder's bytes are what is to be written there, through memory and
+    /// without this log's lock. None, and nothing has happened, where they must go through the buffer.
+    ///
+    /// Requires: before the log is synced, turned to another segment or closed, the bytes are there.
+    ///
+    /// # Errors
+    /// `Poisoned`.
+    ///
+    /// # Panics
+    /// As [`Log::append`].
+    #[inline]
+    pub fn place(&mut self, commit: &mut RecordEncoder, sequence: Sequence) -> Result<Option<PreparedPlace>> {
+        self.check_usable()?;
+        assert!(sequence.0 == self.last.0 + 1, "commits are logged in their order");
+        if !self.buffer.is_empty() || !self.prepares {
+            return Ok(None);
+        }
+        let Some(place) = self.current.place(commit.len_bytes()) else { return Ok(None) };
+        self.last_checksum = commit.stamp(&self.link_of(sequence));
+        (self.last, self.written) = (sequence, sequence);
+        Ok(Some(place))
     }
 
     /// Writes the buffer: its commits survive the process from now on.
@@ -421,6 +440,12 @@ impl Log {
     #[cfg(test)]
     pub fn buffered_bytes(&self) -> usize {
         self.buffer.len()
+    }
+
+    /// What the next commit says of its place.
+    fn link_of(&self, sequence: Sequence) -> RecordLink {
+        let (salt, previous) = (self.current.salt, self.last_checksum);
+        RecordLink { salt, previous, sequence, synced_up_to: self.durable }
     }
 
     fn check_usable(&self) -> Result<()> {

@@ -1,7 +1,8 @@
 //! Committing, top down: [`Core::commit`] names the steps.
 //!
 //! Invariants:
-//! (1) A commit is appended to the log before any of it is in a delta, and is in the deltas before it is visible.
+//! (1) A commit has its place in the log before any of it is in a delta, and is in the deltas and in the log, or its buffer, before it
+//!     is visible.
 //! (2) Sequences rise by one per commit, in the order of the log; commits become visible in that order.
 //! (3) A commit that reports an error has no effect, now or after a restart, unless the error is `Indeterminate`.
 //! (4) When a commit gets its sequence, nothing that it was checked for has changed since its snapshot. So transactions that
@@ -18,10 +19,10 @@ use crate::ids::{Sequence, TableId};
 use crate::metrics;
 use crate::options::Durability;
 use crate::planted::{Fault, give_way, planted};
-use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, MutexGuard};
 use crate::txn::core::{Core, Logged, Writer};
 use crate::txn::footprints::{Footprint, HASHES};
+use crate::txn::in_place::InPlace;
 use crate::txn::merges::{Merged, Results, resolved};
 use crate::txn::read_set::Reads;
 use crate::txn::schema::{Schema, SchemaChange, with_schema};
@@ -71,6 +72,8 @@ struct Placed<'w> {
     log_bytes: usize,
     /// The newest state, if that is not the transaction's own.
     newer: Option<Arc<State>>,
+    /// Where it is to be written to, if it is not in the log or its buffer.
+    place: Option<InPlace>,
     /// It waits in the log's buffer to be written behind.
     buffered: bool,
     /// Where tables change, no commit may get a place before all is done.
@@ -79,7 +82,7 @@ struct Placed<'w> {
     replaced: Option<Replaced<'w>>,
 }
 
-/// A commit whose insertion panics: it is in the log, and will never be whole in memory.
+/// A commit whose insertion panics: it has its place in the log, and will never be whole there or in memory.
 struct Abandoned<'c>(&'c Core);
 
 impl Drop for Abandoned<'_> {
@@ -143,6 +146,24 @@ impl Draft<'_> {
     }
 }
 
+impl Logged {
+    /// Appends a finished commit to the log: it has a place there then, or is in the file, or in the buffer, as the flag says.
+    ///
+    /// # Errors
+    /// As [`crate::txn::journal::Journal::append`].
+    fn append(
+        &mut self,
+        encoder: &mut RecordEncoder,
+        sequence: Sequence,
+        durability: Durability,
+    ) -> Result<(Option<InPlace>, bool)> {
+        if let Some(place) = self.journal.place(encoder, sequence, durability)? {
+            return Ok((Some(self.note_place(sequence, place)), false));
+        }
+        Ok((None, self.journal.append(encoder, sequence, durability)?))
+    }
+}
+
 impl Core {
     /// Commits, and waits until that is visible and as durable as asked. Requires: the set or the schema has changes.
     ///
@@ -157,10 +178,10 @@ impl Core {
         draft.encode(proposal);
         let approaches = approach(proposal, &draft.print);
         let placed = self.place(writer, proposal, &mut draft, durability);
-        keep(mem::take(&mut draft.encoder));
         let mut placed = placed.inspect_err(|error| note_refusal(writer, error))?;
         give_way();
         self.insert(proposal, &mut placed, &draft, &approaches);
+        keep(mem::take(&mut draft.encoder));
         self.show(&mut placed);
         metrics::commit(placed.log_bytes);
         self.settle(writer, &placed, durability)
@@ -223,9 +244,9 @@ impl Core {
         let Draft { print, encoder, results } = draft;
         results.iter_mut().for_each(Results::entrust);
         let log_bytes = encoder.len_bytes();
-        let appended = logged.journal.append(encoder, sequence, durability);
+        let appended = logged.append(encoder, sequence, durability);
         writer.note_poison(&logged);
-        let buffered = match appended {
+        let (place, buffered) = match appended {
             // Nobody knows whether it is in the file.
             Err(source) if writer.is_poisoned() && logged.journal.has_taken(sequence) => {
                 return Err(self.indeterminate(sequence, source));
@@ -234,21 +255,21 @@ impl Core {
                 results.iter_mut().for_each(Results::take_back);
                 return Err(error);
             }
-            Ok(buffered) => buffered,
+            Ok(appended) => appended,
         };
         logged.bytes += log_bytes as u64;
-        // Written under the log's lock alone. Relaxed: a hint for back-pressure.
-        writer.active_bytes.store(writer.active_bytes.load(Ordering::Relaxed) + memory_bytes, Ordering::Relaxed);
+        let active_bytes = logged.active_bytes + memory_bytes;
+        writer.set_active_bytes(&mut logged, active_bytes);
         logged.last = sequence;
         logged.footprints.note(sequence, if alone { &Footprint::ANYTHING } else { print });
         logged.since.note(proposal.set, proposal.schema);
         if let Some(results) = results {
             logged.since.note_large(results.large(proposal.set));
         }
-        Ok(Placed { sequence, log_bytes, newer, buffered, alone: alone.then_some(logged), replaced: None })
+        Ok(Placed { sequence, log_bytes, newer, place, buffered, alone: alone.then_some(logged), replaced: None })
     }
 
-    /// Brings the changes into the deltas, and the tables into the newest state.
+    /// Brings the changes into the deltas, the records to their place in the log, and the tables into the newest state.
     fn insert<'c>(
         &'c self,
         proposal: &Proposal<'_>,
@@ -258,7 +279,13 @@ impl Core {
     ) {
         let abandoned = Abandoned(self);
         let state = placed.newer.as_ref().unwrap_or(&proposal.snapshot.state);
+        let place = placed.place.take();
+        // What is asked for arrives while the changes are inserted.
+        place.iter().for_each(InPlace::approach);
         insert(state, proposal, placed.sequence, draft, approaches);
+        if let Some(place) = place {
+            place.write(&draft.encoder);
+        }
         if !proposal.schema.is_empty() {
             let with_schema = |newest: &State| with_schema(newest, proposal.schema.changes(), placed.sequence);
             placed.replaced = Some(self.published.update(with_schema));

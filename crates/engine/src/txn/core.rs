@@ -69,8 +69,9 @@ pub struct Writer {
     pub relief: OnceLock<Box<dyn Relief>>,
     /// Bytes of memory that the active deltas may take.
     pub delta_bytes: u64,
-    /// Bytes of memory that the active deltas take, about. Changed under the log's lock.
-    pub active_bytes: AtomicU64,
+    /// [`Logged::active_bytes`] while they are above that budget, otherwise 0. Changed under the log's lock: every transaction looks at
+    /// it, and so a commit does not write it without need.
+    pub excess_bytes: AtomicU64,
     /// Set when a sync failed: what is on the disk is in doubt.
     pub poisoned: AtomicBool,
     /// Commits that were refused, by reason. Nothing is locked under it.
@@ -84,6 +85,8 @@ pub struct Logged {
     pub journal: Journal,
     /// The last commit that has a number.
     pub last: Sequence,
+    /// The last commit that got a place in the log to copy itself to: until it is finished, it may not be there yet.
+    pub placed: Sequence,
     /// What the newest commits wrote.
     pub footprints: Footprints,
     /// What was committed since the last rotation and is not in the deltas.
@@ -92,6 +95,8 @@ pub struct Logged {
     pub exclusive: bool,
     /// Bytes of the log that commits took since the database was opened.
     pub bytes: u64,
+    /// Bytes of memory that the active deltas take, about.
+    pub active_bytes: u64,
 }
 
 /// Changes since the last rotation that the deltas do not tell.
@@ -160,6 +165,16 @@ impl Writer {
     /// Whether a sync failed.
     pub fn is_poisoned(&self) -> bool {
         self.poisoned.load(Ordering::Acquire)
+    }
+
+    /// The active deltas take so many bytes now, about.
+    pub fn set_active_bytes(&self, logged: &mut Logged, bytes: u64) {
+        logged.active_bytes = bytes;
+        let excess_bytes = if bytes > self.delta_bytes { bytes } else { 0 };
+        // Relaxed: see `Core::relieve`.
+        if self.excess_bytes.load(Ordering::Relaxed) != excess_bytes {
+            self.excess_bytes.store(excess_bytes, Ordering::Relaxed);
+        }
     }
 
     /// Takes over from the log that it is poisoned.
@@ -270,6 +285,7 @@ impl Core {
     pub fn make_durable(&self, writer: &Writer, sequence: Sequence) -> Result<()> {
         writer.group.wait(sequence, || {
             let mut logged = writer.log.lock();
+            self.await_places(&logged)?;
             let begun = logged.journal.begin_sync(sequence);
             writer.note_poison(&logged);
             let Some(pending) = begun? else { return Ok(logged.last) };
@@ -306,9 +322,10 @@ impl Core {
     /// Why writing cannot go on.
     pub fn relieve(&self) -> Result<()> {
         let Some(writer) = &self.writer else { return Ok(()) };
-        let bytes = writer.active_bytes.load(Ordering::Relaxed);
+        // Relaxed: a hint for back-pressure.
+        let bytes = writer.excess_bytes.load(Ordering::Relaxed);
         match writer.relief.get() {
-            Some(relief) if bytes > writer.delta_bytes => relief.relieve(bytes),
+            Some(relief) if bytes > 0 => relief.relieve(bytes),
             _ => Ok(()),
         }
     }
@@ -322,7 +339,9 @@ impl Core {
     /// If deltas are frozen already: one checkpoint runs at a time, and it thaws what it froze.
     pub fn rotate(&self) -> Result<Option<Rotation>> {
         let writer = self.writer()?;
-        metrics::delta_bytes(writer.active_bytes.load(Ordering::Relaxed));
+        // A recorder is the program's, and called without a lock.
+        let active_bytes = writer.log.lock().active_bytes;
+        metrics::delta_bytes(active_bytes);
         let mut logged = writer.log.lock();
         // Commits that have a number are inserted into the deltas of now.
         self.published.wait(logged.last);
@@ -347,7 +366,7 @@ impl Core {
             next
         });
         writer.history.lock().begin(&replaced.state().epoch);
-        writer.active_bytes.store(0, Ordering::Relaxed);
+        writer.set_active_bytes(&mut logged, 0);
         let since = std::mem::take(&mut logged.since);
         drop(logged);
         drop(replaced);
@@ -415,7 +434,16 @@ impl Drop for Core {
 impl Logged {
     /// To go on after `last`.
     pub fn new(journal: Journal, last: Sequence) -> Self {
-        Self { journal, last, footprints: Footprints::default(), since: Since::default(), exclusive: false, bytes: 0 }
+        Self {
+            journal,
+            last,
+            placed: last,
+            footprints: Footprints::default(),
+            since: Since::default(),
+            exclusive: false,
+            bytes: 0,
+            active_bytes: 0,
+        }
     }
 }
 

@@ -10,13 +10,16 @@ use crate::format::Identity;
 use crate::ids::Sequence;
 use crate::txn::write_set::WriteSet;
 
-/// Hashes of the keys that a commit writes, of whatever table.
+/// Hashes of the keys that a commit writes, of whatever table. It takes one line of memory: another thread wrote it last.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub struct Footprint {
     hashes: [u64; HASHES],
     /// How many of them count; above [`HASHES`]: any key.
     count: usize,
 }
+
+const _: () = assert!(size_of::<Footprint>() == 64);
 
 /// The footprints of the newest commits.
 #[derive(Debug)]

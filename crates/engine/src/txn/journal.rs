@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::format::RecordEncoder;
 use crate::ids::{SegmentNumber, Sequence};
 use crate::io::Disk;
+pub use crate::io::PreparedPlace;
 use crate::log::{FeedSource, Log, LogEnd, PendingSync, Retention, SegmentPin};
 use crate::options::Durability;
 use crate::planted::{Fault, planted};
@@ -84,6 +85,24 @@ impl Journal {
             log.retract(sequence);
         }
         outcome.map(|()| false)
+    }
+
+    /// Gives a finished commit a place in the log's file that it is to be written to without the log's lock, by [`PreparedPlace::write`]: see
+    /// [`Log::place`]. None where [`Journal::append`] must do.
+    ///
+    /// # Errors
+    /// As [`Journal::append`].
+    #[inline]
+    pub fn place(
+        &mut self,
+        commit: &mut RecordEncoder,
+        sequence: Sequence,
+        durability: Durability,
+    ) -> Result<Option<PreparedPlace>> {
+        if durability == Durability::Memory || planted(Fault::AcknowledgedUnwritten) {
+            return Ok(None);
+        }
+        self.begin()?.place(commit, sequence)
     }
 
     /// Whether the log has a commit with this number.

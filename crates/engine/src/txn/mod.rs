@@ -8,6 +8,7 @@ pub mod exclusive;
 pub mod footprints;
 pub mod group_sync;
 pub mod history;
+pub mod in_place;
 pub mod journal;
 pub mod large;
 pub mod layers;

@@ -18,10 +18,9 @@ use crate::sync::{Condvar, Instant, Mutex, spin_loop};
 /// See the module.
 #[derive(Debug)]
 pub struct Prefix {
-    through: AtomicU64,
+    front: Front,
     /// A commit that finished before its predecessor, by its number modulo [`ROOM`].
     finished: Box<[AtomicU64]>,
-    sleepers: AtomicUsize,
     /// A commit will never finish.
     broken: AtomicBool,
     /// Held by who waits except while asleep. Nothing is locked under it.
@@ -29,13 +28,21 @@ pub struct Prefix {
     advanced: Condvar,
 }
 
+/// What each commit writes or looks at when it is finished, on lines of memory where nothing else lies: what would lie beside it is
+/// read by every transaction.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Front {
+    through: AtomicU64,
+    sleepers: AtomicUsize,
+}
+
 impl Prefix {
     /// All commits up to `through` are finished, and none above has begun.
     pub fn new(through: Sequence) -> Self {
         Self {
-            through: AtomicU64::new(through.0),
+            front: Front { through: AtomicU64::new(through.0), sleepers: AtomicUsize::new(0) },
             finished: (0..ROOM).map(|_| AtomicU64::new(0)).collect(),
-            sleepers: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
             asleep: Mutex::default(),
             advanced: Condvar::default(),
@@ -46,7 +53,7 @@ impl Prefix {
     #[inline]
     pub fn through(&self) -> Sequence {
         // Acquire pairs with the exchanges in `advance`: see invariant (2).
-        Sequence(self.through.load(Ordering::Acquire))
+        Sequence(self.front.through.load(Ordering::Acquire))
     }
 
     /// Whether the number may be given out.
@@ -59,7 +66,7 @@ impl Prefix {
     #[inline]
     pub fn finish(&self, sequence: Sequence) {
         if planted(Fault::ShownBeforePredecessors) {
-            self.through.fetch_max(sequence.0, Ordering::SeqCst);
+            self.front.through.fetch_max(sequence.0, Ordering::SeqCst);
         }
         // Without company the prefix ends just before: then nobody need be told by a slot.
         if !self.advance(sequence.0) {
@@ -68,13 +75,13 @@ impl Prefix {
             give_way();
         }
         loop {
-            let next = self.through.load(Ordering::SeqCst) + 1;
+            let next = self.front.through.load(Ordering::SeqCst) + 1;
             if self.slot(next).load(Ordering::SeqCst) != next {
                 break;
             }
             self.advance(next);
         }
-        if self.sleepers.load(Ordering::SeqCst) > 0 {
+        if self.front.sleepers.load(Ordering::SeqCst) > 0 {
             self.wake();
         }
     }
@@ -91,29 +98,32 @@ impl Prefix {
     /// If a commit was abandoned on the way there.
     #[inline]
     pub fn wait(&self, sequence: Sequence) {
-        if self.through() < sequence {
-            self.wait_long(sequence);
-        }
+        assert!(self.arrives(sequence), "a thread panicked amid a commit, and no later one can be seen");
+    }
+
+    /// Waits until all commits up to this one are finished, or one is abandoned. Whether they are finished.
+    #[inline]
+    pub fn arrives(&self, sequence: Sequence) -> bool {
+        self.through() >= sequence || self.wait_long(sequence)
     }
 
     #[cold]
-    fn wait_long(&self, sequence: Sequence) {
+    fn wait_long(&self, sequence: Sequence) -> bool {
         for _ in 0..SPINS {
             spin_loop();
             if self.through() >= sequence {
-                return;
+                return true;
             }
         }
-        let arrived = self.wait_until(sequence, None);
-        assert!(arrived, "a thread panicked amid a commit, and no later one can be seen");
+        self.wait_until(sequence, None)
     }
 
     /// Waits until all commits up to this one are finished, or one is abandoned, or `deadline` comes. Whether they are finished.
     pub fn wait_until(&self, sequence: Sequence, deadline: Option<Instant>) -> bool {
         // As in `finish`: who sleeps says so before it looks, who finishes looks for sleepers after it has advanced.
-        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        self.front.sleepers.fetch_add(1, Ordering::SeqCst);
         let mut asleep = self.asleep.lock_after_panic();
-        let arrived = || self.through.load(Ordering::SeqCst) >= sequence.0;
+        let arrived = || self.front.through.load(Ordering::SeqCst) >= sequence.0;
         while !arrived() && !self.broken.load(Ordering::SeqCst) {
             asleep = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
                 Some(left) if left.is_zero() => break,
@@ -122,7 +132,7 @@ impl Prefix {
             };
         }
         drop(asleep);
-        self.sleepers.fetch_sub(1, Ordering::Relaxed);
+        self.front.sleepers.fetch_sub(1, Ordering::Relaxed);
         arrived()
     }
 
@@ -135,7 +145,7 @@ impl Prefix {
 
     #[inline]
     fn advance(&self, to: u64) -> bool {
-        self.through.compare_exchange(to - 1, to, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+        self.front.through.compare_exchange(to - 1, to, Ordering::SeqCst, Ordering::Relaxed).is_ok()
     }
 
     #[inline]
@@ -189,6 +199,15 @@ mod tests {
         prefix.abandon();
         assert!(waiting.join().is_err(), "commit 1 never came");
         prefix.wait(Sequence(0));
+    }
+
+    #[test]
+    fn who_asks_is_told_whether_a_commit_arrives() {
+        let prefix = Prefix::new(Sequence(3));
+        assert!(prefix.arrives(Sequence(3)));
+        prefix.finish(Sequence(4));
+        prefix.abandon();
+        assert!(prefix.arrives(Sequence(4)) && !prefix.arrives(Sequence(5)));
     }
 
     #[test]

@@ -376,6 +376,11 @@ impl Published {
         self.visible.wait(sequence);
     }
 
+    /// Waits until all commits up to this one are visible, or one is abandoned. Whether they are visible.
+    pub fn arrives(&self, sequence: Sequence) -> bool {
+        self.visible.arrives(sequence)
+    }
+
     /// Waits until all commits up to this one are visible, or one is abandoned, or `deadline` comes. Whether they are visible.
     pub fn wait_until(&self, sequence: Sequence, deadline: Instant) -> bool {
         self.visible.wait_until(sequence, Some(deadline))

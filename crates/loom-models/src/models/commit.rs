@@ -36,9 +36,9 @@ pub const MERGE_ROTATE: Model = Model {
 
 pub const DURABLE: Model = Model {
     name: "commit-durable",
-    what: "two transactions commit durably, with one flush or two: each is on the disk and visible when that returns",
+    what: "two transactions commit durably, with one flush or two: each was in the log before its flush, and is on the disk and visible when that returns",
     run: durable,
-    faults: &[DURABLE_UNACQUIRED],
+    faults: &[DURABLE_UNACQUIRED, VISIBLE_UNACQUIRED],
     ..SKEW
 };
 
@@ -61,7 +61,7 @@ pub const PINS: Model = Model {
 const VISIBLE_UNACQUIRED: Fault = Fault {
     name: "the newest visible commit is read without acquiring",
     file: "txn/prefix.rs",
-    line: "Sequence(self.through.load(Ordering::Acquire))",
+    line: "Sequence(self.front.through.load(Ordering::Acquire))",
     how: How::Relaxed,
 };
 const DURABLE_UNACQUIRED: Fault = Fault {

@@ -55,7 +55,7 @@ impl Database {
             next_table: AtomicU32::new(2),
             relief: OnceLock::new(),
             delta_bytes: 1 << 20,
-            active_bytes: AtomicU64::new(0),
+            excess_bytes: AtomicU64::new(0),
             poisoned: AtomicBool::new(false),
             conflicts: Mutex::default(),
         };

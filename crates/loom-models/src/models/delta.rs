@@ -146,7 +146,7 @@ const STAMP_UNACQUIRED: Fault = Fault {
 const VISIBLE_UNRELEASED: Fault = Fault {
     name: "a commit is visible without releasing",
     file: "txn/prefix.rs",
-    line: "self.through.compare_exchange(to - 1, to, Ordering::SeqCst, Ordering::Relaxed)",
+    line: "self.front.through.compare_exchange(to - 1, to, Ordering::SeqCst, Ordering::Relaxed)",
     how: How::Relaxed,
 };
 const SCAN_FAULTS: &[Fault] = &[FENCE_OF_WRITERS, FENCE_OF_READERS, STAMP_UNACQUIRED];

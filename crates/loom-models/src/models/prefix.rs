@@ -24,13 +24,13 @@ const FAULTS: &[Fault] = &[
     Fault {
         name: "the end of the prefix is read without acquiring",
         file: FILE,
-        line: "Sequence(self.through.load(Ordering::Acquire))",
+        line: "Sequence(self.front.through.load(Ordering::Acquire))",
         how: How::Relaxed,
     },
     Fault {
         name: "the prefix advances without releasing",
         file: FILE,
-        line: "self.through.compare_exchange(to - 1, to, Ordering::SeqCst, Ordering::Relaxed)",
+        line: "self.front.through.compare_exchange(to - 1, to, Ordering::SeqCst, Ordering::Relaxed)",
         how: How::Relaxed,
     },
     Fault {
@@ -48,19 +48,19 @@ const FAULTS: &[Fault] = &[
     Fault {
         name: "the end is looked for out of order by who finishes",
         file: FILE,
-        line: "let next = self.through.load(Ordering::SeqCst) + 1",
+        line: "let next = self.front.through.load(Ordering::SeqCst) + 1",
         how: How::Relaxed,
     },
     Fault {
         name: "sleepers are looked for out of order",
         file: FILE,
-        line: "if self.sleepers.load(Ordering::SeqCst) > 0",
+        line: "if self.front.sleepers.load(Ordering::SeqCst) > 0",
         how: How::Relaxed,
     },
     Fault {
         name: "the end is looked for out of order by who goes to sleep",
         file: FILE,
-        line: "self.through.load(Ordering::SeqCst) >= sequence.0",
+        line: "self.front.through.load(Ordering::SeqCst) >= sequence.0",
         how: How::Relaxed,
     },
     Fault {

@@ -152,9 +152,14 @@ pub fn append_next(log: &mut Log) {
 
 /// Reads a log back, through a window and into memory, which must come to the same.
 pub fn replay(disk: &Arc<dyn Disk>, from: ReplayFrom) -> Result<(Commits, LogEnd)> {
+    replay_at(disk, database(), from)
+}
+
+/// As [`replay`], of the log of a database at another path.
+pub fn replay_at(disk: &Arc<dyn Disk>, database: &Path, from: ReplayFrom) -> Result<(Commits, LogEnd)> {
     let keep = Keep { bytes_max: u64::MAX, map: true };
-    let passing = read_back(disk, database(), UUID, from).and_then(read_all_of);
-    let keeping = read_back_keeping(disk, database(), UUID, from, keep).and_then(read_all_of);
+    let passing = read_back(disk, database, UUID, from).and_then(read_all_of);
+    let keeping = read_back_keeping(disk, database, UUID, from, keep).and_then(read_all_of);
     match (&passing, &keeping) {
         (Ok((commits, end, _)), Ok((kept, kept_end, images))) => {
             assert!(commits.iter().zip(kept).all(|(one, other)| one.0 == other.0 && one.1.len() == other.1.len()));
