@@ -16,6 +16,8 @@ mod replayed;
 mod stacking;
 mod stats;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod typed;
 mod worker;
 

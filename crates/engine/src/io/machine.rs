@@ -14,14 +14,14 @@ pub fn memory_bytes() -> u64 {
     })
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 fn machine_bytes() -> u64 {
     let system = rustix::system::sysinfo();
     system.totalram as u64 * u64::from(system.mem_unit)
 }
 
-/// Without a portable way to ask, a modest machine.
-#[cfg(not(target_os = "linux"))]
+/// Without a portable way to ask, or for an interpreter, a modest machine.
+#[cfg(any(not(target_os = "linux"), miri))]
 fn machine_bytes() -> u64 {
     8 << 30
 }

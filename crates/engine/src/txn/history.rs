@@ -58,6 +58,12 @@ impl Epoch {
         self.writers.fetch_sub(1, Ordering::Relaxed);
     }
 
+    /// How many have not ended, or lie in a slot.
+    #[cfg(test)]
+    pub fn writers(&self) -> usize {
+        self.writers.load(Ordering::Relaxed)
+    }
+
     /// Whether all of them have ended.
     pub fn is_left(&self) -> bool {
         self.writers.load(Ordering::Relaxed) == 0

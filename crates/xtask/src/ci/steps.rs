@@ -34,7 +34,7 @@ pub const STEPS: &[Step] = &[
     long("aarch64", "it compiles for Linux on aarch64", |root| portable(root, "aarch64-unknown-linux-gnu")),
     long("windows", "it compiles for Windows", |root| portable(root, "x86_64-pc-windows-msvc")),
     long("macos", "it compiles for macOS", |root| portable(root, "aarch64-apple-darwin")),
-    long("miri", "no undefined behaviour where stored bytes are read (portable search)", miri),
+    long("miri", "no undefined behaviour where stored bytes are read (portable search), and in slots of threads", miri),
     long("model", "random use of the whole API agrees with a simple model", model),
     long("crash", "no power cut loses an acknowledged commit", |root| {
         outcome(launch::run_proof(root, "crash", &["--images", "40000"]))

@@ -1,0 +1,3 @@
+//! Tests that look at what an open database holds.
+
+mod slots;
