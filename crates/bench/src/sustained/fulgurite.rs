@@ -17,7 +17,8 @@ impl Sustained for Fulgurite {
     }
 }
 
-/// Makes all one tree.
+/// Makes all one tree, in a file without holes.
 fn settle(store: &FulguriteWritingStore) -> Result<(), Failure> {
-    store.database.checkpoint().map_err(failed("checkpoint"))
+    store.database.checkpoint().map_err(failed("checkpoint"))?;
+    store.database.compact().map(drop).map_err(failed("compact"))
 }
