@@ -83,6 +83,10 @@ impl Fault {
         Self::LoadBeforeNote,
     ];
 
+    /// The faults that random use, compared with a model, must reveal.
+    pub const OF_MODEL: [Self; 4] =
+        [Self::RangeOffByOne, Self::StaleFilter, Self::RangeBoundOffByOne, Self::DeleteDropped];
+
     /// The faults that recorded runs of many threads must reveal.
     pub const OF_ISOLATION: [Self; 9] = [
         Self::ReadsUnchecked,

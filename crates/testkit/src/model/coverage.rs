@@ -1,24 +1,27 @@
-//! Which calls of the API a run has made, so that one that is never made fails the run.
+//! Which calls of the API a run has made, and in which situations, so that one that never came up fails the run.
 
 use std::fmt;
 
-/// Counts of calls by kind.
+/// Counts of calls and of situations by kind.
 #[derive(Clone, Debug)]
-pub struct Coverage([u64; Call::ALL.len()]);
+pub struct Coverage {
+    calls: [u64; Call::ALL.len()],
+    situations: [u64; Situation::ALL.len()],
+}
 
-macro_rules! calls {
-    ($($name:ident => $text:literal,)*) => {
-        /// A call of the public API that the model test makes.
+macro_rules! kinds {
+    ($(#[$doc:meta])* $kind:ident { $($name:ident => $text:literal,)* }) => {
+        $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Call {
+        pub enum $kind {
             $(#[doc = $text] $name,)*
         }
 
-        impl Call {
-            /// Every call.
+        impl $kind {
+            /// Every one.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// The name in the public API.
+            /// Its name in the report; of a call that in the public API.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)*
@@ -28,7 +31,39 @@ macro_rules! calls {
     };
 }
 
-calls! {
+kinds! {
+    /// What a run must have met beside the calls: runs above the trees, and all that may become of them.
+    Situation {
+    ReadOverRuns => "reads of a table with runs",
+    ReadOverDeepRuns => "reads of a table with runs 4 deep",
+    ReadOverManyRuns => "reads of a table with 16 runs or more",
+    ReadOwnOverRuns => "reads of own changes above runs",
+    WriteOverRuns => "write transactions above runs",
+    TypedReadOverRuns => "reads of typed tables with runs",
+    SnapshotOverRuns => "reads of a kept snapshot with runs",
+    SnapshotOverMerge => "of one whose runs were merged since",
+    RunsMade => "runs made",
+    DeletesInRuns => "runs made of deletes too",
+    LongKeysInRuns => "runs made of long keys too",
+    LargeValuesInRuns => "runs made of values over a page too",
+    RunsMerged => "runs merged into the tree",
+    RunsMergedInPart => "of one range, others left",
+    RunsInBackground => "runs made with a thread behind",
+    RunsMergedInBackground => "runs merged with a thread behind",
+    BulkLoadOverRuns => "bulk loads into a table with runs",
+    CompactOverRuns => "compactions with runs",
+    DropTableWithRuns => "tables with runs dropped",
+    CheckWithRuns => "checks with runs",
+    CloseWithRuns => "opened with runs after a close",
+    RecoverWithRuns => "recovered with runs",
+    RecoverIntoRuns => "recovered a log into runs",
+    ReadOnlyWithRuns => "opened read-only with runs",
+    }
+}
+
+kinds! {
+    /// A call of the public API that the model test makes.
+    Call {
     Get => "get",
     ContainsKey => "contains_key",
     GetMany => "get_many",
@@ -103,42 +138,53 @@ calls! {
     Close => "close and open",
     Recover => "drop and recover",
     ReadOnly => "open read-only",
+    }
 }
 
 impl Default for Coverage {
     fn default() -> Self {
-        Self([0; Call::ALL.len()])
+        Self { calls: [0; Call::ALL.len()], situations: [0; Situation::ALL.len()] }
     }
 }
 
 impl Coverage {
     /// Counts a call.
     pub fn note(&mut self, call: Call) {
-        self.0[call as usize] += 1;
+        self.calls[call as usize] += 1;
+    }
+
+    /// Counts a situation, if it is met.
+    pub fn meet(&mut self, situation: Situation, is_met: bool) {
+        self.situations[situation as usize] += u64::from(is_met);
     }
 
     /// Adds what another run covered.
     pub fn add(&mut self, other: &Self) {
-        for (sum, count) in self.0.iter_mut().zip(other.0) {
-            *sum += count;
-        }
+        let sums = self.calls.iter_mut().chain(&mut self.situations);
+        sums.zip(other.calls.iter().chain(&other.situations)).for_each(|(sum, count)| *sum += count);
     }
 
     /// All calls made.
     pub fn total(&self) -> u64 {
-        self.0.iter().sum()
+        self.calls.iter().sum()
     }
 
-    /// The calls that were never made.
+    /// The calls that were never made, and the situations that were never met.
     pub fn missing(&self) -> Vec<&'static str> {
-        Call::ALL.iter().filter(|&&call| self.0[call as usize] == 0).map(|call| call.name()).collect()
+        let calls = Call::ALL.iter().filter(|&&call| self.calls[call as usize] == 0).map(|call| call.name());
+        let situations = Situation::ALL.iter().filter(|&&situation| self.situations[situation as usize] == 0);
+        calls.chain(situations.map(|situation| situation.name())).collect()
     }
 }
 
 impl fmt::Display for Coverage {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for &call in Call::ALL {
-            writeln!(formatter, "  {:<36} {:>10}", call.name(), self.0[call as usize])?;
+            writeln!(formatter, "  {:<36} {:>10}", call.name(), self.calls[call as usize])?;
+        }
+        writeln!(formatter, "while runs lay above trees:")?;
+        for &situation in Situation::ALL {
+            writeln!(formatter, "  {:<36} {:>10}", situation.name(), self.situations[situation as usize])?;
         }
         Ok(())
     }
@@ -175,12 +221,14 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_is_never_made_is_missing() {
+    fn a_call_that_is_never_made_is_missing_and_so_is_a_situation_that_is_never_met() {
         let mut coverage = Coverage::default();
         Call::ALL.iter().skip(1).for_each(|&call| coverage.note(call));
-        assert_eq!(coverage.missing(), ["get"]);
+        Situation::ALL.iter().for_each(|&situation| coverage.meet(situation, situation != Situation::RunsMade));
+        assert_eq!(coverage.missing(), ["get", "runs made"]);
         let mut sum = coverage.clone();
         sum.note(Call::Get);
+        sum.meet(Situation::RunsMade, true);
         sum.add(&coverage);
         assert_eq!((sum.missing().len(), sum.total()), (0, 2 * coverage.total() + 1));
     }

@@ -40,6 +40,17 @@ impl Pool {
         Self { shape, spread }
     }
 
+    /// A pool of so many keys that a table with most of them is many times the smallest delta.
+    pub fn large(random: &mut Random) -> Self {
+        let shapes = [Shape::Numbers, Shape::SharedPrefix, Shape::ZeroBytes, Shape::Mixed];
+        Self { shape: shapes[random.index(shapes.len())], spread: 3000 }
+    }
+
+    /// How many numbers its keys are made of.
+    pub fn spread(&self) -> u64 {
+        self.spread
+    }
+
     /// A key of the pool.
     pub fn key(&self, random: &mut Random) -> Vec<u8> {
         let number = random.below(self.spread);

@@ -8,8 +8,9 @@ mod coverage;
 mod feed;
 mod keys;
 mod run;
+mod runs;
 mod truth;
 mod typed;
 
-pub use coverage::{Call, Coverage};
+pub use coverage::{Call, Coverage, Situation};
 pub use run::{Options, Report, run};

@@ -9,9 +9,10 @@ use fulgurite::io::MemoryDisk;
 use fulgurite::{Database, Durability, MergeOperator, ReadTxn, Savepoint, Table, TableOptions, WriteTxn};
 
 use super::check::{Difference, random_read, same, shared_read, sound, whole};
-use super::coverage::{Call, Coverage};
+use super::coverage::{Call, Coverage, Situation};
 use super::feed::Past;
 use super::keys::{Pool, tail, value_of};
+use super::runs::{Marks, Runs, Standing};
 use super::truth::{Truth, within};
 use super::typed::{self, Step, Typed};
 use crate::random::Random;
@@ -54,9 +55,19 @@ struct World {
     db: Option<Database>,
     truth: Truth,
     pools: BTreeMap<String, Pool>,
-    kept: Vec<(Arc<ReadTxn>, Truth)>,
+    kept: Vec<Kept>,
     typed_counted: bool,
     past: Past,
+    runs: Runs,
+    /// Whether tables are large from the beginning, many times a delta, so that deltas become runs in many ranges.
+    preloads: bool,
+}
+
+/// A snapshot, what it shows, and the runs that it reads.
+struct Kept {
+    txn: Arc<ReadTxn>,
+    truth: Truth,
+    runs: BTreeMap<String, Standing>,
 }
 
 const TABLES_MAX: usize = 5;
@@ -66,12 +77,14 @@ const KEEP_LOG_BYTES: [u64; 4] = [0, 64 << 10, 1 << 20, 1 << 30];
 impl World {
     fn new(options: &Options) -> Result<Self, Difference> {
         let mut random = Random::new(options.seed);
+        let preloads = random.coin();
+        let background = random.coin();
         let mut settings = Database::options()
             .create(true)
             .page_size_bytes([8192, 16384][random.index(2)])
             .cache_bytes(1 << 20)
-            .delta_bytes([64 << 10, 256 << 10, 4 << 20][random.index(3)])
-            .background(random.coin())
+            .delta_bytes([64 << 10, 256 << 10, 4 << 20][if preloads { 0 } else { random.index(3) }])
+            .background(background)
             .keep_log(KEEP_LOG_BYTES[random.index(KEEP_LOG_BYTES.len())]);
         let path = match &options.directory {
             Some(directory) => {
@@ -98,6 +111,8 @@ impl World {
             kept,
             typed_counted,
             past: Past::default(),
+            runs: Runs::new(background),
+            preloads,
         })
     }
 
@@ -109,7 +124,13 @@ impl World {
         self.one_step()?;
         let sequence = sound("read", self.db().read())?.sequence();
         self.past.note(sequence, &self.truth);
-        Ok(())
+        if self.random.below(4) == 0 { self.look() } else { Ok(()) }
+    }
+
+    /// Looks what runs there are.
+    fn look(&mut self) -> Result<(), Difference> {
+        let db = self.db.as_ref().expect("the database is open between steps");
+        self.runs.look(db, &mut self.coverage)
     }
 
     fn one_step(&mut self) -> Result<(), Difference> {
@@ -155,6 +176,7 @@ impl World {
         let txn = Arc::new(sound("read", self.db().read())?);
         let (entries, pool) = (self.truth.entries(&name), &self.pools[&name]);
         for _ in 0..8 {
+            self.runs.of(&name).meet(&mut self.coverage);
             random_read(&*txn, &table, entries, pool, &mut self.random, &mut self.coverage)?;
         }
         if self.random.below(10) == 0 {
@@ -175,7 +197,8 @@ impl World {
             let at = self.random.index(KEPT_MAX);
             self.kept.swap_remove(at);
         }
-        self.kept.push((txn, self.truth.clone()));
+        self.look()?;
+        self.kept.push(Kept { txn, truth: self.truth.clone(), runs: self.runs.standing() });
         Ok(())
     }
 
@@ -184,11 +207,15 @@ impl World {
             return Ok(());
         }
         let at = self.random.index(self.kept.len());
-        let (txn, truth) = &self.kept[at];
+        let Kept { txn, truth, runs } = &self.kept[at];
         for name in truth.names() {
             let table = sound("open_table of a kept snapshot", txn.open_table(name))?;
             let entries = truth.entries(name);
             let pool = &self.pools[name];
+            if let Some(then) = runs.get(name).filter(|then| then.runs > 0) {
+                self.coverage.meet(Situation::SnapshotOverRuns, true);
+                self.coverage.meet(Situation::SnapshotOverMerge, self.runs.of(name).merges > then.merges);
+            }
             random_read(&**txn, &table, entries, pool, &mut self.random, &mut self.coverage)?;
             if self.random.below(20) == 0 {
                 shared_read(txn, &table, entries, pool, &mut self.random, &mut self.coverage)?;
@@ -206,6 +233,8 @@ impl World {
     fn typed_read(&mut self) -> Result<(), Difference> {
         let typed = self.typed()?;
         let txn = sound("read", self.db().read())?;
+        let over_runs = typed::NAMES.iter().any(|name| self.runs.of(name).runs > 0);
+        self.coverage.meet(Situation::TypedReadOverRuns, over_runs);
         let mut step = Step { random: &mut self.random, coverage: &mut self.coverage };
         (0..8).try_for_each(|_| typed.read(&txn, &self.truth.typed, &mut step))
     }
@@ -251,16 +280,25 @@ impl World {
                 _ => options,
             };
             match self.db().create_table(&name, options) {
-                Ok(_) => {
+                Ok(table) => {
                     self.truth.create(&name);
-                    self.pools.entry(name).or_insert_with(|| Pool::new(&mut self.random));
+                    let large = self.preloads && self.random.below(4) != 0;
+                    let make = if large { Pool::large } else { Pool::new };
+                    let pool = self.pools.entry(name.clone()).or_insert_with(|| make(&mut self.random));
+                    if large {
+                        let count = pool.spread() as usize * 2;
+                        self.load(&name, &table, count)?;
+                    }
                 }
                 Err(fulgurite::Error::TableExists { .. }) if self.truth.names().any(|known| *known == name) => {}
                 Err(error) => return Err(format!("create_table: {error}")),
             }
         } else if let Some((name, table)) = self.table()? {
             self.coverage.note(Call::DropTable);
+            self.look()?;
             sound("drop_table", self.db().drop_table(&table))?;
+            self.coverage.meet(Situation::DropTableWithRuns, self.runs.of(&name).runs > 0);
+            self.runs.forget(&name);
             self.truth.drop_table(&name);
         }
         Ok(())
@@ -271,6 +309,9 @@ impl World {
         let mut txn = sound("write", self.db().write())?;
         let mut truth = self.truth.clone();
         let mut savepoints: Vec<(Savepoint, Truth)> = Vec::new();
+        let mut marks = Marks::default();
+        let over_runs = self.runs.of(&name).runs > 0;
+        self.coverage.meet(Situation::WriteOverRuns, over_runs);
         for _ in 0..1 + self.random.index(39) {
             match self.random.below(30) {
                 0 => {
@@ -286,10 +327,11 @@ impl World {
                 }
                 2..=5 => {
                     self.coverage.note(Call::ReadOwnWrites);
+                    self.coverage.meet(Situation::ReadOwnOverRuns, over_runs);
                     let pool = &self.pools[&name];
                     random_read(&txn, &table, truth.entries(&name), pool, &mut self.random, &mut self.coverage)?;
                 }
-                _ => self.change(&mut txn, &table, &name, &mut truth)?,
+                _ => self.change(&mut txn, &table, &name, &mut truth, &mut marks)?,
             }
         }
         if self.random.below(6) == 0 {
@@ -309,10 +351,18 @@ impl World {
         self.coverage.note(call);
         sound("commit", txn.commit_with(durability))?;
         self.truth = truth;
+        self.runs.note(&name, marks);
         Ok(())
     }
 
-    fn change(&mut self, txn: &mut WriteTxn, table: &Table, name: &str, truth: &mut Truth) -> Result<(), Difference> {
+    fn change(
+        &mut self,
+        txn: &mut WriteTxn,
+        table: &Table,
+        name: &str,
+        truth: &mut Truth,
+        marks: &mut Marks,
+    ) -> Result<(), Difference> {
         let entries = truth.entries_mut(name);
         let key = self.pools[name].key(&mut self.random);
         match (self.random.below(20), table.merge_operator()) {
@@ -331,6 +381,7 @@ impl World {
                 self.coverage.note(Call::Put);
                 let value = value_of(table, &mut self.random);
                 sound("put", txn.put(table, &key, &value))?;
+                marks.put(&key, value.len());
                 entries.insert(key, value.into());
             }
             (10, _) => {
@@ -366,7 +417,9 @@ impl World {
             }
             _ => {
                 self.coverage.note(Call::Delete);
-                same("delete", &sound("delete", txn.delete(table, &key))?, &entries.remove(&key).is_some())?;
+                let is_there = entries.remove(&key).is_some();
+                same("delete", &sound("delete", txn.delete(table, &key))?, &is_there)?;
+                marks.deletes |= is_there;
             }
         }
         Ok(())
@@ -395,18 +448,25 @@ impl World {
 
     fn bulk_load(&mut self) -> Result<(), Difference> {
         let Some((name, table)) = self.table()? else { return Ok(()) };
+        self.look()?;
+        self.coverage.meet(Situation::BulkLoadOverRuns, self.runs.of(&name).runs > 0);
         let count = self.random.index(500);
+        self.load(&name, &table, count)
+    }
+
+    fn load(&mut self, name: &str, table: &Table, count: usize) -> Result<(), Difference> {
+        let pool = &self.pools[name];
         let loaded: Vec<(Vec<u8>, Vec<u8>)> =
-            (0..count).map(|_| (self.pools[&name].key(&mut self.random), value_of(&table, &mut self.random))).collect();
-        let entries = self.truth.entries_mut(&name);
+            (0..count).map(|_| (pool.key(&mut self.random), value_of(table, &mut self.random))).collect();
+        let entries = self.truth.entries_mut(name);
         entries.extend(loaded.iter().map(|(key, value)| (key.clone(), value.as_slice().into())));
         if self.random.coin() {
             self.coverage.note(Call::BulkLoad);
             let sorted: BTreeMap<Vec<u8>, Vec<u8>> = loaded.into_iter().collect();
-            sound("bulk_load", self.db().bulk_load(&table, sorted))?;
+            sound("bulk_load", self.db().bulk_load(table, sorted))?;
         } else {
             self.coverage.note(Call::BulkLoadUnsorted);
-            sound("bulk_load_unsorted", self.db().bulk_load_unsorted(&table, loaded))?;
+            sound("bulk_load_unsorted", self.db().bulk_load_unsorted(table, loaded))?;
         }
         Ok(())
     }
@@ -416,13 +476,19 @@ impl World {
             self.coverage.note(Call::Sync);
             sound("sync", self.db().sync())?;
         }
+        self.look()?;
         self.coverage.note(Call::Checkpoint);
-        sound("checkpoint", self.db().checkpoint())
+        sound("checkpoint", self.db().checkpoint())?;
+        self.look()
     }
 
     fn compact(&mut self) -> Result<(), Difference> {
+        self.look()?;
+        self.coverage.meet(Situation::CompactOverRuns, self.runs.entries() > 0);
         self.coverage.note(Call::Compact);
-        sound("compact", self.db().compact()).map(drop)
+        sound("compact", self.db().compact())?;
+        self.look()?;
+        same("entries of runs after a compaction", &self.runs.entries(), &0)
     }
 
     fn follow(&mut self) -> Result<(), Difference> {
@@ -433,6 +499,7 @@ impl World {
     fn check(&mut self) -> Result<(), Difference> {
         self.coverage.note(Call::Check);
         let report = sound("check", self.db().check())?;
+        self.coverage.meet(Situation::CheckWithRuns, report.run_entries > 0);
         same("check", &report.damages, &Vec::new())?;
         self.coverage.note(Call::Stats);
         sound("stats", self.db().stats())?.accounts_for_every_byte()?;
@@ -453,27 +520,37 @@ impl World {
         self.kept.clear();
         let db = self.db.take().expect("the database is open between steps");
         sound("close", db.close())?;
-        self.open("a clean close")
+        self.open("a clean close")?;
+        self.coverage.meet(Situation::CloseWithRuns, self.runs.entries() > 0);
+        Ok(())
     }
 
     /// Drops every handle, so that the next open finds the log; nothing was lost, for nothing crashed.
     fn recover(&mut self) -> Result<(), Difference> {
         self.coverage.note(Call::Recover);
         self.kept.clear();
+        self.look()?;
+        let before = self.runs.entries();
         self.db = None;
         if self.random.coin() {
             self.coverage.note(Call::ReadOnly);
             let settings = self.settings.clone().create(false).read_only(true);
             self.db = Some(sound("open read-only", settings.open(&self.path))?);
+            self.look()?;
+            self.coverage.meet(Situation::ReadOnlyWithRuns, self.runs.entries() > 0);
             self.compare_all().map_err(|difference| format!("read-only over a log: {difference}"))?;
             self.db = None;
         }
-        self.open("a drop")
+        self.open("a drop")?;
+        self.coverage.meet(Situation::RecoverWithRuns, self.runs.entries() > 0);
+        self.coverage.meet(Situation::RecoverIntoRuns, self.runs.entries() > before);
+        Ok(())
     }
 
     fn open(&mut self, after: &str) -> Result<(), Difference> {
         let settings = self.settings.clone().create(false);
         self.db = Some(sound("open", settings.open(&self.path))?);
+        self.look()?;
         self.compare_all().map_err(|difference| format!("after {after}: {difference}"))
     }
 }
