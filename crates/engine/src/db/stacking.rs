@@ -199,8 +199,9 @@ impl Costs {
 
     /// Entries of a range, if ranges can be had of the size that is best for a tree of so many.
     fn range_entries(&self, tree_entries: u64) -> u64 {
-        let bytes =
-            (self.delta_bytes / RANGES_PER_DELTA).max(tree_entries.saturating_mul(self.entry_bytes) / RANGES_MAX);
+        // A damaged file may say that it has any number.
+        let tree_bytes = tree_entries.saturating_mul(self.entry_bytes);
+        let bytes = (self.delta_bytes / RANGES_PER_DELTA).max(tree_bytes / RANGES_MAX);
         (bytes / self.entry_bytes).max(1)
     }
 
@@ -263,7 +264,8 @@ fn cut_again(pages: &Pages, base: Option<&Root>, stack: Option<&Stack>, costs: &
         }
         let (low, high) = (&before[index].low, before.get(index + stretch).map(|next| &*next.low));
         let entries = count(pages, base, Bound::Included(low), high.map_or(Bound::Unbounded, Bound::Excluded))?;
-        let parts = usize::try_from((entries + range_entries / 2) / range_entries).unwrap_or(usize::MAX).max(1);
+        let parts =
+            usize::try_from(entries.saturating_add(range_entries / 2) / range_entries).unwrap_or(usize::MAX).max(1);
         if parts == stretch {
             ranges.extend_from_slice(&before[index..index + stretch]);
         } else {

@@ -183,7 +183,7 @@ pub fn cuts(
     parts: usize,
 ) -> Result<Vec<Box<[u8]>>> {
     let mut nodes = vec![Node { low: None, root: *root }];
-    while nodes.len() < parts * NODES_PER_PART && nodes.first().is_some_and(|node| node.root.level > 0) {
+    while nodes.len() < parts.saturating_mul(NODES_PER_PART) && nodes.first().is_some_and(|node| node.root.level > 0) {
         let mut children = Vec::new();
         for node in &nodes {
             node.open(pages, &mut children)?;
@@ -195,17 +195,19 @@ pub fn cuts(
             low.map_or(0, |low| children.partition_point(|node| node.begins(|begins| begins <= low)).saturating_sub(1));
         nodes = children.drain(start.min(end)..end).collect();
     }
-    let total: u64 = nodes.iter().map(|node| node.root.entries).sum();
-    let (mut before, mut cuts) = (0, Vec::new());
+    let total = nodes.iter().fold(0, |total: u64, node| total.saturating_add(node.root.entries));
+    let (mut before, mut cuts) = (0_u64, Vec::<Box<[u8]>>::new());
     for node in nodes {
-        let is_due = before >= (cuts.len() as u64 + 1) * total.div_ceil(parts as u64);
+        let is_due = before >= (cuts.len() as u64 + 1).saturating_mul(total.div_ceil(parts as u64));
         if let Some(key) = node.low.filter(|_| is_due)
             && low.is_none_or(|low| low < &*key)
             && high.is_none_or(|high| &*key < high)
+            // Separators of different pages may be in any order in a damaged tree.
+            && cuts.last().is_none_or(|last| *last < key)
         {
             cuts.push(key);
         }
-        before += node.root.entries;
+        before = before.saturating_add(node.root.entries);
     }
     Ok(cuts)
 }

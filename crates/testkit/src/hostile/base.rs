@@ -55,7 +55,7 @@ type Make = fn(&mut Maker) -> Result<()>;
 /// # Errors
 /// The engine's, which should not occur on a sound disk.
 pub fn bases(seed: u64) -> Result<Vec<Base>> {
-    let plain: [(&'static str, u32, Make); 9] = [
+    let plain: [(&'static str, u32, Make); 11] = [
         ("empty", 16384, |_| Ok(())),
         ("small", 16384, small),
         ("deep", 8192, deep),
@@ -65,10 +65,18 @@ pub fn bases(seed: u64) -> Result<Vec<Base>> {
         ("large", 16384, large),
         ("log", 16384, log),
         ("log-large", 8192, log_large),
+        ("runs", 8192, runs),
+        ("runs-log", 8192, runs_log),
     ];
     let mut bases = Vec::new();
     for (index, (name, page_size_bytes, make)) in plain.into_iter().enumerate() {
-        let mut maker = Maker::new(seed + index as u64, page_size_bytes)?;
+        // Small deltas become runs.
+        let delta_bytes = match name {
+            "runs" => 256 << 10,
+            "runs-log" => 64 << 10,
+            _ => 64 << 20,
+        };
+        let mut maker = Maker::new(seed + index as u64, page_size_bytes, delta_bytes)?;
         make(&mut maker)?;
         bases.push(maker.finish(name)?);
     }
@@ -94,9 +102,10 @@ struct Maker {
 }
 
 impl Maker {
-    fn new(seed: u64, page_size_bytes: u32) -> Result<Self> {
+    fn new(seed: u64, page_size_bytes: u32, delta_bytes: u64) -> Result<Self> {
         let disk = CrashDisk::new();
-        let options = settings().create(true).page_size_bytes(page_size_bytes).disk(Arc::new(disk.clone()));
+        let options = settings().create(true).page_size_bytes(page_size_bytes).delta_bytes(delta_bytes);
+        let options = options.disk(Arc::new(disk.clone()));
         let db = Some(options.open(PATH)?);
         let states = vec![(0, Arc::default())];
         let (random, holdings, stale) = (Random::new(seed), Holdings::default(), Vec::new());
@@ -165,9 +174,16 @@ impl Maker {
             }
         }
         assert_eq!(self.clean, segments.is_empty(), "a clean close leaves one file");
+        let layout = Layout::read(&data);
+        if name.starts_with("runs") {
+            assert!(layout.runs.len() > 8 && layout.ranges.len() > 4, "{name} has runs");
+        }
+        if name == "runs" {
+            assert!(layout.references.iter().any(|reference| layout.is_of_filter(reference)), "{name} has filters");
+        }
         Ok(Base {
             name,
-            layout: Layout::read(&data),
+            layout,
             disk: self.disk.fork(),
             data,
             stale: self.stale,
@@ -315,6 +331,55 @@ fn log_large(maker: &mut Maker) -> Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// A table of so many entries, in some checkpoints, each of less than a delta.
+fn base_of_runs(maker: &mut Maker, count: u64) -> Result<()> {
+    maker.table("stacked", TableOptions::new())?;
+    let entries: Vec<_> = (0..count).map(|number| (key_of(number), Some(maker.value(5..60)))).collect();
+    for part in entries.chunks(400) {
+        maker.write("stacked", Durability::Log, part)?;
+    }
+    maker.checkpoint()?;
+    // One tree below, whatever it was made of.
+    maker.db().compact().map(drop)
+}
+
+/// Changes all over the table, deletes and long values among them.
+fn scatter(maker: &mut Maker, keys: u64, count: usize) -> Result<()> {
+    let entries: Vec<_> = (0..count)
+        .map(|step| {
+            let key = key_of(maker.random.below(keys));
+            let lengths = if step % 100 == 99 { 9_000..20_000 } else { 5..60 };
+            (key, maker.random.chance(4, 5).then(|| maker.value(lengths)))
+        })
+        .collect();
+    maker.write("stacked", Durability::Log, &entries)
+}
+
+fn key_of(number: u64) -> Vec<u8> {
+    format!("key-{number:05}").into_bytes()
+}
+
+/// Runs above several ranges, so large that they have filters.
+fn runs(maker: &mut Maker) -> Result<()> {
+    base_of_runs(maker, 4_000)?;
+    for _ in 0..3 {
+        scatter(maker, 4_000, 1_000)?;
+        maker.checkpoint()?;
+    }
+    Ok(())
+}
+
+/// So many runs that their description is too long for the catalog's leaf, and a log that is to become another one of each.
+fn runs_log(maker: &mut Maker) -> Result<()> {
+    maker.clean = false;
+    base_of_runs(maker, 3_000)?;
+    for _ in 0..3 {
+        scatter(maker, 3_000, 120)?;
+        maker.checkpoint()?;
+    }
+    scatter(maker, 3_000, 40)
 }
 
 fn read(disk: &CrashDisk, path: &Path) -> Vec<u8> {

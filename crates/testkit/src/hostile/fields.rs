@@ -135,6 +135,24 @@ fields! {
         "description slot" 16 4,
         "description entries" 20 8,
         "description key type length" 28 2,
+    /// A range of a table, in its description.
+    RANGE:
+        "range bound length" 0 4,
+        "range first bytes" 4 8,
+    /// A run of a range.
+    RUN:
+        "run count before, or a run's end" -1 1,
+        "run root flags" 0 1,
+        "run level" 1 1,
+        "run reserved" 2 2,
+        "run extent" 4 4,
+        "run slot" 8 4,
+        "run entries" 12 8,
+        "run filter extent" 20 4,
+        "run filter slot" 24 4,
+        "run filter length" 28 4,
+        "run filter reserved" 32 4,
+        "run filter checksum" 36 8,
     /// The header of a log segment.
     SEGMENT:
         "segment magic" 0 8,

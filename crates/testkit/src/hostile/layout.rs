@@ -20,6 +20,10 @@ pub struct Layout {
     pub references: Vec<Reference>,
     /// Where the catalog's descriptions are.
     pub descriptions: Vec<usize>,
+    /// Where in them the ranges of tables begin.
+    pub ranges: Vec<usize>,
+    /// Where in them runs are described.
+    pub runs: Vec<usize>,
 }
 
 /// A live page.
@@ -82,6 +86,13 @@ pub const META_TABLE: (usize, usize) = (136, 160);
 pub const ENTRY_BYTES: usize = 64;
 /// Bytes of an overflow reference.
 pub const REFERENCE_BYTES: usize = 24;
+/// Bytes of a description before the names of its types.
+const DESCRIPTION_BYTES: usize = 28;
+/// The flag of a description that ranges follow.
+const DESCRIBES_RUNS: u8 = 4;
+/// Bytes of a root, and of a run, which adds the reference to its filter.
+const ROOT_BYTES: usize = 20;
+const RUN_BYTES: usize = ROOT_BYTES + REFERENCE_BYTES;
 
 impl Layout {
     /// Reads a sound data file.
@@ -100,6 +111,8 @@ impl Layout {
             pages: Vec::new(),
             references: Vec::new(),
             descriptions: Vec::new(),
+            ranges: Vec::new(),
+            runs: Vec::new(),
         };
         let (first, count) = (u64_at(meta, META_TABLE.0) as usize, u32_at(meta, 144));
         let mut entries = Vec::new();
@@ -118,6 +131,7 @@ impl Layout {
         if meta[121] == 1 {
             let root = firsts[u32_at(meta, 112) as usize] + u32_at(meta, 116) as usize;
             layout.find_descriptions(data, root, &firsts);
+            layout.runs.sort_unstable();
         }
         layout
     }
@@ -125,6 +139,11 @@ impl Layout {
     /// The live page of that number.
     pub fn page(&self, number: usize) -> Option<&Page> {
         self.pages.iter().find(|page| page.number == number)
+    }
+
+    /// Whether a reference leads to the filter of a run.
+    pub fn is_of_filter(&self, reference: &Reference) -> bool {
+        reference.at.checked_sub(ROOT_BYTES).is_some_and(|run| self.runs.binary_search(&run).is_ok())
     }
 
     /// Seed of the checksum of a page.
@@ -179,17 +198,59 @@ impl Layout {
                 PageKind::Table | PageKind::Values => {}
             }
         }
-        self.references.extend(places.into_iter().map(|at| {
-            let first = firsts[u32_at(data, at) as usize] + u32_at(data, at + 4) as usize;
-            Reference { at, start: first * self.page_bytes, length: u32_at(data, at + 8) as usize }
-        }));
+        for at in places {
+            let (start, length) = self.place(data, at, firsts);
+            self.references.push(Reference { at, start, length });
+        }
+    }
+
+    /// Where the bytes are that a reference leads to, and how many.
+    fn place(&self, data: &[u8], at: usize, firsts: &[usize]) -> (usize, usize) {
+        let first = firsts[u32_at(data, at) as usize] + u32_at(data, at + 4) as usize;
+        (first * self.page_bytes, u32_at(data, at + 8) as usize)
+    }
+
+    /// The ranges and runs of a description, and the references to their filters.
+    fn find_runs(&mut self, data: &[u8], (start, end): (usize, usize), firsts: &[usize]) {
+        if data[start + 1] & DESCRIBES_RUNS == 0 {
+            return;
+        }
+        let mut at = start + DESCRIPTION_BYTES;
+        for _ in 0..2 {
+            at += 2 + usize::from(u16_at(data, at));
+        }
+        while at < end {
+            self.ranges.push(at);
+            at += 4 + u32_at(data, at) as usize;
+            let count = usize::from(data[at]);
+            at += 1;
+            for run in (0..count).map(|run| at + run * RUN_BYTES) {
+                self.runs.push(run);
+                let filter = run + ROOT_BYTES;
+                if data[filter..filter + REFERENCE_BYTES].iter().any(|byte| *byte != 0) {
+                    let (start, length) = self.place(data, filter, firsts);
+                    // Before the reference to the description itself, whose checksum is over this one's.
+                    self.references.insert(0, Reference { at: filter, start, length });
+                }
+            }
+            at += count * RUN_BYTES;
+        }
+        assert!(at == end, "ranges end where their description does");
     }
 
     fn find_descriptions(&mut self, data: &[u8], number: usize, firsts: &[usize]) {
         let start = number * self.page_bytes;
         let page = &data[start..start + self.page_bytes];
         if page[0] == 1 {
-            self.descriptions.extend(cells(page).iter().map(|cell| start + cell.value.0));
+            for cell in cells(page) {
+                let is_long = u16_at(page, cell.at + 2) & OVERFLOW != 0;
+                let (at, length) = match is_long {
+                    true => self.place(data, start + cell.value.0, firsts),
+                    false => (start + cell.value.0, cell.value.1),
+                };
+                self.descriptions.push(at);
+                self.find_runs(data, (at, at + length), firsts);
+            }
             return;
         }
         let children = usize::from(u16_at(page, 10));

@@ -16,6 +16,10 @@ pub fn mutate<'b>(base: &'b Base, random: &mut Random) -> Work<'b> {
             log(&mut work, random);
             continue;
         }
+        if !base.layout.runs.is_empty() && random.chance(1, 4) {
+            run(&mut work, random);
+            continue;
+        }
         match random.below(100) {
             0..=17 => meta(&mut work, random),
             18..=49 => field(&mut work, random),
@@ -80,6 +84,28 @@ fn field(work: &mut Work<'_>, random: &mut Random) {
     strike(work, list, at, random);
 }
 
+/// What the catalog says of a range or a run, or bytes of a run's filter.
+fn run(work: &mut Work<'_>, random: &mut Random) {
+    let layout = &work.base.layout;
+    match random.below(8) {
+        0..=1 => strike(work, fields::RANGE, layout.ranges[random.index(layout.ranges.len())], random),
+        2..=6 => strike(work, fields::RUN, layout.runs[random.index(layout.runs.len())], random),
+        _ => {
+            let filters = layout.references.iter().filter(|reference| layout.is_of_filter(reference));
+            let filters: Vec<_> = filters.copied().collect();
+            if filters.is_empty() {
+                return reference(work, random);
+            }
+            let filter = filters[random.index(filters.len())];
+            let length = [1, 8, 64][random.index(3)].min(filter.length);
+            let at = filter.start + random.index(filter.length - length + 1);
+            let length = length.min(layout.page_bytes - at % layout.page_bytes);
+            change(work.bytes_mut(at, length), random);
+            note(work, FILTER, true, format!("{length} bytes at {at}, of a filter"));
+        }
+    }
+}
+
 fn reference(work: &mut Work<'_>, random: &mut Random) {
     let references = &work.base.layout.references;
     if references.is_empty() {
@@ -93,7 +119,9 @@ fn reference(work: &mut Work<'_>, random: &mut Random) {
 fn strike(work: &mut Work<'_>, list: &'static [Field], at: usize, random: &mut Random) {
     let field = pick(list, random);
     let place = at.wrapping_add_signed(field.at);
-    change(work.bytes_mut(place, field.size), random);
+    // A long description may go on in the next page.
+    let size = field.size.min(work.base.layout.page_bytes - place % work.base.layout.page_bytes);
+    change(work.bytes_mut(place, size), random);
     note(work, field.name, true, format!("{} at byte {place}", field.name));
 }
 
@@ -307,8 +335,12 @@ fn name_of(kind: PageKind) -> &'static str {
     }
 }
 
+/// What can be hit of a filter.
+const FILTER: &str = "filter";
+
 /// What can be hit beside the fields.
 pub const KINDS: &[&str] = &[
+    FILTER,
     "leaf page",
     "branch page",
     "table page",

@@ -40,7 +40,9 @@ pub type Wrong = String;
 pub fn use_database(settings: &Options, path: &Path, expected: &Expected, random: &mut Random) -> Result<Use, Wrong> {
     let mut used = Use::default();
     let read_only = random.chance(1, 3);
-    let db = match settings.clone().read_only(read_only).open(path) {
+    // Where deltas are small, what is written becomes runs, and trees are cut into ranges.
+    let settings = if random.coin() { settings.clone().delta_bytes(64 << 10) } else { settings.clone() };
+    let db = match settings.read_only(read_only).open(path) {
         Ok(db) => db,
         Err(error) => {
             judge_error("open", &error, expected)?;
@@ -320,6 +322,7 @@ const ENTRIES_MAX: usize = 1_000_000;
 #[cfg(test)]
 mod tests {
     use super::super::base::{PATH, bases, settings};
+    use super::super::layout::{PageKind, u16_at};
     use super::super::work::Work;
     use super::*;
 
@@ -341,6 +344,51 @@ mod tests {
             }
         }
         assert!(used > 60, "most of these fit: {used}");
+    }
+
+    #[test]
+    fn a_table_may_be_described_with_any_number_of_entries() {
+        let bases = bases(1).expect("a memory disk");
+        for base in bases.iter().filter(|base| ["deep", "runs"].contains(&base.name)) {
+            let at = *base.layout.descriptions.first().expect("it has a table");
+            for entries in [0, 1, 1 << 39, u64::MAX / 2, u64::MAX] {
+                let mut work = Work::new(base);
+                work.bytes_mut(at + 20, 8).copy_from_slice(&entries.to_le_bytes());
+                work.seal();
+                use_sealed(&work);
+            }
+        }
+    }
+
+    #[test]
+    fn a_tree_whose_branches_have_exchanged_their_children_is_cut_into_ranges_in_order() {
+        let bases = bases(1).expect("a memory disk");
+        let deep = bases.iter().find(|base| base.name == "deep").expect("there is one");
+        let size = deep.layout.page_bytes;
+        let branches: Vec<_> = deep.layout.pages.iter().filter(|page| page.kind == PageKind::Branch).collect();
+        let mut exchanged = 0;
+        for page in branches {
+            let start = page.number * size;
+            let bytes = &deep.data[start..start + size];
+            let (count, children) = (usize::from(u16_at(bytes, 2)), usize::from(u16_at(bytes, 10)));
+            let mut work = Work::new(deep);
+            let all = &bytes[children..children + 8 * (count + 1)];
+            let turned: Vec<u8> = all.chunks(8).rev().flatten().copied().collect();
+            work.bytes_mut(start + children, turned.len()).copy_from_slice(&turned);
+            work.seal();
+            use_sealed(&work);
+            exchanged += 1;
+        }
+        assert!(exchanged > 3, "{exchanged} branches");
+    }
+
+    /// Uses it in several ways, each of which may find an error.
+    fn use_sealed(work: &Work<'_>) {
+        for seed in 0..8 {
+            let options = settings().disk(Arc::new(work.disk()));
+            let outcome = use_database(&options, Path::new(PATH), &Expected::Anything, &mut Random::new(seed));
+            outcome.expect("it is an error of the right kind, if any");
+        }
     }
 
     #[test]
