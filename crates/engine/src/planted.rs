@@ -61,15 +61,19 @@ pub enum Fault {
     SegmentNamedTooEarly = 22,
     /// A sync that failed is taken for one that has done its work.
     FailedSyncIgnored = 23,
+    /// Runs are published before their extents are durable.
+    RunsUnsynced = 24,
     /// A checkpoint is published before the log that is kept is durable.
     KeptLogUnsynced = 25,
     /// A bulk load may be durable before its note in the log that is kept.
     LoadBeforeNote = 26,
+    /// A tree into which the runs of a range were merged is published before its extents are durable.
+    RangeMergeUnsynced = 27,
 }
 
 impl Fault {
     /// The faults that power cuts must reveal.
-    pub const OF_POWER_CUTS: [Self; 11] = [
+    pub const OF_POWER_CUTS: [Self; 13] = [
         Self::NoSyncBeforeMeta,
         Self::MetaBeforeData,
         Self::LogPastBadRecord,
@@ -81,6 +85,8 @@ impl Fault {
         Self::SegmentNamedTooEarly,
         Self::KeptLogUnsynced,
         Self::LoadBeforeNote,
+        Self::RunsUnsynced,
+        Self::RangeMergeUnsynced,
     ];
 
     /// The faults that random use, compared with a model, must reveal.

@@ -493,10 +493,11 @@ impl Checkpointer {
         };
         // Everything that can fail comes before the meta: once that is durable, the checkpoint has happened.
         let extents = ExtentMap::new(prepared.entries.clone(), prepared.page_count, Some(pages.extents()));
-        let written = self
-            .file
-            .pages(Arc::new(extents))
-            .and_then(|pages| self.write_meta(meta, rotation.is_some()).map(|()| pages));
+        let written = self.file.pages(Arc::new(extents)).and_then(|pages| {
+            self.sync_pages(shown, merged.runs)?;
+            self.write_meta(meta, rotation.is_some())?;
+            Ok(pages)
+        });
         let pages = match written {
             Ok(pages) => pages,
             Err(error) => {
@@ -513,15 +514,20 @@ impl Checkpointer {
         Ok(())
     }
 
-    /// Syncs the pages, writes the meta, syncs that, and holds it to be the newest.
+    /// Makes the pages durable that a checkpoint wrote, which made so many runs.
+    fn sync_pages(&self, shown: Shown, runs: u64) -> Result<()> {
+        let unsynced = planted(Fault::NoSyncBeforeMeta)
+            || (planted(Fault::RunsUnsynced) && runs > 0)
+            || (planted(Fault::RangeMergeUnsynced) && matches!(shown, Shown::Merged));
+        if unsynced { Ok(()) } else { self.sync_file() }
+    }
+
+    /// Writes the meta, syncs that, and holds it to be the newest. Requires: all that it refers to is durable.
     ///
     /// Without a log to tell that a newest meta is missing, both slots get it, so that damage to one loses nothing. A log that
     /// goes on from the checkpoint before too, whose pages are about to be used again, tells nothing either: one that is kept, or
     /// whose start has not moved because nothing was rotated.
     fn write_meta(&mut self, meta: Meta, was_rotated: bool) -> Result<()> {
-        if !planted(Fault::NoSyncBeforeMeta) {
-            self.sync_file()?;
-        }
         self.write_slot(meta)?;
         if was_rotated && self.meta.log_exists && !self.meta.features.log_is_kept() {
             return Ok(());
@@ -688,6 +694,7 @@ impl Checkpointer {
         if self.meta.log_exists || self.meta.log_first_segment != start.segment {
             let mut meta = self.meta.clone();
             (meta.number, meta.log_first_segment, meta.log_exists) = (meta.number + 1, start.segment, start.exists);
+            self.sync_file()?;
             self.write_meta(meta, true)?;
         }
         self.reclaim()?;

@@ -1,12 +1,14 @@
 //! Power cuts: workloads run on a disk that records everything, and every state that a power cut may leave of it is recovered
 //! and checked against what was acknowledged. See `docs/testing.md`.
 
+mod draws;
 mod follow;
 mod history;
 mod planted;
 mod run;
 mod session;
 mod side_by_side;
+mod stacked;
 mod verify;
 mod workloads;
 

@@ -28,6 +28,8 @@ impl Planted {
         Self { name: "segment-named-too-early", fault: Fault::SegmentNamedTooEarly, workload: "put-disk" },
         Self { name: "kept-log-unsynced", fault: Fault::KeptLogUnsynced, workload: "kept" },
         Self { name: "load-before-note", fault: Fault::LoadBeforeNote, workload: "kept-loads" },
+        Self { name: "runs-unsynced", fault: Fault::RunsUnsynced, workload: "runs" },
+        Self { name: "range-merge-unsynced", fault: Fault::RangeMergeUnsynced, workload: "runs-merged" },
     ];
 
     /// The fault of that name.

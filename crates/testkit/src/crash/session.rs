@@ -370,6 +370,26 @@ impl Session {
         Err(Error::Invalid { message: format!("it shows what it should not: {}", differences.join("; ")) })
     }
 
+    /// The runs that lie above the trees of all tables.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn runs(&self) -> Result<u64> {
+        Ok(self.db()?.stats()?.tables.iter().map(|table| table.runs).sum())
+    }
+
+    /// Checks the file: that nothing is damaged, and that every byte is used for something or free.
+    ///
+    /// # Errors
+    /// The engine's; [`Error::Invalid`] with what is wrong.
+    pub fn check(&self) -> Result<()> {
+        let report = self.db()?.check()?;
+        if let Some(damage) = report.damages.first() {
+            return Err(Error::Invalid { message: format!("check: {damage} ({} damages)", report.damages.len()) });
+        }
+        self.db()?.stats()?.accounts_for_every_byte().map_err(|message| Error::Invalid { message })
+    }
+
     /// Keeps a snapshot of now.
     ///
     /// # Errors

@@ -182,7 +182,8 @@ fn sound(db: &Database) -> Result<(), Defect> {
     if let Some(damage) = report.damages.first() {
         return Err(wrong(format!("check: {damage} ({} damages)", report.damages.len())));
     }
-    Ok(())
+    let stats = db.stats().map_err(|error| wrong(format!("stats: {error}")))?;
+    stats.accounts_for_every_byte().map_err(wrong)
 }
 
 /// A commit after recovery, with a table of its own if the database has none of that name.

@@ -3,10 +3,11 @@
 
 use fulgurite::{Database, Durability, Error, MergeOperator, Options, Result, TableOptions};
 
+use super::draws::{LEVELS, any_change, any_draft, any_level, key, long_key, value};
 use super::follow::TRIMMED;
-use super::session::{Change, Session};
-use super::side_by_side::{Draft, Shape};
-use crate::random::Random;
+use super::session::Session;
+use super::side_by_side::Shape;
+use super::stacked;
 
 /// One way to use a database.
 pub struct Workload {
@@ -18,6 +19,8 @@ pub struct Workload {
     max_size_bytes: Option<u64>,
     /// How much of its log is kept.
     keep_log_bytes: u64,
+    /// Whether a thread makes checkpoints and merges runs while it is recorded. While images are verified none does.
+    background: bool,
     run: fn(&mut Session) -> Result<()>,
 }
 
@@ -60,6 +63,13 @@ impl Workload {
         plain("side-by-side-hot", side_by_side_hot),
         plain("side-by-side-merges", side_by_side_merges),
         plain("large-merges", large_merges),
+        plain("runs", stacked::runs),
+        plain("runs-merged", stacked::merged),
+        plain("runs-deletes", stacked::deletes),
+        plain("runs-large-values", stacked::large_values),
+        plain("runs-recovered", stacked::recovered),
+        plain("runs-replaced", stacked::replaced),
+        Self { background: true, ..plain("runs-side-by-side", stacked::side_by_side) },
     ];
 
     /// The workload of that name.
@@ -72,7 +82,7 @@ impl Workload {
     /// # Errors
     /// An engine error that the workload did not ask for, with what was recorded until then.
     pub fn run(&self, seed: u64) -> (Session, Result<()>) {
-        let mut session = Session::new(seed, self.settings());
+        let mut session = Session::new(seed, self.settings().background(self.background));
         let outcome = session.create().and_then(|()| (self.run)(&mut session));
         (session, outcome)
     }
@@ -90,7 +100,7 @@ impl Workload {
 }
 
 const fn plain(name: &'static str, run: fn(&mut Session) -> Result<()>) -> Workload {
-    Workload { name, page_size_bytes: 16384, max_size_bytes: None, keep_log_bytes: 0, run }
+    Workload { name, page_size_bytes: 16384, max_size_bytes: None, keep_log_bytes: 0, background: false, run }
 }
 
 fn single_puts(session: &mut Session, levels: &[Durability]) -> Result<()> {
@@ -713,18 +723,6 @@ fn large_merges(session: &mut Session) -> Result<()> {
     session.put(Durability::Disk, "lists", b"at last", b"alone")
 }
 
-/// As [`any_change`].
-fn any_draft(
-    draft: &mut Draft,
-    random: &mut Random,
-    name: &str,
-    keys: u64,
-    lengths: std::ops::Range<usize>,
-) -> Result<()> {
-    let key = key(random.below(keys));
-    if random.chance(1, 5) { draft.delete(name, &key) } else { draft.put(name, &key, &value(random, lengths)) }
-}
-
 /// Creates a table with `count` entries, in a few commits.
 fn fill(session: &mut Session, name: &str, count: u64, lengths: std::ops::Range<usize>) -> Result<()> {
     session.table(name, TableOptions::new())?;
@@ -738,51 +736,6 @@ fn fill(session: &mut Session, name: &str, count: u64, lengths: std::ops::Range<
     }
     Ok(())
 }
-
-/// Mostly puts, sometimes deletes, of one of `keys` keys.
-fn any_change(
-    change: &mut Change,
-    random: &mut Random,
-    name: &str,
-    keys: u64,
-    lengths: std::ops::Range<usize>,
-) -> Result<()> {
-    let key = key(random.below(keys));
-    if random.chance(1, 5) { change.delete(name, &key) } else { change.put(name, &key, &value(random, lengths)) }
-}
-
-fn any_level(random: &mut Random) -> Durability {
-    LEVELS[random.index(LEVELS.len())]
-}
-
-fn key(number: u64) -> Vec<u8> {
-    format!("key-{number:06}").into_bytes()
-}
-
-/// A key of 1 to 5 KiB; some of them are equal in what a leaf holds of them.
-fn long_key(number: u64) -> Vec<u8> {
-    let mut key = vec![b'k'; 1_000 + 400 * (number % 11) as usize];
-    key.extend_from_slice(&number.to_be_bytes());
-    if number.is_multiple_of(3) {
-        key[5] = number as u8;
-    }
-    key
-}
-
-/// A value of a random length; no two are equal.
-fn value(random: &mut Random, lengths: std::ops::Range<usize>) -> Vec<u8> {
-    let length = lengths.start + random.index(lengths.len());
-    let mut stamp = random.next_u64();
-    let mut bytes = Vec::with_capacity(length + 8);
-    while bytes.len() < length {
-        bytes.extend_from_slice(&stamp.to_le_bytes());
-        stamp = stamp.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17);
-    }
-    bytes.truncate(length);
-    bytes
-}
-
-const LEVELS: [Durability; 3] = [Durability::Memory, Durability::Log, Durability::Disk];
 
 /// Results of merges from here on do not go through the log.
 const LARGE_MERGED_BYTES: usize = 8 << 20;

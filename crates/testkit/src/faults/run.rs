@@ -205,7 +205,7 @@ fn try_one(workload: &Workload, seed: u64, trial: Trial, tell: bool) -> Result<O
     };
     let retold = |defect: Defect| Defect { text: story(defect.text), ..defect };
     let may_poison = is_sync || struck.call == Call::SyncDirectory || lasting == Lasting::Forever;
-    let poisoned = settle(&mut session, may_poison).map_err(retold)?;
+    let poisoned = settle(&mut session, workload, may_poison).map_err(retold)?;
     if tell {
         println!("at the end: {}", session.progress());
     }
@@ -214,7 +214,7 @@ fn try_one(workload: &Workload, seed: u64, trial: Trial, tell: bool) -> Result<O
 }
 
 /// After the fault: either everything works, or the handle is poisoned and still reads. Answers whether it is.
-fn settle(session: &mut Session, may_poison: bool) -> Result<bool, Defect> {
+fn settle(session: &mut Session, workload: &Workload, may_poison: bool) -> Result<bool, Defect> {
     session.open().map_err(|error| lost(format!("open after the fault: {error}")))?;
     session.compare().map_err(|error| wrong(format!("reading after the fault: {error}")))?;
     if session.is_poisoned() {
@@ -228,8 +228,20 @@ fn settle(session: &mut Session, may_poison: bool) -> Result<bool, Defect> {
     works("a commit", session.put(fulgurite::Durability::Disk, "a", b"after the fault", b"value"))?;
     works("a checkpoint", session.checkpoint())?;
     works("reading", session.compare())?;
+    works("checking", session.check())?;
+    if workload.has_runs {
+        // Whatever failed to be merged is merged now.
+        works("a compaction", session.compact())?;
+        works("counting runs", session.runs().and_then(none_left))?;
+        works("checking again", session.check())?;
+        works("reading again", session.compare())?;
+    }
     works("a commit", session.put(fulgurite::Durability::Log, "a", b"at last", b"value"))?;
     Ok(false)
+}
+
+fn none_left(runs: u64) -> fulgurite::Result<()> {
+    if runs == 0 { Ok(()) } else { Err(Error::Invalid { message: format!("{runs} runs are left") }) }
 }
 
 /// The process dies; and the power fails too.

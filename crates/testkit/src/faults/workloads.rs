@@ -1,6 +1,6 @@
 //! What is tried with failing calls: short pieces of work, each a list of steps of which any may fail.
 
-use fulgurite::{Database, Durability, MergeOperator, Options, Result, TableOptions};
+use fulgurite::{Database, Durability, Error, MergeOperator, Options, Result, TableOptions};
 
 use crate::crash::{Draft, Session, Shape, TRIMMED};
 use crate::random::Random;
@@ -18,6 +18,8 @@ pub struct Workload {
     pub steps: &'static [Step],
     /// How much of the log is kept.
     pub keep_log_bytes: u64,
+    /// Whether deltas are so small that they become runs.
+    pub has_runs: bool,
 }
 
 impl Workload {
@@ -136,6 +138,23 @@ impl Workload {
             &[Session::create, table, list, checkpoint],
             &[append, two_threads_append, checkpoint, append],
         ),
+        Self {
+            has_runs: true,
+            ..Self::plain("runs", STACKED, &[scatter, checkpoint, put_disk, put_large, checkpoint, scatter, checkpoint])
+        },
+        Self {
+            has_runs: true,
+            ..Self::plain("runs-recovered", STACKED, &[scatter, put_large, Session::recover, put_disk])
+        },
+        Self {
+            has_runs: true,
+            ..Self::plain(
+                "runs-compact",
+                STACKED,
+                &[scatter, Session::compact, scatter, checkpoint, load_sorted, put_log],
+            )
+        },
+        Self { has_runs: true, ..Self::plain("runs-dropped", STACKED, &[scatter, drop_base, checkpoint, put_log]) },
     ];
 
     /// The workload of that name.
@@ -143,17 +162,72 @@ impl Workload {
         Self::ALL.iter().find(|workload| workload.name == name)
     }
 
-    /// How its database is opened; the disk is still to be given. No checkpoint happens by itself.
+    /// How its database is opened; the disk is still to be given. No checkpoint happens by itself: no delta is ever full.
     pub fn settings(&self) -> Options {
-        Database::options().background(false).cache_bytes(1 << 20).keep_log(self.keep_log_bytes)
+        let options = Database::options().background(false).cache_bytes(1 << 20).keep_log(self.keep_log_bytes);
+        if self.has_runs { options.delta_bytes(64 << 10) } else { options }
     }
 
     const fn plain(name: &'static str, before: &'static [Step], steps: &'static [Step]) -> Self {
-        Self { name, before, steps, keep_log_bytes: 0 }
+        Self { name, before, steps, keep_log_bytes: 0, has_runs: false }
     }
 }
 
 const PREPARED: &[Step] = &[Session::create, table, fill, checkpoint];
+
+/// Ranges with so many runs that the next checkpoint merges some.
+const STACKED: &[Step] = &[
+    Session::create,
+    table,
+    load_base,
+    scatter,
+    checkpoint,
+    put_large,
+    scatter,
+    checkpoint,
+    scatter,
+    checkpoint,
+    stacked,
+];
+
+/// A table of some ranges.
+fn load_base(session: &mut Session) -> Result<()> {
+    let entries: Vec<_> = (0..300).map(|number| (key(number), vec![number as u8; 200])).collect();
+    session.bulk_load("a", &entries)
+}
+
+/// Changes everywhere in it, deletes among them.
+fn scatter(session: &mut Session) -> Result<()> {
+    if session.holdings().table("a").is_none() {
+        table(session)?;
+    }
+    session.commit(Durability::Log, |change, random| {
+        for number in 0..12 {
+            let key = key(number * 25 + random.below(25));
+            match random.below(4) {
+                0 => change.delete("a", &key)?,
+                1 if number % 4 == 0 => change.put("a", &key, &[number as u8; 20_000])?,
+                _ => change.put("a", &key, &random.next_u64().to_le_bytes().repeat(20))?,
+            }
+        }
+        Ok(())
+    })
+}
+
+/// What comes before any call fails has made runs.
+fn stacked(session: &mut Session) -> Result<()> {
+    match session.runs()? {
+        0..4 => Err(Error::Invalid { message: "there are too few runs".into() }),
+        _ => Ok(()),
+    }
+}
+
+fn drop_base(session: &mut Session) -> Result<()> {
+    if session.holdings().table("a").is_none() {
+        return Ok(());
+    }
+    session.commit(Durability::Log, |change, _| change.drop_table("a"))
+}
 
 fn table(session: &mut Session) -> Result<()> {
     session.table("a", TableOptions::new())
