@@ -67,7 +67,10 @@ fn main() -> ExitCode {
     if !missing.is_empty() {
         println!("no commit was refused for these reasons: {}", missing.join(", "));
     }
-    let sound = report.failure.is_none() && idle.is_empty() && missing.is_empty();
+    if report.lacks_runs() {
+        println!("no segment ended with runs above trees");
+    }
+    let sound = report.failure.is_none() && idle.is_empty() && missing.is_empty() && !report.lacks_runs();
     // A run of everything also shows that it would find what it is for.
     let searched: &[Planted] = if no_plant || shape.is_some() || !sound { &[] } else { &Planted::ALL };
     let found = search(searched, seed);

@@ -45,11 +45,12 @@ fn main() -> ExitCode {
     let seconds = start.elapsed().as_secs_f64();
     let ms = |share| report.percentile(share).as_secs_f64() * 1000.0;
     println!(
-        "{} commits acknowledged, {} of them to survive; {} kills before the database was open\n\
+        "{} commits acknowledged, {} of them to survive; {} kills before the database was open, {} recoveries with runs\n\
          recovery p50 {:.1} ms, longest {:.1} ms; {seconds:.0} s",
         report.acknowledged,
         report.to_survive,
         report.early,
+        report.with_runs,
         ms(50),
         ms(100)
     );

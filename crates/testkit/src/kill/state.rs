@@ -63,6 +63,12 @@ impl State {
     pub fn open(db: &Database, seed: u64, threads: u64) -> fulgurite::Result<Self> {
         let table = |name| db.open_or_create_table(name, TableOptions::new());
         let (slots, threads_table, counters) = (table("slots")?, table("threads")?, table("counters")?);
+        if db.read()?.is_empty(&slots)? {
+            // Nobody has committed yet, or the load would be there.
+            let numbers = (0..threads).flat_map(|thread| (0..BALLAST).map(move |number| (thread, number)));
+            let entries = numbers.map(|(thread, number)| (ballast_key(thread, number), ballast(thread, number)));
+            db.bulk_load(&slots, entries)?;
+        }
         Ok(Self { seed, threads, slots, threads_table, counters })
     }
 
@@ -110,6 +116,7 @@ impl State {
             let row = Row::decode(row.as_deref());
             added.iter_mut().zip(row.added).for_each(|(sum, added)| *sum += added);
             self.verify_slots(txn, thread, row.number)?;
+            self.verify_ballast(txn, thread, row.number)?;
             verify_table(txn, thread, row.number)?;
             numbers.push(row.number);
         }
@@ -122,6 +129,33 @@ impl State {
             }
         }
         Ok(numbers)
+    }
+
+    /// Some of what nobody has changed, other parts after each commit, and that a walk comes by all of it.
+    fn verify_ballast(&self, txn: &ReadTxn, thread: u64, last: u64) -> Result<(), Unlike> {
+        let unread = |error| Unlike::Unread { what: format!("the ballast of thread {thread}"), error };
+        let first = last * BALLAST_LOOK % BALLAST;
+        for number in first..BALLAST.min(first + BALLAST_LOOK) {
+            let found = txn.get(&self.slots, &ballast_key(thread, number)).map_err(unread)?;
+            if found.as_deref() != Some(&*ballast(thread, number)) {
+                return Err(Unlike::Differs(format!("ballast {number} of thread {thread} is not what was loaded")));
+            }
+        }
+        let (low, mut expected) = (ballast_key(thread, first), first);
+        for entry in txn.range(&self.slots, &low[..]..&slot_key(thread + 1, 0)[..]).map_err(unread)?.take(BALLAST_WALK)
+        {
+            let (key, value) = entry.map_err(unread)?;
+            // Slots lie between.
+            if *key == ballast_key(thread, expected) {
+                if *value != *ballast(thread, expected) {
+                    return Err(Unlike::Differs(format!("ballast {expected} of thread {thread} has another value")));
+                }
+                expected += 1;
+            } else if !is_slot(&key) {
+                return Err(Unlike::Differs(format!("a walk misses ballast {expected} of thread {thread}")));
+            }
+        }
+        Ok(())
     }
 
     fn verify_slots(&self, txn: &ReadTxn, thread: u64, last: u64) -> Result<(), Unlike> {
@@ -154,6 +188,12 @@ impl State {
         }
         Ok(())
     }
+}
+
+/// Makes the table of slots many times a small delta, with much between any two slots: what is committed becomes runs in many
+/// ranges.
+fn ballast(thread: u64, number: u64) -> Vec<u8> {
+    [thread, number].map(u64::to_le_bytes).concat()
 }
 
 fn verify_table(txn: &ReadTxn, thread: u64, last: u64) -> Result<(), Unlike> {
@@ -193,7 +233,17 @@ fn key(number: u64) -> [u8; 8] {
 }
 
 fn slot_key(thread: u64, slot: u64) -> [u8; 16] {
-    ((u128::from(thread) << 64) + u128::from(slot)).to_be_bytes()
+    ((u128::from(thread) << 64) + u128::from(slot * SLOT_STEP)).to_be_bytes()
+}
+
+fn is_slot(key: &[u8]) -> bool {
+    key.last_chunk().is_some_and(|low| u64::from_be_bytes(*low).is_multiple_of(SLOT_STEP))
+}
+
+/// The keys between two slots, and then those between the next two.
+fn ballast_key(thread: u64, number: u64) -> [u8; 16] {
+    let low = number / BETWEEN_SLOTS * SLOT_STEP + 1 + number % BETWEEN_SLOTS;
+    ((u128::from(thread) << 64) + u128::from(low)).to_be_bytes()
 }
 
 fn number_of(bytes: &[u8]) -> u64 {
@@ -203,6 +253,15 @@ fn number_of(bytes: &[u8]) -> u64 {
 fn table_name(thread: u64) -> String {
     format!("comes and goes {thread}")
 }
+
+/// The keys of slots are so far apart,
+const SLOT_STEP: u64 = 1 << 8;
+/// and so many others lie between.
+const BETWEEN_SLOTS: u64 = 40;
+const BALLAST: u64 = SLOTS * BETWEEN_SLOTS;
+/// So much of it is looked up, and so many entries are walked by, each time that a thread's part is verified.
+const BALLAST_LOOK: u64 = 7;
+const BALLAST_WALK: usize = 60;
 
 #[cfg(test)]
 mod tests {

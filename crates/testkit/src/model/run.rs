@@ -77,7 +77,7 @@ const KEEP_LOG_BYTES: [u64; 4] = [0, 64 << 10, 1 << 20, 1 << 30];
 impl World {
     fn new(options: &Options) -> Result<Self, Difference> {
         let mut random = Random::new(options.seed);
-        let preloads = random.coin();
+        let preloads = random.below(4) == 0;
         let background = random.coin();
         let mut settings = Database::options()
             .create(true)

@@ -40,6 +40,7 @@ struct Stage<'s> {
     committed: Box<[AtomicU32]>,
     transactions: AtomicU64,
     reads: AtomicU64,
+    most_runs: AtomicU64,
     wrong: Mutex<Vec<String>>,
     stop: AtomicBool,
 }
@@ -61,6 +62,7 @@ pub fn run(plan: Plan, directory: &Path, tell: &dyn Fn(String)) -> Result<Report
         committed: (0..plan.keys).map(|_| AtomicU32::new(0)).collect(),
         transactions: AtomicU64::new(0),
         reads: AtomicU64::new(0),
+        most_runs: AtomicU64::new(0),
         wrong: Mutex::default(),
         stop: AtomicBool::new(false),
     };
@@ -78,6 +80,7 @@ pub fn run(plan: Plan, directory: &Path, tell: &dyn Fn(String)) -> Result<Report
     let report = Report {
         transactions: stage.transactions.into_inner(),
         reads: stage.reads.into_inner(),
+        most_runs: stage.most_runs.into_inner(),
         wrong: stage.wrong.into_inner().expect("no thread panics while it holds this lock"),
         samples,
     };
@@ -129,8 +132,11 @@ impl Stage<'_> {
                 told = sample.at.as_secs() / TELL_EVERY_SECONDS;
                 let Sample { at, memory_bytes, disk_bytes, descriptors } = sample;
                 let transactions = self.transactions.load(Ordering::Relaxed);
+                let runs = self.db.stats().map_or(0, |stats| stats.tables.iter().map(|table| table.runs).sum());
+                self.most_runs.fetch_max(runs, Ordering::Relaxed);
                 tell(format!(
-                    "{} s: {transactions} transactions, {} MiB of memory, {} MiB on disk, {descriptors} descriptors",
+                    "{} s: {transactions} transactions, {runs} runs, {} MiB of memory, {} MiB on disk, \
+                     {descriptors} descriptors",
                     at.as_secs(),
                     memory_bytes >> 20,
                     disk_bytes >> 20

@@ -19,6 +19,8 @@ pub struct Report {
     pub transactions: u64,
     /// Reads that were checked.
     pub reads: u64,
+    /// The most runs that were seen above the trees.
+    pub most_runs: u64,
     /// Wrong answers, in words; the first ones.
     pub wrong: Vec<String>,
     /// What was held, second by second.

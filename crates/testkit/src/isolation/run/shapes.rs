@@ -95,6 +95,7 @@ impl Shape {
         Self { name: "snapshot-ranges", isolation: Isolations::Snapshot, threads: 6, mix: ALL, named: 2, ..REGISTERS },
         Self { name: "either", isolation: Isolations::Either, mix: ALL, lists: 20, ..REGISTERS },
         Self { name: "long", delta_bytes: 512 << 10, checkpoint_every: 40, ..LONG },
+        Self { name: "runs", delta_bytes: 64 << 10, checkpoint_every: 25, padding: 60, mix: STACKED, ..LONG },
         Self { name: "too-old", delta_bytes: 64 << 10, checkpoint_every: 60, threads: 6, padding: 400, ..LONG },
         Self {
             name: "exclusive",
@@ -168,6 +169,18 @@ const LONG: Shape = Shape {
     kinds: Kinds { long: 60, ..PLAIN },
     ..REGISTERS
 };
+
+/// Changes everywhere in large tables, which become runs, and reads of every kind through these.
+const STACKED: &[(Step, u64)] = &[
+    (Step::Update, 10),
+    (Step::Put, 6),
+    (Step::Delete, 3),
+    (Step::Get, 4),
+    (Step::GetMany, 2),
+    (Step::Cursor, 1),
+    (Step::Count, 1),
+    (Step::Scan, 1),
+];
 
 /// Most transactions only merge: then nothing may refuse them.
 const MERGES: &[(Step, u64)] = &[(Step::Merge, 12), (Step::ReadList, 2), (Step::Append, 1)];

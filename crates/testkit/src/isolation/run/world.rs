@@ -54,6 +54,8 @@ pub(super) struct Segment {
     /// As [`Record::wrong`].
     pub wrong: Vec<String>,
     pub tally: Tally,
+    /// Runs that lay above the trees at its end.
+    pub runs: u64,
 }
 
 /// Why a segment could not be run to its end.
@@ -154,6 +156,8 @@ impl World {
         };
         let Shared { ground, crash, syncs, .. } = shared;
         drop(ground);
+        // After a crash it can no longer tell.
+        let runs = self.db().stats().map_or(0, |stats| stats.tables.iter().map(|table| table.runs).sum());
         let crash = crash.into_inner().expect("no thread panics while it holds this lock");
         let syncs = syncs.into_inner().expect("no thread panics while it holds this lock");
         let mut wrong: Vec<String> = records.iter().flat_map(|record| record.wrong.clone()).collect();
@@ -170,7 +174,7 @@ impl World {
             registers: end.content().map(|end| end.registers.clone()).unwrap_or_default(),
             ..Content::default()
         };
-        Ok(Segment { history: History { initial, transactions, end }, notes, wrong, tally })
+        Ok(Segment { history: History { initial, transactions, end }, notes, wrong, tally, runs })
     }
 
     /// Ends a segment: with a crash, or with all that was committed.

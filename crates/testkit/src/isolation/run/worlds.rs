@@ -40,6 +40,8 @@ pub struct Report {
     pub shapes: BTreeMap<&'static str, Tally>,
     /// Crashes that were survived.
     pub crashes: u64,
+    /// Segments that ended with runs above trees.
+    pub stacked: u64,
     /// Cycles of write skew where the level allows them, at most one of a kind in each part of the history that hangs together.
     pub skews: u64,
     /// The first failure, with which the run ended.
@@ -64,6 +66,11 @@ impl Report {
             missing.push("too old");
         }
         missing
+    }
+
+    /// Whether runs never came up, though all shapes were run.
+    pub fn lacks_runs(&self) -> bool {
+        self.shapes.len() == Shape::ALL.len() && self.all().committed >= COVERED_MIN && self.stacked == 0
     }
 
     /// Transactions that committed.
@@ -98,6 +105,7 @@ impl fmt::Display for Report {
         let all = self.all();
         let reasons = all.conflicts.iter().map(|(reason, count)| format!("{reason} {count}"));
         writeln!(out, "  conflicts by what changed: {}", reasons.collect::<Vec<_>>().join(", "))?;
+        writeln!(out, "  {} segments ended with runs above trees", self.stacked)?;
         write!(out, "  {} crashes; write skew at isolation Snapshot, which allows it: {}", self.crashes, self.skews)
     }
 }
@@ -147,6 +155,7 @@ fn run_world(
         let segment = world.segment(in_segment, plan.pulse).map_err(broken)?;
         done += in_segment;
         report.shapes.entry(shape.name).or_default().add(&segment.tally);
+        report.stacked += u64::from(segment.runs > 0);
         report.crashes += u64::from(matches!(segment.history.end, End::Crashed { .. }));
         let judged = judge(&segment, shape).map(|skews| report.skews += skews);
         if let Err((anomalies, text)) = judged {
