@@ -92,6 +92,9 @@ impl StoredRun {
         let too_short = "a run of a table descriptor is too short";
         let (root, filter) = bytes.split_first_chunk().ok_or(too_short)?;
         let root = StoredRoot::decode(root)?.ok_or("a run of a table has no root")?;
+        if root.entries > RUN_ENTRIES_MAX {
+            return Err("a run of a table has an impossible number of entries");
+        }
         let filter: &[u8; OverflowRef::BYTES] = filter.first_chunk().ok_or(too_short)?;
         if let Some(offence) = OverflowRef::offence(filter) {
             return Err(offence);
@@ -266,6 +269,8 @@ fn take_name(bytes: &[u8]) -> Result<(String, &[u8]), &'static str> {
 
 /// On disk: the only version there is.
 const DESCRIPTOR_VERSION: u8 = 1;
+/// Most entries of a run: far more than a delta can have, and so few that the sum for all runs of a file is a number too.
+const RUN_ENTRIES_MAX: u64 = 1 << 39;
 /// Most ranges of a table.
 const RANGES_MAX: usize = 1 << 16;
 /// Bytes before the names.
@@ -358,6 +363,17 @@ mod tests {
         );
         assert!(decoded(vec![first.clone(), last, with_runs.clone()]).is_err(), "they fall");
         assert!(decoded(vec![first, with_runs.clone(), with_runs]).is_err(), "they do not rise");
+    }
+
+    #[test]
+    fn a_run_of_more_entries_than_can_be_is_refused() {
+        let decoded = |entries| {
+            let mut table = example_with_runs();
+            table.ranges[1].runs[0].root.entries = entries;
+            TableDescriptor::decode(&table.encode())
+        };
+        assert!(decoded(RUN_ENTRIES_MAX).is_ok());
+        assert!(decoded(RUN_ENTRIES_MAX + 1).is_err() && decoded(u64::MAX).is_err());
     }
 
     #[test]

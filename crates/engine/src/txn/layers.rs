@@ -242,7 +242,8 @@ impl<'a> Layers<'a> {
             }
             let stored = self.in_base(&key)?;
             match (stored, present) {
-                (false, true) => count += 1,
+                // A damaged tree may count any number.
+                (false, true) => count = count.saturating_add(1),
                 (true, false) => count = count.saturating_sub(1),
                 _ => {}
             }
@@ -263,7 +264,7 @@ impl<'a> Layers<'a> {
             ranges.iter().flat_map(|range| &range.runs).map(|run| run.entries).sum()
         });
         let above = own + in_deltas + in_runs;
-        Ok(Estimate { entries: base, low: base.saturating_sub(above), high: base + above })
+        Ok(Estimate { entries: base, low: base.saturating_sub(above), high: base.saturating_add(above) })
     }
 
     /// The tree's count; `None` if the bounds are crossed, so that nothing can lie between them.
