@@ -62,6 +62,8 @@ pub mod format {
         pub merge: Option<MergeOperator>,
         /// The tree.
         pub root: Option<()>,
+        /// The ranges with runs.
+        pub ranges: Vec<()>,
     }
 
     impl TableDescriptor {
@@ -174,6 +176,10 @@ pub mod tree {
     /// As the engine's.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Root;
+
+    /// As the engine's.
+    #[derive(Debug)]
+    pub struct Stack;
 }
 
 /// Options.
