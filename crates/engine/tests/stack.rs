@@ -255,7 +255,9 @@ fn a_table_of_which_nothing_but_runs_is_left_keeps_them() {
 #[test]
 fn a_table_with_so_many_runs_that_the_catalog_holds_them_apart_is_sound_after_it_is_opened_again() {
     let disk = MemoryDisk::new();
-    let (mut db, mut table, mut model) = loaded(options(&disk).page_size_bytes(8192), KEYS);
+    // There are no more ranges than a delta has pages.
+    let many_ranges = || options(&disk).page_size_bytes(8192).delta_bytes(256 << 10);
+    let (mut db, mut table, mut model) = loaded(many_ranges(), KEYS);
     let mut numbers = Numbers(11);
     churn(&db, &table, &mut model, &mut numbers, KEYS, 300);
     db.checkpoint().unwrap();
@@ -263,12 +265,12 @@ fn a_table_with_so_many_runs_that_the_catalog_holds_them_apart_is_sound_after_it
     for _ in 0..10 {
         churn(&db, &table, &mut model, &mut numbers, KEYS, 200);
         drop(db);
-        db = options(&disk).open("a.ful").unwrap();
+        db = many_ranges().open("a.ful").unwrap();
         table = db.open_table("t").unwrap();
     }
     assert!(runs_of(&db) * RUN_BYTES > 8192, "{} runs do not fill a page", runs_of(&db));
     db.close().unwrap();
-    let db = options(&disk).open("a.ful").unwrap();
+    let db = many_ranges().open("a.ful").unwrap();
     assert_sound(&db);
     let table = db.open_table("t").unwrap();
     churn(&db, &table, &mut model, &mut numbers, KEYS, 400);

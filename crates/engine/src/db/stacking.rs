@@ -201,7 +201,8 @@ impl Costs {
     fn range_entries(&self, tree_entries: u64) -> u64 {
         // A damaged file may say that it has any number.
         let tree_bytes = tree_entries.saturating_mul(self.entry_bytes);
-        let bytes = (self.delta_bytes / RANGES_PER_DELTA).max(tree_bytes / RANGES_MAX);
+        let ranges = (self.delta_bytes / self.page_bytes).clamp(1, RANGES_MAX);
+        let bytes = (self.delta_bytes / RANGES_PER_DELTA).max(tree_bytes / ranges);
         (bytes / self.entry_bytes).max(1)
     }
 
@@ -360,7 +361,7 @@ pub const MERGED_ENTRIES: u64 = 1 << 18;
 const SMALL_TREE_DELTAS: u64 = 2;
 /// Ranges of a tree as large as a delta.
 const RANGES_PER_DELTA: u64 = 4;
-/// Most ranges, about: more would make runs too small.
+/// Most ranges, about: more would make runs too small. There are also no more than a delta has pages.
 const RANGES_MAX: u64 = 64;
 /// Changes are merged at once where that writes no more than so many times their bytes,
 const MERGED_FACTOR: u64 = 2;
