@@ -24,7 +24,7 @@ pub fn count(pages: &Pages, root: &Root, low: Bound<&[u8]>, high: Bound<&[u8]>) 
         Bound::Excluded(key) => rank(pages, root, Side::Below(key))?,
     };
     // Bounds that cross hold nothing; so do counts that a damaged file contradicts.
-    Ok(u64::try_from(until - before).unwrap_or(0))
+    Ok(u64::try_from(until.saturating_sub(before)).unwrap_or(0))
 }
 
 /// Which entries come before a place.

@@ -173,6 +173,11 @@ impl Cursor {
         Ok(is_at_entry.then(|| head_of(leaf.leaf().key(self.index).part())))
     }
 
+    /// Where the leaf is in which the cursor is.
+    pub(super) fn at(&self) -> PageRef {
+        self.leaf
+    }
+
     /// The leaf in which the cursor is.
     pub(super) fn leaf<'p>(&self, pages: &'p Pages) -> Result<LeafPage<'p>> {
         leaf_at(pages, pages.page(self.leaf)?, self.leaf)

@@ -2,9 +2,10 @@
 //!
 //! Invariants: (1) each source stands at its next entry, or has ended.  (2) Of several sources at one key the newest counts, and
 //! all of them move on together: what the older ones had for a value is dead.  (3) A long value that is given out as
-//! [`Action::PutLarge`] belongs to whoever merges from then on.
+//! [`Action::PutLarge`] belongs to whoever merges from then on.  (4) Keys rise, whatever a damaged file has in its runs: the order of
+//! the new tree rests on them.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::{Cell, CellKey, CellValue, OverflowRef};
 use crate::pager::{LeafPage, PageWriter, Pages, Value};
 use crate::planted::{Fault, planted};
@@ -23,6 +24,8 @@ pub struct RunMerge<'p> {
     /// The change at hand was used: the next one is to be found.
     is_used: bool,
     dead: Vec<OverflowRef>,
+    /// All keys are below this.
+    end: Option<&'p [u8]>,
 }
 
 /// One run, at an entry.
@@ -37,14 +40,15 @@ struct Source<'p> {
 }
 
 impl<'p> RunMerge<'p> {
-    /// The changes of these runs, the newest run first.
+    /// The changes of these runs, the newest run first, whose keys are at least the first of `bounds` and below the second.
     ///
     /// # Errors
-    /// As [`Cursor::seek`].
-    pub fn new(pages: &'p Pages, runs: &[Run]) -> Result<Self> {
-        let sources = runs.iter().map(|run| Source::first(pages, run)).collect::<Result<Vec<_>>>()?;
+    /// As [`Cursor::seek`]; and so all that follows, also [`Error::Corrupt`](crate::Error::Corrupt) if the keys of a run do not rise
+    /// between the bounds.
+    pub fn new(pages: &'p Pages, runs: &[Run], (low, end): (Option<&[u8]>, Option<&'p [u8]>)) -> Result<Self> {
+        let sources = runs.iter().map(|run| Source::first(pages, run, low)).collect::<Result<Vec<_>>>()?;
         let sources = sources.into_iter().flatten().collect();
-        let mut merge = Self { pages, sources, best: 0, is_used: false, dead: Vec::new() };
+        let mut merge = Self { pages, sources, best: 0, is_used: false, dead: Vec::new(), end };
         merge.find_best();
         Ok(merge)
     }
@@ -77,7 +81,7 @@ impl<'p> RunMerge<'p> {
             {
                 self.dead.push(at);
             }
-            has_ended |= u64::from(!source.advance(self.pages)?) << index;
+            has_ended |= u64::from(!source.advance(self.pages, self.end)?) << index;
         }
         if has_ended != 0 {
             let mut index = 0;
@@ -124,7 +128,7 @@ impl Changes for RunMerge<'_> {
 
 impl<'p> Source<'p> {
     /// A run at its first entry.
-    fn first(pages: &'p Pages, run: &Run) -> Result<Option<Self>> {
+    fn first(pages: &'p Pages, run: &Run, low: Option<&[u8]>) -> Result<Option<Self>> {
         let mut cursor = Cursor::seek(pages, &run.root, Seek::First)?;
         if !cursor.settle(pages)? {
             return Ok(None);
@@ -132,6 +136,9 @@ impl<'p> Source<'p> {
         let (leaf, index) = (cursor.leaf(pages)?, cursor.index());
         let mut source = Self { cursor, leaf, index, head: 0, long: None };
         source.note_key(pages)?;
+        if low.is_some_and(|low| source.key() < low) {
+            return Err(source.disorder(pages));
+        }
         Ok(Some(source))
     }
 
@@ -164,16 +171,39 @@ impl<'p> Source<'p> {
 
     /// Moves to the next entry. `false` if there is none.
     #[inline]
-    fn advance(&mut self, pages: &'p Pages) -> Result<bool> {
+    fn advance(&mut self, pages: &'p Pages, end: Option<&[u8]>) -> Result<bool> {
+        // The order of other keys was seen when their page was verified.
+        if self.index + 1 == self.leaf.leaf().count() || self.long.is_some() {
+            return self.advance_with_care(pages, end);
+        }
+        self.index += 1;
+        self.note_key(pages)?;
+        Ok(true)
+    }
+
+    #[inline(never)]
+    fn advance_with_care(&mut self, pages: &'p Pages, end: Option<&[u8]>) -> Result<bool> {
+        let before = match self.long.take() {
+            Some(long) => long,
+            None => self.leaf.value(self.leaf.leaf().key(self.index).part()),
+        };
         self.index += 1;
         if self.index == self.leaf.leaf().count() {
+            if end.is_some_and(|end| *before >= *end) {
+                return Err(self.disorder(pages));
+            }
             if !self.cursor.next_leaf(pages)? {
                 return Ok(false);
             }
             (self.leaf, self.index) = (self.cursor.leaf(pages)?, 0);
         }
         self.note_key(pages)?;
-        Ok(true)
+        if *before >= *self.key() { Err(self.disorder(pages)) } else { Ok(true) }
+    }
+
+    #[cold]
+    fn disorder(&self, pages: &Pages) -> Error {
+        pages.misfit(self.cursor.at(), "keys of a run do not rise, or are outside of its range")
     }
 
     #[inline]
@@ -182,7 +212,13 @@ impl<'p> Source<'p> {
         let key = leaf.key(self.index);
         let long = match key {
             CellKey::Inline(_) => None,
-            CellKey::Overflow { at, .. } => Some(pages.value(&at)?),
+            CellKey::Overflow { at, prefix, .. } => {
+                let whole = pages.value(&at)?;
+                if !whole.starts_with(prefix) {
+                    return Err(pages.misfit(at.page(), "a long key does not begin as its leaf says"));
+                }
+                Some(whole)
+            }
         };
         self.head = head_of(key.part());
         self.long = long;

@@ -9,7 +9,7 @@
 use std::ops::{Bound, Range};
 
 use crate::error::Result;
-use crate::format::{Branch, CellKey, StoredRange, StoredRoot, StoredRun};
+use crate::format::{Branch, CellKey, INLINE_KEY_BYTES_MAX, StoredRange, StoredRoot, StoredRun};
 use crate::pager::Pages;
 use crate::planted::{Fault, planted};
 
@@ -172,7 +172,8 @@ impl Run {
     }
 }
 
-/// Keys that cut a tree into about so many parts of equal size, by its upper separators: all above `low` and below `high`.
+/// Keys that cut a tree into about so many parts of equal size, by its upper separators: all above `low` and below `high`. Long
+/// separators cut nothing: the catalog has all cuts in memory and in one piece.
 ///
 /// # Errors
 /// [`Error::Corrupt`](crate::Error::Corrupt), [`Error::Io`](crate::Error::Io).
@@ -200,7 +201,8 @@ pub fn cuts(
     for node in nodes {
         let is_due = before >= (cuts.len() as u64 + 1).saturating_mul(total.div_ceil(parts as u64));
         if let Some(key) = node.low.filter(|_| is_due)
-            && low.is_none_or(|low| low < &*key)
+            && low.unwrap_or_default() < &*key
+            && key.len() <= INLINE_KEY_BYTES_MAX
             && high.is_none_or(|high| &*key < high)
             // Separators of different pages may be in any order in a damaged tree.
             && cuts.last().is_none_or(|last| *last < key)
