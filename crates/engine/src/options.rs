@@ -108,7 +108,7 @@ impl Options {
     /// the process's control group may use), but at least 64 MiB and at most 384 MiB, which is about 2,000,000 changes of 130
     /// bytes.
     ///
-    /// Where changes fall everywhere into a large table, they are written once as they are, and for every eight times so much the
+    /// Where changes fall everywhere into a large table, they are written once as they are, and for every several times so much the
     /// table is written once: twice the memory halves that work. While a checkpoint runs, as much again may be in use, and twice as
     /// much before commits wait. While write transactions last longer than a checkpoint, twice as much again, to check them against.
     #[must_use]

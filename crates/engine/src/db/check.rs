@@ -12,13 +12,13 @@ use crate::txn::state::Trees;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckReport {
-    /// Tables that were checked.
+    /// Tables that were checked: those that are not empty.
     pub tables: u64,
     /// Entries in their trees.
     pub entries: u64,
     /// Entries in runs above the trees: changes, deletes among them.
     pub run_entries: u64,
-    /// Pages that were read: of trees, and of long keys and values.
+    /// Pages that were read: of trees and runs, of long keys and values, and of filters.
     pub pages: u64,
     /// All that is wrong.
     pub damages: Vec<Damage>,

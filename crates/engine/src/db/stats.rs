@@ -66,7 +66,8 @@ pub struct Stats {
     /// How long ago the state that the oldest snapshot of this process reads was replaced by a checkpoint: so long ago died the
     /// oldest pages that it keeps. None if no snapshot keeps any.
     pub oldest_snapshot: Option<Duration>,
-    /// Times that a state of the trees was published since the database was created: each checkpoint, load and merge of runs is one.
+    /// The number of the newest meta. It rises whenever a state of the trees is published: with each checkpoint, each load and each
+    /// merge of runs, by one or two.
     pub checkpoints: u64,
     /// The newest commit that is in the trees, or in runs above them.
     pub checkpoint_sequence: u64,

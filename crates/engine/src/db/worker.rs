@@ -43,6 +43,10 @@ struct Asked {
     settle_after: Sequence,
     /// How fast commits may go on.
     pace: Pace,
+    /// The log was written behind after the last merge, or before there was one.
+    wrote_last: bool,
+    /// How long after a failure to merge runs is tried again, next time.
+    merge_again_after: Option<Duration>,
     /// Bytes of the last flush, and how long that has taken with what it owed so far.
     flush: Option<(u64, Duration)>,
     stop: bool,
@@ -215,25 +219,30 @@ impl Signals {
             if asked.stop {
                 return None;
             }
+            // Merges may take long, one after the other: in between the log gets its turn, and without waiting for company.
+            if asked.write_behind && asked.merge.is_some() && !asked.wrote_last {
+                asked.wrote_last = true;
+                return Some(self.take_write_behind(&mut asked));
+            }
             // What is owed comes before what would be owed in addition: commits wait when they are too far ahead.
             if asked.merge == Some(Haste::Owed) {
+                asked.wrote_last = false;
                 return Some(Task::Merge(Haste::Owed));
             }
             if asked.checkpoint {
                 return Some(Task::Checkpoint);
             }
+            if let Some(haste) = asked.merge {
+                asked.wrote_last = false;
+                return Some(Task::Merge(haste));
+            }
             if asked.write_behind {
                 // A moment's patience turns many commits into one write.
                 asked = self.changed.wait_timeout(asked, WRITE_BEHIND_DELAY);
                 if !asked.stop && !asked.checkpoint {
-                    asked.write_behind = false;
-                    self.write_behind.store(false, Ordering::Relaxed);
-                    return Some(Task::WriteBehind);
+                    return Some(self.take_write_behind(&mut asked));
                 }
                 continue;
-            }
-            if let Some(haste) = asked.merge {
-                return Some(Task::Merge(haste));
             }
             let now = Instant::now();
             if asked.settle_at.is_some_and(|at| at <= now) {
@@ -247,6 +256,12 @@ impl Signals {
                 None => self.changed.wait(asked),
             };
         }
+    }
+
+    fn take_write_behind(&self, asked: &mut Asked) -> Task {
+        asked.write_behind = false;
+        self.write_behind.store(false, Ordering::Relaxed);
+        Task::WriteBehind
     }
 
     fn done(&self, task: Task, core: &Core, checkpointer: &Mutex<Checkpointer>) {
@@ -264,17 +279,27 @@ impl Signals {
                     return;
                 }
                 drop(asked);
+                let mut locked = checkpointer.lock();
                 let began = Instant::now();
-                let outcome = checkpointer.lock().merge_runs(haste);
+                let outcome = locked.merge_runs(haste);
+                // Whoever makes runs says so with the checkpointer's lock: it is not forgotten here.
                 self.asked.lock().merged(haste, outcome, newest, began.elapsed());
+                drop(locked);
+                if haste != Haste::Owed {
+                    // Nobody waits for these: let those go first who wait for the checkpointer.
+                    std::thread::sleep(STANDING_BACK);
+                }
             }
             Task::Checkpoint => {
+                let mut locked = checkpointer.lock();
                 let began = Instant::now();
                 let bytes = core.writer.as_ref().map_or(0, |writer| writer.excess_bytes.load(Ordering::Relaxed));
-                let outcome = checkpointer.lock().run();
+                let outcome = locked.run();
+                drop(locked);
                 let mut asked = self.asked.lock();
                 asked.end_flush();
-                asked.flush = outcome.is_ok().then(|| (bytes, began.elapsed()));
+                // Somebody else may have flushed before.
+                asked.flush = (outcome.is_ok() && bytes > 0).then(|| (bytes, began.elapsed()));
                 asked.checkpoint = false;
                 asked.ended += 1;
                 asked.failure = outcome.err();
@@ -293,9 +318,14 @@ impl Asked {
             _ => self.end_flush(),
         }
         match (haste, outcome) {
+            (_, Err(Error::Poisoned { .. } | Error::Closed { .. })) => (self.merge, self.settle_at) = (None, None),
             // It stays as it is; if it must be merged, a commit will hear of it.
-            (_, Err(_)) => (self.merge, self.settle_at) = (None, Some(Instant::now() + MERGED_AGAIN_AFTER)),
-            (_, Ok(true)) => {}
+            (_, Err(_)) => {
+                let after = self.merge_again_after.unwrap_or(MERGED_AGAIN_AFTER);
+                self.merge_again_after = Some((2 * after).min(MERGED_AGAIN_AFTER_MAX));
+                (self.merge, self.settle_at, self.settle_after) = (None, Some(Instant::now() + after), newest);
+            }
+            (_, Ok(true)) => self.merge_again_after = None,
             (Haste::Owed, Ok(false)) => self.merge = Some(Haste::Worthwhile),
             (Haste::Full | Haste::Worthwhile, Ok(false)) => self.settle_later(newest),
             (Haste::Everything, Ok(false)) => (self.merge, self.settle_at) = (None, None),
@@ -322,8 +352,12 @@ const STALL_FACTOR: u64 = 2;
 const WRITE_BEHIND_DELAY: Duration = Duration::from_millis(20);
 /// How long after the last commit all runs are merged: reads are fastest then.
 const SETTLED_AFTER: Duration = Duration::from_secs(1);
-/// How long after a merge failed it is tried again.
+/// How long after a merge failed it is tried again, at first; each time that it fails again, twice as long.
 const MERGED_AGAIN_AFTER: Duration = Duration::from_secs(10);
+/// And at last so long.
+const MERGED_AGAIN_AFTER_MAX: Duration = Duration::from_secs(3600);
+/// How long the worker leaves the checkpointer to others between two merges for which nobody waits.
+const STANDING_BACK: Duration = Duration::from_millis(1);
 /// How long the memory of a delta is kept for the next one.
 const SPARES_KEPT_FOR: Duration = Duration::from_secs(10);
 /// Less is not worth keeping, nor a thread that gives it back.
