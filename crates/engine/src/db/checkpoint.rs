@@ -211,6 +211,15 @@ impl Checkpointer {
         Ok(true)
     }
 
+    /// Merges all runs of a table.
+    fn merge_runs_of(&mut self, table: TableId) -> Result<()> {
+        while let Some(stack) = self.stored.get(&table).and_then(|table| table.trees.stack.as_ref()) {
+            let fullest = stacking::fullest(table, stack);
+            self.checkpoint(Some(Job::MergeRanges(vec![fullest])))?;
+        }
+        Ok(())
+    }
+
     /// The ranges to merge next, those with the most runs first: one, or as many as are little work together.
     fn mergeable(&self, haste: Haste) -> Vec<Mergeable> {
         let runs_min = match haste {
@@ -256,13 +265,12 @@ impl Checkpointer {
     /// As [`Checkpointer::run`], and the job's own; then nothing of it was done.
     pub fn run_with(&mut self, mut job: Job<'_>) -> Result<()> {
         self.run()?;
-        let all = match &job {
-            Job::Load(load) => self.stored.get(&load.table).is_some_and(|table| table.trees.stack.is_some()),
-            Job::Rewrite => true,
-            Job::Replay(_) | Job::MergeRanges(_) => false,
-        };
         // What is loaded is newer than any run, and becomes part of the tree; so does what is rewritten.
-        while all && self.merge_runs(Haste::Everything)? {}
+        match &job {
+            Job::Load(load) => self.merge_runs_of(load.table)?,
+            Job::Rewrite => while self.merge_runs(Haste::Everything)? {},
+            Job::Replay(_) | Job::MergeRanges(_) => {}
+        }
         let core = Arc::clone(&self.core);
         let writer = core.writer()?;
         let _note = match &mut job {
@@ -344,8 +352,12 @@ impl Checkpointer {
         }
         // What was sorted takes memory that the sync wants for better.
         drop(job);
-        self.owed_runs = if rotation.is_some() { merged.runs } else { self.owed_runs };
-        self.publish(&pages, rotation, shown, merged, operation)
+        let runs = merged.runs;
+        self.publish(&pages, rotation, shown, merged, operation)?;
+        if rotation.is_some() {
+            self.owed_runs = runs;
+        }
+        Ok(())
     }
 
     /// Merges deltas, jobs and the catalog into new trees.

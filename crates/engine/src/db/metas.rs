@@ -18,6 +18,8 @@ pub struct Found {
     pub damaged_slot: Option<u8>,
     /// Whether both slots say the same.
     pub is_doubled: bool,
+    /// Whether the log of the older meta begins where that of the newest does.
+    pub shares_log: bool,
 }
 
 /// Reads both slots.
@@ -33,14 +35,15 @@ pub fn read(file: &dyn File, path: &Path) -> Result<Found> {
                 return Err(Error::corrupt(path, Place::Meta(None), "they are of different databases"));
             }
             let (meta, other) = if first.number > second.number { (first, second) } else { (second, first) };
+            let shares_log = meta.log_first_segment == other.log_first_segment;
             let is_doubled = Meta { number: meta.number, ..other } == meta;
-            Ok(Found { meta, damaged_slot: None, is_doubled })
+            Ok(Found { meta, damaged_slot: None, is_doubled, shares_log })
         }
         [Err(MetaError::Unsupported(found)), _] | [_, Err(MetaError::Unsupported(found))] => {
             Err(Error::UnsupportedFormat { path: path.to_path_buf(), found })
         }
-        [Ok(meta), Err(_)] => Ok(Found { meta, damaged_slot: Some(1), is_doubled: false }),
-        [Err(_), Ok(meta)] => Ok(Found { meta, damaged_slot: Some(0), is_doubled: false }),
+        [Ok(meta), Err(_)] => Ok(Found { meta, damaged_slot: Some(1), is_doubled: false, shares_log: false }),
+        [Err(_), Ok(meta)] => Ok(Found { meta, damaged_slot: Some(0), is_doubled: false, shares_log: false }),
         [Err(MetaError::NotAMeta), Err(MetaError::NotAMeta)] => Err(Error::NotADatabase { path: path.to_path_buf() }),
         [Err(first), Err(second)] => {
             let offence = format!("slot 0: {first}; slot 1: {second}");

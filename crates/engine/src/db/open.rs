@@ -242,9 +242,10 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool
 }
 
 /// Whether the newest meta must be in both slots before any page is used again: the other one holds none, or may hold one that has its
-/// log still, because that is kept, and would pass for the newest.
+/// log still, and would pass for the newest. It has if that is kept, or if the newest is of a merge of runs or a load, whose second
+/// slot was not written any more.
 fn must_restore_slot(options: &Options, found: &metas::Found) -> bool {
-    let log_may_be_older = options.keep_log_bytes > 0 || found.meta.features.log_is_kept();
+    let log_may_be_older = options.keep_log_bytes > 0 || found.meta.features.log_is_kept() || found.shares_log;
     found.damaged_slot.is_some() || (log_may_be_older && !found.is_doubled)
 }
 
@@ -458,4 +459,31 @@ fn read_tables(
 fn next_instance() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::MemoryDisk;
+
+    /// Killed between its two slots, a merge of runs left the meta before with its log, to pass for the newest some day.
+    #[test]
+    fn a_meta_that_would_find_its_log_is_replaced_before_its_pages_are_used_again() {
+        let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+        let options = || Database::options().background(false).disk(Arc::clone(&disk));
+        options().create(true).open("a.ful").unwrap().close().unwrap();
+        let path = disk.canonical(Path::new("a.ful")).unwrap();
+        let file = disk.open(&path, Access::Write).unwrap();
+        let read = || metas::read(&*file, &path).unwrap();
+        assert!(!must_restore_slot(&options(), &read()), "closing leaves both alike");
+        let newest = read().meta;
+        let newer = Meta { number: newest.number + 1, birth: Birth(newest.birth.0 + 1), ..newest.clone() };
+        metas::write(&*file, &path, &newer).unwrap();
+        assert!(must_restore_slot(&options(), &read()));
+        drop(options().open("a.ful").unwrap());
+        assert!(read().is_doubled);
+        let rotated = Meta { number: newest.number + 4, log_first_segment: SegmentNumber(77), ..newer };
+        metas::write(&*file, &path, &rotated).unwrap();
+        assert!(!must_restore_slot(&options(), &read()), "it does not find its log");
+    }
 }

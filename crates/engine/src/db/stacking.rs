@@ -119,7 +119,7 @@ pub fn merge_range(
     let Some(stack) = &trees.stack else { return Ok(trees.clone()) };
     let mut ranges = stack.ranges().to_vec();
     let runs = std::mem::take(&mut ranges[range].runs);
-    let mut changes = RunMerge::new(pages, &runs)?;
+    let mut changes = RunMerge::new(pages, &runs, stack.bounds(range))?;
     let base = merge(pages, trees.base.as_ref(), &mut changes, writer, info.align())?;
     changes.bury(writer)?;
     runs.iter().try_for_each(|run| run.remove_but_values(pages, writer))?;
@@ -265,8 +265,9 @@ fn cut_again(pages: &Pages, base: Option<&Root>, stack: Option<&Stack>, costs: &
         }
         let (low, high) = (&before[index].low, before.get(index + stretch).map(|next| &*next.low));
         let entries = count(pages, base, Bound::Included(low), high.map_or(Bound::Unbounded, Bound::Excluded))?;
-        let parts =
-            usize::try_from(entries.saturating_add(range_entries / 2) / range_entries).unwrap_or(usize::MAX).max(1);
+        let parts = usize::try_from(entries.saturating_add(range_entries / 2) / range_entries).unwrap_or(usize::MAX);
+        // A damaged tree may count any number of entries.
+        let parts = parts.clamp(1, 2 * RANGES_MAX as usize);
         if parts == stretch {
             ranges.extend_from_slice(&before[index..index + stretch]);
         } else {
