@@ -720,7 +720,11 @@ fn rewrite(pages: &Pages, table: &Stored, writer: &mut PageWriter<'_>) -> Result
     let mut range = tree::Range::new(pages, Some(root), Bound::Unbounded, Bound::Unbounded)?;
     let entries = std::iter::from_fn(|| range.next().transpose());
     let mut changes = tree::Sorted::new(entries.map(|entry| entry.map(|entry| (entry.key, entry.value))));
-    let copied = tree::merge(pages, None, &mut changes, writer, table.info.align(), &mut || Ok(()))?;
+    let copied = tree::merge(pages, None, &mut changes, writer, table.info.align(), &mut || Ok(()));
+    let copied = copied.map_err(|error| match error {
+        Error::OutOfOrder { .. } => pages.misfit(root.page, "keys of the tree are out of order"),
+        error => error,
+    })?;
     tree::remove(pages, root, writer, &mut || Ok(()))?;
     Ok(copied.root)
 }
