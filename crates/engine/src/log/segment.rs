@@ -187,11 +187,15 @@ impl Segment {
         }
     }
 
-    /// Gives the next `length` bytes to a record that is to be written there through memory, if they are prepared for that.
+    /// Gives the next `length` bytes to a record that is to be written there through memory, if they are prepared for that and the
+    /// record is short: whoever flushes holds the log's lock until places are written, and for a long one that would take long.
     ///
     /// Requires: until that is done, the file is held and is not cut to less than `written_bytes` is now.
     #[inline]
     pub(super) fn place(&mut self, length: usize) -> Option<PreparedPlace> {
+        if length > PREPARED_WRITE_BYTES_MAX {
+            return None;
+        }
         self.prepare(length);
         let place = self.file.place(self.written_bytes, length)?;
         self.written_bytes += length as u64;
@@ -361,7 +365,7 @@ const AHEAD_BYTES_MAX: u64 = 512 << 10;
 /// So many bytes of a spare may be written by the first sync of the segment that it becomes.
 const UNSYNCED_BYTES_MAX: u64 = 1 << 20;
 
-/// A longer write costs one call among many pages, and would only be written twice.
+/// A longer write costs one call among many pages, and would only be written twice. A longer record has no place of its own.
 const PREPARED_WRITE_BYTES_MAX: usize = 64 << 10;
 
 /// No segment has this number: there is always a next one.

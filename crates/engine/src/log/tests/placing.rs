@@ -4,11 +4,14 @@
 use std::path::PathBuf;
 
 use super::fixture::*;
-use crate::format::RecordEncoder;
+use crate::format::{RECORD_ALIGNMENT, RecordEncoder};
 use crate::ids::{SegmentNumber, Sequence};
 use crate::io::{Disk, PreparedPlace, RealDisk};
 use crate::log::{Log, Retention};
 use crate::sync::Arc;
+
+/// A longer commit has no place of its own.
+const PLACED_BYTES_MAX: usize = 64 << 10;
 
 /// A log on a real disk, which alone has places.
 struct Placing {
@@ -97,6 +100,47 @@ fn places_and_the_buffer_keep_the_order_of_the_commits() {
     assert_eq!(placing.commits(), usual(1, 5));
     let mut log = placing.log.without_preparing();
     assert!(log.place(&mut encode(&changes(6)), Sequence(6)).expect("the disk works").is_none());
+}
+
+#[test]
+fn a_long_commit_has_no_place_even_where_there_is_room_for_it() {
+    let Some(mut placing) = Placing::new() else { return };
+    let mut expected = usual(1, 1);
+    let mut next = 2;
+    // The longer the segment, the more of it is prepared.
+    for _ in 0..8 {
+        for length_bytes in [PLACED_BYTES_MAX, PLACED_BYTES_MAX + RECORD_ALIGNMENT] {
+            let sequence = Sequence(next);
+            let (changes, mut commit) = commit_of(length_bytes);
+            match placing.log.place(&mut commit, sequence).expect("the disk works") {
+                Some(place) => {
+                    assert!(length_bytes <= PLACED_BYTES_MAX, "a place for {length_bytes} bytes");
+                    write(place, &commit);
+                }
+                None => {
+                    assert!(length_bytes > PLACED_BYTES_MAX, "no place for {length_bytes} bytes");
+                    placing.log.append(&mut commit, sequence).expect("the disk works");
+                    placing.log.write().expect("the disk works");
+                }
+            }
+            expected.push((next, changes));
+            next += 1;
+        }
+    }
+    assert_eq!(placing.commits(), expected);
+}
+
+/// A finished commit whose record takes so many bytes in the log.
+fn commit_of(length_bytes: usize) -> (Vec<Change>, RecordEncoder) {
+    let commit_with = |value_bytes| {
+        let changes = vec![Change::Put(1, b"key".to_vec(), vec![7; value_bytes])];
+        let commit = encode(&changes);
+        (changes, commit)
+    };
+    let beside_bytes = commit_with(length_bytes).1.len_bytes() - length_bytes;
+    let (changes, commit) = commit_with(length_bytes - beside_bytes);
+    assert_eq!(commit.len_bytes(), length_bytes);
+    (changes, commit)
 }
 
 #[test]
