@@ -45,11 +45,15 @@ impl<T: Default> Lanes<T> {
 }
 
 fn lane_count() -> usize {
+    // Asked once in a process: the answer is in files of the system, of which a thread would read some amid an insert.
+    static COUNT: OnceLock<usize> = OnceLock::new();
     if cfg!(any(model_checked, miri)) {
         return LANES_IN_MODELS;
     }
-    let processors = thread::available_parallelism().map_or(1, usize::from);
-    (LANES_PER_PROCESSOR * processors).next_power_of_two().min(LANES_MAX)
+    *COUNT.get_or_init(|| {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        (LANES_PER_PROCESSOR * processors).next_power_of_two().min(LANES_MAX)
+    })
 }
 
 /// Lanes for each processor, so that two threads that run side by side seldom share one.
