@@ -25,7 +25,8 @@ impl PreparedPlace {
     pub fn approach(&self) {
         let end = self.length.min(APPROACHED_BYTES_MAX);
         (0..end).step_by(LINE_BYTES).for_each(|offset| prefetch_to_write(self.start.as_ptr().wrapping_add(offset)));
-        prefetch_to_write(self.start.as_ptr().wrapping_add(end));
+        // The place may begin amid a line, and then end in one that no step came to.
+        prefetch_to_write(self.start.as_ptr().wrapping_add(end.saturating_sub(1)));
     }
 
     /// Stores `bytes` there: the system has them then, as after [`super::File::write_at`].
