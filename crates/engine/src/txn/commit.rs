@@ -8,6 +8,7 @@
 //! (4) When a commit gets its sequence, nothing that it was checked for has changed since its snapshot. So transactions that
 //!     are checked for what they read could have run one after the other, in the order of their sequences.
 //! (5) What a merge leaves is the operand upon the value that the commit before left: see `merges`.
+#![allow(unsafe_code)] // A commit is written to its place before it is finished.
 
 use std::cell::Cell;
 use std::mem;
@@ -284,7 +285,9 @@ impl Core {
         place.iter().for_each(InPlace::approach);
         insert(state, proposal, placed.sequence, draft, approaches);
         if let Some(place) = place {
-            place.write(&draft.encoder);
+            // SAFETY: the commit is not finished: `Core::show` does that, which `Core::commit` calls after this. Nor is it ever, if it is
+            // abandoned: then `Prefix::arrives` answers false for it, and whoever would do away with the file is refused.
+            unsafe { place.write(&draft.encoder) };
         }
         if !proposal.schema.is_empty() {
             let with_schema = |newest: &State| with_schema(newest, proposal.schema.changes(), placed.sequence);

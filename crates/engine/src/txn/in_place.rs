@@ -31,11 +31,16 @@ impl InPlace {
         self.0.approach();
     }
 
-    /// Writes the commit to its place. Requires: it is not finished.
+    /// Writes the commit to its place.
+    ///
+    /// # Safety
+    /// The commit is not finished.
     #[inline]
-    pub fn write(self, commit: &RecordEncoder) {
+    pub unsafe fn write(self, commit: &RecordEncoder) {
         // SAFETY: the place is this commit's alone. The log holds its file, and does not cut it below the end of what it has given
-        // out, until who closes it or turns to another file has waited for the commit to be finished, which comes after this.
+        // out, until who closes it or turns to another file has waited for the commit to be finished, which comes after this: the
+        // caller's word. If a commit is abandoned meanwhile, waiting ends early; but `Prefix::arrives` answers false while anything up
+        // to `Logged::placed` is missing, and so nobody does away with the file.
         unsafe { self.0.write(commit.bytes()) };
     }
 }

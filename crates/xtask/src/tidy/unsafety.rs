@@ -27,6 +27,7 @@ const FILES: &[(&str, &str)] = &[
     ("crates/engine/src/log/image.rs", "a slice of a map of segments that nobody writes any more"),
     ("crates/engine/src/log/tests/placing.rs", "writes to places in segments"),
     ("crates/engine/src/pager/page.rs", "views of verified pages behind one guard"),
+    ("crates/engine/src/txn/commit.rs", "the word that a commit is not finished before it is written to its place"),
     ("crates/engine/src/txn/in_place.rs", "commits that write their records to the log's map without its lock"),
     ("crates/engine/src/txn/slots.rs", "what transactions leave for the next ones of their threads"),
     ("crates/loom-models/src/surroundings.rs", "the signature of the store to a place in the log's map"),
