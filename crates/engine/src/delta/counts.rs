@@ -1,6 +1,7 @@
 //! How much was inserted into a delta, counted by any number of threads.
 //!
-//! The numbers are exact for whoever is ordered after the inserts, and informative for others: hence all is Relaxed.
+//! The numbers are exact for whoever is ordered after the inserts, and informative for others. Those may be told of too many keys,
+//! by some blocks at most, but not of fewer than they are ordered after: see [`Counts::entries`]. Elsewhere all is Relaxed.
 //!
 //! Once there are many records, threads count in lanes, and take numbers for the index in blocks. Of a block that is not used up
 //! numbers stay unused: a generation of the index gets fewer records than it could hold.
@@ -20,7 +21,7 @@ pub(super) struct Counts {
     /// Numbers for the index that were given out, to records or to lanes. Each record that it was given had one: so keys need no
     /// count of their own, which would cost an insert 5 ns.
     ordinals: AtomicU64,
-    /// Those of them that went to records which had one before.
+    /// Those of them that went to records which had one before. Noted after the number was taken.
     doubles: AtomicU64,
     /// Those of them that nobody will use.
     lost: AtomicU64,
@@ -79,16 +80,19 @@ impl Lane {
     #[cold]
     fn take_block(&self, counts: &Counts, block: u64) -> u64 {
         let first = counts.ordinals.fetch_add(BLOCK, Ordering::Relaxed);
+        assert!(first + BLOCK <= u64::from(u32::MAX), "a delta has outgrown the numbers that its lanes hold");
         // No number comes twice: a block that is as it was has not changed meanwhile.
         let left = both(first + 1, first + BLOCK);
-        if self.block.compare_exchange(block, left, Ordering::Relaxed, Ordering::Relaxed).is_err() {
-            counts.lost.fetch_add(BLOCK - 1, Ordering::Relaxed);
+        // Release, both: whoever subtracts what is in the block, or was lost of it, has it among the numbers: see `entries`.
+        if self.block.compare_exchange(block, left, Ordering::Release, Ordering::Relaxed).is_err() {
+            counts.lost.fetch_add(BLOCK - 1, Ordering::Release);
         }
         first
     }
 
     fn unused(&self) -> u64 {
-        let (next, end) = halves(self.block.load(Ordering::Relaxed));
+        // Acquire pairs with the Release in `take_block`. What `take` stores in between is exchanged, and passes that on.
+        let (next, end) = halves(self.block.load(Ordering::Acquire));
         end - next
     }
 }
@@ -110,8 +114,10 @@ impl Counts {
 
     /// Numbers a key for the index that is counted elsewhere.
     pub(super) fn add_double(&self) -> usize {
-        self.doubles.fetch_add(1, Ordering::Relaxed);
-        self.take_ordinal()
+        let ordinal = self.take_ordinal();
+        // Release: whoever subtracts it knows of the number, and that no block has it any more: see `entries`.
+        self.doubles.fetch_add(1, Ordering::Release);
+        ordinal
     }
 
     /// The number that the next key of this thread is likely to get.
@@ -124,9 +130,13 @@ impl Counts {
         next as usize
     }
 
-    /// Distinct keys.
+    /// Distinct keys. While others insert, perhaps more, but none is missing that the calling thread knows of.
     pub(super) fn entries(&self) -> usize {
-        let others = self.unused() + self.doubles.load(Ordering::Relaxed) + self.lost.load(Ordering::Relaxed);
+        // What is subtracted must be among the numbers, each once, or keys would be missing. So each Acquire pairs with a Release that
+        // comes after the number was taken, the count of all numbers comes last, and that of the doubles before the blocks: a block
+        // that is seen as it was before would have the number of a double once more.
+        let doubles = self.doubles.load(Ordering::Acquire);
+        let others = doubles + self.unused() + self.lost.load(Ordering::Acquire);
         self.ordinals.load(Ordering::Relaxed).saturating_sub(others) as usize
     }
 
@@ -232,6 +242,37 @@ mod tests {
         let ours = lane.take_block(&counts, before);
         assert_eq!((theirs, ours, lane.take(&counts)), (0, BLOCK, 1));
         assert_eq!(counts.lost.load(Ordering::Relaxed), BLOCK - 1);
+    }
+
+    #[test]
+    fn no_key_is_missing_while_others_take_numbers() {
+        let (counts, added) = (Counts::default(), AtomicU64::new(0));
+        let write = || {
+            for round in 0..ROUNDS {
+                counts.add_double();
+                if round % 4 == 0 {
+                    counts.add_key(Sequence(1));
+                    added.fetch_add(1, Ordering::Release);
+                }
+            }
+        };
+        thread::scope(|scope| {
+            let writers: Vec<_> = (0..THREADS).map(|_| scope.spawn(write)).collect();
+            while writers.iter().any(|writer| !writer.is_finished()) {
+                let known = added.load(Ordering::Acquire) as usize;
+                let entries = counts.entries();
+                assert!(entries >= known, "{entries} of {known} keys");
+            }
+        });
+        assert_eq!(counts.entries() as u64, added.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    #[should_panic(expected = "outgrown the numbers")]
+    fn a_block_that_its_lane_could_not_hold_is_refused() {
+        let (counts, lane) = (Counts::default(), Lane::default());
+        counts.ordinals.store(u64::from(u32::MAX) + 1 - BLOCK, Ordering::Relaxed);
+        lane.take(&counts);
     }
 
     #[test]
