@@ -66,7 +66,7 @@ pub(super) fn runs(session: &mut Session) -> Result<()> {
             seen.checkpoint(session)?;
         }
     }
-    seen.conclude(6, 1)
+    seen.conclude(4, 1)
 }
 
 /// Nearly all checkpoints only merge ranges: many runs are made at once, over a snapshot that is kept.
@@ -86,7 +86,7 @@ pub(super) fn merged(session: &mut Session) -> Result<()> {
     (0..4).try_for_each(|_| session.end_snapshot())?;
     scatter(session, "a", 3)?;
     seen.checkpoint(session)?;
-    seen.conclude(6, 2)
+    seen.conclude(4, 1)
 }
 
 /// Deletes, one by one and of ranges, of what lies in the tree and in older runs, until nothing is left.
@@ -109,7 +109,7 @@ pub(super) fn deletes(session: &mut Session) -> Result<()> {
     seen.checkpoint(session)?;
     session.compact()?;
     seen.look(session)?;
-    seen.conclude(6, 2)
+    seen.conclude(4, 1)
 }
 
 /// Values in pages and extents of their own, which later runs replace and delete before the tree has them.
@@ -132,7 +132,7 @@ pub(super) fn large_values(session: &mut Session) -> Result<()> {
             seen.checkpoint(session)?;
         }
     }
-    seen.conclude(6, 1)
+    seen.conclude(4, 1)
 }
 
 /// What is replayed becomes runs too, above those that are there.
@@ -154,7 +154,7 @@ pub(super) fn recovered(session: &mut Session) -> Result<()> {
         scatter(session, "a", 10)?;
         seen.checkpoint(session)
     })?;
-    seen.conclude(6, 1)
+    seen.conclude(4, 1)
 }
 
 /// Tables with runs are loaded into, compacted, dropped and made anew.
@@ -182,7 +182,7 @@ pub(super) fn replaced(session: &mut Session) -> Result<()> {
         session.commit(Durability::Log, |change, _| change.drop_table("a"))?;
         seen.checkpoint(session)?;
     }
-    seen.conclude(6, 4)
+    seen.conclude(4, 1)
 }
 
 /// Threads that commit while another one makes runs of that and merges ranges.
