@@ -168,7 +168,7 @@ impl Checkpointer {
     /// # Errors
     /// See [`crate::Database::checkpoint`]. Only the next opening can try again.
     pub fn run_replay(&mut self, rotation: Rotation, replayed: Replayed) -> Result<()> {
-        while self.merge_runs(Haste::Full)? {}
+        self.merge_all_runs(Haste::Full)?;
         self.pending = Some(rotation);
         let outcome = self.checkpoint(Some(Job::Replay(replayed)));
         // Without what was replayed, a later checkpoint must not say that it holds it.
@@ -186,7 +186,7 @@ impl Checkpointer {
         if self.pending.is_some() {
             self.checkpoint(None)?;
         }
-        while self.merge_runs(Haste::Full)? {}
+        self.merge_all_runs(Haste::Full)?;
         self.pending = self.core.rotate()?;
         if self.pending.is_some() { self.checkpoint(None) } else { self.reclaim() }
     }
@@ -249,12 +249,12 @@ impl Checkpointer {
         self.stored.values().any(|table| table.trees.stack.is_some())
     }
 
-    /// Merges as many runs as it takes to keep up with what comes.
+    /// Merges all runs that are in such haste.
     ///
     /// # Errors
     /// As [`Checkpointer::merge_runs`].
-    pub fn keep_up(&mut self) -> Result<()> {
-        while self.merge_runs(Haste::Owed)? {}
+    pub fn merge_all_runs(&mut self, haste: Haste) -> Result<()> {
+        while self.merge_runs(haste)? {}
         Ok(())
     }
 
@@ -268,7 +268,7 @@ impl Checkpointer {
         // What is loaded is newer than any run, and becomes part of the tree; so does what is rewritten.
         match &job {
             Job::Load(load) => self.merge_runs_of(load.table)?,
-            Job::Rewrite => while self.merge_runs(Haste::Everything)? {},
+            Job::Rewrite => self.merge_all_runs(Haste::Everything)?,
             Job::Replay(_) | Job::MergeRanges(_) => {}
         }
         let core = Arc::clone(&self.core);

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::db::checkpoint::Checkpointer;
+use crate::db::checkpoint::{Checkpointer, Haste};
 use crate::db::open::Presence;
 use crate::db::worker::Worker;
 use crate::error::{Error, Result};
@@ -266,7 +266,7 @@ impl Database {
         let mut checkpointer = self.checkpointer()?.lock();
         checkpointer.run()?;
         // With a thread in the background that does it, and more.
-        if self.inner.options.background { Ok(()) } else { checkpointer.keep_up() }
+        if self.inner.options.background { Ok(()) } else { checkpointer.merge_all_runs(Haste::Owed) }
     }
 
     /// Merges all commits into the one file, removes the log and the lock, and ends this handle and all its clones.

@@ -40,11 +40,12 @@ pub fn decode(name: &[u8], descriptor: &[u8], next: TableId) -> Result<Stored, D
     if name.is_empty() || name.len() > TABLE_NAME_BYTES_MAX {
         return Err("the name of a table has an impossible length".into());
     }
-    let descriptor = TableDescriptor::decode(descriptor)?;
+    let mut descriptor = TableDescriptor::decode(descriptor)?;
     if descriptor.id == TableId::CATALOG || descriptor.id >= next {
         return Err("the number of a table was never given out".into());
     }
-    let stack = Stack::load(&descriptor.ranges)?.map(Arc::new);
+    // They would be there for good, and soon be no more what the table has.
+    let stack = Stack::load(&std::mem::take(&mut descriptor.ranges))?.map(Arc::new);
     let trees = Trees { base: descriptor.root.as_ref().map(load_root), stack };
     Ok(Stored { info: Arc::new(TableInfo { id: descriptor.id, name: name.into(), descriptor }), trees })
 }

@@ -115,7 +115,7 @@ impl Relief for Wake {
         if !self.background {
             let Some(checkpointer) = self.checkpointer.upgrade() else { return Ok(()) };
             let mut checkpointer = checkpointer.lock();
-            return checkpointer.run().and_then(|()| checkpointer.keep_up());
+            return checkpointer.run().and_then(|()| checkpointer.merge_all_runs(Haste::Owed));
         }
         let mut asked = self.ask(|asked| asked.checkpoint = true)?;
         if bytes < STALL_FACTOR * self.delta_bytes {

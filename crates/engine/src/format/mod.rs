@@ -36,6 +36,7 @@ mod tests;
 
 pub use branch::{Branch, Child, LEVEL_MAX};
 pub use branch_build::BranchBuilder;
+pub use bytes::head8;
 pub use catalog::{DescriptorFault, StoredRange, StoredRoot, StoredRun, TableDescriptor};
 pub use cell::{Cell, CellKey, CellValue, LongKeys, Op, ValueAlign};
 pub use extent::{ExtentEntry, ExtentFlags, ExtentKind, ExtentTablePage, LIVE_SLOTS_MAX};

@@ -5,12 +5,11 @@
 //! call is given the same [`Pages`] and the cursor's root, and a wrong one gives an error or other entries, nothing worse.
 
 use crate::error::Result;
-use crate::format::{CellKey, CellValue, InlineCells, Leaf, Search, WithSearch, with_search};
+use crate::format::{CellKey, CellValue, InlineCells, Leaf, Search, WithSearch, head8, with_search};
 use crate::ids::PageRef;
 use crate::pager::{LeafPage, Pages, Value};
 
 use super::root::{Root, branch_at, leaf_at};
-use super::run_merge::head_of;
 
 /// An entry, readable on its own.
 #[derive(Clone, Debug)]
@@ -162,7 +161,7 @@ impl Cursor {
         Ok(Some((key, value)))
     }
 
-    /// The head of the key at which the cursor is, if it is at one.
+    /// The first eight bytes of the key at which the cursor is, as a number, if it is at one.
     ///
     /// # Errors
     /// As [`Cursor::seek`].
@@ -170,7 +169,7 @@ impl Cursor {
     pub fn head(&self, pages: &Pages) -> Result<Option<u64>> {
         let leaf = self.leaf(pages)?;
         let is_at_entry = !self.before_first && self.index < leaf.leaf().count();
-        Ok(is_at_entry.then(|| head_of(leaf.leaf().key(self.index).part())))
+        Ok(is_at_entry.then(|| head8(leaf.leaf().key(self.index).part(), 0)))
     }
 
     /// Where the leaf is in which the cursor is.

@@ -38,5 +38,5 @@ pub use range::Range;
 pub use remove::remove;
 pub use root::Root;
 pub use run::{Said, Until, build_run};
-pub use run_merge::{RunMerge, head_of};
+pub use run_merge::RunMerge;
 pub use stack::{RUNS_MAX, Stack, StackRange, cuts};

@@ -6,7 +6,7 @@
 //! the new tree rests on them.
 
 use crate::error::{Error, Result};
-use crate::format::{Cell, CellKey, CellValue, OverflowRef};
+use crate::format::{Cell, CellKey, CellValue, OverflowRef, head8};
 use crate::pager::{LeafPage, PageWriter, Pages, Value};
 use crate::planted::{Fault, planted};
 
@@ -33,7 +33,7 @@ struct Source<'p> {
     cursor: Cursor,
     leaf: LeafPage<'p>,
     index: usize,
-    /// See [`head_of`].
+    /// The first eight bytes of the key: keys whose heads differ are in the order of these.
     head: u64,
     /// The whole key, if it is long.
     long: Option<Value<'p>>,
@@ -220,21 +220,8 @@ impl<'p> Source<'p> {
                 Some(whole)
             }
         };
-        self.head = head_of(key.part());
+        self.head = head8(key.part(), 0);
         self.long = long;
         Ok(())
-    }
-}
-
-/// The first eight bytes of a key as a number, zeros after a shorter one: keys whose heads differ are in the order of these.
-#[inline]
-pub fn head_of(key: &[u8]) -> u64 {
-    match key.first_chunk() {
-        Some(head) => u64::from_be_bytes(*head),
-        None => {
-            let mut head = [0; 8];
-            head[..key.len()].copy_from_slice(key);
-            u64::from_be_bytes(head)
-        }
     }
 }

@@ -9,13 +9,12 @@
 use std::ops::{Bound, Range};
 
 use crate::error::Result;
-use crate::format::{Branch, CellKey, INLINE_KEY_BYTES_MAX, StoredRange, StoredRoot, StoredRun};
+use crate::format::{Branch, CellKey, INLINE_KEY_BYTES_MAX, StoredRange, StoredRoot, StoredRun, head8};
 use crate::pager::Pages;
 use crate::planted::{Fault, planted};
 
 use super::root::{Root, branch_at};
 use super::run::Run;
-use super::run_merge::head_of;
 
 /// The runs of a table, by range.
 #[derive(Clone, Debug)]
@@ -54,7 +53,7 @@ impl Stack {
             (Some(first), Some(last)) => first.low.iter().zip(&last.low).take_while(|(a, b)| a == b).count(),
             _ => 0,
         };
-        let heads = inner.iter().map(|range| head_of(&range.low[prefix_length..])).collect();
+        let heads = inner.iter().map(|range| head8(&range.low, prefix_length)).collect();
         Some(Self { ranges, prefix_length, heads, depth })
     }
 
@@ -85,11 +84,6 @@ impl Stack {
     /// The ranges in order.
     pub fn ranges(&self) -> &[StackRange] {
         &self.ranges
-    }
-
-    /// The ranges, to be changed: [`Stack::new`] makes a stack of them again.
-    pub fn into_ranges(self) -> Vec<StackRange> {
-        self.ranges
     }
 
     /// The most runs that lie above one key.
@@ -124,13 +118,13 @@ impl Stack {
         let inner = &self.ranges[1..];
         let Some(first) = inner.first() else { return 0 };
         let prefix = &first.low[..self.prefix_length];
-        let Some((start, rest)) = key.split_at_checked(self.prefix_length) else {
+        let Some(start) = key.get(..self.prefix_length) else {
             return if key < prefix { 0 } else { inner.len() };
         };
         if start != prefix {
             return if start < prefix { 0 } else { inner.len() };
         }
-        let head = head_of(rest);
+        let head = head8(key, self.prefix_length);
         // Without a branch: a bisection would be guessed wrongly at each step.
         let below = self.heads.iter().map(|&bound| usize::from(bound < head)).sum::<usize>();
         let tied = self.heads[below..].iter().take_while(|&&bound| bound == head).count();

@@ -10,6 +10,7 @@ use std::ops::Bound;
 
 use crate::delta::{Change, Position};
 use crate::error::Result;
+use crate::format::head8;
 use crate::pager::{Pages, Value};
 use crate::tree::{self, RUNS_MAX, Seek, Stack};
 use crate::txn::layers::Layers;
@@ -166,7 +167,7 @@ impl Walk {
                     if equal { at } else { delta.seek_before(key, layers.at) }
                 }
             };
-            let head = tree::head_of(delta.entry(&position)?.0);
+            let head = head8(delta.entry(&position)?.0, 0);
             Some((position, head))
         });
         let id = layers.view.info.id;
@@ -243,7 +244,7 @@ impl Walk {
     fn step<'a>(&mut self, layers: &Layers<'a>) -> Result<Option<(Value<'a>, Newest<'a>)>> {
         let mut first = First { upward: self.upward, head: 0, sources: Sources::default() };
         if let Some((key, _)) = self.own_entry(layers) {
-            first.offer(Sources::OWN, tree::head_of(key));
+            first.offer(Sources::OWN, head8(key, 0));
         }
         for (index, delta) in self.deltas.iter().enumerate() {
             if let Some((_, head)) = delta {
@@ -325,7 +326,7 @@ impl Walk {
                         } else {
                             delta.previous(&mut position)
                         }
-                        let head = delta.entry(&position).map(|(key, _)| tree::head_of(key));
+                        let head = delta.entry(&position).map(|(key, _)| head8(key, 0));
                         self.deltas[index] = head.map(|head| (position, head));
                     }
                 }
