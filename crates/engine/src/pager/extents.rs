@@ -2,8 +2,9 @@
 //!
 //! Invariants: (1) a map is never changed after it was built, but for its verified bits, which only ever gain.  (2) A
 //! verified bit is set only for a live slot whose bytes were verified for this extent and birth: those of a node by
-//! `verify_page` or `verify_own_page`, those of a value by its checksum. The two never share a word, for only a node may be read unchecked. The
-//! next map takes the bits over where extent, birth and kind are the same.  (3) Every live page is below `page_count`.
+//! `verify_page` or `verify_own_page`, those of a value by its checksum; or whose bytes this process wrote and made durable a
+//! moment ago. The two kinds never share a word, for only a node may be read unchecked. The next map takes the bits over where
+//! extent, birth and kind are the same.  (3) Every live page is below `page_count`.
 //! Callers: the pager reads and builds it, `db` hands it from checkpoint to checkpoint.
 
 use crate::format::{ExtentEntry, ExtentKind, LIVE_SLOTS_MAX};
@@ -56,6 +57,23 @@ impl ExtentMap {
         let pages: u64 = entries.iter().map(|entry| u64::from(live_pages(entry))).sum();
         let crowded = in_use > CROWD_EXTENTS_MIN + pages / u64::from(SMALL_EXTENT_PAGES);
         Self { hot, values, entries: entries.into(), page_count, crowded }
+    }
+
+    /// The same map, which takes all that was born at `birth` for verified.
+    ///
+    /// Requires: this process wrote that, and nobody reads through the map before it is durable: what a failed sync leaves in a
+    /// file may be anything.
+    pub fn trusting(mut self, birth: Birth) -> Self {
+        let extents = self.entries.iter().zip(&mut self.hot).zip(&mut self.values);
+        for ((entry, hot), values) in extents.filter(|((entry, ..), _)| entry.birth == birth) {
+            let words = match entry.kind {
+                ExtentKind::Nodes => &mut hot.nodes,
+                ExtentKind::Values => values,
+                ExtentKind::Unused | ExtentKind::ExtentTable => continue,
+            };
+            *words = live_words(entry).map(AtomicU64::new);
+        }
+        self
     }
 
     /// A map without extents, over a file of this many pages.

@@ -21,7 +21,7 @@ use crate::format::{
     Branch, ExtentKind, Identity, Leaf, LongKeys, Offence, OverflowRef, PageKind, verify_own_page, verify_page,
 };
 use crate::ids::{Birth, PageNumber, PageRef};
-use crate::io::Map;
+use crate::io::{Map, memory_bytes};
 use crate::sync::Arc;
 
 use super::cache::{Frame, FrameCache, FrameKey};
@@ -90,6 +90,23 @@ impl Pages {
     pub fn prefetch_whole(&self, at: PageRef) {
         if let Some(bytes) = self.verified().and_then(|pages| pages.bytes(at)) {
             Leaf::prefetch_whole_page(bytes);
+        }
+    }
+
+    /// Maps what was born at `birth`, all at once: far cheaper than a fault for each page. Does nothing for a file of which memory
+    /// may not hold most.
+    pub fn populate(&self, birth: Birth) {
+        let Source::Map(map) = &self.source else { return };
+        if self.extents.page_count() << self.page_bits > memory_bytes() / POPULATED_SHARE {
+            return;
+        }
+        let mut born: Vec<_> =
+            self.extents.iter().map(|(_, entry)| entry).filter(|entry| entry.birth == birth).collect();
+        born.sort_unstable_by_key(|entry| entry.first_page);
+        for extents in born.chunk_by(|a, b| a.first_page.0 + u64::from(a.page_count) == b.first_page.0) {
+            let pages = extents.iter().map(|entry| u64::from(entry.page_count)).sum::<u64>();
+            // A hint: whoever refuses it has the faults.
+            let _ = map.populate(extents[0].first_page.0 << self.page_bits, pages << self.page_bits);
         }
     }
 
@@ -562,6 +579,9 @@ impl Drop for Owner {
 fn release(frame: Option<Arc<Frame>>) {
     drop(frame);
 }
+
+/// A file is mapped ahead of reads if it is at most this part of memory: a half.
+const POPULATED_SHARE: u64 = 2;
 
 #[cfg(test)]
 mod tests {

@@ -26,13 +26,30 @@ pub fn get<'p>(pages: &'p Pages, root: &Root, key: &[u8]) -> Result<Option<Value
     }
 }
 
-/// As [`get`], given the identity's hash of `key`.
+/// The leaf to which `key` belongs, with its first lines on their way, if that can be told by the shortest way: for whoever has
+/// other memory to wait for before it reads the leaf.
+#[inline]
+pub fn approach<'p>(pages: &'p Pages, root: &Root, key: &[u8]) -> Option<Leaf<'p>> {
+    look_up::<Approach, _, _>(pages, root, key)
+}
+
+/// As [`get`], from where [`approach`] led if it did, given the identity's hash of `key`.
 ///
 /// # Errors
 /// As [`get`].
 #[inline]
-pub fn get_hashed<'p>(pages: &'p Pages, root: &Root, key: &[u8], hash: u64) -> Result<Option<Value<'p>>> {
-    match look_up::<Quick, _, _>(pages, (root, hash), key).settled() {
+pub fn get_approached<'p>(
+    pages: &'p Pages,
+    root: &Root,
+    leaf: Option<Leaf<'p>>,
+    key: &[u8],
+    hash: u64,
+) -> Result<Option<Value<'p>>> {
+    let found = match leaf {
+        Some(leaf) => look_up::<Quick, _, _>(leaf, hash, key),
+        None => look_up::<Quick, _, _>(pages, (root, hash), key),
+    };
+    match found.settled() {
         Some(value) => Ok(value.map(Value::from)),
         None => get_by_all_means(pages, root, key, Some(hash)),
     }
@@ -87,22 +104,41 @@ impl<'p> Lookup<&'p Pages, (&Root, u64)> for Quick {
 impl Quick {
     #[inline(always)]
     fn find<'p, S: Search>(pages: &'p Pages, root: &Root, key: &[u8], hash: u64) -> Found<'p> {
-        if key.len() > INLINE_KEY_BYTES_MAX {
-            return Found::UNCLEAR;
-        }
-        let Some(pages) = pages.verified() else { return Found::UNCLEAR };
-        let mut at = root.page;
-        let mut level = root.level;
-        while level > 0 {
-            let Some(branch) = pages.branch(at, level) else { return Found::UNCLEAR };
-            let Ok(child) = branch.child_of_short::<S, _>(key, &NoLongKeys) else { return Found::UNCLEAR };
-            at = child;
-            level -= 1;
-        }
-        match pages.leaf(at) {
+        match Approach::run::<S>(pages, root, key) {
             Some(leaf) => leaf.value_of::<S>(key, hash),
             None => Found::UNCLEAR,
         }
+    }
+}
+
+impl<'p> Lookup<Leaf<'p>, u64> for Quick {
+    type Output = Found<'p>;
+
+    #[inline(always)]
+    fn run<S: Search>(leaf: Leaf<'p>, hash: u64, key: &[u8]) -> Found<'p> {
+        leaf.value_of::<S>(key, hash)
+    }
+}
+
+/// The way to a leaf, as [`Quick`] goes it.
+struct Approach;
+
+impl<'p> Lookup<&'p Pages, &Root> for Approach {
+    type Output = Option<Leaf<'p>>;
+
+    #[inline(always)]
+    fn run<S: Search>(pages: &'p Pages, root: &Root, key: &[u8]) -> Option<Leaf<'p>> {
+        if key.len() > INLINE_KEY_BYTES_MAX {
+            return None;
+        }
+        let pages = pages.verified()?;
+        let mut at = root.page;
+        let mut level = root.level;
+        while level > 0 {
+            at = pages.branch(at, level)?.child_of_short::<S, _>(key, &NoLongKeys).ok()?;
+            level -= 1;
+        }
+        pages.leaf(at)
     }
 }
 

@@ -69,35 +69,31 @@ pub fn build_run<C: Changes>(
 }
 
 impl Run {
-    /// What it says of `key`, whose hash is `hash`.
+    /// What it says of `key`, whose hash is `hash`, if `filter` is what [`Run::filter_at_hand`] gave.
     ///
     /// # Errors
     /// [`Error::Corrupt`](crate::Error::Corrupt), [`Error::Io`](crate::Error::Io).
     #[inline]
-    pub fn get<'p>(&self, pages: &'p Pages, key: &[u8], hash: u64) -> Result<Said<'p>> {
-        if let Some(filter) = self.mapped_filter(pages)?
-            && !filter_passes(filter, hash)
-        {
+    pub fn get<'p>(&self, pages: &'p Pages, filter: Option<&[u8]>, key: &[u8], hash: u64) -> Result<Said<'p>> {
+        if filter.is_some_and(|filter| !filter_passes(filter, hash)) {
             return Ok(Said::Nothing);
         }
         self.find(pages, key, hash)
     }
 
-    /// Asks for what [`Run::get`] reads first.
+    /// The filter, with the line that tells of `hash` on its way, where it costs nothing to have it at hand. Where pages are read
+    /// one by one it would be read whole each time.
+    ///
+    /// # Errors
+    /// As [`Run::get`].
     #[inline]
-    pub fn prefetch(&self, pages: &Pages, hash: u64) {
-        if let Ok(Some(filter)) = self.mapped_filter(pages) {
+    pub fn filter_at_hand<'p>(&self, pages: &'p Pages, hash: u64) -> Result<Option<&'p [u8]>> {
+        let Some(at) = &self.filter else { return Ok(None) };
+        let filter = pages.mapped_value(at)?;
+        if let Some(filter) = filter {
             prefetch(filter, filter_line(filter.len(), hash));
         }
-    }
-
-    /// The filter, where it costs nothing to have it at hand. Where pages are read one by one it would be read whole each time.
-    #[inline]
-    fn mapped_filter<'p>(&self, pages: &'p Pages) -> Result<Option<&'p [u8]>> {
-        match &self.filter {
-            Some(at) => pages.mapped_value(at),
-            None => Ok(None),
-        }
+        Ok(filter)
     }
 
     fn find<'p>(&self, pages: &'p Pages, key: &[u8], hash: u64) -> Result<Said<'p>> {

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::ids::Sequence;
 use crate::pager::{Pages, Value};
 use crate::planted::{Fault, planted};
-use crate::tree::{self, Entry, Root, Said, Stack};
+use crate::tree::{self, Entry, Root, Run, Said, Stack};
 use crate::txn::read::Estimate;
 use crate::txn::read_set::ReadSet;
 use crate::txn::state::{State, TableView};
@@ -91,27 +91,29 @@ impl<'a> Layers<'a> {
         if let Some(reads) = self.reads {
             reads.note_key(self.view.info.id, key, hash);
         }
-        for delta in self.deltas().into_iter().flatten() {
+        let deltas = self.deltas();
+        let base = self.view.trees.base.as_ref();
+        let runs = self.runs_of(key);
+        // Each layer is somewhere else in memory. If there are many, all that can be asked for is on its way before the first is
+        // looked at.
+        let (mut filters, mut leaf) = (Filters::default(), None);
+        if !runs.is_empty() {
+            deltas.iter().flatten().for_each(|delta| delta.prefetch(hash));
+            filters = self.filters_of(runs, hash)?;
+            leaf = base.and_then(|root| tree::approach(self.pages(), root, key));
+        }
+        for delta in deltas.into_iter().flatten() {
             if let Some(change) = delta.get(key, hash, self.at) {
                 return self.changed_value(change);
             }
         }
-        self.get_stored(key, hash)
-    }
-
-    /// The value of `key` in the runs and the tree.
-    #[inline]
-    fn get_stored(&self, key: &[u8], hash: u64) -> Result<Option<Value<'a>>> {
-        if let Some(stack) = self.stack() {
-            stack.runs_of(key).iter().for_each(|run| run.prefetch(self.pages(), hash));
-        }
-        match self.said_by_runs(key, hash)? {
+        match self.said_by_runs(runs, &filters, key, hash)? {
             Said::Nothing => {}
             Said::Gone => return Ok(None),
             Said::Put(value) => return Ok(Some(value)),
         }
-        match &self.view.trees.base {
-            Some(root) => tree::get_hashed(self.pages(), root, key, hash),
+        match base {
+            Some(root) => tree::get_approached(self.pages(), root, leaf, key, hash),
             None => Ok(None),
         }
     }
@@ -151,10 +153,8 @@ impl<'a> Layers<'a> {
         for delta in self.deltas().into_iter().flatten() {
             hashes.iter().for_each(|&hash| delta.prefetch(hash));
         }
-        if let Some(stack) = self.stack() {
-            for (key, &hash) in keys.iter().zip(hashes) {
-                stack.runs_of(key).iter().for_each(|run| run.prefetch(self.pages(), hash));
-            }
+        for (key, &hash) in keys.iter().zip(hashes) {
+            self.filters_of(self.runs_of(key), hash)?;
         }
         let mut below = Below::default();
         for (index, (key, &hash)) in keys.iter().zip(hashes).enumerate() {
@@ -165,7 +165,7 @@ impl<'a> Layers<'a> {
             let change = self.deltas().into_iter().flatten().find_map(|delta| delta.get(key, hash, self.at));
             match change {
                 Some(change) => values[index] = self.changed_value(change)?,
-                None => match self.said_by_runs(key, hash)? {
+                None => match self.said_by_runs(self.runs_of(key), &[], key, hash)? {
                     Said::Put(value) => values[index] = Some(value),
                     Said::Gone => values[index] = None,
                     Said::Nothing => below.push(index, key, hash),
@@ -183,12 +183,31 @@ impl<'a> Layers<'a> {
         Ok(())
     }
 
-    /// What the newest run that knows `key` says of it.
+    /// The runs above `key`, the newest first.
     #[inline]
-    fn said_by_runs(&self, key: &[u8], hash: u64) -> Result<Said<'a>> {
-        let Some(stack) = self.stack() else { return Ok(Said::Nothing) };
-        for run in stack.runs_of(key) {
-            match run.get(self.pages(), key, hash)? {
+    fn runs_of(&self, key: &[u8]) -> &'a [Run] {
+        self.stack().map_or(&[], |stack| stack.runs_of(key))
+    }
+
+    /// The filters of the first of some runs, with the lines that tell of a key on their way.
+    #[inline]
+    fn filters_of(&self, runs: &'a [Run], hash: u64) -> Result<Filters<'a>> {
+        let mut filters = [None; FILTERS];
+        for (filter, run) in filters.iter_mut().zip(runs) {
+            *filter = run.filter_at_hand(self.pages(), hash)?;
+        }
+        Ok(filters)
+    }
+
+    /// What the newest of some runs that knows `key` says of it, given the filters of the first of them.
+    #[inline]
+    fn said_by_runs(&self, runs: &'a [Run], filters: &[Filter<'a>], key: &[u8], hash: u64) -> Result<Said<'a>> {
+        for (index, run) in runs.iter().enumerate() {
+            let filter = match filters.get(index) {
+                Some(filter) => *filter,
+                None => run.filter_at_hand(self.pages(), hash)?,
+            };
+            match run.get(self.pages(), filter, key, hash)? {
                 Said::Nothing => {}
                 said => return Ok(said),
             }
@@ -341,5 +360,11 @@ pub fn pair<'a>(entry: Entry<'a>) -> (Value<'a>, Value<'a>) {
     (entry.key, entry.value)
 }
 
+/// A run's filter, where it is at hand.
+type Filter<'a> = Option<&'a [u8]>;
+type Filters<'a> = [Filter<'a>; FILTERS];
+
+/// Runs whose filters are asked for side by side: as many as most ranges have at most.
+const FILTERS: usize = 8;
 /// Keys looked up side by side.
 const GROUP: usize = 32;
