@@ -9,7 +9,6 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, btree_map};
 use std::iter::Peekable;
-use std::ops::Bound;
 use std::time::{Duration, Instant};
 
 use crate::db::metas;
@@ -21,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::format::{CatalogRoot, Meta, StoredRoot, ValueAlign};
 use crate::ids::{Sequence, TableId};
 use crate::metrics;
-use crate::pager::{ExtentMap, Operation, PageFile, PageWriter, Pages, Pins as SpacePins, Space};
+use crate::pager::{ExtentMap, Moving, Operation, PageFile, PageWriter, Pages, Pins as SpacePins, Space};
 use crate::planted::{Fault, planted};
 use crate::sync::{Arc, Mutex};
 use crate::tree::{self, Action, Change, Changes, Root};
@@ -33,9 +32,9 @@ use crate::txn::state::{Pins, State, TableInfo, TableView, Trees};
 /// Runs checkpoints, one at a time.
 #[derive(Debug)]
 pub struct Checkpointer {
-    core: Arc<Core>,
-    space: Arc<Mutex<Space>>,
-    file: Arc<PageFile>,
+    pub(super) core: Arc<Core>,
+    pub(super) space: Arc<Mutex<Space>>,
+    pub(super) file: Arc<PageFile>,
     pins: Arc<Pins>,
     lock: Arc<Presence>,
     /// The newest durable meta.
@@ -64,8 +63,8 @@ pub enum Job<'j> {
     Replay(Replayed),
     /// Merges a sorted stream into a table.
     Load(LoadJob<'j>),
-    /// Copies every tree to new pages.
-    Rewrite,
+    /// Moves what lies in a part of the file out of it.
+    Move(Moving),
     /// Merges the runs of ranges, no two of one table.
     MergeRanges(Vec<Mergeable>),
 }
@@ -126,13 +125,11 @@ struct Merged {
 enum Shown {
     /// All that was committed until deltas were exchanged.
     Rotated,
-    /// Nothing else; commits go on meanwhile.
+    /// Nothing else; commits may go on meanwhile.
     Merged,
     /// More than was committed to a table, and the commit that tells so. Nothing is in the active deltas: the caller is the only
     /// writer.
     Loaded { table: TableId, note: Option<Sequence> },
-    /// Nothing else, and nothing is in the active deltas.
-    Alone,
 }
 
 impl Checkpointer {
@@ -244,6 +241,11 @@ impl Checkpointer {
         ranges
     }
 
+    /// Whether deltas are frozen that no checkpoint has merged.
+    pub fn has_pending(&self) -> bool {
+        self.pending.is_some()
+    }
+
     /// Whether any run lies above any tree.
     pub fn has_runs(&self) -> bool {
         self.stored.values().any(|table| table.trees.stack.is_some())
@@ -265,11 +267,10 @@ impl Checkpointer {
     /// As [`Checkpointer::run`], and the job's own; then nothing of it was done.
     pub fn run_with(&mut self, mut job: Job<'_>) -> Result<()> {
         self.run()?;
-        // What is loaded is newer than any run, and becomes part of the tree; so does what is rewritten.
+        // What is loaded is newer than any run, and becomes part of the tree.
         match &job {
             Job::Load(load) => self.merge_runs_of(load.table)?,
-            Job::Rewrite => self.merge_all_runs(Haste::Everything)?,
-            Job::Replay(_) | Job::MergeRanges(_) => {}
+            Job::Replay(_) | Job::Move(_) | Job::MergeRanges(_) => {}
         }
         let core = Arc::clone(&self.core);
         let writer = core.writer()?;
@@ -284,8 +285,8 @@ impl Checkpointer {
         self.checkpoint(Some(job))
     }
 
-    fn checkpoint(&mut self, job: Option<Job<'_>>) -> Result<()> {
-        let does_job = matches!(job, Some(Job::Load(..) | Job::Rewrite | Job::MergeRanges(_)));
+    pub(super) fn checkpoint(&mut self, job: Option<Job<'_>>) -> Result<()> {
+        let does_job = matches!(job, Some(Job::Load(..) | Job::Move(_) | Job::MergeRanges(_)));
         let rotation = self.pending.take();
         let began = Instant::now();
         let outcome = self.try_checkpoint(rotation.as_ref(), job);
@@ -338,9 +339,8 @@ impl Checkpointer {
         let space = Arc::clone(&self.space);
         let shown = match &job {
             _ if rotation.is_some() => Shown::Rotated,
-            Some(Job::MergeRanges(_)) => Shown::Merged,
             Some(Job::Load(load)) => Shown::Loaded { table: load.table, note: load.note },
-            _ => Shown::Alone,
+            _ => Shown::Merged,
         };
         let mut writer = PageWriter::new(&space);
         // An error drops the writer, which gives back all that it placed.
@@ -410,9 +410,10 @@ impl Checkpointer {
                 let table = table.ok_or_else(|| Error::TableNotFound { name: format!("number {}", id.0) })?;
                 table.trees.base = source.merge(pages, table.trees.base.as_ref(), writer)?;
             }
-            Some(Job::Rewrite) => {
+            Some(Job::Move(moving)) => {
+                writer.start_moving(*moving);
                 for table in stored.values_mut() {
-                    table.trees.base = rewrite(pages, table, writer)?;
+                    table.trees.base = stacking::move_tree(pages, &table.info, &table.trees, writer)?;
                 }
             }
             Some(Job::MergeRanges(ranges)) => {
@@ -505,9 +506,13 @@ impl Checkpointer {
         };
         // Everything that can fail comes before the meta: once that is durable, the checkpoint has happened.
         let extents = ExtentMap::new(prepared.entries.clone(), prepared.page_count, Some(pages.extents()));
+        // Nobody reads through it before all is durable.
+        let extents = extents.trusting(operation.birth());
         let written = self.file.pages(Arc::new(extents)).and_then(|pages| {
             self.sync_pages(shown, merged.runs)?;
             self.write_meta(meta, rotation.is_some())?;
+            // Readers would come upon page after page, and wait for each.
+            pages.populate(operation.birth());
             Ok(pages)
         });
         let pages = match written {
@@ -601,14 +606,14 @@ impl Checkpointer {
     fn show(&self, pages: Pages, shown: Shown) {
         let (loaded, note) = match shown {
             Shown::Loaded { table, note } => (Some(table), note),
-            Shown::Rotated | Shown::Merged | Shown::Alone => (None, None),
+            Shown::Rotated | Shown::Merged => (None, None),
         };
         self.core.retire_frozen();
         let pin = Pins::pin(&self.pins, self.meta.birth);
         drop(self.core.published.update(|newest| {
             // Extents may have died whose numbers a snapshot finds among the frozen ones of a moment ago. The next values may get
             // these numbers, and must not come among the active ones of that snapshot.
-            let is_alone = matches!(shown, Shown::Loaded { .. } | Shown::Alone);
+            let is_alone = matches!(shown, Shown::Loaded { .. });
             let active_large = if is_alone { Arc::default() } else { Arc::clone(&newest.active_large) };
             let mut next = State {
                 active_large,
@@ -639,40 +644,6 @@ impl Checkpointer {
     /// The trees of all tables.
     fn trees(&self) -> Arc<[Trees]> {
         self.stored.values().map(|table| table.trees.clone()).collect()
-    }
-
-    /// As small as it gets: copies all trees, twice if need be, so that they end up at the beginning of the file.
-    ///
-    /// # Errors
-    /// As [`Checkpointer::run`].
-    pub fn compact(&mut self) -> Result<u64> {
-        self.space.lock().set_compacting(true);
-        let outcome = self.compact_in_passes();
-        self.space.lock().set_compacting(false);
-        outcome
-    }
-
-    fn compact_in_passes(&mut self) -> Result<u64> {
-        let before = self.file.length_bytes()?;
-        let mut previous = u64::MAX;
-        for _ in 0..COMPACT_PASSES_MAX {
-            self.run_with(Job::Rewrite)?;
-            // The old trees are free only now, so that only the next checkpoint can state an earlier end of the file.
-            self.checkpoint(None)?;
-            self.space.lock().truncate_to_used()?;
-            let now = self.file.length_bytes()?;
-            if now >= previous || self.is_compact() {
-                break;
-            }
-            previous = now;
-        }
-        Ok(before.saturating_sub(self.file.length_bytes()?))
-    }
-
-    /// Whether next to nothing of the file is free.
-    fn is_compact(&self) -> bool {
-        let space = self.space.lock().stats();
-        space.free_pages * COMPACT_FREE_SHARE < space.total_pages()
     }
 
     /// Frees what no snapshot reads any more, and gives the end of the file back if much of it is free.
@@ -714,21 +685,6 @@ impl Checkpointer {
     }
 }
 
-/// Copies a table's tree to new pages, and marks the old ones as dead.
-fn rewrite(pages: &Pages, table: &Stored, writer: &mut PageWriter<'_>) -> Result<Option<Root>> {
-    let Some(root) = &table.trees.base else { return Ok(None) };
-    let mut range = tree::Range::new(pages, Some(root), Bound::Unbounded, Bound::Unbounded)?;
-    let entries = std::iter::from_fn(|| range.next().transpose());
-    let mut changes = tree::Sorted::new(entries.map(|entry| entry.map(|entry| (entry.key, entry.value))));
-    let copied = tree::merge(pages, None, &mut changes, writer, table.info.align(), &mut || Ok(()));
-    let copied = copied.map_err(|error| match error {
-        Error::OutOfOrder { .. } => pages.misfit(root.page, "keys of the tree are out of order"),
-        error => error,
-    })?;
-    tree::remove(pages, root, writer, &mut || Ok(()))?;
-    Ok(copied.root)
-}
-
 /// Changes of the catalog: descriptors by name, and names that went.
 struct CatalogChanges<'n> {
     changes: Peekable<btree_map::IntoIter<&'n str, Option<Vec<u8>>>>,
@@ -761,8 +717,3 @@ pub fn load_root(stored: &StoredRoot) -> Root {
 fn store_catalog(root: &Root) -> CatalogRoot {
     CatalogRoot { page: root.page, level: root.level, entries: root.entries }
 }
-
-/// The first pass of a compaction may only make room; the second moves into it; more gain little.
-const COMPACT_PASSES_MAX: usize = 3;
-/// A file is compact if less than this share of it is free: one fiftieth.
-const COMPACT_FREE_SHARE: u64 = 50;

@@ -5,6 +5,7 @@ mod changes;
 mod check;
 mod checkpoint;
 mod close;
+mod compact;
 mod database;
 mod metas;
 mod multimap;

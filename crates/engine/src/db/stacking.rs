@@ -126,6 +126,14 @@ pub fn merge_range(
     Ok(Trees { base, stack: Stack::new(ranges).map(Arc::new) })
 }
 
+/// Moves what the writer moves of a table's tree. Its runs stay where they are.
+///
+/// # Errors
+/// As [`flush`].
+pub fn move_tree(pages: &Pages, info: &TableInfo, trees: &Trees, writer: &mut PageWriter<'_>) -> Result<Option<Root>> {
+    merge(pages, trees.base.as_ref(), &mut NoChanges, writer, info.align())
+}
+
 /// Marks all pages of a table as dead.
 ///
 /// # Errors
@@ -343,6 +351,17 @@ impl Changes for DeltaChanges<'_> {
     fn advance(&mut self) {
         self.delta.next(&mut self.at);
     }
+}
+
+/// No changes at all.
+struct NoChanges;
+
+impl Changes for NoChanges {
+    fn peek(&mut self) -> Result<Option<Change<'_>>> {
+        Ok(None)
+    }
+
+    fn advance(&mut self) {}
 }
 
 /// A range with so many runs is merged as soon as there is nothing more urgent.

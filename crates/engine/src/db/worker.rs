@@ -266,7 +266,11 @@ impl Signals {
 
     fn done(&self, task: Task, core: &Core, checkpointer: &Mutex<Checkpointer>) {
         match task {
-            Task::ForgetSpares => core.forget_spares(),
+            Task::ForgetSpares => {
+                core.forget_spares();
+                // What stays costs room and nothing else.
+                let _ = checkpointer.lock().give_back_log();
+            }
             Task::WriteBehind => {
                 // What fails stays in the buffer; the next commit that must be written reports it.
                 let _ = core.write_behind();
@@ -281,7 +285,10 @@ impl Signals {
                 drop(asked);
                 let mut locked = checkpointer.lock();
                 let began = Instant::now();
-                let outcome = locked.merge_runs(haste);
+                let outcome = match locked.merge_runs(haste) {
+                    Ok(false) if haste == Haste::Everything => locked.give_back(),
+                    outcome => outcome,
+                };
                 // Whoever makes runs says so with the checkpointer's lock: it is not forgotten here.
                 self.asked.lock().merged(haste, outcome, newest, began.elapsed());
                 drop(locked);

@@ -453,6 +453,16 @@ impl<'p> Leaf<'p> {
         }
     }
 
+    /// Bytes that its entries take, of [`PageSize::body_bytes`](crate::format::PageSize::body_bytes).
+    pub fn bytes_used(self) -> usize {
+        let offset = self.slot(self.count() - 1) & SLOT_OFFSET_MASK;
+        // SAFETY: verification proved that a used slot leads to a cell inside the body.
+        let fields = unsafe { u32_at(self.page, offset) };
+        let length = |field: u32| (field as u16 & LENGTH_MASK) as usize;
+        // Cells lie in the order of their keys, one behind the other.
+        value_start(offset, length(fields), self.below_align()) + length(fields >> 16)
+    }
+
     #[inline(always)]
     fn inline_cell_at(self, slot: usize, below_align: usize) -> Option<(Op, &'p [u8], &'p [u8])> {
         let offset = slot & SLOT_OFFSET_MASK;

@@ -220,6 +220,15 @@ impl Segment {
         }
     }
 
+    /// Cuts off what follows the records.
+    pub(super) fn cut_off_rest(&mut self) -> io::Result<()> {
+        if self.file.len()? > self.written_bytes {
+            self.file.set_len(self.written_bytes)?;
+        }
+        (self.prepared_bytes, self.has_unsynced_rest) = (0, false);
+        Ok(())
+    }
+
     /// What becomes of the segment when no checkpoint needs it any more: a spare, if its file is not much longer than
     /// `used_bytes`, what all of the log took since the checkpoint before. None: it is as it was.
     pub(super) fn into_spare(self, disk: &dyn Disk, database: &Path, used_bytes: u64) -> Option<Spare> {

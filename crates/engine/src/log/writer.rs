@@ -372,6 +372,20 @@ impl Log {
         remove_segments(&*self.disk, &self.database, &mut self.older, kept)
     }
 
+    /// Gives back what it holds beside commits: the spare segment, and what follows the last commit. The next commits prepare
+    /// their room anew.
+    ///
+    /// # Errors
+    /// The disk's: it has what it could not give back as before. `Poisoned`.
+    pub fn give_back(&mut self) -> Result<()> {
+        self.check_usable()?;
+        if self.spare.take().is_some() {
+            remove_spare(&*self.disk, &self.database)?;
+        }
+        let cut = self.current.cut_off_rest();
+        cut.map_err(|source| Error::io("cut", &self.current.path, source))
+    }
+
     /// Ends the log and removes all of its segments but those that are to be kept, when a durable checkpoint holds all commits and
     /// names none of them. Answers those that stay.
     ///

@@ -76,6 +76,11 @@ impl FreeRanges {
         Some(start)
     }
 
+    /// Pages of the largest range.
+    pub fn largest(&self) -> u64 {
+        self.by_size.last().map_or(0, |&(length, _)| length)
+    }
+
     /// Whether [`FreeRanges::take`] would find `count` pages.
     pub fn holds(&self, count: u64, align: u64) -> bool {
         self.find(count, align).is_some()

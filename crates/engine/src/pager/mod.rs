@@ -20,6 +20,6 @@ mod writer;
 pub use extents::ExtentMap;
 pub use file::{PageFile, ReadOptions};
 pub use page::{LeafPage, Page, Pages, Value};
-pub use space::{Operation, Pins, Space, SpaceStats};
+pub use space::{Operation, Pins, Placing, Space, SpaceStats};
 pub use table::read_extent_table;
-pub use writer::PageWriter;
+pub use writer::{Moving, PageWriter};

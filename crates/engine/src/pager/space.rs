@@ -18,6 +18,7 @@
 //!
 //! Callers: `PageWriter` places and kills, `db` begins, commits, aborts and reclaims, all behind one lock.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::error::{Error, Place, Result};
@@ -52,11 +53,21 @@ pub struct Space {
     /// End that the newest checkpoint states: the file must not be cut below it.
     committed_end: u64,
     max_size_bytes: Option<u64>,
-    /// Place everything as low as it fits, rather than where huge pages can map it.
-    compacting: bool,
+    placing: Placing,
     last_birth: Birth,
     /// Birth that the newest checkpoint states.
     pub(super) committed_birth: Birth,
+}
+
+/// Where what is written is placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placing {
+    /// Where it fits best among what is free, full extents where huge pages can map them.
+    Usual,
+    /// As low as it fits.
+    Low,
+    /// Behind all that there is.
+    AtEnd,
 }
 
 /// Pages that died.
@@ -210,15 +221,15 @@ impl Space {
             file_pages,
             committed_end: page_count,
             max_size_bytes,
-            compacting: false,
+            placing: Placing::Usual,
             last_birth,
             committed_birth: last_birth,
         })
     }
 
-    /// From now on, whether to place everything as low as it fits: for moving all there is to the file's beginning.
-    pub fn set_compacting(&mut self, compacting: bool) {
-        self.compacting = compacting;
+    /// Chooses where to place what is written from now on.
+    pub fn set_placing(&mut self, placing: Placing) {
+        self.placing = placing;
     }
 
     /// Begins an operation. Several may be in progress.
@@ -400,6 +411,34 @@ impl Space {
         slack > 2 * GROWTH_BYTES_MAX && slack > self.file_pages * page_bytes / 2
     }
 
+    /// The first page of a part of the file that could be emptied, what lives there moved to free pages before it; none if that
+    /// would not make the file much smaller.
+    /// `gain_share` says what is much: one part of the file in so many.
+    pub fn emptiable_from(&self, gain_share: u64) -> Option<PageNumber> {
+        let mut extents: Vec<_> = self.extents.iter().filter(|entry| entry.kind != ExtentKind::Unused).collect();
+        extents.sort_unstable_by_key(|entry| Reverse(entry.first_page));
+        let mut free: Vec<_> = self.free.iter().collect();
+        let (mut free_before, mut moved) = (self.free.pages(), 0);
+        // What is free at the end is given back without moving anything.
+        let mut from = PageNumber(self.free.trailing(self.end));
+        for entry in extents {
+            // A merge that copies writes all branches anew, and a checkpoint its table.
+            moved += u64::from(live_pages(entry));
+            while let Some((start, count)) = free.pop_if(|(start, count)| *start + *count > entry.first_page.0) {
+                free_before -= count;
+                if start < entry.first_page.0 {
+                    free.push((start, entry.first_page.0 - start));
+                    free_before += entry.first_page.0 - start;
+                }
+            }
+            if moved + moved / MOVED_SLACK_DIVISOR + self.file_pages / BRANCH_DIVISOR > free_before {
+                break;
+            }
+            from = entry.first_page;
+        }
+        ((self.file_pages - from.0) * gain_share > self.file_pages).then_some(from)
+    }
+
     /// Accounts for every page of the file.
     pub fn stats(&self) -> SpaceStats {
         let mut stats = SpaceStats { meta_pages: META_PAGES, ..SpaceStats::default() };
@@ -436,7 +475,11 @@ impl Space {
     /// How many pages an extent should have that is to have `pages`: so many, if they are free; else it comes to lie at the
     /// file's end, and reaches from there to where a full extent can begin. So full ones leave no hole before them.
     pub(super) fn extent_pages(&self, pages: u32) -> u32 {
-        let align = if self.compacting { 1 } else { alignment(pages) };
+        // What is to lie low takes what there is.
+        let largest = u32::try_from(self.free.largest()).unwrap_or(u32::MAX);
+        let pages =
+            if self.placing == Placing::Low && largest >= EXTENT_PAGES_MIN { pages.min(largest) } else { pages };
+        let align = self.alignment(pages);
         if self.free.holds(u64::from(pages), align) {
             return pages;
         }
@@ -448,13 +491,17 @@ impl Space {
     /// At the file's end it goes on to where a full extent can begin. It takes a free place only if it is large enough: at the
     /// file's end all extents would be as small as the gap there, one after the other, until no place is left for them.
     pub(super) fn extent_pages_at_last(&self, gathered: u32, wanted: u32) -> u32 {
-        let align = if self.compacting { 1 } else { alignment(gathered) };
+        let align = self.alignment(gathered);
         if self.free.holds(u64::from(gathered), align) {
             return gathered.max(wanted);
         }
         // Since it began, another extent may have come to lie where this one would have.
         let gap = self.gap_pages();
         if gap < gathered { LIVE_SLOTS_MAX } else { gap }
+    }
+
+    fn alignment(&self, pages: u32) -> u64 {
+        if self.placing == Placing::Low { 1 } else { alignment(pages) }
     }
 
     /// Pages from the file's end to where a full extent can begin, which is never here.
@@ -525,7 +572,11 @@ impl Space {
     }
 
     pub(super) fn allocate(&mut self, count: u64, align: u64) -> Result<u64> {
-        let taken = if self.compacting { self.free.take_lowest(count) } else { self.free.take(count, align) };
+        let taken = match self.placing {
+            Placing::Usual => self.free.take(count, align),
+            Placing::Low => self.free.take_lowest(count),
+            Placing::AtEnd => None,
+        };
         if let Some(first) = taken {
             return Ok(first);
         }
@@ -588,6 +639,11 @@ fn without(entry: ExtentEntry, mask: u128) -> ExtentEntry {
         live => ExtentEntry { live, ..entry },
     }
 }
+
+/// Pages that are moved may need some more than they had, one in so many: extents do not fit what is free exactly.
+const MOVED_SLACK_DIVISOR: u64 = 16;
+/// Pages of branches, at most one in so many of a file.
+const BRANCH_DIVISOR: u64 = 32;
 
 /// The metas have a page of their own.
 const META_PAGES: u64 = 1;

@@ -7,7 +7,8 @@ use std::path::Path;
 use super::*;
 use crate::error::{Error, Place};
 use crate::format::{
-    CellKey, CellValue, ExtentKind, Identity, LargeValue, LeafBuilder, Op, OverflowRef, PageSize, ValueAlign,
+    BranchBuilder, CellKey, CellValue, Child, ExtentKind, Identity, LargeValue, LeafBuilder, Op, OverflowRef, PageSize,
+    ValueAlign,
 };
 use crate::ids::{Birth, ExtentId, PageNumber, PageRef};
 use crate::io::{Access, Disk, File, Map, MemoryDisk};
@@ -159,7 +160,10 @@ fn small_extents_among_large_ones_leave_no_hole() {
         for number in 0..leaves {
             add_leaf(&mut writer, number);
             if number % 100 == 99 {
-                writer.add_branch(|page| page.fill(0)).expect("there is space");
+                let mut branch = BranchBuilder::new(PageSize::KiB16, 1);
+                let child = Child { page: PageRef { extent: ExtentId(0), slot: 0 }, has_overflow: false };
+                branch.push(CellKey::Inline(b""), child, 1);
+                writer.add_branch(|page| branch.finish(page)).expect("there is space");
             }
             if number % 300 == 299 {
                 writer.add_value(&[7; 100]).expect("there is space");

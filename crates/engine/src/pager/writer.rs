@@ -9,7 +9,7 @@
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::Result;
-use crate::format::{ExtentKind, LIVE_SLOTS_MAX, OverflowRef, PageSize, seal_page};
+use crate::format::{ExtentEntry, ExtentKind, LIVE_SLOTS_MAX, OverflowRef, PageSize, seal_page, verify_own_page};
 use crate::ids::{ExtentId, PageNumber, PageRef};
 use crate::sync::{Arc, Mutex};
 
@@ -27,7 +27,17 @@ pub struct PageWriter<'s> {
     leaves: Stream,
     branches: Stream,
     values: Stream,
+    moving: Option<Moving>,
     pages_added: u64,
+}
+
+/// What a writer moves to other places, beside what it changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moving {
+    /// All extents that reach past this page.
+    pub from: PageNumber,
+    /// And all leaves that are not full, so that they become so.
+    pub fills: bool,
 }
 
 /// Pages that will be one extent.
@@ -60,8 +70,25 @@ impl<'s> PageWriter<'s> {
             leaves: stream(ExtentKind::Nodes),
             branches: stream(ExtentKind::Nodes),
             values: stream(ExtentKind::Values),
+            moving: None,
             pages_added: 0,
         }
+    }
+
+    /// From now on, what lies in a part of the file is moved out of it by whoever writes through this.
+    pub fn start_moving(&mut self, moving: Moving) {
+        self.moving = Some(moving);
+    }
+
+    /// What is moved, if anything is.
+    pub fn moving(&self) -> Option<Moving> {
+        self.moving
+    }
+
+    /// Whether what lies in this extent of the base is moved.
+    pub fn moves(&self, base: &Pages, extent: ExtentId) -> bool {
+        let end = |entry: &ExtentEntry| entry.first_page.0 + u64::from(entry.page_count);
+        self.moving.is_some_and(|moving| base.extents().entry(extent).is_some_and(|entry| end(entry) > moving.from.0))
     }
 
     /// Adds a leaf. `fill` writes the whole body; the page is sealed after it.
@@ -192,6 +219,8 @@ impl<'s> PageWriter<'s> {
         let page = &mut target.bytes[start..start + page_bytes];
         let result = fill(page);
         seal_page(page, &identity, at, birth);
+        // Whoever writes a page may read it unverified.
+        debug_assert!(verify_own_page(page, &identity, at, birth).is_ok(), "a page is built as it is read");
         self.pages_added += 1;
         Ok((at, result))
     }

@@ -165,10 +165,25 @@ impl<'w, 's> Builder<'w, 's> {
         self.writer.add_value(bytes)
     }
 
+    /// The hash of a key as a cell holds it.
+    pub(super) fn hash_of(&self, key: &CellKey<'_>) -> u64 {
+        key.hash(&self.identity)
+    }
+
+    /// Where a long key or value of the base is from now on: if it is moved, it is copied, and the old one marked as dead.
+    pub(super) fn move_value(&mut self, base: &Pages, at: OverflowRef) -> Result<OverflowRef> {
+        if !self.writer.moves(base, at.extent) {
+            return Ok(at);
+        }
+        let moved = self.writer.add_value(&base.value(&at)?)?;
+        self.writer.kill_value(&at)?;
+        Ok(moved)
+    }
+
     /// Adds an entry of a page of the base. Requires: as [`Builder::push`].
     #[inline]
     pub(super) fn push_cell(&mut self, cell: &Cell<'_>) -> Result<()> {
-        let hash = cell.key.hash(&self.identity);
+        let hash = self.hash_of(&cell.key);
         self.push(cell.key, cell.value, hash)
     }
 

@@ -14,7 +14,8 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::format::{
-    Branch, Cell, CellKey, CellValue, Child, Leaf, PlainEntries, Search, ValueAlign, WithSearch, with_search,
+    Branch, Cell, CellKey, CellValue, Child, Leaf, OverflowRef, PlainEntries, Search, ValueAlign, WithSearch,
+    with_search,
 };
 use crate::ids::PageRef;
 use crate::pager::{PageWriter, Pages};
@@ -120,9 +121,7 @@ impl<C: Changes> Merge<'_, '_, C> {
         if subtree.level == 0 {
             self.density.note(touched);
         }
-        let worn =
-            self.pages.extents().is_sparse(subtree.child.page.extent) || (subtree.level == 0 && self.density.is_high());
-        if !touched && !worn && self.builder.adopt(subtree)? {
+        if !touched && !self.is_worn(subtree)? && self.builder.adopt(subtree)? {
             self.outcome.adopted += 1;
             return Ok(());
         }
@@ -135,6 +134,32 @@ impl<C: Changes> Merge<'_, '_, C> {
         }
         let branch = branch_at(self.pages, &page, at, subtree.level)?;
         self.branch(branch, subtree)
+    }
+
+    /// Whether a subtree is to be copied, though nothing in it changes.
+    fn is_worn(&self, subtree: &Subtree<'_>) -> Result<bool> {
+        let at = subtree.child.page;
+        if self.pages.extents().is_sparse(at.extent) || (subtree.level == 0 && self.density.is_high()) {
+            return Ok(true);
+        }
+        let Some(moving) = self.builder.writer.moving() else { return Ok(false) };
+        // Of a branch, nobody knows where its leaves are.
+        if subtree.level > 0 || self.builder.writer.moves(self.pages, at.extent) {
+            return Ok(true);
+        }
+        let leaf = leaf_at(self.pages, self.pages.page(at)?, at)?;
+        let leaf = leaf.leaf();
+        let full = self.builder.writer.page_size().body_bytes() * FULL_PERCENT / 100;
+        Ok((moving.fills && leaf.bytes_used() < full) || (subtree.child.has_overflow && self.is_apart_moved(leaf)))
+    }
+
+    /// Whether any long part of a leaf's entries is moved.
+    fn is_apart_moved(&self, leaf: Leaf<'_>) -> bool {
+        let is_moved = |at: &OverflowRef| self.builder.writer.moves(self.pages, at.extent);
+        leaf.cells(0..leaf.count()).any(|cell| {
+            matches!(cell.key, CellKey::Overflow { at, .. } if is_moved(&at))
+                || matches!(cell.value, CellValue::Overflow(at) if is_moved(&at))
+        })
     }
 
     fn branch(&mut self, branch: Branch<'_>, subtree: &Subtree<'_>) -> Result<()> {
@@ -268,7 +293,23 @@ fn keep(builder: &mut Builder<'_, '_>, pages: &Pages, cell: &Cell<'_>, at: PageR
     if !builder.can_store(cell) {
         return Err(pages.misfit(at, "an entry of the leaf is larger than its table allows"));
     }
+    if builder.writer.moving().is_some() {
+        return keep_moved(builder, pages, cell);
+    }
     builder.push_cell(cell)
+}
+
+/// Passes an entry of the base on, its long parts copied if they are moved.
+fn keep_moved(builder: &mut Builder<'_, '_>, pages: &Pages, cell: &Cell<'_>) -> Result<()> {
+    let hash = builder.hash_of(&cell.key);
+    let (mut key, mut value) = (cell.key, cell.value);
+    if let CellKey::Overflow { at, .. } = &mut key {
+        *at = builder.move_value(pages, *at)?;
+    }
+    if let CellValue::Overflow(at) = &mut value {
+        *at = builder.move_value(pages, *at)?;
+    }
+    builder.push(key, value, hash)
 }
 
 /// Adds what a change leaves of a key, of which the base may have had `old`.
@@ -372,5 +413,7 @@ impl WithSearch for LowerBound<'_> {
 /// `step` is called after about so many entries.
 const STEP_ENTRIES: u32 = 1024;
 
+/// A leaf is full enough with so much.
+const FULL_PERCENT: usize = 90;
 /// Entries that are compared one by one before a search is worth its while.
 const NEAR_ENTRIES: usize = 4;

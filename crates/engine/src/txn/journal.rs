@@ -146,6 +146,14 @@ impl Journal {
         self.begin()?.rotate()
     }
 
+    /// Gives back what the log holds beside commits.
+    ///
+    /// # Errors
+    /// As [`Log::give_back`].
+    pub fn give_back(&mut self) -> Result<()> {
+        self.log.as_mut().map_or(Ok(()), Log::give_back)
+    }
+
     /// Removes the segments below `first` that are not to be kept: a durable checkpoint holds their commits, up to `checkpoint`.
     ///
     /// # Errors

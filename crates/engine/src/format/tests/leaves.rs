@@ -65,6 +65,7 @@ fn check_pages(entries: &[Entry], page_size: PageSize, align: ValueAlign, random
 fn check_page(builder: &mut LeafBuilder, entries: &[Entry], store: &LongStore, random: &mut Random) {
     let page_size = builder_page_size(builder);
     let mut page = vec![0xAA; page_size];
+    let used = builder.bytes_used();
     let summary = builder.finish(&mut page);
     assert!(builder.is_empty());
     assert_eq!(summary.entries, entries.len());
@@ -73,6 +74,7 @@ fn check_page(builder: &mut LeafBuilder, entries: &[Entry], store: &LongStore, r
     let leaf = Leaf::verify(&page, &identity(), AT, BIRTH).expect("a built page verifies");
     assert_eq!(leaf.net_count(), summary.net_count);
     assert_eq!(leaf.has_overflow(), summary.has_overflow);
+    assert_eq!(leaf.bytes_used(), used);
     assert_eq!(leaf.all_new(), entries.iter().all(|entry| entry.op == Op::PutNew));
     assert_eq!(leaf.cells(0..leaf.count()).len(), entries.len());
     for (cell, entry) in leaf.cells(0..leaf.count()).zip(entries) {

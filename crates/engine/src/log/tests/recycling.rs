@@ -428,3 +428,32 @@ fn power_cuts_between_checkpoints_that_use_segments_again_lose_no_durable_commit
     }
     assert!(used_again > 1_000, "{used_again} segments were used again");
 }
+
+#[test]
+fn log_that_gives_back_what_it_holds_beside_commits_goes_on_and_is_read_back() {
+    for synced in [true, false] {
+        let (faulty, disk) = FaultyDisk::new();
+        let mut log = log_with_a_long_commit(&disk);
+        let mut first = 1;
+        for round in 0..4 {
+            log.sync().expect("the disk works");
+            checkpoint(&mut log);
+            first += 1;
+            append_next(&mut log);
+            if synced {
+                log.sync().expect("the disk works");
+            }
+            log.write().expect("the disk works");
+            let current = segment(log.current_segment().0);
+            log.give_back().expect("the disk works");
+            assert_eq!(files(&faulty), std::slice::from_ref(&current), "round {round}");
+            let bytes = read_file(&*disk, &current);
+            assert_eq!(records_end(&bytes), bytes.len(), "round {round}");
+            append_next(&mut log);
+            log.write().expect("the disk works");
+            let begin = log.last_sequence().0 - 2;
+            let (commits, end) = replay(&disk, from(begin, first)).expect("the log is intact");
+            assert_eq!((commits, end.sequence), (usual(begin + 1, begin + 2), Sequence(begin + 2)), "round {round}");
+        }
+    }
+}
