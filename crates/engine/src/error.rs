@@ -47,7 +47,8 @@ pub enum ConflictReason {
     Write,
     /// It created or dropped tables.
     Tables,
-    /// A bulk load changed a table that was read.
+    /// A bulk load, or a transaction that had spilled ([`Options::write_set_bytes`](crate::Options::write_set_bytes)), changed a table
+    /// that was read, or at isolation `Snapshot` written.
     BulkLoad,
 }
 
@@ -58,7 +59,7 @@ impl fmt::Display for ConflictReason {
             Self::Range => "a key within a range that this one read",
             Self::Write => "a key that this one wrote",
             Self::Tables => "the tables there are",
-            Self::BulkLoad => "the table, by a bulk load",
+            Self::BulkLoad => "the table, by a bulk load or a large transaction",
         })
     }
 }

@@ -18,6 +18,14 @@ pub fn commit(log_bytes: usize) {
     let _ = log_bytes;
 }
 
+/// A transaction has spilled so many bytes.
+#[inline]
+pub fn spilled(bytes: u64) {
+    #[cfg(feature = "metrics")]
+    metrics::counter!("fulgurite_spilled_bytes_total").increment(bytes);
+    let _ = bytes;
+}
+
 /// A commit was refused.
 #[inline]
 pub fn conflict(error: &Error) {

@@ -44,6 +44,7 @@ pub struct Options {
     pub(crate) page_size_bytes: u32,
     pub(crate) cache_bytes: u64,
     pub(crate) delta_bytes: u64,
+    pub(crate) write_set_bytes: u64,
     pub(crate) durability: Durability,
     pub(crate) isolation: Isolation,
     pub(crate) max_size_bytes: Option<u64>,
@@ -62,6 +63,7 @@ impl Default for Options {
             page_size_bytes: PAGE_SIZE_BYTES_DEFAULT,
             cache_bytes: 64 << 20,
             delta_bytes: default_delta_bytes(),
+            write_set_bytes: WRITE_SET_BYTES_DEFAULT,
             durability: Durability::Disk,
             isolation: Isolation::Serializable,
             max_size_bytes: None,
@@ -114,6 +116,19 @@ impl Options {
     #[must_use]
     pub fn delta_bytes(mut self, bytes: u64) -> Self {
         self.delta_bytes = bytes;
+        self
+    }
+
+    /// Memory that the changes of one write transaction may take before they are spilled: sorted, and written to free space of the
+    /// data file, where nobody else sees them. Default: 64 MiB; at least 1 KiB.
+    ///
+    /// So a transaction may be of any size; it then needs room on the disk for its changes twice, until its commit has ended. Reading
+    /// what was spilled is as fast as reading what is stored. To commit a transaction that has spilled is like a bulk load: others wait
+    /// meanwhile, it is durable when that returns, whatever level was asked for, and one that others began before and that used the
+    /// same tables is in conflict with it ([`crate::ConflictReason::BulkLoad`]).
+    #[must_use]
+    pub fn write_set_bytes(mut self, bytes: u64) -> Self {
+        self.write_set_bytes = bytes;
         self
     }
 
@@ -191,6 +206,7 @@ impl Options {
             && self.max_size_bytes == other.max_size_bytes
             && self.map == other.map
             && self.keep_log_bytes == other.keep_log_bytes
+            && self.write_set_bytes == other.write_set_bytes
     }
 
     pub(crate) fn validate(&self) -> Result<()> {
@@ -200,6 +216,10 @@ impl Options {
         }
         if self.delta_bytes < DELTA_BYTES_MIN {
             let message = format!("delta_bytes is at least {DELTA_BYTES_MIN}, not {}", self.delta_bytes);
+            return Err(Error::Invalid { message });
+        }
+        if self.write_set_bytes < WRITE_SET_BYTES_MIN {
+            let message = format!("write_set_bytes is at least {WRITE_SET_BYTES_MIN}, not {}", self.write_set_bytes);
             return Err(Error::Invalid { message });
         }
         if self.create && self.read_only {
@@ -321,6 +341,10 @@ fn default_delta_bytes() -> u64 {
 pub(crate) const PAGE_SIZE_BYTES_DEFAULT: u32 = 16384;
 /// Below this a delta could not hold one commit of moderate size.
 const DELTA_BYTES_MIN: u64 = 64 << 10;
+/// Memory of a transaction's changes before they are spilled.
+const WRITE_SET_BYTES_DEFAULT: u64 = 64 << 20;
+/// Less would spill almost each change by itself.
+const WRITE_SET_BYTES_MIN: u64 = 1 << 10;
 /// Longest name of a key or value type.
 pub(crate) const TYPE_NAME_BYTES_MAX: usize = 1024;
 /// Longest key: 64 MiB.

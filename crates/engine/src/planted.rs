@@ -69,11 +69,15 @@ pub enum Fault {
     LoadBeforeNote = 26,
     /// A tree into which the runs of a range were merged is published before its extents are durable.
     RangeMergeUnsynced = 27,
+    /// What a transaction has spilled is published before its extents are durable.
+    SpilledUnsynced = 28,
+    /// Of what a transaction has spilled, what was rolled back counts like the rest.
+    SpilledRollbackIgnored = 29,
 }
 
 impl Fault {
     /// The faults that power cuts must reveal.
-    pub const OF_POWER_CUTS: [Self; 13] = [
+    pub const OF_POWER_CUTS: [Self; 14] = [
         Self::NoSyncBeforeMeta,
         Self::MetaBeforeData,
         Self::LogPastBadRecord,
@@ -87,11 +91,17 @@ impl Fault {
         Self::LoadBeforeNote,
         Self::RunsUnsynced,
         Self::RangeMergeUnsynced,
+        Self::SpilledUnsynced,
     ];
 
     /// The faults that random use, compared with a model, must reveal.
-    pub const OF_MODEL: [Self; 4] =
-        [Self::RangeOffByOne, Self::StaleFilter, Self::RangeBoundOffByOne, Self::DeleteDropped];
+    pub const OF_MODEL: [Self; 5] = [
+        Self::RangeOffByOne,
+        Self::StaleFilter,
+        Self::RangeBoundOffByOne,
+        Self::DeleteDropped,
+        Self::SpilledRollbackIgnored,
+    ];
 
     /// The faults that recorded runs of many threads must reveal.
     pub const OF_ISOLATION: [Self; 9] = [

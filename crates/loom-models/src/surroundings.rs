@@ -162,6 +162,16 @@ pub mod pager {
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Value<'a>(Cow<'a, [u8]>);
 
+    /// As the engine's: nothing is spilled.
+    #[derive(Debug)]
+    pub struct Space;
+
+    impl<'a> From<&'a [u8]> for Value<'a> {
+        fn from(bytes: &'a [u8]) -> Self {
+            Self(Cow::Borrowed(bytes))
+        }
+    }
+
     impl Deref for Value<'_> {
         type Target = [u8];
 
@@ -180,6 +190,36 @@ pub mod tree {
     /// As the engine's.
     #[derive(Debug)]
     pub struct Stack;
+
+    /// As the engine's.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Change<'a> {
+        /// The key.
+        pub key: &'a [u8],
+        /// Its hash.
+        pub hash: Option<u64>,
+        /// What becomes of it.
+        pub action: Action<'a>,
+    }
+
+    /// As the engine's, as far as it is used.
+    #[derive(Clone, Copy, Debug)]
+    pub enum Action<'a> {
+        /// It has this value from now on.
+        Put(&'a [u8]),
+    }
+
+    /// As the engine's.
+    pub trait Changes {
+        /// The change at hand.
+        ///
+        /// # Errors
+        /// None.
+        fn peek(&mut self) -> crate::error::Result<Option<Change<'_>>>;
+
+        /// Goes on to the next one.
+        fn advance(&mut self);
+    }
 }
 
 /// Options.
@@ -492,6 +532,129 @@ pub mod layers {
             })
         }
     }
+}
+
+/// What transactions have spilled: nothing.
+pub mod spilled {
+    use std::iter;
+
+    use crate::error::Result;
+    use crate::ids::TableId;
+    use crate::pager::{Pages, Space};
+    use crate::sync::{Arc, Mutex};
+    use crate::txn::versions::Own;
+    use crate::txn::write_set::SpillOf;
+
+    /// As the engine's; there is none.
+    #[derive(Debug)]
+    pub struct Spilled;
+
+    impl Spilled {
+        /// Nothing is spilled.
+        pub fn new(_: &Pages, _: &Arc<Mutex<Space>>) -> Self {
+            unreachable!("transactions are small here")
+        }
+
+        /// As the engine's; so are the others.
+        ///
+        /// # Errors
+        /// None.
+        pub fn add(&mut self, _: &Pages, _: &SpillOf<'_>) -> Result<u64> {
+            unreachable!("there is none")
+        }
+
+        /// See [`Spilled::add`].
+        ///
+        /// # Errors
+        /// None.
+        pub fn join_layers(&mut self, _: &Pages, _: &[u64]) -> Result<()> {
+            unreachable!("there is none")
+        }
+
+        /// See [`Spilled::add`].
+        pub fn undo(&mut self, _: u64, _: u64) {
+            unreachable!("there is none")
+        }
+
+        /// See [`Spilled::add`].
+        pub fn is_empty(&self) -> bool {
+            unreachable!("there is none")
+        }
+
+        /// See [`Spilled::add`].
+        ///
+        /// # Errors
+        /// None.
+        pub fn get(&self, _: TableId, _: &[u8]) -> Result<Option<Own<'_>>> {
+            unreachable!("there is none")
+        }
+
+        /// See [`Spilled::add`].
+        pub fn tables(&self) -> impl Iterator<Item = TableId> {
+            iter::empty()
+        }
+
+        /// See [`Spilled::add`].
+        pub fn touches(&self, _: TableId) -> bool {
+            unreachable!("there is none")
+        }
+
+        /// See [`Spilled::add`].
+        pub fn entries_of(&self, _: TableId) -> u64 {
+            unreachable!("there is none")
+        }
+
+        /// See [`Spilled::add`].
+        pub fn overwrites(&self, _: TableId) -> bool {
+            unreachable!("there is none")
+        }
+    }
+}
+
+/// What transactions did, wherever that is.
+pub mod versions {
+    use crate::format::LargeValue;
+    use crate::pager::Value;
+    use crate::txn::write_set::Pending;
+
+    /// As the engine's.
+    #[derive(Clone, Debug)]
+    pub enum Own<'a> {
+        /// The key has this value.
+        Put(Value<'a>),
+        /// The key has a large value.
+        PutLarge(LargeValue),
+        /// The key is gone.
+        Delete,
+        /// The key is merged.
+        Merge(Value<'a>),
+    }
+
+    impl<'a> Own<'a> {
+        /// A change that is in memory.
+        pub fn of(pending: &'a Pending) -> Self {
+            match pending {
+                Pending::Put(value) => Self::Put(Value::from(&**value)),
+                Pending::PutLarge(large) => Self::PutLarge(*large),
+                Pending::Delete => Self::Delete,
+                Pending::Merge(operand) => Self::Merge(Value::from(&**operand)),
+            }
+        }
+    }
+
+    /// Nothing is spilled.
+    pub fn push_version(_: &mut Vec<u8>, _: u64, _: &Pending) {
+        unreachable!("transactions are small here")
+    }
+}
+
+/// Commits of what was spilled: there are none.
+pub mod take_in {
+    use std::marker::PhantomData;
+
+    /// As the engine's.
+    #[derive(Debug)]
+    pub struct Incoming<'t>(PhantomData<&'t ()>);
 }
 
 /// Bounds of what was read.

@@ -37,4 +37,4 @@ pub mod turn;
 #[path = "../../engine/src/txn/write_set.rs"]
 pub mod write_set;
 
-pub use crate::surroundings::{journal, large, layers, read};
+pub use crate::surroundings::{journal, large, layers, read, spilled, take_in, versions};

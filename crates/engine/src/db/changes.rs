@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! (1) A feed ends with the newest commit that was durable when it was begun: what a consumer has seen, no power cut takes back.
-//! (2) What changed and is not in the log, by a bulk load, is noted in it (`txn::note`); a log of a time when that was not so is not
+//! (2) What changed and is not in the log, by a bulk load or a transaction that had spilled, is noted in it (`txn::note`); a log of a time when that was not so is not
 //!     served.
 //! (3) A large value is given from the snapshot with which the feed ends. If that has another one for its key, or none, then a
 //!     later change of the same feed replaced it.
@@ -99,8 +99,12 @@ pub enum Change {
         /// The table.
         table: ChangedTable,
     },
-    /// A bulk load may have put any keys of the table, which the log does not tell: read all of it from a snapshot that is not
-    /// older. (The load may have failed, and then nothing has changed.)
+    /// A bulk load may have put any keys of the table, which the log does not tell, or a transaction that had spilled
+    /// ([`Options::write_set_bytes`](crate::Options::write_set_bytes)) may have put and deleted any: read all of it from a snapshot
+    /// that is not older, in place of what was known. (It may have failed, and then nothing has changed.)
+    ///
+    /// Such a transaction tells so of each table that it changed, created or dropped, and nothing else: the table may be one that
+    /// no feed has told of, or be gone.
     BulkLoaded {
         /// The table.
         table: ChangedTable,

@@ -7,27 +7,30 @@
 //! (3) A checkpoint that fails leaves everything as it was. Its deltas stay frozen, and the next one merges them.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, btree_map};
-use std::iter::Peekable;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use crate::db::incoming::IncomingSource;
 use crate::db::metas;
 use crate::db::open::Presence;
 use crate::db::replayed::Replayed;
-use crate::db::stacking::{self, FULL_RUNS, MERGED_ENTRIES, MERGED_RUNS, Mergeable, OWED_RUNS, Shape};
+use crate::db::roots::{CatalogChanges, store_catalog, store_root};
+use crate::db::stacking::{self, DeltaSource, FULL_RUNS, MERGED_ENTRIES, MERGED_RUNS, Mergeable, OWED_RUNS, Shape};
 use crate::delta;
 use crate::error::{Error, Result};
-use crate::format::{CatalogRoot, Meta, StoredRoot, ValueAlign};
+use crate::format::{Meta, ValueAlign};
 use crate::ids::{Sequence, TableId};
 use crate::metrics;
 use crate::pager::{ExtentMap, Moving, Operation, PageFile, PageWriter, Pages, Pins as SpacePins, Space};
 use crate::planted::{Fault, planted};
 use crate::sync::{Arc, Mutex};
-use crate::tree::{self, Action, Change, Changes, Root};
+use crate::tree::{self, Root};
 use crate::txn::core::{Core, Rotation, Writer};
 use crate::txn::journal::LogStart;
 use crate::txn::large::Recent;
+use crate::txn::schema::{SchemaChange, with_schema};
 use crate::txn::state::{Pins, State, TableInfo, TableView, Trees};
+use crate::txn::take_in::Incoming;
 
 /// Runs checkpoints, one at a time.
 #[derive(Debug)]
@@ -65,6 +68,8 @@ pub enum Job<'j> {
     Load(LoadJob<'j>),
     /// Moves what lies in a part of the file out of it.
     Move(Moving),
+    /// Brings in the changes of a transaction that has spilled.
+    TakeIn(&'j Incoming<'j>),
     /// Merges the runs of ranges, no two of one table.
     MergeRanges(Vec<Mergeable>),
 }
@@ -118,11 +123,13 @@ struct Merged {
     catalog: Option<Root>,
     /// Runs that were made.
     runs: u64,
+    /// The number for the next table.
+    next_table: TableId,
 }
 
 /// What is shown with the merged trees.
-#[derive(Clone, Copy, Debug)]
-enum Shown {
+#[derive(Clone, Copy)]
+enum Shown<'j> {
     /// All that was committed until deltas were exchanged.
     Rotated,
     /// Nothing else; commits may go on meanwhile.
@@ -130,6 +137,8 @@ enum Shown {
     /// More than was committed to a table, and the commit that tells so. Nothing is in the active deltas: the caller is the only
     /// writer.
     Loaded { table: TableId, note: Option<Sequence> },
+    /// As [`Shown::Loaded`], a transaction that has spilled: what it changed, created and dropped, and its number.
+    TakenIn(&'j Incoming<'j>),
 }
 
 impl Checkpointer {
@@ -270,14 +279,21 @@ impl Checkpointer {
         // What is loaded is newer than any run, and becomes part of the tree.
         match &job {
             Job::Load(load) => self.merge_runs_of(load.table)?,
+            // It may add a run to each range.
+            Job::TakeIn(_) => self.merge_all_runs(Haste::Full)?,
             Job::Replay(_) | Job::Move(_) | Job::MergeRanges(_) => {}
         }
         let core = Arc::clone(&self.core);
         let writer = core.writer()?;
         let _note = match &mut job {
             Job::Load(load) if writer.retention.keeps() => {
-                let note = core.note_load(writer, load.table)?;
+                let note = core.note_loads(writer, &[load.table])?;
                 load.note = Some(note.sequence());
+                Some(note)
+            }
+            Job::TakeIn(incoming) => {
+                let note = core.note_loads(writer, &incoming.noted())?;
+                incoming.note(note.sequence());
                 Some(note)
             }
             _ => None,
@@ -286,8 +302,9 @@ impl Checkpointer {
     }
 
     pub(super) fn checkpoint(&mut self, job: Option<Job<'_>>) -> Result<()> {
-        let does_job = matches!(job, Some(Job::Load(..) | Job::Move(_) | Job::MergeRanges(_)));
+        let does_job = matches!(job, Some(Job::Load(..) | Job::TakeIn(_) | Job::Move(_) | Job::MergeRanges(_)));
         let rotation = self.pending.take();
+        let makes_runs = rotation.is_some() || matches!(job, Some(Job::TakeIn(_)));
         let began = Instant::now();
         let outcome = self.try_checkpoint(rotation.as_ref(), job);
         metrics::checkpoint(began.elapsed(), outcome.is_err(), self.pins.oldest_age().unwrap_or_default());
@@ -295,12 +312,12 @@ impl Checkpointer {
             self.pending = rotation;
             return Err(error);
         }
+        if let (true, Some(relief)) = (makes_runs && self.has_runs(), self.core.writer()?.relief.get()) {
+            relief.made_runs();
+        }
         if let Some(rotation) = rotation {
             let writer = self.core.writer()?;
             if let Some(relief) = writer.relief.get() {
-                if self.has_runs() {
-                    relief.made_runs();
-                }
                 relief.left_spares(rotation.frozen.iter().map(|(_, delta)| delta.memory_bytes()).sum());
             }
             writer.group.raise(rotation.sequence);
@@ -340,6 +357,7 @@ impl Checkpointer {
         let shown = match &job {
             _ if rotation.is_some() => Shown::Rotated,
             Some(Job::Load(load)) => Shown::Loaded { table: load.table, note: load.note },
+            Some(Job::TakeIn(incoming)) => Shown::TakenIn(incoming),
             _ => Shown::Merged,
         };
         let mut writer = PageWriter::new(&space);
@@ -350,12 +368,17 @@ impl Checkpointer {
         if let Some(Job::Replay(replayed)) = &job {
             replayed.settle_large(&mut self.space.lock(), &mut operation);
         }
+        if let Shown::TakenIn(incoming) = shown {
+            let mut space = self.space.lock();
+            incoming.kept().into_iter().for_each(|extent| space.adopt_logged(&mut operation, extent));
+        }
         // What was sorted takes memory that the sync wants for better.
         drop(job);
         let runs = merged.runs;
         self.publish(&pages, rotation, shown, merged, operation)?;
-        if rotation.is_some() {
-            self.owed_runs = runs;
+        match shown {
+            Shown::Rotated => self.owed_runs = runs,
+            _ => self.owed_runs += runs,
         }
         Ok(())
     }
@@ -370,6 +393,7 @@ impl Checkpointer {
     ) -> Result<Merged> {
         let mut stored = self.stored.clone();
         let (mut dropped, mut runs) = (Vec::new(), 0);
+        let mut next_table = self.next_table();
         if let Some(rotation) = rotation {
             for info in &rotation.since.created {
                 stored.insert(info.id, Stored { info: Arc::clone(info), trees: Trees::default() });
@@ -377,24 +401,25 @@ impl Checkpointer {
             for info in &rotation.since.dropped {
                 dropped.extend(stored.remove(&info.id));
             }
-            let shape = Shape {
-                delta_bytes: self.core.writer()?.delta_bytes,
-                page_bytes: self.file.page_size().bytes() as u64,
-                tables: rotation.frozen.len() as u64,
-            };
+            let shape = self.shape(rotation.frozen.len())?;
             for (id, delta) in &rotation.frozen {
                 let Some(table) = stored.get_mut(id) else { continue };
-                let source = (&**delta, rotation.sequence);
-                let flushed = stacking::flush(pages, &table.info, &table.trees, source, writer, shape)?;
+                let mut source = DeltaSource { delta, sequence: rotation.sequence };
+                let flushed = stacking::flush(pages, &table.info, &table.trees, &mut source, writer, shape)?;
                 table.trees = flushed.trees;
                 runs += flushed.runs;
             }
+        }
+        if let Some(Job::TakeIn(incoming)) = &job {
+            dropped.extend(create_and_drop(incoming, &mut stored));
+            next_table = next_table.max(incoming.tables_end());
         }
         for table in &dropped {
             stacking::remove(pages, &table.trees, writer)?;
         }
         match job {
             None => {}
+            Some(Job::TakeIn(incoming)) => runs += self.take_in(pages, incoming, &mut stored, writer)?,
             Some(Job::Replay(replayed)) => {
                 while let Some(id) = replayed.next_table()? {
                     match stored.get_mut(&id) {
@@ -425,7 +450,36 @@ impl Checkpointer {
             }
         }
         let catalog = self.merge_catalog(pages, &stored, &dropped, writer)?;
-        Ok(Merged { stored, catalog, runs })
+        Ok(Merged { stored, catalog, runs, next_table })
+    }
+
+    /// Flushes the changes of a transaction that has spilled. Answers how many runs that made.
+    fn take_in(
+        &self,
+        pages: &Pages,
+        incoming: &Incoming<'_>,
+        stored: &mut BTreeMap<TableId, Stored>,
+        writer: &mut PageWriter<'_>,
+    ) -> Result<u64> {
+        let state = self.core.published.state();
+        let changed = incoming.changed();
+        let shape = self.shape(changed.len())?;
+        let mut runs = 0;
+        for id in changed {
+            let (Some(table), Some(source)) = (stored.get_mut(&id), incoming.source(&state, id)) else { continue };
+            let mut source = IncomingSource::new(source);
+            let flushed = stacking::flush(pages, &table.info, &table.trees, &mut source, writer, shape)?;
+            incoming.keep(source.into_kept());
+            table.trees = flushed.trees;
+            runs += flushed.runs;
+        }
+        Ok(runs)
+    }
+
+    /// What decides how changes of so many tables are flushed.
+    fn shape(&self, tables: usize) -> Result<Shape> {
+        let (delta_bytes, page_bytes) = (self.core.writer()?.delta_bytes, self.file.page_size().bytes() as u64);
+        Ok(Shape { delta_bytes, page_bytes, tables: tables as u64 })
     }
 
     fn merge_catalog(
@@ -447,7 +501,7 @@ impl Checkpointer {
                 changes.insert(&table.info.name, Some(descriptor.encode()));
             }
         }
-        let mut changes = CatalogChanges { changes: changes.into_iter().peekable() };
+        let mut changes = CatalogChanges::new(changes);
         let outcome = tree::merge(pages, self.catalog.as_ref(), &mut changes, writer, ValueAlign::One, &mut || Ok(()))?;
         Ok(outcome.root)
     }
@@ -475,7 +529,7 @@ impl Checkpointer {
         &mut self,
         pages: &Pages,
         rotation: Option<&Rotation>,
-        shown: Shown,
+        shown: Shown<'_>,
         merged: Merged,
         mut operation: Operation,
     ) -> Result<()> {
@@ -499,7 +553,7 @@ impl Checkpointer {
             log_first_segment: start.segment,
             log_exists: start.exists,
             page_count: prepared.page_count,
-            next_table_id: self.next_table(),
+            next_table_id: merged.next_table,
             catalog: merged.catalog.as_ref().map(store_catalog),
             extent_table: prepared.table,
             ..self.meta.clone()
@@ -532,10 +586,11 @@ impl Checkpointer {
     }
 
     /// Makes the pages durable that a checkpoint wrote, which made so many runs.
-    fn sync_pages(&self, shown: Shown, runs: u64) -> Result<()> {
+    fn sync_pages(&self, shown: Shown<'_>, runs: u64) -> Result<()> {
         let unsynced = planted(Fault::NoSyncBeforeMeta)
             || (planted(Fault::RunsUnsynced) && runs > 0)
-            || (planted(Fault::RangeMergeUnsynced) && matches!(shown, Shown::Merged));
+            || (planted(Fault::RangeMergeUnsynced) && matches!(shown, Shown::Merged))
+            || (planted(Fault::SpilledUnsynced) && matches!(shown, Shown::TakenIn(_)));
         if unsynced { Ok(()) } else { self.sync_file() }
     }
 
@@ -603,17 +658,26 @@ impl Checkpointer {
     }
 
     /// Replaces the trees of the newest state, and thaws.
-    fn show(&self, pages: Pages, shown: Shown) {
+    fn show(&self, pages: Pages, shown: Shown<'_>) {
         let (loaded, note) = match shown {
-            Shown::Loaded { table, note } => (Some(table), note),
-            Shown::Rotated | Shown::Merged => (None, None),
+            Shown::Loaded { table, note } => (BTreeSet::from([table]), note),
+            Shown::TakenIn(incoming) => (incoming.changed(), incoming.sequence()),
+            Shown::Rotated | Shown::Merged => (BTreeSet::new(), None),
         };
         self.core.retire_frozen();
         let pin = Pins::pin(&self.pins, self.meta.birth);
         drop(self.core.published.update(|newest| {
+            let newest = &match (shown, note) {
+                (Shown::TakenIn(incoming), Some(note)) if !incoming.schema().is_empty() => {
+                    // What it dropped is in no tree any more: nobody reads at an earlier commit than this one from here on.
+                    let dropped = newest.dropped.clone();
+                    State { dropped, ..with_schema(newest, incoming.schema().changes(), note) }
+                }
+                _ => newest.clone(),
+            };
             // Extents may have died whose numbers a snapshot finds among the frozen ones of a moment ago. The next values may get
             // these numbers, and must not come among the active ones of that snapshot.
-            let is_alone = matches!(shown, Shown::Loaded { .. });
+            let is_alone = matches!(shown, Shown::Loaded { .. } | Shown::TakenIn(_));
             let active_large = if is_alone { Arc::default() } else { Arc::clone(&newest.active_large) };
             let mut next = State {
                 active_large,
@@ -632,7 +696,7 @@ impl Checkpointer {
             let dropped = next.dropped.iter_mut().map(|(_, view)| view);
             for view in next.tables.iter_mut().flatten().chain(dropped) {
                 let trees = self.stored.get(&view.info.id).map(|table| table.trees.clone()).unwrap_or_default();
-                let loads = view.loads + u64::from(loaded == Some(view.info.id));
+                let loads = view.loads + u64::from(loaded.contains(&view.info.id));
                 if !view.trees.are(&trees) || view.frozen.is_some() || view.loads != loads {
                     *view = Arc::new(TableView { trees, frozen: None, loads, ..(**view).clone() });
                 }
@@ -685,35 +749,16 @@ impl Checkpointer {
     }
 }
 
-/// Changes of the catalog: descriptors by name, and names that went.
-struct CatalogChanges<'n> {
-    changes: Peekable<btree_map::IntoIter<&'n str, Option<Vec<u8>>>>,
-}
-
-impl Changes for CatalogChanges<'_> {
-    fn peek(&mut self) -> Result<Option<Change<'_>>> {
-        Ok(self.changes.peek().map(|(name, descriptor)| Change {
-            key: name.as_bytes(),
-            hash: None,
-            action: descriptor.as_deref().map_or(Action::Delete, Action::Put),
-        }))
+/// Creates and drops the tables that a transaction did. Answers those that it dropped.
+fn create_and_drop(incoming: &Incoming<'_>, stored: &mut BTreeMap<TableId, Stored>) -> Vec<Stored> {
+    let mut dropped = Vec::new();
+    for change in incoming.schema().changes() {
+        match change {
+            SchemaChange::Created(view) => {
+                stored.insert(view.info.id, Stored { info: Arc::clone(&view.info), trees: Trees::default() });
+            }
+            SchemaChange::Dropped(info) => dropped.extend(stored.remove(&info.id)),
+        }
     }
-
-    fn advance(&mut self) {
-        self.changes.next();
-    }
-}
-
-/// The form of a root that the catalog stores.
-pub fn store_root(root: &Root) -> StoredRoot {
-    StoredRoot { page: root.page, level: root.level, entries: root.entries, has_overflow: root.has_overflow }
-}
-
-/// A root as the catalog stores it.
-pub fn load_root(stored: &StoredRoot) -> Root {
-    Root { page: stored.page, level: stored.level, entries: stored.entries, has_overflow: stored.has_overflow }
-}
-
-fn store_catalog(root: &Root) -> CatalogRoot {
-    CatalogRoot { page: root.page, level: root.level, entries: root.entries }
+    dropped
 }

@@ -197,8 +197,6 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool
     let restores_slot = must_restore_slot(&options, &found);
     let retention = retain(&options, path, &mut found.meta, &mut end)?;
     let journal = Journal::new(Arc::clone(&disk), path, found.meta.uuid, end, options.map, Arc::clone(&retention));
-    let mut history = History::default();
-    history.begin(&state.epoch);
     let writer = Writer {
         durability: options.durability,
         isolation: options.isolation,
@@ -207,11 +205,13 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool
         retention,
         // What was replayed is merged and synced before anybody sees it.
         group: GroupSync::new(state.floor),
-        history: Mutex::new(history),
+        history: Mutex::new(History::since(&state.epoch)),
         next_table: AtomicU32::new(u32::try_from(state.tables.len()).expect("the numbers of tables are checked")),
         large: LargeStore::new(Arc::clone(&space), Arc::clone(&opened.file)),
         relief: std::sync::OnceLock::new(),
         delta_bytes: options.delta_bytes,
+        write_set_bytes: usize::try_from(options.write_set_bytes).unwrap_or(usize::MAX),
+        spilled_bytes: AtomicU64::new(0),
         excess_bytes: AtomicU64::new(0),
         poisoned: AtomicBool::new(false),
         conflicts: Mutex::default(),

@@ -4,7 +4,7 @@
 //! instead, one for each range, and a range is merged when it has several: so each byte of the tree is written once for all of
 //! them. A delta that falls close together, or into a small tree, is merged at once, and leaves no run.
 
-use std::ops::Bound;
+use std::ops::{Bound, Deref};
 
 use crate::delta::{self, Delta, Position};
 use crate::error::Result;
@@ -34,7 +34,37 @@ pub struct Flushed {
     pub runs: u64,
 }
 
-/// Brings the newest versions of a delta into a table's trees.
+/// Keys that are at least the first, and below the second.
+pub type Slice = (Option<Box<[u8]>>, Option<Box<[u8]>>);
+
+/// What is flushed into a table.
+pub trait Source {
+    type Changes: Changes;
+    type Key: Deref<Target = [u8]>;
+
+    /// How many keys it changes, at most.
+    fn entries(&self) -> u64;
+
+    /// Bytes that it takes, about.
+    fn bytes(&self) -> u64;
+
+    /// The first and the last key that it changes in a slice.
+    ///
+    /// # Errors
+    /// What keeps it from saying; so for all that follow.
+    fn ends(&self, slice: Slice) -> Result<Option<(Self::Key, Self::Key)>>;
+
+    /// Its changes in some slices, which are in order.
+    ///
+    /// # Errors
+    /// As [`Source::ends`].
+    fn changes(&self, slices: Vec<Slice>) -> Result<Self::Changes>;
+
+    /// All of these went into the trees.
+    fn used(&mut self, changes: Self::Changes);
+}
+
+/// Brings changes into a table's trees.
 ///
 /// # Errors
 /// As [`tree::merge`]: abort the writer's operation then.
@@ -42,20 +72,20 @@ pub fn flush(
     pages: &Pages,
     info: &TableInfo,
     trees: &Trees,
-    source: (&Delta, Sequence),
+    source: &mut impl Source,
     writer: &mut PageWriter<'_>,
     shape: Shape,
 ) -> Result<Flushed> {
-    let (delta, sequence) = source;
-    let mut all = DeltaChanges::new(delta, sequence, vec![(None, None)]);
     let base = trees.base.as_ref();
     // Counts of a counted table are those of its tree.
-    let is_small = entries_of(base) <= SMALL_TREE_DELTAS * delta.entries() as u64;
+    let is_small = entries_of(base) <= SMALL_TREE_DELTAS.saturating_mul(source.entries());
     if trees.stack.is_none() && (is_small || info.descriptor.counted) {
+        let mut all = source.changes(vec![(None, None)])?;
         let base = merge(pages, base, &mut all, writer, info.align())?;
+        source.used(all);
         return Ok(Flushed { trees: Trees { base, stack: None }, runs: 0 });
     }
-    let costs = Costs::new(delta, shape);
+    let costs = Costs::new(source, shape);
     let mut ranges = cut_again(pages, base, trees.stack.as_deref(), &costs)?;
     let plans = plan(pages, base, &ranges, source, &costs)?;
     let merged: Vec<_> = (0..ranges.len()).filter(|&index| plans[index] == Plan::Merge).collect();
@@ -63,15 +93,19 @@ pub fn flush(
         base.copied()
     } else {
         let slices = merged.into_iter().map(|index| bounds_of(&ranges, index)).collect();
-        merge(pages, base, &mut DeltaChanges::new(delta, sequence, slices), writer, info.align())?
+        let mut changes = source.changes(slices)?;
+        let base = merge(pages, base, &mut changes, writer, info.align())?;
+        source.used(changes);
+        base
     };
     let mut runs = 0;
     for index in (0..ranges.len()).filter(|&index| plans[index] == Plan::Run) {
-        let mut changes = DeltaChanges::new(delta, sequence, vec![bounds_of(&ranges, index)]);
+        let mut changes = source.changes(vec![bounds_of(&ranges, index)])?;
         if let Some(run) = build_run(pages, &mut changes, writer, info.align())? {
             ranges[index].runs.insert(0, run);
             runs += 1;
         }
+        source.used(changes);
     }
     Ok(Flushed { trees: Trees { base, stack: Stack::new(ranges).map(Arc::new) }, runs })
 }
@@ -197,9 +231,9 @@ struct Costs {
 }
 
 impl Costs {
-    fn new(delta: &Delta, shape: Shape) -> Self {
-        let changes = delta.entries().max(1) as u64;
-        let entry_bytes = (delta.memory_bytes() as u64 / changes).max(1);
+    fn new(source: &impl Source, shape: Shape) -> Self {
+        let changes = source.entries().max(1);
+        let entry_bytes = (source.bytes() / changes).max(1);
         let Shape { delta_bytes, page_bytes, tables } = shape;
         let small_bytes = delta_bytes / (SMALL_MERGE_DIVISOR * tables.max(1));
         Self { changes, entry_bytes, page_bytes, delta_bytes, small_bytes }
@@ -226,10 +260,10 @@ fn plan(
     pages: &Pages,
     base: Option<&Root>,
     ranges: &[StackRange],
-    (delta, sequence): (&Delta, Sequence),
+    source: &impl Source,
     costs: &Costs,
 ) -> Result<Vec<Plan>> {
-    let ends: Vec<_> = (0..ranges.len()).map(|index| ends_between(delta, sequence, bounds_of(ranges, index))).collect();
+    let ends = (0..ranges.len()).map(|index| source.ends(bounds_of(ranges, index))).collect::<Result<Vec<_>>>()?;
     let touched = ends.iter().flatten().count().max(1) as u64;
     let mut plans = Vec::with_capacity(ranges.len());
     for (range, ends) in ranges.iter().zip(ends) {
@@ -237,7 +271,7 @@ fn plan(
             None => Plan::Nothing,
             Some(_) if !range.runs.is_empty() => Plan::Run,
             Some((first, last)) => {
-                let spanned = count(pages, base, Bound::Included(first), Bound::Included(last))?;
+                let spanned = count(pages, base, Bound::Included(&first), Bound::Included(&last))?;
                 if costs.is_merged(costs.changes / touched, spanned) { Plan::Merge } else { Plan::Run }
             }
         });
@@ -297,16 +331,43 @@ fn count(pages: &Pages, base: Option<&Root>, low: Bound<&[u8]>, high: Bound<&[u8
     base.map_or(Ok(0), |base| tree::count(pages, base, low, high))
 }
 
-/// Keys that are at least the first, and below the second.
-type Slice = (Option<Box<[u8]>>, Option<Box<[u8]>>);
-
 fn bounds_of(ranges: &[StackRange], index: usize) -> Slice {
     let low = Some(&ranges[index].low).filter(|low| !low.is_empty());
     (low.cloned(), ranges.get(index + 1).map(|next| next.low.clone()))
 }
 
+/// The newest versions of a delta.
+pub struct DeltaSource<'d> {
+    pub delta: &'d Delta,
+    /// Later ones do not count.
+    pub sequence: Sequence,
+}
+
+impl<'d> Source for DeltaSource<'d> {
+    type Changes = DeltaChanges<'d>;
+    type Key = &'d [u8];
+
+    fn entries(&self) -> u64 {
+        self.delta.entries() as u64
+    }
+
+    fn bytes(&self) -> u64 {
+        self.delta.memory_bytes() as u64
+    }
+
+    fn ends(&self, slice: Slice) -> Result<Option<(&'d [u8], &'d [u8])>> {
+        Ok(ends_between(self.delta, self.sequence, slice))
+    }
+
+    fn changes(&self, slices: Vec<Slice>) -> Result<DeltaChanges<'d>> {
+        Ok(DeltaChanges::new(self.delta, self.sequence, slices))
+    }
+
+    fn used(&mut self, _: DeltaChanges<'d>) {}
+}
+
 /// The newest changes of a delta within some slices, in key order.
-struct DeltaChanges<'d> {
+pub struct DeltaChanges<'d> {
     delta: &'d Delta,
     sequence: Sequence,
     at: Position,

@@ -11,6 +11,7 @@ use crate::io::Access;
 use crate::metrics::Conflicts;
 use crate::pager::{Pins, Space, SpaceStats};
 use crate::sync::Arc;
+use crate::sync::atomic::Ordering;
 use crate::txn::core::Writer;
 use crate::txn::group_sync::Flushes;
 use crate::txn::state::State;
@@ -31,7 +32,7 @@ pub struct Stats {
     pub value_bytes: u64,
     /// The table of extents.
     pub extent_table_bytes: u64,
-    /// Pages that a running checkpoint, or a commit that is not yet in a tree, has taken.
+    /// Pages that a running checkpoint, a transaction that has spilled, or a commit that is not yet in a tree, has taken.
     pub placed_bytes: u64,
     /// Dead pages that open snapshots still read.
     pub pinned_bytes: u64,
@@ -63,6 +64,8 @@ pub struct Stats {
     pub flushed_commits: u64,
     /// Bytes that commits added to the log since then.
     pub log_written_bytes: u64,
+    /// Bytes that transactions have spilled to the file since then: see [`crate::Options::write_set_bytes`].
+    pub spilled_bytes: u64,
     /// How long ago the state that the oldest snapshot of this process reads was replaced by a checkpoint: so long ago died the
     /// oldest pages that it keeps. None if no snapshot keeps any.
     pub oldest_snapshot: Option<Duration>,
@@ -175,6 +178,7 @@ impl Database {
             flushes: writing.flushes.count,
             flushed_commits: writing.flushes.commits,
             log_written_bytes: writing.log_bytes,
+            spilled_bytes: writing.spilled_bytes,
             oldest_snapshot,
             checkpoints,
             checkpoint_sequence: state.checkpoint.0,
@@ -228,6 +232,7 @@ struct WritingStats {
     conflicts: Conflicts,
     flushes: Flushes,
     log_bytes: u64,
+    spilled_bytes: u64,
 }
 
 impl WritingStats {
@@ -235,7 +240,9 @@ impl WritingStats {
         // One after the other: no lock is held while the next is taken.
         let conflicts = *writer.conflicts.lock();
         let log_bytes = writer.log.lock().bytes;
-        Self { durable: Some(writer.group.durable()), conflicts, flushes: writer.group.flushes(), log_bytes }
+        let (durable, flushes) = (Some(writer.group.durable()), writer.group.flushes());
+        let spilled_bytes = writer.spilled_bytes.load(Ordering::Relaxed);
+        Self { durable, conflicts, flushes, log_bytes, spilled_bytes }
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use crate::db::checkpoint::{Stored, load_root};
+use crate::db::checkpoint::Stored;
+use crate::db::roots::load_root;
 use crate::error::{Error, Place, Result};
 use crate::format::{DescriptorFault, TableDescriptor};
 use crate::ids::{PageNumber, TableId};

@@ -6,13 +6,14 @@
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::db::checkpoint::{Checkpointer, Haste};
+use crate::db::checkpoint::{Checkpointer, Haste, Job};
 use crate::db::pace::Pace;
 use crate::error::{Error, Result};
 use crate::ids::Sequence;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, Condvar, Mutex};
 use crate::txn::core::{Core, Relief};
+use crate::txn::take_in::Incoming;
 
 /// The worker of one open database. Dropping it stops the thread and waits for it.
 #[derive(Debug)]
@@ -132,6 +133,14 @@ impl Relief for Wake {
             asked = self.signals.changed.wait(asked);
         }
         asked.failure.take().map_or(Ok(()), Err)
+    }
+
+    fn take_in(&self, incoming: &Incoming<'_>) -> Result<()> {
+        match (self.checkpointer.upgrade(), self.core.upgrade()) {
+            (Some(checkpointer), _) => checkpointer.lock().run_with(Job::TakeIn(incoming)),
+            (None, Some(core)) => Err(Error::Closed { path: core.path.clone() }),
+            (None, None) => unreachable!("the transaction holds the database"),
+        }
     }
 
     fn write_behind(&self) {

@@ -475,6 +475,14 @@ impl Value<'_> {
         Self { bytes: NonNull::from(frame.bytes()), owner: Owner::of(frame), lifetime: PhantomData }
     }
 
+    /// A part of the bytes, kept or borrowed as the whole is.
+    ///
+    /// # Panics
+    /// If `range` is not within the bytes.
+    pub(crate) fn part(&self, range: std::ops::Range<usize>) -> Self {
+        Self { bytes: NonNull::from(&self[range]), owner: self.owner.clone(), lifetime: PhantomData }
+    }
+
     /// The same bytes, kept by the value itself: copied if they were borrowed.
     pub fn into_owned(self) -> Value<'static> {
         if self.owner.is_none() {

@@ -101,6 +101,11 @@ impl Operation {
         self.birth
     }
 
+    /// The extents that this operation has placed so far.
+    pub fn placed(&self) -> impl Iterator<Item = (ExtentId, &ExtentEntry)> {
+        self.placed.iter().map(|(&extent, entry)| (extent, entry))
+    }
+
     /// Where an extent that this operation placed begins, and its length in pages.
     pub(super) fn placed_at(&self, extent: ExtentId) -> Option<(PageNumber, u32)> {
         self.placed.get(&extent).map(|entry| (entry.first_page, entry.page_count))

@@ -5,6 +5,9 @@
 //! any such version within. What is in a delta belongs to a commit that is in the log and will be seen; to conflict with one
 //! that is not yet seen is no mistake.
 
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
 use crate::delta::Delta;
 use crate::error::{ConflictReason, Error, Result};
 use crate::ids::{Sequence, TableId};
@@ -16,6 +19,7 @@ use crate::txn::footprints::{Footprint, Footprints};
 use crate::txn::history::Retired;
 use crate::txn::read_set::{RangeRead, Reads};
 use crate::txn::state::{State, TableView};
+use crate::txn::versions::Own;
 use crate::txn::write_set::{Pending, WriteSet};
 
 impl Core {
@@ -161,6 +165,23 @@ impl<'a> Later<'a> {
         for (table, key, _) in overwrites {
             self.check_key(table, key, identity.hash(key), since, ConflictReason::Write)?;
         }
+        if set.spilled().is_some() { self.check_spilled(set, since) } else { Ok(()) }
+    }
+
+    /// As [`Later::check_writes`], for what was spilled, which may be much: it is asked for each key that others have changed.
+    fn check_spilled(&self, set: &WriteSet, since: Sequence) -> Result<()> {
+        let tables: BTreeSet<_> = set.tables().filter(|&table| set.overwrites(table)).collect();
+        for table in tables {
+            for delta in self.deltas(table) {
+                let mut low = Bound::Unbounded;
+                while let Some(key) = delta.first_changed_since(low, Bound::Unbounded, since) {
+                    if !matches!(set.find(table, key)?, None | Some(Own::Merge(_))) {
+                        return Err(self.conflict(table, key, ConflictReason::Write));
+                    }
+                    low = Bound::Excluded(key);
+                }
+            }
+        }
         Ok(())
     }
 
@@ -177,7 +198,8 @@ impl<'a> Later<'a> {
         self.deltas(table).any(|delta| delta.newest_sequence(key, hash).is_some_and(|newest| newest > since))
     }
 
-    /// Whether a key may have another value than it had at `since`: by a commit, or by a bulk load of its table.
+    /// Whether a key may have another value than it had at `since`: by a commit, or by a bulk load of its table or a
+    /// large commit.
     pub fn has_changed(&self, table: TableId, key: &[u8], hash: u64, since: Sequence) -> bool {
         let loads = |state: &State| state.view_of(table).map(|view| view.loads);
         self.newer.is_some_and(|newer| loads(newer) != loads(self.held)) || self.has_committed(table, key, hash, since)

@@ -317,13 +317,13 @@ impl Core {
         Ok(placed.sequence)
     }
 
-    fn indeterminate(&self, sequence: Sequence, source: Error) -> Error {
+    pub fn indeterminate(&self, sequence: Sequence, source: Error) -> Error {
         Error::Indeterminate { path: self.path.clone(), sequence, source: Box::new(source) }
     }
 }
 
 #[cold]
-fn note_refusal(writer: &Writer, error: &Error) {
+pub fn note_refusal(writer: &Writer, error: &Error) {
     if error.is_retryable() {
         writer.conflicts.lock().note(error);
         metrics::conflict(error);

@@ -25,6 +25,7 @@ use crate::txn::journal::{Journal, LogStart};
 use crate::txn::large::{LargeStore, Recent};
 use crate::txn::schema::{Schema, SchemaChange};
 use crate::txn::state::{Published, Snapshot, State, TableInfo, TableView};
+use crate::txn::take_in::Incoming;
 use crate::txn::turn::Turns;
 use crate::txn::write_set::WriteSet;
 
@@ -69,6 +70,10 @@ pub struct Writer {
     pub relief: OnceLock<Box<dyn Relief>>,
     /// Bytes of memory that the active deltas may take.
     pub delta_bytes: u64,
+    /// Bytes of memory that the changes of one transaction may take.
+    pub write_set_bytes: usize,
+    /// Bytes that transactions have spilled since the database was opened. It orders nothing.
+    pub spilled_bytes: AtomicU64,
     /// [`Logged::active_bytes`] while they are above that budget, otherwise 0. Changed under the log's lock: every transaction looks at
     /// it, and so a commit does not write it without need.
     pub excess_bytes: AtomicU64,
@@ -132,6 +137,13 @@ pub trait Relief: Send + Sync {
     /// # Errors
     /// Why nothing could be freed, where that stops writing.
     fn relieve(&self, bytes: u64) -> Result<()>;
+
+    /// Brings the changes of a transaction that has spilled into the trees: durable, and then visible. Requires: the caller is the
+    /// only writer.
+    ///
+    /// # Errors
+    /// As [`crate::WriteTxn::commit`]. Nothing was changed then, unless writing is poisoned: then that is not known.
+    fn take_in(&self, incoming: &Incoming<'_>) -> Result<()>;
 
     /// A commit waits in the log's buffer to be written behind. Must not wait.
     fn write_behind(&self);

@@ -78,6 +78,13 @@ impl Retired {
 }
 
 impl History {
+    /// Of what comes after the first epoch.
+    pub fn since(first: &Arc<Epoch>) -> Self {
+        let mut history = Self::default();
+        history.begin(first);
+        history
+    }
+
     /// A new epoch began.
     pub fn begin(&mut self, epoch: &Arc<Epoch>) {
         self.epochs.push_back(Arc::clone(epoch));

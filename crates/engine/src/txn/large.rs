@@ -28,6 +28,11 @@ impl LargeStore {
         Self { space, file }
     }
 
+    /// The space of the data file, for what a transaction writes there before its commit.
+    pub fn space(&self) -> &Arc<Mutex<Space>> {
+        &self.space
+    }
+
     /// Writes a value to new pages. They stay taken until they are discarded, or committed and taken into a tree.
     ///
     /// # Errors

@@ -11,8 +11,9 @@ use crate::tree::{self, Entry, Root, Run, Said, Stack};
 use crate::txn::read::Estimate;
 use crate::txn::read_set::ReadSet;
 use crate::txn::state::{State, TableView};
+use crate::txn::versions::Own;
 use crate::txn::walk::{Start, Walk};
-use crate::txn::write_set::{Pending, WriteSet};
+use crate::txn::write_set::WriteSet;
 
 /// The layers of a table at one moment. Cheap to make and to copy.
 #[derive(Clone, Copy, Debug)]
@@ -51,8 +52,11 @@ impl<'a> Layers<'a> {
 
     /// The transaction's own change of `key`, if there is one.
     #[inline]
-    fn own(&self, key: &[u8]) -> Option<&'a Pending> {
-        self.set.and_then(|set| set.get(self.view.info.id, key))
+    fn own(&self, key: &[u8]) -> Result<Option<Own<'a>>> {
+        match self.set {
+            Some(set) => set.find(self.view.info.id, key),
+            None => Ok(None),
+        }
     }
 
     /// Pages and root, if no layer above the tree holds anything.
@@ -78,7 +82,7 @@ impl<'a> Layers<'a> {
     /// # Errors
     /// Damage where the key is looked for.
     pub fn get(self, key: &[u8]) -> Result<Option<Value<'a>>> {
-        match self.own(key) {
+        match self.own(key)? {
             Some(own) => self.own_value(key, own),
             None => self.get_below(key),
         }
@@ -133,8 +137,11 @@ impl<'a> Layers<'a> {
             }
             let (hashes, values) = (&hashes[..keys.len()], &mut values[..keys.len()]);
             if let Some(reads) = self.reads {
-                let foreign = keys.iter().zip(hashes).filter(|(key, _)| self.own(key).is_none());
-                foreign.for_each(|(key, &hash)| reads.note_key(self.view.info.id, key, hash));
+                for (key, &hash) in keys.iter().zip(hashes) {
+                    if self.own(key)?.is_none() {
+                        reads.note_key(self.view.info.id, key, hash);
+                    }
+                }
             }
             if plain {
                 if let Some(root) = &self.view.trees.base {
@@ -158,7 +165,7 @@ impl<'a> Layers<'a> {
         }
         let mut below = Below::default();
         for (index, (key, &hash)) in keys.iter().zip(hashes).enumerate() {
-            if let Some(own) = self.own(key) {
+            if let Some(own) = self.own(key)? {
                 values[index] = self.own_value(key, own)?;
                 continue;
             }
@@ -215,15 +222,15 @@ impl<'a> Layers<'a> {
         Ok(Said::Nothing)
     }
 
-    /// What a pending change of `key` leaves as the value. For a merge this is a read of what lies below.
-    pub fn own_value(&self, key: &[u8], pending: &'a Pending) -> Result<Option<Value<'a>>> {
-        match pending {
-            Pending::Put(value) => Ok(Some(Value::from(&**value))),
-            Pending::PutLarge(large) => self.pages().value_at(large.first_page, &large.value).map(Some),
-            Pending::Delete => Ok(None),
-            Pending::Merge(operand) => {
+    /// What the transaction's own change of `key` leaves as the value. For a merge this is a read of what lies below.
+    pub fn own_value(&self, key: &[u8], own: Own<'a>) -> Result<Option<Value<'a>>> {
+        match own {
+            Own::Put(value) => Ok(Some(value)),
+            Own::PutLarge(large) => self.pages().value_at(large.first_page, &large.value).map(Some),
+            Own::Delete => Ok(None),
+            Own::Merge(operand) => {
                 let before = self.get_below(key)?;
-                self.view.info.merged(key, before.as_deref(), operand).map(|value| Some(Value::from(value)))
+                self.view.info.merged(key, before.as_deref(), &operand).map(|value| Some(Value::from(value)))
             }
         }
     }

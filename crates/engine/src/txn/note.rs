@@ -1,6 +1,6 @@
-//! Notes of bulk loads in the log, for who follows it: a load itself is not logged.
+//! Notes in the log of what is not logged itself, for who follows it: bulk loads, and commits of transactions that have spilled.
 //!
-//! A note is a commit without changes. It is durable before the load is, so that no crash leaves a load without one; and it is seen
+//! A note is a commit without changes; where the log is not kept it does not even tell of tables, and only gives the number. It is durable before the load is, so that no crash leaves a load without one; and it is seen
 //! with the load, by every snapshot that shows what was loaded and by none before, so that who reads the note and then the table
 //! finds it. A load that fails, or that a crash undoes, leaves its note.
 
@@ -20,14 +20,16 @@ pub struct Note<'c> {
 }
 
 impl Core {
-    /// Notes durably that a load is about to change the table. Requires: the caller is the only writer.
+    /// Notes durably that these tables are about to be changed. Requires: the caller is the only writer.
     ///
     /// # Errors
     /// What the disk reports. There may be a note nonetheless.
-    pub fn note_load(&self, writer: &Writer, table: TableId) -> Result<Note<'_>> {
+    pub fn note_loads(&self, writer: &Writer, tables: &[TableId]) -> Result<Note<'_>> {
         let mut encoder = RecordEncoder::new();
         encoder.begin();
-        encoder.loaded(table);
+        if writer.retention.keeps() {
+            tables.iter().for_each(|&table| encoder.loaded(table));
+        }
         encoder.finish();
         let bytes = encoder.len_bytes() as u64;
         let mut logged = self.lock_log(writer, true);

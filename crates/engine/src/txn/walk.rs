@@ -11,10 +11,13 @@ use std::ops::Bound;
 use crate::delta::{Change, Position};
 use crate::error::Result;
 use crate::format::head8;
+use crate::ids::PageRef;
 use crate::pager::{Pages, Value};
 use crate::tree::{self, RUNS_MAX, Seek, Stack};
 use crate::txn::layers::Layers;
-use crate::txn::write_set::Pending;
+use crate::txn::spill_walk::SpillWalk;
+use crate::txn::versions::Own;
+use crate::txn::write_set::{Pending, WriteSet};
 
 /// Where a walk begins.
 #[derive(Clone, Copy, Debug)]
@@ -41,13 +44,15 @@ pub struct Walk {
     deltas: [Option<(Position, u64)>; 2],
     /// One for each depth of the stack, the newest runs first.
     runs: Vec<RunWalk>,
-    /// The key of the transaction's own change; copied, so that a walk borrows nothing.
+    /// The key of the transaction's own change, of those in memory; copied, so that a walk borrows nothing.
     own: Option<Box<[u8]>>,
+    /// What the transaction has spilled.
+    spilled: Option<Box<SpillWalk>>,
 }
 
 /// A place in the runs of one depth: in those that have so many newer ones above them in their range, range after range.
 #[derive(Debug)]
-struct RunWalk {
+pub struct RunWalk {
     depth: usize,
     range: usize,
     /// At an entry, and the head of its key; none past the last.
@@ -56,7 +61,7 @@ struct RunWalk {
 
 /// What the newest layer at a key says.
 enum Newest<'a> {
-    Own(&'a Pending),
+    Own(Own<'a>),
     Changed(Change<'a>),
     Ran(Option<Value<'a>>),
     Stored(Value<'a>),
@@ -68,8 +73,9 @@ struct Sources(u64);
 
 impl Sources {
     const OWN: u32 = 0;
-    const DELTAS: u32 = 1;
-    const RUNS: u32 = 3;
+    const SPILLED: u32 = 1;
+    const DELTAS: u32 = 2;
+    const RUNS: u32 = 4;
     const BASE: u32 = 63;
 
     /// The newest of them, which is taken out.
@@ -129,7 +135,8 @@ impl<'k> Start<'k> {
         }
     }
 
-    fn is_upward(self) -> bool {
+    /// Whether keys rise.
+    pub fn is_upward(self) -> bool {
         matches!(self, Self::First | Self::From(_) | Self::Above(_))
     }
 }
@@ -153,7 +160,8 @@ impl Walk {
     /// # Errors
     /// As [`Walk::new`].
     pub fn new_above(layers: &Layers<'_>, start: Start<'_>) -> Result<Self> {
-        let deltas = layers.deltas().map(|delta| {
+        let mut walk = Self::new_own(layers, start)?;
+        walk.deltas = layers.deltas().map(|delta| {
             let delta = delta?;
             let position = match start {
                 Start::First => delta.first(layers.at),
@@ -170,6 +178,18 @@ impl Walk {
             let head = head8(delta.entry(&position)?.0, 0);
             Some((position, head))
         });
+        if let Some(stack) = layers.stack() {
+            let runs = (0..stack.depth()).map(|depth| RunWalk::new(layers.pages(), stack, depth, start));
+            walk.runs = runs.collect::<Result<_>>()?;
+        }
+        Ok(walk)
+    }
+
+    /// A walk through the transaction's own changes.
+    ///
+    /// # Errors
+    /// As [`Walk::new`].
+    pub fn new_own(layers: &Layers<'_>, start: Start<'_>) -> Result<Self> {
         let id = layers.view.info.id;
         let own = layers.set.and_then(|set| match start {
             Start::First => set.first_from(id, Bound::Unbounded),
@@ -180,14 +200,10 @@ impl Walk {
             Start::Below(key) => set.last_until(id, Bound::Excluded(key)),
         });
         let own = own.map(|(key, _)| key.into());
-        let runs = match layers.stack() {
-            Some(stack) => {
-                let walks = (0..stack.depth()).map(|depth| RunWalk::new(layers.pages(), stack, depth, start));
-                walks.collect::<Result<_>>()?
-            }
-            None => Vec::new(),
-        };
-        Ok(Self { upward: start.is_upward(), base: None, deltas, runs, own })
+        let spilled = layers.set.and_then(WriteSet::spilled).map(|spilled| SpillWalk::new(spilled, id, 0, start));
+        let spilled = spilled.transpose()?.filter(|walk| walk.head().is_some()).map(Box::new);
+        let (deltas, runs) = ([None, None], Vec::new());
+        Ok(Self { upward: start.is_upward(), base: None, deltas, runs, own, spilled })
     }
 
     /// The next entry that has a value, in the walk's direction. Requires: the layers are those that the walk began in.
@@ -217,7 +233,7 @@ impl Walk {
                 return Ok(None);
             }
             let value = match newest {
-                Newest::Own(pending) => layers.own_value(&key, pending)?,
+                Newest::Own(own) => layers.own_value(&key, own)?,
                 Newest::Changed(change) => layers.changed_value(change)?,
                 Newest::Ran(value) => value,
                 Newest::Stored(value) => Some(value),
@@ -236,8 +252,19 @@ impl Walk {
         let step = self.step(layers)?;
         Ok(step.map(|(key, newest)| {
             let present =
-                !matches!(newest, Newest::Own(Pending::Delete) | Newest::Changed(Change::Delete) | Newest::Ran(None));
+                !matches!(newest, Newest::Own(Own::Delete) | Newest::Changed(Change::Delete) | Newest::Ran(None));
             (key, present)
+        }))
+    }
+
+    /// The next key that the transaction changed, and what it did to it. Requires: the walk goes through its changes alone.
+    ///
+    /// # Errors
+    /// Damage on the way.
+    pub fn next_own<'a>(&mut self, layers: &Layers<'a>) -> Result<Option<(Value<'a>, Own<'a>)>> {
+        Ok(self.step(layers)?.map(|(key, newest)| match newest {
+            Newest::Own(own) => (key, own),
+            Newest::Changed(_) | Newest::Ran(_) | Newest::Stored(_) => panic!("no other layer is walked through"),
         }))
     }
 
@@ -245,6 +272,9 @@ impl Walk {
         let mut first = First { upward: self.upward, head: 0, sources: Sources::default() };
         if let Some((key, _)) = self.own_entry(layers) {
             first.offer(Sources::OWN, head8(key, 0));
+        }
+        if let Some(head) = self.spilled.as_ref().and_then(|walk| walk.head()) {
+            first.offer(Sources::SPILLED, head);
         }
         for (index, delta) in self.deltas.iter().enumerate() {
             if let Some((_, head)) = delta {
@@ -283,7 +313,17 @@ impl Walk {
     #[inline]
     fn entry<'a>(&self, layers: &Layers<'a>, source: u32) -> Result<(Value<'a>, Newest<'a>)> {
         let found = match source {
-            Sources::OWN => self.own_entry(layers).map(|(key, pending)| (Value::from(key), Newest::Own(pending))),
+            Sources::OWN => {
+                let own = self.own_entry(layers);
+                own.map(|(key, pending)| (Value::from(key), Newest::Own(Own::of(pending))))
+            }
+            Sources::SPILLED => match (&self.spilled, layers.set.and_then(WriteSet::spilled)) {
+                (Some(walk), Some(spilled)) => {
+                    let (key, own) = walk.entry(spilled)?;
+                    Some((key, Newest::Own(own)))
+                }
+                _ => None,
+            },
             Sources::BASE => match &self.base {
                 Some((cursor, _)) => {
                     cursor.entry(layers.pages())?.map(|entry| (entry.key, Newest::Stored(entry.value)))
@@ -296,10 +336,10 @@ impl Walk {
                 let entry = entry.and_then(|(delta, (position, _))| delta.entry(position));
                 entry.map(|(key, change)| (Value::from(key), Newest::Changed(change)))
             }
-            _ => match &self.runs[(source - Sources::RUNS) as usize].cursor {
-                Some((cursor, _)) => cursor.change(layers.pages())?.map(|(key, value)| (key, Newest::Ran(value))),
-                None => None,
-            },
+            _ => {
+                let entry = self.runs[(source - Sources::RUNS) as usize].entry(layers.pages())?;
+                entry.map(|(key, value)| (key, Newest::Ran(value)))
+            }
         };
         Ok(found.expect("a source that was offered stands at an entry"))
     }
@@ -316,6 +356,11 @@ impl Walk {
                     });
                     self.own = own.map(|(key, _)| key.into());
                 }
+                Sources::SPILLED => {
+                    if let (Some(walk), Some(spilled)) = (&mut self.spilled, layers.set.and_then(WriteSet::spilled)) {
+                        walk.advance(spilled)?;
+                    }
+                }
                 Sources::BASE => step_cursor(pages, &mut self.base, self.upward)?,
                 Sources::DELTAS..Sources::RUNS => {
                     let index = (source - Sources::DELTAS) as usize;
@@ -331,10 +376,8 @@ impl Walk {
                     }
                 }
                 _ => {
-                    let run = &mut self.runs[(source - Sources::RUNS) as usize];
-                    step_cursor(pages, &mut run.cursor, self.upward)?;
-                    if let (None, Some(stack)) = (&run.cursor, layers.stack()) {
-                        run.enter_next(pages, stack, self.upward)?;
+                    if let Some(stack) = layers.stack() {
+                        self.runs[(source - Sources::RUNS) as usize].advance(pages, stack, self.upward)?;
                     }
                 }
             }
@@ -364,7 +407,11 @@ fn step_cursor(pages: &Pages, place: &mut Option<(tree::Cursor, u64)>, upward: b
 }
 
 impl RunWalk {
-    fn new(pages: &Pages, stack: &Stack, depth: usize, start: Start<'_>) -> Result<Self> {
+    /// A walk through the runs of one depth.
+    ///
+    /// # Errors
+    /// Damage where the walk begins; so for all that follow, on the way.
+    pub fn new(pages: &Pages, stack: &Stack, depth: usize, start: Start<'_>) -> Result<Self> {
         let range = match start {
             Start::First => 0,
             Start::Last => stack.ranges().len() - 1,
@@ -378,6 +425,39 @@ impl RunWalk {
             walk.enter_next(pages, stack, start.is_upward())?;
         }
         Ok(walk)
+    }
+
+    /// The head of the key where it stands; none past the last.
+    #[inline]
+    pub fn head(&self) -> Option<u64> {
+        self.cursor.as_ref().map(|(_, head)| *head)
+    }
+
+    /// Where the run begins in which it stands.
+    pub fn root(&self, stack: &Stack) -> PageRef {
+        stack.ranges()[self.range].runs[self.depth].root.page
+    }
+
+    /// The entry where it stands, and its value; no value if the run says that the key has none.
+    ///
+    /// # Errors
+    /// As [`RunWalk::new`].
+    #[inline]
+    pub fn entry<'a>(&self, pages: &'a Pages) -> Result<Option<(Value<'a>, Option<Value<'a>>)>> {
+        match &self.cursor {
+            Some((cursor, _)) => cursor.change(pages),
+            None => Ok(None),
+        }
+    }
+
+    /// Goes on to the next entry, in this range or another.
+    ///
+    /// # Errors
+    /// As [`RunWalk::new`].
+    #[inline]
+    pub fn advance(&mut self, pages: &Pages, stack: &Stack, upward: bool) -> Result<()> {
+        step_cursor(pages, &mut self.cursor, upward)?;
+        if self.cursor.is_none() { self.enter_next(pages, stack, upward) } else { Ok(()) }
     }
 
     /// Moves to the first entry of the next range that has a run of this depth, in the walk's direction.

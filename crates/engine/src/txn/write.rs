@@ -8,10 +8,12 @@ use crate::delta::Approach;
 use crate::error::{Error, Result};
 use crate::format::LargeValue;
 use crate::ids::Sequence;
+use crate::metrics;
 use crate::options::{Durability, Isolation, KEY_BYTES_MAX, TableOptions, VALUE_BYTES_MAX};
 use crate::pager::{Pages, Value};
 use crate::planted::{Fault, planted};
 use crate::sync::Arc;
+use crate::sync::atomic::Ordering;
 use crate::tree::Root;
 use crate::txn::commit::{Checks, Proposal};
 use crate::txn::core::Core;
@@ -22,10 +24,14 @@ use crate::txn::read::{Estimate, own, prefix_end};
 use crate::txn::read_set::ReadSet;
 use crate::txn::schema::{Schema, SchemaChange};
 use crate::txn::slots::Writing;
+use crate::txn::spilled::Spilled;
 use crate::txn::state::{Table, TableView};
+use crate::txn::take_in::TakenIn;
+use crate::txn::versions::Own;
 use crate::txn::write_set::{Mark, Pending, WriteSet};
 
-/// A set of changes that is committed as one, or dropped without a trace.
+/// A set of changes that is committed as one, or dropped without a trace. It may be of any size: what takes more memory than
+/// [`Options::write_set_bytes`](crate::Options::write_set_bytes) goes to free space of the file.
 ///
 /// It reads its own changes over a snapshot. Any number run at once, on any threads; none waits for what another has not
 /// committed, and none blocks a reader. If another one has committed a change meanwhile that this one must have seen, committing fails with
@@ -59,6 +65,8 @@ pub struct WriteTxn {
     /// What it has read, if that is checked.
     reads: Option<ReadSet>,
     exclusive: Option<Exclusive>,
+    /// See [`crate::Options::write_set_bytes`].
+    memory_bytes_max: usize,
 }
 
 /// A state of a [`WriteTxn`] to return to.
@@ -87,6 +95,7 @@ impl WriteTxn {
             large: Vec::new(),
             reads,
             exclusive,
+            memory_bytes_max: core.writer.as_ref().map_or(usize::MAX, |writer| writer.write_set_bytes),
         })
     }
 
@@ -111,14 +120,22 @@ impl WriteTxn {
         self.held.snapshot.sequence
     }
 
+    /// Bytes that its changes take in the file: those that were spilled, because they took more memory than
+    /// [`Options::write_set_bytes`](crate::Options::write_set_bytes). 0 if all of them are in memory.
+    pub fn spilled_bytes(&self) -> u64 {
+        self.set.spilled().map_or(0, Spilled::bytes)
+    }
+
     crate::txn::reads::reads!();
 
     /// Gives `key` this value, whatever it had before.
     ///
     /// # Errors
     /// [`Error::KeyTooLong`] above 64 MiB, [`Error::ValueTooLong`] above 4 GiB − 1; for values of 64 KiB and more, which
-    /// are written at once, what the disk reports.
+    /// are written at once, and when changes are spilled, what the disk reports, such as [`Error::DiskFull`], and
+    /// [`Error::QuotaExceeded`]: then this change was not made, and the transaction is as it was before.
     pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
+        self.make_room()?;
         let view = self.view(table)?;
         check_lengths(table, key, value.len())?;
         self.begun = self.begin_insert(view, key);
@@ -142,6 +159,7 @@ impl WriteTxn {
         length_bytes: usize,
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<()> {
+        self.make_room()?;
         let view = self.view(table)?;
         check_lengths(table, key, length_bytes)?;
         self.begun = self.begin_insert(view, key);
@@ -190,6 +208,7 @@ impl WriteTxn {
     /// follows a put of the same key as [`WriteTxn::get`]. What the value comes to is known when the transaction commits: if there is
     /// nothing that it could come to, [`WriteTxn::commit`] fails with [`Error::Unmergeable`].
     pub fn merge(&mut self, table: &Table, key: &[u8], operand: &[u8]) -> Result<()> {
+        self.make_room()?;
         let view = self.view(table)?;
         check_lengths(table, key, operand.len())?;
         self.held.core.writer()?;
@@ -200,12 +219,18 @@ impl WriteTxn {
             return Err(Error::Invalid { message });
         };
         let id = table.info.id;
-        let value = match self.set.get(id, key) {
-            Some(Pending::Merge(pending)) if rule.length_bytes(pending.len(), operand.len()) > VALUE_BYTES_MAX => {
+        let value = match self.set.find(id, key)? {
+            Some(Own::Merge(pending)) if rule.length_bytes(pending.len(), operand.len()) > VALUE_BYTES_MAX => {
                 let length_bytes = rule.length_bytes(pending.len(), operand.len()) as u64;
                 return Err(Error::ValueTooLong { length_bytes, limit_bytes: VALUE_BYTES_MAX as u64 });
             }
-            None | Some(Pending::Merge(_)) => {
+            Some(Own::Merge(spilled)) if self.set.get(id, key).is_none() => {
+                let mut pending = spilled.to_vec();
+                rule.apply(&mut pending, operand);
+                self.set.set(id, key, Pending::Merge(pending));
+                return Ok(());
+            }
+            None | Some(Own::Merge(_)) => {
                 self.begun = self.begin_insert(view, key);
                 self.set.merge(id, key, operand, rule);
                 return Ok(());
@@ -247,7 +272,7 @@ impl WriteTxn {
         }
         match value {
             Some(value) => self.put(table, key, value)?,
-            None => self.remove(table, key),
+            None => self.remove(table, key)?,
         }
         Ok(true)
     }
@@ -255,11 +280,11 @@ impl WriteTxn {
     /// Takes the value of `key` away. Tells whether it had one.
     ///
     /// # Errors
-    /// As [`WriteTxn::get`].
+    /// As [`WriteTxn::get`] and [`WriteTxn::put`].
     pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<bool> {
         let present = self.contains_key(table, key)?;
         if present {
-            self.remove(table, key);
+            self.remove(table, key)?;
         }
         Ok(present)
     }
@@ -267,7 +292,8 @@ impl WriteTxn {
     /// Deletes all entries whose keys lie within `bounds`. Returns how many.
     ///
     /// # Errors
-    /// As [`WriteTxn::get`].
+    /// As [`WriteTxn::get`] and [`WriteTxn::put`]; some of the entries may have been deleted then. Return to a
+    /// [`savepoint`](WriteTxn::savepoint) to have them all.
     pub fn delete_range<'k>(&mut self, table: &Table, bounds: impl RangeBounds<&'k [u8]>) -> Result<u64> {
         let mut deleted = 0;
         let mut low = own(bounds.start_bound());
@@ -279,7 +305,7 @@ impl WriteTxn {
                 .map(|entry| entry.map(|(key, _)| Box::from(&*key)))
                 .collect::<Result<_>>()?;
             for key in &keys {
-                self.remove(table, key);
+                self.remove(table, key)?;
             }
             deleted += keys.len() as u64;
             match keys.into_iter().next_back() {
@@ -289,9 +315,29 @@ impl WriteTxn {
         }
     }
 
-    fn remove(&mut self, table: &Table, key: &[u8]) {
+    fn remove(&mut self, table: &Table, key: &[u8]) -> Result<()> {
+        self.make_room()?;
         self.begun = None;
         self.set.set(table.info.id, key, Pending::Delete);
+        Ok(())
+    }
+
+    /// Sees to it that the changes in memory do not take too much of it.
+    #[inline]
+    fn make_room(&mut self) -> Result<()> {
+        if self.set.memory_bytes() <= self.memory_bytes_max { Ok(()) } else { self.spill() }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn spill(&mut self) -> Result<()> {
+        let writer = self.held.core.writer()?;
+        let spilled = self.set.spill(&self.held.snapshot.state.pages, writer.large.space())?;
+        self.begun = None;
+        // Relaxed: see there.
+        writer.spilled_bytes.fetch_add(spilled, Ordering::Relaxed);
+        metrics::spilled(spilled);
+        Ok(())
     }
 
     /// Begins the insert of a change that is the first one: if it stays the only one, its commit is near, and what that needs
@@ -351,7 +397,8 @@ impl WriteTxn {
     /// Marks the present state of the transaction.
     ///
     /// What changes after it keeps what was before: among others, each further [`WriteTxn::merge`] into a key copies what is pending
-    /// for that key, so that many short appends to one key are better made into one before.
+    /// for that key, so that many short appends to one key are better made into one before. What is kept so counts against
+    /// [`Options::write_set_bytes`](crate::Options::write_set_bytes) too.
     pub fn savepoint(&mut self) -> Savepoint {
         let mark = self.set.mark();
         self.savepoints.push((mark, self.schema.len()));
@@ -377,6 +424,10 @@ impl WriteTxn {
     }
 
     /// Commits with the durability of the database's options. Returns the commit's number.
+    ///
+    /// A transaction that has spilled ([`Options::write_set_bytes`](crate::Options::write_set_bytes)) is durable when this returns,
+    /// whatever was asked for. It waits for the commits under way, for an exclusive transaction and for a checkpoint, and others
+    /// wait for it; and it needs the database to be open: a handle of it must be left.
     ///
     /// # Errors
     /// [`Error::Conflict`] and [`Error::TransactionTooOld`]: begin again. [`Error::Closed`]. What the disk reports, such as
@@ -405,6 +456,7 @@ impl WriteTxn {
             None if self.set.is_merges_alone() => Checks::Nothing,
             None => Checks::Writes,
         };
+        let is_spilled = self.set.spilled().is_some();
         // Should this thread panic amid the commit, what may be in the log is not given back.
         let (schema, large) = (mem::take(&mut self.schema), mem::take(&mut self.large));
         let proposal = Proposal {
@@ -415,6 +467,10 @@ impl WriteTxn {
             is_exclusive: self.exclusive.is_some(),
             begun: self.begun.as_ref(),
         };
+        if is_spilled {
+            let outcome = self.held.core.take_in(&proposal);
+            return self.finish_taken_in(outcome, schema, large);
+        }
         let outcome = self.held.core.commit(&proposal, durability);
         self.large = large;
         match &outcome {
@@ -427,6 +483,28 @@ impl WriteTxn {
             Err(_) => self.schema = schema,
         }
         outcome
+    }
+
+    /// What a commit of what was spilled leaves to be given back.
+    fn finish_taken_in(
+        &mut self,
+        outcome: Result<TakenIn>,
+        schema: Schema,
+        mut large: Vec<LargeValue>,
+    ) -> Result<Sequence> {
+        match outcome {
+            Ok(TakenIn { sequence, kept }) => {
+                large.retain(|large| !kept.contains(&large.value.extent));
+                self.large = large;
+                Ok(sequence)
+            }
+            // What the trees may refer to is nobody's to give back.
+            Err(error @ Error::Indeterminate { .. }) => Err(error),
+            Err(error) => {
+                (self.schema, self.large) = (schema, large);
+                Err(error)
+            }
+        }
     }
 
     /// Gives back the numbers of tables that will not be created, from the change with this index on.
@@ -452,6 +530,8 @@ impl crate::txn::reads::Read for WriteTxn {}
 
 impl Drop for WriteTxn {
     fn drop(&mut self) {
+        // Before the database may be closed for good.
+        self.set.discard_spilled();
         if let (Some(writer), false) = (&self.held.core.writer, self.large.is_empty()) {
             writer.large.discard(&self.large);
         }

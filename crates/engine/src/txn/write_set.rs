@@ -2,13 +2,24 @@
 //!
 //! Ordered by table and key, so that the transaction reads its own writes, ranges included, and so that a commit is
 //! logged in key order. Savepoints are marks in an undo list, which is kept only once there is a savepoint.
+//!
+//! What takes too much memory is *spilled*: all that is here, with what the undo list says of it, becomes a layer of
+//! [`Spilled`], and the set begins anew above that. What is in memory is newer than anything spilled.
 
+use std::collections::BTreeSet;
+use std::iter::Peekable;
 use std::ops::Bound;
 
+use crate::error::Result;
 use crate::format::{LargeValue, MergeRule};
 use crate::ids::TableId;
+use crate::pager::{Pages, Space};
 use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Arc, Mutex};
+use crate::tree;
 use crate::txn::changes::Changes;
+use crate::txn::spilled::Spilled;
+use crate::txn::versions::{Own, push_version};
 
 /// What a transaction did to a key last.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,8 +48,12 @@ impl Pending {
 /// A mark to return to; valid until the set is rolled back past it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark {
+    /// Spills before it.
+    spills: u64,
     undo_length: usize,
     number: u64,
+    /// The stage that it begins: see [`versions`](crate::txn::versions).
+    stage: u64,
 }
 
 /// All changes of a transaction.
@@ -47,12 +62,25 @@ pub struct WriteSet {
     /// In order of the tables. There are few: a list needs less memory and time than a tree.
     tables: Vec<(TableId, Changes)>,
     undo: Vec<Undo>,
+    /// What the undo list takes of memory, about.
+    undo_bytes: usize,
     marks: Vec<Mark>,
+    /// Whether a mark was made since the last spill: only those need an undo list.
+    is_marked: bool,
+    /// Keys that were changed, of those in memory.
+    entries: usize,
     bytes: usize,
     /// Whether a large value was ever among them: otherwise nobody need look for one.
     has_large: bool,
     /// As `has_large`, for merges.
     has_merges: bool,
+    /// What was spilled.
+    spilled: Option<Box<Spilled>>,
+    spills: u64,
+    /// The stage of now.
+    stage: u64,
+    /// The stage in which what is in memory begins.
+    first_stage: u64,
 }
 
 #[derive(Debug)]
@@ -65,39 +93,93 @@ struct Undo {
 impl WriteSet {
     /// Whether nothing was changed.
     pub fn is_empty(&self) -> bool {
-        self.tables.iter().all(|(_, changes)| changes.is_empty())
+        self.entries == 0 && self.spilled.is_none()
     }
 
-    /// How many keys were changed.
+    /// How many keys were changed, of those in memory.
     pub fn len(&self) -> usize {
-        self.tables.iter().map(|(_, changes)| changes.len()).sum()
+        self.entries
     }
 
-    /// Bytes of the keys and values held.
+    /// Bytes of the keys and values held in memory.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Bytes of memory that all of it takes, about.
+    #[inline]
+    pub fn memory_bytes(&self) -> usize {
+        self.bytes + self.entries * ENTRY_BYTES + self.undo_bytes
+    }
+
+    /// What was spilled, if anything was.
+    #[inline]
+    pub fn spilled(&self) -> Option<&Spilled> {
+        self.spilled.as_deref()
+    }
+
+    /// Writes all that is in memory to the file's free space, and forgets it here.
+    ///
+    /// # Errors
+    /// What the disk reports; [`crate::Error::QuotaExceeded`]. Nothing has changed then, but for layers that may have been joined.
+    pub fn spill(&mut self, pages: &Pages, space: &Arc<Mutex<Space>>) -> Result<u64> {
+        let mut spilled = match self.spilled.take() {
+            Some(spilled) => spilled,
+            None => Box::new(Spilled::new(pages, space)),
+        };
+        let outcome = spilled.add(pages, &SpillOf::new(self));
+        self.spilled = (!spilled.is_empty()).then_some(spilled);
+        let bytes = outcome?;
+        self.forget_memory();
+        if let Some(spilled) = &mut self.spilled {
+            let savepoints: Vec<_> = self.marks.iter().map(|mark| mark.stage).collect();
+            spilled.join_layers(pages, &savepoints)?;
+        }
+        Ok(bytes)
+    }
+
+    /// Lets go of what was spilled. Requires: nobody reads the set any more.
+    pub fn discard_spilled(&mut self) {
+        self.spilled = None;
+    }
+
+    /// What is in memory is spilled, or undone.
+    fn forget_memory(&mut self) {
+        (self.tables, self.undo) = (Vec::new(), Vec::new());
+        (self.bytes, self.entries, self.undo_bytes) = (0, 0, 0);
+        self.spills += 1;
+        self.is_marked = false;
+        self.first_stage = self.stage;
     }
 
     /// Records that `key` changed.
     pub fn set(&mut self, table: TableId, key: &[u8], pending: Pending) {
         self.bytes += pending.weight() + key.len();
+        self.entries += 1;
         self.has_large |= matches!(pending, Pending::PutLarge(_));
         self.has_merges |= matches!(pending, Pending::Merge(_));
         let changes = self.changes_mut(table);
         let before = changes.set(key, pending);
         if let Some(before) = &before {
             self.bytes -= before.weight() + key.len();
+            self.entries -= 1;
         }
-        if !self.marks.is_empty() {
-            self.undo.push(Undo { table, key: key.into(), before });
+        if self.is_marked {
+            self.push_undo(Undo { table, key: key.into(), before });
         }
     }
 
-    /// Merges an operand into what is pending for `key`. Requires: that is nothing, or a merge by the same rule.
+    fn push_undo(&mut self, undo: Undo) {
+        self.undo_bytes += undo.weight();
+        self.undo.push(undo);
+    }
+
+    /// Merges an operand into what is pending for `key`. Requires: that is nothing, spilled or not, or a merge by the same rule that
+    /// is in memory.
     ///
     /// Once there is a mark, each merge copies what is pending, for the undo list.
     pub fn merge(&mut self, table: TableId, key: &[u8], operand: &[u8], rule: MergeRule) {
-        let in_place = self.marks.is_empty();
+        let in_place = !self.is_marked;
         let merged = match self.changes_mut(table).get_mut(key) {
             Some(Pending::Merge(pending)) if in_place => {
                 let before = pending.len();
@@ -119,44 +201,60 @@ impl WriteSet {
         self.set(table, key, Pending::Merge(merged));
     }
 
-    /// What this transaction did to `key`, if anything.
+    /// What this transaction did to `key`, if that is in memory.
     pub fn get(&self, table: TableId, key: &[u8]) -> Option<&Pending> {
         self.changes(table)?.get(key)
+    }
+
+    /// What this transaction did to `key`, if anything.
+    ///
+    /// # Errors
+    /// What the disk reports of what was spilled; damage to that.
+    #[inline]
+    pub fn find(&self, table: TableId, key: &[u8]) -> Result<Option<Own<'_>>> {
+        match (self.get(table, key), &self.spilled) {
+            (Some(pending), _) => Ok(Some(Own::of(pending))),
+            (None, None) => Ok(None),
+            (None, Some(spilled)) => spilled.get(table, key),
+        }
     }
 
     /// Whether anything in `table` changed.
     pub fn touches(&self, table: TableId) -> bool {
         self.changes(table).is_some_and(|changes| !changes.is_empty())
+            || self.spilled().is_some_and(|spilled| spilled.touches(table))
     }
 
-    /// How many keys of `table` changed.
+    /// How many keys of `table` changed; of those that were spilled at most so many.
     pub fn count_of(&self, table: TableId) -> u64 {
-        self.changes(table).map_or(0, |changes| changes.len() as u64)
+        let in_memory = self.changes(table).map_or(0, |changes| changes.len() as u64);
+        in_memory + self.spilled().map_or(0, |spilled| spilled.entries_of(table))
     }
 
-    /// The first change of `table` within `low`, unbounded above.
+    /// The first change of `table` within `low`, unbounded above, of those in memory.
     pub fn first_from(&self, table: TableId, low: Bound<&[u8]>) -> Option<(&[u8], &Pending)> {
         self.changes(table)?.first_from(low)
     }
 
-    /// The last change of `table` within `high`, unbounded below.
+    /// The last change of `table` within `high`, unbounded below, of those in memory.
     pub fn last_until(&self, table: TableId, high: Bound<&[u8]>) -> Option<(&[u8], &Pending)> {
         self.changes(table)?.last_until(high)
     }
 
-    /// Every change, by table and key.
+    /// Every change in memory, by table and key.
     pub fn iter(&self) -> impl Iterator<Item = (TableId, &[u8], &Pending)> {
         self.tables
             .iter()
             .flat_map(|&(table, ref changes)| changes.iter().map(move |(key, pending)| (table, key, pending)))
     }
 
-    /// The tables that have changes, and those whose changes were undone.
+    /// The tables that have changes, and those whose changes were undone; some may be told several times.
     pub fn tables(&self) -> impl Iterator<Item = TableId> {
-        self.tables.iter().map(|&(table, _)| table)
+        let spilled = self.spilled().into_iter().flat_map(Spilled::tables);
+        self.tables.iter().map(|&(table, _)| table).chain(spilled)
     }
 
-    /// The large values that keys have now.
+    /// The large values that keys in memory have now.
     pub fn large(&self) -> impl Iterator<Item = (TableId, &[u8], &LargeValue)> {
         let changes = self.has_large.then(|| self.iter()).into_iter().flatten();
         changes.filter_map(|(table, key, pending)| match pending {
@@ -165,7 +263,7 @@ impl WriteSet {
         })
     }
 
-    /// The operands of the keys that are merged, by table and key.
+    /// The operands of the keys in memory that are merged, by table and key.
     pub fn merges(&self) -> impl Iterator<Item = (TableId, &[u8], &[u8])> {
         let changes = self.has_merges.then(|| self.iter()).into_iter().flatten();
         changes.filter_map(|(table, key, pending)| match pending {
@@ -180,15 +278,18 @@ impl WriteSet {
         self.has_merges
     }
 
-    /// Whether all changes are merges.
+    /// Whether all changes are merges, as far as is known without a look at what was spilled.
     pub fn is_merges_alone(&self) -> bool {
-        self.has_merges && self.iter().all(|(_, _, pending)| matches!(pending, Pending::Merge(_)))
+        self.has_merges
+            && self.spilled.is_none()
+            && self.iter().all(|(_, _, pending)| matches!(pending, Pending::Merge(_)))
     }
 
     /// Whether a change of the table is none that keeps what others did: no merge.
     pub fn overwrites(&self, table: TableId) -> bool {
         let is_merge = |(_, pending): (&[u8], &Pending)| matches!(pending, Pending::Merge(_));
         self.changes(table).is_some_and(|changes| !changes.iter().all(is_merge))
+            || self.spilled().is_some_and(|spilled| spilled.overwrites(table))
     }
 
     /// Forgets what was done to a table: it was dropped. Only a rollback to an earlier mark brings it back.
@@ -197,8 +298,9 @@ impl WriteSet {
         let (_, changes) = self.tables.remove(at);
         for (key, before) in changes {
             self.bytes -= before.weight() + key.len();
-            if !self.marks.is_empty() {
-                self.undo.push(Undo { table, key, before: Some(before) });
+            self.entries -= 1;
+            if self.is_marked {
+                self.push_undo(Undo { table, key, before: Some(before) });
             }
         }
     }
@@ -207,8 +309,10 @@ impl WriteSet {
     pub fn mark(&mut self) -> Mark {
         // Unique in the process, so that no other transaction takes it for one of its own. Relaxed: it orders nothing.
         let number = MARKS_MADE.fetch_add(1, Ordering::Relaxed);
-        let mark = Mark { undo_length: self.undo.len(), number };
+        self.stage += 1;
+        let mark = Mark { spills: self.spills, undo_length: self.undo.len(), number, stage: self.stage };
         self.marks.push(mark);
+        self.is_marked = true;
         mark
     }
 
@@ -217,19 +321,45 @@ impl WriteSet {
     pub fn roll_back(&mut self, mark: Mark) -> bool {
         let Some(at) = self.marks.iter().position(|&held| held == mark) else { return false };
         self.marks.truncate(at + 1);
+        if mark.spills < self.spills {
+            self.roll_back_spilled(mark);
+            return true;
+        }
         while self.undo.len() > mark.undo_length {
-            let Some(Undo { table, key, before }) = self.undo.pop() else { break };
+            let Some(undo) = self.undo.pop() else { break };
+            self.undo_bytes -= undo.weight();
+            let Undo { table, key, before } = undo;
             let key_bytes = key.len();
+            self.entries += usize::from(before.is_some());
             let redone_bytes = before.as_ref().map_or(0, |before| before.weight() + key_bytes);
             let changes = self.changes_mut(table);
             let undone = match before {
                 Some(before) => changes.set(&key, before),
                 None => changes.remove(&key),
             };
+            self.entries -= usize::from(undone.is_some());
             let undone_bytes = undone.map_or(0, |undone| undone.weight() + key_bytes);
             self.bytes = self.bytes + redone_bytes - undone_bytes;
         }
         true
+    }
+
+    /// All that is in memory came after the mark, and of what was spilled all of the stages since.
+    fn roll_back_spilled(&mut self, mark: Mark) {
+        self.forget_memory();
+        if let Some(spilled) = &mut self.spilled {
+            spilled.undo(mark.stage, self.stage);
+        }
+        self.spilled.take_if(|spilled| spilled.is_empty());
+        self.stage += 1;
+        self.first_stage = self.stage;
+    }
+
+    /// The stage of an entry of the undo list.
+    fn stage_of(&self, undo: usize) -> u64 {
+        let since_spill = &self.marks[self.marks.partition_point(|mark| mark.spills < self.spills)..];
+        let before = since_spill.partition_point(|mark| mark.undo_length <= undo);
+        before.checked_sub(1).map_or(self.first_stage, |last| since_spill[last].stage)
     }
 
     fn changes(&self, table: TableId) -> Option<&Changes> {
@@ -250,7 +380,134 @@ impl WriteSet {
     }
 }
 
+impl Undo {
+    fn place(&self) -> (TableId, &[u8]) {
+        (self.table, &self.key)
+    }
+
+    fn weight(&self) -> usize {
+        UNDO_BYTES + self.key.len() + self.before.as_ref().map_or(0, Pending::weight)
+    }
+}
+
+/// What of a set is in memory, as a layer has it.
+pub struct SpillOf<'s> {
+    set: &'s WriteSet,
+    /// Indices into the undo list, by table and key, and the older ones of a key first.
+    undo: Vec<usize>,
+}
+
+impl<'s> SpillOf<'s> {
+    fn new(set: &'s WriteSet) -> Self {
+        let mut undo: Vec<_> = (0..set.undo.len()).collect();
+        undo.sort_by(|&a, &b| set.undo[a].place().cmp(&set.undo[b].place()));
+        Self { set, undo }
+    }
+
+    /// The tables that have something, rising.
+    pub fn tables(&self) -> BTreeSet<TableId> {
+        let changed = self.set.tables.iter().map(|&(table, _)| table);
+        changed.chain(self.set.undo.iter().map(|undo| undo.table)).collect()
+    }
+
+    /// The versions of a table's keys.
+    pub fn versions_of(&self, table: TableId) -> Versions<'_> {
+        let set = self.set;
+        let from = self.undo.partition_point(|&at| set.undo[at].table < table);
+        let to = self.undo.partition_point(|&at| set.undo[at].table <= table);
+        let undo = &self.undo[from..to];
+        let changes = set.changes(table).into_iter().flat_map(Changes::iter);
+        let changes: Box<dyn Iterator<Item = KeyChange<'_>> + '_> = Box::new(changes);
+        let (changes, entry) = (changes.peekable(), Vec::new());
+        let (stands, overwrites, first_stage) = (false, false, u64::MAX);
+        Versions { set, changes, undo, at: 0, key: &[], entry, stands, overwrites, first_stage }
+    }
+}
+
+/// A key, and what was done to it.
+type KeyChange<'s> = (&'s [u8], &'s Pending);
+
+/// Changes of a set with what the undo list says of their keys, by key.
+pub struct Versions<'s> {
+    set: &'s WriteSet,
+    changes: Peekable<Box<dyn Iterator<Item = KeyChange<'s>> + 's>>,
+    /// See [`SpillOf`]; those of the table.
+    undo: &'s [usize],
+    /// How many of these are used.
+    at: usize,
+    key: &'s [u8],
+    /// The versions of the key.
+    entry: Vec<u8>,
+    /// Whether these are of the change at hand.
+    stands: bool,
+    overwrites: bool,
+    first_stage: u64,
+}
+
+impl Versions<'_> {
+    /// Whether a change was none that keeps what others did, of those gone through.
+    pub fn overwrites(&self) -> bool {
+        self.overwrites
+    }
+
+    /// The first stage of which there was a version, of those gone through.
+    pub fn first_stage(&self) -> u64 {
+        self.first_stage
+    }
+
+    fn push(&mut self, stage: u64, pending: &Pending) {
+        push_version(&mut self.entry, stage, pending);
+        self.first_stage = self.first_stage.min(stage);
+        self.overwrites |= !matches!(pending, Pending::Merge(_));
+    }
+
+    /// Goes to the next key. Whether there is one.
+    fn step(&mut self) -> bool {
+        let set = self.set;
+        let undone = self.undo.get(self.at).map(|&undo| &*set.undo[undo].key);
+        let changed = self.changes.peek().map(|&(key, _)| key);
+        let Some(key) = undone.into_iter().chain(changed).min() else { return false };
+        (self.key, self.stands) = (key, true);
+        self.entry.clear();
+        let mut stage = set.first_stage;
+        while let Some(&at) = self.undo.get(self.at).filter(|&&at| *set.undo[at].key == *key) {
+            let changed_at = set.stage_of(at);
+            // A version that was replaced in its own stage is none that anybody returns to.
+            if let (Some(before), true) = (&set.undo[at].before, changed_at > stage) {
+                self.push(stage, before);
+            }
+            stage = changed_at;
+            self.at += 1;
+        }
+        if let Some((_, pending)) = self.changes.next_if(|&(changed, _)| changed == key) {
+            self.push(stage, pending);
+        }
+        true
+    }
+}
+
+impl tree::Changes for Versions<'_> {
+    fn peek(&mut self) -> Result<Option<tree::Change<'_>>> {
+        // A key whose versions all were of a table that is dropped and the stage of that has none.
+        while !self.stands || self.entry.is_empty() {
+            if !self.step() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(tree::Change { key: self.key, hash: None, action: tree::Action::Put(&self.entry) }))
+    }
+
+    fn advance(&mut self) {
+        self.stands = false;
+    }
+}
+
 static MARKS_MADE: AtomicU64 = AtomicU64::new(0);
+
+/// Memory that a changed key takes beyond key and value, about.
+const ENTRY_BYTES: usize = 96;
+/// As [`ENTRY_BYTES`], in the undo list.
+const UNDO_BYTES: usize = 88;
 
 #[cfg(test)]
 mod tests {

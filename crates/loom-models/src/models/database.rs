@@ -41,8 +41,7 @@ impl Database {
         let pins = Arc::new(Pins::default());
         let state = first_state(&pins, page);
         let disk = Disk::default();
-        let mut history = History::default();
-        history.begin(&state.epoch);
+        let history = History::since(&state.epoch);
         let writer = Writer {
             durability: Durability::Disk,
             isolation: Isolation::Serializable,
@@ -55,6 +54,8 @@ impl Database {
             next_table: AtomicU32::new(2),
             relief: OnceLock::new(),
             delta_bytes: 1 << 20,
+            write_set_bytes: 1 << 20,
+            spilled_bytes: AtomicU64::new(0),
             excess_bytes: AtomicU64::new(0),
             poisoned: AtomicBool::new(false),
             conflicts: Mutex::default(),

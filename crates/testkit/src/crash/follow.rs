@@ -1,7 +1,7 @@
 //! The change feed after a power cut: from every state that is kept it leads through each later one to what the database shows.
 //!
 //! Only where the log is kept; there, each commit and each load of a workload has one number, so that the state after commit N is
-//! state N. A load that the power cut off may have left its note, and then a number.
+//! state N. A load, or a transaction that had spilled, that the power cut off may have left its note, and then a number.
 
 use fulgurite::{Change, ChangedTable, Database, Error, Sequence};
 
@@ -19,7 +19,7 @@ pub fn follow(db: &Database, expected: &Expected, random: &mut Random) -> Result
     let newest = db.changes(Sequence(oldest - 1)).map_err(failed)?.through().0;
     let from = |after| db.changes(Sequence(after))?.collect::<Result<Vec<_>, _>>();
     let all = from(oldest - 1).map_err(failed)?;
-    let loads = all.iter().any(|commit| matches!(commit.changes[..], [Change::BulkLoaded { .. }]));
+    let loads = all.iter().any(|commit| matches!(commit.changes[..], [Change::BulkLoaded { .. }, ..]));
     let shows = shows(expected, newest, db).map_err(failed)?;
     if !loads && shows == Some(false) {
         return Err(format!("changes: they end at {newest}, and what is shown is not what they lead to"));
@@ -88,6 +88,9 @@ fn apply(holdings: &mut Holdings, state: &Holdings, change: &Change) -> Result<(
         Change::BulkLoaded { table } => {
             let Some(name) = name(table) else { return Ok(()) };
             let loaded = state.table(&name).ok_or("changes: a load of a table that is not there")?;
+            // What a large transaction deleted is not told either.
+            holdings.drop_table(&name);
+            holdings.create_table(&name);
             let keys: Vec<Vec<u8>> = loaded.iter().map(|(key, _)| key.to_vec()).collect();
             for key in keys {
                 let value = loaded.get(&key).unwrap_or_default();

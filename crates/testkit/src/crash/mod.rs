@@ -8,6 +8,7 @@ mod planted;
 mod run;
 mod session;
 mod side_by_side;
+mod spilled;
 mod stacked;
 mod verify;
 mod workloads;

@@ -30,6 +30,7 @@ impl Planted {
         Self { name: "load-before-note", fault: Fault::LoadBeforeNote, workload: "kept-loads" },
         Self { name: "runs-unsynced", fault: Fault::RunsUnsynced, workload: "runs" },
         Self { name: "range-merge-unsynced", fault: Fault::RangeMergeUnsynced, workload: "runs-merged" },
+        Self { name: "spilled-unsynced", fault: Fault::SpilledUnsynced, workload: "spilled" },
     ];
 
     /// The fault of that name.

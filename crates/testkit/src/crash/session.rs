@@ -370,6 +370,14 @@ impl Session {
         Err(Error::Invalid { message: format!("it shows what it should not: {}", differences.join("; ")) })
     }
 
+    /// Bytes that transactions have spilled since the database was opened.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn spilled_bytes(&self) -> Result<u64> {
+        Ok(self.db()?.stats()?.spilled_bytes)
+    }
+
     /// The runs that lie above the trees of all tables.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use super::draws::{LEVELS, any_change, any_draft, any_level, key, long_key, valu
 use super::follow::TRIMMED;
 use super::session::Session;
 use super::side_by_side::Shape;
-use super::stacked;
+use super::{spilled, stacked};
 
 /// One way to use a database.
 pub struct Workload {
@@ -21,6 +21,8 @@ pub struct Workload {
     keep_log_bytes: u64,
     /// Whether a thread makes checkpoints and merges runs while it is recorded. While images are verified none does.
     background: bool,
+    /// Memory of a transaction, if that is less than usual.
+    write_set_bytes: Option<u64>,
     run: fn(&mut Session) -> Result<()>,
 }
 
@@ -70,6 +72,14 @@ impl Workload {
         plain("runs-recovered", stacked::recovered),
         plain("runs-replaced", stacked::replaced),
         Self { background: true, ..plain("runs-side-by-side", stacked::side_by_side) },
+        Self { write_set_bytes: Some(4 << 10), ..plain("spilled", spilled::commits) },
+        Self { write_set_bytes: Some(2 << 10), ..plain("spilled-savepoints", spilled::savepoints) },
+        Self { write_set_bytes: Some(2 << 10), ..plain("spilled-values", spilled::values) },
+        Self {
+            write_set_bytes: Some(2 << 10),
+            keep_log_bytes: 1 << 30,
+            ..plain("spilled-side-by-side", spilled::side_by_side)
+        },
     ];
 
     /// The workload of that name.
@@ -92,6 +102,10 @@ impl Workload {
         let settings = Database::options().page_size_bytes(self.page_size_bytes);
         let settings = settings.background(false).delta_bytes(DELTA_BYTES).cache_bytes(4 << 20);
         let settings = settings.keep_log(self.keep_log_bytes);
+        let settings = match self.write_set_bytes {
+            Some(bytes) => settings.write_set_bytes(bytes),
+            None => settings,
+        };
         match self.max_size_bytes {
             Some(bytes) => settings.max_size_bytes(bytes),
             None => settings,
@@ -100,7 +114,8 @@ impl Workload {
 }
 
 const fn plain(name: &'static str, run: fn(&mut Session) -> Result<()>) -> Workload {
-    Workload { name, page_size_bytes: 16384, max_size_bytes: None, keep_log_bytes: 0, background: false, run }
+    let (max_size_bytes, keep_log_bytes, background, write_set_bytes) = (None, 0, false, None);
+    Workload { name, page_size_bytes: 16384, max_size_bytes, keep_log_bytes, background, write_set_bytes, run }
 }
 
 fn single_puts(session: &mut Session, levels: &[Durability]) -> Result<()> {

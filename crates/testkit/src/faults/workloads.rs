@@ -2,7 +2,7 @@
 
 use fulgurite::{Database, Durability, Error, MergeOperator, Options, Result, TableOptions};
 
-use crate::crash::{Draft, Session, Shape, TRIMMED};
+use crate::crash::{Change, Draft, Session, Shape, TRIMMED};
 use crate::random::Random;
 
 /// One thing done with a database.
@@ -20,6 +20,8 @@ pub struct Workload {
     pub keep_log_bytes: u64,
     /// Whether deltas are so small that they become runs.
     pub has_runs: bool,
+    /// Whether transactions may take so little memory that they spill.
+    pub spills: bool,
 }
 
 impl Workload {
@@ -155,6 +157,20 @@ impl Workload {
             )
         },
         Self { has_runs: true, ..Self::plain("runs-dropped", STACKED, &[scatter, drop_base, checkpoint, put_log]) },
+        Self {
+            spills: true,
+            ..Self::plain("spilled", PREPARED, &[put_log, put_much, checkpoint, put_much, Session::recover, put_disk])
+        },
+        Self {
+            spills: true,
+            keep_log_bytes: 1 << 30,
+            ..Self::plain("spilled-kept", PREPARED, &[put_much, abort_much, put_log, put_much, put_memory])
+        },
+        Self {
+            has_runs: true,
+            spills: true,
+            ..Self::plain("spilled-runs", STACKED, &[put_much, put_log, put_much, checkpoint])
+        },
     ];
 
     /// The workload of that name.
@@ -165,11 +181,12 @@ impl Workload {
     /// How its database is opened; the disk is still to be given. No checkpoint happens by itself: no delta is ever full.
     pub fn settings(&self) -> Options {
         let options = Database::options().background(false).cache_bytes(1 << 20).keep_log(self.keep_log_bytes);
+        let options = if self.spills { options.write_set_bytes(8 << 10) } else { options };
         if self.has_runs { options.delta_bytes(64 << 10) } else { options }
     }
 
     const fn plain(name: &'static str, before: &'static [Step], steps: &'static [Step]) -> Self {
-        Self { name, before, steps, keep_log_bytes: 0, has_runs: false }
+        Self { name, before, steps, keep_log_bytes: 0, has_runs: false, spills: false }
     }
 }
 
@@ -287,6 +304,36 @@ fn put(session: &mut Session, durability: Durability) -> Result<()> {
             change.put("a", &key(stamp % 150), &stamp.to_le_bytes().repeat(30))
         })
     })
+}
+
+/// More than a transaction may have in memory, with a return to a savepoint that spills lie behind.
+fn put_much(session: &mut Session) -> Result<()> {
+    if session.holdings().table("a").is_none() {
+        table(session)?;
+    }
+    let before = session.spilled_bytes()?;
+    session.commit(Durability::Log, much)?;
+    match session.spilled_bytes()? > before {
+        true => Ok(()),
+        false => Err(Error::Invalid { message: "nothing was spilled".into() }),
+    }
+}
+
+fn abort_much(session: &mut Session) -> Result<()> {
+    session.abort(much)
+}
+
+fn much(change: &mut Change, random: &mut Random) -> Result<()> {
+    let stamp = random.next_u64();
+    change.put("a", &key(stamp % 3), &stamp.to_le_bytes().repeat(9_000))?;
+    let savepoint = change.savepoint();
+    for number in 0..60 {
+        change.put("a", &key(number * 5 + random.below(5)), &random.next_u64().to_le_bytes().repeat(20))?;
+        if number == 20 {
+            change.rollback_to(savepoint.clone())?;
+        }
+    }
+    change.delete_range("a", &key(30)[..]..&key(60)[..])
 }
 
 fn put_memory(session: &mut Session) -> Result<()> {

@@ -32,7 +32,8 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// What a run must have met beside the calls: runs above the trees, and all that may become of them.
+    /// What a run must have met beside the calls: runs above the trees, and all that may become of them; and transactions that
+    /// have spilled.
     Situation {
     ReadOverRuns => "reads of a table with runs",
     ReadOverDeepRuns => "reads of a table with runs 4 deep",
@@ -58,6 +59,14 @@ kinds! {
     RecoverWithRuns => "recovered with runs",
     RecoverIntoRuns => "recovered a log into runs",
     ReadOnlyWithRuns => "opened read-only with runs",
+    ReadOwnSpilled => "reads of own changes that were spilled",
+    RollbackOverSpill => "returns to savepoints after a spill",
+    SpilledTwice => "transactions that spilled several times",
+    AbortSpilled => "spilled and dropped",
+    CommitSpilled => "spilled and committed",
+    CommitSpilledOverRuns => "spilled and committed above runs",
+    CommitSpilledMerges => "spilled in a table that merges",
+    TypedSpilled => "typed changes spilled",
     }
 }
 
@@ -182,7 +191,7 @@ impl fmt::Display for Coverage {
         for &call in Call::ALL {
             writeln!(formatter, "  {:<36} {:>10}", call.name(), self.calls[call as usize])?;
         }
-        writeln!(formatter, "while runs lay above trees:")?;
+        writeln!(formatter, "while runs lay above trees, or transactions had spilled:")?;
         for &situation in Situation::ALL {
             writeln!(formatter, "  {:<36} {:>10}", situation.name(), self.situations[situation as usize])?;
         }

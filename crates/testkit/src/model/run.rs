@@ -72,6 +72,8 @@ struct Kept {
 
 const TABLES_MAX: usize = 5;
 const KEPT_MAX: usize = 4;
+/// With the little ones, a few changes make a transaction spill.
+const WRITE_SET_BYTES: [u64; 8] = [1 << 10, 2 << 10, 4 << 10, 64 << 20, 64 << 20, 64 << 20, 64 << 20, 64 << 20];
 const KEEP_LOG_BYTES: [u64; 4] = [0, 64 << 10, 1 << 20, 1 << 30];
 
 impl World {
@@ -85,6 +87,7 @@ impl World {
             .cache_bytes(1 << 20)
             .delta_bytes([64 << 10, 256 << 10, 4 << 20][if preloads { 0 } else { random.index(3) }])
             .background(background)
+            .write_set_bytes(WRITE_SET_BYTES[random.index(WRITE_SET_BYTES.len())])
             .keep_log(KEEP_LOG_BYTES[random.index(KEEP_LOG_BYTES.len())]);
         let path = match &options.directory {
             Some(directory) => {
@@ -250,6 +253,7 @@ impl World {
                 _ => typed.change(&mut txn, &mut truth, &mut step)?,
             }
         }
+        self.coverage.meet(Situation::TypedSpilled, txn.spilled_bytes() > 0);
         if self.random.below(6) == 0 {
             return Ok(());
         }
@@ -320,6 +324,7 @@ impl World {
                 }
                 1 if !savepoints.is_empty() => {
                     self.coverage.note(Call::RollbackTo);
+                    self.coverage.meet(Situation::RollbackOverSpill, txn.spilled_bytes() > 0);
                     let at = self.random.index(savepoints.len());
                     savepoints.truncate(at + 1);
                     sound("rollback_to", txn.rollback_to(savepoints[at].0))?;
@@ -328,14 +333,18 @@ impl World {
                 2..=5 => {
                     self.coverage.note(Call::ReadOwnWrites);
                     self.coverage.meet(Situation::ReadOwnOverRuns, over_runs);
+                    self.coverage.meet(Situation::ReadOwnSpilled, txn.spilled_bytes() > 0);
                     let pool = &self.pools[&name];
                     random_read(&txn, &table, truth.entries(&name), pool, &mut self.random, &mut self.coverage)?;
                 }
                 _ => self.change(&mut txn, &table, &name, &mut truth, &mut marks)?,
             }
         }
+        let has_spilled = txn.spilled_bytes() > 0;
+        self.coverage.meet(Situation::SpilledTwice, txn.spilled_bytes() > 40 << 10);
         if self.random.below(6) == 0 {
             self.coverage.note(Call::Abort);
+            self.coverage.meet(Situation::AbortSpilled, has_spilled);
             if self.random.coin() {
                 txn.abort()
             } else {
@@ -349,6 +358,9 @@ impl World {
             (Call::CommitDisk, Durability::Disk),
         ][self.random.index(3)];
         self.coverage.note(call);
+        self.coverage.meet(Situation::CommitSpilled, has_spilled);
+        self.coverage.meet(Situation::CommitSpilledOverRuns, has_spilled && over_runs);
+        self.coverage.meet(Situation::CommitSpilledMerges, has_spilled && table.merge_operator().is_some());
         sound("commit", txn.commit_with(durability))?;
         self.truth = truth;
         self.runs.note(&name, marks);

@@ -22,6 +22,8 @@ pub struct Shape {
     pub(super) named: u64,
     /// Of what size the deltas are merged by the engine itself.
     pub(super) delta_bytes: u64,
+    /// How much memory a transaction may take.
+    pub(super) write_set_bytes: u64,
     /// Where the database is.
     pub(super) place: Place,
     /// Transactions after which a thread calls for a checkpoint; 0: never.
@@ -96,6 +98,8 @@ impl Shape {
         Self { name: "either", isolation: Isolations::Either, mix: ALL, lists: 20, ..REGISTERS },
         Self { name: "long", delta_bytes: 512 << 10, checkpoint_every: 40, ..LONG },
         Self { name: "runs", delta_bytes: 64 << 10, checkpoint_every: 25, padding: 60, mix: STACKED, ..LONG },
+        Self { name: "spilled", registers: 200, padding: 400, mix: ALL, named: 2, ..SPILLED },
+        Self { name: "snapshot-spilled", isolation: Isolations::Snapshot, mix: MERGES, steps: (1, 12), ..SPILLED },
         Self { name: "too-old", delta_bytes: 64 << 10, checkpoint_every: 60, threads: 6, padding: 400, ..LONG },
         Self {
             name: "exclusive",
@@ -150,6 +154,7 @@ const LISTS: Shape = Shape {
     registers: 16,
     named: 0,
     delta_bytes: 64 << 10,
+    write_set_bytes: 64 << 20,
     place: Place::Memory,
     checkpoint_every: 300,
     steps: (1, 5),
@@ -169,6 +174,9 @@ const LONG: Shape = Shape {
     kinds: Kinds { long: 60, ..PLAIN },
     ..REGISTERS
 };
+
+/// Some transactions are larger than the memory that they may take.
+const SPILLED: Shape = Shape { write_set_bytes: 1 << 10, tables: 3, lists: 40, steps: (1, 9), ..REGISTERS };
 
 /// Changes everywhere in large tables, which become runs, and reads of every kind through these.
 const STACKED: &[(Step, u64)] = &[

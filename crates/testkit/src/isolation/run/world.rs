@@ -213,6 +213,7 @@ impl World {
             Isolations::Serializable | Isolations::Either => Isolation::Serializable,
         };
         let options = Database::options().create(true).delta_bytes(self.shape.delta_bytes).cache_bytes(8 << 20);
+        let options = options.write_set_bytes(self.shape.write_set_bytes);
         let options = options.isolation(isolation).background(self.random.coin()).map(self.random.chance(3, 4));
         let opened = self.medium.options(options).open(self.medium.path());
         self.db = Some(opened.map_err(Broken::at("opening the database"))?);

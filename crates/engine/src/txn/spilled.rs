@@ -1,0 +1,341 @@
+//! What a transaction has spilled: layers of sorted runs in free space of the data file, which no meta shows.
+//!
+//! A layer has what was in memory when it was spilled, each key with its [versions](crate::txn::versions). Its extents are those of an
+//! operation that never ends: nothing else is put there while it lasts, and with it they are free again, whether the transaction
+//! committed, was dropped, was rolled back past the layer, or the process died.
+//!
+//! Invariants: (1) `pages` shows the extents of every layer, and each layer's stay as they are as long as the layer lives.  (2) Of
+//! several layers the later counts. Layers of one tier are joined to one of the next when they are many, so that there are few
+//! to look into.  (3) No layer is ever changed: what is rolled back is passed over, and a layer of which nothing is left is dropped.
+
+use crate::error::{Error, Result};
+use crate::format::{ExtentEntry, ValueAlign};
+use crate::ids::{PageRef, TableId};
+use crate::pager::{ExtentMap, Operation, PageWriter, Pages, Space, Value};
+use crate::sync::{Arc, Mutex};
+use crate::tree::{Action, Change, Changes, Said, Stack, StackRange, build_run};
+use crate::txn::spill_walk::SpillWalk;
+use crate::txn::versions::{Own, Undone, needed_versions, versions};
+use crate::txn::walk::Start;
+use crate::txn::write_set::SpillOf;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Spilled {
+    /// The pages of all layers.
+    pages: Pages,
+    space: Arc<Mutex<Space>>,
+    /// The oldest first.
+    layers: Vec<Layer>,
+    undone: Undone,
+}
+
+#[derive(Debug)]
+struct Layer {
+    /// By number.
+    tables: Vec<LayerTable>,
+    /// Nothing in it is older.
+    first_stage: u64,
+    /// How many times its parts were joined.
+    tier: u32,
+    extents: Placed,
+}
+
+/// What a layer has of a table.
+#[derive(Debug)]
+struct LayerTable {
+    id: TableId,
+    /// One run above each range.
+    stack: Stack,
+    /// Whether a version is none that keeps what others did: no merge.
+    overwrites: bool,
+}
+
+/// Extents that are placed as long as this lives.
+#[derive(Debug)]
+struct Placed {
+    space: Arc<Mutex<Space>>,
+    operation: Option<Operation>,
+}
+
+impl Spilled {
+    /// Nothing yet. `pages` are those of any state.
+    pub fn new(pages: &Pages, space: &Arc<Mutex<Space>>) -> Self {
+        Self { pages: pages.clone(), space: Arc::clone(space), layers: Vec::new(), undone: Undone::default() }
+    }
+
+    /// Whether there is no layer.
+    pub fn is_empty(&self) -> bool {
+        self.layers.is_empty()
+    }
+
+    /// Spills what is in memory. Returns how many bytes that took.
+    ///
+    /// # Errors
+    /// What the disk reports; [`Error::QuotaExceeded`]. Nothing has changed then.
+    pub fn add(&mut self, pages: &Pages, source: &SpillOf<'_>) -> Result<u64> {
+        let space = Arc::clone(&self.space);
+        let mut writer = PageWriter::new(&space);
+        let (mut tables, mut first_stage) = (Vec::new(), u64::MAX);
+        for id in source.tables() {
+            let mut versions = source.versions_of(id);
+            if let Some(stack) = build_stack(pages, &mut versions, &mut writer)? {
+                tables.push(LayerTable { id, stack, overwrites: versions.overwrites() });
+                first_stage = first_stage.min(versions.first_stage());
+            }
+        }
+        let extents = Placed { operation: Some(writer.finish()?), space };
+        let bytes = extents.bytes();
+        self.layers.push(Layer { tables, first_stage, tier: 0, extents });
+        let shown = self.show(pages);
+        if shown.is_err() {
+            self.layers.pop();
+        }
+        shown.map(|()| bytes)
+    }
+
+    /// Joins the last layers, if they are many of one tier. A full disk is no error: they stay as they are. `savepoints` are the stages
+    /// that those begin which stand, rising.
+    ///
+    /// # Errors
+    /// What the disk reports; damage to what was spilled. Nothing has changed then.
+    pub fn join_layers(&mut self, pages: &Pages, savepoints: &[u64]) -> Result<()> {
+        while let Some(tier) = self.layers.last().map(|layer| layer.tier)
+            && let count = self.layers.iter().rev().take_while(|layer| layer.tier == tier).count()
+            && count >= JOINED_LAYERS
+        {
+            match self.join_from(self.layers.len() - count, pages, savepoints) {
+                Err(Error::DiskFull { .. } | Error::QuotaExceeded { .. }) => return Ok(()),
+                outcome => outcome?,
+            }
+        }
+        Ok(())
+    }
+
+    fn join_from(&mut self, from: usize, pages: &Pages, savepoints: &[u64]) -> Result<()> {
+        let space = Arc::clone(&self.space);
+        let mut writer = PageWriter::new(&space);
+        let mut ids: Vec<_> =
+            self.layers[from..].iter().flat_map(|layer| &layer.tables).map(|table| table.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let mut tables = Vec::new();
+        for id in ids {
+            let mut joined = Joined::new(self, id, from, savepoints)?;
+            if let Some(stack) = build_stack(pages, &mut joined, &mut writer)? {
+                let mut parts = self.layers[from..].iter().filter_map(|layer| layer.table(id));
+                tables.push(LayerTable { id, stack, overwrites: parts.any(|table| table.overwrites) });
+            }
+        }
+        let extents = Placed { operation: Some(writer.finish()?), space };
+        let tier = self.layers[from].tier + 1;
+        let first_stage = self.layers[from..].iter().map(|layer| layer.first_stage).min().unwrap_or_default();
+        let parts: Vec<_> = self.layers.drain(from..).collect();
+        self.layers.push(Layer { tables, first_stage, tier, extents });
+        let shown = self.show(pages);
+        if shown.is_err() {
+            self.layers.pop();
+            self.layers.extend(parts);
+        }
+        shown
+    }
+
+    /// Undoes the stages from `first` to `last`, which is that of now.
+    pub fn undo(&mut self, first: u64, last: u64) {
+        self.undone.add(first, last);
+        self.layers.retain(|layer| layer.first_stage < first);
+    }
+
+    /// What was done to `key` last, as far as it was spilled.
+    ///
+    /// # Errors
+    /// What the disk reports; damage to what was spilled.
+    pub fn get(&self, table: TableId, key: &[u8]) -> Result<Option<Own<'_>>> {
+        let hash = self.pages.identity().hash(key);
+        for layer in self.layers.iter().rev() {
+            let Some(table) = layer.table(table) else { continue };
+            for run in table.stack.runs_of(key) {
+                let filter = run.filter_at_hand(&self.pages, hash)?;
+                if let Said::Put(entry) = run.get(&self.pages, filter, key, hash)?
+                    && let Some(own) = self.newest(&entry, run.root.page)?
+                {
+                    return Ok(Some(own));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The newest version that stands of an entry of the run at `root`.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if the entry is none that was spilled.
+    pub fn newest<'a>(&self, entry: &Value<'a>, root: PageRef) -> Result<Option<Own<'a>>> {
+        let damaged = || self.pages.misfit(root, "what a transaction has spilled is not what it wrote");
+        let mut found = versions(entry).peekable();
+        found.peek().ok_or_else(damaged)?;
+        match found.find(|version| !self.undone.holds(version.stage)) {
+            Some(version) => version.own(entry).ok_or_else(damaged).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The pages of all layers.
+    pub fn pages(&self) -> &Pages {
+        &self.pages
+    }
+
+    /// The numbers of the layers that have something of a table, the newest first, from one on.
+    pub fn layers_of(&self, table: TableId, from: usize) -> impl Iterator<Item = usize> {
+        (from..self.layers.len()).rev().filter(move |&layer| self.layers[layer].table(table).is_some())
+    }
+
+    /// What a layer has of a table.
+    pub fn stack(&self, layer: usize, table: TableId) -> Option<&Stack> {
+        self.layers.get(layer)?.table(table).map(|table| &table.stack)
+    }
+
+    /// The tables of all layers, some several times.
+    pub fn tables(&self) -> impl Iterator<Item = TableId> {
+        self.layers.iter().flat_map(|layer| &layer.tables).map(|table| table.id)
+    }
+
+    /// Whether a layer has something of a table.
+    pub fn touches(&self, table: TableId) -> bool {
+        self.layers.iter().any(|layer| layer.table(table).is_some())
+    }
+
+    /// Entries of a table in all layers.
+    pub fn entries_of(&self, table: TableId) -> u64 {
+        let stacks = self.layers.iter().filter_map(|layer| layer.table(table)).map(|table| &table.stack);
+        stacks.flat_map(Stack::runs).map(|run| run.entries).sum()
+    }
+
+    /// Whether a change of a table is none that keeps what others did.
+    pub fn overwrites(&self, table: TableId) -> bool {
+        self.layers.iter().filter_map(|layer| layer.table(table)).any(|table| table.overwrites)
+    }
+
+    /// Bytes of the file that all layers take.
+    pub fn bytes(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.extents.bytes()).sum()
+    }
+
+    /// Makes `self.pages` those of the layers.
+    fn show(&mut self, pages: &Pages) -> Result<()> {
+        let placed = self.layers.iter().flat_map(|layer| layer.extents.operation.iter().flat_map(Operation::placed));
+        let (mut entries, mut page_count) = (Vec::new(), 0);
+        for (id, entry) in placed {
+            let index = id.0 as usize;
+            if entries.len() <= index {
+                entries.resize(index + 1, ExtentEntry::default());
+            }
+            entries[index] = *entry;
+            page_count = page_count.max(entry.first_page.0 + u64::from(entry.page_count));
+        }
+        let extents = ExtentMap::new(entries, page_count, Some(self.pages.extents()));
+        self.pages = pages.file().pages(Arc::new(extents))?;
+        Ok(())
+    }
+}
+
+impl Layer {
+    fn table(&self, id: TableId) -> Option<&LayerTable> {
+        let at = self.tables.binary_search_by_key(&id, |table| table.id).ok()?;
+        Some(&self.tables[at])
+    }
+}
+
+impl Placed {
+    fn bytes(&self) -> u64 {
+        let pages: u64 =
+            self.operation.iter().flat_map(Operation::placed).map(|(_, entry)| u64::from(entry.page_count)).sum();
+        pages * self.space.lock().file().page_size().bytes() as u64
+    }
+}
+
+impl Drop for Placed {
+    fn drop(&mut self) {
+        if let Some(operation) = self.operation.take() {
+            self.space.lock_after_panic().abort(operation);
+        }
+    }
+}
+
+/// Runs of all of `changes`, each of so many entries that what is in memory for its filter is little.
+fn build_stack(pages: &Pages, changes: &mut impl Changes, writer: &mut PageWriter<'_>) -> Result<Option<Stack>> {
+    let mut ranges = Vec::new();
+    while let Some(first) = changes.peek()? {
+        let low = if ranges.is_empty() { Box::default() } else { Box::from(first.key) };
+        let mut few = Few { changes: &mut *changes, left: RUN_ENTRIES };
+        let run = build_run(pages, &mut few, writer, ValueAlign::One)?;
+        ranges.push(StackRange { low, runs: run.into_iter().collect() });
+    }
+    Ok(Stack::new(ranges))
+}
+
+/// A few of the changes that are left of others.
+struct Few<'c, C> {
+    changes: &'c mut C,
+    left: usize,
+}
+
+impl<C: Changes> Changes for Few<'_, C> {
+    fn peek(&mut self) -> Result<Option<Change<'_>>> {
+        if self.left == 0 { Ok(None) } else { self.changes.peek() }
+    }
+
+    fn advance(&mut self) {
+        self.left -= 1;
+        self.changes.advance();
+    }
+}
+
+/// The changes of a table in several layers, as one layer has them.
+struct Joined<'s> {
+    spilled: &'s Spilled,
+    walk: SpillWalk,
+    savepoints: &'s [u64],
+    /// The change at hand was used: the next one is to be found.
+    is_used: bool,
+    /// The key of the change at hand, if there is one.
+    key: Option<Value<'s>>,
+    /// Its versions.
+    entry: Vec<u8>,
+}
+
+impl<'s> Joined<'s> {
+    fn new(spilled: &'s Spilled, table: TableId, from: usize, savepoints: &'s [u64]) -> Result<Self> {
+        let walk = SpillWalk::new(spilled, table, from, Start::First)?;
+        Ok(Self { spilled, walk, savepoints, is_used: false, key: None, entry: Vec::new() })
+    }
+}
+
+impl Changes for Joined<'_> {
+    fn peek(&mut self) -> Result<Option<Change<'_>>> {
+        if std::mem::take(&mut self.is_used) {
+            self.walk.advance(self.spilled)?;
+        }
+        if self.key.is_none() && self.walk.head().is_some() {
+            let (key, entries) = self.walk.entries(self.spilled)?;
+            // The versions of the oldest layer come first.
+            let all: Vec<u8> = entries.iter().rev().flat_map(|entry| entry.iter().copied()).collect();
+            let needed: Vec<_> = needed_versions(&all, &self.spilled.undone, self.savepoints).collect();
+            self.entry.clear();
+            needed.iter().rev().for_each(|version| self.entry.extend_from_slice(version.bytes(&all)));
+            self.key = Some(key);
+        }
+        let key = self.key.as_deref();
+        Ok(key.map(|key| Change { key, hash: None, action: Action::Put(&self.entry) }))
+    }
+
+    fn advance(&mut self) {
+        self.key = None;
+        self.is_used = true;
+    }
+}
+
+/// So many layers of one tier are joined.
+const JOINED_LAYERS: usize = 16;
+/// Entries of one run: eight bytes of memory each while it is written.
+const RUN_ENTRIES: usize = 1 << 20;

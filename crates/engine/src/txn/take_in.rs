@@ -1,0 +1,255 @@
+//! Committing a transaction that has spilled: its changes go past the log and the deltas straight into the tables' trees, by one
+//! checkpoint, as a bulk load does.
+//!
+//! Invariants: (1) Nobody commits between the check of what the transaction read or overwrites, and the state that shows its changes.
+//! (2) All that was committed before is in the trees and the runs above them by then, so that the changes lie above it.  (3) One
+//! meta makes the changes durable, and one state shows them; before that meta nothing but a note is left of them, wherever it ends.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeSet, HashSet};
+use std::ops::Bound;
+
+use crate::error::{Error, Result};
+use crate::ids::{ExtentId, Sequence, TableId};
+use crate::metrics;
+use crate::pager::Value;
+use crate::sync::Arc;
+use crate::tree::{Action, Change, Changes};
+use crate::txn::commit::{Proposal, note_refusal};
+use crate::txn::core::{Core, Writer};
+use crate::txn::exclusive::Exclusive;
+use crate::txn::layers::{Layers, is_past};
+use crate::txn::schema::{Schema, SchemaChange};
+use crate::txn::state::{State, TableView};
+use crate::txn::versions::Own;
+use crate::txn::walk::{Start, Walk};
+
+/// A commit of a transaction that has spilled.
+#[derive(Debug)]
+pub struct TakenIn {
+    /// Its number.
+    pub sequence: Sequence,
+    /// The extents of its large values that the trees have now.
+    pub kept: HashSet<ExtentId>,
+}
+
+/// A transaction whose changes are to be brought into the trees.
+pub struct Incoming<'t> {
+    proposal: &'t Proposal<'t>,
+    /// Its number, from its note on.
+    sequence: OnceCell<Sequence>,
+    /// The extents of its large values that trees have now.
+    kept: RefCell<HashSet<ExtentId>>,
+}
+
+impl Core {
+    /// Commits a transaction that has spilled. It is durable then, and visible.
+    ///
+    /// # Errors
+    /// As [`crate::WriteTxn::commit`].
+    pub fn take_in(self: &Arc<Self>, proposal: &Proposal<'_>) -> Result<TakenIn> {
+        let writer = self.writer()?;
+        // Others do not wait for one that is in vain.
+        self.check_now(writer, proposal)?;
+        let exclusive = if proposal.is_exclusive { None } else { Exclusive::wait(self, None)? };
+        self.check_now(writer, proposal)?;
+        let relief = writer.relief.get().ok_or_else(|| Error::Closed { path: self.path.clone() })?;
+        let incoming = Incoming { proposal, sequence: OnceCell::new(), kept: RefCell::default() };
+        let outcome = relief.take_in(&incoming);
+        drop(exclusive);
+        match (outcome, incoming.sequence()) {
+            (Ok(()), Some(sequence)) => {
+                metrics::commit(0);
+                Ok(TakenIn { sequence, kept: incoming.kept.into_inner() })
+            }
+            (Ok(()), None) => unreachable!("what was taken in has a number"),
+            // The meta may be on the disk or not.
+            (Err(source), Some(sequence)) if writer.is_poisoned() => Err(self.indeterminate(sequence, source)),
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// Checks a transaction against all that is seen now.
+    fn check_now(&self, writer: &Writer, proposal: &Proposal<'_>) -> Result<()> {
+        let checked = self.check(writer, proposal);
+        let checked = checked.and_then(|_| proposal.check_tables(&self.published.state()));
+        checked.inspect_err(|error| note_refusal(writer, error))
+    }
+}
+
+impl<'t> Incoming<'t> {
+    /// The tables that it created and dropped.
+    pub fn schema(&self) -> &'t Schema {
+        self.proposal.schema
+    }
+
+    /// The number after those of the tables that it created.
+    pub fn tables_end(&self) -> TableId {
+        let created = self.schema().changes().iter().map(|change| match change {
+            SchemaChange::Created(view) => view.info.id.0 + 1,
+            SchemaChange::Dropped(_) => 0,
+        });
+        TableId(created.max().unwrap_or(0))
+    }
+
+    /// The tables that it changed, rising, those among them that it dropped.
+    pub fn changed(&self) -> BTreeSet<TableId> {
+        self.proposal.set.tables().collect()
+    }
+
+    /// The tables of which a note tells: those that it changed, created or dropped.
+    pub fn noted(&self) -> Vec<TableId> {
+        let mut noted = self.changed();
+        noted.extend(self.schema().changes().iter().map(|change| match change {
+            SchemaChange::Created(view) => view.info.id,
+            SchemaChange::Dropped(info) => info.id,
+        }));
+        noted.into_iter().collect()
+    }
+
+    /// It has got a number.
+    ///
+    /// # Panics
+    /// If it had one.
+    pub fn note(&self, sequence: Sequence) {
+        self.sequence.set(sequence).expect("it is noted once");
+    }
+
+    /// Its number. None before its note.
+    pub fn sequence(&self) -> Option<Sequence> {
+        self.sequence.get().copied()
+    }
+
+    /// Trees have large values now whose extents these are.
+    pub fn keep(&self, extents: Vec<ExtentId>) {
+        self.kept.borrow_mut().extend(extents);
+    }
+
+    /// The extents of all large values that trees have now.
+    pub fn kept(&self) -> Vec<ExtentId> {
+        self.kept.borrow().iter().copied().collect()
+    }
+
+    /// What it did to a table. `state` is the newest, in whose deltas nothing is. None if the table is not there any more.
+    pub fn source<'s>(&'s self, state: &'s State, table: TableId) -> Option<IncomingTable<'s>> {
+        let view = self.proposal.schema.view_of(state, table)?;
+        let below = Layers { state, view, at: state.floor, set: None, reads: None };
+        Some(IncomingTable { own: Layers { set: Some(self.proposal.set), ..below }, below })
+    }
+}
+
+/// What a transaction did to a table.
+#[derive(Clone, Copy)]
+pub struct IncomingTable<'s> {
+    own: Layers<'s>,
+    /// The table without that.
+    below: Layers<'s>,
+}
+
+impl<'s> IncomingTable<'s> {
+    /// Keys that were changed, at most so many.
+    pub fn entries(&self) -> u64 {
+        self.own.set.map_or(0, |set| set.count_of(self.view().info.id))
+    }
+
+    /// Bytes of keys and values, about.
+    pub fn bytes(&self) -> u64 {
+        let (all, bytes) = self.own.set.map_or((0, 0), |set| {
+            let tables: BTreeSet<_> = set.tables().collect();
+            let all: u64 = tables.into_iter().map(|table| set.count_of(table)).sum();
+            (all, set.bytes() as u64 + set.spilled().map_or(0, |spilled| spilled.bytes()))
+        });
+        // What takes how much of a layer is not known for each table.
+        bytes / all.max(1) * self.entries()
+    }
+
+    /// The first and the last key that were changed between bounds: at least the one, below the other.
+    ///
+    /// # Errors
+    /// Damage to what was spilled.
+    pub fn ends(&self, low: Option<&[u8]>, high: Option<&[u8]>) -> Result<Option<(Value<'s>, Value<'s>)>> {
+        let first = Walk::new_own(&self.own, low.map_or(Start::First, Start::From))?.next_own(&self.own)?;
+        let Some((first, _)) = first.filter(|(key, _)| !is_past(key, high.map_or(Bound::Unbounded, Bound::Excluded)))
+        else {
+            return Ok(None);
+        };
+        let last = Walk::new_own(&self.own, high.map_or(Start::Last, Start::Below))?.next_own(&self.own)?;
+        Ok(last.map(|(last, _)| (first, last)))
+    }
+
+    /// The changes from a key on.
+    ///
+    /// # Errors
+    /// As [`IncomingTable::ends`].
+    pub fn changes(&self, low: Option<&[u8]>) -> Result<IncomingChanges<'s>> {
+        let walk = Walk::new_own(&self.own, low.map_or(Start::First, Start::From))?;
+        Ok(IncomingChanges { table: *self, walk, at: None, has_ended: false, kept: Vec::new() })
+    }
+
+    fn view(&self) -> &'s TableView {
+        self.own.view
+    }
+}
+
+/// The changes of a transaction to a table, by key, with the results of its merges in the places of these.
+pub struct IncomingChanges<'s> {
+    table: IncomingTable<'s>,
+    walk: Walk,
+    /// The change at hand.
+    at: Option<(Value<'s>, Own<'s>)>,
+    has_ended: bool,
+    kept: Vec<ExtentId>,
+}
+
+impl<'s> IncomingChanges<'s> {
+    /// Goes to a key: the changes before it are passed over.
+    ///
+    /// # Errors
+    /// Damage to what was spilled.
+    pub fn seek(&mut self, low: &[u8]) -> Result<()> {
+        let kept = std::mem::take(&mut self.kept);
+        *self = Self { kept, ..self.table.changes(Some(low))? };
+        Ok(())
+    }
+
+    /// The extents of the large values that were given out.
+    pub fn into_kept(self) -> Vec<ExtentId> {
+        self.kept
+    }
+
+    fn next(&mut self) -> Result<Option<(Value<'s>, Own<'s>)>> {
+        let IncomingTable { own, below } = self.table;
+        Ok(match self.walk.next_own(&own)? {
+            Some((key, Own::Merge(operand))) => {
+                let before = below.get(&key)?;
+                let value = own.view.info.merged(&key, before.as_deref(), &operand)?;
+                Some((key, Own::Put(Value::from(value))))
+            }
+            next => next,
+        })
+    }
+}
+
+impl Changes for IncomingChanges<'_> {
+    fn peek(&mut self) -> Result<Option<Change<'_>>> {
+        if self.at.is_none() && !self.has_ended {
+            self.at = self.next()?;
+            self.has_ended = self.at.is_none();
+        }
+        Ok(self.at.as_ref().map(|(key, own)| {
+            let action = match own {
+                Own::Put(value) => Action::Put(value),
+                Own::PutLarge(large) => Action::PutLarge(large.value),
+                Own::Delete => Action::Delete,
+                Own::Merge(_) => unreachable!("results are in the place of merges"),
+            };
+            Change { key, hash: None, action }
+        }))
+    }
+
+    fn advance(&mut self) {
+        if let Some((_, Own::PutLarge(large))) = self.at.take() {
+            self.kept.push(large.value.extent);
+        }
+    }
+}
