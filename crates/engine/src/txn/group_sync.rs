@@ -158,7 +158,9 @@ impl GroupSync {
             if left.is_zero() {
                 let (count, elapsed) = (group.waiting.len() as f64, now.saturating_duration_since(began));
                 let takes = flush_takes + elapsed;
-                let come_quickly = now.saturating_duration_since(since).mul_f64(count) < takes.mul_f64(count - before);
+                // Some of those who waited may have gone: a checkpoint has made their commits durable.
+                let come = (count - before).max(0.0);
+                let come_quickly = now.saturating_duration_since(since).mul_f64(count) < takes.mul_f64(come);
                 if !come_quickly || elapsed > PATIENCE_MAX {
                     if flush_takes.mul_f64(count) < takes.mul_f64(here) {
                         group.unaccompanied = UNACCOMPANIED;
@@ -297,6 +299,39 @@ mod tests {
         assert_eq!((group.expected, group.waiting.len()), (1, 0));
         assert_eq!(group.unaccompanied, UNACCOMPANIED, "the first was waited for, and did not come back");
         assert!(!group.led && !group.gathers);
+    }
+
+    #[test]
+    fn who_is_gone_before_the_flush_is_waited_for_no_longer() {
+        let sync = Arc::new(GroupSync::new(Sequence(0)));
+        let mut has_left = false;
+        while !has_left {
+            let leaving = {
+                let sync = Arc::clone(&sync);
+                std::thread::spawn(move || {
+                    loop {
+                        let mut group = sync.group.lock();
+                        if group.gathers {
+                            group.waiting.retain(|&waiting| waiting != Sequence(2));
+                            return true;
+                        }
+                        if group.flushes.count > 0 {
+                            return false;
+                        }
+                        drop(group);
+                        std::thread::yield_now();
+                    }
+                })
+            };
+            let mut group = sync.group.lock();
+            (group.waiting, group.expected) = (vec![Sequence(1), Sequence(2)], 3);
+            (group.unaccompanied, group.flush_takes) = (0, Duration::from_secs(1));
+            let (group, outcome) = sync.lead(group, || Ok(Sequence(1)));
+            outcome.expect("no flush fails");
+            drop(group);
+            has_left = leaving.join().expect("it leaves or sees the flush");
+            sync.group.lock().flushes = Flushes::default();
+        }
     }
 
     #[test]
