@@ -453,6 +453,15 @@ impl<'p> Leaf<'p> {
         }
     }
 
+    /// Asks for what a walk reads a few entries after this one: a processor's own prefetcher is slow to see that cells are read in
+    /// a row, and stops at the end of each 4 KiB.
+    #[inline(always)]
+    pub fn prefetch_after(self, index: usize) {
+        let offset = self.cell_offset(index);
+        prefetch(self.page, offset.wrapping_add(WALKED_AHEAD_BYTES));
+        prefetch(self.page, offset.wrapping_add(WALKED_AHEAD_BYTES + 64));
+    }
+
     /// Bytes that its entries take, of [`PageSize::body_bytes`](crate::format::PageSize::body_bytes).
     pub fn bytes_used(self) -> usize {
         let offset = self.slot(self.count() - 1) & SLOT_OFFSET_MASK;
@@ -594,6 +603,9 @@ fn outside(prefix: &[u8], key: &[u8], count: usize) -> usize {
 fn value_start(offset: usize, stored_key_length: usize, below_align: usize) -> usize {
     (offset + CELL_HEADER_BYTES + stored_key_length + below_align) & !below_align
 }
+
+/// How far ahead of itself a walk asks for lines.
+const WALKED_AHEAD_BYTES: usize = 1024;
 
 #[cold]
 #[inline(never)]

@@ -169,7 +169,10 @@ impl Cursor {
     pub fn head(&self, pages: &Pages) -> Result<Option<u64>> {
         let leaf = self.leaf(pages)?;
         let is_at_entry = !self.before_first && self.index < leaf.leaf().count();
-        Ok(is_at_entry.then(|| head8(leaf.leaf().key(self.index).part(), 0)))
+        Ok(is_at_entry.then(|| {
+            leaf.leaf().prefetch_after(self.index);
+            head8(leaf.leaf().key(self.index).part(), 0)
+        }))
     }
 
     /// Where the leaf is in which the cursor is.

@@ -48,6 +48,8 @@ pub struct Walk {
     own: Option<Box<[u8]>>,
     /// What the transaction has spilled.
     spilled: Option<Box<SpillWalk>>,
+    /// The head that comes first of all sources but the base, if any is left; nothing where one of them has moved since.
+    above: Option<Option<u64>>,
 }
 
 /// A place in the runs of one depth: in those that have so many newer ones above them in their range, range after range.
@@ -203,7 +205,7 @@ impl Walk {
         let spilled = layers.set.and_then(WriteSet::spilled).map(|spilled| SpillWalk::new(spilled, id, 0, start));
         let spilled = spilled.transpose()?.filter(|walk| walk.head().is_some()).map(Box::new);
         let (deltas, runs) = ([None, None], Vec::new());
-        Ok(Self { upward: start.is_upward(), base: None, deltas, runs, own, spilled })
+        Ok(Self { upward: start.is_upward(), base: None, deltas, runs, own, spilled, above: None })
     }
 
     /// The next entry that has a value, in the walk's direction. Requires: the layers are those that the walk began in.
@@ -268,7 +270,22 @@ impl Walk {
         }))
     }
 
+    #[inline]
     fn step<'a>(&mut self, layers: &Layers<'a>) -> Result<Option<(Value<'a>, Newest<'a>)>> {
+        // Most entries are the base's, and most of these come one after the other.
+        if let (Some((_, head)), Some(above)) = (&self.base, self.above)
+            && above.is_none_or(|above| if self.upward { *head < above } else { *head > above })
+        {
+            let entry = self.entry(layers, Sources::BASE)?;
+            step_cursor(layers.pages(), &mut self.base, self.upward)?;
+            return Ok(Some(entry));
+        }
+        self.step_any(layers)
+    }
+
+    /// As `step`, whichever sources come first.
+    #[inline(never)]
+    fn step_any<'a>(&mut self, layers: &Layers<'a>) -> Result<Option<(Value<'a>, Newest<'a>)>> {
         let mut first = First { upward: self.upward, head: 0, sources: Sources::default() };
         if let Some((key, _)) = self.own_entry(layers) {
             first.offer(Sources::OWN, head8(key, 0));
@@ -286,6 +303,7 @@ impl Walk {
                 first.offer(Sources::RUNS + index as u32, *head);
             }
         }
+        self.above = Some((first.sources.0 != 0).then_some(first.head));
         if let Some((_, head)) = &self.base {
             first.offer(Sources::BASE, *head);
         }
@@ -346,6 +364,9 @@ impl Walk {
 
     fn advance(&mut self, layers: &Layers<'_>, mut tied: Sources, key: &[u8]) -> Result<()> {
         let pages = layers.pages();
+        if tied.0 != 1 << Sources::BASE {
+            self.above = None;
+        }
         while let Some(source) = tied.take_newest() {
             match source {
                 Sources::OWN => {
