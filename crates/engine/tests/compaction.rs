@@ -167,3 +167,67 @@ fn commits_beside_a_compaction_are_kept() {
     compare(&db.read().unwrap(), &db.open_table("t").unwrap(), &model);
     assert_sound(&db);
 }
+
+#[test]
+fn a_compaction_for_which_there_is_no_room_leaves_the_file_no_larger() {
+    let disk = MemoryDisk::new();
+    let db = options(&disk).open("a.ful").unwrap();
+    let table = db.create_table("t", TableOptions::new()).unwrap();
+    // Large values, and holes between them into which none fits.
+    let (mut model, large, small) = (Model::new(), vec![7; 2_500_000], vec![8; 1_800_000]);
+    for number in 0..20u8 {
+        for (name, value) in [(b'a', &small), (b'b', &large)] {
+            db.update(|txn| txn.put(&table, &[name, number], value)).unwrap();
+        }
+    }
+    db.checkpoint().unwrap();
+    for number in 0..20u8 {
+        db.update(|txn| txn.delete(&table, &[b'a', number])).unwrap();
+        model.insert(vec![b'b', number], large.clone());
+    }
+    db.checkpoint().unwrap();
+    let before = db.stats().unwrap().file_bytes;
+    db.close().unwrap();
+    let db = options(&disk).max_size_bytes(before + (4 << 20)).open("a.ful").unwrap();
+    let table = db.open_table("t").unwrap();
+    db.compact().unwrap();
+    let after = db.stats().unwrap().file_bytes;
+    assert!(after <= before, "{after} bytes, {before} before");
+    compare(&db.read().unwrap(), &table, &model);
+    assert_sound(&db);
+    db.close().unwrap();
+    // Where there is room, the holes go.
+    let db = options(&disk).open("a.ful").unwrap();
+    assert!(db.compact().unwrap() > 20 * 1_500_000);
+    compare(&db.read().unwrap(), &db.open_table("t").unwrap(), &model);
+    assert_sound(&db);
+}
+
+#[test]
+fn a_compaction_beside_a_transaction_that_has_spilled_leaves_it_whole() {
+    let disk = MemoryDisk::new();
+    let db = options(&disk).write_set_bytes(64 << 10).open("a.ful").unwrap();
+    let table = db.create_table("t", TableOptions::new()).unwrap();
+    let (mut model, mut state) = (Model::new(), 9);
+    churn(&db, &table, &mut model, &mut state, 8_000, 60);
+    let mut txn = db.write().unwrap();
+    for round in 0..3 {
+        for _ in 0..1_500 {
+            let (number, what) = (random(&mut state) % 8_000, random(&mut state));
+            let (key, value) = (key_of(number), value_of(what | 1 << 20));
+            txn.put(&table, &key, &value).unwrap();
+            model.insert(key, value);
+        }
+        assert!(txn.spilled_bytes() > 0, "round {round}");
+        db.compact().unwrap();
+        for (key, value) in model.iter().step_by(7) {
+            assert!(txn.get(&table, key).unwrap().is_some_and(|found| *found == **value), "round {round}");
+        }
+    }
+    txn.commit().unwrap();
+    compare(&db.read().unwrap(), &table, &model);
+    assert_sound(&db);
+    db.compact().unwrap();
+    compare(&db.read().unwrap(), &table, &model);
+    assert_sound(&db);
+}

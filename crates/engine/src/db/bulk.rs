@@ -122,8 +122,10 @@ impl Database {
 
     /// Makes the file as small as it gets, beside readers and writers. Returns the bytes given back.
     ///
-    /// It merges all runs into their trees, fills leaves that are not full, and moves what lies last to free places before it. What
-    /// open snapshots read stays until they end. Commits wait when more is committed meanwhile than deltas may hold.
+    /// It merges all runs into their trees, fills leaves that are not full, and moves what lies last to free places before it. If
+    /// large values do not fit into what is free, the file may grow by all that it holds before it shrinks; where the disk is too
+    /// full for that, it is left as it is. What open snapshots read stays until they end. Commits wait when more is committed
+    /// meanwhile than deltas may hold.
     ///
     /// # Errors
     /// What the disk reports; nothing is lost then.

@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::format::{Meta, ValueAlign};
 use crate::ids::{Sequence, TableId};
 use crate::metrics;
-use crate::pager::{ExtentMap, Moving, Operation, PageFile, PageWriter, Pages, Pins as SpacePins, Space};
+use crate::pager::{ExtentMap, Moving, Operation, PageFile, PageWriter, Pages, Pins as SpacePins, Placing, Space};
 use crate::planted::{Fault, planted};
 use crate::sync::{Arc, Mutex};
 use crate::tree::{self, Root};
@@ -49,6 +49,8 @@ pub struct Checkpointer {
     pending: Option<Rotation>,
     /// Runs that the last checkpoint made, less those that were merged since: so many more are to be merged, to keep up.
     owed_runs: u64,
+    /// Where checkpoints place what they write.
+    pub(super) placing: Placing,
 }
 
 /// A table as the newest checkpoint has it.
@@ -151,7 +153,19 @@ impl Checkpointer {
         basis: Basis,
     ) -> Self {
         let Basis { meta, stored, catalog } = basis;
-        Self { core, space, file, pins, lock, meta, stored, catalog, pending: None, owed_runs: 0 }
+        Self {
+            core,
+            space,
+            file,
+            pins,
+            lock,
+            meta,
+            stored,
+            catalog,
+            pending: None,
+            owed_runs: 0,
+            placing: Placing::Usual,
+        }
     }
 
     /// The newest durable meta.
@@ -248,11 +262,6 @@ impl Checkpointer {
         let count = little.count();
         ranges.truncate(count);
         ranges
-    }
-
-    /// Whether deltas are frozen that no checkpoint has merged.
-    pub fn has_pending(&self) -> bool {
-        self.pending.is_some()
     }
 
     /// Whether any run lies above any tree.
@@ -361,6 +370,7 @@ impl Checkpointer {
             _ => Shown::Merged,
         };
         let mut writer = PageWriter::new(&space);
+        writer.set_placing(self.placing);
         // An error drops the writer, which gives back all that it placed.
         let merged = self.merge(&pages, rotation, job.as_mut(), &mut writer)?;
         let mut operation = writer.finish()?;
@@ -561,12 +571,18 @@ impl Checkpointer {
         // Everything that can fail comes before the meta: once that is durable, the checkpoint has happened.
         let extents = ExtentMap::new(prepared.entries.clone(), prepared.page_count, Some(pages.extents()));
         // Nobody reads through it before all is durable.
-        let extents = extents.trusting(operation.birth());
+        let extents = if self.file.is_held_by_memory(prepared.page_count) {
+            extents.trusting(operation.birth())
+        } else {
+            extents
+        };
         let written = self.file.pages(Arc::new(extents)).and_then(|pages| {
             self.sync_pages(shown, merged.runs)?;
             self.write_meta(meta, rotation.is_some())?;
-            // Readers would come upon page after page, and wait for each.
-            pages.populate(operation.birth());
+            if self.file.is_held_by_memory(prepared.page_count) {
+                // Readers would come upon page after page, and wait for each.
+                pages.populate(operation.birth());
+            }
             Ok(pages)
         });
         let pages = match written {
@@ -703,6 +719,7 @@ impl Checkpointer {
             }
             next
         }));
+        self.space.lock().note_shown(self.meta.birth);
     }
 
     /// The trees of all tables.

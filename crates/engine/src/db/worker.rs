@@ -275,11 +275,7 @@ impl Signals {
 
     fn done(&self, task: Task, core: &Core, checkpointer: &Mutex<Checkpointer>) {
         match task {
-            Task::ForgetSpares => {
-                core.forget_spares();
-                // What stays costs room and nothing else.
-                let _ = checkpointer.lock().give_back_log();
-            }
+            Task::ForgetSpares => core.forget_spares(),
             Task::WriteBehind => {
                 // What fails stays in the buffer; the next commit that must be written reports it.
                 let _ = core.write_behind();
@@ -294,10 +290,7 @@ impl Signals {
                 drop(asked);
                 let mut locked = checkpointer.lock();
                 let began = Instant::now();
-                let outcome = match locked.merge_runs(haste) {
-                    Ok(false) if haste == Haste::Everything => locked.give_back(),
-                    outcome => outcome,
-                };
+                let outcome = locked.merge_runs(haste);
                 // Whoever makes runs says so with the checkpointer's lock: it is not forgotten here.
                 self.asked.lock().merged(haste, outcome, newest, began.elapsed());
                 drop(locked);

@@ -372,15 +372,20 @@ impl Log {
         remove_segments(&*self.disk, &self.database, &mut self.older, kept)
     }
 
-    /// Gives back what it holds beside commits: the spare segment, and what follows the last commit. The next commits prepare
-    /// their room anew.
+    /// Gives back what it holds beside commits: the spare segment, and, where the log is not kept, what follows the last commit.
+    /// The next commits prepare their room anew.
     ///
     /// # Errors
     /// The disk's: it has what it could not give back as before. `Poisoned`.
     pub fn give_back(&mut self) -> Result<()> {
         self.check_usable()?;
-        if self.spare.take().is_some() {
+        if self.spare.is_some() {
             remove_spare(&*self.disk, &self.database)?;
+            self.spare = None;
+        }
+        if self.retention.keeps() {
+            // Somebody may be reading the segment, and have looked how long it is.
+            return Ok(());
         }
         let cut = self.current.cut_off_rest();
         cut.map_err(|source| Error::io("cut", &self.current.path, source))

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Place, Result};
 use crate::format::{Identity, PageSize};
 use crate::ids::{Birth, PageNumber};
-use crate::io::{File, Map};
+use crate::io::{File, Map, memory_bytes};
 use crate::planted::{Fault, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex};
@@ -136,6 +136,11 @@ impl PageFile {
         &self.identity
     }
 
+    /// Whether memory is likely to hold all of a file of so many pages: what was just written is not read from the disk then.
+    pub fn is_held_by_memory(&self, pages: u64) -> bool {
+        pages.saturating_mul(self.page_size.bytes() as u64) <= memory_bytes() / HELD_SHARE
+    }
+
     /// Number of pages that so many raw bytes take: at least one, for even an empty value has a place.
     pub fn pages_of(&self, length: u32) -> u32 {
         length.div_ceil(self.page_size.bytes() as u32).max(1)
@@ -240,6 +245,9 @@ impl Drop for PageFile {
         }
     }
 }
+
+/// Memory is likely to hold a file that is at most this part of it: a half.
+const HELD_SHARE: u64 = 2;
 
 /// A window has room for the file to grow by this factor before it must be mapped anew.
 const WINDOW_FILES: u64 = 8;

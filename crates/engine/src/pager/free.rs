@@ -66,9 +66,12 @@ impl FreeRanges {
         true
     }
 
-    /// Takes `count` pages from the lowest range that holds them.
-    pub fn take_lowest(&mut self, count: u64) -> Option<u64> {
+    /// Takes `count` pages from the lowest range that holds them, if they end at `below` or before.
+    pub fn take_lowest(&mut self, count: u64, below: u64) -> Option<u64> {
         let (start, length) = self.iter().find(|&(_, length)| length >= count)?;
+        if start.saturating_add(count) > below {
+            return None;
+        }
         self.remove(start, length);
         if length > count {
             self.add(start + count, length - count);
@@ -76,9 +79,10 @@ impl FreeRanges {
         Some(start)
     }
 
-    /// Pages of the largest range.
-    pub fn largest(&self) -> u64 {
-        self.by_size.last().map_or(0, |&(length, _)| length)
+    /// Pages of the largest range, as far as it lies before a page.
+    pub fn largest_below(&self, below: u64) -> u64 {
+        let before = self.by_start.range(..below);
+        before.map(|(&start, &length)| length.min(below - start)).max().unwrap_or(0)
     }
 
     /// Whether [`FreeRanges::take`] would find `count` pages.

@@ -8,18 +8,20 @@ use crate::format::{ExtentEntry, ExtentFlags, ExtentKind, LargeValue, OverflowRe
 use crate::ids::{Birth, ExtentId, PageNumber};
 use crate::sync::Arc;
 
-use super::space::{Operation, Pending, Space, alignment};
+use super::space::{Operation, Pending, Placing, Space, alignment};
 
 impl Space {
     /// Takes pages for a large value of this length and checksum. The caller writes its bytes there.
+    ///
+    /// It is as old as the newest checkpoint that is shown: its commit may be seen by a snapshot that began before the next one is.
     ///
     /// # Errors
     /// As [`Space::place`].
     pub fn place_logged(&mut self, length: u32, checksum: u64) -> Result<LargeValue> {
         let page_count = self.file.pages_of(length);
-        let first_page = PageNumber(self.allocate(u64::from(page_count), alignment(page_count))?);
+        let first_page = PageNumber(self.allocate(u64::from(page_count), alignment(page_count), Placing::Usual)?);
         let extent = self.take_id();
-        self.logged.insert(extent, logged_entry(first_page, page_count, self.committed_birth));
+        self.logged.insert(extent, logged_entry(first_page, page_count, self.shown_birth));
         let value = OverflowRef { extent, slot: 0, length, checksum };
         Ok(LargeValue { value, first_page, page_count })
     }
@@ -69,7 +71,7 @@ impl Space {
         }
         self.unused.remove(&extent.0);
         self.reserved.insert(extent.0);
-        self.logged.insert(extent, logged_entry(large.first_page, large.page_count, self.committed_birth));
+        self.logged.insert(extent, logged_entry(large.first_page, large.page_count, self.shown_birth));
         Ok(())
     }
 

@@ -21,7 +21,7 @@ use crate::format::{
     Branch, ExtentKind, Identity, Leaf, LongKeys, Offence, OverflowRef, PageKind, verify_own_page, verify_page,
 };
 use crate::ids::{Birth, PageNumber, PageRef};
-use crate::io::{Map, memory_bytes};
+use crate::io::Map;
 use crate::sync::Arc;
 
 use super::cache::{Frame, FrameCache, FrameKey};
@@ -93,13 +93,9 @@ impl Pages {
         }
     }
 
-    /// Maps what was born at `birth`, all at once: far cheaper than a fault for each page. Does nothing for a file of which memory
-    /// may not hold most.
+    /// Maps what was born at `birth`, all at once: far cheaper than a fault for each page.
     pub fn populate(&self, birth: Birth) {
         let Source::Map(map) = &self.source else { return };
-        if self.extents.page_count() << self.page_bits > memory_bytes() / POPULATED_SHARE {
-            return;
-        }
         let mut born: Vec<_> =
             self.extents.iter().map(|(_, entry)| entry).filter(|entry| entry.birth == birth).collect();
         born.sort_unstable_by_key(|entry| entry.first_page);
@@ -587,9 +583,6 @@ impl Drop for Owner {
 fn release(frame: Option<Arc<Frame>>) {
     drop(frame);
 }
-
-/// A file is mapped ahead of reads if it is at most this part of memory: a half.
-const POPULATED_SHARE: u64 = 2;
 
 #[cfg(test)]
 mod tests {

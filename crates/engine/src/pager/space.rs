@@ -53,10 +53,11 @@ pub struct Space {
     /// End that the newest checkpoint states: the file must not be cut below it.
     committed_end: u64,
     max_size_bytes: Option<u64>,
-    placing: Placing,
     last_birth: Birth,
     /// Birth that the newest checkpoint states.
-    pub(super) committed_birth: Birth,
+    committed_birth: Birth,
+    /// Birth of the newest checkpoint that snapshots may begin with.
+    pub(super) shown_birth: Birth,
 }
 
 /// Where what is written is placed.
@@ -64,8 +65,8 @@ pub struct Space {
 pub enum Placing {
     /// Where it fits best among what is free, full extents where huge pages can map them.
     Usual,
-    /// As low as it fits.
-    Low,
+    /// As low as it fits, all of it before this page; behind all that there is if it does not fit there.
+    Low(PageNumber),
     /// Behind all that there is.
     AtEnd,
 }
@@ -93,6 +94,8 @@ pub struct Operation {
     pub(super) adopted: Vec<ExtentId>,
     /// Logged extents that die.
     pub(super) retired: Vec<ExtentId>,
+    /// Where it places what it writes.
+    pub(super) placing: Placing,
 }
 
 impl Operation {
@@ -226,15 +229,10 @@ impl Space {
             file_pages,
             committed_end: page_count,
             max_size_bytes,
-            placing: Placing::Usual,
             last_birth,
             committed_birth: last_birth,
+            shown_birth: last_birth,
         })
-    }
-
-    /// Chooses where to place what is written from now on.
-    pub fn set_placing(&mut self, placing: Placing) {
-        self.placing = placing;
     }
 
     /// Begins an operation. Several may be in progress.
@@ -248,6 +246,7 @@ impl Space {
             killed: HashMap::new(),
             adopted: Vec::new(),
             retired: Vec::new(),
+            placing: Placing::Usual,
         }
     }
 
@@ -286,7 +285,7 @@ impl Space {
     ) -> Result<PageNumber> {
         assert!(operation.reserved.contains(&id), "an extent's number is reserved first");
         assert!(single || (1..=LIVE_SLOTS_MAX).contains(&pages), "an extent has 1 to 128 pages");
-        let first_page = self.allocate(u64::from(pages), alignment(pages))?;
+        let first_page = self.allocate(u64::from(pages), alignment(pages), operation.placing)?;
         let live = if single { 1 } else { slots_mask(0, pages) };
         let first_page = PageNumber(first_page);
         let flags = ExtentFlags { single };
@@ -364,6 +363,11 @@ impl Space {
         self.committed_birth = prepared.birth;
     }
 
+    /// Notes that snapshots begin with a checkpoint of this birth from now on.
+    pub fn note_shown(&mut self, birth: Birth) {
+        self.shown_birth = birth;
+    }
+
     /// Gives back all that the operation placed, as if it had never begun.
     pub fn abort(&mut self, operation: Operation) {
         for entry in operation.placed.values() {
@@ -426,6 +430,7 @@ impl Space {
         let (mut free_before, mut moved) = (self.free.pages(), 0);
         // What is free at the end is given back without moving anything.
         let mut from = PageNumber(self.free.trailing(self.end));
+        let (mut moved_until, mut free_before_from) = (0, free_before - (self.end - from.0));
         for entry in extents {
             // A merge that copies writes all branches anew, and a checkpoint its table.
             moved += u64::from(live_pages(entry));
@@ -439,9 +444,11 @@ impl Space {
             if moved + moved / MOVED_SLACK_DIVISOR + self.file_pages / BRANCH_DIVISOR > free_before {
                 break;
             }
-            from = entry.first_page;
+            (from, moved_until, free_before_from) = (entry.first_page, moved, free_before);
         }
-        ((self.file_pages - from.0) * gain_share > self.file_pages).then_some(from)
+        // Pages of operations in progress, and of large values in the log, stay where they are.
+        let gain = moved_until + (self.free.pages() - free_before_from) + (self.file_pages - self.end);
+        (gain * gain_share > self.file_pages).then_some(from)
     }
 
     /// Accounts for every page of the file.
@@ -479,34 +486,38 @@ impl Space {
 
     /// How many pages an extent should have that is to have `pages`: so many, if they are free; else it comes to lie at the
     /// file's end, and reaches from there to where a full extent can begin. So full ones leave no hole before them.
-    pub(super) fn extent_pages(&self, pages: u32) -> u32 {
-        // What is to lie low takes what there is.
-        let largest = u32::try_from(self.free.largest()).unwrap_or(u32::MAX);
-        let pages =
-            if self.placing == Placing::Low && largest >= EXTENT_PAGES_MIN { pages.min(largest) } else { pages };
-        let align = self.alignment(pages);
-        if self.free.holds(u64::from(pages), align) {
-            return pages;
-        }
-        self.gap_pages()
+    pub(super) fn extent_pages(&self, pages: u32, placing: Placing) -> u32 {
+        let found = match placing {
+            Placing::Usual => self.free.holds(u64::from(pages), alignment(pages)).then_some(pages),
+            // What is to lie low takes what there is.
+            Placing::Low(below) => {
+                Some(self.largest_below(below).min(pages)).filter(|&pages| pages >= EXTENT_PAGES_MIN)
+            }
+            Placing::AtEnd => None,
+        };
+        found.unwrap_or_else(|| self.gap_pages())
     }
 
     /// How many pages an extent should have at last that has gathered as many as it can hold, when it was to have `wanted`.
     ///
     /// At the file's end it goes on to where a full extent can begin. It takes a free place only if it is large enough: at the
     /// file's end all extents would be as small as the gap there, one after the other, until no place is left for them.
-    pub(super) fn extent_pages_at_last(&self, gathered: u32, wanted: u32) -> u32 {
-        let align = self.alignment(gathered);
-        if self.free.holds(u64::from(gathered), align) {
-            return gathered.max(wanted);
-        }
-        // Since it began, another extent may have come to lie where this one would have.
-        let gap = self.gap_pages();
-        if gap < gathered { LIVE_SLOTS_MAX } else { gap }
+    pub(super) fn extent_pages_at_last(&self, gathered: u32, wanted: u32, placing: Placing) -> u32 {
+        let found = match placing {
+            Placing::Usual if self.free.holds(u64::from(gathered), alignment(gathered)) => Some(gathered.max(wanted)),
+            Placing::Low(below) if self.largest_below(below) >= gathered => Some(gathered),
+            _ => None,
+        };
+        found.unwrap_or_else(|| {
+            // Since it began, another extent may have come to lie where this one would have.
+            let gap = self.gap_pages();
+            if gap < gathered { LIVE_SLOTS_MAX } else { gap }
+        })
     }
 
-    fn alignment(&self, pages: u32) -> u64 {
-        if self.placing == Placing::Low { 1 } else { alignment(pages) }
+    /// Pages of the largest free range before a page.
+    fn largest_below(&self, page: PageNumber) -> u32 {
+        u32::try_from(self.free.largest_below(page.0)).unwrap_or(u32::MAX)
     }
 
     /// Pages from the file's end to where a full extent can begin, which is never here.
@@ -576,10 +587,10 @@ impl Space {
         }
     }
 
-    pub(super) fn allocate(&mut self, count: u64, align: u64) -> Result<u64> {
-        let taken = match self.placing {
+    pub(super) fn allocate(&mut self, count: u64, align: u64, placing: Placing) -> Result<u64> {
+        let taken = match placing {
             Placing::Usual => self.free.take(count, align),
-            Placing::Low => self.free.take_lowest(count),
+            Placing::Low(below) => self.free.take_lowest(count, below.0),
             Placing::AtEnd => None,
         };
         if let Some(first) = taken {

@@ -7,8 +7,8 @@ use std::path::Path;
 use super::*;
 use crate::error::{Error, Place};
 use crate::format::{
-    BranchBuilder, CellKey, CellValue, Child, ExtentKind, Identity, LargeValue, LeafBuilder, Op, OverflowRef, PageSize,
-    ValueAlign,
+    BranchBuilder, CellKey, CellValue, Child, ExtentEntry, ExtentKind, Identity, LargeValue, LeafBuilder, Op,
+    OverflowRef, PageSize, ValueAlign,
 };
 use crate::ids::{Birth, ExtentId, PageNumber, PageRef};
 use crate::io::{Access, Disk, File, Map, MemoryDisk};
@@ -637,4 +637,30 @@ fn a_value_that_was_verified_is_no_node() {
         // What is known passes on to the next map, and only as what it is.
         fixture.leaves(1);
     }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "thousands of checksums of pages")]
+fn what_is_to_lie_low_fills_small_holes_and_goes_no_further_than_it_may() {
+    let mut fixture = Fixture::new(None);
+    let (leaves, _) = fixture.leaves(4096);
+    // Holes of 63 pages, all over.
+    let dead: Vec<_> = leaves.chunks(128).flat_map(|extent| &extent[32..95]).copied().collect();
+    fixture.kill(&dead);
+    fixture.reclaim(&[], None);
+    let before = fixture.map.entries().to_vec();
+    let below = PageNumber(2000);
+    let mut writer = PageWriter::new(&fixture.space);
+    writer.set_placing(Placing::Low(below));
+    for number in 0..700 {
+        add_leaf(&mut writer, number);
+    }
+    let operation = writer.finish().expect("there is space");
+    fixture.commit(operation);
+    let placed = fixture.map.entries().iter().enumerate().filter(|(id, entry)| before.get(*id) != Some(entry));
+    let nodes: Vec<_> = placed.map(|(_, entry)| entry).filter(|entry| entry.kind == ExtentKind::Nodes).collect();
+    assert_eq!(nodes.iter().map(|entry| entry.page_count).sum::<u32>(), 700);
+    let is_low = |entry: &&ExtentEntry| entry.first_page.0 + u64::from(entry.page_count) <= below.0;
+    assert!(nodes.iter().all(is_low), "{nodes:?}");
+    assert!(nodes.iter().any(|entry| entry.page_count > 50), "{nodes:?}");
 }

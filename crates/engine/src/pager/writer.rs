@@ -15,7 +15,7 @@ use crate::sync::{Arc, Mutex};
 
 use super::file::PageFile;
 use super::page::{Pages, Value};
-use super::space::{Operation, Space};
+use super::space::{Operation, Placing, Space};
 
 /// Writes the pages of one operation. Dropping it unfinished aborts the operation (and takes the lock of its `Space`).
 #[derive(Debug)]
@@ -73,6 +73,11 @@ impl<'s> PageWriter<'s> {
             moving: None,
             pages_added: 0,
         }
+    }
+
+    /// Where to place what is written from now on.
+    pub fn set_placing(&mut self, placing: Placing) {
+        self.operation.as_mut().expect(UNFINISHED).placing = placing;
     }
 
     /// From now on, what lies in a part of the file is moved out of it by whoever writes through this.
@@ -251,7 +256,8 @@ impl<'s> PageWriter<'s> {
         let wanted = stream(self).pages_wanted.max(pages);
         let operation = self.operation.as_mut().expect(UNFINISHED);
         let mut space = self.space.lock();
-        let (extent, pages_max) = (space.reserve_id(operation), space.extent_pages(wanted).max(pages));
+        let pages_max = space.extent_pages(wanted, operation.placing).max(pages);
+        let extent = space.reserve_id(operation);
         drop(space);
         let target = stream(self);
         (target.extent, target.pages_max) = (Some(extent), pages_max);
@@ -268,7 +274,8 @@ impl<'s> PageWriter<'s> {
         }
         if needed <= LIVE_SLOTS_MAX {
             let wanted = stream(self).pages_wanted;
-            let more = self.space.lock().extent_pages_at_last(gathered, wanted);
+            let placing = self.operation.as_ref().expect(UNFINISHED).placing;
+            let more = self.space.lock().extent_pages_at_last(gathered, wanted, placing);
             if needed <= more {
                 stream(self).pages_max = more;
                 return Ok(());

@@ -176,6 +176,10 @@ impl<'w, 's> Builder<'w, 's> {
             return Ok(at);
         }
         let moved = self.writer.add_value(&base.value(&at)?)?;
+        if moved.checksum != at.checksum {
+            // It was right when it was first read. What is moved is not to be right again by that.
+            return Err(base.misfit(at.page(), "checksum of a long key or value does not match"));
+        }
         self.writer.kill_value(&at)?;
         Ok(moved)
     }

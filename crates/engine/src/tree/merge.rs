@@ -139,18 +139,26 @@ impl<C: Changes> Merge<'_, '_, C> {
     /// Whether a subtree is to be copied, though nothing in it changes.
     fn is_worn(&self, subtree: &Subtree<'_>) -> Result<bool> {
         let at = subtree.child.page;
-        if self.pages.extents().is_sparse(at.extent) || (subtree.level == 0 && self.density.is_high()) {
-            return Ok(true);
-        }
-        let Some(moving) = self.builder.writer.moving() else { return Ok(false) };
+        let Some(moving) = self.builder.writer.moving() else {
+            let is_sparse = self.pages.extents().is_sparse(at.extent);
+            return Ok(is_sparse || (subtree.level == 0 && self.density.is_high()));
+        };
         // Of a branch, nobody knows where its leaves are.
         if subtree.level > 0 || self.builder.writer.moves(self.pages, at.extent) {
             return Ok(true);
         }
+        let has_apart = subtree.child.has_overflow;
+        if !moving.fills && !has_apart {
+            return Ok(false);
+        }
         let leaf = leaf_at(self.pages, self.pages.page(at)?, at)?;
-        let leaf = leaf.leaf();
-        let full = self.builder.writer.page_size().body_bytes() * FULL_PERCENT / 100;
-        Ok((moving.fills && leaf.bytes_used() < full) || (subtree.child.has_overflow && self.is_apart_moved(leaf)))
+        Ok((moving.fills && self.is_loose(leaf.leaf())) || (has_apart && self.is_apart_moved(leaf.leaf())))
+    }
+
+    /// Whether a leaf has room for several entries more.
+    fn is_loose(&self, leaf: Leaf<'_>) -> bool {
+        let (used, body) = (leaf.bytes_used(), self.builder.writer.page_size().body_bytes());
+        used * 100 < body * FULL_PERCENT && used + 2 * used / leaf.count() <= body
     }
 
     /// Whether any long part of a leaf's entries is moved.

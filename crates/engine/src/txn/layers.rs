@@ -103,7 +103,7 @@ impl<'a> Layers<'a> {
         let (mut filters, mut leaf) = (Filters::default(), None);
         if !runs.is_empty() {
             deltas.iter().flatten().for_each(|delta| delta.prefetch(hash));
-            filters = self.filters_of(runs, hash)?;
+            filters = self.filters_of(runs, hash);
             leaf = base.and_then(|root| tree::approach(self.pages(), root, key));
         }
         for delta in deltas.into_iter().flatten() {
@@ -161,7 +161,7 @@ impl<'a> Layers<'a> {
             hashes.iter().for_each(|&hash| delta.prefetch(hash));
         }
         for (key, &hash) in keys.iter().zip(hashes) {
-            self.filters_of(self.runs_of(key), hash)?;
+            self.filters_of(self.runs_of(key), hash);
         }
         let mut below = Below::default();
         for (index, (key, &hash)) in keys.iter().zip(hashes).enumerate() {
@@ -197,13 +197,15 @@ impl<'a> Layers<'a> {
     }
 
     /// The filters of the first of some runs, with the lines that tell of a key on their way.
+    ///
+    /// A damaged one holds nothing back: a newer layer may know the key.
     #[inline]
-    fn filters_of(&self, runs: &'a [Run], hash: u64) -> Result<Filters<'a>> {
+    fn filters_of(&self, runs: &'a [Run], hash: u64) -> Filters<'a> {
         let mut filters = [None; FILTERS];
         for (filter, run) in filters.iter_mut().zip(runs) {
-            *filter = run.filter_at_hand(self.pages(), hash)?;
+            *filter = run.filter_at_hand(self.pages(), hash).unwrap_or_default();
         }
-        Ok(filters)
+        filters
     }
 
     /// What the newest of some runs that knows `key` says of it, given the filters of the first of them.
