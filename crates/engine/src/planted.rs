@@ -1,7 +1,7 @@
 //! Faults that the project's own proofs plant, to show that they would be found.
 //!
 //! Without the feature `planted-faults`, which nothing but the test kit enables, [`planted()`] is the constant `false`, and
-//! [`give_way()`] is nothing.
+//! [`give_way()`] and [`met()`] are nothing.
 
 #[cfg(feature = "planted-faults")]
 use std::cell::Cell;
@@ -9,7 +9,9 @@ use std::cell::Cell;
 use std::time::Duration;
 
 #[cfg(feature = "planted-faults")]
-use crate::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use crate::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+#[cfg(feature = "planted-faults")]
+pub use crate::sync::simulation;
 
 /// One way to be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +105,20 @@ impl Fault {
         Self::SpilledRollbackIgnored,
     ];
 
+    /// The faults that simulated work in the background must reveal.
+    pub const OF_SIMULATION: [Self; 10] = [
+        Self::NoSyncBeforeMeta,
+        Self::SpaceReusedTooEarly,
+        Self::RangeOffByOne,
+        Self::HistoryIgnored,
+        Self::StaleFilter,
+        Self::RangeBoundOffByOne,
+        Self::DeleteDropped,
+        Self::AcknowledgedUnwritten,
+        Self::RunsUnsynced,
+        Self::RangeMergeUnsynced,
+    ];
+
     /// The faults that recorded runs of many threads must reveal.
     pub const OF_ISOLATION: [Self; 9] = [
         Self::ReadsUnchecked,
@@ -148,6 +164,7 @@ pub const fn give_way() {}
 /// Stands where two threads must not be in each other's way: proofs have others come in between here, by chance.
 #[cfg(feature = "planted-faults")]
 pub fn give_way() {
+    simulation::step();
     // Relaxed: it orders nothing.
     let chance = GIVING_WAY.load(Ordering::Relaxed);
     if chance == 0 {
@@ -192,3 +209,115 @@ const SLEEP_MAX_US: u64 = 5000;
 /// Some microseconds, as a commit takes.
 #[cfg(feature = "planted-faults")]
 const SPINS_MAX: u64 = 400;
+
+/// A situation of work in the background that proofs must have met, or they would prove nothing of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Situation {
+    /// Deltas were frozen.
+    Rotated,
+    /// A flush brought a delta into the tree alone.
+    FlushedIntoTree,
+    /// A flush made runs.
+    FlushedIntoRuns,
+    /// A flush made runs of some ranges, and merged others at once.
+    FlushedIntoBoth,
+    /// Ranges without runs were cut anew.
+    RangesCutAgain,
+    /// A range was merged because it was full.
+    MergedFull,
+    /// A range was merged because that was owed for runs that had come.
+    MergedOwed,
+    /// A range was merged because it had many runs.
+    MergedWorthwhile,
+    /// A range was merged because nothing else was to do.
+    MergedEverything,
+    /// Ranges of several tables were merged together.
+    MergedTogether,
+    /// A merge of ranges failed.
+    MergeFailed,
+    /// A merge of ranges went well of which one had failed before.
+    MergedAgain,
+    /// A checkpoint failed whose deltas stay frozen.
+    CheckpointFailed,
+    /// Deltas were brought into the trees of which a checkpoint had failed before.
+    CheckpointedAgain,
+    /// A commit waited for a flush.
+    CommitStalled,
+    /// A commit was slowed down.
+    CommitSlowed,
+    /// The log was written behind.
+    WroteBehind,
+    /// The end of the file was given back.
+    FileCut,
+    /// The file was made as small as it gets.
+    Compacted,
+    /// Recovery put what it replayed above runs.
+    ReplayedAboveRuns,
+}
+
+impl Situation {
+    /// All of them.
+    pub const ALL: [Self; 20] = [
+        Self::Rotated,
+        Self::FlushedIntoTree,
+        Self::FlushedIntoRuns,
+        Self::FlushedIntoBoth,
+        Self::RangesCutAgain,
+        Self::MergedFull,
+        Self::MergedOwed,
+        Self::MergedWorthwhile,
+        Self::MergedEverything,
+        Self::MergedTogether,
+        Self::MergeFailed,
+        Self::MergedAgain,
+        Self::CheckpointFailed,
+        Self::CheckpointedAgain,
+        Self::CommitStalled,
+        Self::CommitSlowed,
+        Self::WroteBehind,
+        Self::FileCut,
+        Self::Compacted,
+        Self::ReplayedAboveRuns,
+    ];
+}
+
+/// Notes that a situation was met.
+#[cfg(not(feature = "planted-faults"))]
+#[inline(always)]
+pub const fn met(_: Situation) {}
+
+/// Notes that a situation was met.
+#[cfg(feature = "planted-faults")]
+pub fn met(situation: Situation) {
+    // Relaxed: a count orders nothing.
+    MET[situation as usize].fetch_add(1, Ordering::Relaxed);
+}
+
+/// How often a situation was met in this process.
+#[cfg(feature = "planted-faults")]
+pub fn times_met(situation: Situation) -> u64 {
+    MET[situation as usize].load(Ordering::Relaxed)
+}
+
+#[cfg(feature = "planted-faults")]
+static MET: [AtomicU64; Situation::ALL.len()] = [const { AtomicU64::new(0) }; Situation::ALL.len()];
+
+/// Fills `bytes` with random numbers, which are those of the simulation in one.
+///
+/// # Errors
+/// The system has none.
+pub fn fill_random(bytes: &mut [u8]) -> Result<(), getrandom::Error> {
+    #[cfg(feature = "planted-faults")]
+    {
+        let drawn = simulation::with(|task| {
+            for part in bytes.chunks_mut(8) {
+                part.copy_from_slice(&task.random().to_le_bytes()[..part.len()]);
+            }
+        });
+        if drawn.is_some() {
+            return Ok(());
+        }
+    }
+    getrandom::fill(bytes)
+}

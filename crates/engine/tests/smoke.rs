@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fulgurite::io::MemoryDisk;
-use fulgurite::{Database, Result, TableOptions};
+use fulgurite::{Database, Durability, Result, TableOptions};
 
 fn number(n: u64) -> [u8; 8] {
     n.to_be_bytes()
@@ -58,6 +58,27 @@ fn a_file_whose_records_were_mostly_deleted_shrinks_when_it_is_compacted() -> Re
     assert_eq!(keys(&db)?, (0..100).collect::<Vec<u64>>());
     assert!(db.check()?.is_sound());
     db.stats()?.accounts_for_every_byte().unwrap();
+    Ok(())
+}
+
+#[test]
+fn a_compaction_leaves_next_to_nothing_free_wherever_the_pages_lay() -> Result<()> {
+    for background in [false, true] {
+        let options = Database::options().create(true).page_size_bytes(8192).delta_bytes(64 << 10);
+        let disk = Arc::new(MemoryDisk::new());
+        let db = options.background(background).durability(Durability::Log).disk(disk).open("a.ful")?;
+        let table = db.create_table("numbers", TableOptions::new())?;
+        for round in 0..200 {
+            db.update(|txn| {
+                (0..100).try_for_each(|n| txn.put(&table, &number((round * 7919 + n * 31) % 9000), &[round as u8; 100]))
+            })?;
+        }
+        db.compact()?;
+        let stats = db.stats()?;
+        let live = stats.tree_bytes + stats.value_bytes;
+        assert!(stats.file_bytes < live * 11 / 10 + (64 << 10), "{live} of {} bytes are live", stats.file_bytes);
+        assert!(db.check()?.is_sound());
+    }
     Ok(())
 }
 

@@ -63,7 +63,9 @@ impl CrashDisk {
     }
 
     /// A disk whose files are durable as they are, with an empty recording.
-    pub(crate) fn from_state(state: State) -> Self {
+    pub(crate) fn from_state(mut state: State) -> Self {
+        // Nobody has files of this disk open: what has no name is gone.
+        state.forget_nameless();
         let recording = Recording { start: state.clone(), operations: Vec::new(), marks: Vec::new() };
         let live = Mutex::new(Live { state, recording });
         Self { shared: Arc::new(Shared { live, locks: MemoryDisk::new() }) }
@@ -86,6 +88,11 @@ impl CrashDisk {
     /// What was recorded so far.
     pub fn recording(&self) -> Recording {
         self.live().recording.clone()
+    }
+
+    /// How many operations were recorded so far.
+    pub fn operations(&self) -> usize {
+        self.live().recording.operations.len()
     }
 
     /// Notes that something has happened by now, such as that the commit `number` was acknowledged as durable.

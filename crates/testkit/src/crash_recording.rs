@@ -1,6 +1,6 @@
 //! What a [`crate::CrashDisk`] was asked to do, in order, and the state that any of it leads to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -161,6 +161,16 @@ impl State {
     pub fn content(&mut self, file: FileNumber) -> &mut Content {
         self.reserve(file);
         &mut self.contents[file.0]
+    }
+
+    /// Lets go of the bytes of files without a name.
+    pub fn forget_nameless(&mut self) {
+        let named: BTreeSet<FileNumber> = self.names.values().copied().collect();
+        for (number, content) in self.contents.iter_mut().enumerate() {
+            if !named.contains(&FileNumber(number)) {
+                *content = Content::default();
+            }
+        }
     }
 
     /// A hash of all that can be reached by name.

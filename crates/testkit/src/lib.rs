@@ -20,6 +20,7 @@ pub mod kill;
 pub mod model;
 pub mod panics;
 mod random;
+pub mod simulate;
 pub mod soak;
 
 pub use crash_disk::CrashDisk;

@@ -38,6 +38,7 @@ const COMMANDS: &[&Command] = &[
     &launch::KILL,
     &launch::ISOLATION,
     &launch::LOOM,
+    &launch::SIMULATE,
     &launch::HOSTILE,
     &launch::KERNEL_FAULTS,
     &launch::SOAK,

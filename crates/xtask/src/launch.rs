@@ -135,6 +135,21 @@ where that is missing, it says so and ends with exit code 77. `cargo xtask kerne
     run: |arguments| proof("kernel_faults", arguments),
 };
 
+/// `cargo xtask simulate`
+pub const SIMULATE: Command = Command {
+    name: "simulate",
+    summary: "proof: work in the background, interleaved step by step as seeds decide, on disks that fill, fail and lose power",
+    help: "\
+Usage: cargo xtask simulate [--seeds N] [--operations N] [--seed S] [--plant]
+
+Runs the simulation of the testkit, optimised and with assertions: the engine with its thread in the background, of which one
+thread goes on at a time, as a seed decides at every lock, wait and call of the disk. `cargo xtask simulate -- --help` shows its
+arguments.
+
+Example, the long run: cargo xtask simulate --seeds 20 --operations 1000000",
+    run: |arguments| proof("simulate", arguments),
+};
+
 /// `cargo xtask soak`
 pub const SOAK: Command = Command {
     name: "soak",

@@ -8,7 +8,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::db::incoming::IncomingSource;
 use crate::db::metas;
@@ -22,8 +22,8 @@ use crate::format::{Meta, ValueAlign};
 use crate::ids::{Sequence, TableId};
 use crate::metrics;
 use crate::pager::{ExtentMap, Moving, Operation, PageFile, PageWriter, Pages, Pins as SpacePins, Placing, Space};
-use crate::planted::{Fault, planted};
-use crate::sync::{Arc, Mutex};
+use crate::planted::{Fault, Situation, met, planted};
+use crate::sync::{Arc, Instant, Mutex};
 use crate::tree::{self, Root};
 use crate::txn::core::{Core, Rotation, Writer};
 use crate::txn::journal::LogStart;
@@ -87,6 +87,17 @@ pub enum Haste {
     Worthwhile,
     /// All.
     Everything,
+}
+
+impl Haste {
+    fn situation(self) -> Situation {
+        match self {
+            Self::Full => Situation::MergedFull,
+            Self::Owed => Situation::MergedOwed,
+            Self::Worthwhile => Situation::MergedWorthwhile,
+            Self::Everything => Situation::MergedEverything,
+        }
+    }
 }
 
 /// A load into a table.
@@ -205,9 +216,13 @@ impl Checkpointer {
         // What an earlier checkpoint could not merge comes first, then what was committed since.
         if self.pending.is_some() {
             self.checkpoint(None)?;
+            met(Situation::CheckpointedAgain);
         }
         self.merge_all_runs(Haste::Full)?;
         self.pending = self.core.rotate()?;
+        if self.pending.is_some() {
+            met(Situation::Rotated);
+        }
         if self.pending.is_some() { self.checkpoint(None) } else { self.reclaim() }
     }
 
@@ -218,15 +233,26 @@ impl Checkpointer {
     pub fn merge_runs(&mut self, haste: Haste) -> Result<bool> {
         // Deltas that are frozen come first: a table is changed by one of the two at a time.
         if self.pending.is_some() {
-            return Ok(false);
+            // A checkpoint has failed. Who is in haste asks for another one; else it is tried again by and by.
+            if haste != Haste::Everything {
+                return Ok(false);
+            }
+            self.core.writer()?;
+            self.checkpoint(None)?;
+            met(Situation::CheckpointedAgain);
+            return Ok(true);
         }
         let ranges = self.mergeable(haste);
         if ranges.is_empty() {
             return Ok(false);
         }
         self.core.writer()?;
-        let runs: usize = ranges.iter().map(|range| range.runs).sum();
-        self.checkpoint(Some(Job::MergeRanges(ranges)))?;
+        let (count, runs) = (ranges.len(), ranges.iter().map(|range| range.runs).sum::<usize>());
+        self.checkpoint(Some(Job::MergeRanges(ranges))).inspect_err(|_| met(Situation::MergeFailed))?;
+        met(haste.situation());
+        if count > 1 {
+            met(Situation::MergedTogether);
+        }
         self.owed_runs = self.owed_runs.saturating_sub(runs as u64);
         Ok(true)
     }
@@ -318,6 +344,9 @@ impl Checkpointer {
         let outcome = self.try_checkpoint(rotation.as_ref(), job);
         metrics::checkpoint(began.elapsed(), outcome.is_err(), self.pins.oldest_age().unwrap_or_default());
         if let Err(error) = outcome {
+            if rotation.is_some() {
+                met(Situation::CheckpointFailed);
+            }
             self.pending = rotation;
             return Err(error);
         }
@@ -734,8 +763,8 @@ impl Checkpointer {
     pub fn reclaim(&mut self) -> Result<()> {
         self.free_unread()?;
         let mut space = self.space.lock();
-        if space.slack_is_large() {
-            space.truncate_to_used()?;
+        if space.slack_is_large() && space.truncate_to_used()? > 0 {
+            met(Situation::FileCut);
         }
         Ok(())
     }

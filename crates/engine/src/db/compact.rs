@@ -4,6 +4,7 @@ use crate::db::checkpoint::{Checkpointer, Haste, Job};
 use crate::error::{Error, Result};
 use crate::ids::PageNumber;
 use crate::pager::{Moving, Placing};
+use crate::planted::{Situation, met};
 
 impl Checkpointer {
     /// As small as it gets: merges all runs, fills leaves that are not full, moves all there is to the beginning of the file.
@@ -20,6 +21,7 @@ impl Checkpointer {
             outcome => outcome?,
         }
         self.core.writer()?.log.lock().journal.give_back()?;
+        met(Situation::Compacted);
         Ok(before.saturating_sub(self.file.length_bytes()?))
     }
 

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::db::checkpoint::{Checkpointer, Haste};
 use crate::db::open::Presence;
@@ -12,7 +12,7 @@ use crate::format::Meta;
 use crate::ids::Sequence;
 use crate::options::{Isolation, Options, TableOptions};
 use crate::sync::atomic::Ordering;
-use crate::sync::{Arc, Mutex};
+use crate::sync::{Arc, Instant, Mutex, sleep, yield_now};
 use crate::txn::core::Core;
 use crate::txn::exclusive::Exclusive;
 use crate::txn::read::ReadTxn;
@@ -288,11 +288,11 @@ impl Database {
 /// Lets others go first: longer with each attempt, and by chance, so that two that are in step get out of it.
 fn pause(attempt: u32) {
     if attempt <= YIELDS {
-        return std::thread::yield_now();
+        return yield_now();
     }
     let most = PAUSE_MIN * 2_u32.pow((attempt - YIELDS - 1).min(PAUSE_DOUBLINGS));
     let chance = RandomState::new().hash_one(attempt) % 1000;
-    std::thread::sleep(most.mul_f64(0.5 + chance as f64 / 2000.0));
+    sleep(most.mul_f64(0.5 + chance as f64 / 2000.0));
 }
 
 /// How often [`Database::update`] begins a transaction before it gives up.

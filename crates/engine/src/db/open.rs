@@ -29,7 +29,7 @@ use crate::io::{Access, Disk, File, ReaderSlots, WriterAttempt, WriterLock};
 use crate::log::{LogEnd, Retention, first_readable};
 use crate::options::Options;
 use crate::pager::{ExtentMap, PageFile, ReadOptions, Space, read_extent_table};
-use crate::planted::{Fault, planted};
+use crate::planted::{Fault, fill_random, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Arc, Condvar, Mutex};
 use crate::tree::Root;
@@ -368,7 +368,7 @@ fn sync_directory(disk: &dyn Disk, path: &Path) -> Result<()> {
 
 fn empty_meta(options: &Options, number: u64) -> Result<Meta> {
     let mut uuid = [0; 16];
-    getrandom::fill(&mut uuid).map_err(|error| Error::Invalid { message: format!("no random numbers: {error}") })?;
+    fill_random(&mut uuid).map_err(|error| Error::Invalid { message: format!("no random numbers: {error}") })?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Ok(Meta {
         page_size: PageSize::from_bytes(options.page_size_bytes as usize).expect("options were checked"),

@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::format::ValueAlign;
 use crate::ids::{Sequence, TableId};
 use crate::pager::{PageWriter, Pages};
+use crate::planted::{Situation, met};
 use crate::sync::Arc;
 use crate::tree::{self, Action, Change, Changes, Root, RunMerge, Stack, StackRange, Until, build_run};
 use crate::txn::state::{TableInfo, Trees};
@@ -83,6 +84,7 @@ pub fn flush(
         let mut all = source.changes(vec![(None, None)])?;
         let base = merge(pages, base, &mut all, writer, info.align())?;
         source.used(all);
+        met(Situation::FlushedIntoTree);
         return Ok(Flushed { trees: Trees { base, stack: None }, runs: 0 });
     }
     let costs = Costs::new(source, shape);
@@ -107,6 +109,12 @@ pub fn flush(
         }
         source.used(changes);
     }
+    let merged = plans.contains(&Plan::Merge);
+    met(match runs {
+        0 => Situation::FlushedIntoTree,
+        _ if merged => Situation::FlushedIntoBoth,
+        _ => Situation::FlushedIntoRuns,
+    });
     Ok(Flushed { trees: Trees { base, stack: Stack::new(ranges).map(Arc::new) }, runs })
 }
 
@@ -131,6 +139,7 @@ pub fn take_in(
         let (_, end) = stack.bounds(index);
         if let Some(run) = build_run(pages, &mut Until::new(changes, end), writer, info.align())? {
             range.runs.insert(0, run);
+            met(Situation::ReplayedAboveRuns);
         }
     }
     Ok(Trees { base: trees.base, stack: Stack::new(ranges).map(Arc::new) })
@@ -313,6 +322,7 @@ fn cut_again(pages: &Pages, base: Option<&Root>, stack: Option<&Stack>, costs: &
         if parts == stretch {
             ranges.extend_from_slice(&before[index..index + stretch]);
         } else {
+            met(Situation::RangesCutAgain);
             ranges.push(StackRange { low: low.clone(), runs: Vec::new() });
             let inner = Some(&**low).filter(|low| !low.is_empty());
             let cuts = base.map_or(Ok(Vec::new()), |base| tree::cuts(pages, base, (inner, high), parts))?;

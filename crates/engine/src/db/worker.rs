@@ -3,15 +3,15 @@
 //! It sleeps without a timeout while there is nothing to do, and is not started before there is. Some time after the last
 //! commit it merges the runs that are left, and gives back the memory that deltas left for those after them.
 
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::db::checkpoint::{Checkpointer, Haste, Job};
 use crate::db::pace::Pace;
 use crate::error::{Error, Result};
 use crate::ids::Sequence;
+use crate::planted::{Situation, met};
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{Arc, Condvar, Mutex};
+use crate::sync::{self, Arc, Condvar, Instant, Mutex, Thread, sleep};
 use crate::txn::core::{Core, Relief};
 use crate::txn::take_in::Incoming;
 
@@ -55,7 +55,7 @@ struct Asked {
     ended: u64,
     /// Why the last checkpoint failed, for who waits on it.
     failure: Option<Error>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<Thread>,
 }
 
 /// What commits call: wakes the worker, or does its work on the spot.
@@ -123,11 +123,13 @@ impl Relief for Wake {
             let pause = asked.pace.pause(self.began.elapsed(), bytes, self.delta_bytes);
             drop(asked);
             if !pause.is_zero() {
-                std::thread::sleep(pause);
+                met(Situation::CommitSlowed);
+                sleep(pause);
             }
             return Ok(());
         }
         // The worker cannot keep up: wait until what it is doing now has ended.
+        met(Situation::CommitStalled);
         let before = asked.ended;
         while asked.ended == before && !asked.stop {
             asked = self.signals.changed.wait(asked);
@@ -186,13 +188,13 @@ impl Wake {
         Ok(asked)
     }
 
-    fn spawn(&self) -> Result<Option<JoinHandle<()>>> {
+    fn spawn(&self) -> Result<Option<Thread>> {
         let (Some(core), Some(checkpointer)) = (self.core.upgrade(), self.checkpointer.upgrade()) else {
             return Ok(None);
         };
         let signals = Arc::clone(&self.signals);
         let path = core.path.clone();
-        let thread = std::thread::Builder::new().name("fulgurite".into()).spawn(move || {
+        let thread = sync::spawn("fulgurite", move || {
             let _ended = Ended(&signals);
             while let Some(task) = signals.next() {
                 signals.done(task, &core, &checkpointer);
@@ -279,6 +281,7 @@ impl Signals {
             Task::WriteBehind => {
                 // What fails stays in the buffer; the next commit that must be written reports it.
                 let _ = core.write_behind();
+                met(Situation::WroteBehind);
             }
             Task::Merge(haste) => {
                 let newest = core.published.visible();
@@ -296,7 +299,7 @@ impl Signals {
                 drop(locked);
                 if haste != Haste::Owed {
                     // Nobody waits for these: let those go first who wait for the checkpointer.
-                    std::thread::sleep(STANDING_BACK);
+                    sleep(STANDING_BACK);
                 }
             }
             Task::Checkpoint => {
@@ -311,6 +314,12 @@ impl Signals {
                 asked.flush = (outcome.is_ok() && bytes > 0).then(|| (bytes, began.elapsed()));
                 asked.checkpoint = false;
                 asked.ended += 1;
+                if let Err(error) = &outcome
+                    && !matches!(error, Error::Poisoned { .. } | Error::Closed { .. })
+                {
+                    // The frozen deltas must not wait for another commit.
+                    asked.again_later(core.published.visible());
+                }
                 asked.failure = outcome.err();
                 drop(asked);
                 self.changed.notify_all();
@@ -329,16 +338,23 @@ impl Asked {
         match (haste, outcome) {
             (_, Err(Error::Poisoned { .. } | Error::Closed { .. })) => (self.merge, self.settle_at) = (None, None),
             // It stays as it is; if it must be merged, a commit will hear of it.
-            (_, Err(_)) => {
-                let after = self.merge_again_after.unwrap_or(MERGED_AGAIN_AFTER);
-                self.merge_again_after = Some((2 * after).min(MERGED_AGAIN_AFTER_MAX));
-                (self.merge, self.settle_at, self.settle_after) = (None, Some(Instant::now() + after), newest);
+            (_, Err(_)) => self.again_later(newest),
+            (_, Ok(true)) => {
+                if self.merge_again_after.take().is_some() {
+                    met(Situation::MergedAgain);
+                }
             }
-            (_, Ok(true)) => self.merge_again_after = None,
             (Haste::Owed, Ok(false)) => self.merge = Some(Haste::Worthwhile),
             (Haste::Full | Haste::Worthwhile, Ok(false)) => self.settle_later(newest),
             (Haste::Everything, Ok(false)) => (self.merge, self.settle_at) = (None, None),
         }
+    }
+
+    /// What failed is tried again by and by, and so is what waits for it.
+    fn again_later(&mut self, newest: Sequence) {
+        let after = self.merge_again_after.unwrap_or(MERGED_AGAIN_AFTER);
+        self.merge_again_after = Some((2 * after).min(MERGED_AGAIN_AFTER_MAX));
+        (self.merge, self.settle_at, self.settle_after) = (None, Some(Instant::now() + after), newest);
     }
 
     /// The last flush has done all that it owed.
@@ -361,7 +377,7 @@ const STALL_FACTOR: u64 = 2;
 const WRITE_BEHIND_DELAY: Duration = Duration::from_millis(20);
 /// How long after the last commit all runs are merged: reads are fastest then.
 const SETTLED_AFTER: Duration = Duration::from_secs(1);
-/// How long after a merge failed it is tried again, at first; each time that it fails again, twice as long.
+/// How long after a merge or a checkpoint failed it is tried again, at first; each time that it fails again, twice as long.
 const MERGED_AGAIN_AFTER: Duration = Duration::from_secs(10);
 /// And at last so long.
 const MERGED_AGAIN_AFTER_MAX: Duration = Duration::from_secs(3600);

@@ -14,7 +14,7 @@ use crate::error::{Error, Place, Result};
 use crate::format::SegmentHeader;
 use crate::ids::SegmentNumber;
 use crate::io::{Access, Disk, File, PreparedPlace};
-use crate::planted::{Fault, planted};
+use crate::planted::{Fault, fill_random, planted};
 use crate::sync::Arc;
 
 /// A segment that is open for writing.
@@ -354,7 +354,7 @@ pub(super) fn directory_of(path: &Path) -> &Path {
 
 fn random_salt() -> io::Result<u64> {
     let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
+    fill_random(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
     Ok(u64::from_le_bytes(bytes))
 }
 

@@ -48,6 +48,7 @@ pub const STEPS: &[Step] = &[
     long("loom", "threads may come in any order (the concurrent files, explored by a model checker)", |root| {
         outcome(launch::run_loom(root, &[]))
     }),
+    long("simulate", "no interleaving of work in the background with the rest gives a wrong answer", simulate),
     long("hostile", "damaged files give errors, never harm", |root| {
         outcome(launch::run_proof(root, "hostile", &["--files", "20000"]))
     }),
@@ -130,6 +131,12 @@ fn miri(root: &Path) -> Outcome {
 fn model(root: &Path) -> Outcome {
     let run = launch::run_proof(root, "model", &["--operations", "2000000"]);
     outcome(run.and_then(|()| launch::run_proof(root, "model", &["--plant"])))
+}
+
+/// The simulation, then proof that it is one: it has to find faults that are planted in the engine.
+fn simulate(root: &Path) -> Outcome {
+    let run = launch::run_proof(root, "simulate", &["--seeds", "4", "--operations", "50000"]);
+    outcome(run.and_then(|()| launch::run_proof(root, "simulate", &["--plant"])))
 }
 
 /// Needs root and loop devices, and tells by its exit code that they are missing.
