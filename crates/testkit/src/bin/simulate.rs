@@ -84,4 +84,4 @@ fn search(seed: u64, operations: u64) -> ExitCode {
 }
 
 /// A fault must show with one of so many seeds.
-const SEEDS_FOR_A_FAULT: u64 = 4;
+const SEEDS_FOR_A_FAULT: u64 = 12;
