@@ -6,16 +6,16 @@
 //!     own meta is durable and no snapshot reads it.
 //! (3) A checkpoint that fails leaves everything as it was. Its deltas stay frozen, and the next one merges them.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::db::incoming::IncomingSource;
+use crate::db::merging::Haste;
 use crate::db::metas;
 use crate::db::open::Presence;
 use crate::db::replayed::Replayed;
 use crate::db::roots::{CatalogChanges, store_catalog, store_root};
-use crate::db::stacking::{self, DeltaSource, FULL_RUNS, MERGED_ENTRIES, MERGED_RUNS, Mergeable, OWED_RUNS, Shape};
+use crate::db::stacking::{self, DeltaSource, Mergeable, Shape};
 use crate::delta;
 use crate::error::{Error, Result};
 use crate::format::{Meta, ValueAlign};
@@ -43,12 +43,12 @@ pub struct Checkpointer {
     /// The newest durable meta.
     meta: Meta,
     /// The tables of the newest durable checkpoint.
-    stored: BTreeMap<TableId, Stored>,
+    pub(super) stored: BTreeMap<TableId, Stored>,
     catalog: Option<Root>,
     /// A rotation whose checkpoint failed, or has not run yet.
-    pending: Option<Rotation>,
+    pub(super) pending: Option<Rotation>,
     /// Runs that the last checkpoint made, less those that were merged since: so many more are to be merged, to keep up.
-    owed_runs: u64,
+    pub(super) owed_runs: u64,
     /// Where checkpoints place what they write.
     pub(super) placing: Placing,
 }
@@ -74,30 +74,6 @@ pub enum Job<'j> {
     TakeIn(&'j Incoming<'j>),
     /// Merges the runs of ranges, no two of one table.
     MergeRanges(Vec<Mergeable>),
-}
-
-/// Which runs are to be merged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Haste {
-    /// Those that must be before more come.
-    Full,
-    /// Those that keep up with what comes.
-    Owed,
-    /// Those of which there are so many that it pays.
-    Worthwhile,
-    /// All.
-    Everything,
-}
-
-impl Haste {
-    fn situation(self) -> Situation {
-        match self {
-            Self::Full => Situation::MergedFull,
-            Self::Owed => Situation::MergedOwed,
-            Self::Worthwhile => Situation::MergedWorthwhile,
-            Self::Everything => Situation::MergedEverything,
-        }
-    }
 }
 
 /// A load into a table.
@@ -224,84 +200,6 @@ impl Checkpointer {
             met(Situation::Rotated);
         }
         if self.pending.is_some() { self.checkpoint(None) } else { self.reclaim() }
-    }
-
-    /// Merges the runs of the range that has most of them, of any table, if that is in such haste. Whether it was.
-    ///
-    /// # Errors
-    /// As [`Checkpointer::run`]; the runs stay then.
-    pub fn merge_runs(&mut self, haste: Haste) -> Result<bool> {
-        // Deltas that are frozen come first: a table is changed by one of the two at a time.
-        if self.pending.is_some() {
-            // A checkpoint has failed. Who is in haste asks for another one; else it is tried again by and by.
-            if haste != Haste::Everything {
-                return Ok(false);
-            }
-            self.core.writer()?;
-            self.checkpoint(None)?;
-            met(Situation::CheckpointedAgain);
-            return Ok(true);
-        }
-        let ranges = self.mergeable(haste);
-        if ranges.is_empty() {
-            return Ok(false);
-        }
-        self.core.writer()?;
-        let (count, runs) = (ranges.len(), ranges.iter().map(|range| range.runs).sum::<usize>());
-        self.checkpoint(Some(Job::MergeRanges(ranges))).inspect_err(|_| met(Situation::MergeFailed))?;
-        met(haste.situation());
-        if count > 1 {
-            met(Situation::MergedTogether);
-        }
-        self.owed_runs = self.owed_runs.saturating_sub(runs as u64);
-        Ok(true)
-    }
-
-    /// Merges all runs of a table.
-    fn merge_runs_of(&mut self, table: TableId) -> Result<()> {
-        while let Some(stack) = self.stored.get(&table).and_then(|table| table.trees.stack.as_ref()) {
-            let fullest = stacking::fullest(table, stack);
-            self.checkpoint(Some(Job::MergeRanges(vec![fullest])))?;
-        }
-        Ok(())
-    }
-
-    /// The ranges to merge next, those with the most runs first: one, or as many as are little work together.
-    fn mergeable(&self, haste: Haste) -> Vec<Mergeable> {
-        let runs_min = match haste {
-            Haste::Full => FULL_RUNS,
-            Haste::Owed if self.owed_runs == 0 => return Vec::new(),
-            Haste::Owed => OWED_RUNS,
-            Haste::Worthwhile => MERGED_RUNS,
-            Haste::Everything => 1,
-        };
-        let stacks = self.stored.iter().filter_map(|(id, table)| Some((*id, table.trees.stack.as_ref()?)));
-        let mut ranges: Vec<_> = stacks.map(|(id, stack)| stacking::fullest(id, stack)).collect();
-        ranges.retain(|range| range.runs >= runs_min);
-        ranges.sort_by_key(|range| Reverse(range.runs));
-        let mut entries = 0;
-        let little = ranges.iter().take_while(|range| {
-            let is_little = entries < MERGED_ENTRIES;
-            entries += range.entries;
-            is_little
-        });
-        let count = little.count();
-        ranges.truncate(count);
-        ranges
-    }
-
-    /// Whether any run lies above any tree.
-    pub fn has_runs(&self) -> bool {
-        self.stored.values().any(|table| table.trees.stack.is_some())
-    }
-
-    /// Merges all runs that are in such haste.
-    ///
-    /// # Errors
-    /// As [`Checkpointer::merge_runs`].
-    pub fn merge_all_runs(&mut self, haste: Haste) -> Result<()> {
-        while self.merge_runs(haste)? {}
-        Ok(())
     }
 
     /// A checkpoint, and then another one that does further work. Requires: the caller is the only writer, so that

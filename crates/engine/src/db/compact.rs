@@ -1,6 +1,7 @@
 //! Giving space back: what lies last in the file is moved to free pages before it, and the end is cut off.
 
-use crate::db::checkpoint::{Checkpointer, Haste, Job};
+use crate::db::checkpoint::{Checkpointer, Job};
+use crate::db::merging::Haste;
 use crate::error::{Error, Result};
 use crate::ids::PageNumber;
 use crate::pager::{Moving, Placing};

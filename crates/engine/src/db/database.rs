@@ -4,7 +4,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::db::checkpoint::{Checkpointer, Haste};
+use crate::db::checkpoint::Checkpointer;
+use crate::db::merging::Haste;
 use crate::db::open::Presence;
 use crate::db::worker::Worker;
 use crate::error::{Error, Result};

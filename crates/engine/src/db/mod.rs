@@ -8,6 +8,7 @@ mod close;
 mod compact;
 mod database;
 mod incoming;
+mod merging;
 mod metas;
 mod multimap;
 mod open;

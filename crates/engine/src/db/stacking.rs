@@ -464,8 +464,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::db::checkpoint::Haste;
     use crate::db::database::Database;
+    use crate::db::merging::Haste;
     use crate::io::MemoryDisk;
     use crate::options::{Durability, Options, TableOptions};
     use crate::txn::state::Table;

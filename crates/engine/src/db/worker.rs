@@ -5,7 +5,8 @@
 
 use std::time::Duration;
 
-use crate::db::checkpoint::{Checkpointer, Haste, Job};
+use crate::db::checkpoint::{Checkpointer, Job};
+use crate::db::merging::Haste;
 use crate::db::pace::Pace;
 use crate::error::{Error, Result};
 use crate::ids::Sequence;
