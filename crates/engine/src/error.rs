@@ -141,12 +141,12 @@ pub enum Error {
         /// The database.
         path: PathBuf,
     },
-    /// A sync failed while this commit waited for it, or the log was left in doubt while it was written. Transactions that begin
-    /// from now on see what is durable for certain; reopening the database tells whether this commit survived.
+    /// A sync failed while this commit or bulk load waited for it, or the log or the meta was left in doubt while it was written.
+    /// Transactions that begin from now on see what is durable for certain; reopening the database tells what survived.
     Indeterminate {
         /// The database.
         path: PathBuf,
-        /// The commit.
+        /// The commit; of a bulk load the newest commit that is seen with it.
         sequence: Sequence,
         /// What the disk reported to the commit that led the sync; [`Error::Poisoned`] to the others.
         source: Box<Error>,
@@ -289,7 +289,7 @@ impl Error {
             }
             Self::Indeterminate { path, sequence, source } => write!(
                 out,
-                "{}: whether commit {} survives is not known ({source}); close and reopen it",
+                "{}: whether commit {}, or what was loaded after it, survives is not known ({source}); close and reopen it",
                 path.display(),
                 sequence.0
             ),

@@ -44,7 +44,8 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`Error::OutOfOrder`]; [`Error::KeyTooLong`], [`Error::ValueTooLong`]; what the disk reports. Nothing is loaded then.
+    /// [`Error::OutOfOrder`]; [`Error::KeyTooLong`], [`Error::ValueTooLong`]; what the disk reports. Nothing is loaded then, unless
+    /// the error is [`Error::Indeterminate`]: then it is not known, and reopening the database tells.
     pub fn bulk_load<K, V>(&self, table: &Table, entries: impl IntoIterator<Item = (K, V)>) -> Result<LoadSummary>
     where
         K: AsRef<[u8]>,

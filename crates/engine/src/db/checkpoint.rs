@@ -206,7 +206,8 @@ impl Checkpointer {
     /// nothing is committed in between.
     ///
     /// # Errors
-    /// As [`Checkpointer::run`], and the job's own; then nothing of it was done.
+    /// As [`Checkpointer::run`], and the job's own: then nothing of it was done, unless the database is poisoned; nothing of a load
+    /// unless the error is [`Error::Indeterminate`].
     pub fn run_with(&mut self, mut job: Job<'_>) -> Result<()> {
         self.run()?;
         // What is loaded is newer than any run, and becomes part of the tree.
@@ -235,6 +236,8 @@ impl Checkpointer {
     }
 
     pub(super) fn checkpoint(&mut self, job: Option<Job<'_>>) -> Result<()> {
+        // What was before may have poisoned, and yet been done.
+        self.core.writer()?;
         let does_job = matches!(job, Some(Job::Load(..) | Job::TakeIn(_) | Job::Move(_) | Job::MergeRanges(_)));
         let rotation = self.pending.take();
         let makes_runs = rotation.is_some() || matches!(job, Some(Job::TakeIn(_)));
@@ -248,22 +251,29 @@ impl Checkpointer {
             self.pending = rotation;
             return Err(error);
         }
-        if let (true, Some(relief)) = (makes_runs && self.has_runs(), self.core.writer()?.relief.get()) {
-            relief.made_runs();
-        }
-        if let Some(rotation) = rotation {
-            let writer = self.core.writer()?;
-            if let Some(relief) = writer.relief.get() {
-                relief.left_spares(rotation.frozen.iter().map(|(_, delta)| delta.memory_bytes()).sum());
-            }
-            writer.group.raise(rotation.sequence);
-            writer.log.lock().journal.remove_before(rotation.start.segment, rotation.sequence)?;
-        }
-        match self.reclaim() {
+        match self.let_go(rotation, makes_runs) {
             // The job is done and durable. That space is not free yet must not make it look as if it were not.
             Err(_) if does_job => Ok(()),
             outcome => outcome,
         }
+    }
+
+    /// After a checkpoint: frees what it replaced, unless its meta is in one slot only because a sync failed.
+    fn let_go(&mut self, rotation: Option<Rotation>, makes_runs: bool) -> Result<()> {
+        if let (Some(rotation), Some(writer)) = (&rotation, &self.core.writer) {
+            writer.group.raise(rotation.sequence);
+        }
+        let writer = self.core.writer()?;
+        if let (true, Some(relief)) = (makes_runs && self.has_runs(), writer.relief.get()) {
+            relief.made_runs();
+        }
+        if let Some(rotation) = rotation {
+            if let Some(relief) = writer.relief.get() {
+                relief.left_spares(rotation.frozen.iter().map(|(_, delta)| delta.memory_bytes()).sum());
+            }
+            writer.log.lock().journal.remove_before(rotation.start.segment, rotation.sequence)?;
+        }
+        self.reclaim()
     }
 
     fn try_checkpoint(&mut self, rotation: Option<&Rotation>, mut job: Option<Job<'_>>) -> Result<()> {
@@ -505,7 +515,7 @@ impl Checkpointer {
         };
         let written = self.file.pages(Arc::new(extents)).and_then(|pages| {
             self.sync_pages(shown, merged.runs)?;
-            self.write_meta(meta, rotation.is_some())?;
+            self.write_meta(meta, rotation.is_some()).map_err(|error| self.in_doubt(shown, error))?;
             if self.file.is_held_by_memory(prepared.page_count) {
                 // Readers would come upon page after page, and wait for each.
                 pages.populate(operation.birth());
@@ -528,6 +538,16 @@ impl Checkpointer {
         Ok(())
     }
 
+    /// What it means that a meta failed: if the database is poisoned, it may be on the disk or not.
+    fn in_doubt(&self, shown: Shown<'_>, error: Error) -> Error {
+        match shown {
+            Shown::Loaded { note, .. } if self.is_poisoned() => {
+                self.core.indeterminate(note.unwrap_or(self.meta.sequence), error)
+            }
+            _ => error,
+        }
+    }
+
     /// Makes the pages durable that a checkpoint wrote, which made so many runs.
     fn sync_pages(&self, shown: Shown<'_>, runs: u64) -> Result<()> {
         let unsynced = planted(Fault::NoSyncBeforeMeta)
@@ -547,11 +567,10 @@ impl Checkpointer {
         if was_rotated && self.meta.log_exists && !self.meta.features.log_is_kept() {
             return Ok(());
         }
-        match self.write_slot(Meta { number: self.meta.number + 1, ..self.meta.clone() }) {
-            Err(error) if self.is_poisoned() => Err(error),
-            // The checkpoint is durable, and a slot whose write failed was made whole with the same.
-            _ => Ok(()),
-        }
+        // The checkpoint is durable. A slot whose write failed was made whole with the same; if not, the database is poisoned, and
+        // nothing is used again.
+        let _ = self.write_slot(Meta { number: self.meta.number + 1, ..self.meta.clone() });
+        Ok(())
     }
 
     fn write_slot(&mut self, meta: Meta) -> Result<()> {
@@ -687,6 +706,9 @@ impl Checkpointer {
             (meta.number, meta.log_first_segment, meta.log_exists) = (meta.number + 1, start.segment, start.exists);
             self.sync_file()?;
             self.write_meta(meta, true)?;
+            if self.is_poisoned() {
+                return Err(Error::Poisoned { path: self.file.path().to_path_buf() });
+            }
         }
         self.reclaim()?;
         self.space.lock().truncate_to_used().map(drop)

@@ -317,6 +317,7 @@ impl Core {
         Ok(placed.sequence)
     }
 
+    /// The error of what may survive or not, and is seen with this commit.
     pub fn indeterminate(&self, sequence: Sequence, source: Error) -> Error {
         Error::Indeterminate { path: self.path.clone(), sequence, source: Box::new(source) }
     }
