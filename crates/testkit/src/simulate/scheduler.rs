@@ -227,10 +227,10 @@ impl Shared {
         }
         self.switches.fetch_add(1, Ordering::Relaxed);
         let thread = state.tasks[next].thread.clone();
-        drop(state);
-        // Release pairs with the Acquire of the thread that goes on.
+        // Release pairs with the Acquire of the thread that goes on. Under the lock, so that a thread that says only after this where it
+        // is to be woken sees that it is its turn.
         self.running.store(next, Ordering::Release);
-        // A thread that has not begun looks before it parks.
+        drop(state);
         if let Some(thread) = thread {
             thread.unpark();
         }

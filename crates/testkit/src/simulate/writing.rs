@@ -344,6 +344,12 @@ impl World<'_> {
                 self.acknowledge(Durability::Disk);
                 Ok(())
             }
+            Err(Error::Indeterminate { sequence, .. }) if self.life.faulty => {
+                lock(&self.model).load(place, &entries, sequence);
+                self.tally.count("loads in doubt");
+                self.life.over = true;
+                Ok(())
+            }
             Err(error) => {
                 self.tally.count("loads that failed");
                 self.excuse("a load", &error)
