@@ -62,6 +62,10 @@ impl Checkpointer {
         // file; and its own pages are to lie low.
         let moved = self.checkpoint(Some(Job::Move(moving))).and_then(|()| self.checkpoint(None));
         self.placing = Placing::Usual;
+        // Of a poisoned database nothing is cut: a checkpoint may be in one slot only.
+        if let Err(poisoned) = self.core.writer() {
+            return moved.and(Err(poisoned));
+        }
         // If it failed, the file may have grown in vain.
         let cut = self.space.lock().truncate_to_used();
         moved.and(cut.map(drop))
