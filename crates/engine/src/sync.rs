@@ -36,6 +36,25 @@ impl<T> UnsafeCell<T> {
     }
 }
 
+/// Fills `bytes` with random numbers, which are those of the simulation in one.
+///
+/// # Errors
+/// The system has none.
+pub fn fill_random(bytes: &mut [u8]) -> Result<(), getrandom::Error> {
+    #[cfg(feature = "planted-faults")]
+    {
+        let drawn = simulation::with(|task| {
+            for part in bytes.chunks_mut(8) {
+                part.copy_from_slice(&task.random().to_le_bytes()[..part.len()]);
+            }
+        });
+        if drawn.is_some() {
+            return Ok(());
+        }
+    }
+    getrandom::fill(bytes)
+}
+
 /// The number of the calling thread: they are numbered from 0 as they come here first.
 #[inline]
 pub fn number_of_thread() -> usize {

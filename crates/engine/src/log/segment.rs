@@ -14,8 +14,8 @@ use crate::error::{Error, Place, Result};
 use crate::format::SegmentHeader;
 use crate::ids::SegmentNumber;
 use crate::io::{Access, Disk, File, PreparedPlace};
-use crate::planted::{Fault, fill_random, planted};
-use crate::sync::Arc;
+use crate::planted::{Fault, planted};
+use crate::sync::{Arc, fill_random};
 
 /// A segment that is open for writing.
 #[derive(Debug)]
