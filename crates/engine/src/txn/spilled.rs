@@ -30,8 +30,9 @@ pub struct Spilled {
     undone: Undone,
 }
 
+/// A layer.
 #[derive(Debug)]
-struct Layer {
+pub struct Layer {
     /// By number.
     tables: Vec<LayerTable>,
     /// Nothing in it is older.
@@ -69,29 +70,14 @@ impl Spilled {
         self.layers.is_empty()
     }
 
-    /// Spills what is in memory. Returns how many bytes that took.
+    /// Adds a layer above the others. Returns how many bytes of the file it takes.
     ///
     /// # Errors
-    /// What the disk reports; [`Error::QuotaExceeded`]. Nothing has changed then.
-    pub fn add(&mut self, pages: &Pages, source: &SpillOf<'_>) -> Result<u64> {
-        let space = Arc::clone(&self.space);
-        let mut writer = PageWriter::new(&space);
-        let (mut tables, mut first_stage) = (Vec::new(), u64::MAX);
-        for id in source.tables() {
-            let mut versions = source.versions_of(id);
-            if let Some(stack) = build_stack(pages, &mut versions, &mut writer)? {
-                tables.push(LayerTable { id, stack, overwrites: versions.overwrites() });
-                first_stage = first_stage.min(versions.first_stage());
-            }
-        }
-        let extents = Placed { operation: Some(writer.finish()?), space };
-        let bytes = extents.bytes();
-        self.layers.push(Layer { tables, first_stage, tier: 0, extents });
-        let shown = self.show(pages);
-        if shown.is_err() {
-            self.layers.pop();
-        }
-        shown.map(|()| bytes)
+    /// What the disk reports. Nothing has changed then, nor if this panics.
+    pub fn push(&mut self, pages: &Pages, layer: Layer) -> Result<u64> {
+        let bytes = layer.extents.bytes();
+        self.replace(self.layers.len(), pages, layer)?;
+        Ok(bytes)
     }
 
     /// Joins the last layers, if they are many of one tier. A full disk is no error: they stay as they are. `savepoints` are the stages
@@ -130,14 +116,18 @@ impl Spilled {
         let extents = Placed { operation: Some(writer.finish()?), space };
         let tier = self.layers[from].tier + 1;
         let first_stage = self.layers[from..].iter().map(|layer| layer.first_stage).min().unwrap_or_default();
-        let parts: Vec<_> = self.layers.drain(from..).collect();
-        self.layers.push(Layer { tables, first_stage, tier, extents });
-        let shown = self.show(pages);
-        if shown.is_err() {
-            self.layers.pop();
-            self.layers.extend(parts);
-        }
-        shown
+        self.replace(from, pages, Layer { tables, first_stage, tier, extents })
+    }
+
+    /// Puts a layer in the place of all from one on. Before the last step nothing has changed, whatever happens.
+    fn replace(&mut self, from: usize, pages: &Pages, layer: Layer) -> Result<()> {
+        let shown = pages_of(self.layers[..from].iter().chain([&layer]), pages, &self.pages)?;
+        self.layers.reserve(1);
+        let replaced = from..self.layers.len();
+        self.pages = shown;
+        self.layers.push(layer);
+        self.layers.drain(replaced);
+        Ok(())
     }
 
     /// Undoes the stages from `first` to `last`, which is that of now.
@@ -220,26 +210,43 @@ impl Spilled {
     pub fn bytes(&self) -> u64 {
         self.layers.iter().map(|layer| layer.extents.bytes()).sum()
     }
+}
 
-    /// Makes `self.pages` those of the layers.
-    fn show(&mut self, pages: &Pages) -> Result<()> {
-        let placed = self.layers.iter().flat_map(|layer| layer.extents.operation.iter().flat_map(Operation::placed));
-        let (mut entries, mut page_count) = (Vec::new(), 0);
-        for (id, entry) in placed {
-            let index = id.0 as usize;
-            if entries.len() <= index {
-                entries.resize(index + 1, ExtentEntry::default());
-            }
-            entries[index] = *entry;
-            page_count = page_count.max(entry.first_page.0 + u64::from(entry.page_count));
+/// Pages that show the extents of layers. `before` are those that did so far.
+fn pages_of<'l>(layers: impl Iterator<Item = &'l Layer>, pages: &Pages, before: &Pages) -> Result<Pages> {
+    let placed = layers.flat_map(|layer| layer.extents.operation.iter().flat_map(Operation::placed));
+    let (mut entries, mut page_count) = (Vec::new(), 0);
+    for (id, entry) in placed {
+        let index = id.0 as usize;
+        if entries.len() <= index {
+            entries.resize(index + 1, ExtentEntry::default());
         }
-        let extents = ExtentMap::new(entries, page_count, Some(self.pages.extents()));
-        self.pages = pages.file().pages(Arc::new(extents))?;
-        Ok(())
+        entries[index] = *entry;
+        page_count = page_count.max(entry.first_page.0 + u64::from(entry.page_count));
     }
+    let extents = ExtentMap::new(entries, page_count, Some(before.extents()));
+    pages.file().pages(Arc::new(extents))
 }
 
 impl Layer {
+    /// Writes what is in memory. It is gone again if it is dropped.
+    ///
+    /// # Errors
+    /// What the disk reports; [`Error::QuotaExceeded`].
+    pub fn write(pages: &Pages, space: &Arc<Mutex<Space>>, source: &SpillOf<'_>) -> Result<Self> {
+        let mut writer = PageWriter::new(space);
+        let (mut tables, mut first_stage) = (Vec::new(), u64::MAX);
+        for id in source.tables() {
+            let mut versions = source.versions_of(id);
+            if let Some(stack) = build_stack(pages, &mut versions, &mut writer)? {
+                tables.push(LayerTable { id, stack, overwrites: versions.overwrites() });
+                first_stage = first_stage.min(versions.first_stage());
+            }
+        }
+        let extents = Placed { operation: Some(writer.finish()?), space: Arc::clone(space) };
+        Ok(Self { tables, first_stage, tier: 0, extents })
+    }
+
     fn table(&self, id: TableId) -> Option<&LayerTable> {
         let at = self.tables.binary_search_by_key(&id, |table| table.id).ok()?;
         Some(&self.tables[at])

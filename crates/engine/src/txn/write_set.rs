@@ -18,7 +18,7 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex};
 use crate::tree;
 use crate::txn::changes::Changes;
-use crate::txn::spilled::Spilled;
+use crate::txn::spilled::{Layer, Spilled};
 use crate::txn::versions::{Own, push_version};
 
 /// What a transaction did to a key last.
@@ -93,7 +93,7 @@ struct Undo {
 impl WriteSet {
     /// Whether nothing was changed.
     pub fn is_empty(&self) -> bool {
-        self.entries == 0 && self.spilled.is_none()
+        self.entries == 0 && self.spilled().is_none()
     }
 
     /// How many keys were changed, of those in memory.
@@ -115,7 +115,7 @@ impl WriteSet {
     /// What was spilled, if anything was.
     #[inline]
     pub fn spilled(&self) -> Option<&Spilled> {
-        self.spilled.as_deref()
+        self.spilled.as_deref().filter(|spilled| !spilled.is_empty())
     }
 
     /// Writes all that is in memory to the file's free space, and forgets it here.
@@ -123,13 +123,10 @@ impl WriteSet {
     /// # Errors
     /// What the disk reports; [`crate::Error::QuotaExceeded`]. Nothing has changed then, but for layers that may have been joined.
     pub fn spill(&mut self, pages: &Pages, space: &Arc<Mutex<Space>>) -> Result<u64> {
-        let mut spilled = match self.spilled.take() {
-            Some(spilled) => spilled,
-            None => Box::new(Spilled::new(pages, space)),
-        };
-        let outcome = spilled.add(pages, &SpillOf::new(self));
-        self.spilled = (!spilled.is_empty()).then_some(spilled);
-        let bytes = outcome?;
+        // Written before anything changes here: whoever catches a panic on the way still has all that was done.
+        let layer = Layer::write(pages, space, &SpillOf::new(self))?;
+        let spilled = self.spilled.get_or_insert_with(|| Box::new(Spilled::new(pages, space)));
+        let bytes = spilled.push(pages, layer)?;
         self.forget_memory();
         if let Some(spilled) = &mut self.spilled {
             let savepoints: Vec<_> = self.marks.iter().map(|mark| mark.stage).collect();
@@ -281,7 +278,7 @@ impl WriteSet {
     /// Whether all changes are merges, as far as is known without a look at what was spilled.
     pub fn is_merges_alone(&self) -> bool {
         self.has_merges
-            && self.spilled.is_none()
+            && self.spilled().is_none()
             && self.iter().all(|(_, _, pending)| matches!(pending, Pending::Merge(_)))
     }
 
