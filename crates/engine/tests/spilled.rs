@@ -360,6 +360,43 @@ fn others_that_changed_what_was_read_are_a_conflict_and_those_that_did_not_are_n
 }
 
 #[test]
+fn a_large_transaction_of_merges_alone_overwrites_nothing_and_is_never_too_old() {
+    let disk = MemoryDisk::new();
+    let db = options(&disk).isolation(Isolation::Snapshot).open("a.ful").unwrap();
+    let counts = db.create_table("counts", TableOptions::new().merge(MergeOperator::Add)).unwrap();
+    // What others commit meanwhile is more than is kept for checks.
+    let age = || {
+        for round in 0..12_u64 {
+            let fill = |txn: &mut WriteTxn| (0..60).try_for_each(|n| txn.merge(&counts, &key(n), &1_u64.to_be_bytes()));
+            db.update(fill).unwrap();
+            db.update(|txn| txn.put(&counts, &[b'x'; 2], &round.to_be_bytes())).unwrap();
+            for number in 0..20 {
+                let long = [&key(number)[..], &[b'f'; 4_000]].concat();
+                db.update(|txn| txn.put(&counts, &long, &[0; 8])).unwrap();
+            }
+            db.checkpoint().unwrap();
+        }
+    };
+    for overwrites in [false, true] {
+        let mut txn = db.write().unwrap();
+        if overwrites {
+            txn.put(&counts, b"overwritten", &[0; 8]).unwrap();
+        }
+        (0..600).for_each(|number| txn.merge(&counts, &key(number), &5_u64.to_be_bytes()).unwrap());
+        assert!(txn.spilled_bytes() > 0);
+        age();
+        let outcome = txn.commit();
+        match overwrites {
+            false => drop(outcome.unwrap()),
+            true => assert!(matches!(outcome, Err(Error::TransactionTooOld)), "{outcome:?}"),
+        }
+    }
+    let read = db.read().unwrap();
+    assert_eq!(read.get(&counts, &key(1)).unwrap().as_deref(), Some(&29_u64.to_be_bytes()[..]));
+    assert_eq!(read.get(&counts, &key(599)).unwrap().as_deref(), Some(&5_u64.to_be_bytes()[..]));
+}
+
+#[test]
 fn update_begins_a_large_transaction_again_after_a_conflict() {
     let disk = MemoryDisk::new();
     let db = options(&disk).open("a.ful").unwrap();

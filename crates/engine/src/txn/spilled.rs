@@ -206,6 +206,11 @@ impl Spilled {
         self.layers.iter().filter_map(|layer| layer.table(table)).any(|table| table.overwrites)
     }
 
+    /// As [`Spilled::overwrites`], of any table.
+    pub fn overwrites_any(&self) -> bool {
+        self.layers.iter().flat_map(|layer| &layer.tables).any(|table| table.overwrites)
+    }
+
     /// Bytes of the file that all layers take.
     pub fn bytes(&self) -> u64 {
         self.layers.iter().map(|layer| layer.extents.bytes()).sum()

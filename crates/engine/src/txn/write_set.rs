@@ -275,10 +275,10 @@ impl WriteSet {
         self.has_merges
     }
 
-    /// Whether all changes are merges, as far as is known without a look at what was spilled.
+    /// Whether all changes are merges, as far as is known without a look at the entries that were spilled.
     pub fn is_merges_alone(&self) -> bool {
         self.has_merges
-            && self.spilled().is_none()
+            && !self.spilled().is_some_and(Spilled::overwrites_any)
             && self.iter().all(|(_, _, pending)| matches!(pending, Pending::Merge(_)))
     }
 
