@@ -397,6 +397,50 @@ fn a_large_transaction_of_merges_alone_overwrites_nothing_and_is_never_too_old()
 }
 
 #[test]
+fn hundreds_of_savepoints_over_one_key_are_returned_to_though_no_layer_takes_all_its_versions() {
+    let disk = MemoryDisk::new();
+    let db = options(&disk).open("a.ful").unwrap();
+    let table = db.create_table("t", TableOptions::new().merge(MergeOperator::Append)).unwrap();
+    let mut numbers = Numbers(3);
+    for end in 0..3 {
+        let before = spilled_bytes(&db);
+        let mut model = Model::new();
+        let mut txn = db.write().unwrap();
+        txn.delete_range(&table, ..).unwrap();
+        let mut savepoints = Vec::new();
+        for round in 0..400_u64 {
+            savepoints.push((txn.savepoint(), model.clone()));
+            // Some of them longer than all that a layer should have of a key.
+            let hot = vec![round as u8; if round % 40 == 7 { 6_000 } else { 700 }];
+            txn.put(&table, b"hot", &hot).unwrap();
+            model.insert(b"hot".to_vec(), hot);
+            txn.merge(&table, b"grown", &[round as u8]).unwrap();
+            model.entry(b"grown".to_vec()).or_default().push(round as u8);
+            txn.put(&table, &key(round % 90), &value(round)).unwrap();
+            model.insert(key(round % 90), value(round));
+        }
+        assert!(txn.spilled_bytes() > 300 << 10);
+        assert_eq!(txn.spilled_bytes(), spilled_bytes(&db) - before, "no layers with so many versions were joined");
+        compare(&txn, &table, &model, &mut numbers);
+        let returns = [250, 249, 120, 119, 47, 5];
+        for &at in &returns[..2 * end] {
+            savepoints.truncate(at + 1);
+            let (savepoint, then) = savepoints.last().unwrap();
+            txn.rollback_to(*savepoint).unwrap();
+            model = then.clone();
+            compare(&txn, &table, &model, &mut numbers);
+            assert_eq!(txn.get(&table, b"hot").unwrap().as_deref(), model.get(&b"hot"[..]).map(Vec::as_slice));
+            assert_eq!(txn.get(&table, b"grown").unwrap().as_deref(), model.get(&b"grown"[..]).map(Vec::as_slice));
+        }
+        txn.put(&table, b"last", b"of all").unwrap();
+        model.insert(b"last".to_vec(), b"of all".to_vec());
+        txn.commit().unwrap();
+        expect_table(&db, &table, &model);
+        expect_nothing_placed(&db);
+    }
+}
+
+#[test]
 fn update_begins_a_large_transaction_again_after_a_conflict() {
     let disk = MemoryDisk::new();
     let db = options(&disk).open("a.ful").unwrap();

@@ -6,7 +6,7 @@
 //!
 //! Invariants: (1) `pages` shows the extents of every layer, and each layer's stay as they are as long as the layer lives.  (2) Of
 //! several layers the later counts. Layers of one tier are joined to one of the next when they are many, so that there are few
-//! to look into.  (3) No layer is ever changed: what is rolled back is passed over, and a layer of which nothing is left is dropped.
+//! to look into; but those stay as they are where savepoints need more versions of one key than memory should have.  (3) No layer is ever changed: what is rolled back is passed over, and a layer of which nothing is left is dropped.
 
 use crate::error::{Error, Result};
 use crate::format::{ExtentEntry, ValueAlign};
@@ -28,6 +28,8 @@ pub struct Spilled {
     /// The oldest first.
     layers: Vec<Layer>,
     undone: Undone,
+    /// Bytes that the versions of a key may take in one layer, if they are several.
+    entry_bytes_max: usize,
 }
 
 /// A layer.
@@ -37,8 +39,8 @@ pub struct Layer {
     tables: Vec<LayerTable>,
     /// Nothing in it is older.
     first_stage: u64,
-    /// How many times its parts were joined.
-    tier: u32,
+    /// How many times its parts were joined. None: it is joined no more.
+    tier: Option<u32>,
     extents: Placed,
 }
 
@@ -61,8 +63,9 @@ struct Placed {
 
 impl Spilled {
     /// Nothing yet. `pages` are those of any state.
-    pub fn new(pages: &Pages, space: &Arc<Mutex<Space>>) -> Self {
-        Self { pages: pages.clone(), space: Arc::clone(space), layers: Vec::new(), undone: Undone::default() }
+    pub fn new(pages: &Pages, space: &Arc<Mutex<Space>>, entry_bytes_max: usize) -> Self {
+        let (pages, space, undone) = (pages.clone(), Arc::clone(space), Undone::default());
+        Self { pages, space, layers: Vec::new(), undone, entry_bytes_max }
     }
 
     /// Whether there is no layer.
@@ -70,13 +73,13 @@ impl Spilled {
         self.layers.is_empty()
     }
 
-    /// Adds a layer above the others. Returns how many bytes of the file it takes.
+    /// Adds layers above the others. Returns how many bytes of the file they take.
     ///
     /// # Errors
     /// What the disk reports. Nothing has changed then, nor if this panics.
-    pub fn push(&mut self, pages: &Pages, layer: Layer) -> Result<u64> {
-        let bytes = layer.extents.bytes();
-        self.replace(self.layers.len(), pages, layer)?;
+    pub fn push(&mut self, pages: &Pages, layers: Vec<Layer>) -> Result<u64> {
+        let bytes = layers.iter().map(|layer| layer.extents.bytes()).sum();
+        self.replace(self.layers.len(), pages, layers)?;
         Ok(bytes)
     }
 
@@ -86,19 +89,23 @@ impl Spilled {
     /// # Errors
     /// What the disk reports; damage to what was spilled. Nothing has changed then.
     pub fn join_layers(&mut self, pages: &Pages, savepoints: &[u64]) -> Result<()> {
-        while let Some(tier) = self.layers.last().map(|layer| layer.tier)
-            && let count = self.layers.iter().rev().take_while(|layer| layer.tier == tier).count()
+        while let Some(tier) = self.layers.last().and_then(|layer| layer.tier)
+            && let count = self.layers.iter().rev().take_while(|layer| layer.tier == Some(tier)).count()
             && count >= JOINED_LAYERS
         {
-            match self.join_from(self.layers.len() - count, pages, savepoints) {
+            let from = self.layers.len() - count;
+            match self.join_from(from, pages, savepoints) {
                 Err(Error::DiskFull { .. } | Error::QuotaExceeded { .. }) => return Ok(()),
-                outcome => outcome?,
+                Ok(true) => {}
+                Ok(false) => self.layers[from..].iter_mut().for_each(|layer| layer.tier = None),
+                Err(error) => return Err(error),
             }
         }
         Ok(())
     }
 
-    fn join_from(&mut self, from: usize, pages: &Pages, savepoints: &[u64]) -> Result<()> {
+    /// Joins the layers from one on. False if the versions of a key would take too much: then they stay as they are.
+    fn join_from(&mut self, from: usize, pages: &Pages, savepoints: &[u64]) -> Result<bool> {
         let space = Arc::clone(&self.space);
         let mut writer = PageWriter::new(&space);
         let mut ids: Vec<_> =
@@ -108,24 +115,29 @@ impl Spilled {
         let mut tables = Vec::new();
         for id in ids {
             let mut joined = Joined::new(self, id, from, savepoints)?;
-            if let Some(stack) = build_stack(pages, &mut joined, &mut writer)? {
+            let stack = build_stack(pages, &mut joined, &mut writer)?;
+            if joined.is_too_large {
+                return Ok(false);
+            }
+            if let Some(stack) = stack {
                 let mut parts = self.layers[from..].iter().filter_map(|layer| layer.table(id));
                 tables.push(LayerTable { id, stack, overwrites: parts.any(|table| table.overwrites) });
             }
         }
         let extents = Placed { operation: Some(writer.finish()?), space };
-        let tier = self.layers[from].tier + 1;
+        let tier = self.layers[from].tier.map(|tier| tier + 1);
         let first_stage = self.layers[from..].iter().map(|layer| layer.first_stage).min().unwrap_or_default();
-        self.replace(from, pages, Layer { tables, first_stage, tier, extents })
+        self.replace(from, pages, vec![Layer { tables, first_stage, tier, extents }])?;
+        Ok(true)
     }
 
-    /// Puts a layer in the place of all from one on. Before the last step nothing has changed, whatever happens.
-    fn replace(&mut self, from: usize, pages: &Pages, layer: Layer) -> Result<()> {
-        let shown = pages_of(self.layers[..from].iter().chain([&layer]), pages, &self.pages)?;
-        self.layers.reserve(1);
+    /// Puts layers in the place of all from one on. Before the last steps nothing has changed, whatever happens.
+    fn replace(&mut self, from: usize, pages: &Pages, layers: Vec<Layer>) -> Result<()> {
+        let shown = pages_of(self.layers[..from].iter().chain(&layers), pages, &self.pages)?;
+        self.layers.reserve(layers.len());
         let replaced = from..self.layers.len();
         self.pages = shown;
-        self.layers.push(layer);
+        self.layers.extend(layers);
         self.layers.drain(replaced);
         Ok(())
     }
@@ -234,22 +246,29 @@ fn pages_of<'l>(layers: impl Iterator<Item = &'l Layer>, pages: &Pages, before: 
 }
 
 impl Layer {
-    /// Writes what is in memory. It is gone again if it is dropped.
+    /// Writes what is in memory, as one layer, or several where the versions of a key take too much for one, the oldest first. They are
+    /// gone again if they are dropped.
     ///
     /// # Errors
     /// What the disk reports; [`Error::QuotaExceeded`].
-    pub fn write(pages: &Pages, space: &Arc<Mutex<Space>>, source: &SpillOf<'_>) -> Result<Self> {
-        let mut writer = PageWriter::new(space);
-        let (mut tables, mut first_stage) = (Vec::new(), u64::MAX);
-        for id in source.tables() {
-            let mut versions = source.versions_of(id);
-            if let Some(stack) = build_stack(pages, &mut versions, &mut writer)? {
-                tables.push(LayerTable { id, stack, overwrites: versions.overwrites() });
-                first_stage = first_stage.min(versions.first_stage());
+    pub fn write(pages: &Pages, space: &Arc<Mutex<Space>>, source: &SpillOf<'_>) -> Result<Vec<Self>> {
+        let mut layers = Vec::new();
+        let mut has_more = true;
+        while std::mem::take(&mut has_more) {
+            let mut writer = PageWriter::new(space);
+            let (mut tables, mut first_stage) = (Vec::new(), u64::MAX);
+            for id in source.tables() {
+                let mut versions = source.versions_of(id, layers.len());
+                if let Some(stack) = build_stack(pages, &mut versions, &mut writer)? {
+                    tables.push(LayerTable { id, stack, overwrites: versions.overwrites() });
+                    first_stage = first_stage.min(versions.first_stage());
+                }
+                has_more |= versions.has_more();
             }
+            let extents = Placed { operation: Some(writer.finish()?), space: Arc::clone(space) };
+            layers.push(Self { tables, first_stage, tier: Some(0), extents });
         }
-        let extents = Placed { operation: Some(writer.finish()?), space: Arc::clone(space) };
-        Ok(Self { tables, first_stage, tier: 0, extents })
+        Ok(layers)
     }
 
     fn table(&self, id: TableId) -> Option<&LayerTable> {
@@ -314,12 +333,14 @@ struct Joined<'s> {
     key: Option<Value<'s>>,
     /// Its versions.
     entry: Vec<u8>,
+    /// The versions of a key would take too much: there is no change any more.
+    is_too_large: bool,
 }
 
 impl<'s> Joined<'s> {
     fn new(spilled: &'s Spilled, table: TableId, from: usize, savepoints: &'s [u64]) -> Result<Self> {
         let walk = SpillWalk::new(spilled, table, from, Start::First)?;
-        Ok(Self { spilled, walk, savepoints, is_used: false, key: None, entry: Vec::new() })
+        Ok(Self { spilled, walk, savepoints, is_used: false, key: None, entry: Vec::new(), is_too_large: false })
     }
 }
 
@@ -328,13 +349,19 @@ impl Changes for Joined<'_> {
         if std::mem::take(&mut self.is_used) {
             self.walk.advance(self.spilled)?;
         }
-        if self.key.is_none() && self.walk.head().is_some() {
+        if self.key.is_none() && self.walk.head().is_some() && !self.is_too_large {
             let (key, entries) = self.walk.entries(self.spilled)?;
-            // The versions of the oldest layer come first.
-            let all: Vec<u8> = entries.iter().rev().flat_map(|entry| entry.iter().copied()).collect();
-            let needed: Vec<_> = needed_versions(&all, &self.spilled.undone, self.savepoints).collect();
+            let (undone, bytes) = (&self.spilled.undone, entries.iter().map(|entry| &**entry));
+            let needed: Vec<_> =
+                needed_versions(bytes, undone, self.savepoints).map(|(entry, version)| version.bytes(entry)).collect();
+            if needed.len() > 1 && needed.iter().map(|bytes| bytes.len()).sum::<usize>() > self.spilled.entry_bytes_max
+            {
+                self.is_too_large = true;
+                return Ok(None);
+            }
             self.entry.clear();
-            needed.iter().rev().for_each(|version| self.entry.extend_from_slice(version.bytes(&all)));
+            // The oldest come first.
+            needed.iter().rev().for_each(|bytes| self.entry.extend_from_slice(bytes));
             self.key = Some(key);
         }
         let key = self.key.as_deref();
@@ -347,6 +374,15 @@ impl Changes for Joined<'_> {
     }
 }
 
+/// Bytes that the versions of a key may take in one layer, if they are several, of a transaction that may take so much memory: what
+/// joins layers has several such entries in memory at once.
+pub fn entry_bytes_max(memory_bytes_max: usize) -> usize {
+    (memory_bytes_max / 4).clamp(ENTRY_BYTES_FLOOR, ENTRY_BYTES_CEILING)
+}
+
+/// Bounds of [`entry_bytes_max`]: half a page or so, and far below what a run takes.
+const ENTRY_BYTES_FLOOR: usize = 4 << 10;
+const ENTRY_BYTES_CEILING: usize = 256 << 20;
 /// So many layers of one tier are joined.
 const JOINED_LAYERS: usize = 16;
 /// Entries of one run: eight bytes of memory each while it is written.

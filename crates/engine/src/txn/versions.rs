@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use crate::format::{LargeValue, OverflowRef};
 use crate::ids::PageNumber;
+use crate::options::VALUE_BYTES_MAX;
 use crate::pager::Value;
 use crate::planted::{Fault, planted};
 use crate::txn::write_set::Pending;
@@ -112,15 +113,22 @@ pub fn versions(entry: &[u8]) -> impl Iterator<Item = Version> {
     })
 }
 
-/// The versions of an entry that a transaction may still need, the newest first: the last one that stands, and for each savepoint
-/// that stands the last one before it. `savepoints` are the stages that these begin, rising.
+/// Bytes that a version takes in an entry.
+pub fn version_bytes(pending: &Pending) -> usize {
+    let large_bytes = if matches!(pending, Pending::PutLarge(_)) { OverflowRef::BYTES + 8 + 4 } else { 0 };
+    pending.weight() + large_bytes + TRAILER_BYTES
+}
+
+/// The versions of a key that a transaction may still need, the newest first: the last one that stands, and for each savepoint
+/// that stands the last one before it. Each is told with the entry that it lies in; of `entries` the newest comes first. `savepoints` are
+/// the stages that these begin, rising.
 pub fn needed_versions<'e>(
-    entry: &'e [u8],
-    undone: &'e Undone,
-    savepoints: &'e [u64],
-) -> impl Iterator<Item = Version> + 'e {
+    entries: impl Iterator<Item = &'e [u8]>,
+    undone: &Undone,
+    savepoints: &[u64],
+) -> impl Iterator<Item = (&'e [u8], Version)> {
     let mut newer: Option<u64> = None;
-    versions(entry).filter(move |version| {
+    entries.flat_map(|entry| versions(entry).map(move |version| (entry, version))).filter(move |(_, version)| {
         if undone.holds(version.stage) {
             return false;
         }
@@ -176,6 +184,8 @@ const DELETE: u8 = 3;
 const MERGE: u8 = 4;
 /// Length, stage and kind.
 const TRAILER_BYTES: usize = 4 + 8 + 1;
+/// Bytes that an operand may have, so that a run takes an entry of it alone.
+pub const OPERAND_BYTES_MAX: usize = VALUE_BYTES_MAX - TRAILER_BYTES;
 
 #[cfg(test)]
 mod tests {
@@ -201,6 +211,7 @@ mod tests {
         ];
         let list: Vec<_> = pendings.iter().enumerate().map(|(stage, pending)| (stage as u64, pending)).collect();
         let bytes = Value::from(entry(&list));
+        assert_eq!(bytes.len(), pendings.iter().map(version_bytes).sum::<usize>());
         let found: Vec<_> = versions(&bytes).collect();
         assert_eq!(found.iter().map(|version| version.stage).collect::<Vec<_>>(), [4, 3, 2, 1, 0]);
         assert_eq!(found.iter().rev().flat_map(|version| version.bytes(&bytes).to_vec()).collect::<Vec<_>>(), *bytes);
@@ -244,7 +255,13 @@ mod tests {
         let put = Pending::Put(Box::default());
         let bytes = entry(&[(0, &put), (1, &put), (2, &put), (4, &put), (6, &put)]);
         let needed = |undone: &Undone, savepoints: &[u64]| {
-            needed_versions(&bytes, undone, savepoints).map(|version| version.stage).collect::<Vec<_>>()
+            // In one entry or in two, it is the same.
+            let (older, newer) = bytes.split_at(2 * TRAILER_BYTES);
+            let stages = |entries: &[&[u8]]| -> Vec<_> {
+                needed_versions(entries.iter().copied(), undone, savepoints).map(|(_, found)| found.stage).collect()
+            };
+            assert_eq!(stages(&[newer, older]), stages(&[&bytes]));
+            stages(&[&bytes])
         };
         let mut undone = Undone::default();
         assert_eq!(needed(&undone, &[]), [6]);

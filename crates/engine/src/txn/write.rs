@@ -24,10 +24,10 @@ use crate::txn::read::{Estimate, own, prefix_end};
 use crate::txn::read_set::ReadSet;
 use crate::txn::schema::{Schema, SchemaChange};
 use crate::txn::slots::Writing;
-use crate::txn::spilled::Spilled;
+use crate::txn::spilled::{Spilled, entry_bytes_max};
 use crate::txn::state::{Table, TableView};
 use crate::txn::take_in::TakenIn;
-use crate::txn::versions::Own;
+use crate::txn::versions::{OPERAND_BYTES_MAX, Own};
 use crate::txn::write_set::{Mark, Pending, WriteSet};
 
 /// A set of changes that is committed as one, or dropped without a trace. It may be of any size: what takes more memory than
@@ -205,7 +205,7 @@ impl WriteTxn {
     ///
     /// # Errors
     /// [`Error::Invalid`] if the table has no operator, or the operand is none of its numbers; as [`WriteTxn::put`], and where it
-    /// follows a put of the same key as [`WriteTxn::get`]. What the value comes to is known when the transaction commits: if there is
+    /// follows a put of the same key as [`WriteTxn::get`]; what is merged into a key in one transaction may have 4 GiB − 14. What the value comes to is known when the transaction commits: if there is
     /// nothing that it could come to, [`WriteTxn::commit`] fails with [`Error::Unmergeable`].
     pub fn merge(&mut self, table: &Table, key: &[u8], operand: &[u8]) -> Result<()> {
         self.make_room()?;
@@ -219,11 +219,13 @@ impl WriteTxn {
             return Err(Error::Invalid { message });
         };
         let id = table.info.id;
-        let value = match self.set.find(id, key)? {
-            Some(Own::Merge(pending)) if rule.length_bytes(pending.len(), operand.len()) > VALUE_BYTES_MAX => {
-                let length_bytes = rule.length_bytes(pending.len(), operand.len()) as u64;
-                return Err(Error::ValueTooLong { length_bytes, limit_bytes: VALUE_BYTES_MAX as u64 });
-            }
+        let own = self.set.find(id, key)?;
+        match &own {
+            Some(Own::Merge(pending)) => check_operand(rule.length_bytes(pending.len(), operand.len()))?,
+            None => check_operand(operand.len())?,
+            Some(_) => {}
+        }
+        let value = match own {
             Some(Own::Merge(spilled)) if self.set.get(id, key).is_none() => {
                 let mut pending = spilled.to_vec();
                 rule.apply(&mut pending, operand);
@@ -332,7 +334,8 @@ impl WriteTxn {
     #[inline(never)]
     fn spill(&mut self) -> Result<()> {
         let writer = self.held.core.writer()?;
-        let spilled = self.set.spill(&self.held.snapshot.state.pages, writer.large.space())?;
+        let entry_bytes_max = entry_bytes_max(self.memory_bytes_max);
+        let spilled = self.set.spill(&self.held.snapshot.state.pages, writer.large.space(), entry_bytes_max)?;
         self.begun = None;
         // Relaxed: see there.
         writer.spilled_bytes.fetch_add(spilled, Ordering::Relaxed);
@@ -549,5 +552,25 @@ fn check_lengths(table: &Table, key: &[u8], value_bytes: usize) -> Result<()> {
     table.info.check_width(value_bytes)
 }
 
+/// A run must take what is pending, should it be spilled.
+fn check_operand(length_bytes: usize) -> Result<()> {
+    if length_bytes <= OPERAND_BYTES_MAX {
+        return Ok(());
+    }
+    Err(Error::ValueTooLong { length_bytes: length_bytes as u64, limit_bytes: OPERAND_BYTES_MAX as u64 })
+}
+
 /// Keys that a range delete collects before it deletes them.
 const DELETE_BATCH_KEYS: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operand_that_no_run_takes_is_refused() {
+        check_operand(OPERAND_BYTES_MAX).expect("a run takes it");
+        let error = check_operand(OPERAND_BYTES_MAX + 1).expect_err("no run takes it");
+        assert!(matches!(error, Error::ValueTooLong { limit_bytes: 4_294_967_282, .. }), "{error}");
+    }
+}

@@ -19,7 +19,7 @@ use crate::sync::{Arc, Mutex};
 use crate::tree;
 use crate::txn::changes::Changes;
 use crate::txn::spilled::{Layer, Spilled};
-use crate::txn::versions::{Own, push_version};
+use crate::txn::versions::{Own, push_version, version_bytes};
 
 /// What a transaction did to a key last.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,15 +118,16 @@ impl WriteSet {
         self.spilled.as_deref().filter(|spilled| !spilled.is_empty())
     }
 
-    /// Writes all that is in memory to the file's free space, and forgets it here.
+    /// Writes all that is in memory to the file's free space, and forgets it here. The versions of a key are written in several parts
+    /// if they take more than `entry_bytes_max`.
     ///
     /// # Errors
     /// What the disk reports; [`crate::Error::QuotaExceeded`]. Nothing has changed then, but for layers that may have been joined.
-    pub fn spill(&mut self, pages: &Pages, space: &Arc<Mutex<Space>>) -> Result<u64> {
+    pub fn spill(&mut self, pages: &Pages, space: &Arc<Mutex<Space>>, entry_bytes_max: usize) -> Result<u64> {
         // Written before anything changes here: whoever catches a panic on the way still has all that was done.
-        let layer = Layer::write(pages, space, &SpillOf::new(self))?;
-        let spilled = self.spilled.get_or_insert_with(|| Box::new(Spilled::new(pages, space)));
-        let bytes = spilled.push(pages, layer)?;
+        let layers = Layer::write(pages, space, &SpillOf::new(self, entry_bytes_max))?;
+        let spilled = self.spilled.get_or_insert_with(|| Box::new(Spilled::new(pages, space, entry_bytes_max)));
+        let bytes = spilled.push(pages, layers)?;
         self.forget_memory();
         if let Some(spilled) = &mut self.spilled {
             let savepoints: Vec<_> = self.marks.iter().map(|mark| mark.stage).collect();
@@ -392,13 +393,14 @@ pub struct SpillOf<'s> {
     set: &'s WriteSet,
     /// Indices into the undo list, by table and key, and the older ones of a key first.
     undo: Vec<usize>,
+    entry_bytes_max: usize,
 }
 
 impl<'s> SpillOf<'s> {
-    fn new(set: &'s WriteSet) -> Self {
+    fn new(set: &'s WriteSet, entry_bytes_max: usize) -> Self {
         let mut undo: Vec<_> = (0..set.undo.len()).collect();
         undo.sort_by(|&a, &b| set.undo[a].place().cmp(&set.undo[b].place()));
-        Self { set, undo }
+        Self { set, undo, entry_bytes_max }
     }
 
     /// The tables that have something, rising.
@@ -407,8 +409,8 @@ impl<'s> SpillOf<'s> {
         changed.chain(self.set.undo.iter().map(|undo| undo.table)).collect()
     }
 
-    /// The versions of a table's keys.
-    pub fn versions_of(&self, table: TableId) -> Versions<'_> {
+    /// One part of the versions of a table's keys, from 0 on: the first is that of the oldest, and has all of most keys.
+    pub fn versions_of(&self, table: TableId, part: usize) -> Versions<'_> {
         let set = self.set;
         let from = self.undo.partition_point(|&at| set.undo[at].table < table);
         let to = self.undo.partition_point(|&at| set.undo[at].table <= table);
@@ -417,7 +419,9 @@ impl<'s> SpillOf<'s> {
         let changes: Box<dyn Iterator<Item = KeyChange<'_>> + '_> = Box::new(changes);
         let (changes, entry) = (changes.peekable(), Vec::new());
         let (stands, overwrites, first_stage) = (false, false, u64::MAX);
-        Versions { set, changes, undo, at: 0, key: &[], entry, stands, overwrites, first_stage }
+        let (entry_bytes_max, has_more) = (self.entry_bytes_max, false);
+        let parts = Parts { part, entry_bytes_max, at: 0, at_bytes: 0, has_more };
+        Versions { set, changes, undo, at: 0, key: &[], entry, parts, stands, overwrites, first_stage }
     }
 }
 
@@ -435,13 +439,43 @@ pub struct Versions<'s> {
     key: &'s [u8],
     /// The versions of the key.
     entry: Vec<u8>,
+    parts: Parts,
     /// Whether these are of the change at hand.
     stands: bool,
     overwrites: bool,
     first_stage: u64,
 }
 
+/// The versions of a key, cut into parts that are no larger than an entry may be, but for those of a single version.
+struct Parts {
+    /// The part that is wanted.
+    part: usize,
+    entry_bytes_max: usize,
+    /// The part that the next version belongs to, and what it has so far.
+    at: usize,
+    at_bytes: usize,
+    /// Whether any key had a version in a part after the one wanted.
+    has_more: bool,
+}
+
+impl Parts {
+    /// Whether the next version, which has so many bytes, belongs to the part that is wanted.
+    fn take(&mut self, bytes: usize) -> bool {
+        if self.at_bytes > 0 && self.at_bytes + bytes > self.entry_bytes_max {
+            (self.at, self.at_bytes) = (self.at + 1, 0);
+        }
+        self.at_bytes += bytes;
+        self.has_more |= self.at > self.part;
+        self.at == self.part
+    }
+}
+
 impl Versions<'_> {
+    /// Whether there is a further part, as far as was gone through.
+    pub fn has_more(&self) -> bool {
+        self.parts.has_more
+    }
+
     /// Whether a change was none that keeps what others did, of those gone through.
     pub fn overwrites(&self) -> bool {
         self.overwrites
@@ -453,6 +487,9 @@ impl Versions<'_> {
     }
 
     fn push(&mut self, stage: u64, pending: &Pending) {
+        if !self.parts.take(version_bytes(pending)) {
+            return;
+        }
         push_version(&mut self.entry, stage, pending);
         self.first_stage = self.first_stage.min(stage);
         self.overwrites |= !matches!(pending, Pending::Merge(_));
@@ -466,6 +503,7 @@ impl Versions<'_> {
         let Some(key) = undone.into_iter().chain(changed).min() else { return false };
         (self.key, self.stands) = (key, true);
         self.entry.clear();
+        (self.parts.at, self.parts.at_bytes) = (0, 0);
         let mut stage = set.first_stage;
         while let Some(&at) = self.undo.get(self.at).filter(|&&at| *set.undo[at].key == *key) {
             let changed_at = set.stage_of(at);
@@ -485,7 +523,7 @@ impl Versions<'_> {
 
 impl tree::Changes for Versions<'_> {
     fn peek(&mut self) -> Result<Option<tree::Change<'_>>> {
-        // A key whose versions all were of a table that is dropped and the stage of that has none.
+        // A key whose versions all were of a table that is dropped and the stage of that has none, as one whose are of other parts.
         while !self.stands || self.entry.is_empty() {
             if !self.step() {
                 return Ok(None);
@@ -558,6 +596,40 @@ mod tests {
         assert_eq!(set.merges().collect::<Vec<_>>(), [(TABLE, &b"k"[..], &b"abcd"[..])]);
         assert!(set.roll_back(mark));
         assert_eq!((set.get(TABLE, b"k"), set.get(TABLE, b"l"), set.bytes()), (Some(&merge(b"abc")), None, 4));
+    }
+
+    #[test]
+    fn versions_of_a_key_that_are_many_are_cut_into_parts() {
+        use crate::tree::Changes as _;
+        let mut set = WriteSet::default();
+        let mut stages = Vec::new();
+        for (round, length) in [10, 10, 200, 10, 10, 10, 300].into_iter().enumerate() {
+            stages.push(set.mark().stage);
+            set.set(TABLE, b"hot", put(&vec![round as u8; length]));
+        }
+        set.set(TABLE, b"once", Pending::Delete);
+        let source = SpillOf::new(&set, 64);
+        let (mut found, mut part) = (Vec::new(), 0);
+        loop {
+            let mut versions = source.versions_of(TABLE, part);
+            let mut keys = Vec::new();
+            while let Some(change) = versions.peek().unwrap() {
+                let tree::Action::Put(entry) = change.action else { panic!("versions are put") };
+                let of_part: Vec<_> = crate::txn::versions::versions(entry).map(|version| version.stage).collect();
+                assert!(entry.len() <= 64 || of_part.len() == 1, "{of_part:?} in {} bytes", entry.len());
+                if change.key == b"hot" {
+                    found.extend(of_part.into_iter().rev());
+                }
+                keys.push(change.key.to_vec());
+                versions.advance();
+            }
+            assert_eq!(keys.len(), if part == 0 { 2 } else { 1 }, "{keys:?}");
+            part += 1;
+            if !versions.has_more() {
+                break;
+            }
+        }
+        assert_eq!((found, part), (stages, 5));
     }
 
     #[test]
