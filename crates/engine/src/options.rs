@@ -123,7 +123,8 @@ impl Options {
     /// data file, where nobody else sees them. Default: 64 MiB; at least 1 KiB.
     ///
     /// So a transaction may be of any size; it then needs room on the disk for its changes twice, until its commit has ended. Reading
-    /// what was spilled is as fast as reading what is stored. To commit a transaction that has spilled is like a bulk load: others wait
+    /// what was spilled is as fast as reading what is stored, but not without a map of the file ([`Options::map`]): filters are not used
+    /// then, and each key is looked up in all that was spilled. To commit a transaction that has spilled is like a bulk load: others wait
     /// meanwhile, it is durable when that returns, whatever level was asked for, and one that others began before and that used the
     /// same tables is in conflict with it ([`crate::ConflictReason::BulkLoad`]).
     #[must_use]

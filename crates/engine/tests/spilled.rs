@@ -441,6 +441,39 @@ fn hundreds_of_savepoints_over_one_key_are_returned_to_though_no_layer_takes_all
 }
 
 #[test]
+fn a_table_whose_changes_were_all_undone_does_not_count_as_changed() {
+    let disk = MemoryDisk::new();
+    let db = options(&disk).keep_log(1 << 30).open("a.ful").unwrap();
+    let (undone, kept) = (db.create_table("undone", TableOptions::new()), db.create_table("kept", TableOptions::new()));
+    let (undone, kept) = (undone.unwrap(), kept.unwrap());
+    db.update(|txn| txn.put(&undone, b"k", b"v")).unwrap();
+    let fill = |txn: &mut WriteTxn, table| (0..700).for_each(|n| txn.put(table, &key(n), &value(n)).unwrap());
+    let mut beside = db.write().unwrap();
+    assert!(beside.get(&undone, b"k").unwrap().is_some());
+    beside.put(&undone, b"k", b"w").unwrap();
+    let mut txn = db.write().unwrap();
+    fill(&mut txn, &kept);
+    let savepoint = txn.savepoint();
+    let passing = txn.create_table("passing", TableOptions::new()).unwrap();
+    fill(&mut txn, &undone);
+    fill(&mut txn, &passing);
+    txn.rollback_to(savepoint).unwrap();
+    // And what is undone in memory.
+    txn.put(&undone, b"more", b"of it").unwrap();
+    txn.rollback_to(savepoint).unwrap();
+    assert!(txn.spilled_bytes() > 0);
+    let large = txn.commit().unwrap();
+    beside.commit().unwrap();
+    let commits = db.changes(Sequence(0)).unwrap().map(|commit| commit.unwrap());
+    let told: Vec<_> = commits.filter(|commit| commit.sequence == large).flat_map(|commit| commit.changes).collect();
+    assert!(matches!(&told[..], [Change::BulkLoaded { table }] if table.name.as_deref() == Some("kept")), "{told:?}");
+    let read = db.read().unwrap();
+    assert_eq!((read.len(&undone).unwrap(), read.len(&kept).unwrap()), (1, 700));
+    drop(read);
+    expect_nothing_placed(&db);
+}
+
+#[test]
 fn update_begins_a_large_transaction_again_after_a_conflict() {
     let disk = MemoryDisk::new();
     let db = options(&disk).open("a.ful").unwrap();

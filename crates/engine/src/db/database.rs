@@ -143,8 +143,8 @@ impl Database {
     /// is in conflict with nobody. Waits until the exclusive one before has ended, at most for `timeout`; `None` if that was
     /// too short.
     ///
-    /// Others wait for its end before they begin or commit, and so do bulk loads, [`Database::compact`] and
-    /// [`Database::close`]: call none of these on the same thread meanwhile, it would wait for itself.
+    /// Others wait for its end before they begin or commit, and so do bulk loads and [`Database::close`]: call none of these on the same
+    /// thread meanwhile, it would wait for itself.
     ///
     /// # Errors
     /// As [`Database::write`].

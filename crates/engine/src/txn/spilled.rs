@@ -6,7 +6,8 @@
 //!
 //! Invariants: (1) `pages` shows the extents of every layer, and each layer's stay as they are as long as the layer lives.  (2) Of
 //! several layers the later counts. Layers of one tier are joined to one of the next when they are many, so that there are few
-//! to look into; but those stay as they are where savepoints need more versions of one key than memory should have.  (3) No layer is ever changed: what is rolled back is passed over, and a layer of which nothing is left is dropped.
+//! to look into; but those stay as they are where savepoints need more versions of one key than memory should have.  (3) No entry is ever changed: what is rolled back is passed over, and a table of a layer of which nothing is left
+//! is dropped, as is a layer without tables.
 
 use crate::error::{Error, Result};
 use crate::format::{ExtentEntry, ValueAlign};
@@ -37,8 +38,6 @@ pub struct Spilled {
 pub struct Layer {
     /// By number.
     tables: Vec<LayerTable>,
-    /// Nothing in it is older.
-    first_stage: u64,
     /// How many times its parts were joined. None: it is joined no more.
     tier: Option<u32>,
     extents: Placed,
@@ -52,6 +51,8 @@ struct LayerTable {
     stack: Stack,
     /// Whether a version is none that keeps what others did: no merge.
     overwrites: bool,
+    /// No version is older.
+    first_stage: u64,
 }
 
 /// Extents that are placed as long as this lives.
@@ -121,13 +122,14 @@ impl Spilled {
             }
             if let Some(stack) = stack {
                 let mut parts = self.layers[from..].iter().filter_map(|layer| layer.table(id));
-                tables.push(LayerTable { id, stack, overwrites: parts.any(|table| table.overwrites) });
+                let first_stage = parts.clone().map(|table| table.first_stage).min().unwrap_or_default();
+                let overwrites = parts.any(|table| table.overwrites);
+                tables.push(LayerTable { id, stack, overwrites, first_stage });
             }
         }
         let extents = Placed { operation: Some(writer.finish()?), space };
         let tier = self.layers[from].tier.map(|tier| tier + 1);
-        let first_stage = self.layers[from..].iter().map(|layer| layer.first_stage).min().unwrap_or_default();
-        self.replace(from, pages, vec![Layer { tables, first_stage, tier, extents }])?;
+        self.replace(from, pages, vec![Layer { tables, tier, extents }])?;
         Ok(true)
     }
 
@@ -145,7 +147,8 @@ impl Spilled {
     /// Undoes the stages from `first` to `last`, which is that of now.
     pub fn undo(&mut self, first: u64, last: u64) {
         self.undone.add(first, last);
-        self.layers.retain(|layer| layer.first_stage < first);
+        self.layers.iter_mut().for_each(|layer| layer.tables.retain(|table| table.first_stage < first));
+        self.layers.retain(|layer| !layer.tables.is_empty());
     }
 
     /// What was done to `key` last, as far as it was spilled.
@@ -256,17 +259,17 @@ impl Layer {
         let mut has_more = true;
         while std::mem::take(&mut has_more) {
             let mut writer = PageWriter::new(space);
-            let (mut tables, mut first_stage) = (Vec::new(), u64::MAX);
+            let mut tables = Vec::new();
             for id in source.tables() {
                 let mut versions = source.versions_of(id, layers.len());
                 if let Some(stack) = build_stack(pages, &mut versions, &mut writer)? {
-                    tables.push(LayerTable { id, stack, overwrites: versions.overwrites() });
-                    first_stage = first_stage.min(versions.first_stage());
+                    let (overwrites, first_stage) = (versions.overwrites(), versions.first_stage());
+                    tables.push(LayerTable { id, stack, overwrites, first_stage });
                 }
                 has_more |= versions.has_more();
             }
             let extents = Placed { operation: Some(writer.finish()?), space: Arc::clone(space) };
-            layers.push(Self { tables, first_stage, tier: Some(0), extents });
+            layers.push(Self { tables, tier: Some(0), extents });
         }
         Ok(layers)
     }

@@ -246,10 +246,12 @@ impl WriteSet {
             .flat_map(|&(table, ref changes)| changes.iter().map(move |(key, pending)| (table, key, pending)))
     }
 
-    /// The tables that have changes, and those whose changes were undone; some may be told several times.
+    /// The tables that have changes; some may be told several times.
     pub fn tables(&self) -> impl Iterator<Item = TableId> {
         let spilled = self.spilled().into_iter().flat_map(Spilled::tables);
-        self.tables.iter().map(|&(table, _)| table).chain(spilled)
+        // Of a table whose changes were all undone an empty list is left.
+        let changed = self.tables.iter().filter(|(_, changes)| !changes.is_empty());
+        changed.map(|&(table, _)| table).chain(spilled)
     }
 
     /// The large values that keys in memory have now.
