@@ -551,7 +551,7 @@ pub mod spilled {
 
     impl Spilled {
         /// Nothing is spilled.
-        pub fn new(_: &Pages, _: &Arc<Mutex<Space>>) -> Self {
+        pub fn new(_: &Pages, _: &Arc<Mutex<Space>>, _: usize) -> Self {
             unreachable!("transactions are small here")
         }
 
@@ -559,11 +559,11 @@ pub mod spilled {
         ///
         /// # Errors
         /// None.
-        pub fn add(&mut self, _: &Pages, _: &SpillOf<'_>) -> Result<u64> {
+        pub fn push(&mut self, _: &Pages, _: Vec<Layer>) -> Result<u64> {
             unreachable!("there is none")
         }
 
-        /// See [`Spilled::add`].
+        /// See [`Spilled::push`].
         ///
         /// # Errors
         /// None.
@@ -571,17 +571,17 @@ pub mod spilled {
             unreachable!("there is none")
         }
 
-        /// See [`Spilled::add`].
+        /// See [`Spilled::push`].
         pub fn undo(&mut self, _: u64, _: u64) {
             unreachable!("there is none")
         }
 
-        /// See [`Spilled::add`].
+        /// See [`Spilled::push`].
         pub fn is_empty(&self) -> bool {
             unreachable!("there is none")
         }
 
-        /// See [`Spilled::add`].
+        /// See [`Spilled::push`].
         ///
         /// # Errors
         /// None.
@@ -589,24 +589,43 @@ pub mod spilled {
             unreachable!("there is none")
         }
 
-        /// See [`Spilled::add`].
+        /// See [`Spilled::push`].
         pub fn tables(&self) -> impl Iterator<Item = TableId> {
             iter::empty()
         }
 
-        /// See [`Spilled::add`].
+        /// See [`Spilled::push`].
         pub fn touches(&self, _: TableId) -> bool {
             unreachable!("there is none")
         }
 
-        /// See [`Spilled::add`].
+        /// See [`Spilled::push`].
         pub fn entries_of(&self, _: TableId) -> u64 {
             unreachable!("there is none")
         }
 
-        /// See [`Spilled::add`].
+        /// See [`Spilled::push`].
         pub fn overwrites(&self, _: TableId) -> bool {
             unreachable!("there is none")
+        }
+
+        /// See [`Spilled::push`].
+        pub fn overwrites_any(&self) -> bool {
+            unreachable!("there is none")
+        }
+    }
+
+    /// As the engine's; there is none.
+    #[derive(Debug)]
+    pub struct Layer;
+
+    impl Layer {
+        /// Nothing is spilled.
+        ///
+        /// # Errors
+        /// None.
+        pub fn write(_: &Pages, _: &Arc<Mutex<Space>>, _: &SpillOf<'_>) -> Result<Vec<Self>> {
+            unreachable!("transactions are small here")
         }
     }
 }
@@ -644,6 +663,11 @@ pub mod versions {
 
     /// Nothing is spilled.
     pub fn push_version(_: &mut Vec<u8>, _: u64, _: &Pending) {
+        unreachable!("transactions are small here")
+    }
+
+    /// See [`push_version`].
+    pub fn version_bytes(_: &Pending) -> usize {
         unreachable!("transactions are small here")
     }
 }
