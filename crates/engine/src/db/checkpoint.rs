@@ -507,16 +507,13 @@ impl Checkpointer {
         };
         // Everything that can fail comes before the meta: once that is durable, the checkpoint has happened.
         let extents = ExtentMap::new(prepared.entries.clone(), prepared.page_count, Some(pages.extents()));
+        let is_held = self.file.is_held_by_memory(prepared.page_count);
         // Nobody reads through it before all is durable.
-        let extents = if self.file.is_held_by_memory(prepared.page_count) {
-            extents.trusting(operation.birth())
-        } else {
-            extents
-        };
+        let extents = if is_held { extents.trusting(operation.birth()) } else { extents };
         let written = self.file.pages(Arc::new(extents)).and_then(|pages| {
             self.sync_pages(shown, merged.runs)?;
             self.write_meta(meta, rotation.is_some()).map_err(|error| self.in_doubt(shown, error))?;
-            if self.file.is_held_by_memory(prepared.page_count) {
+            if is_held {
                 // Readers would come upon page after page, and wait for each.
                 pages.populate(operation.birth());
             }

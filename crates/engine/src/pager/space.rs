@@ -421,8 +421,7 @@ impl Space {
     }
 
     /// The first page of a part of the file that could be emptied, what lives there moved to free pages before it; none if that
-    /// would not make the file much smaller.
-    /// `gain_share` says what is much: one part of the file in so many.
+    /// would not make the file much smaller: by one part in `gain_share`.
     pub fn emptiable_from(&self, gain_share: u64) -> Option<PageNumber> {
         let mut extents: Vec<_> = self.extents.iter().filter(|entry| entry.kind != ExtentKind::Unused).collect();
         extents.sort_unstable_by_key(|entry| Reverse(entry.first_page));
@@ -432,7 +431,6 @@ impl Space {
         let mut from = PageNumber(self.free.trailing(self.end));
         let (mut moved_until, mut free_before_from) = (0, free_before - (self.end - from.0));
         for entry in extents {
-            // A merge that copies writes all branches anew, and a checkpoint its table.
             moved += u64::from(live_pages(entry));
             while let Some((start, count)) = free.pop_if(|(start, count)| *start + *count > entry.first_page.0) {
                 free_before -= count;
@@ -441,6 +439,7 @@ impl Space {
                     free_before += entry.first_page.0 - start;
                 }
             }
+            // A merge that moves writes all branches anew, too.
             if moved + moved / MOVED_SLACK_DIVISOR + self.file_pages / BRANCH_DIVISOR > free_before {
                 break;
             }

@@ -255,7 +255,7 @@ impl Session {
         Ok(())
     }
 
-    /// Rewrites the file as small as it gets.
+    /// Makes the file as small as it gets.
     ///
     /// # Errors
     /// The engine's.
