@@ -68,9 +68,10 @@ fn a_compaction_leaves_next_to_nothing_free_wherever_the_pages_lay() -> Result<(
         let disk = Arc::new(MemoryDisk::new());
         let db = options.background(background).durability(Durability::Log).disk(disk).open("a.ful")?;
         let table = db.create_table("numbers", TableOptions::new())?;
-        for round in 0..200 {
+        for round in 0..800 {
             db.update(|txn| {
-                (0..100).try_for_each(|n| txn.put(&table, &number((round * 7919 + n * 31) % 9000), &[round as u8; 100]))
+                (0..100)
+                    .try_for_each(|n| txn.put(&table, &number((round * 7919 + n * 31) % 32_000), &[round as u8; 100]))
             })?;
         }
         db.compact()?;

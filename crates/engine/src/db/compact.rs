@@ -35,7 +35,7 @@ impl Checkpointer {
             let before = self.file.length_bytes()?;
             self.move_pages(moving, Placing::Low(moving.from))?;
             next = self.space.lock().emptiable_from(GAIN_SHARE).map(|from| Moving { from, fills: false });
-            if !moving.fills && self.file.length_bytes()? >= before {
+            if !moving.fills && self.file.length_bytes()? == before {
                 break;
             }
         }

@@ -426,24 +426,29 @@ impl Space {
         let mut extents: Vec<_> = self.extents.iter().filter(|entry| entry.kind != ExtentKind::Unused).collect();
         extents.sort_unstable_by_key(|entry| Reverse(entry.first_page));
         let mut free: Vec<_> = self.free.iter().collect();
+        // Extents that are moved take no smaller places.
+        let takeable = |count: u64| if count >= u64::from(EXTENT_PAGES_MIN) { count } else { 0 };
+        let mut takeable_before: u64 = free.iter().map(|&(_, count)| takeable(count)).sum();
         let (mut free_before, mut moved) = (self.free.pages(), 0);
         // What is free at the end is given back without moving anything.
         let mut from = PageNumber(self.free.trailing(self.end));
         let (mut moved_until, mut free_before_from) = (0, free_before - (self.end - from.0));
-        for entry in extents {
-            moved += u64::from(live_pages(entry));
-            while let Some((start, count)) = free.pop_if(|(start, count)| *start + *count > entry.first_page.0) {
+        for (first_page, pages) in extents.into_iter().flat_map(movable_parts) {
+            moved += pages;
+            while let Some((start, count)) = free.pop_if(|(start, count)| *start + *count > first_page) {
                 free_before -= count;
-                if start < entry.first_page.0 {
-                    free.push((start, entry.first_page.0 - start));
-                    free_before += entry.first_page.0 - start;
+                takeable_before -= takeable(count);
+                if start < first_page {
+                    free.push((start, first_page - start));
+                    free_before += first_page - start;
+                    takeable_before += takeable(first_page - start);
                 }
             }
             // A merge that moves writes all branches anew, too.
-            if moved + moved / MOVED_SLACK_DIVISOR + self.file_pages / BRANCH_DIVISOR > free_before {
+            if moved + moved / MOVED_SLACK_DIVISOR + self.file_pages / BRANCH_DIVISOR > takeable_before {
                 break;
             }
-            (from, moved_until, free_before_from) = (entry.first_page, moved, free_before);
+            (from, moved_until, free_before_from) = (PageNumber(first_page), moved, free_before);
         }
         // Pages of operations in progress, and of large values in the log, stay where they are.
         let gain = moved_until + (self.free.pages() - free_before_from) + (self.file_pages - self.end);
@@ -645,6 +650,14 @@ impl Space {
 /// What the first page of an extent of so many pages is a multiple of, as far as it can be chosen.
 pub(super) fn alignment(pages: u32) -> u64 {
     if pages >= LIVE_SLOTS_MAX { u64::from(LIVE_SLOTS_MAX) } else { 1 }
+}
+
+/// What of an extent is moved each by itself, the last first, as (first page, live pages): pages of trees, all values together.
+fn movable_parts(entry: &ExtentEntry) -> impl Iterator<Item = (u64, u64)> {
+    let is_whole = entry.kind != ExtentKind::Nodes;
+    let whole = is_whole.then(|| (entry.first_page.0, u64::from(live_pages(entry))));
+    let slots = (0..if is_whole { 0 } else { entry.page_count }).rev().filter(|&slot| is_live(entry, slot, 1));
+    whole.into_iter().chain(slots.map(|slot| (entry.first_page.0 + u64::from(slot), 1)))
 }
 
 /// The extent without some slots; unused if nothing of it is left.

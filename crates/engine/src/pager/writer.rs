@@ -34,7 +34,7 @@ pub struct PageWriter<'s> {
 /// What a writer moves to other places, beside what it changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moving {
-    /// All extents that reach past this page.
+    /// All pages of trees from this one on, and all extents of values that reach past it.
     pub from: PageNumber,
     /// And all leaves that are not full, so that they become so.
     pub fills: bool,
@@ -90,10 +90,14 @@ impl<'s> PageWriter<'s> {
         self.moving
     }
 
-    /// Whether what lies in this extent of the base is moved.
-    pub fn moves(&self, base: &Pages, extent: ExtentId) -> bool {
-        let end = |entry: &ExtentEntry| entry.first_page.0 + u64::from(entry.page_count);
-        self.moving.is_some_and(|moving| base.extents().entry(extent).is_some_and(|entry| end(entry) > moving.from.0))
+    /// Whether what lies here in the base is moved.
+    pub fn moves(&self, base: &Pages, at: PageRef) -> bool {
+        let last_page = |entry: &ExtentEntry| {
+            let slot = if entry.kind == ExtentKind::Nodes { at.slot } else { entry.page_count - 1 };
+            entry.first_page.0 + u64::from(slot)
+        };
+        let entry = base.extents().entry(at.extent);
+        self.moving.is_some_and(|moving| entry.is_some_and(|entry| last_page(entry) >= moving.from.0))
     }
 
     /// Adds a leaf. `fill` writes the whole body; the page is sealed after it.

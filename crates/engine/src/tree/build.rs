@@ -172,7 +172,7 @@ impl<'w, 's> Builder<'w, 's> {
 
     /// Where a long key or value of the base is from now on: if it is moved, it is copied, and the old one marked as dead.
     pub(super) fn move_value(&mut self, base: &Pages, at: OverflowRef) -> Result<OverflowRef> {
-        if !self.writer.moves(base, at.extent) {
+        if !self.writer.moves(base, at.page()) {
             return Ok(at);
         }
         let moved = self.writer.add_value(&base.value(&at)?)?;

@@ -144,7 +144,7 @@ impl<C: Changes> Merge<'_, '_, C> {
             return Ok(is_sparse || (subtree.level == 0 && self.density.is_high()));
         };
         // Of a branch, nobody knows where its leaves are.
-        if subtree.level > 0 || self.builder.writer.moves(self.pages, at.extent) {
+        if subtree.level > 0 || self.builder.writer.moves(self.pages, at) {
             return Ok(true);
         }
         let has_apart = subtree.child.has_overflow;
@@ -163,7 +163,7 @@ impl<C: Changes> Merge<'_, '_, C> {
 
     /// Whether any long part of a leaf's entries is moved.
     fn is_apart_moved(&self, leaf: Leaf<'_>) -> bool {
-        let is_moved = |at: &OverflowRef| self.builder.writer.moves(self.pages, at.extent);
+        let is_moved = |at: &OverflowRef| self.builder.writer.moves(self.pages, at.page());
         leaf.cells(0..leaf.count()).any(|cell| {
             matches!(cell.key, CellKey::Overflow { at, .. } if is_moved(&at))
                 || matches!(cell.value, CellValue::Overflow(at) if is_moved(&at))
