@@ -13,8 +13,11 @@ use fulgurite::{Database, Durability, Options, ReadTxn, Table, TableOptions};
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn options(disk: &MemoryDisk) -> Options {
-    let options = Database::options().disk(Arc::new(disk.clone())).create(true);
-    options.durability(Durability::Log).background(false).delta_bytes(64 << 10)
+    usual(Database::options().disk(Arc::new(disk.clone())))
+}
+
+fn usual(options: Options) -> Options {
+    options.create(true).durability(Durability::Log).background(false).delta_bytes(64 << 10)
 }
 
 /// Numbers that look random, the same each time.
@@ -128,7 +131,11 @@ fn assert_sound(db: &Database) {
 
 /// A database whose table has many times what a delta holds, loaded; and its model.
 fn loaded(options: Options, keys: u64) -> (Database, Table, Model) {
-    let db = options.open("a.ful").unwrap();
+    loaded_at(options, Path::new("a.ful"), keys)
+}
+
+fn loaded_at(options: Options, path: &Path, keys: u64) -> (Database, Table, Model) {
+    let db = options.open(path).unwrap();
     let table = db.create_table("t", TableOptions::new()).unwrap();
     let model: Model = (0..keys).map(|number| (key_of(number), value_of(number * 3))).collect();
     db.bulk_load(&table, model.iter()).unwrap();
@@ -140,18 +147,23 @@ const KEYS: u64 = 8_000;
 #[test]
 fn all_reads_see_through_runs_and_through_their_merges() {
     for map in [true, false] {
-        let disk = MemoryDisk::new();
-        let (mut db, mut table, mut model) = loaded(options(&disk).map(map), KEYS);
+        // Nothing of a disk in memory is mapped.
+        let (disk, directory) = (MemoryDisk::new(), tempfile::tempdir().unwrap());
+        let options = || if map { usual(Database::options()) } else { options(&disk) };
+        let path = if map { directory.path().join("a.ful") } else { "a.ful".into() };
+        let (mut db, mut table, mut model) = loaded_at(options(), &path, KEYS);
+        assert_eq!(db.stats().unwrap().mapped, map && cfg!(target_os = "linux"));
         let (mut numbers, mut most_runs, mut rounds_with_runs) = (Numbers(7), 0, 0);
         for round in 0..24 {
             let before = db.read().unwrap();
             let model_before = model.clone();
             churn(&db, &table, &mut model, &mut numbers, KEYS, 500);
             compare(&before, &table, &model_before, &mut numbers, KEYS);
+            compare(&db.read().unwrap(), &table, &model, &mut numbers, KEYS);
             if round % 5 == 4 {
                 drop(before);
                 db.close().unwrap();
-                db = options(&disk).map(map).open("a.ful").unwrap();
+                db = options().open(&path).unwrap();
                 table = db.open_table("t").unwrap();
             } else {
                 db.checkpoint().unwrap();

@@ -111,6 +111,12 @@ impl Index {
         }
     }
 
+    /// Whether any generation may hold a key with this hash.
+    #[inline(always)]
+    pub(super) fn may_know(&self, hash: u64) -> bool {
+        self.candidates(hash) != 0
+    }
+
     /// A bit for each generation that may hold a key with this hash.
     #[inline(always)]
     fn candidates(&self, hash: u64) -> u32 {

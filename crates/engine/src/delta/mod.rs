@@ -200,6 +200,12 @@ impl Delta {
         Some(self.find(key, hash)?.newest_sequence())
     }
 
+    /// Whether the delta may know a key with this hash.
+    #[inline(always)]
+    pub fn may_know(&self, hash: u64) -> bool {
+        self.index.may_know(hash)
+    }
+
     #[inline(always)]
     fn find(&self, key: &[u8], hash: u64) -> Option<Record<'_>> {
         let is_it = |record| {

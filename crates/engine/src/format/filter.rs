@@ -3,13 +3,15 @@
 //! A key has one line of 64 bytes by the upper half of its hash, and sets seven bits of it. Of keys that are absent, it passes
 //! about one in a hundred and fifty.
 
+use super::search::Search;
+
 /// The filter of keys with these hashes, as it is stored.
 pub fn build_filter(hashes: &[u64]) -> Vec<u8> {
     let lines = (hashes.len() * KEY_BITS).div_ceil(8 * LINE_BYTES).max(1);
     let mut filter = vec![0; lines * LINE_BYTES];
     for &hash in hashes {
         let start = line_of(lines, hash) * LINE_BYTES;
-        for bit in bits_of(hash) {
+        for bit in bits_of(hash.wrapping_mul(MIX)) {
             filter[start + bit / 8] |= 1 << (bit % 8);
         }
     }
@@ -22,13 +24,25 @@ pub fn filter_line(filter_bytes: usize, hash: u64) -> usize {
     line_of(filter_bytes / LINE_BYTES, hash) * LINE_BYTES
 }
 
+/// Whether a key with this hash may be among those of the filter that has this line at [`filter_line`].
+#[inline(always)]
+pub fn filter_line_passes<S: Search>(line: &[u8; LINE_BYTES], hash: u64) -> bool {
+    S::has_filter_bits(line, hash.wrapping_mul(MIX))
+}
+
+/// Whether a line has all bits that this mixed hash sets: all seven at once, for a branch for each would be guessed wrongly half
+/// of the time.
+#[inline(always)]
+pub(super) fn has_bits(line: &[u8; LINE_BYTES], mixed: u64) -> bool {
+    bits_of(mixed).fold(1, |all, bit| all & (line[bit / 8] >> (bit % 8))) == 1
+}
+
 /// Whether a key with this hash may be among those of the filter. One that no version wrote holds nothing back.
 #[inline(always)]
 pub fn filter_passes(filter: &[u8], hash: u64) -> bool {
     let start = filter_line(filter.len(), hash);
     let Some(line) = filter.get(start..).and_then(<[u8]>::first_chunk::<LINE_BYTES>) else { return true };
-    // All seven at once: a branch for each would be guessed wrongly half of the time.
-    bits_of(hash).fold(1, |all, bit| all & (line[bit / 8] >> (bit % 8))) == 1
+    has_bits(line, hash.wrapping_mul(MIX))
 }
 
 #[inline(always)]
@@ -36,15 +50,14 @@ fn line_of(lines: usize, hash: u64) -> usize {
     (((hash >> 32) * lines as u64) >> 32) as usize
 }
 
-/// The bits that a key sets in its line.
+/// The bits that a key with this mixed hash sets in its line.
 #[inline(always)]
-fn bits_of(hash: u64) -> impl Iterator<Item = usize> {
-    let mixed = hash.wrapping_mul(MIX);
+fn bits_of(mixed: u64) -> impl Iterator<Item = usize> {
     (0..BITS_SET).map(move |index| (mixed >> (64 - BIT_WIDTH * (index + 1))) as usize % (8 * LINE_BYTES))
 }
 
 /// Bytes of a line. On disk: never change.
-const LINE_BYTES: usize = 64;
+pub const LINE_BYTES: usize = 64;
 /// Bits of the filter for each key. Only who writes needs to know.
 const KEY_BITS: usize = 12;
 /// Bits that a key sets. On disk: never change.
@@ -60,6 +73,7 @@ const _: () = assert!(1 << BIT_WIDTH == 8 * LINE_BYTES && BITS_SET * BIT_WIDTH <
 mod tests {
     use super::*;
     use crate::format::Identity;
+    use crate::format::search::{WithSearch, supported, with_isa};
 
     fn hashes(keys: std::ops::Range<u64>) -> Vec<u64> {
         let identity = Identity::new(*b"0123456789abcdef");
@@ -76,6 +90,25 @@ mod tests {
             let passed = others.iter().filter(|&&hash| filter_passes(&filter, hash)).count();
             assert!(passed <= others.len() / 50 + 3, "{passed} of {} absent keys pass", others.len());
         }
+    }
+
+    #[test]
+    fn every_instruction_set_says_the_same_of_a_line() {
+        struct Lines(Vec<u8>);
+        impl WithSearch for Lines {
+            type Output = usize;
+
+            fn run<S: Search>(self) -> usize {
+                let (lines, _) = self.0.as_chunks::<LINE_BYTES>();
+                let asked = || lines.iter().flat_map(|line| hashes(0..300).into_iter().map(move |hash| (line, hash)));
+                let passing = |(line, hash): &(&[u8; LINE_BYTES], u64)| filter_line_passes::<S>(line, *hash);
+                assert!(asked().all(|(line, hash)| filter_line_passes::<S>(line, hash) == filter_passes(line, hash)));
+                asked().filter(passing).count()
+            }
+        }
+        let filter = build_filter(&hashes(0..150));
+        let counts: Vec<_> = supported().filter_map(|isa| with_isa(isa, Lines(filter.clone()))).collect();
+        assert!(counts.iter().all(|&count| count >= 150 && count == counts[0]), "{counts:?}");
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub use bytes::head8;
 pub use catalog::{DescriptorFault, StoredRange, StoredRoot, StoredRun, TableDescriptor};
 pub use cell::{Cell, CellKey, CellValue, LongKeys, Op, ValueAlign};
 pub use extent::{ExtentEntry, ExtentFlags, ExtentKind, ExtentTablePage, LIVE_SLOTS_MAX};
-pub use filter::{build_filter, filter_line, filter_passes};
+pub use filter::{LINE_BYTES, build_filter, filter_line, filter_line_passes, filter_passes};
 pub use hash::Identity;
 pub use leaf::{Candidate, Found, Leaf};
 pub use leaf_build::LeafBuilder;

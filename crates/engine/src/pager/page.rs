@@ -18,7 +18,8 @@ use std::ptr::NonNull;
 
 use crate::error::{Error, Place, Result};
 use crate::format::{
-    Branch, ExtentKind, Identity, Leaf, LongKeys, Offence, OverflowRef, PageKind, verify_own_page, verify_page,
+    Branch, ExtentKind, Identity, LINE_BYTES, Leaf, LongKeys, Offence, OverflowRef, PageKind, filter_line,
+    verify_own_page, verify_page,
 };
 use crate::ids::{Birth, PageNumber, PageRef};
 use crate::io::Map;
@@ -47,6 +48,28 @@ pub(super) enum Source {
     Map(Arc<Map>),
     /// `pread`, through a cache of verified pages.
     Cache(Arc<FrameCache>),
+}
+
+/// Filters that the map has: see [`Pages::mapped_filters`].
+#[derive(Clone, Debug)]
+pub struct MappedFilters {
+    map: Arc<Map>,
+    /// Offset in the map, and length in bytes, of each. Within the map.
+    places: Box<[(usize, usize)]>,
+}
+
+impl MappedFilters {
+    /// Of each filter the line that tells of a key with this hash.
+    #[inline(always)]
+    pub fn lines(&self, hash: u64) -> impl Iterator<Item = &[u8; LINE_BYTES]> {
+        let base = self.map.base();
+        self.places.iter().map(move |&(offset, length)| {
+            // SAFETY: `mapped_filters` saw that the map has the filter, and that this has a line; all its lines are within it.
+            let line = unsafe { base.add(offset + filter_line(length, hash)) };
+            // SAFETY: nobody writes to it: who has this has a snapshot that shows the filter, as is said there.
+            unsafe { line.cast().as_ref() }
+        })
+    }
 }
 
 impl Pages {
@@ -135,6 +158,19 @@ impl Pages {
             self.extents.set_value_verified(at.page());
         }
         Ok(Some(value))
+    }
+
+    /// Filters at hand; nothing if the file is not mapped, or one of them is damaged or has no line.
+    ///
+    /// Requires: what is returned is used only while a snapshot lives that shows these values.
+    pub fn mapped_filters<'o>(&self, filters: impl Iterator<Item = &'o OverflowRef>) -> Option<MappedFilters> {
+        let Source::Map(map) = &self.source else { return None };
+        let place = |at: &OverflowRef| {
+            let filter = self.mapped_value(at).ok()??;
+            let offset = filter.as_ptr().addr() - map.base().addr().get();
+            (filter.len() >= LINE_BYTES).then_some((offset, filter.len()))
+        };
+        Some(MappedFilters { map: Arc::clone(map), places: filters.map(place).collect::<Option<_>>()? })
     }
 
     /// The bytes of a large value that no extent of this snapshot has yet: its commit is in a delta.

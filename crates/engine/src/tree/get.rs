@@ -26,6 +26,20 @@ pub fn get<'p>(pages: &'p Pages, root: &Root, key: &[u8]) -> Result<Option<Value
     }
 }
 
+/// What lies above a tree.
+pub trait Above {
+    /// Whether it may know `key`, whose hash is `hash`.
+    ///
+    /// Requires: the key is short enough to be whole in a page.
+    fn may_know<S: Search>(&self, key: &[u8], hash: u64) -> bool;
+}
+
+/// What [`get`] gives by its shortest way, unless `above` may know the key.
+#[inline(always)]
+pub fn get_beneath<'p, A: Above>(pages: &'p Pages, root: &Root, above: &A, key: &[u8]) -> Found<'p> {
+    look_up::<Quick, _, _>(pages, (root, above), key)
+}
+
 /// The leaf to which `key` belongs, with its first lines on their way, if that can be told by the shortest way: for whoever has
 /// other memory to wait for before it reads the leaf.
 #[inline]
@@ -98,6 +112,19 @@ impl<'p> Lookup<&'p Pages, (&Root, u64)> for Quick {
     #[inline(always)]
     fn run<S: Search>(pages: &'p Pages, (root, hash): (&Root, u64), key: &[u8]) -> Found<'p> {
         Self::find::<S>(pages, root, key, hash)
+    }
+}
+
+impl<'p, A: Above> Lookup<&'p Pages, (&Root, &A)> for Quick {
+    type Output = Found<'p>;
+
+    #[inline(always)]
+    fn run<S: Search>(pages: &'p Pages, (root, above): (&Root, &A), key: &[u8]) -> Found<'p> {
+        if key.len() > INLINE_KEY_BYTES_MAX {
+            return Found::UNCLEAR;
+        }
+        let hash = pages.identity().hash(key);
+        if above.may_know::<S>(key, hash) { Found::UNCLEAR } else { Self::find::<S>(pages, root, key, hash) }
     }
 }
 

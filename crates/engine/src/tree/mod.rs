@@ -32,7 +32,7 @@ pub use changes::{Action, Change, Changes, Sorted};
 pub use check::{TreeSummary, check};
 pub use count::count;
 pub use cursor::{Cursor, Entry, Seek};
-pub use get::{approach, get, get_approached, get_many};
+pub use get::{Above, approach, get, get_approached, get_beneath, get_many};
 pub use merge::{MergeOutcome, merge};
 pub use range::Range;
 pub use remove::remove;

@@ -9,9 +9,12 @@
 use std::ops::{Bound, Range};
 
 use crate::error::Result;
-use crate::format::{Branch, CellKey, INLINE_KEY_BYTES_MAX, StoredRange, StoredRoot, StoredRun, head8};
-use crate::pager::Pages;
+use crate::format::{
+    Branch, CellKey, INLINE_KEY_BYTES_MAX, Search, StoredRange, StoredRoot, StoredRun, filter_line_passes, head8,
+};
+use crate::pager::{MappedFilters, Pages};
 use crate::planted::{Fault, planted};
+use crate::sync::OnceLock;
 
 use super::root::{Root, branch_at};
 use super::run::Run;
@@ -22,10 +25,12 @@ pub struct Stack {
     ranges: Vec<StackRange>,
     /// How many bytes all inner bounds begin with alike.
     prefix_length: usize,
-    /// What follows that in each of them, as a number.
-    heads: Vec<u64>,
+    /// What follows that in each of them, as a number; the largest ones at the end fill the last line.
+    heads: Vec<[u64; 8]>,
     /// The most runs above one key.
     depth: usize,
+    /// The filters of each range's runs, since somebody has asked for them: nothing if any run has none at hand.
+    filters: Vec<OnceLock<Option<MappedFilters>>>,
 }
 
 /// A range of keys, and what lies above the tree there.
@@ -53,8 +58,11 @@ impl Stack {
             (Some(first), Some(last)) => first.low.iter().zip(&last.low).take_while(|(a, b)| a == b).count(),
             _ => 0,
         };
-        let heads = inner.iter().map(|range| head8(&range.low, prefix_length)).collect();
-        Some(Self { ranges, prefix_length, heads, depth })
+        let head = |range: &StackRange| head8(&range.low, prefix_length);
+        let line = |ranges: &[StackRange]| std::array::from_fn(|index| ranges.get(index).map_or(u64::MAX, head));
+        let heads = inner.chunks(8).map(line).collect();
+        let filters = vec![OnceLock::new(); ranges.len()];
+        Some(Self { ranges, prefix_length, heads, depth, filters })
     }
 
     /// What the catalog says of it.
@@ -112,6 +120,45 @@ impl Stack {
         &self.ranges[self.range_of(key)].runs
     }
 
+    /// Whether a run may know `key`, whose hash is `hash`, as far as can be told by filters that are at hand.
+    #[inline(always)]
+    pub fn may_know<S: Search>(&self, key: &[u8], hash: u64) -> bool {
+        let filters = self.range_told_by_heads::<S>(key).and_then(|range| self.filters[range].get()?.as_ref());
+        match filters {
+            Some(filters) => filters.lines(hash).any(|line| filter_line_passes::<S>(line, hash)),
+            None => true,
+        }
+    }
+
+    /// As [`Stack::range_of`], if the heads of the bounds tell it.
+    ///
+    /// Requires: the key is shorter than 64 KiB.
+    #[inline(always)]
+    pub(super) fn range_told_by_heads<S: Search>(&self, key: &[u8]) -> Option<usize> {
+        if self.prefix_length > 0 && !key.starts_with(&self.ranges[1].low[..self.prefix_length]) {
+            return None;
+        }
+        let head = S::head8(key, self.prefix_length as u16);
+        let (mut below, mut is_tied) = (0, false);
+        for line in &self.heads {
+            let (below_in_line, is_tied_in_line) = S::long_heads_below(line, head);
+            below += below_in_line;
+            is_tied |= is_tied_in_line;
+        }
+        (!is_tied).then_some(below)
+    }
+
+    /// Has the filters of the runs above `key` at hand from now on, if they can be.
+    ///
+    /// Requires: the snapshot of `pages` shows these runs.
+    pub fn have_filters_at_hand(&self, pages: &Pages, key: &[u8]) {
+        let range = self.range_of(key);
+        self.filters[range].get_or_init(|| {
+            let filters = self.ranges[range].runs.iter().map(|run| run.filter.as_ref());
+            pages.mapped_filters(filters.collect::<Option<Vec<_>>>()?.into_iter())
+        });
+    }
+
     /// The range to which `key` belongs.
     #[inline]
     pub fn range_of(&self, key: &[u8]) -> usize {
@@ -126,8 +173,9 @@ impl Stack {
         }
         let head = head8(key, self.prefix_length);
         // Without a branch: a bisection would be guessed wrongly at each step.
-        let below = self.heads.iter().map(|&bound| usize::from(bound < head)).sum::<usize>();
-        let tied = self.heads[below..].iter().take_while(|&&bound| bound == head).count();
+        let heads = &self.heads.as_flattened()[..inner.len()];
+        let below = heads.iter().map(|&bound| usize::from(bound < head)).sum::<usize>();
+        let tied = heads[below..].iter().take_while(|&&bound| bound == head).count();
         let within = |range: &StackRange| match planted(Fault::RangeBoundOffByOne) {
             true => *range.low < *key,
             false => *range.low <= *key,

@@ -4,10 +4,11 @@ use std::ops::Bound;
 
 use crate::delta::{Change, Delta};
 use crate::error::Result;
+use crate::format::{Found, Search};
 use crate::ids::Sequence;
 use crate::pager::{Pages, Value};
 use crate::planted::{Fault, planted};
-use crate::tree::{self, Entry, Root, Run, Said, Stack};
+use crate::tree::{self, Above, Entry, Root, Run, Said, Stack};
 use crate::txn::read::Estimate;
 use crate::txn::read_set::ReadSet;
 use crate::txn::state::{State, TableView};
@@ -77,6 +78,18 @@ impl<'a> Layers<'a> {
             && self.view.trees.stack.is_none()
     }
 
+    /// What the tree has of `key`, if that settles it: no layer above the tree may know the key.
+    #[inline(always)]
+    pub fn get_beneath(&self, key: &[u8]) -> Found<'a> {
+        let view = self.view;
+        match &view.trees.base {
+            Some(root) if self.set.is_none() && self.reads.is_none() => {
+                tree::get_beneath(self.pages(), root, view, key)
+            }
+            _ => Found::UNCLEAR,
+        }
+    }
+
     /// The value of `key`.
     ///
     /// # Errors
@@ -101,6 +114,9 @@ impl<'a> Layers<'a> {
         // Each layer is somewhere else in memory. If there are many, all that can be asked for is on its way before the first is
         // looked at.
         let (mut filters, mut leaf) = (Filters::default(), None);
+        if let Some(stack) = self.stack() {
+            stack.have_filters_at_hand(self.pages(), key);
+        }
         if !runs.is_empty() {
             deltas.iter().flatten().for_each(|delta| delta.prefetch(hash));
             filters = self.filters_of(runs, hash);
@@ -320,6 +336,15 @@ impl<'a> Layers<'a> {
         self.set.is_none()
             && stack_is_clear
             && self.deltas().into_iter().flatten().all(|delta| delta.range_is_empty(low, high, self.at))
+    }
+}
+
+impl Above for TableView {
+    #[inline(always)]
+    fn may_know<S: Search>(&self, key: &[u8], hash: u64) -> bool {
+        self.active.may_know(hash)
+            || self.frozen.as_ref().is_some_and(|frozen| frozen.may_know(hash))
+            || self.trees.stack.as_ref().is_some_and(|stack| stack.may_know::<S>(key, hash))
     }
 }
 

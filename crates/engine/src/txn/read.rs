@@ -60,8 +60,13 @@ impl ReadTxn {
     }
 
     #[inline(always)]
+    fn at_hand(&self, table: &Table) -> Option<Layers<'_>> {
+        self.snapshot.state.find(table).map(|view| self.layers_of_view(view))
+    }
+
+    #[inline(always)]
     fn tree_alone(&self, table: &Table) -> Option<(&Pages, &Root)> {
-        self.snapshot.state.find(table).and_then(|view| self.layers_of_view(view).tree_alone())
+        self.at_hand(table)?.tree_alone()
     }
 
     /// The table of that name.

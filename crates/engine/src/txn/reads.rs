@@ -14,8 +14,16 @@ macro_rules! reads {
         pub fn get(&self, table: &Table, key: &[u8]) -> Result<Option<Value<'_>>> {
             match self.tree_alone(table) {
                 Some((pages, root)) => crate::tree::get(pages, root, key),
-                None => self.get_from_all(table, key),
+                None => match self.get_beneath(table, key).settled() {
+                    Some(value) => Ok(value.map(Value::from)),
+                    None => self.get_from_all(table, key),
+                },
             }
+        }
+
+        #[inline(never)]
+        fn get_beneath(&self, table: &Table, key: &[u8]) -> crate::format::Found<'_> {
+            self.at_hand(table).map_or(crate::format::Found::UNCLEAR, |layers| layers.get_beneath(key))
         }
 
         #[inline(never)]

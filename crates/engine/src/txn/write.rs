@@ -111,8 +111,17 @@ impl WriteTxn {
         self.schema.view(&self.held.snapshot.state, table).inspect_err(|_| self.note_names())
     }
 
+    fn at_hand(&self, table: &Table) -> Option<Layers<'_>> {
+        // What must be noted goes the long way.
+        if self.reads.is_some() {
+            return None;
+        }
+        self.layers(table).ok()
+    }
+
+    #[inline(always)]
     fn tree_alone(&self, table: &Table) -> Option<(&Pages, &Root)> {
-        self.layers(table).ok()?.tree_alone()
+        self.at_hand(table)?.tree_alone()
     }
 
     /// The newest commit that this transaction sees.

@@ -4,9 +4,11 @@ use std::arch::x86_64::{
     __m128i, __m512i, _bzhi_u32, _bzhi_u64, _mm_adds_epu16, _mm_cmplt_epu16_mask, _mm_cvtsi128_si32, _mm_cvtsi128_si64,
     _mm_maskz_loadu_epi8, _mm_set1_epi16, _mm_setr_epi8, _mm_setr_epi16, _mm_shuffle_epi8, _mm256_cmpeq_epi16_mask,
     _mm256_cmpneq_epu8_mask, _mm256_loadu_si256, _mm256_maskz_loadu_epi8, _mm256_set1_epi16, _mm512_alignr_epi32,
-    _mm512_cmple_epu32_mask, _mm512_cmplt_epu32_mask, _mm512_cmpneq_epu8_mask, _mm512_kunpackd, _mm512_kunpackw,
-    _mm512_loadu_si512, _mm512_mask_cmpeq_epi32_mask, _mm512_mask_cmplt_epu32_mask, _mm512_mask_cmpneq_epi32_mask,
-    _mm512_maskz_loadu_epi8, _mm512_set1_epi32,
+    _mm512_and_si512, _mm512_cmpeq_epi64_mask, _mm512_cmple_epu32_mask, _mm512_cmplt_epu32_mask,
+    _mm512_cmplt_epu64_mask, _mm512_cmpneq_epu8_mask, _mm512_kunpackd, _mm512_kunpackw, _mm512_loadu_si512,
+    _mm512_mask_cmpeq_epi32_mask, _mm512_mask_cmplt_epu32_mask, _mm512_mask_cmpneq_epi32_mask, _mm512_maskz_loadu_epi8,
+    _mm512_permutexvar_epi64, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_setr_epi64, _mm512_sllv_epi64,
+    _mm512_srli_epi64, _mm512_srlv_epi64, _mm512_test_epi64_mask,
 };
 
 use crate::format::search::{BlockLines, HeadLine, HintLines, Isa, Lookup, Search, TagLine, WithSearch, avx2};
@@ -106,6 +108,24 @@ with_features! {
         _mm512_mask_cmpeq_epi32_mask(used, next, line) != 0
     }
 
+    fn long_heads_below(line: &[u64; 8], head: u64) -> (usize, bool) {
+        // SAFETY: the load takes the line's 64 bytes.
+        let line = unsafe { _mm512_loadu_si512(line.as_ptr().cast()) };
+        let head = _mm512_set1_epi64(head as i64);
+        let same = _mm512_cmpeq_epi64_mask(line, head) != 0;
+        (_mm512_cmplt_epu64_mask(line, head).count_ones() as usize, same)
+    }
+
+    fn has_filter_bits(line: &HeadLine, mixed: u64) -> bool {
+        // Nine bits of the hash for each; the last one twice, for there are eight lanes.
+        let shifts = _mm512_setr_epi64(55, 46, 37, 28, 19, 10, 1, 1);
+        let bits = _mm512_srlv_epi64(_mm512_set1_epi64(mixed as i64), shifts);
+        // Of an index of a word, only the low three bits count.
+        let words = _mm512_permutexvar_epi64(_mm512_srli_epi64::<6>(bits), heads(line));
+        let asked = _mm512_sllv_epi64(_mm512_set1_epi64(1), _mm512_and_si512(bits, _mm512_set1_epi64(63)));
+        _mm512_test_epi64_mask(words, asked) == 0xFF
+    }
+
     fn equal_beyond_32(left: &[u8], right: &[u8]) -> bool {
         let length = left.len().min(right.len());
         if length > 128 {
@@ -193,6 +213,18 @@ impl Search for Avx512 {
     fn hints_below(hints: &HintLines, hint_count: usize, head: u32) -> usize {
         // SAFETY: see above.
         unsafe { hints_below(hints, hint_count, head) }
+    }
+
+    #[inline(always)]
+    fn long_heads_below(line: &[u64; 8], head: u64) -> (usize, bool) {
+        // SAFETY: see above.
+        unsafe { long_heads_below(line, head) }
+    }
+
+    #[inline(always)]
+    fn has_filter_bits(line: &HeadLine, mixed: u64) -> bool {
+        // SAFETY: see above.
+        unsafe { has_filter_bits(line, mixed) }
     }
 
     #[inline(always)]

@@ -20,7 +20,7 @@ mod sse2;
 use std::fmt;
 
 use crate::error::{Error, Result};
-use crate::format::bytes;
+use crate::format::{bytes, filter};
 use crate::sync::atomic::{AtomicU8, Ordering};
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -100,6 +100,19 @@ pub trait Search: Copy + 'static {
             tied |= *hint == hints[index - 1] && u32::from_le_bytes(*hint) != u32::MAX;
         }
         tied
+    }
+
+    /// How many numbers of a line are below `head`, and whether any of them is the same.
+    #[inline(always)]
+    fn long_heads_below(line: &[u64; 8], head: u64) -> (usize, bool) {
+        let below = line.iter().map(|&other| usize::from(other < head)).sum();
+        (below, line.iter().fold(false, |same, &other| same | (other == head)))
+    }
+
+    /// Whether a line of a filter has all bits that a key sets whose mixed hash is this: see `filter_line_passes`.
+    #[inline(always)]
+    fn has_filter_bits(line: &HeadLine, mixed: u64) -> bool {
+        filter::has_bits(line, mixed)
     }
 
     /// The largest slot that has this tag in the first `block_count` blocks, 0 if none has it: of several slots any would do,

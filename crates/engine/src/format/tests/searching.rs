@@ -15,12 +15,14 @@ fn line_of(heads: [u32; 16]) -> HeadLine {
     bytes.try_into().expect("16 numbers of 4 bytes")
 }
 
+#[derive(Default)]
 struct Lines {
     heads: Vec<(HeadLine, u32)>,
     after_4: Vec<(HeadLine, u32)>,
     hints: Vec<(HintLines, usize, u32)>,
     tags: Vec<(TagLine, u16)>,
     blocks: Vec<(Box<BlockLines>, usize, u16)>,
+    long_heads: Vec<([u64; 8], u64)>,
 }
 
 impl Check for Lines {
@@ -55,6 +57,10 @@ impl Check for Lines {
             });
             assert_eq!(S::slot_of(blocks, *count, *tag), slots.max().unwrap_or(0) as usize);
         }
+        for (line, head) in &self.long_heads {
+            let below = line.iter().filter(|other| *other < head).count();
+            assert_eq!(S::long_heads_below(line, *head), (below, line.contains(head)));
+        }
     }
 }
 
@@ -62,8 +68,7 @@ impl Check for Lines {
 fn lines_are_searched_as_by_plain_loops() {
     let mut random = Random(1);
     let count = if cfg!(miri) { 30 } else { 5000 };
-    let mut lines =
-        Lines { heads: Vec::new(), after_4: Vec::new(), hints: Vec::new(), tags: Vec::new(), blocks: Vec::new() };
+    let mut lines = Lines::default();
     for _ in 0..count {
         // Heads rise, but for what stands before the first hints of a leaf.
         let mut heads: [u32; 16] = std::array::from_fn(|_| number(&mut random));
@@ -87,6 +92,9 @@ fn lines_are_searched_as_by_plain_loops() {
             let range = [2, 100, 65_535][random.below(3)];
             *word = (1 + random.below(range) as u16).to_le_bytes();
         }
+        // Signed numbers would be in another order.
+        let mut long = || u64::from(number(&mut random)).rotate_right(32 * (random.below(2) as u32));
+        lines.long_heads.push((std::array::from_fn(|_| long()), long()));
         lines.blocks.push((blocks, 1 + random.below(BLOCKS_AT_ONCE), 1 + random.below(100) as u16));
     }
     on_every_isa(&lines);

@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use super::store::Random;
-use crate::format::{StoredRange, StoredRoot, StoredRun};
+use crate::format::{Search, StoredRange, StoredRoot, StoredRun, WithSearch, head8, supported, with_isa};
 use crate::ids::{ExtentId, PageRef};
 use crate::tree::root::Root;
 use crate::tree::run::Run;
@@ -32,6 +32,32 @@ fn key(prefix: &[u8], random: &mut Random) -> Vec<u8> {
     [prefix, &bytes.collect::<Vec<_>>()].concat()
 }
 
+/// That heads tell the range of a key, unless it begins otherwise than all bounds or ties with one.
+struct Told<'a> {
+    stack: &'a Stack,
+    bounds: &'a [Vec<u8>],
+    key: &'a [u8],
+    expected: usize,
+}
+
+impl WithSearch for &Told<'_> {
+    type Output = ();
+
+    fn run<S: Search>(self) {
+        let told = self.stack.range_told_by_heads::<S>(self.key);
+        assert!(told.is_none_or(|range| range == self.expected), "{told:?} of {}", self.key.escape_ascii());
+        let alike = match (self.bounds.first(), self.bounds.last()) {
+            (Some(first), Some(last)) => first.iter().zip(last).take_while(|(a, b)| a == b).count(),
+            _ => 0,
+        };
+        let head = |key: &[u8]| head8(key, alike);
+        let is_clear = self.bounds.first().is_none_or(|first| self.key.starts_with(&first[..alike]))
+            && self.bounds.iter().all(|bound| head(bound) != head(self.key))
+            && head(self.key) != u64::MAX;
+        assert!(told.is_some() || !is_clear, "nothing of {} within {:?}", self.key.escape_ascii(), self.bounds);
+    }
+}
+
 #[test]
 fn the_range_of_a_key_is_the_one_that_a_plain_search_finds() {
     let mut random = Random(5);
@@ -53,6 +79,8 @@ fn the_range_of_a_key_is_the_one_that_a_plain_search_finds() {
         for key in &keys {
             let expected = bounds.partition_point(|bound| bound <= key);
             assert_eq!(stack.range_of(key), expected, "{} within {bounds:?}", key.escape_ascii());
+            let told = Told { stack: &stack, bounds: &bounds, key, expected };
+            assert!(supported().all(|isa| with_isa(isa, &told).is_some()));
             assert_eq!(stack.runs_of(key).is_empty(), expected % 2 == 1);
             let (low, high) = stack.bounds(expected);
             assert!(low.is_none_or(|low| *low <= **key) && high.is_none_or(|high| **key < *high));
