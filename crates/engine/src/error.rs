@@ -119,11 +119,11 @@ pub enum Error {
         /// What is wrong with it.
         offence: String,
     },
-    /// Another process has the database open for writing.
+    /// Another process has the database open for writing, or a transaction of a handle that was closed is still open in this one.
     Locked {
         /// The database.
         path: PathBuf,
-        /// The other process, where its lock file tells.
+        /// The process, where its lock file tells.
         pid: Option<u32>,
     },
     /// This process has the database open already, with options that differ.
@@ -353,7 +353,14 @@ impl fmt::Display for Error {
                 let path = path.display();
                 write!(out, "{path}: another process has this database open for writing")?;
                 pid.map_or(Ok(()), |pid| write!(out, " (pid {pid})"))?;
-                out.write_str("; close it, or open read-only")
+                out.write_str("; close it, or open read-only")?;
+                // Processes in two containers may have one number.
+                if *pid == Some(std::process::id()) {
+                    out.write_str(
+                        "; if that is this process, a transaction of a handle that was closed is still open: end it",
+                    )?;
+                }
+                Ok(())
             }
             Self::AlreadyOpen { path } => write!(
                 out,

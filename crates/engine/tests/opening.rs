@@ -123,6 +123,118 @@ fn a_write_transaction_that_outlives_its_handles_commits() {
 }
 
 #[test]
+fn a_closed_database_stays_locked_until_its_last_transaction_has_ended() {
+    for (drops_handle, keeps_clone) in [(false, false), (false, true), (true, false)] {
+        for changed_since_opening in [false, true] {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("a.ful");
+            let db = Database::create(&path).unwrap();
+            let table = db.create_table("t", TableOptions::new()).unwrap();
+            db.update(|txn| txn.put(&table, b"k", b"v")).unwrap();
+            db.close().unwrap();
+            let db = Database::open(&path).unwrap();
+            let table = db.open_table("t").unwrap();
+            if changed_since_opening {
+                db.update(|txn| txn.put(&table, b"l", b"w")).unwrap();
+            }
+            let (txn, clone) = (db.read().unwrap(), keeps_clone.then(|| db.clone()));
+            let shared = txn.clone();
+            if drops_handle {
+                drop(db)
+            } else {
+                db.close().unwrap()
+            }
+            for txn in [txn, shared] {
+                let error = Database::open(&path).unwrap_err();
+                assert!(matches!(error, Error::Locked { .. }), "{error}");
+                assert!(error.to_string().contains("still open"), "{error}");
+                assert_eq!(txn.get(&table, b"k").unwrap().as_deref(), Some(&b"v"[..]));
+            }
+            let again = Database::open(&path).unwrap();
+            assert!(clone.is_none_or(|clone| matches!(clone.read(), Err(Error::Closed { .. }))));
+            assert_eq!(
+                again.read().unwrap().len(&again.open_table("t").unwrap()).unwrap(),
+                1 + u64::from(changed_since_opening)
+            );
+            again.close().unwrap();
+            assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 1, "only the one file is left");
+        }
+    }
+}
+
+#[test]
+fn a_transaction_that_has_spilled_keeps_a_closed_database_locked_and_reads_on() {
+    let disk = MemoryDisk::new();
+    let small = || options(&disk).write_set_bytes(64 << 10);
+    let db = small().open("a.ful").unwrap();
+    let table = db.create_table("t", TableOptions::new()).unwrap();
+    db.close().unwrap();
+    let db = small().open("a.ful").unwrap();
+    let table_now = db.open_table("t").unwrap();
+    let mut txn = db.write().unwrap();
+    for number in 0..2_000_u32 {
+        txn.put(&table_now, &number.to_be_bytes(), &[number as u8; 100]).unwrap();
+    }
+    assert!(txn.spilled_bytes() > 0, "it has spilled");
+    db.close().unwrap();
+    let files = contents(&disk);
+    assert!(matches!(small().open("a.ful"), Err(Error::Locked { .. })));
+    for number in 0..2_000_u32 {
+        let value = txn.get(&table_now, &number.to_be_bytes()).unwrap();
+        assert_eq!(value.as_deref(), Some(&[number as u8; 100][..]));
+    }
+    let full = (0..2_000_u32).find_map(|number| txn.put(&table_now, &number.to_le_bytes(), &[1; 100]).err());
+    assert!(matches!(full, Some(Error::Closed { .. })), "{full:?}");
+    assert!(matches!(txn.commit(), Err(Error::Closed { .. })));
+    assert!(contents(&disk) == files, "what is closed is written no more");
+    let db = small().open("a.ful").unwrap();
+    assert!(db.read().unwrap().is_empty(&db.open_table("t").unwrap()).unwrap());
+    assert!(matches!(db.read().unwrap().get(&table, b"k"), Err(Error::Invalid { .. })), "it is another's");
+    assert!(db.check().unwrap().is_sound());
+}
+
+#[test]
+fn a_read_only_database_that_is_closed_keeps_its_pages_until_its_last_transaction_has_ended() {
+    for drops_handle in [false, true] {
+        let disk = MemoryDisk::new();
+        let key = |number: u32| number.to_be_bytes();
+        let writer = options(&disk).open("a.ful").unwrap();
+        let table = writer.create_table("t", TableOptions::new()).unwrap();
+        let fill = |value: u8| {
+            writer
+                .update(|txn| (0..5_000).try_for_each(|number| txn.put(&table, &key(number), &[value; 100])))
+                .unwrap();
+            writer.checkpoint().unwrap();
+        };
+        fill(0);
+        // Another process: it has a disk of its own, with the same files.
+        let other = Meddling { disk: disk.clone(), meddle: Mutex::default() };
+        let reader = Database::options()
+            .read_only(true)
+            .map(false)
+            .cache_bytes(64 << 10)
+            .disk(Arc::new(other))
+            .open("a.ful")
+            .unwrap();
+        let seen = reader.open_table("t").unwrap();
+        let txn = reader.read().unwrap();
+        if drops_handle {
+            drop(reader)
+        } else {
+            reader.close().unwrap()
+        }
+        (1..6).for_each(fill);
+        assert!(writer.stats().unwrap().pinned_bytes > 0, "the reader keeps what it shows");
+        for number in 0..5_000 {
+            assert_eq!(txn.get(&seen, &key(number)).unwrap().as_deref(), Some(&[0; 100][..]));
+        }
+        drop(txn);
+        fill(6);
+        assert_eq!(writer.stats().unwrap().pinned_bytes, 0, "nobody shows it any more");
+    }
+}
+
+#[test]
 fn threads_whose_transactions_have_ended_keep_nothing_open() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.ful");

@@ -7,6 +7,7 @@
 //! (3) A checkpoint that fails leaves everything as it was. Its deltas stay frozen, and the next one merges them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Weak;
 use std::time::Duration;
 
 use crate::db::incoming::IncomingSource;
@@ -39,7 +40,8 @@ pub struct Checkpointer {
     pub(super) space: Arc<Mutex<Space>>,
     pub(super) file: Arc<PageFile>,
     pins: Arc<Pins>,
-    lock: Arc<Presence>,
+    /// What tells of readers in other processes, as long as any state is there.
+    presence: Weak<Presence>,
     /// The newest durable meta.
     meta: Meta,
     /// The tables of the newest durable checkpoint.
@@ -136,7 +138,7 @@ impl Checkpointer {
         space: Arc<Mutex<Space>>,
         file: Arc<PageFile>,
         pins: Arc<Pins>,
-        lock: Arc<Presence>,
+        presence: Weak<Presence>,
         basis: Basis,
     ) -> Self {
         let Basis { meta, stored, catalog } = basis;
@@ -145,7 +147,7 @@ impl Checkpointer {
             space,
             file,
             pins,
-            lock,
+            presence,
             meta,
             stored,
             catalog,
@@ -685,7 +687,10 @@ impl Checkpointer {
 
     /// Frees what no snapshot reads any more.
     fn free_unread(&self) -> Result<()> {
-        let elsewhere = self.lock.oldest_pinned();
+        let Some(presence) = self.presence.upgrade() else {
+            return Err(Error::Closed { path: self.file.path().to_path_buf() });
+        };
+        let elsewhere = presence.oldest_pinned();
         let elsewhere = elsewhere.map_err(|error| Error::io("look for readers of", self.file.path(), error))?;
         let births = self.pins.pinned();
         self.space.lock().reclaim(SpacePins { births: &births, oldest_elsewhere: elsewhere });

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use crate::db::checkpoint::Checkpointer;
 use crate::db::merging::Haste;
-use crate::db::open::Presence;
 use crate::db::worker::Worker;
 use crate::error::{Error, Result};
 use crate::format::Meta;
@@ -41,8 +40,6 @@ pub struct Inner {
     pub(crate) worker: Option<Worker>,
     /// The meta that was found at opening.
     pub(crate) meta: Meta,
-    /// Keeps other processes out, or tells them what is being read. Shared with every state.
-    pub(crate) presence: Arc<Presence>,
 }
 
 impl Inner {
@@ -271,10 +268,13 @@ impl Database {
     }
 
     /// Merges all commits into the one file, removes the log and the lock, and ends this handle and all its clones.
-    /// Transactions that are open still read; they can no longer commit. An exclusive one is waited for.
+    ///
+    /// Transactions that are open still read; they can no longer commit, and until the last of them has ended, opening the database
+    /// again fails with [`Error::Locked`]. An exclusive one is waited for.
     ///
     /// # Errors
-    /// What the disk reports: then the log stays, and the next open recovers from it.
+    /// What the disk reports: then the log stays, and the next open recovers from it. It can be opened when the last clone and the last
+    /// transaction are gone.
     pub fn close(self) -> Result<()> {
         crate::db::close::close(&self.inner)
     }

@@ -52,9 +52,14 @@ impl Options {
     }
 }
 
-/// How this process is known to others that use the database. Dropping it takes leave.
+/// How this process is known to others that use the database. Every state holds it, and so does every transaction; its end takes
+/// leave.
 #[derive(Debug)]
-pub struct Presence(Mutex<Option<Lock>>);
+pub struct Presence {
+    lock: Mutex<Option<Lock>>,
+    /// The database is closed: with the last transaction the lock file goes too.
+    leaves_at_end: AtomicBool,
+}
 
 #[derive(Debug)]
 enum Lock {
@@ -67,11 +72,15 @@ enum Lock {
 impl Presence {
     /// Nobody knows: the lock file cannot be written, and so neither can the database.
     fn unknown() -> Self {
-        Self(Mutex::new(None))
+        Self::of(None)
     }
 
     fn new(lock: Lock) -> Self {
-        Self(Mutex::new(Some(lock)))
+        Self::of(Some(lock))
+    }
+
+    fn of(lock: Option<Lock>) -> Self {
+        Self { lock: Mutex::new(lock), leaves_at_end: AtomicBool::new(false) }
     }
 
     /// The oldest checkpoint that a reader in another process may show.
@@ -79,7 +88,7 @@ impl Presence {
     /// # Errors
     /// The disk's.
     pub fn oldest_pinned(&self) -> io::Result<Option<Birth>> {
-        match &*self.0.lock() {
+        match &*self.lock.lock() {
             Some(Lock::Writer(lock)) => Ok(lock.oldest_pinned()?.map(Birth)),
             _ => Ok(None),
         }
@@ -90,7 +99,7 @@ impl Presence {
     /// # Errors
     /// The disk's.
     fn pin(&self, birth: Birth) -> io::Result<()> {
-        match &*self.0.lock() {
+        match &*self.lock.lock() {
             Some(Lock::Reader(slots)) => slots.pin(birth.0),
             // On a medium that cannot be written nobody writes, so nobody needs to be told.
             _ => Ok(()),
@@ -102,10 +111,16 @@ impl Presence {
     /// # Errors
     /// The disk's.
     fn writer_lives(&self) -> io::Result<bool> {
-        match &*self.0.lock() {
+        match &*self.lock.lock() {
             Some(Lock::Reader(slots)) => slots.writer_lives(),
             _ => Ok(false),
         }
+    }
+
+    /// The last who drops this closes it.
+    pub fn leave_at_end(&self) {
+        // Relaxed: whoever drops it last comes after all others.
+        self.leaves_at_end.store(true, Ordering::Relaxed);
     }
 
     /// Takes leave, and removes the lock file if nobody else uses it.
@@ -113,11 +128,20 @@ impl Presence {
     /// # Errors
     /// The disk's; the lock is given up nonetheless.
     pub fn close(&self) -> io::Result<()> {
-        let lock = self.0.lock().take();
+        let lock = self.lock.lock().take();
         match lock {
             Some(Lock::Writer(lock)) => lock.close(),
             Some(Lock::Reader(slots)) => slots.close(),
             None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        if self.leaves_at_end.load(Ordering::Relaxed) {
+            // The lock is given up, whatever becomes of its file.
+            let _ = self.close();
         }
     }
 }
@@ -220,7 +244,7 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool
     let meta = found.meta.clone();
     let basis = Basis { meta: found.meta, stored: opened.stored, catalog: opened.catalog };
     let mut checkpointer =
-        Checkpointer::new(Arc::clone(&core), space, opened.file, opened.pins, Arc::clone(lock), basis);
+        Checkpointer::new(Arc::clone(&core), space, opened.file, opened.pins, Arc::downgrade(lock), basis);
     if restores_slot {
         checkpointer.restore_slot()?;
     }
@@ -231,14 +255,7 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool
     }
     let checkpointer = Arc::new(Mutex::new(checkpointer));
     let worker = Worker::start(&core, &checkpointer, options.background)?;
-    Ok(Inner {
-        core,
-        options,
-        checkpointer: Some(checkpointer),
-        worker: Some(worker),
-        meta,
-        presence: Arc::clone(lock),
-    })
+    Ok(Inner { core, options, checkpointer: Some(checkpointer), worker: Some(worker), meta })
 }
 
 /// Whether the newest meta must be in both slots before any page is used again: the other one holds none, or may hold one that has its
@@ -296,14 +313,7 @@ fn open_for_reading(options: Options, path: PathBuf) -> Result<Inner> {
             break (found.meta, shown?);
         }
     };
-    Ok(Inner {
-        core: new_core(&path, Published::new(state), None),
-        options,
-        checkpointer: None,
-        worker: None,
-        meta,
-        presence,
-    })
+    Ok(Inner { core: new_core(&path, Published::new(state), None), options, checkpointer: None, worker: None, meta })
 }
 
 /// Reads the newest meta and pins its checkpoint, so that a writer keeps its pages.

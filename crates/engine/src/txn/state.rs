@@ -172,7 +172,8 @@ pub struct State {
     pub active_large: Arc<Recent>,
     /// Where the large values of the frozen deltas are.
     pub frozen_large: Arc<Recent>,
-    /// Keeps other processes from writing while anything of this database is held here.
+    /// Keeps other processes from writing, or from using pages again that are read here, while this is held. Nothing in the last state
+    /// of a database that was closed, which nobody reads.
     pub guard: Arc<dyn Any + Send + Sync>,
     /// Keeps the pages of `pages` from being reused.
     pub pin: Arc<Pin>,
