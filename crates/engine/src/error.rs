@@ -98,6 +98,13 @@ pub enum Error {
         /// The path that was asked for.
         path: PathBuf,
     },
+    /// A database was to be created where the log of another lies whose file is gone: it may hold the only copy of commits.
+    LogWithoutDatabase {
+        /// The path that was asked for.
+        path: PathBuf,
+        /// The segments of the log, the oldest first.
+        segments: Vec<PathBuf>,
+    },
     /// The path holds something else than a Fulgurite database.
     NotADatabase {
         /// The path that was asked for.
@@ -340,6 +347,19 @@ impl fmt::Display for Error {
             Self::DatabaseNotFound { path } => {
                 write!(out, "{}: no such database; check the path, or ask for it to be created", path.display())
             }
+            Self::LogWithoutDatabase { path, segments } => {
+                write!(out, "{}: not created, because the log of a database that is gone lies there:", path.display())?;
+                let names =
+                    || segments.iter().map(|segment| segment.file_name().unwrap_or(segment.as_os_str()).display());
+                names().take(SEGMENTS_NAMED).try_for_each(|name| write!(out, " {name}"))?;
+                let others = segments.len().saturating_sub(SEGMENTS_NAMED);
+                if others > 0 {
+                    write!(out, " and {others} more")?;
+                }
+                out.write_str(
+                    "; it may hold commits that are nowhere else: put its database back beside it, or, if that was deleted, delete the log too",
+                )
+            }
             Self::NotADatabase { path } => write!(out, "{}: not a Fulgurite database", path.display()),
             Self::UnsupportedFormat { path, found } => {
                 write!(out, "{}: written by a newer Fulgurite ({found}); upgrade this one", path.display())
@@ -424,3 +444,5 @@ impl fmt::Display for ShownKey<'_> {
 }
 
 const KEY_BYTES_SHOWN: usize = 64;
+/// Of a log so many segments are named.
+const SEGMENTS_NAMED: usize = 3;

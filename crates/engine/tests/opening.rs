@@ -74,6 +74,46 @@ fn a_missing_database_is_created_only_if_asked_for() {
 }
 
 #[test]
+fn no_database_is_created_beside_the_log_of_one_that_is_gone() {
+    let disk = MemoryDisk::new();
+    let db = options(&disk).open("a.ful").unwrap();
+    let table = db.create_table("t", TableOptions::new()).unwrap();
+    db.update(|txn| txn.put(&table, b"k", b"v")).unwrap();
+    drop(db);
+    disk.rename(Path::new("a.ful"), Path::new("elsewhere")).unwrap();
+    let before = contents(&disk);
+    for _ in 0..2 {
+        let error = options(&disk).open("a.ful").unwrap_err();
+        let text = error.to_string();
+        assert!(matches!(&error, Error::LogWithoutDatabase { segments, .. } if segments.len() == 1), "{text}");
+        assert!(text.contains("a.ful-log.1;") && text.contains("delete the log too"), "{text}");
+    }
+    assert_eq!(contents(&disk), before, "nothing is created, and nothing lost");
+    let not_found = options(&disk).create(false).open("a.ful");
+    assert!(matches!(not_found, Err(Error::DatabaseNotFound { .. })));
+    options(&disk).open("b.ful").unwrap().close().unwrap();
+    // What the text says to do is done: the one, and then the other.
+    disk.rename(Path::new("elsewhere"), Path::new("a.ful")).unwrap();
+    let db = options(&disk).open("a.ful").unwrap();
+    assert_eq!(db.read().unwrap().len(&db.open_table("t").unwrap()).unwrap(), 1);
+    drop(db);
+    let paths = disk.list(Path::new("")).unwrap();
+    paths.iter().filter(|path| path.to_string_lossy().contains("a.ful")).for_each(|path| disk.remove(path).unwrap());
+    assert!(options(&disk).open("a.ful").unwrap().tables().unwrap().is_empty());
+}
+
+#[test]
+fn of_a_long_log_without_a_database_a_few_segments_are_named() {
+    let disk = MemoryDisk::new();
+    for number in [2, 10, 3, 1, 11] {
+        disk.open(Path::new(&format!("a.ful-log.{number}")), Access::CreateNew).unwrap();
+    }
+    disk.open(Path::new("a.ful-log.spare"), Access::CreateNew).unwrap();
+    let text = options(&disk).open("a.ful").unwrap_err().to_string();
+    assert!(text.contains("lies there: a.ful-log.1 a.ful-log.2 a.ful-log.3 and 2 more; it may"), "{text}");
+}
+
+#[test]
 fn every_handle_is_closed_when_one_is() {
     let disk = MemoryDisk::new();
     let db = options(&disk).open("a.ful").unwrap();

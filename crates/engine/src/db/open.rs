@@ -5,6 +5,7 @@
 //! | found | for writing | for reading |
 //! |---|---|---|
 //! | no file | created, if asked to | error |
+//! | no file, but a log | error that names it | error |
 //! | a clean file | – | – |
 //! | a log, and no writer | replayed, checkpointed, removed or kept | replayed in memory |
 //! | a writer in another process | error with its pid | its newest checkpoint, pinned |
@@ -26,7 +27,7 @@ use crate::error::{Error, Place, Result};
 use crate::format::{ExtentEntry, ExtentTableRef, FeatureBits, Meta, PageSize};
 use crate::ids::{Birth, SegmentNumber, Sequence, TableId};
 use crate::io::{Access, Disk, File, ReaderSlots, WriterAttempt, WriterLock};
-use crate::log::{LogEnd, Retention, first_readable};
+use crate::log::{LogEnd, Retention, first_readable, segment_paths};
 use crate::options::Options;
 use crate::pager::{ExtentMap, PageFile, ReadOptions, Space, read_extent_table};
 use crate::planted::{Fault, planted};
@@ -44,7 +45,7 @@ impl Options {
     /// Opens the database at `path`. A path that this process has open already gives the same database, shared.
     ///
     /// # Errors
-    /// [`Error::DatabaseNotFound`], [`Error::NotADatabase`], [`Error::Locked`] by another process,
+    /// [`Error::DatabaseNotFound`], [`Error::LogWithoutDatabase`], [`Error::NotADatabase`], [`Error::Locked`] by another process,
     /// [`Error::AlreadyOpen`] here with other options, [`Error::Corrupt`], and what the disk reports.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
         self.validate()?;
@@ -197,6 +198,7 @@ fn open_for_writing(options: Options, path: PathBuf) -> Result<Inner> {
 fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool) -> Result<Inner> {
     let disk = Arc::clone(&options.disk);
     if !exists {
+        refuse_orphaned_log(&*disk, path)?;
         create(&*disk, path, &options)?;
     }
     let file = open_file(&*disk, path, Access::Write)?;
@@ -341,6 +343,13 @@ fn open_file(disk: &dyn Disk, path: &Path, access: Access) -> Result<Arc<dyn Fil
         io::ErrorKind::NotFound => Error::DatabaseNotFound { path: path.to_path_buf() },
         _ => Error::io("open", path, error),
     })
+}
+
+/// Refuses to create a database beside the log of one that is gone. (The file of one whose creation a crash ended is durable before it
+/// has a log.)
+fn refuse_orphaned_log(disk: &dyn Disk, path: &Path) -> Result<()> {
+    let segments = segment_paths(disk, path)?;
+    if segments.is_empty() { Ok(()) } else { Err(Error::LogWithoutDatabase { path: path.to_path_buf(), segments }) }
 }
 
 /// Creates an empty database under another name, and gives it its own once it is durable: a crash leaves all or nothing.

@@ -51,4 +51,5 @@ mod writer;
 pub use feed::{Feed, FeedSource, first_readable, segments_of};
 pub use read_back::{Commit, Images, Keep, LogEnd, OperationPlace, ReplayFrom, read_back, read_back_keeping};
 pub use retention::{Kept, Retention, SegmentPin};
+pub use segment::segment_paths;
 pub use writer::{Log, PendingSync};

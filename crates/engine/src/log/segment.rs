@@ -313,6 +313,14 @@ pub(super) fn list_segments(disk: &dyn Disk, database: &Path) -> Result<Vec<Segm
     Ok(numbers)
 }
 
+/// The files of all segments beside the database, the oldest first.
+///
+/// # Errors
+/// The disk's.
+pub fn segment_paths(disk: &dyn Disk, database: &Path) -> Result<Vec<PathBuf>> {
+    Ok(list_segments(disk, database)?.into_iter().map(|number| segment_path(database, number)).collect())
+}
+
 /// Removes those of `segments` that are below `first`, and takes them off the list. What cannot be removed stays on it.
 pub(super) fn remove_segments(
     disk: &dyn Disk,
