@@ -198,9 +198,9 @@ impl Plan {
         }
         let at = self.calls + 1 + random.below(calls);
         match random.below(20) {
-            0..10 => self.full = Some((at, at + 1 + random.below(300))),
-            10..12 => self.fails = Some((at, Failing::Write)),
-            12..16 => self.fails = Some((at, Failing::PageWrites(1 + random.below(8)))),
+            0..8 => self.full = Some((at, at + 1 + random.below(300))),
+            8..10 => self.fails = Some((at, Failing::Write)),
+            10..16 => self.fails = Some((at, Failing::PageWrites(1 + random.below(8)))),
             16 => self.fails = Some((at, Failing::Sync)),
             _ => self.fails = Some((at, Failing::Reads(1 + random.below(6)))),
         }

@@ -108,7 +108,7 @@ impl World<'_> {
     pub(super) fn idle(&mut self) -> Result<(), String> {
         let (time, is_long) = match self.random.below(20) {
             0..10 => (Duration::from_millis(1 + self.random.below(50)), false),
-            10..18 => (Duration::from_millis(1_500), false),
+            10..16 => (Duration::from_millis(1_500), false),
             _ => (Duration::from_secs(3 * 3_600), true),
         };
         let fails = {

@@ -9,9 +9,10 @@
 //! - `scheduler`: who runs, and what time it is.
 //! - `disk`: calls that are steps, that fail, and at which the power may be cut.
 //! - `model`: what every version holds; `reading`: answers compared with it.
-//! - `world`: a database's lives; `writing`: transactions, tables and loads; `endings`: soundness, space, cuts and recoveries.
+//! - `world`: a database's lives; `deck`: what they are drawn from; `writing`: transactions, tables and loads; `endings`: soundness, space, cuts and recoveries.
 //! - `tally`: what was done and met, and must have been.
 
+mod deck;
 mod disk;
 mod endings;
 mod model;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use fulgurite::planted::simulation::{self, Thread};
 use fulgurite::{Database, Durability, Error, Isolation};
 
+use super::deck::Deck;
 use super::disk::SimulatedDisk;
 use super::model::{KeyForm, Kind, Model, Value};
 use super::reading::{Held, SharedModel, Wrong, lock};
@@ -63,6 +64,7 @@ pub struct World<'s> {
     pub(super) disk: SimulatedDisk,
     pub(super) db: Option<Database>,
     pub(super) life: Life,
+    lots: Lots,
     pub(super) phase: Phase,
     pub(super) open: Vec<Open>,
     pub(super) held: Arc<Mutex<Vec<Arc<Held>>>>,
@@ -77,6 +79,15 @@ pub struct World<'s> {
     pub(super) needed_bytes_most: u64,
     /// A consumer of changes: the newest commit that it has.
     pub(super) consumed: u64,
+}
+
+/// What lives are drawn from.
+#[derive(Debug)]
+struct Lots {
+    background: Deck,
+    keeps_log: Deck,
+    busy: Deck,
+    faulty: Deck,
 }
 
 /// What holds for a life.
@@ -150,7 +161,8 @@ impl<'s> World<'s> {
     fn new(plan: &Plan, scheduler: &'s Scheduler) -> Self {
         let model = Model::default();
         let mut random = Random::for_part(plan.seed, &[u64::from_be_bytes(*b"workload")]);
-        let life = Life::draw(&mut random, 0, plan.operations);
+        let mut lots = Lots::default();
+        let life = Life::draw(&mut random, &mut lots, 0, plan.operations);
         let phase = Phase::draw(&mut random, 0, &[], &model);
         Self {
             scheduler,
@@ -162,6 +174,7 @@ impl<'s> World<'s> {
             disk: SimulatedDisk::new(CrashDisk::new()),
             db: None,
             life,
+            lots,
             phase,
             open: Vec::new(),
             held: Arc::default(),
@@ -178,7 +191,7 @@ impl<'s> World<'s> {
         let mut acknowledged = 0;
         while self.operations < self.target {
             self.tally.count("lives");
-            self.life = Life::draw(&mut self.random, self.operations, self.target);
+            self.life = Life::draw(&mut self.random, &mut self.lots, self.operations, self.target);
             self.begin_life(acknowledged)?;
             self.live()?;
             acknowledged = self.end_life()?;
@@ -477,19 +490,25 @@ impl<'s> World<'s> {
     }
 }
 
+impl Default for Lots {
+    fn default() -> Self {
+        Self { background: Deck::new(3, 4), keeps_log: Deck::new(1, 3), busy: Deck::new(1, 2), faulty: Deck::new(1, 2) }
+    }
+}
+
 impl Life {
-    fn draw(random: &mut Random, now: u64, target: u64) -> Self {
+    fn draw(random: &mut Random, lots: &mut Lots, now: u64, target: u64) -> Self {
         let length = if random.chance(1, 3) { 200 + random.below(3_000) } else { 3_000 + random.below(17_000) };
         Self {
-            background: random.chance(3, 4),
+            background: lots.background.draw(random),
             durability: [Durability::Disk, Durability::Log, Durability::Memory][random.index(3)],
             isolation: if random.coin() { Isolation::Serializable } else { Isolation::Snapshot },
             delta_bytes: (64 << 10) << random.below(2),
-            keep_log: if random.chance(1, 3) { 1 << 20 } else { 0 },
+            keep_log: if lots.keeps_log.draw(random) { 1 << 20 } else { 0 },
             cache_bytes: (128 << 10) << random.below(4),
             until: (now + length).min(target),
-            busy: random.coin(),
-            faulty: random.chance(1, 2),
+            busy: lots.busy.draw(random),
+            faulty: lots.faulty.draw(random),
             left: None,
             over: false,
             excused_until: 0,
