@@ -347,19 +347,7 @@ impl fmt::Display for Error {
             Self::DatabaseNotFound { path } => {
                 write!(out, "{}: no such database; check the path, or ask for it to be created", path.display())
             }
-            Self::LogWithoutDatabase { path, segments } => {
-                write!(out, "{}: not created, because the log of a database that is gone lies there:", path.display())?;
-                let names =
-                    || segments.iter().map(|segment| segment.file_name().unwrap_or(segment.as_os_str()).display());
-                names().take(SEGMENTS_NAMED).try_for_each(|name| write!(out, " {name}"))?;
-                let others = segments.len().saturating_sub(SEGMENTS_NAMED);
-                if others > 0 {
-                    write!(out, " and {others} more")?;
-                }
-                out.write_str(
-                    "; it may hold commits that are nowhere else: put its database back beside it, or, if that was deleted, delete the log too",
-                )
-            }
+            Self::LogWithoutDatabase { path, segments } => fmt_orphaned_log(out, path, segments),
             Self::NotADatabase { path } => write!(out, "{}: not a Fulgurite database", path.display()),
             Self::UnsupportedFormat { path, found } => {
                 write!(out, "{}: written by a newer Fulgurite ({found}); upgrade this one", path.display())
@@ -369,19 +357,7 @@ impl fmt::Display for Error {
                 "{}: {place} is damaged: {offence}; restore a backup, `fulgurite check` lists all damage",
                 path.display()
             ),
-            Self::Locked { path, pid } => {
-                let path = path.display();
-                write!(out, "{path}: another process has this database open for writing")?;
-                pid.map_or(Ok(()), |pid| write!(out, " (pid {pid})"))?;
-                out.write_str("; close it, or open read-only")?;
-                // Processes in two containers may have one number.
-                if *pid == Some(std::process::id()) {
-                    out.write_str(
-                        "; if that is this process, a transaction of a handle that was closed is still open: end it",
-                    )?;
-                }
-                Ok(())
-            }
+            Self::Locked { path, pid } => fmt_locked(out, path, *pid),
             Self::AlreadyOpen { path } => write!(
                 out,
                 "{}: this process has it open with other options; use a clone of that handle",
@@ -441,6 +417,30 @@ impl fmt::Display for ShownKey<'_> {
         let more = if shown.len() < self.0.len() { "…" } else { "" };
         write!(out, "\"{}{more}\"", shown.escape_ascii())
     }
+}
+
+fn fmt_orphaned_log(out: &mut fmt::Formatter<'_>, path: &Path, segments: &[PathBuf]) -> fmt::Result {
+    write!(out, "{}: not created, because the log of a database that is gone lies there:", path.display())?;
+    let names = segments.iter().map(|segment| segment.file_name().unwrap_or(segment.as_os_str()).display());
+    names.take(SEGMENTS_NAMED).try_for_each(|name| write!(out, " {name}"))?;
+    let others = segments.len().saturating_sub(SEGMENTS_NAMED);
+    if others > 0 {
+        write!(out, " and {others} more")?;
+    }
+    out.write_str(
+        "; it may hold commits that are nowhere else: put its database back beside it, or, if that was deleted, delete the log too",
+    )
+}
+
+fn fmt_locked(out: &mut fmt::Formatter<'_>, path: &Path, pid: Option<u32>) -> fmt::Result {
+    write!(out, "{}: another process has this database open for writing", path.display())?;
+    pid.map_or(Ok(()), |pid| write!(out, " (pid {pid})"))?;
+    out.write_str("; close it, or open read-only")?;
+    // Processes in two containers may have one number.
+    if pid == Some(std::process::id()) {
+        out.write_str("; if that is this process, a transaction of a handle that was closed is still open: end it")?;
+    }
+    Ok(())
 }
 
 const KEY_BYTES_SHOWN: usize = 64;
