@@ -27,7 +27,8 @@ pub struct Committed {
     pub version: u64,
     /// The newest commit with which it is seen.
     pub sequence: Sequence,
-    /// By a load, which has no commit of its own, or one that only notes it.
+    /// By a load, which has no commit of its own, or one that only notes it; or by a transaction that had spilled, whose commit only
+    /// notes it too.
     pub is_load: bool,
 }
 
@@ -207,9 +208,9 @@ impl Model {
         self.tables[table].dropped = Some(self.next(sequence, false));
     }
 
-    /// A version with these changes.
-    pub fn commit(&mut self, changes: &BTreeMap<(usize, u32), Change>, sequence: Sequence) {
-        let version = self.next(sequence, false);
+    /// A version with these changes, of a transaction that had spilled or not.
+    pub fn commit(&mut self, changes: &BTreeMap<(usize, u32), Change>, sequence: Sequence, was_spilled: bool) {
+        let version = self.next(sequence, was_spilled);
         for (&(table, key), change) in changes {
             self.change(table, key, *change, version);
         }
@@ -251,6 +252,12 @@ impl Model {
         versions.retain(|version| *version >= least.max(acknowledged));
         versions.reverse();
         versions
+    }
+
+    /// The newest version that a snapshot at `sequence` shows.
+    pub fn version_at(&self, sequence: Sequence) -> u64 {
+        let shown = self.committed.iter().rev().find(|committed| committed.sequence <= sequence);
+        shown.or(self.committed.first()).map_or(self.version, |committed| committed.version)
     }
 
     /// Takes back all after a version: it is what was recovered, at `sequence`.
@@ -311,9 +318,9 @@ mod tests {
     fn each_version_is_seen_as_it_was_until_it_is_forgotten() {
         let mut model = model();
         for number in 1..=4 {
-            model.commit(&BTreeMap::from([((0, 7), Change::Add(number))]), Sequence(number));
+            model.commit(&BTreeMap::from([((0, 7), Change::Add(number))]), Sequence(number), false);
         }
-        model.commit(&BTreeMap::from([((0, 7), Change::Delete)]), Sequence(5));
+        model.commit(&BTreeMap::from([((0, 7), Change::Delete)]), Sequence(5), false);
         let sums: Vec<_> = (0..=5).map(|version| model.tables[0].get(7, version)).collect();
         let number = |number| Some(Value::Number(number));
         assert_eq!(sums, [None, number(1), number(3), number(6), number(10), None]);
@@ -327,9 +334,9 @@ mod tests {
     #[test]
     fn a_load_that_was_not_acknowledged_may_have_happened_or_not() {
         let mut model = model();
-        model.commit(&BTreeMap::from([((0, 1), Change::Add(1))]), Sequence(1));
+        model.commit(&BTreeMap::from([((0, 1), Change::Add(1))]), Sequence(1), false);
         model.load(0, &[(2, Value::Number(5))], Sequence(1));
-        model.commit(&BTreeMap::from([((0, 1), Change::Add(1))]), Sequence(2));
+        model.commit(&BTreeMap::from([((0, 1), Change::Add(1))]), Sequence(2), false);
         assert_eq!(model.recovered(Sequence(1), 1), [2, 1]);
         assert_eq!(model.recovered(Sequence(1), 2), [2]);
         assert_eq!(model.recovered(Sequence(2), 2), [3]);

@@ -79,6 +79,7 @@ pub const MOST: &str = "most ";
 /// What must be counted, once in so many operations.
 const REQUIRED: &[(&str, u64)] = &[
     ("commits", 100),
+    ("commits of what was spilled", 25_000),
     ("conflicts", 10_000),
     ("transactions aborted", 1_000),
     ("gets by snapshots", 30),
@@ -100,7 +101,7 @@ const REQUIRED: &[(&str, u64)] = &[
     ("errors of the disk told", 100_000),
     ("power cuts looked at", 3_000),
     ("lives ended by a kill", 200_000),
-    ("lives ended by a power cut before", 50_000),
+    ("lives ended by a power cut before", 100_000),
     ("lives ended by closing", 200_000),
     ("handovers", 20),
 ];

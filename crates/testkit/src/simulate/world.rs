@@ -88,6 +88,7 @@ struct Lots {
     keeps_log: Deck,
     busy: Deck,
     faulty: Deck,
+    spills: Deck,
 }
 
 /// What holds for a life.
@@ -98,6 +99,7 @@ pub struct Life {
     pub(super) durability: Durability,
     pub(super) isolation: Isolation,
     pub(super) delta_bytes: u64,
+    write_set_bytes: u64,
     pub(super) keep_log: u64,
     pub(super) cache_bytes: u64,
     /// Operations until it ends.
@@ -317,10 +319,23 @@ impl<'s> World<'s> {
         Ok(())
     }
 
+    /// A snapshot of now. After a sync that failed, of which nobody need have been told yet, it is of what is durable.
     pub(super) fn snapshot(&mut self, until: u64) -> Result<Held, String> {
-        // Nothing is committed in between: this task is the only one that commits.
-        let version = lock(&self.model).version;
         let txn = self.db().read().map_err(|error| format!("no snapshot: {error}"))?;
+        let sequence = txn.sequence();
+        // Nothing is committed in between: this task is the only one that commits.
+        let (newest, version) = {
+            let model = lock(&self.model);
+            (model.version, model.version_at(sequence))
+        };
+        if version < newest {
+            let is_poisoned = matches!(self.db().write(), Err(Error::Poisoned { .. }));
+            if !is_poisoned || !self.life.faulty || version < self.disk.plan().acknowledged.durable {
+                return Err(format!("a snapshot of now shows version {version} (commit {}), not {newest}", sequence.0));
+            }
+            self.tally.count("snapshots after a failed sync");
+            self.life.over = true;
+        }
         Ok(Held { txn, version, since: self.operations, until })
     }
 
@@ -492,7 +507,13 @@ impl<'s> World<'s> {
 
 impl Default for Lots {
     fn default() -> Self {
-        Self { background: Deck::new(3, 4), keeps_log: Deck::new(1, 3), busy: Deck::new(1, 2), faulty: Deck::new(1, 2) }
+        Self {
+            background: Deck::new(3, 4),
+            keeps_log: Deck::new(1, 3),
+            busy: Deck::new(1, 2),
+            faulty: Deck::new(1, 2),
+            spills: Deck::new(1, 3),
+        }
     }
 }
 
@@ -504,6 +525,7 @@ impl Life {
             durability: [Durability::Disk, Durability::Log, Durability::Memory][random.index(3)],
             isolation: if random.coin() { Isolation::Serializable } else { Isolation::Snapshot },
             delta_bytes: (64 << 10) << random.below(2),
+            write_set_bytes: if lots.spills.draw(random) { (1 << 10) << random.below(4) } else { 64 << 20 },
             keep_log: if lots.keeps_log.draw(random) { 1 << 20 } else { 0 },
             cache_bytes: (128 << 10) << random.below(4),
             until: (now + length).min(target),
@@ -525,6 +547,7 @@ impl Life {
             .durability(self.durability)
             .isolation(self.isolation)
             .delta_bytes(self.delta_bytes)
+            .write_set_bytes(self.write_set_bytes)
             .keep_log(self.keep_log)
             .cache_bytes(self.cache_bytes)
             .disk(Arc::new(disk.clone()))

@@ -221,15 +221,19 @@ impl World<'_> {
                 _ => reads.iter().any(|&(place, key)| changed(place, key)),
             };
         let before = lock(&self.model).version;
+        let was_spilled = txn.spilled_bytes() > 0;
         match txn.commit_with(level) {
             Ok(_) if must_conflict => {
                 Err(format!("a transaction at {isolation:?} that saw version {version} was not refused"))
             }
             Ok(_) if changes.is_empty() => Ok(()),
             Ok(sequence) => {
-                lock(&self.model).commit(&changes, sequence);
+                lock(&self.model).commit(&changes, sequence, was_spilled);
                 self.tally.count("commits");
-                self.acknowledge(level);
+                if was_spilled {
+                    self.tally.count("commits of what was spilled");
+                }
+                self.acknowledge(if was_spilled { Durability::Disk } else { level });
                 Ok(())
             }
             Err(error) if error.is_retryable() => {
@@ -240,7 +244,7 @@ impl World<'_> {
                 Ok(())
             }
             Err(Error::Indeterminate { sequence, .. }) if self.life.faulty => {
-                lock(&self.model).commit(&changes, sequence);
+                lock(&self.model).commit(&changes, sequence, was_spilled);
                 self.tally.count("commits in doubt");
                 self.life.over = true;
                 Ok(())
