@@ -1,24 +1,21 @@
-//! What a release must reach, and the judgement of a report by it.
-//!
-//! The bars stand in one table, [`bars`]; raising one is a change of one line. Data sets that have no bar are measured
-//! and reported all the same.
+//! What a release must reach in the suite `core`. The bars stand in one table, [`bars`]; data sets that have no bar are measured and
+//! reported all the same.
 
-use std::fmt;
-
+use crate::judge::{self, Limit, Measured};
 use crate::report::{Amount, Report};
 use crate::shape::Shape;
 use crate::workload::Workload;
 
 /// Data sets of hashed keys: value bytes, which tell the key bytes too, and records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Size(u64, u64);
+pub struct Size(u64, u64);
 
 const SMALL: u64 = 1_000_000;
 const LARGE: u64 = 10_000_000;
 
 /// What a bar is about.
 #[derive(Clone, Debug)]
-enum Subject {
+pub enum Subject {
     /// The ratio of a workload on hashed keys.
     Hashed(Workload, Size),
     /// The ratio of a workload on another shape of key.
@@ -29,66 +26,12 @@ enum Subject {
     Amount(Workload, Option<&'static str>),
 }
 
-/// What it must reach.
-#[derive(Clone, Copy, Debug)]
-pub enum Limit {
-    /// So much or more.
-    AtLeast(f64),
-    /// So much or less.
-    AtMost(f64),
-    /// Less.
-    Below(f64),
-}
-
-/// A requirement.
-#[derive(Clone, Debug)]
-pub struct Bar {
-    subject: Subject,
-    limit: Limit,
-}
-
-/// A bar and what was measured.
-#[derive(Debug)]
-pub struct Verdict {
-    /// What the bar is about.
-    pub title: String,
-    /// What it must reach.
-    pub limit: Limit,
-    /// What it has reached.
-    pub measured: f64,
-    /// Unit of both.
-    pub unit: &'static str,
-}
-
-impl Verdict {
-    /// Whether the bar is met.
-    pub fn met(&self) -> bool {
-        match self.limit {
-            Limit::AtLeast(limit) => self.measured >= limit,
-            Limit::AtMost(limit) => self.measured <= limit,
-            Limit::Below(limit) => self.measured < limit,
-        }
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (sign, limit) = match self.limit {
-            Limit::AtLeast(limit) => ("≥", limit),
-            Limit::AtMost(limit) => ("≤", limit),
-            Limit::Below(limit) => ("<", limit),
-        };
-        let mark = if self.met() { "met   " } else { "MISSED" };
-        write!(out, "{mark} {}: {:.2} {} (bar {sign} {limit})", self.title, self.measured, self.unit)
-    }
-}
-
 /// Every bar.
-pub fn bars() -> Vec<Bar> {
-    let hashed = |workload, size, ratio| Bar { subject: Subject::Hashed(workload, size), limit: Limit::AtLeast(ratio) };
-    let shape = |shape, ratio| Bar { subject: Subject::Shape(Workload::GetHit, shape), limit: Limit::AtLeast(ratio) };
-    let worst = |workload, ratio| Bar { subject: Subject::WorstShape(workload), limit: Limit::AtLeast(ratio) };
-    let amount = |workload, data, limit| Bar { subject: Subject::Amount(workload, data), limit };
+pub fn bars() -> Vec<(Subject, Limit)> {
+    let hashed = |workload, size, ratio| (Subject::Hashed(workload, size), Limit::AtLeast(ratio));
+    let shape = |shape, ratio| (Subject::Shape(Workload::GetHit, shape), Limit::AtLeast(ratio));
+    let worst = |workload, ratio| (Subject::WorstShape(workload), Limit::AtLeast(ratio));
+    let amount = |workload, data, limit| (Subject::Amount(workload, data), limit);
     let middle = Size(100, LARGE);
     vec![
         hashed(Workload::GetHit, middle, 4.5),
@@ -124,59 +67,46 @@ pub fn bars() -> Vec<Bar> {
     ]
 }
 
-/// Judges `report` by every bar whose figure it has; also says how many it does not have.
-pub fn judge(bars: &[Bar], report: &Report) -> (Vec<Verdict>, usize) {
-    let verdicts: Vec<Verdict> = bars.iter().filter_map(|bar| judge_one(bar, report)).collect();
-    let unmeasured = bars.len() - verdicts.len();
-    (verdicts, unmeasured)
-}
-
-/// All verdicts in words, a last line that counts them, and whether all are met.
-pub fn judgement(verdicts: &[Verdict], unmeasured: usize) -> (String, bool) {
-    let mut text: String = verdicts.iter().map(|verdict| format!("{verdict}\n")).collect();
-    let met = verdicts.iter().filter(|verdict| verdict.met()).count();
-    let rest = if unmeasured > 0 { format!(" ({unmeasured} more not measured)") } else { String::new() };
-    text.push_str(&format!("bars: {met} of {} met{rest}\n", verdicts.len()));
-    (text, met == verdicts.len())
-}
-
-fn judge_one(bar: &Bar, report: &Report) -> Option<Verdict> {
-    let (title, measured, unit) = match &bar.subject {
-        Subject::Hashed(workload, Size(value_bytes, records)) => {
-            let contest = report.contest(workload.name(), Shape::Hashed.name(), *value_bytes, *records)?;
-            (format!("{} {}", workload.name(), contest.data_name()), contest.ratio(), "×")
-        }
-        Subject::Shape(workload, shape) => {
-            let contest = report.contest(workload.name(), shape.name(), 100, LARGE)?;
-            (format!("{} {}", workload.name(), contest.data_name()), contest.ratio(), "×")
-        }
-        Subject::WorstShape(workload) => {
-            let all: Option<Vec<_>> = Shape::ALL
-                .into_iter()
-                .filter(|&shape| shape != Shape::Hashed)
-                .map(|shape| report.contest(workload.name(), shape.name(), 100, LARGE))
-                .collect();
-            let worst = all?.into_iter().min_by(|a, b| a.ratio().total_cmp(&b.ratio()))?;
-            (format!("{} worst shape ({})", workload.name(), worst.shape), worst.ratio(), "×")
-        }
-        Subject::Amount(workload, data) => {
-            let of_data = |text: &str| data.is_none_or(|data| text.starts_with(data));
-            let candidates = report.amounts.iter().filter(|a| a.workload == workload.name() && of_data(&a.data));
-            let rising = |a: &&Amount, b: &&Amount| a.value.total_cmp(&b.value);
-            let worst = match bar.limit {
-                Limit::AtLeast(_) => candidates.min_by(rising)?,
-                Limit::AtMost(_) | Limit::Below(_) => candidates.max_by(rising)?,
-            };
-            (format!("{} {}", workload.name(), worst.data), worst.value, worst.unit)
-        }
-    };
-    Some(Verdict { title, limit: bar.limit, measured, unit })
+impl judge::Subject for Subject {
+    fn measured(&self, limit: Limit, report: &Report) -> Option<Measured> {
+        let (title, value, unit) = match self {
+            Subject::Hashed(workload, Size(value_bytes, records)) => {
+                let contest = report.contest(workload.name(), Shape::Hashed.name(), *value_bytes, *records)?;
+                (format!("{} {}", workload.name(), contest.data_name()), contest.ratio(), "×")
+            }
+            Subject::Shape(workload, shape) => {
+                let contest = report.contest(workload.name(), shape.name(), 100, LARGE)?;
+                (format!("{} {}", workload.name(), contest.data_name()), contest.ratio(), "×")
+            }
+            Subject::WorstShape(workload) => {
+                let all: Option<Vec<_>> = Shape::ALL
+                    .into_iter()
+                    .filter(|&shape| shape != Shape::Hashed)
+                    .map(|shape| report.contest(workload.name(), shape.name(), 100, LARGE))
+                    .collect();
+                let worst = all?.into_iter().min_by(|a, b| a.ratio().total_cmp(&b.ratio()))?;
+                (format!("{} worst shape ({})", workload.name(), worst.shape), worst.ratio(), "×")
+            }
+            Subject::Amount(workload, data) => {
+                let of_data = |text: &str| data.is_none_or(|data| text.starts_with(data));
+                let candidates = report.amounts.iter().filter(|a| a.workload == workload.name() && of_data(&a.data));
+                let rising = |a: &&Amount, b: &&Amount| a.value.total_cmp(&b.value);
+                let worst = match limit {
+                    Limit::AtLeast(_) => candidates.min_by(rising)?,
+                    Limit::AtMost(_) | Limit::Below(_) => candidates.max_by(rising)?,
+                };
+                (format!("{} {}", workload.name(), worst.data), worst.value, worst.unit)
+            }
+        };
+        Some(Measured { title, value, unit })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::clock::Sample;
+    use crate::judge::{Verdict, judge};
     use crate::report::Contest;
 
     fn contest(workload: Workload, shape: &'static str, value_bytes: u64, records: u64, ratio: f64) -> Contest {
@@ -236,11 +166,5 @@ mod tests {
         assert_eq!(judged(&report(Workload::BytesPerRecord, &[9.0, 11.1])), [false]);
         assert_eq!(judged(&report(Workload::Put1, &[2.0, 3.0])), [true]);
         assert_eq!(judged(&report(Workload::Put1, &[1.0, 3.0])), [false]);
-    }
-
-    #[test]
-    fn a_figure_that_is_not_a_number_meets_nothing() {
-        let verdict = |limit| Verdict { title: String::new(), limit, measured: f64::NAN, unit: "" };
-        assert!(![Limit::AtLeast(0.0), Limit::AtMost(9.0), Limit::Below(9.0)].map(verdict).iter().any(Verdict::met));
     }
 }

@@ -1,5 +1,6 @@
 //! This same program in a process of its own, so that what it measures is its own: memory, settings, bytes written.
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -17,14 +18,41 @@ pub fn answers<T>(
     parse: impl Fn(&str) -> Option<T>,
 ) -> Result<Vec<T>> {
     let failed = |outcome: String| Error::Child { what: what.to_owned(), outcome };
-    let program = std::env::current_exe().map_err(|error| Error::io("find", Path::new("this program"), error))?;
-    let mut command = Command::new(&program);
+    let mut command = this_program()?;
     command.args(arguments).envs(environment).stdin(Stdio::null()).stderr(Stdio::inherit());
-    let output = command.output().map_err(|error| Error::io("start", &program, error))?;
+    let output = command.output().map_err(|error| Error::io("start", Path::new(command.get_program()), error))?;
     if !output.status.success() {
         return Err(failed(output.status.to_string()));
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let answers = text.lines().map(parse).collect::<Option<Vec<_>>>();
     answers.ok_or_else(|| failed("its answer cannot be read".to_owned()))
+}
+
+/// Runs this program with `arguments` until it has said `word` in a line of its own, and kills it then: what it has done by then is not
+/// cleaned up.
+///
+/// # Errors
+/// [`Error::Child`] about `what` if it says anything else, or ends.
+pub fn kill_when_said(what: &str, arguments: &[String], word: &str) -> Result<()> {
+    let mut command = this_program()?;
+    // A pipe that nobody writes to: the process ends by itself, should this one go first.
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let program = Path::new(command.get_program()).to_owned();
+    let io = |error| Error::io("run", &program, error);
+    let mut child = command.spawn().map_err(io)?;
+    let mut line = String::new();
+    if let Some(output) = child.stdout.take() {
+        BufReader::new(output).read_line(&mut line).map_err(io)?;
+    }
+    child.kill().map_err(io)?;
+    let outcome = child.wait().map_err(io)?;
+    match line.trim() == word {
+        true => Ok(()),
+        false => Err(Error::Child { what: what.to_owned(), outcome: outcome.to_string() }),
+    }
+}
+
+fn this_program() -> Result<Command> {
+    std::env::current_exe().map(Command::new).map_err(|error| Error::io("find", Path::new("this program"), error))
 }

@@ -1,6 +1,6 @@
 //! Which workloads run on which data sets.
 
-use crate::arguments::Options;
+use crate::core_suite::Options;
 use crate::dataset::Spec;
 use crate::shape::Shape;
 use crate::workload::Workload;

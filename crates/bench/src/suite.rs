@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use fulgurite_rivals::{Engine, LmdbWriteMap, Purpose, Reader, Store};
 
-use crate::arguments::Options;
 use crate::clock::{Charge, Latencies, Sample, Stopwatch};
+use crate::core_suite::Options;
 use crate::dataset::{Dataset, Spec};
 use crate::error::{Error, Result};
 use crate::machine::Mapped;

@@ -4,15 +4,17 @@
 
 use std::path::{Path, PathBuf};
 
-use fulgurite_rivals::{Engine, Purpose, Reader, Store};
+use fulgurite_rivals::{Engine, Lmdb, Purpose, Reader, Store};
 
 use crate::child;
 use crate::clock::Sample;
 use crate::dataset::{Dataset, Spec};
 use crate::error::{Error, Result};
+use crate::fulgurite::Fulgurite;
 use crate::machine::{Mapped, MemoryWatch};
 use crate::random::Random;
 use crate::rounds::{Turn, interleaved};
+use crate::self_test::LmdbAgain;
 use crate::shape::Shape;
 use crate::values::Values;
 use crate::verify;
@@ -88,6 +90,15 @@ pub enum Finding {
     PrivateBytes(u64),
 }
 
+/// What the process of its own does: the arguments are the task's.
+pub fn work(arguments: &[String]) -> Result<()> {
+    let task = Task::parse(arguments)?;
+    match task.self_test {
+        true => task.run::<LmdbAgain, Lmdb>(),
+        false => task.run::<Fulgurite, Lmdb>(),
+    }
+}
+
 impl Task {
     fn arguments(&self) -> Vec<String> {
         let mut arguments = vec![self.kind.name().to_owned(), self.spec.shape.name().to_owned()];
@@ -106,7 +117,7 @@ impl Task {
     }
 
     /// Reads the arguments that the parent gave.
-    pub fn parse(arguments: &[String]) -> Result<Self> {
+    fn parse(arguments: &[String]) -> Result<Self> {
         let unreadable = || Error::Usage("`worker` is started by `core` alone".to_owned());
         let [kind, shape, numbers @ .., ours, theirs] = arguments else { return Err(unreadable()) };
         let kind = Kind::ALL.into_iter().find(|candidate| candidate.name() == kind).ok_or_else(unreadable)?;
@@ -135,7 +146,7 @@ impl Task {
     }
 
     /// Runs the task in this process and prints what it finds.
-    pub fn run<F: Engine, L: Engine>(&self) -> Result<()> {
+    fn run<F: Engine, L: Engine>(&self) -> Result<()> {
         let findings = match self.kind {
             Kind::LoadMemory => vec![self.load::<F>()?],
             Kind::Portable => self.gets::<F, L>()?,

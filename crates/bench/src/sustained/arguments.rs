@@ -1,11 +1,22 @@
-//! The command line of the suite of sustained writes.
+//! The suite `sustained` as a command: its options, its runs, its test of itself, and the judgement of runs.
 
-use std::path::PathBuf;
+use std::path::Path;
 
-use crate::arguments::{Command, Format, Wanted, each, format, list, number};
-use crate::error::{Error, Result};
+use crate::arguments::{self, Grammar};
+use crate::error::Result;
+use crate::house::Suite;
+use crate::judge;
+use crate::report::Report;
 use crate::sustained::engine::ENGINE_NAMES;
+use crate::sustained::self_test;
 use crate::sustained::workload::Workload;
+use crate::sustained::{bars, suite};
+
+/// Options of `sustained`.
+pub type Options = arguments::Options<Workload>;
+
+/// Rounds of each workload if nothing is said.
+const ROUNDS: usize = 1;
 
 /// What `sustained --help` prints.
 const HELP: &str = "\
@@ -35,97 +46,56 @@ Options:
   -h, --help             Print this
 ";
 
-/// Options of `sustained`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Few records.
-    pub quick: bool,
-    /// Workloads to run; empty for all.
-    pub only: Vec<Workload>,
-    /// Names of the engines to run; empty for all.
-    pub engines: Vec<&'static str>,
-    /// Records that are loaded at first.
-    pub records: Option<usize>,
-    /// Rounds of each workload.
-    pub rounds: usize,
-    /// Seed of puts and gets.
-    pub seed: Option<u64>,
-    /// How results are printed.
-    pub format: Format,
-    /// A file for lines of JSON.
-    pub out: Option<PathBuf>,
-    /// Where stores go.
-    pub directory: Option<PathBuf>,
-    /// Whether they stay there.
-    pub keep: bool,
-    /// Engines with planted faults.
-    pub self_test: bool,
+/// Fewer records make no sense of the bounds of a run.
+const RECORDS_MIN: usize = 1000;
+
+/// More have more keys than there are.
+const RECORDS_MAX: usize = 20_000_000;
+
+/// The suite of sustained writes.
+#[derive(Debug)]
+pub struct Sustained;
+
+impl Suite for Sustained {
+    type Workload = Workload;
+
+    fn grammar() -> Grammar<Workload> {
+        Grammar {
+            help: HELP,
+            workloads: Workload::ALL.map(Workload::name).to_vec(),
+            named: |name| Workload::from_name(name).map(|workload| vec![workload]),
+            engines: &ENGINE_NAMES,
+            shapes: false,
+            self_test: true,
+            rounds: ROUNDS,
+            records: RECORDS_MIN..=RECORDS_MAX,
+        }
+    }
+
+    fn run(options: &Options, directory: &Path, seed: u64) -> Result<Report> {
+        suite::run(options, directory, seed)
+    }
+
+    fn judgement(options: &Options, report: &Report) -> (String, bool) {
+        judge::judgement(&bars::bars(), options.quick, report)
+    }
+
+    fn self_test(options: &Options, directory: &Path, seed: u64) -> Option<Result<(String, bool)>> {
+        Some(self_test::run(options, directory, seed))
+    }
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            quick: false,
-            only: Vec::new(),
-            engines: Vec::new(),
-            records: None,
-            rounds: 1,
-            seed: None,
-            format: Format::Table,
-            out: None,
-            directory: None,
-            keep: false,
-            self_test: false,
-        }
+        Self::all(ROUNDS)
     }
-}
-
-/// Fewer records make no sense of the bounds of a run.
-const RECORDS_MIN: u64 = 1000;
-
-/// More have more keys than there are.
-const RECORDS_MAX: u64 = 20_000_000;
-
-/// Reads the arguments that follow the suite's name.
-pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Command> {
-    let mut options = Options::default();
-    let wanted = each(arguments, |name, value| {
-        match name {
-            "--quick" => options.quick = true,
-            "--keep" => options.keep = true,
-            "--self-test" => options.self_test = true,
-            "--only" => options.only = list("workload", &value()?, Workload::from_name)?,
-            "--engines" => options.engines = list("engine", &value()?, engine)?,
-            "--records" => options.records = Some(number(name, &value()?)?.clamp(RECORDS_MIN, RECORDS_MAX) as usize),
-            "--rounds" => options.rounds = number(name, &value()?)?.max(1) as usize,
-            "--seed" => options.seed = Some(number(name, &value()?)?),
-            "--format" => options.format = format(&value()?)?,
-            "--out" => options.out = Some(value()?.into()),
-            "--directory" => options.directory = Some(value()?.into()),
-            _ => return Err(Error::Usage(format!("there is no option `{name}`"))),
-        }
-        Ok(())
-    })?;
-    Ok(if wanted == Wanted::Help { Command::HelpSustained } else { Command::Sustained(options) })
-}
-
-fn engine(name: &str) -> Option<&'static str> {
-    ENGINE_NAMES.into_iter().find(|known| *known == name)
-}
-
-/// The help with the names of all workloads and engines.
-pub fn help() -> String {
-    let workloads = Workload::ALL.map(Workload::name).join(", ");
-    format!("{HELP}\nWorkloads: {workloads}\n\nEngines: {}\n", ENGINE_NAMES.join(", "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn parsed(line: &str) -> Result<Command> {
-        parse(line.split_ascii_whitespace().map(str::to_owned))
-    }
+    use crate::arguments::Wanted;
+    use crate::arguments::tests::{names_what_it_does_not_understand, parsed};
 
     #[test]
     fn options_are_read() {
@@ -141,17 +111,22 @@ mod tests {
             self_test: true,
             ..Options::default()
         };
-        assert_eq!(parsed(line).unwrap(), Command::Sustained(expected));
-        assert_eq!(parsed("").unwrap(), Command::Sustained(Options::default()));
-        assert_eq!(parsed("--only put1 --help").unwrap(), Command::HelpSustained);
-        assert!(help().contains("sequential") && help().contains("rocksdb"));
+        assert_eq!(parsed::<Sustained>(line).unwrap(), Wanted::Run(expected));
+        assert_eq!(parsed::<Sustained>("").unwrap(), Wanted::Run(Options::default()));
+        assert_eq!(parsed::<Sustained>("--only put1 --help").unwrap(), Wanted::Help);
+        assert!(
+            Sustained::grammar().full_help().contains("sequential")
+                && Sustained::grammar().full_help().contains("rocksdb")
+        );
     }
 
     #[test]
     fn what_is_not_understood_is_named() {
-        for (line, named) in [("--only swim", "`swim`"), ("--engines oracle", "`oracle`"), ("--speed", "`--speed`")] {
-            let message = parsed(line).unwrap_err().to_string();
-            assert!(message.contains(named), "{message}");
-        }
+        names_what_it_does_not_understand::<Sustained>(&[
+            ("--only swim", "`swim`"),
+            ("--engines oracle", "`oracle`"),
+            ("--speed", "`--speed`"),
+            ("--shape iris", "`--shape`"),
+        ]);
     }
 }

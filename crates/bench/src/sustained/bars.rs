@@ -1,9 +1,8 @@
 //! What the suite of sustained writes must reach, and the judgement of a report by it. The bars stand in one table, [`bars`].
 
-use crate::bars::{self, Limit, Verdict};
-use crate::report::{Contest, Report, cpu_ns};
+use crate::judge::{self, Limit, Measured, contest};
+use crate::report::{Report, cpu_ns};
 use crate::statistics::median;
-use crate::sustained::arguments::Options;
 use crate::sustained::engine::{ENGINE_NAMES, LMDB_AT_REST};
 use crate::sustained::workload::{Figure, Measure, Workload};
 
@@ -12,7 +11,7 @@ const MEASURED: &str = ENGINE_NAMES[0];
 
 /// What a bar is about.
 #[derive(Clone, Copy, Debug)]
-enum Subject {
+pub enum Subject {
     /// How many times more operations than a rival's, in a second of wall time.
     Wall(Workload, Measure, &'static str),
     /// How many times less processor time than a rival's.
@@ -26,7 +25,7 @@ enum Subject {
 }
 
 /// Every bar.
-fn bars() -> Vec<(Subject, Limit)> {
+pub fn bars() -> Vec<(Subject, Limit)> {
     use Limit::{AtLeast, AtMost, Below};
     use Subject::{Amount, Cost, Cpu, Rate, Wall};
     use Workload::{Bounded, Idle, Ingest, Put1, Sequential, Skewed};
@@ -58,62 +57,45 @@ fn bars() -> Vec<(Subject, Limit)> {
     ]
 }
 
-/// The verdicts in words, a last line that counts them, and whether all is well.
-pub fn judgement(options: &Options, report: &Report) -> (String, bool) {
-    if options.quick {
-        return ("bars: not judged (--quick)\n".to_owned(), true);
+impl judge::Subject for Subject {
+    fn measured(&self, _limit: Limit, report: &Report) -> Option<Measured> {
+        let (title, value, unit) = match *self {
+            Subject::Wall(workload, measure, rival) => {
+                let title = measure.title(workload);
+                (format!("{title} beside {rival}, by the clock"), contest(report, title)?.wall_ratio_to(rival)?, "×")
+            }
+            Subject::Cpu(workload, measure, rival) => {
+                let title = measure.title(workload);
+                (format!("{title} beside {rival}, by processor time"), contest(report, title)?.ratio_to(rival)?, "×")
+            }
+            Subject::Rate(workload, measure) => {
+                let title = measure.title(workload);
+                let (_, samples) = contest(report, title)?.entries.first()?;
+                let rates: Vec<f64> = samples.iter().map(|sample| sample.operations_per_second() / 1e6).collect();
+                (title.to_owned(), median(&rates), "million a second")
+            }
+            Subject::Cost(measure) => {
+                let title = measure.name();
+                (title.to_owned(), cpu_ns(&contest(report, title)?.entries.first()?.1), "ns CPU")
+            }
+            Subject::Amount(workload, figure) => {
+                let of = |name: &str, data: &str, unit: &str| {
+                    name == workload.name() && data == MEASURED && unit == figure.unit()
+                };
+                let found = report.amounts.iter().find(|a| of(a.workload, &a.data, a.unit))?;
+                (workload.name().to_owned(), found.value, figure.unit())
+            }
+        };
+        Some(Measured { title, value, unit })
     }
-    let (verdicts, unmeasured) = judge(report);
-    bars::judgement(&verdicts, unmeasured)
-}
-
-fn judge(report: &Report) -> (Vec<Verdict>, usize) {
-    let bars = bars();
-    let verdicts: Vec<Verdict> = bars.iter().filter_map(|&(subject, limit)| verdict(subject, limit, report)).collect();
-    let unmeasured = bars.len() - verdicts.len();
-    (verdicts, unmeasured)
-}
-
-fn verdict(subject: Subject, limit: Limit, report: &Report) -> Option<Verdict> {
-    let contest = |title: &str| {
-        let of = |contest: &&Contest| contest.workload == title;
-        report.contests.iter().find(of).filter(|contest| contest.entries.first().is_some_and(|e| e.0 == MEASURED))
-    };
-    let (title, measured, unit) = match subject {
-        Subject::Wall(workload, measure, rival) => {
-            let title = measure.title(workload);
-            (format!("{title} beside {rival}, by the clock"), contest(title)?.wall_ratio_to(rival)?, "×")
-        }
-        Subject::Cpu(workload, measure, rival) => {
-            let title = measure.title(workload);
-            (format!("{title} beside {rival}, by processor time"), contest(title)?.ratio_to(rival)?, "×")
-        }
-        Subject::Rate(workload, measure) => {
-            let title = measure.title(workload);
-            let (_, samples) = contest(title)?.entries.first()?;
-            let rates: Vec<f64> = samples.iter().map(|sample| sample.operations_per_second() / 1e6).collect();
-            (title.to_owned(), median(&rates), "million a second")
-        }
-        Subject::Cost(measure) => {
-            let title = measure.name();
-            (title.to_owned(), cpu_ns(&contest(title)?.entries.first()?.1), "ns CPU")
-        }
-        Subject::Amount(workload, figure) => {
-            let of = |name: &str, data: &str, unit: &str| {
-                name == workload.name() && data == MEASURED && unit == figure.unit()
-            };
-            let found = report.amounts.iter().find(|a| of(a.workload, &a.data, a.unit))?;
-            (workload.name().to_owned(), found.value, figure.unit())
-        }
-    };
-    Some(Verdict { title, limit, measured, unit })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::clock::Sample;
-    use crate::report::Amount;
+    use crate::judge::{Verdict, judge, judgement};
+    use crate::report::{Amount, Contest};
 
     fn contest(title: &'static str, entries: &[(&'static str, f64, f64)]) -> Contest {
         let sample = |&(engine, cpu_ns, wall_ns): &(&'static str, f64, f64)| {
@@ -132,7 +114,7 @@ mod tests {
     }
 
     fn judged(report: &Report) -> Vec<bool> {
-        judge(report).0.iter().map(Verdict::met).collect()
+        judge(&bars(), report).0.iter().map(Verdict::met).collect()
     }
 
     #[test]
@@ -177,15 +159,14 @@ mod tests {
             amount("idle", "fulgurite", Figure::IdleAwake, 0.0),
         ];
         assert_eq!(judged(&Report { amounts, ..Report::default() }), [true, false, false, true]);
-        assert_eq!(judge(&Report::default()).1, bars().len());
+        assert_eq!(judge(&bars(), &Report::default()).1, bars().len());
     }
 
     #[test]
     fn a_quick_run_is_not_judged() {
-        let options = Options { quick: true, ..Options::default() };
         let report =
             Report { contests: vec![contest("seek100_rest", &[("fulgurite", 9e9, 1.0)])], ..Report::default() };
-        assert!(judgement(&options, &report).1);
-        assert!(!judgement(&Options::default(), &report).1);
+        assert!(judgement(&bars(), true, &report).1);
+        assert!(!judgement(&bars(), false, &report).1);
     }
 }

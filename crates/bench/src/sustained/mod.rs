@@ -4,7 +4,7 @@
 //! Reading order: `workload` names what is measured; `content` says what is stored, and put in which order; `task` is one engine
 //! and one workload in a process of its own; `ingest`, `idle` and `bounded` do it; `suite` starts the tasks and `bars` judges.
 
-pub mod arguments;
+mod arguments;
 mod bars;
 mod bounded;
 mod content;
@@ -22,8 +22,5 @@ mod workload;
 mod written;
 mod zipf;
 
-pub use arguments::Options;
-pub use bars::judgement;
-pub use self_test::run as self_test;
-pub use suite::run;
+pub use arguments::Sustained;
 pub use task::{VERB, work};

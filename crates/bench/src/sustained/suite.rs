@@ -37,7 +37,7 @@ pub type Runner = fn(&Entry, &Task) -> Result<Vec<Finding>>;
 
 /// Runs what the options want.
 pub fn run(options: &Options, directory: &Path, seed: u64) -> Result<Report> {
-    let wanted = |entry: &Entry| options.engines.is_empty() || options.engines.contains(&entry.name);
+    let wanted = |entry: &Entry| options.wants_engine(entry.name);
     run_with(&entries().into_iter().filter(wanted).collect::<Vec<_>>(), spawn, options, directory, seed)
 }
 
@@ -49,7 +49,7 @@ pub fn run_with(engines: &[Entry], runner: Runner, options: &Options, directory:
     let places = Places::new(directory, options.keep)?;
     let mut suite = Suite { options, places, seed, engines: present, runner, report, started: Instant::now() };
     for workload in Workload::ALL {
-        if options.only.is_empty() || options.only.contains(&workload) {
+        if options.wants(&workload) {
             suite.workload(workload)?;
         }
     }

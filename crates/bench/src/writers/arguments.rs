@@ -1,11 +1,21 @@
-//! The command line of the suite of writers.
+//! The suite `writers` as a command: its options, its runs, and their judgement.
 
-use std::path::PathBuf;
+use std::path::Path;
 
-use crate::arguments::{Command, Format, Wanted, each, format, list, number};
-use crate::error::{Error, Result};
+use crate::arguments::{self, Grammar};
+use crate::error::Result;
+use crate::house::Suite;
+use crate::judge;
+use crate::report::Report;
 use crate::writers::contestant::ENGINE_NAMES;
 use crate::writers::workload::Workload;
+use crate::writers::{bars, suite};
+
+/// Options of `writers`.
+pub type Options = arguments::Options<Workload>;
+
+/// Rounds of each workload if nothing is said.
+const ROUNDS: usize = 5;
 
 /// What `writers --help` prints.
 const HELP: &str = "\
@@ -31,87 +41,46 @@ Options:
   -h, --help             Print this
 ";
 
-/// Options of `writers`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Few records and transactions.
-    pub quick: bool,
-    /// Workloads to run; empty for all.
-    pub only: Vec<Workload>,
-    /// Names of the engines to run; empty for all.
-    pub engines: Vec<&'static str>,
-    /// Records that a store begins with.
-    pub records: Option<usize>,
-    /// Rounds of each workload.
-    pub rounds: usize,
-    /// Seed of the changes.
-    pub seed: Option<u64>,
-    /// How results are printed.
-    pub format: Format,
-    /// A file for lines of JSON.
-    pub out: Option<PathBuf>,
-    /// Where stores go.
-    pub directory: Option<PathBuf>,
-    /// Whether they stay there.
-    pub keep: bool,
+/// The suite of writers.
+#[derive(Debug)]
+pub struct Writers;
+
+impl Suite for Writers {
+    type Workload = Workload;
+
+    fn grammar() -> Grammar<Workload> {
+        Grammar {
+            help: HELP,
+            workloads: Workload::ALL.map(Workload::name).to_vec(),
+            named: Workload::named,
+            engines: &ENGINE_NAMES,
+            shapes: false,
+            self_test: false,
+            rounds: ROUNDS,
+            records: 1000..=usize::MAX,
+        }
+    }
+
+    fn run(options: &Options, directory: &Path, seed: u64) -> Result<Report> {
+        suite::run(options, directory, seed)
+    }
+
+    fn judgement(options: &Options, report: &Report) -> (String, bool) {
+        judge::judgement(&bars::bars(), options.quick, report)
+    }
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            quick: false,
-            only: Vec::new(),
-            engines: Vec::new(),
-            records: None,
-            rounds: 5,
-            seed: None,
-            format: Format::Table,
-            out: None,
-            directory: None,
-            keep: false,
-        }
+        Self::all(ROUNDS)
     }
-}
-
-/// Reads the arguments that follow the suite's name.
-pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Command> {
-    let mut options = Options::default();
-    let wanted = each(arguments, |name, value| {
-        match name {
-            "--quick" => options.quick = true,
-            "--keep" => options.keep = true,
-            "--only" => options.only = list("workload", &value()?, Workload::named)?.concat(),
-            "--engines" => options.engines = list("engine", &value()?, engine)?,
-            "--records" => options.records = Some(number(name, &value()?)?.max(1000) as usize),
-            "--rounds" => options.rounds = number(name, &value()?)?.max(1) as usize,
-            "--seed" => options.seed = Some(number(name, &value()?)?),
-            "--format" => options.format = format(&value()?)?,
-            "--out" => options.out = Some(value()?.into()),
-            "--directory" => options.directory = Some(value()?.into()),
-            _ => return Err(Error::Usage(format!("there is no option `{name}`"))),
-        }
-        Ok(())
-    })?;
-    Ok(if wanted == Wanted::Help { Command::HelpWriters } else { Command::Writers(options) })
-}
-
-fn engine(name: &str) -> Option<&'static str> {
-    ENGINE_NAMES.into_iter().find(|known| *known == name)
-}
-
-/// The help with the names of all workloads and engines.
-pub fn help() -> String {
-    let workloads = Workload::ALL.map(Workload::name).join(", ");
-    format!("{HELP}\nWorkloads: {workloads}\n\nEngines: {}\n", ENGINE_NAMES.join(", "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn parsed(line: &str) -> Result<Command> {
-        parse(line.split_ascii_whitespace().map(str::to_owned))
-    }
+    use crate::arguments::Wanted;
+    use crate::arguments::tests::{names_what_it_does_not_understand, parsed};
 
     #[test]
     fn options_are_read() {
@@ -125,17 +94,21 @@ mod tests {
             seed: Some(7),
             ..Options::default()
         };
-        assert_eq!(parsed(line).unwrap(), Command::Writers(expected));
-        assert_eq!(parsed("").unwrap(), Command::Writers(Options::default()));
-        assert_eq!(parsed("--only bank --help").unwrap(), Command::HelpWriters);
-        assert!(help().contains("put1_log") && help().contains("rocksdb"));
+        assert_eq!(parsed::<Writers>(line).unwrap(), Wanted::Run(expected));
+        assert_eq!(parsed::<Writers>("").unwrap(), Wanted::Run(Options::default()));
+        assert_eq!(parsed::<Writers>("--only bank --help").unwrap(), Wanted::Help);
+        assert!(
+            Writers::grammar().full_help().contains("put1_log") && Writers::grammar().full_help().contains("rocksdb")
+        );
     }
 
     #[test]
     fn what_is_not_understood_is_named() {
-        for (line, named) in [("--only swim", "`swim`"), ("--engines oracle", "`oracle`"), ("--speed", "`--speed`")] {
-            let message = parsed(line).unwrap_err().to_string();
-            assert!(message.contains(named), "{message}");
-        }
+        names_what_it_does_not_understand::<Writers>(&[
+            ("--only swim", "`swim`"),
+            ("--engines oracle", "`oracle`"),
+            ("--speed", "`--speed`"),
+            ("--shape iris", "`--shape`"),
+        ]);
     }
 }

@@ -1,8 +1,7 @@
 //! What the suite of writers must reach, and the judgement of a report by it. The bars stand in one table, [`bars`].
 
-use crate::bars::{self, Limit, Verdict};
-use crate::report::{Contest, Report, cpu_ns};
-use crate::writers::arguments::Options;
+use crate::judge::{self, Limit, Measured, contest};
+use crate::report::{Report, cpu_ns};
 use crate::writers::suite::{COMMITS_PER_FLUSH, CPU, SPEED_UP, WALL};
 use crate::writers::workload::Workload;
 
@@ -11,7 +10,7 @@ const MEASURED: &str = "fulgurite";
 
 /// What a bar is about.
 #[derive(Clone, Copy, Debug)]
-enum Subject {
+pub enum Subject {
     /// Processor time of a transaction, in nanoseconds.
     Cost(Workload),
     /// How many times more a rival's costs.
@@ -21,7 +20,7 @@ enum Subject {
 }
 
 /// Every bar.
-fn bars() -> Vec<(Subject, Limit)> {
+pub fn bars() -> Vec<(Subject, Limit)> {
     use Limit::{AtLeast, AtMost, Below};
     use Subject::{Amount, Cost, Ratio};
     vec![
@@ -45,49 +44,32 @@ fn bars() -> Vec<(Subject, Limit)> {
     ]
 }
 
-/// The verdicts in words, a last line that counts them, and whether all is well.
-pub fn judgement(options: &Options, report: &Report) -> (String, bool) {
-    if options.quick {
-        return ("bars: not judged (--quick)\n".to_owned(), true);
+impl judge::Subject for Subject {
+    fn measured(&self, _limit: Limit, report: &Report) -> Option<Measured> {
+        let (title, value, unit) = match *self {
+            Subject::Cost(workload) => {
+                let (_, samples) = contest(report, workload.name())?.entries.first()?;
+                (workload.name().to_owned(), cpu_ns(samples), "ns CPU")
+            }
+            Subject::Ratio(workload, rival) => {
+                (format!("{} beside {rival}", workload.name()), contest(report, workload.name())?.ratio_to(rival)?, "×")
+            }
+            Subject::Amount(workload, unit) => {
+                let of = |name: &str, data: &str| name == workload.name() && data.starts_with(MEASURED);
+                let found = report.amounts.iter().find(|a| a.unit == unit && of(a.workload, &a.data))?;
+                (workload.name().to_owned(), found.value, unit)
+            }
+        };
+        Some(Measured { title, value, unit })
     }
-    let (verdicts, unmeasured) = judge(report);
-    bars::judgement(&verdicts, unmeasured)
-}
-
-fn judge(report: &Report) -> (Vec<Verdict>, usize) {
-    let bars = bars();
-    let verdicts: Vec<Verdict> = bars.iter().filter_map(|&(subject, limit)| verdict(subject, limit, report)).collect();
-    let unmeasured = bars.len() - verdicts.len();
-    (verdicts, unmeasured)
-}
-
-fn verdict(subject: Subject, limit: Limit, report: &Report) -> Option<Verdict> {
-    let contest = |workload: Workload| {
-        let of = |contest: &&Contest| contest.workload == workload.name();
-        report.contests.iter().find(of).filter(|contest| contest.entries.first().is_some_and(|e| e.0 == MEASURED))
-    };
-    let (title, measured, unit) = match subject {
-        Subject::Cost(workload) => {
-            let (_, samples) = contest(workload)?.entries.first()?;
-            (workload.name().to_owned(), cpu_ns(samples), "ns CPU")
-        }
-        Subject::Ratio(workload, rival) => {
-            (format!("{} beside {rival}", workload.name()), contest(workload)?.ratio_to(rival)?, "×")
-        }
-        Subject::Amount(workload, unit) => {
-            let of = |name: &str, data: &str| name == workload.name() && data.starts_with(MEASURED);
-            let found = report.amounts.iter().find(|a| a.unit == unit && of(a.workload, &a.data))?;
-            (workload.name().to_owned(), found.value, unit)
-        }
-    };
-    Some(Verdict { title, limit, measured, unit })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::clock::Sample;
-    use crate::report::Amount;
+    use crate::judge::{Verdict, judge, judgement};
+    use crate::report::{Amount, Contest};
 
     fn contest(workload: Workload, entries: &[(&'static str, f64)]) -> Contest {
         let sample = |cpu_ns| Sample { operations: 1, cpu_ns, wall_ns: 1.0, p50_ns: 1.0, p99_ns: 1.0 };
@@ -104,7 +86,7 @@ mod tests {
     }
 
     fn judged(report: &Report) -> Vec<bool> {
-        judge(report).0.iter().map(Verdict::met).collect()
+        judge(&bars(), report).0.iter().map(Verdict::met).collect()
     }
 
     #[test]
@@ -129,14 +111,13 @@ mod tests {
         };
         let report = Report { amounts: vec![amount("rocksdb", 3.0), amount("fulgurite", 6.0)], ..Report::default() };
         assert_eq!(judged(&report), [true]);
-        assert_eq!(judge(&Report::default()).1, bars().len());
+        assert_eq!(judge(&bars(), &Report::default()).1, bars().len());
     }
 
     #[test]
     fn a_quick_run_is_not_judged() {
-        let options = Options { quick: true, ..Options::default() };
         let report = Report { contests: vec![contest(Workload::Txn5, &[("fulgurite", 9e9)])], ..Report::default() };
-        assert!(judgement(&options, &report).1);
-        assert!(!judgement(&Options::default(), &report).1);
+        assert!(judgement(&bars(), true, &report).1);
+        assert!(!judgement(&bars(), false, &report).1);
     }
 }

@@ -4,7 +4,7 @@
 //! Reading order: `workload` names what is measured and how; `script` draws what a round does and `ledger` remembers what
 //! must come of it; `contestant` lets an engine do it; `suite` runs the rounds; `recovery` measures opening after a kill.
 
-pub mod arguments;
+mod arguments;
 mod bars;
 mod contestant;
 mod fulgurite;
@@ -14,7 +14,5 @@ mod script;
 mod suite;
 mod workload;
 
-pub use arguments::Options;
-pub use bars::judgement;
+pub use arguments::Writers;
 pub use fulgurite::FulguriteWritingStore;
-pub use suite::run;

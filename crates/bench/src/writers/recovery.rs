@@ -3,12 +3,12 @@
 //! A process of its own puts them, each in a transaction, and is killed; the store is copied for each round, because opening
 //! it changes it. Keys come in no order: recovery has to sort them, or to insert them one by one.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use fulgurite_rivals::{Usage, WritingEngine, WritingStore};
 
+use crate::child;
 use crate::clock::{Charge, Latencies, Sample, Stopwatch};
 use crate::error::{Error, Result};
 use crate::places::Places;
@@ -60,23 +60,9 @@ pub fn rounds(
 
 /// Lets another process of this program put the records, and kills it.
 fn fill_and_kill(engine: &str, directory: &Path, records: usize) -> Result<()> {
-    let program = std::env::current_exe().map_err(|error| Error::io("find", Path::new("this program"), error))?;
-    let io = |error| Error::io("run", &program, error);
-    let arguments = ["fill".to_owned(), engine.to_owned(), records.to_string()];
-    let mut command = Command::new(&program);
-    // A pipe that nobody writes to: the process ends by itself, should this one go first.
-    command.args(arguments).arg(directory).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.spawn().map_err(io)?;
-    let mut line = String::new();
-    if let Some(output) = child.stdout.take() {
-        BufReader::new(output).read_line(&mut line).map_err(io)?;
-    }
-    child.kill().map_err(io)?;
-    let outcome = child.wait().map_err(io)?;
-    match line.trim() == FILLED {
-        true => Ok(()),
-        false => Err(Error::Child { what: format!("filling a store of {engine}"), outcome: outcome.to_string() }),
-    }
+    let arguments =
+        ["fill".to_owned(), engine.to_owned(), records.to_string(), directory.to_string_lossy().into_owned()];
+    child::kill_when_said(&format!("filling a store of {engine}"), &arguments, FILLED)
 }
 
 /// What the other process does: the arguments are the engine, the number of records and the directory.

@@ -40,7 +40,7 @@ const RECOVERY_RECORDS_QUICK: usize = 5_000;
 
 /// Runs what the options want.
 pub fn run(options: &Options, directory: &Path, seed: u64) -> Result<Report> {
-    let wanted = |entry: &Entry| options.engines.is_empty() || options.engines.contains(&entry.name);
+    let wanted = |entry: &Entry| options.wants_engine(entry.name);
     run_with(&entries().into_iter().filter(wanted).collect::<Vec<_>>(), options, directory, seed)
 }
 
@@ -55,7 +55,7 @@ pub fn run_with(engines: &[Entry], options: &Options, directory: &Path, seed: u6
     let dataset = |value_bytes| Dataset::new(Spec { shape: Shape::Hashed, records, hashed_key_bytes: 32, value_bytes });
     let mut data = dataset(Workload::Put1Log.value_bytes());
     for workload in Workload::ALL {
-        if options.only.is_empty() || options.only.contains(&workload) {
+        if options.wants(&workload) {
             if data.values.length() != workload.value_bytes() {
                 data = dataset(workload.value_bytes());
             }
