@@ -34,6 +34,14 @@ impl<const FAULT: u8> WritingEngine for Planted<FAULT> {
         None
     }
 
+    fn version() -> String {
+        "of this test".to_owned()
+    }
+
+    fn describe(_settings: Settings) -> String {
+        "a sorted map".to_owned()
+    }
+
     fn open(_directory: &Path, _settings: Settings) -> Result<PlantedStore<FAULT>, Failure> {
         Ok(PlantedStore(Mutex::default()))
     }

@@ -9,6 +9,7 @@ use fjall::{Keyspace, PersistMode, Readable, SingleWriterTxDatabase, SingleWrite
 
 use crate::engine::Failure;
 use crate::fjall_writing::{self as shared, FjallSnapshot, KEYSPACE, WORKERS, failed};
+use crate::versions;
 use crate::writing::{Level, Refusal, Settings, Transaction, Usage, WritingEngine, WritingStore};
 
 const NAME: &str = "fjall-single";
@@ -24,6 +25,14 @@ impl WritingEngine for FjallSingleWriter {
     fn unfit(settings: Settings) -> Option<&'static str> {
         let transactions = matches!(settings.usage, Usage::Transactions | Usage::Counters);
         (!transactions).then_some("without transactions of several steps it is what fjall is")
+    }
+
+    fn version() -> String {
+        versions::locked("fjall")
+    }
+
+    fn describe(settings: Settings) -> String {
+        shared::describe(settings)
     }
 
     fn open(directory: &Path, settings: Settings) -> Result<FjallSingleWriterStore, Failure> {

@@ -13,6 +13,7 @@ use fjall::{
 };
 
 use crate::engine::Failure;
+use crate::versions;
 use crate::writing::{Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore};
 
 const NAME: &str = "fjall";
@@ -45,6 +46,14 @@ impl WritingEngine for Fjall {
 
     fn unfit(_settings: Settings) -> Option<&'static str> {
         None
+    }
+
+    fn version() -> String {
+        versions::locked(NAME)
+    }
+
+    fn describe(settings: Settings) -> String {
+        describe(settings)
     }
 
     fn open(directory: &Path, settings: Settings) -> Result<FjallStore, Failure> {
@@ -198,19 +207,35 @@ pub(crate) fn cache_bytes(settings: Settings) -> u64 {
     }
 }
 
-/// What both kinds of store set for their keyspace.
-pub(crate) fn options(settings: Settings) -> KeyspaceCreateOptions {
-    let bits = FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0));
-    let memtable_bytes = match settings.usage {
+fn memtable_bytes(settings: Settings) -> u64 {
+    match settings.usage {
         Usage::LongLog => UNBOUNDED_BYTES,
         Usage::Sustained { cache_bytes } => MEMTABLE_BYTES.min(cache_bytes / MEMTABLE_SHARE),
         _ => MEMTABLE_BYTES,
+    }
+}
+
+/// What both kinds of store say of their settings.
+pub(crate) fn describe(settings: Settings) -> String {
+    let journal = match settings.level {
+        Level::Memory => "journal kept in its buffer",
+        Level::Log => "journal unsynced",
+        Level::Disk => "journal synced",
     };
+    let (cache, memtable) = (cache_bytes(settings) >> 20, memtable_bytes(settings) >> 20);
+    format!(
+        "{journal}, memtable {memtable} MiB, cache {cache} MiB, Bloom filter 10 bits, {WORKERS} threads, no compression"
+    )
+}
+
+/// What both kinds of store set for their keyspace.
+pub(crate) fn options(settings: Settings) -> KeyspaceCreateOptions {
+    let bits = FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0));
     KeyspaceCreateOptions::default()
         .filter_policy(FilterPolicy::all(bits))
         .data_block_compression_policy(CompressionPolicy::disabled())
         .manual_journal_persist(settings.level == Level::Memory)
-        .max_memtable_size(memtable_bytes)
+        .max_memtable_size(memtable_bytes(settings))
 }
 
 /// Loads records whose keys rise strictly.

@@ -24,6 +24,18 @@ impl WritingEngine for Lmdb {
         (settings.level == Level::Memory).then_some("it has no level of its own like Memory")
     }
 
+    fn version() -> String {
+        let version = heed::lmdb_version();
+        format!("{}.{}.{}", version.major, version.minor, version.patch)
+    }
+
+    fn describe(settings: Settings) -> String {
+        match settings.level {
+            Level::Memory | Level::Log => "WRITEMAP, MAPASYNC, NOSYNC, NORDAHEAD".to_owned(),
+            Level::Disk => "written by calls and synced, NORDAHEAD".to_owned(),
+        }
+    }
+
     fn open(directory: &Path, settings: Settings) -> Result<LmdbWritingStore, Failure> {
         let flags = match settings.level {
             Level::Memory | Level::Log => EnvFlags::WRITE_MAP | EnvFlags::MAP_ASYNC | EnvFlags::NO_SYNC,

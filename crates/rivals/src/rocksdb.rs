@@ -60,35 +60,63 @@ impl WritingEngine for RocksDb {
         None
     }
 
+    fn version() -> String {
+        library::version()
+    }
+
+    fn describe(settings: Settings) -> String {
+        let (tuning, wal) = tuned(settings);
+        let log = match wal {
+            Wal::Off => "no log",
+            Wal::Unsynced => "log unsynced",
+            Wal::Synced => "log synced",
+        };
+        format!(
+            "{log}, {} memtables of {} MiB, block cache {} MiB, Bloom filter {} bits, blocks of {} KiB, {} threads, no compression",
+            tuning.write_buffers_max,
+            tuning.write_buffer_bytes >> 20,
+            tuning.cache_bytes >> 20,
+            tuning.bloom_bits,
+            tuning.block_bytes >> 10,
+            tuning.threads
+        )
+    }
+
     fn open(directory: &Path, settings: Settings) -> Result<RocksDbStore, Failure> {
-        let wal = match settings.level {
-            Level::Memory => Wal::Off,
-            Level::Log => Wal::Unsynced,
-            Level::Disk => Wal::Synced,
-        };
-        let (write_buffer_bytes, cache_bytes) = match settings.usage {
-            Usage::LongLog => (UNBOUNDED_BYTES, CACHE_BYTES),
-            Usage::Sustained { cache_bytes } => {
-                let cache_bytes = usize::try_from(cache_bytes).unwrap_or(usize::MAX);
-                (WRITE_BUFFER_BYTES.min(cache_bytes / WRITE_BUFFER_SHARE), cache_bytes)
-            }
-            _ => (WRITE_BUFFER_BYTES, CACHE_BYTES),
-        };
-        let tuning = Tuning {
-            write_buffer_bytes,
-            write_buffers_max: WRITE_BUFFERS_MAX,
-            threads: 2,
-            cache_bytes,
-            bloom_bits: 10.0,
-            block_bytes: 16 << 10,
-            bytes_per_sync: 1 << 20,
-            // They cost some percent, which waiting for the disk hides; they tell how often it was waited for.
-            statistics: settings.level == Level::Disk,
-        };
+        let (tuning, wal) = tuned(settings);
         let transactions = matches!(settings.usage, Usage::Transactions | Usage::Counters);
         let database = Database::open(directory, &tuning, wal, transactions).map_err(failed("open"))?;
         Ok(RocksDbStore { database })
     }
+}
+
+/// What the level and the usage want.
+fn tuned(settings: Settings) -> (Tuning, Wal) {
+    let wal = match settings.level {
+        Level::Memory => Wal::Off,
+        Level::Log => Wal::Unsynced,
+        Level::Disk => Wal::Synced,
+    };
+    let (write_buffer_bytes, cache_bytes) = match settings.usage {
+        Usage::LongLog => (UNBOUNDED_BYTES, CACHE_BYTES),
+        Usage::Sustained { cache_bytes } => {
+            let cache_bytes = usize::try_from(cache_bytes).unwrap_or(usize::MAX);
+            (WRITE_BUFFER_BYTES.min(cache_bytes / WRITE_BUFFER_SHARE), cache_bytes)
+        }
+        _ => (WRITE_BUFFER_BYTES, CACHE_BYTES),
+    };
+    let tuning = Tuning {
+        write_buffer_bytes,
+        write_buffers_max: WRITE_BUFFERS_MAX,
+        threads: 2,
+        cache_bytes,
+        bloom_bits: 10.0,
+        block_bytes: 16 << 10,
+        bytes_per_sync: 1 << 20,
+        // They cost some percent, which waiting for the disk hides; they tell how often it was waited for.
+        statistics: settings.level == Level::Disk,
+    };
+    (tuning, wal)
 }
 
 /// An open database.

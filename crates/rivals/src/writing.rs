@@ -64,8 +64,17 @@ pub trait WritingEngine {
     /// Whether commits are in a log, which opening after a crash has to read.
     const HAS_LOG: bool = true;
 
+    /// Longest value that it stores with these settings.
+    const VALUE_BYTES_MAX: usize = usize::MAX;
+
     /// An open database of this engine.
     type Store: WritingStore;
+
+    /// Its version: of the library, where the adapter binds one.
+    fn version() -> String;
+
+    /// What was chosen for it at these settings, in its own words, for reports.
+    fn describe(settings: Settings) -> String;
 
     /// Why it cannot be measured on this machine, and what would change that.
     fn missing() -> Option<String> {
@@ -216,6 +225,32 @@ pub trait Transaction: Sized {
 
     /// Drops all changes.
     fn abort(self);
+}
+
+/// The transaction of an engine that has none: [`WritingEngine::unfit`] says so, and [`WritingStore::begin`] fails.
+#[derive(Debug)]
+pub enum NoTransaction {}
+
+impl Transaction for NoTransaction {
+    fn get<R>(&mut self, _key: &[u8], _read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Refusal> {
+        match *self {}
+    }
+
+    fn put(&mut self, _key: &[u8], _value: &[u8]) -> Result<(), Refusal> {
+        match *self {}
+    }
+
+    fn delete(&mut self, _key: &[u8]) -> Result<(), Refusal> {
+        match *self {}
+    }
+
+    fn commit(self) -> Result<(), Refusal> {
+        match self {}
+    }
+
+    fn abort(self) {
+        match self {}
+    }
 }
 
 /// Why a transaction did not go on.

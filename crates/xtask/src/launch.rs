@@ -202,9 +202,49 @@ pub fn run_demo(root: &Path, arguments: &[&str]) -> Result<(), Failure> {
 
 fn bench(arguments: &[String]) -> Result<(), Failure> {
     let root = workspace::root()?;
-    let mut all = vec!["run", "--release", "--package", "fulgurite-bench", "--features", "fjall", "--"];
+    let features = rivals(has_libclang());
+    let mut all = vec!["run", "--release", "--package", "fulgurite-bench", "--features", &features, "--"];
     all.extend(without_dashes(arguments));
     cargo(&root, &all)
+}
+
+/// The rivals that are features of the benchmarks.
+fn rivals(libclang: bool) -> String {
+    const ALWAYS: &str = "bf-tree,fjall,redb,sqlite";
+    if libclang {
+        return format!("{ALWAYS},libmdbx");
+    }
+    eprintln!("libmdbx is left out: its bindings need libclang to be built (the package libclang-dev)");
+    ALWAYS.to_owned()
+}
+
+/// Whether libclang is where the makers of bindings look for it.
+fn has_libclang() -> bool {
+    let named = std::env::var_os("LIBCLANG_PATH").map(std::path::PathBuf::from);
+    let usual = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"];
+    let llvm = directories_below("/usr/lib")
+        .into_iter()
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("llvm")));
+    let places = usual.iter().map(std::path::PathBuf::from).chain(llvm.map(|path| path.join("lib"))).chain(named);
+    places.into_iter().any(|place| match place.is_dir() {
+        true => holds_libclang(&place),
+        false => place.is_file(),
+    })
+}
+
+fn directories_below(path: &str) -> Vec<std::path::PathBuf> {
+    let Ok(entries) = std::fs::read_dir(path) else { return Vec::new() };
+    entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+}
+
+/// `libclang-cpp` is another library.
+fn holds_libclang(directory: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(directory) else { return false };
+    entries.flatten().any(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        name.contains(".so")
+            && (name.starts_with("libclang.so") || name.starts_with("libclang-1") || name.starts_with("libclang-2"))
+    })
 }
 
 fn proof(name: &str, arguments: &[String]) -> Result<(), Failure> {
@@ -325,6 +365,19 @@ mod tests {
         assert_eq!(tests_announced("running 12 tests"), 12);
         assert_eq!(tests_announced("running 1 test"), 1);
         assert_eq!(tests_announced("running 0 tests") + tests_announced("test a ... ok"), 0);
+    }
+
+    #[test]
+    fn libclang_is_told_from_the_library_beside_it() {
+        let directory = std::env::temp_dir().join(format!("xtask-libclang-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).expect("the directory of temporary files takes another");
+        let holds = |name: &str| {
+            std::fs::write(directory.join(name), "").expect("it is ours");
+            holds_libclang(&directory)
+        };
+        assert!(!holds("libclang-cpp.so.14") && holds("libclang-14.so.1"));
+        std::fs::remove_dir_all(&directory).expect("it is ours");
+        assert!(rivals(true).ends_with("libmdbx") && !rivals(false).contains("libmdbx"));
     }
 
     #[test]

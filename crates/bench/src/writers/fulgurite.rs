@@ -22,6 +22,16 @@ impl WritingEngine for Fulgurite {
         None
     }
 
+    fn version() -> String {
+        // All crates of the workspace have one version.
+        env!("CARGO_PKG_VERSION").to_owned()
+    }
+
+    fn describe(settings: Settings) -> String {
+        let delta = if settings.usage == Usage::LongLog { ", a delta without bound" } else { "" };
+        format!("Durability::{}{delta}, else as it comes", settings.level.name())
+    }
+
     fn open(directory: &Path, settings: Settings) -> Result<FulguriteWritingStore, Failure> {
         let mut options = Database::options().create(true).durability(match settings.level {
             Level::Memory => Durability::Memory,

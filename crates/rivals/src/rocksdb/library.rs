@@ -11,7 +11,7 @@ use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use libloading::Library;
+use crate::dynamic::{found, functions, version_in_file_name};
 
 /// An object of RocksDB.
 type Handle = *mut c_void;
@@ -21,24 +21,6 @@ type Errors = *mut *mut c_char;
 
 /// Names that the library has in current distributions.
 const LIBRARY_NAMES: [&str; 4] = ["librocksdb.so", "librocksdb.so.9.10", "librocksdb.so.8.9", "librocksdb.so.7.8"];
-
-/// Declares the functions, each by its field, name, parameters and result, and how all of them are looked up.
-macro_rules! functions {
-    ($($field:ident: $name:literal ($($parameter:ty),*) $(-> $result:ty)?;)*) => {
-        struct Functions { $($field: unsafe extern "C" fn($($parameter),*) $(-> $result)?,)* }
-
-        impl Functions {
-            fn find(library: &Library) -> Result<Self, libloading::Error> {
-                Ok(Self {
-                    $(
-                        // SAFETY: the type is that of the declaration in `rocksdb/c.h`.
-                        $field: *unsafe { library.get($name) }?,
-                    )*
-                })
-            }
-        }
-    };
-}
 
 functions! {
     open: "rocksdb_open" (Handle, *const c_char, Errors) -> Handle;
@@ -122,13 +104,16 @@ fn functions() -> Result<&'static Functions, &'static str> {
 
 fn find() -> Result<Functions, String> {
     const INSTALL: &str = "install the package librocksdb-dev (Debian, Ubuntu) or rocksdb (others)";
-    // SAFETY: what the library runs when it is loaded is the set-up of RocksDB's own statics.
-    let mut candidates = LIBRARY_NAMES.iter().filter_map(|name| unsafe { Library::new(*name) }.ok());
-    let library = candidates.next().ok_or(format!("the library of RocksDB was not found: {INSTALL}"))?;
-    let functions =
-        Functions::find(&library).map_err(|error| format!("another RocksDB is needed ({error}): {INSTALL}"));
-    std::mem::forget(library);
-    functions
+    let library = found(&LIBRARY_NAMES).ok_or(format!("the library of RocksDB was not found: {INSTALL}"))?;
+    Functions::find(library).map_err(|error| format!("another RocksDB is needed ({error}): {INSTALL}"))
+}
+
+/// The version that is in the name of the library's file: its C interface does not tell.
+pub fn version() -> String {
+    match functions() {
+        Ok(_) => version_in_file_name("librocksdb.so"),
+        Err(_) => "unknown".to_owned(),
+    }
 }
 
 /// Why RocksDB cannot be used here.

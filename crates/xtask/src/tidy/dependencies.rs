@@ -67,7 +67,7 @@ const CRATES: &[Allowed] = &[
 
 /// Other engines and their bindings, by the beginning of the package's name: only `rivals` builds them.
 const ENGINES: &[&str] = &[
-    "bf-tree", "fjall", "heed", "jammdb", "leveldb", "libmdbx", "lmdb", "nebari", "persy", "redb", "rocksdb",
+    "bf-tree", "fjall", "heed", "jammdb", "leveldb", "libmdbx", "lmdb", "mdbx", "nebari", "persy", "redb", "rocksdb",
     "rusqlite", "sled",
 ];
 

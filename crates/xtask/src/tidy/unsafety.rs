@@ -32,6 +32,9 @@ const FILES: &[(&str, &str)] = &[
     ("crates/engine/src/txn/slots.rs", "what transactions leave for the next ones of their threads"),
     ("crates/loom-models/src/surroundings.rs", "the signature of the store to a place in the log's map"),
     ("crates/testkit/src/hostile/watch.rs", "an allocator that counts: a hostile file must not cost memory"),
+    ("crates/rivals/src/dynamic.rs", "libraries of the system, found when they are needed"),
+    ("crates/rivals/src/leveldb/library.rs", "LevelDB's C interface, found when it is needed"),
+    ("crates/rivals/src/libmdbx/library.rs", "libmdbx's C interface"),
     ("crates/rivals/src/lmdb.rs", "LMDB leaves exclusive use of its map to the caller"),
     ("crates/rivals/src/rocksdb/library.rs", "RocksDB's C interface, found when it is needed"),
 ];

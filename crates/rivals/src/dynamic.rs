@@ -1,0 +1,59 @@
+//! Libraries of the system that are found when they are first asked for: their engines can be measured where they are installed, and
+//! nothing has to be there to build.
+//!
+//! A library that was found stays: its threads may run until the process ends.
+#![allow(unsafe_code)] // Foreign function edge.
+
+use libloading::Library;
+
+/// The first of these libraries that there is.
+pub(crate) fn found(names: &[&str]) -> Option<&'static Library> {
+    // SAFETY: what these libraries run when they are loaded is the set-up of their own statics.
+    let mut candidates = names.iter().filter_map(|name| unsafe { Library::new(*name) }.ok());
+    candidates.next().map(|library| &*Box::leak(Box::new(library)))
+}
+
+/// The version behind `name` in the name of the file that is mapped, `unknown` if there is none.
+pub(crate) fn version_in_file_name(name: &str) -> String {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    version_in(&maps, name).unwrap_or("unknown").to_owned()
+}
+
+fn version_in<'m>(maps: &'m str, name: &str) -> Option<&'m str> {
+    let file = maps.lines().find_map(|line| line.rsplit_once('/')?.1.strip_prefix(name))?;
+    file.strip_prefix('.').filter(|version| !version.is_empty())
+}
+
+/// Declares the functions, each by its field, name, parameters and result, and how all of them are looked up.
+macro_rules! functions {
+    ($($field:ident: $name:literal ($($parameter:ty),*) $(-> $result:ty)?;)*) => {
+        struct Functions { $($field: unsafe extern "C" fn($($parameter),*) $(-> $result)?,)* }
+
+        impl Functions {
+            fn find(library: &libloading::Library) -> Result<Self, libloading::Error> {
+                Ok(Self {
+                    $(
+                        // SAFETY: the type is that of the declaration in the library's header.
+                        $field: *unsafe { library.get($name) }?,
+                    )*
+                })
+            }
+        }
+    };
+}
+
+pub(crate) use functions;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_what_follows_the_name() {
+        let maps = "7f00 r-xp 0 fe:00 1 /usr/lib/librocksdb.so.7.8.3\n7f01 r-xp 0 fe:00 2 /usr/lib/libm.so\n";
+        assert_eq!(version_in(maps, "librocksdb.so"), Some("7.8.3"));
+        assert_eq!(version_in(maps, "libm.so"), None);
+        assert_eq!(version_in(maps, "libleveldb.so"), None);
+        assert!(found(&["libsurelynosuchlibrary.so"]).is_none());
+    }
+}
