@@ -86,7 +86,7 @@ impl WritingEngine for RocksDb {
         let (tuning, wal) = tuned(settings);
         let transactions = matches!(settings.usage, Usage::Transactions | Usage::Counters);
         let database = Database::open(directory, &tuning, wal, transactions).map_err(failed("open"))?;
-        Ok(RocksDbStore { database })
+        Ok(RocksDbStore { database, wal })
     }
 }
 
@@ -122,6 +122,7 @@ fn tuned(settings: Settings) -> (Tuning, Wal) {
 /// An open database.
 pub struct RocksDbStore {
     database: Database,
+    wal: Wal,
 }
 
 impl WritingStore for RocksDbStore {
@@ -163,8 +164,12 @@ impl WritingStore for RocksDbStore {
         Ok(RocksDbTransaction { txn: self.database.begin() })
     }
 
+    /// Without a log, what is in memory becomes durable by writing it out.
     fn sync(&self) -> Result<(), Failure> {
-        self.database.sync().map_err(failed("sync"))
+        match self.wal {
+            Wal::Off => self.database.flush().map_err(failed("flush")),
+            Wal::Unsynced | Wal::Synced => self.database.sync().map_err(failed("sync")),
+        }
     }
 
     /// Writes the memtable out and waits until nothing is being flushed or compacted.
