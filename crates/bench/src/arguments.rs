@@ -3,6 +3,8 @@
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use fulgurite_rivals::Level;
+
 use crate::error::{Error, Result};
 use crate::shape::Shape;
 
@@ -34,8 +36,12 @@ pub struct Options<W> {
     pub seed: Option<u64>,
     /// How results are printed.
     pub format: Format,
+    /// What a commit survives.
+    pub level: Level,
     /// A file for lines of JSON.
     pub out: Option<PathBuf>,
+    /// A file for the same behind a line about machine, versions and settings.
+    pub json: Option<PathBuf>,
     /// Where stores go.
     pub directory: Option<PathBuf>,
     /// Whether they stay there.
@@ -56,7 +62,9 @@ impl<W: PartialEq> Options<W> {
             rounds,
             seed: None,
             format: Format::Table,
+            level: Level::Log,
             out: None,
+            json: None,
             directory: None,
             keep: false,
             self_test: false,
@@ -83,18 +91,23 @@ pub enum Wanted<W> {
     Run(Options<W>),
 }
 
+/// The workloads that a name stands for, if it is one.
+type Named<W> = Box<dyn Fn(&str) -> Option<Vec<W>>>;
+
 /// Which options a suite understands, and its help.
 pub struct Grammar<W: 'static> {
     /// What `--help` prints first: what the suite does, and each option.
-    pub help: &'static str,
+    pub help: String,
     /// Names of all workloads.
     pub workloads: Vec<&'static str>,
     /// The workloads that a name stands for.
-    pub named: fn(&str) -> Option<Vec<W>>,
+    pub named: Named<W>,
     /// Names of all engines; none if there is nothing to choose from.
     pub engines: &'static [&'static str],
     /// Whether shapes of key can be chosen.
     pub shapes: bool,
+    /// Whether the level of durability can be chosen.
+    pub levels: bool,
     /// Whether it can test itself.
     pub self_test: bool,
     /// Rounds of each workload if nothing is said.
@@ -115,7 +128,7 @@ impl<W: PartialEq> Grammar<W> {
                 "--quick" => options.quick = true,
                 "--keep" => options.keep = true,
                 "--self-test" if self.self_test => options.self_test = true,
-                "--only" => options.only = list("workload", &value()?, self.named)?.into_iter().flatten().collect(),
+                "--only" => options.only = list("workload", &value()?, &self.named)?.into_iter().flatten().collect(),
                 "--shape" if self.shapes => options.shapes = list("shape", &value()?, Shape::from_name)?,
                 "--engines" if !self.engines.is_empty() => {
                     options.engines = list("engine", &value()?, |name| self.engine(name))?;
@@ -127,6 +140,8 @@ impl<W: PartialEq> Grammar<W> {
                 "--rounds" => options.rounds = number(name, &value()?)?.max(1) as usize,
                 "--seed" => options.seed = Some(number(name, &value()?)?),
                 "--format" => options.format = format(&value()?)?,
+                "--level" if self.levels => options.level = level(&value()?)?,
+                "--json" => options.json = Some(value()?.into()),
                 "--out" => options.out = Some(value()?.into()),
                 "--directory" => options.directory = Some(value()?.into()),
                 _ => return Err(Error::Usage(format!("there is no option `{name}`"))),
@@ -183,6 +198,16 @@ fn list<T>(kind: &str, text: &str, read: impl Fn(&str) -> Option<T>) -> Result<V
 /// Reads a number, in which underscores may group digits.
 fn number(option: &str, text: &str) -> Result<u64> {
     text.replace('_', "").parse().map_err(|_| Error::Usage(format!("{option} needs a number, not `{text}`")))
+}
+
+/// Reads the name of a level of durability.
+fn level(text: &str) -> Result<Level> {
+    match text {
+        "memory" => Ok(Level::Memory),
+        "log" => Ok(Level::Log),
+        "disk" => Ok(Level::Disk),
+        _ => Err(Error::Usage(format!("there is no level `{text}`"))),
+    }
 }
 
 /// Reads the name of a format.

@@ -28,6 +28,8 @@ Measures Fulgurite beside other engines.
 Usage: fulgurite-bench core [OPTIONS]
        fulgurite-bench writers [OPTIONS], described by fulgurite-bench writers --help
        fulgurite-bench sustained [OPTIONS], described by fulgurite-bench sustained --help
+       fulgurite-bench geaflow [OPTIONS], described by fulgurite-bench geaflow --help
+       fulgurite-bench ycsb [OPTIONS], described by fulgurite-bench ycsb --help
 
 Loads the same records into Fulgurite and LMDB, asks both the same questions in turn, checks every
 answer, and judges the ratios by the bars. docs/benchmarks.md says how each figure is measured.
@@ -42,6 +44,7 @@ Options:
       --seed NUMBER      Seed of the queries, to repeat a run [default: from the clock]
       --format FORMAT    table, or json: one line for each result [default: table]
       --out FILE         Also write the lines of JSON to FILE
+      --json FILE        Also write them to FILE behind a line about the machine, versions and settings
       --directory DIR    Where the data sets go; a real disk [default: target/bench]
       --keep             Leave the data sets there
       --self-test        LMDB on both sides: every ratio should be 1
@@ -57,11 +60,12 @@ impl Suite for Core {
 
     fn grammar() -> Grammar<Workload> {
         Grammar {
-            help: HELP,
+            help: HELP.to_owned(),
             workloads: Workload::ALL.map(Workload::name).to_vec(),
-            named: |name| Workload::from_name(name).map(|workload| vec![workload]),
+            named: Box::new(|name| Workload::from_name(name).map(|workload| vec![workload])),
             engines: &[],
             shapes: true,
+            levels: false,
             self_test: true,
             rounds: ROUNDS,
             records: 0..=usize::MAX,
@@ -91,6 +95,8 @@ impl Default for Options {
 
 #[cfg(test)]
 mod tests {
+    use fulgurite_rivals::Level;
+
     use super::*;
     use crate::arguments::tests::{names_what_it_does_not_understand, parsed};
     use crate::arguments::{Format, Wanted};
@@ -106,7 +112,7 @@ mod tests {
     #[test]
     fn options_are_read_with_a_space_or_an_equals_sign() {
         let line = "--quick --only get_hit,scan --shape=iris --records 10_000 --rounds=3 --seed 7 --format json \
-                    --out a.json --directory /d --keep --self-test";
+                    --out a.json --json b.json --directory /d --keep --self-test";
         let expected = Options {
             quick: true,
             only: vec![Workload::GetHit, Workload::Scan],
@@ -116,7 +122,9 @@ mod tests {
             rounds: 3,
             seed: Some(7),
             format: Format::Json,
+            level: Level::Log,
             out: Some("a.json".into()),
+            json: Some("b.json".into()),
             directory: Some("/d".into()),
             keep: true,
             self_test: true,

@@ -4,13 +4,17 @@
 
 use std::path::{Path, PathBuf};
 
+use fulgurite_rivals::{Level, Settings, Usage};
+
 use crate::arguments::{Format, Grammar, Options, Wanted};
 use crate::core_suite::Core;
+use crate::engines;
 use crate::error::{Error, Result};
 use crate::machine;
 use crate::random;
 use crate::report::Report;
 use crate::sustained::{self, Sustained};
+use crate::tables::{self, Geaflow, Ycsb};
 use crate::worker;
 use crate::writers::{self, Writers};
 
@@ -44,15 +48,24 @@ pub trait Suite {
 type Execute = fn(Vec<String>) -> Result<bool>;
 
 /// Every suite by its name. Without one, the first one's help is printed.
-const SUITES: [(&str, Execute); 3] =
-    [("core", execute::<Core>), ("writers", execute::<Writers>), ("sustained", execute::<Sustained>)];
+const SUITES: [(&str, Execute); 5] = [
+    ("core", execute::<Core>),
+    ("writers", execute::<Writers>),
+    ("sustained", execute::<Sustained>),
+    ("geaflow", execute::<Geaflow>),
+    ("ycsb", execute::<Ycsb>),
+];
 
 /// Does a part of a suite, as the arguments say.
 type Work = fn(&[String]) -> Result<()>;
 
 /// What processes of this program do for others of it, by the word that asks for it.
-const TASKS: [(&str, Work); 3] =
-    [(sustained::VERB, sustained::work), ("fill", writers::recovery::fill), ("worker", worker::work)];
+const TASKS: [(&str, Work); 4] = [
+    (sustained::VERB, sustained::work),
+    ("fill", writers::recovery::fill),
+    ("worker", worker::work),
+    (tables::VERB, tables::work),
+];
 
 /// Reads the arguments that follow the program's name, and does what they ask for.
 ///
@@ -97,15 +110,26 @@ fn execute<S: Suite>(arguments: Vec<String>) -> Result<bool> {
         return Ok(good);
     }
     let mut report = S::run(&options, &directory, seed)?;
-    complete(&mut report, seed, options.out.as_deref())?;
+    complete(&mut report, seed, options.out.as_deref(), options.json.as_deref())?;
     print_report(&report, options.format, S::judgement(&options, &report))
 }
 
-/// Notes what the figures were measured on, and writes their lines to a file that was asked for.
-fn complete(report: &mut Report, seed: u64, out: Option<&Path>) -> Result<()> {
-    report.notes.push(format!("{}; queries: --seed {seed}", machine::summary(report.search)));
+/// Notes what the figures were measured on, and writes their lines to the files that were asked for.
+fn complete(report: &mut Report, seed: u64, out: Option<&Path>, json: Option<&Path>) -> Result<()> {
+    let machine = machine::summary(report.search);
+    if report.engines.is_empty() {
+        let names: Vec<&str> =
+            report.contests.iter().flat_map(|contest| contest.entries.iter().map(|(name, _)| *name)).collect();
+        let usual = Settings { level: Level::Log, usage: Usage::SingleOperations };
+        report.engines = engines::notes(&names, usual);
+    }
+    let write = |path: &Path, text: String| std::fs::write(path, text).map_err(|error| Error::io("write", path, error));
+    if let Some(path) = json {
+        write(path, report.json_with_machine(&machine, seed))?;
+    }
+    report.notes.push(format!("{machine}; queries: --seed {seed}"));
     match out {
-        Some(path) => std::fs::write(path, report.json()).map_err(|error| Error::io("write", path, error)),
+        Some(path) => write(path, report.json()),
         None => Ok(()),
     }
 }

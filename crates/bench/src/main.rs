@@ -1,9 +1,8 @@
-//! Benchmarks of Fulgurite beside other engines: `cargo xtask bench core`, `cargo xtask bench writers` and
-//! `cargo xtask bench sustained`.
+//! Benchmarks of Fulgurite beside other engines: `cargo xtask bench` and the name of a suite.
 //!
 //! Reading order: `house` starts a suite, with `arguments`, and prints its `report` with what `judge` makes of it. Of `core`, `workload`
 //! names what is measured and `plan` says on which data; `suite` runs it through `reads`, `writes` and `worker`, and `bars` are its
-//! bars. `writers` and `sustained` are suites of their own, with the same parts.
+//! bars. `writers`, `sustained` and those of `tables` are suites of their own, with the same parts.
 
 mod arguments;
 mod bars;
@@ -35,6 +34,7 @@ mod space;
 mod statistics;
 mod suite;
 mod sustained;
+mod tables;
 mod values;
 mod verify;
 mod warm;

@@ -8,6 +8,7 @@ use std::fmt::Write;
 use crate::clock::Sample;
 use crate::dataset::Dataset;
 use crate::statistics::{median, spread};
+use crate::tables::row::{self, Row};
 
 /// All rounds of one workload on one data set: the measured engine first, then its rivals.
 #[derive(Debug)]
@@ -119,6 +120,21 @@ fn number(value: f64, digits: usize) -> String {
     if value.is_finite() { format!("{value:.digits$}") } else { "null".to_owned() }
 }
 
+/// A JSON string.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            letter if letter.is_control() => out.push_str(&format!("\\u{:04x}", letter as u32)),
+            letter => out.push(letter),
+        }
+    }
+    out.push('"');
+    out
+}
+
 /// A figure that is not a time: it has a row in the table, and no line of JSON.
 #[derive(Debug)]
 pub struct Amount {
@@ -134,9 +150,24 @@ pub struct Amount {
     pub unit: &'static str,
 }
 
+/// An engine that was measured.
+#[derive(Clone, Debug)]
+pub struct EngineNote {
+    /// Its name.
+    pub name: &'static str,
+    /// Its version.
+    pub version: String,
+    /// What was chosen for it.
+    pub settings: String,
+}
+
 /// Everything a run has found.
 #[derive(Debug, Default)]
 pub struct Report {
+    /// The engines that were measured. The table names them for suites of tables alone.
+    pub engines: Vec<EngineNote>,
+    /// Rows of suites of tables.
+    pub rows: Vec<Row>,
     /// Times.
     pub contests: Vec<Contest>,
     /// Other figures.
@@ -162,6 +193,33 @@ impl Report {
     pub fn json(&self) -> String {
         let mut out = String::new();
         self.contests.iter().for_each(|contest| contest.lines(&mut out));
+        self.rows.iter().for_each(|row| row.line(&mut out));
+        out
+    }
+
+    /// The same, behind a line about what it was measured on: `machine` in words, the engines' versions and settings, remarks; and before
+    /// a line for each figure that is not a time.
+    pub fn json_with_machine(&self, machine: &str, seed: u64) -> String {
+        let engine = |note: &EngineNote| {
+            let (version, settings) = (quoted(&note.version), quoted(&note.settings));
+            format!("{{\"name\":\"{}\",\"version\":{version},\"settings\":{settings}}}", note.name)
+        };
+        let engines: Vec<String> = self.engines.iter().map(engine).collect();
+        let notes: Vec<String> = self.notes.iter().map(|note| quoted(note)).collect();
+        let (engines, notes, machine) = (engines.join(","), notes.join(","), quoted(machine));
+        let version = env!("CARGO_PKG_VERSION");
+        let mut out = format!(
+            "{{\"machine\":{machine},\"seed\":{seed},\"fulgurite\":\"{version}\",\"engines\":[{engines}],\"notes\":[{notes}]}}\n"
+        );
+        out.push_str(&self.json());
+        for amount in &self.amounts {
+            let (name, data, unit) = (amount.workload, quoted(&amount.data), quoted(amount.unit));
+            let (value, rival) =
+                (number(amount.value, 3), amount.rival.map_or("null".to_owned(), |rival| number(rival, 3)));
+            out.push_str(&format!(
+                "{{\"amount\":\"{name}\",\"of\":{data},\"value\":{value},\"rival\":{rival},\"unit\":{unit}}}\n"
+            ));
+        }
         out
     }
 
@@ -179,6 +237,12 @@ impl Report {
         }
         if !self.contests.is_empty() {
             aligned(&rows, &mut out);
+        }
+        out.push_str(&row::table(&self.rows));
+        let named = if self.rows.is_empty() { &[] } else { &self.engines[..] };
+        for note in named {
+            writeln!(out, "{} {}: {}", note.name, note.version, note.settings)
+                .expect("writing to memory does not fail");
         }
         for amount in &self.amounts {
             let rival = amount.rival.map_or(String::new(), |rival| format!(" (lmdb {rival:.2})"));
@@ -296,10 +360,18 @@ mod tests {
                 unit: "ms",
             }],
             notes: vec!["a remark".to_owned()],
-            search: None,
+            ..Report::default()
         };
         let table = report.table();
         assert_eq!(table.lines().count(), 5);
+        let lines = report.json_with_machine("a \"fast\" one", 7);
+        assert!(lines.starts_with("{\"machine\":\"a \\\"fast\\\" one\",\"seed\":7,\"fulgurite\":\""), "{lines}");
+        assert!(lines.lines().next().unwrap().ends_with("\"engines\":[],\"notes\":[\"a remark\"]}"), "{lines}");
+        assert!(
+            lines
+                .ends_with("{\"amount\":\"open\",\"of\":\"hashed\",\"value\":1.500,\"rival\":2.000,\"unit\":\"ms\"}\n")
+        );
+        assert_eq!(lines.lines().count(), 4);
         assert!(table.contains("3.00 ×") && table.contains("open, hashed: 1.50 ms (lmdb 2.00)"));
     }
 }

@@ -38,6 +38,11 @@ Builds the benchmark with full optimisation, and the other engines with it, and 
             the package librocksdb-dev) and fjall, with the bars they must meet
   sustained puts that go on for longer than any buffer lasts, what they cost in bytes, space and pauses, and gets
             beside them, against the same engines, with the bars they must meet
+  geaflow   every table of a report on the LMDB backend of Apache GeaFlow, its claims beside what is measured
+  ycsb      the workloads A to F of the Yahoo! Cloud Serving Benchmark
+
+The last two measure LMDB, RocksDB and LevelDB (where their libraries are installed: the packages librocksdb-dev and
+libleveldb-dev), fjall, redb, SQLite, Bf-Tree and, where libclang is installed to build it, libmdbx.
 
 All arguments go to the benchmark; `cargo xtask bench -- --help` shows them.
 Example: cargo xtask bench core --format json",

@@ -40,6 +40,7 @@ Options:
       --seed NUMBER      Seed of the puts and gets, to repeat a run [default: from the clock]
       --format FORMAT    table, or json: one line for each result [default: table]
       --out FILE         Also write the lines of JSON to FILE
+      --json FILE        Also write them to FILE behind a line about the machine, versions and settings
       --directory DIR    Where the stores go; a real disk [default: target/bench]
       --keep             Leave the stores there
       --self-test        Engines with planted faults instead, each of which must be found
@@ -61,11 +62,12 @@ impl Suite for Sustained {
 
     fn grammar() -> Grammar<Workload> {
         Grammar {
-            help: HELP,
+            help: HELP.to_owned(),
             workloads: Workload::ALL.map(Workload::name).to_vec(),
-            named: |name| Workload::from_name(name).map(|workload| vec![workload]),
+            named: Box::new(|name| Workload::from_name(name).map(|workload| vec![workload])),
             engines: &ENGINE_NAMES,
             shapes: false,
+            levels: false,
             self_test: true,
             rounds: ROUNDS,
             records: RECORDS_MIN..=RECORDS_MAX,

@@ -29,6 +29,30 @@ impl Sustained for RocksDb {}
 #[cfg(feature = "fjall")]
 impl Sustained for fulgurite_rivals::Fjall {}
 
+#[cfg(feature = "redb")]
+impl Sustained for fulgurite_rivals::Redb {}
+
+#[cfg(feature = "bf-tree")]
+impl Sustained for fulgurite_rivals::BfTree {}
+
+#[cfg(feature = "sqlite")]
+impl Sustained for fulgurite_rivals::Sqlite {}
+
+impl Sustained for fulgurite_rivals::LevelDb {}
+
+#[cfg(feature = "libmdbx")]
+impl Sustained for fulgurite_rivals::Mdbx {
+    /// As LMDB.
+    fn settle(store: &Self::Store) -> Result<(), Failure> {
+        store.sync()
+    }
+
+    /// It stores to its map, and does not count.
+    fn written_bytes(_store: &Self::Store) -> Option<u64> {
+        None
+    }
+}
+
 impl Sustained for Lmdb {
     /// What it has left for later is the kernel's to write.
     fn settle(store: &Self::Store) -> Result<(), Failure> {
@@ -65,7 +89,7 @@ pub fn entries() -> Vec<Entry> {
     #[cfg(feature = "fjall")]
     let fjall = entry::<fulgurite_rivals::Fjall>();
     #[cfg(not(feature = "fjall"))]
-    let fjall = Entry { name: ENGINE_NAMES[2], missing: crate::engines::not_built, ..entry::<Lmdb>() };
+    let fjall = Entry { name: ENGINE_NAMES[2], missing: crate::engines::not_built::fjall, ..entry::<Lmdb>() };
     vec![entry::<Fulgurite>(), entry::<RocksDb>(), fjall, entry::<Lmdb>()]
 }
 

@@ -23,4 +23,6 @@ mod written;
 mod zipf;
 
 pub use arguments::Sustained;
+pub use engine::Sustained as SustainedEngine;
 pub use task::{VERB, work};
+pub use zipf::Zipf;

@@ -36,6 +36,7 @@ Options:
       --seed NUMBER      Seed of the changes, to repeat a run [default: from the clock]
       --format FORMAT    table, or json: one line for each result [default: table]
       --out FILE         Also write the lines of JSON to FILE
+      --json FILE        Also write them to FILE behind a line about the machine, versions and settings
       --directory DIR    Where the stores go; a real disk [default: target/bench]
       --keep             Leave the stores there
   -h, --help             Print this
@@ -50,11 +51,12 @@ impl Suite for Writers {
 
     fn grammar() -> Grammar<Workload> {
         Grammar {
-            help: HELP,
+            help: HELP.to_owned(),
             workloads: Workload::ALL.map(Workload::name).to_vec(),
-            named: Workload::named,
+            named: Box::new(Workload::named),
             engines: &ENGINE_NAMES,
             shapes: false,
+            levels: false,
             self_test: false,
             rounds: ROUNDS,
             records: 1000..=usize::MAX,

@@ -48,7 +48,7 @@ pub fn entries() -> Vec<Entry> {
     entries.extend([entry::<fulgurite_rivals::Fjall>(), entry::<fulgurite_rivals::FjallSingleWriter>()]);
     #[cfg(not(feature = "fjall"))]
     {
-        let missing = crate::engines::not_built;
+        let missing = crate::engines::not_built::fjall;
         entries.extend(ENGINE_NAMES[3..].iter().map(|&name| Entry { name, missing, ..entry::<Lmdb>() }));
     }
     entries

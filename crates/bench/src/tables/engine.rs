@@ -1,0 +1,59 @@
+//! The engines of the suites of tables, and those with planted faults.
+
+use crate::engines::{self, Engine, Visitor};
+use crate::error::Result;
+use crate::planted_writing::{INVENTED_RECORD, LOST_PUT, NO_FAULT, Planted, WRONG_GET};
+use crate::sustained::SustainedEngine;
+use crate::tables::perform;
+use crate::tables::row::Figures;
+use crate::tables::task::Task;
+
+/// What these suites can do with an engine.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// What is known of it.
+    pub engine: Engine,
+    /// Does a task in this process.
+    pub perform: fn(&Task) -> Result<Figures>,
+}
+
+struct Entries;
+
+impl Visitor for Entries {
+    type Entry = Entry;
+
+    fn visit<E: SustainedEngine + 'static>() -> Entry {
+        entry::<E>()
+    }
+
+    fn absent(name: &'static str, missing: fn() -> Option<String>) -> Entry {
+        let absent = entry::<Planted<NO_FAULT>>();
+        Entry { engine: Engine { name, missing, ..absent.engine }, ..absent }
+    }
+}
+
+/// The entry of one engine.
+pub fn entry<E: SustainedEngine + 'static>() -> Entry {
+    Entry { engine: Engine::of::<E>(), perform: perform::perform::<E> }
+}
+
+/// The entries of [`engines::NAMES`].
+pub fn entries() -> Vec<Entry> {
+    engines::all::<Entries>()
+}
+
+/// Engines for tests of these suites: one that is right, and one for each fault.
+pub fn planted() -> [Entry; 4] {
+    let named = |name, entry: Entry| Entry { engine: Engine { name, ..entry.engine }, ..entry };
+    [
+        named("planted-no-fault", entry::<Planted<NO_FAULT>>()),
+        named("planted-lost-put", entry::<Planted<LOST_PUT>>()),
+        named("planted-wrong-get", entry::<Planted<WRONG_GET>>()),
+        named("planted-invented-record", entry::<Planted<INVENTED_RECORD>>()),
+    ]
+}
+
+/// The entry of that name, whichever kind it is of.
+pub fn named(name: &str) -> Option<Entry> {
+    entries().into_iter().chain(planted()).find(|entry| entry.engine.name == name)
+}

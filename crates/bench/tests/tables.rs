@@ -1,0 +1,60 @@
+//! The suites of tables as a program, with the engines that are always there: each workload of each engine is a process of its own.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn run(suite: &str, arguments: &[&str], directory: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fulgurite-bench"));
+    command.arg(suite).args(arguments).arg("--directory").arg(directory).output().expect("the program was built")
+}
+
+fn texts(output: Output) -> (String, String) {
+    let (lines, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{told}");
+    (lines.into_owned(), told.into_owned())
+}
+
+#[test]
+fn a_quick_run_names_versions_settings_and_what_is_missing() {
+    let directory = tempfile::tempdir().unwrap();
+    let json = directory.path().join("lines");
+    let arguments =
+        ["--quick", "--rounds", "2", "--seed", "5", "--only", "sequential_write,checkpoint,value_100k_read"];
+    let rest = ["--engines", "fulgurite,lmdb,redb", "--json", json.to_str().unwrap()];
+    let (table, told) = texts(run("geaflow", &[&arguments[..], &rest[..]].concat(), directory.path()));
+    assert!(table.contains("the report claims: lmdb 658,812 ops/s"), "{table}");
+    assert!(table.contains("ms to make a checkpoint") && table.contains("\nlmdb 0.9."), "{table}");
+    assert!(table.contains("bars: this suite has none; every answer was checked"), "{table}");
+    let missing = "redb was not measured: it was not built in; `cargo xtask bench` does so, by the feature `redb`";
+    assert!(cfg!(feature = "redb") || told.contains(missing) && table.contains(missing), "{told}");
+    let lines = std::fs::read_to_string(&json).unwrap();
+    assert!(lines.starts_with("{\"machine\":\""), "{lines}");
+    assert!(lines.lines().next().unwrap().contains("{\"name\":\"lmdb\",\"version\":\"0.9."), "{lines}");
+    let of = |engine: &str| lines.lines().filter(|line| line.contains(&format!("\"engine\":\"{engine}\""))).count();
+    assert_eq!([of("fulgurite"), of("lmdb")], [3, 3], "{lines}");
+    std::fs::remove_file(json).unwrap();
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn every_level_and_workload_of_ycsb_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = ["--records", "2000", "--rounds", "1", "--engines", "fulgurite,lmdb", "--format", "json"];
+    let (lines, _) = texts(run("ycsb", &arguments, directory.path()));
+    assert_eq!(lines.lines().count(), 12, "{lines}");
+    let (lines, _) =
+        texts(run("ycsb", &[&arguments[..], &["--only", "a", "--level", "disk"]].concat(), directory.path()));
+    assert!(lines.lines().all(|line| line.contains("\"level\":\"Disk\"")) && lines.lines().count() == 2, "{lines}");
+    let (lines, told) =
+        texts(run("ycsb", &[&arguments[..], &["--only", "a", "--level", "memory"]].concat(), directory.path()));
+    assert_eq!(lines.lines().count(), 1, "{told}");
+}
+
+#[test]
+fn their_own_tests_find_every_planted_fault() {
+    let directory = tempfile::tempdir().unwrap();
+    for (suite, all) in [("geaflow", 64), ("ycsb", 24)] {
+        let (told, _) = texts(run(suite, &["--self-test", "--seed", "5"], directory.path()));
+        assert!(told.contains(&format!("self-test: {all} of {all} planted engines judged rightly")), "{told}");
+    }
+}
