@@ -126,7 +126,8 @@ pub enum Error {
         /// What is wrong with it.
         offence: String,
     },
-    /// Another process has the database open for writing, or a transaction of a handle that was closed is still open in this one.
+    /// Another process has the database open for writing, or a transaction or another handle of a
+    /// database that was closed is still there in this one.
     Locked {
         /// The database.
         path: PathBuf,
@@ -438,7 +439,7 @@ fn fmt_locked(out: &mut fmt::Formatter<'_>, path: &Path, pid: Option<u32>) -> fm
     out.write_str("; close it, or open read-only")?;
     // Processes in two containers may have one number.
     if pid == Some(std::process::id()) {
-        out.write_str("; if that is this process, a transaction of a handle that was closed is still open: end it")?;
+        out.write_str("; if that is this process, a transaction or another handle of a database that was closed is still there: drop it")?;
     }
     Ok(())
 }

@@ -187,7 +187,7 @@ fn a_closed_database_stays_locked_until_its_last_transaction_has_ended() {
             for txn in [txn, shared] {
                 let error = Database::open(&path).unwrap_err();
                 assert!(matches!(error, Error::Locked { .. }), "{error}");
-                assert!(error.to_string().contains("still open"), "{error}");
+                assert!(error.to_string().contains("is still there"), "{error}");
                 assert_eq!(txn.get(&table, b"k").unwrap().as_deref(), Some(&b"v"[..]));
             }
             let again = Database::open(&path).unwrap();
@@ -643,4 +643,28 @@ fn a_database_that_could_not_be_opened_can_be_opened_later() {
     assert!(matches!(open(), Err(Error::DatabaseNotFound { .. })));
     options(&disk).open("a.ful").unwrap().close().unwrap();
     open().unwrap();
+}
+
+#[test]
+fn who_closes_a_database_that_is_being_closed_returns_when_that_is_done() {
+    for _ in 0..20 {
+        let options = options(&MemoryDisk::new()).durability(Durability::Memory);
+        let db = options.clone().open("a.ful").unwrap();
+        let table = db.create_table("t", TableOptions::new()).unwrap();
+        db.update(|txn| (0..5000_u32).try_for_each(|number| txn.put(&table, &number.to_be_bytes(), &[7; 100])))
+            .unwrap();
+        let start = Barrier::new(2);
+        let handles = [db.clone(), db];
+        let close = |handle: Database| {
+            start.wait();
+            handle.close().unwrap();
+            options.clone().open("a.ful").unwrap()
+        };
+        std::thread::scope(|scope| {
+            let close = &close;
+            let opened = handles.map(|handle| scope.spawn(move || close(handle)));
+            let opened = opened.map(|thread| thread.join().unwrap());
+            assert_eq!(opened[0].tables().unwrap().len(), 1);
+        });
+    }
 }

@@ -38,6 +38,7 @@ pub fn checkpoint<E: SustainedEngine>(task: &Task, records: usize) -> Result<Fig
     figures.set("ms to open it", open::<E>(task, &copy, &content)? / 1e6);
     note_memory(&mut figures);
     store.close()?;
+    fs::remove_dir_all(&copy).map_err(|error| Error::io("remove", &copy, error))?;
     note_size(&mut figures, task, &content)?;
     Ok(figures)
 }

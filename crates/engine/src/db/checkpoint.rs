@@ -36,7 +36,6 @@ use crate::txn::take_in::Incoming;
 /// Runs checkpoints, one at a time.
 #[derive(Debug)]
 pub struct Checkpointer {
-    pub(super) core: Arc<Core>,
     pub(super) space: Arc<Mutex<Space>>,
     pub(super) file: Arc<PageFile>,
     pins: Arc<Pins>,
@@ -53,6 +52,8 @@ pub struct Checkpointer {
     pub(super) owed_runs: u64,
     /// Where checkpoints place what they write.
     pub(super) placing: Placing,
+    /// Dropped last, as it has the lock of the file.
+    pub(super) core: Arc<Core>,
 }
 
 /// A table as the newest checkpoint has it.
@@ -656,7 +657,13 @@ impl Checkpointer {
             next.dropped.retain(|&(dropped, _)| dropped > self.meta.sequence);
             let dropped = next.dropped.iter_mut().map(|(_, view)| view);
             for view in next.tables.iter_mut().flatten().chain(dropped) {
-                let trees = self.stored.get(&view.info.id).map(|table| table.trees.clone()).unwrap_or_default();
+                let mut trees = self.stored.get(&view.info.id).map(|table| table.trees.clone()).unwrap_or_default();
+                if view.trees.are(&trees)
+                    && let Some(stack) = &mut trees.stack
+                    && !stack.has_same_filters(&newest.pages, &next.pages)
+                {
+                    *stack = Arc::new(stack.without_filters());
+                }
                 let loads = view.loads + u64::from(loaded.contains(&view.info.id));
                 if !view.trees.are(&trees) || view.frozen.is_some() || view.loads != loads {
                     *view = Arc::new(TableView { trees, frozen: None, loads, ..(**view).clone() });

@@ -12,6 +12,7 @@ use crate::txn::state::State;
 
 /// Closes the database for all handles.
 pub fn close(inner: &Inner) -> Result<()> {
+    let _turn = inner.closing.lock();
     if inner.is_closed() {
         return Ok(());
     }

@@ -35,12 +35,13 @@ impl Checkpointer {
             let before = self.file.length_bytes()?;
             self.move_pages(moving, Placing::Low(moving.from))?;
             next = self.space.lock().emptiable_from(GAIN_SHARE).map(|from| Moving { from, fills: false });
-            if !moving.fills && self.file.length_bytes()? == before {
+            if !moving.fills && self.file.length_bytes()? >= before {
                 break;
             }
         }
         if self.has_useless_holes() {
-            let end = PageNumber(self.file.length_bytes()? / self.file.page_size().bytes() as u64);
+            // The file may be longer than what is in use.
+            let end = self.space.lock().used_end();
             self.move_pages(Moving { from: PageNumber(0), fills: false }, Placing::AtEnd)?;
             self.move_pages(Moving { from: end, fills: false }, Placing::Low(end))?;
         }

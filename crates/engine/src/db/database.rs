@@ -40,6 +40,8 @@ pub struct Inner {
     pub(crate) worker: Option<Worker>,
     /// The meta that was found at opening.
     pub(crate) meta: Meta,
+    /// Held while the database is being closed: who closes it too returns when that is done.
+    pub(crate) closing: Mutex<()>,
 }
 
 impl Inner {

@@ -257,7 +257,7 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool
     }
     let checkpointer = Arc::new(Mutex::new(checkpointer));
     let worker = Worker::start(&core, &checkpointer, options.background)?;
-    Ok(Inner { core, options, checkpointer: Some(checkpointer), worker: Some(worker), meta })
+    Ok(Inner { core, options, checkpointer: Some(checkpointer), worker: Some(worker), meta, closing: Mutex::new(()) })
 }
 
 /// Whether the newest meta must be in both slots before any page is used again: the other one holds none, or may hold one that has its
@@ -315,7 +315,14 @@ fn open_for_reading(options: Options, path: PathBuf) -> Result<Inner> {
             break (found.meta, shown?);
         }
     };
-    Ok(Inner { core: new_core(&path, Published::new(state), None), options, checkpointer: None, worker: None, meta })
+    Ok(Inner {
+        core: new_core(&path, Published::new(state), None),
+        options,
+        checkpointer: None,
+        worker: None,
+        meta,
+        closing: Mutex::new(()),
+    })
 }
 
 /// Reads the newest meta and pins its checkpoint, so that a writer keeps its pages.

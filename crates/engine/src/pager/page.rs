@@ -56,6 +56,8 @@ pub struct MappedFilters {
     map: Arc<Map>,
     /// Offset in the map, and length in bytes, of each. Within the map.
     places: Box<[(usize, usize)]>,
+    /// Dropped after the map: a file that is not trusted any more is forgotten with its last holder, when nothing of it is mapped.
+    _file: Arc<PageFile>,
 }
 
 impl MappedFilters {
@@ -170,7 +172,14 @@ impl Pages {
             let offset = filter.as_ptr().addr() - map.base().addr().get();
             (filter.len() >= LINE_BYTES).then_some((offset, filter.len()))
         };
-        Some(MappedFilters { map: Arc::clone(map), places: filters.map(place).collect::<Option<_>>()? })
+        let places = filters.map(place).collect::<Option<_>>()?;
+        Some(MappedFilters { map: Arc::clone(map), places, _file: Arc::clone(&self.file) })
+    }
+
+    /// Whether a value of this snapshot lies at the same place in a later one.
+    pub fn has_same_value(&self, later: &Self, at: &OverflowRef) -> bool {
+        let birth = |pages: &Self| pages.extents.birth(at.extent);
+        birth(self) == birth(later) && later.value_place(at).is_ok()
     }
 
     /// The bytes of a large value that no extent of this snapshot has yet: its commit is in a delta.

@@ -413,6 +413,11 @@ impl Space {
         Ok(length - keep_bytes)
     }
 
+    /// The first page behind all that are in use.
+    pub fn used_end(&self) -> PageNumber {
+        PageNumber(self.free.trailing(self.end))
+    }
+
     /// Whether so much of the file's end is unused that cutting it is worth the work of growing again.
     pub fn slack_is_large(&self) -> bool {
         let page_bytes = self.file.page_size().bytes() as u64;
@@ -431,7 +436,7 @@ impl Space {
         let mut takeable_before: u64 = free.iter().map(|&(_, count)| takeable(count)).sum();
         let (mut free_before, mut moved) = (self.free.pages(), 0);
         // What is free at the end is given back without moving anything.
-        let mut from = PageNumber(self.free.trailing(self.end));
+        let mut from = self.used_end();
         let (mut moved_until, mut free_before_from) = (0, free_before - (self.end - from.0));
         for (first_page, pages) in extents.into_iter().flat_map(movable_parts) {
             moved += pages;

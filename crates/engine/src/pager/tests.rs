@@ -664,3 +664,24 @@ fn what_is_to_lie_low_fills_small_holes_and_goes_no_further_than_it_may() {
     assert!(nodes.iter().all(is_low), "{nodes:?}");
     assert!(nodes.iter().any(|entry| entry.page_count > 50), "{nodes:?}");
 }
+
+/// Whoever moves all that was placed behind everything back again must know where that begins, which is before the file's end.
+#[test]
+fn what_is_placed_behind_all_begins_where_the_pages_in_use_end() {
+    let mut fixture = Fixture::new(None);
+    let (leaves, _) = fixture.leaves(200);
+    fixture.kill(&leaves[150..]);
+    fixture.reclaim(&[], None);
+    fixture.kill(&[]);
+    fixture.reclaim(&[], None);
+    let used_end = fixture.space.lock().used_end();
+    assert!(used_end.0 * PAGE < fixture.file.length_bytes().expect("open"), "the file has room behind them");
+    let mut writer = PageWriter::new(&fixture.space);
+    writer.set_placing(Placing::AtEnd);
+    let at = add_leaf(&mut writer, 7);
+    let operation = writer.finish().expect("there is space");
+    let (_, entry) = operation.placed().find(|(id, _)| *id == at.extent).expect("it was placed");
+    assert_eq!(entry.first_page, used_end);
+    fixture.commit(operation);
+    assert_eq!(fixture.key_of(at), 7u64.to_be_bytes());
+}

@@ -148,6 +148,17 @@ impl Stack {
         (!is_tied).then_some(below)
     }
 
+    /// Whether all filters of a snapshot's stack lie where they lay in a later one that has the same stack. In a file that is as
+    /// any version wrote it they do; in another, one may have died as a part of something else.
+    pub fn has_same_filters(&self, before: &Pages, later: &Pages) -> bool {
+        self.runs().filter_map(|run| run.filter.as_ref()).all(|at| before.has_same_value(later, at))
+    }
+
+    /// The same without filters at hand.
+    pub fn without_filters(&self) -> Self {
+        Self { filters: vec![OnceLock::new(); self.ranges.len()], ..self.clone() }
+    }
+
     /// Has the filters of the runs above `key` at hand from now on, if they can be.
     ///
     /// Requires: the snapshot of `pages` shows these runs.

@@ -34,8 +34,6 @@ use crate::txn::write_set::WriteSet;
 pub struct Core {
     /// The data file.
     pub path: PathBuf,
-    /// The newest state.
-    pub published: Published,
     /// Turns at being the only writer.
     pub turns: Arc<Turns>,
     /// Somebody is the only writer. A hint: [`Logged::exclusive`] counts.
@@ -44,6 +42,8 @@ pub struct Core {
     pub writer: Option<Writer>,
     /// Set by `close`: no transaction begins after.
     pub closed: AtomicBool,
+    /// The newest state. Dropped last: it has the lock, which is given up when nothing is left to do to the file.
+    pub published: Published,
 }
 
 /// The writing half of [`Core`].

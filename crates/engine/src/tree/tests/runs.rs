@@ -12,7 +12,8 @@ use crate::pager::{PageFile, PageWriter, Pages, ReadOptions};
 use crate::sync::Arc;
 use crate::tree::run::Run;
 use crate::tree::{
-    Action, Census, Change, Changes, RunMerge, Said, TreeSummary, build_run, check, count, cuts, get, merge,
+    Action, Census, Change, Changes, RunMerge, Said, Stack, StackRange, TreeSummary, build_run, check, count, cuts,
+    get, merge,
 };
 
 const PATH: &str = "/runs.ful";
@@ -324,6 +325,27 @@ fn a_run_that_is_removed_leaves_no_page() {
     let run = layered.runs.remove(0);
     layered.operate(|pages, writer| run.remove(pages, writer));
     layered.check();
+}
+
+/// In a forged file the filter of a run may be a part of something else, too, and die with that.
+#[test]
+fn a_filter_that_lies_elsewhere_or_nowhere_in_a_later_snapshot_is_noticed() {
+    let mut layered = Layered::new(PageSize::KiB8);
+    let mut random = Random(4);
+    layered.add_run(&delta(300, 300, &mut random));
+    let run = layered.runs[0];
+    let stack = Stack::new(vec![StackRange { low: [].into(), runs: vec![run] }]).expect("it has a run");
+    let before = layered.store.pages();
+    layered.add_run(&delta(300, 300, &mut random));
+    assert!(stack.has_same_filters(&before, &layered.store.pages()));
+    let filter = run.filter.expect("it has one");
+    layered.operate(|_, writer| writer.kill_value(&filter));
+    assert!(!stack.has_same_filters(&before, &layered.store.pages()));
+    // The extent's number is given out again.
+    while layered.store.map.entry(filter.extent).is_none() {
+        layered.operate(|_, writer| writer.add_value(&vec![1; filter.length as usize]));
+    }
+    assert!(!stack.has_same_filters(&before, &layered.store.pages()));
 }
 
 /// What a check of a run says is wrong.
