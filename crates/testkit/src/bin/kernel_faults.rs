@@ -15,8 +15,10 @@ fn main() -> ExitCode {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::process::{Command, ExitCode};
-    use std::time::Instant;
+    use std::io::{BufRead, BufReader, Read, Write};
+    use std::process::{Command, ExitCode, Stdio};
+    use std::thread::JoinHandle;
+    use std::time::{Duration, Instant};
 
     use fulgurite::Durability;
     use fulgurite::planted::{Fault, plant};
@@ -27,7 +29,7 @@ mod linux {
     const HELP: &str = "\
 Has a file system's medium fail beneath a process that writes: full, cut short, unreadable; and the file system itself full.
 Compares what is left, after the medium is mended, with what the process was told. Needs root, loop devices, and the tools
-mount, losetup, mkfs.ext4 and e2fsck; ends with exit code 77 where they are missing. If one fails later, or a kind of fault
+mount, losetup, mkfs.ext4 and e2fsck; ends with exit code 77 where they are missing, and where the kernel itself fails. If one fails later, or a kind of fault
 strikes in none of 4 runs or more, nothing is proved, and it ends with exit code 1.
 
 Usage: kernel_faults [--runs N] [--seed S] [--first N] [--only KIND] [--plant] [--no-plant] [--verbose]
@@ -103,9 +105,68 @@ Usage: kernel_faults [--runs N] [--seed S] [--first N] [--only KIND] [--plant] [
             Err(error) => return skipped(&format!("unshare: {error}")),
         }
         let program = std::env::current_exe().expect("a running program has a path");
-        let status = unshare().arg(program).args(arguments).arg("--inside").status();
-        let code = status.ok().and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok());
-        ExitCode::from(code.unwrap_or(1))
+        let (bug_before, mut patience) = (newest_bug(), PATIENCE);
+        let mut inside = unshare();
+        // Whatever hangs in the kernel must not keep the output open of whoever started this.
+        inside
+            .arg(program)
+            .args(arguments)
+            .arg("--inside")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut inside = match inside.spawn() {
+            Ok(inside) => inside,
+            Err(error) => return skipped(&format!("unshare: {error}")),
+        };
+        let told = [
+            inside.stdout.take().map(|out| pass_on(out, std::io::stdout())),
+            inside.stderr.take().map(|out| pass_on(out, std::io::stderr())),
+        ];
+        loop {
+            let ended = inside.try_wait().expect("the child is ours");
+            let bug = newest_bug().filter(|bug| Some(bug) != bug_before.as_ref());
+            if let Some(status) = ended {
+                told.into_iter().flatten().for_each(|thread| drop(thread.join()));
+                return match bug {
+                    Some(bug) => cut_short(&bug),
+                    None => ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)),
+                };
+            }
+            match bug {
+                Some(bug) if patience.is_zero() => {
+                    // It does not end if it hangs in the kernel; nobody waits for it.
+                    let _ = inside.kill();
+                    return cut_short(&bug);
+                }
+                Some(_) => patience = patience.saturating_sub(LOOK_INTERVAL),
+                None => {}
+            }
+            std::thread::sleep(LOOK_INTERVAL);
+        }
+    }
+
+    /// Passes on what is told, line by line.
+    fn pass_on(from: impl Read + Send + 'static, mut to: impl Write + Send + 'static) -> JoinHandle<()> {
+        std::thread::spawn(move || {
+            for line in BufReader::new(from).lines().map_while(Result::ok) {
+                // Nobody may be there to read it.
+                let _ = writeln!(to, "{line}");
+            }
+        })
+    }
+
+    /// What the kernel last said of a fault of its own, if it tells.
+    fn newest_bug() -> Option<String> {
+        let output = Command::new("dmesg").output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        text.lines().rfind(|line| line.contains("kernel BUG at")).map(str::to_owned)
+    }
+
+    /// A kernel that has failed proves nothing about those who run on it.
+    fn cut_short(bug: &str) -> ExitCode {
+        println!("kernel-faults: SKIPPED: the kernel itself failed, and what it was doing hangs: {}", bug.trim());
+        ExitCode::from(SKIPPED)
     }
 
     fn skipped(why: &str) -> ExitCode {
@@ -168,6 +229,10 @@ Usage: kernel_faults [--runs N] [--seed S] [--first N] [--only KIND] [--plant] [
         }
     }
 
+    /// Between two looks at what the kernel says.
+    const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+    /// How long a run may go on when the kernel has failed.
+    const PATIENCE: Duration = Duration::from_secs(30);
     /// As test runners know it: what could not run is not what failed.
     const SKIPPED: u8 = 77;
     /// The fault shows within far fewer.
