@@ -620,7 +620,15 @@ impl Checkpointer {
     }
 
     /// Replaces the trees of the newest state, and thaws.
-    fn show(&self, pages: Pages, shown: Shown<'_>) {
+    fn show(&mut self, pages: Pages, shown: Shown<'_>) {
+        let before = self.core.published.state();
+        for stack in self.stored.values_mut().filter_map(|table| table.trees.stack.as_mut()) {
+            // One that is new has none at hand, and is none the worse for it.
+            if !stack.has_same_filters(&before.pages, &pages) {
+                *stack = Arc::new(stack.without_filters());
+            }
+        }
+        drop(before);
         let (loaded, note) = match shown {
             Shown::Loaded { table, note } => (BTreeSet::from([table]), note),
             Shown::TakenIn(incoming) => (incoming.changed(), incoming.sequence()),
@@ -657,13 +665,7 @@ impl Checkpointer {
             next.dropped.retain(|&(dropped, _)| dropped > self.meta.sequence);
             let dropped = next.dropped.iter_mut().map(|(_, view)| view);
             for view in next.tables.iter_mut().flatten().chain(dropped) {
-                let mut trees = self.stored.get(&view.info.id).map(|table| table.trees.clone()).unwrap_or_default();
-                if view.trees.are(&trees)
-                    && let Some(stack) = &mut trees.stack
-                    && !stack.has_same_filters(&newest.pages, &next.pages)
-                {
-                    *stack = Arc::new(stack.without_filters());
-                }
+                let trees = self.stored.get(&view.info.id).map(|table| table.trees.clone()).unwrap_or_default();
                 let loads = view.loads + u64::from(loaded.contains(&view.info.id));
                 if !view.trees.are(&trees) || view.frozen.is_some() || view.loads != loads {
                     *view = Arc::new(TableView { trees, frozen: None, loads, ..(**view).clone() });

@@ -127,11 +127,12 @@ Usage: kernel_faults [--runs N] [--seed S] [--first N] [--only KIND] [--plant] [
             let ended = inside.try_wait().expect("the child is ours");
             let bug = newest_bug().filter(|bug| Some(bug) != bug_before.as_ref());
             if let Some(status) = ended {
+                if let Some(bug) = bug {
+                    // A process that hangs in the kernel may still have the pipes.
+                    return cut_short(&bug);
+                }
                 told.into_iter().flatten().for_each(|thread| drop(thread.join()));
-                return match bug {
-                    Some(bug) => cut_short(&bug),
-                    None => ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)),
-                };
+                return ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1));
             }
             match bug {
                 Some(bug) if patience.is_zero() => {
