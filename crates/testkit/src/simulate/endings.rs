@@ -123,7 +123,9 @@ impl World<'_> {
         if !is_long || !self.life.background || fails || self.life.over {
             return Ok(());
         }
-        // What failed before was tried again meanwhile, and everything is merged.
+        // What failed before was tried again meanwhile, and everything is merged. A transaction, by which it is told whether the
+        // database goes on, comes after the look: it has the deltas flushed if they are large enough.
+        let stats = self.db().stats();
         let outcome = self.db().write().map(drop);
         if let Err(error) = outcome {
             self.excuse("the beginning of a transaction", &error)?;
@@ -135,7 +137,7 @@ impl World<'_> {
             let plan = self.disk.plan();
             plan.is_full() || plan.fails.is_some()
         };
-        let stats = self.db().stats().map_err(|error| format!("no statistics: {error}"))?;
+        let stats = stats.map_err(|error| format!("no statistics: {error}"))?;
         let runs: u64 = stats.tables.iter().map(|table| table.runs).sum();
         if runs > 0 && !fails {
             return Err(format!("hours after the last commit there are still {runs} runs"));
