@@ -18,8 +18,8 @@ mod tree;
 mod txn;
 
 pub use db::{
-    Change, ChangedTable, Changes, CheckReport, Commit, Damage, Database, LoadSummary, MultimapTable, Pairs, Stats,
-    TableStats, TypedRange, TypedTable, UPDATE_ATTEMPTS, Values,
+    BulkLoad, Change, ChangedTable, Changes, CheckReport, Commit, Damage, Database, LoadSummary, MultimapTable, Pairs,
+    Stats, TableStats, TypedRange, TypedTable, UPDATE_ATTEMPTS, Values,
 };
 pub use error::{ConflictReason, Error, Place, Result};
 pub use format::MergeOperator;

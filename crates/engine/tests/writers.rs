@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use fulgurite::{ConflictReason, Database, Durability, Error, Isolation, Table, TableOptions, WriteTxn};
+use fulgurite::{ConflictReason, Database, Durability, Error, Isolation, ReadTxn, Table, TableOptions, WriteTxn};
 
 struct Fixture {
     db: Database,
@@ -332,6 +332,43 @@ fn a_bulk_load_is_a_conflict_for_who_has_read_its_table() {
     assert_eq!(conflict(reader.commit()).0, ConflictReason::BulkLoad);
     bystander.commit().unwrap();
     assert_eq!(fixture.get("c").as_deref(), Some("loaded"));
+}
+
+#[test]
+fn a_bulk_load_of_several_tables_is_seen_as_one_or_not_at_all() {
+    let fixture = fixture(true);
+    let other = fixture.db.create_table("numbers", TableOptions::new()).unwrap();
+    let sound = |entries: [(&'static str, &'static str); 2]| entries.map(Ok::<_, std::io::Error>);
+    let begin = || fixture.db.begin_bulk_load(Duration::ZERO).unwrap().expect("nobody else writes");
+    let contents =
+        |txn: &ReadTxn| -> Vec<u64> { [&fixture.table, &other].map(|table| txn.len(table).unwrap()).to_vec() };
+    let before = fixture.db.read().unwrap();
+    let held = contents(&before);
+
+    let mut dropped = begin();
+    dropped.sorted(&other, sound([("1", "one"), ("2", "two")])).unwrap();
+    drop(dropped);
+    assert_eq!(contents(&fixture.db.read().unwrap()), held, "what was not committed is not there");
+
+    let mut failing = begin();
+    failing.sorted(&other, sound([("1", "one"), ("2", "two")])).unwrap();
+    failing.sorted(&fixture.table, sound([("y", "out of"), ("x", "order")])).unwrap();
+    assert!(matches!(failing.commit(), Err(Error::OutOfOrder { .. })));
+    assert_eq!(contents(&fixture.db.read().unwrap()), held, "nor is the table before the one that failed");
+
+    let mut load = begin();
+    load.unsorted(&fixture.table, sound([("y", "loaded"), ("x", "loaded")]), 1 << 20).unwrap();
+    load.sorted(&other, sound([("1", "one"), ("2", "two")])).unwrap();
+    assert_eq!(contents(&load.read().unwrap()), held);
+    let refused = load.sorted(&other, sound([("3", "three"), ("4", "four")])).unwrap_err();
+    assert!(refused.to_string().contains("`numbers`"), "{refused}");
+    assert!(fixture.db.try_write().unwrap().is_none(), "others wait for the end of the load");
+    assert!(fixture.db.begin_bulk_load(Duration::ZERO).unwrap().is_none(), "and so do loads");
+    let loaded = load.commit().unwrap();
+    assert_eq!(loaded.iter().map(|table| (table.inserted, table.replaced)).collect::<Vec<_>>(), [(2, 0), (2, 0)]);
+    assert_eq!(contents(&before), held, "who has read before goes on with what was");
+    assert_eq!(contents(&fixture.db.read().unwrap()), [held[0] + 2, held[1] + 2]);
+    fixture.db.try_write().unwrap().expect("the load has ended");
 }
 
 #[test]

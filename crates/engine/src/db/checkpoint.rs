@@ -25,7 +25,7 @@ use crate::metrics;
 use crate::pager::{ExtentMap, Moving, Operation, PageFile, PageWriter, Pages, Pins as SpacePins, Placing, Space};
 use crate::planted::{Fault, Situation, met, planted};
 use crate::sync::{Arc, Instant, Mutex};
-use crate::tree::{self, Root};
+use crate::tree::{self, MergeOutcome, Root};
 use crate::txn::core::{Core, Rotation, Writer};
 use crate::txn::journal::LogStart;
 use crate::txn::large::Recent;
@@ -69,7 +69,7 @@ pub struct Stored {
 pub enum Job<'j> {
     /// Merges what recovery read back.
     Replay(Replayed),
-    /// Merges a sorted stream into a table.
+    /// Merges sorted streams into tables.
     Load(LoadJob<'j>),
     /// Moves what lies in a part of the file out of it.
     Move(Moving),
@@ -79,17 +79,20 @@ pub enum Job<'j> {
     MergeRanges(Vec<Mergeable>),
 }
 
-/// A load into a table.
+/// A load into tables, no two of them the same.
 pub struct LoadJob<'j> {
-    pub table: TableId,
-    pub source: &'j mut dyn LoadSource,
+    /// The tables of the sources, in their order.
+    tables: &'j [TableId],
+    sources: Vec<&'j mut dyn LoadSource>,
     /// The commit that tells of it in a log that is kept: seen with the load, and not before.
     note: Option<Sequence>,
 }
 
 impl<'j> LoadJob<'j> {
-    pub fn new(table: TableId, source: &'j mut dyn LoadSource) -> Self {
-        Self { table, source, note: None }
+    /// Requires: as many sources as tables, and no table twice.
+    pub fn new(tables: &'j [TableId], sources: Vec<&'j mut dyn LoadSource>) -> Self {
+        assert_eq!(tables.len(), sources.len());
+        Self { tables, sources, note: None }
     }
 }
 
@@ -100,6 +103,9 @@ pub trait LoadSource {
     /// # Errors
     /// The stream's own, and the merge's.
     fn merge(&mut self, pages: &Pages, root: Option<&Root>, writer: &mut PageWriter<'_>) -> Result<Option<Root>>;
+
+    /// What the merge came to.
+    fn outcome(&self) -> MergeOutcome;
 }
 
 /// What opening found, and a checkpointer goes on from.
@@ -126,9 +132,9 @@ enum Shown<'j> {
     Rotated,
     /// Nothing else; commits may go on meanwhile.
     Merged,
-    /// More than was committed to a table, and the commit that tells so. Nothing is in the active deltas: the caller is the only
+    /// More than was committed to tables, and the commit that tells so. Nothing is in the active deltas: the caller is the only
     /// writer.
-    Loaded { table: TableId, note: Option<Sequence> },
+    Loaded { tables: &'j [TableId], note: Option<Sequence> },
     /// As [`Shown::Loaded`], a transaction that has spilled: what it changed, created and dropped, and its number.
     TakenIn(&'j Incoming<'j>),
 }
@@ -215,7 +221,7 @@ impl Checkpointer {
         self.run()?;
         // What is loaded is newer than any run, and becomes part of the tree.
         match &job {
-            Job::Load(load) => self.merge_runs_of(load.table)?,
+            Job::Load(load) => load.tables.iter().try_for_each(|&table| self.merge_runs_of(table))?,
             // It may add a run to each range.
             Job::TakeIn(_) => self.merge_all_runs(Haste::Full)?,
             Job::Replay(_) | Job::Move(_) | Job::MergeRanges(_) => {}
@@ -224,7 +230,7 @@ impl Checkpointer {
         let writer = core.writer()?;
         let _note = match &mut job {
             Job::Load(load) if writer.retention.keeps() => {
-                let note = core.note_loads(writer, &[load.table])?;
+                let note = core.note_loads(writer, load.tables)?;
                 load.note = Some(note.sequence());
                 Some(note)
             }
@@ -305,7 +311,7 @@ impl Checkpointer {
         let space = Arc::clone(&self.space);
         let shown = match &job {
             _ if rotation.is_some() => Shown::Rotated,
-            Some(Job::Load(load)) => Shown::Loaded { table: load.table, note: load.note },
+            Some(Job::Load(load)) => Shown::Loaded { tables: load.tables, note: load.note },
             Some(Job::TakeIn(incoming)) => Shown::TakenIn(incoming),
             _ => Shown::Merged,
         };
@@ -380,10 +386,12 @@ impl Checkpointer {
                     }
                 }
             }
-            Some(Job::Load(LoadJob { table: id, source, .. })) => {
-                let table = stored.get_mut(id);
-                let table = table.ok_or_else(|| Error::TableNotFound { name: format!("number {}", id.0) })?;
-                table.trees.base = source.merge(pages, table.trees.base.as_ref(), writer)?;
+            Some(Job::Load(LoadJob { tables, sources, .. })) => {
+                for (id, source) in tables.iter().zip(sources.iter_mut()) {
+                    let table = stored.get_mut(id);
+                    let table = table.ok_or_else(|| Error::TableNotFound { name: format!("number {}", id.0) })?;
+                    table.trees.base = source.merge(pages, table.trees.base.as_ref(), writer)?;
+                }
             }
             Some(Job::Move(moving)) => {
                 writer.start_moving(*moving);
@@ -630,7 +638,7 @@ impl Checkpointer {
         }
         drop(before);
         let (loaded, note) = match shown {
-            Shown::Loaded { table, note } => (BTreeSet::from([table]), note),
+            Shown::Loaded { tables, note } => (tables.iter().copied().collect(), note),
             Shown::TakenIn(incoming) => (incoming.changed(), incoming.sequence()),
             Shown::Rotated | Shown::Merged => (BTreeSet::new(), None),
         };

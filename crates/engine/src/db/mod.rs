@@ -25,7 +25,7 @@ mod tests;
 mod typed;
 mod worker;
 
-pub use bulk::LoadSummary;
+pub use bulk::{BulkLoad, LoadSummary};
 pub use changes::{Change, ChangedTable, Changes, Commit};
 pub use check::{CheckReport, Damage};
 pub use database::{Database, UPDATE_ATTEMPTS};

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use fulgurite::io::Disk;
 use fulgurite::{Database, Durability, Error, Options, ReadTxn, Result, Savepoint, TableOptions, WriteTxn};
@@ -14,6 +15,9 @@ use crate::crash_disk::CrashDisk;
 use crate::crash_recording::Recording;
 use crate::holdings::{Holdings, digest_of};
 use crate::random::Random;
+
+/// Keys and values for a load.
+pub type Entries = [(Vec<u8>, Vec<u8>)];
 
 /// See the module.
 #[derive(Debug)]
@@ -177,9 +181,25 @@ impl Session {
     ///
     /// # Errors
     /// The engine's.
-    pub fn bulk_load(&mut self, name: &str, entries: &[(Vec<u8>, Vec<u8>)]) -> Result<()> {
-        self.load(name, entries, |db| {
+    pub fn bulk_load(&mut self, name: &str, entries: &Entries) -> Result<()> {
+        self.load(&[(name, entries)], |db| {
             db.bulk_load(&db.open_table(name)?, entries.iter().map(|(key, value)| (key, value))).map(drop)
+        })
+    }
+
+    /// Loads sorted entries into several tables as one.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn bulk_load_several(&mut self, loads: &[(&str, &Entries)]) -> Result<()> {
+        self.load(loads, |db| {
+            let load = db.begin_bulk_load(Duration::ZERO)?;
+            let mut load = load.ok_or(Error::Invalid { message: "nobody else writes, and yet it waits".into() })?;
+            for (name, entries) in loads {
+                let sound = entries.iter().map(|(key, value)| Ok::<_, std::io::Error>((key, value)));
+                load.sorted(&db.open_table(name)?, sound)?;
+            }
+            load.commit().map(drop)
         })
     }
 
@@ -187,29 +207,23 @@ impl Session {
     ///
     /// # Errors
     /// The engine's.
-    pub fn bulk_load_unsorted(
-        &mut self,
-        name: &str,
-        entries: &[(Vec<u8>, Vec<u8>)],
-        memory_bytes: usize,
-    ) -> Result<()> {
+    pub fn bulk_load_unsorted(&mut self, name: &str, entries: &Entries, memory_bytes: usize) -> Result<()> {
         let sound = entries.iter().map(|(key, value)| Ok::<_, std::io::Error>((key, value)));
-        self.load(name, entries, |db| db.try_bulk_load_unsorted(&db.open_table(name)?, sound, memory_bytes).map(drop))
+        self.load(&[(name, entries)], |db| {
+            db.try_bulk_load_unsorted(&db.open_table(name)?, sound, memory_bytes).map(drop)
+        })
     }
 
-    fn load(
-        &mut self,
-        name: &str,
-        entries: &[(Vec<u8>, Vec<u8>)],
-        load: impl FnOnce(&Database) -> Result<()>,
-    ) -> Result<()> {
+    fn load(&mut self, loads: &[(&str, &Entries)], load: impl FnOnce(&Database) -> Result<()>) -> Result<()> {
         if self.is_poisoned() {
             // It must refuse; there is nothing in doubt about this load.
             return self.db().and_then(load);
         }
         let mut holdings = Holdings::clone(self.holdings());
-        let table = holdings.table_mut(name);
-        entries.iter().for_each(|(key, value)| table.put(key, value));
+        for (name, entries) in loads {
+            let table = holdings.table_mut(name);
+            entries.iter().for_each(|(key, value)| table.put(key, value));
+        }
         let number = self.history.push(holdings);
         self.disk.mark(label::BEGUN, number);
         if let Err(error) = self.db().and_then(load) {
@@ -224,11 +238,30 @@ impl Session {
     ///
     /// # Errors
     /// Whatever but the input's error the engine answers.
-    pub fn failed_load(&mut self, name: &str, entries: &[(Vec<u8>, Vec<u8>)]) -> Result<()> {
+    pub fn failed_load(&mut self, name: &str, entries: &Entries) -> Result<()> {
         let sound = entries.iter().map(|(key, value)| Ok((key, value)));
         let failing = sound.chain([Err(std::io::Error::other("the input breaks off"))]);
         let db = self.db()?;
         match db.try_bulk_load(&db.open_table(name)?, failing) {
+            Err(Error::Input { .. }) => Ok(()),
+            Err(error) => Err(error),
+            Ok(_) => Err(Error::Invalid { message: "a load whose input failed succeeded".into() }),
+        }
+    }
+
+    /// A load into two tables, the input of the second of which fails, so that nothing may stay of the first either.
+    ///
+    /// # Errors
+    /// Whatever but the input's error the engine answers.
+    pub fn failed_load_of_two(&mut self, first: &str, second: &str, entries: &Entries) -> Result<()> {
+        let sound = entries.iter().map(|(key, value)| Ok((key, value)));
+        let failing = sound.clone().chain([Err(std::io::Error::other("the input breaks off"))]);
+        let db = self.db()?;
+        let load = db.begin_bulk_load(Duration::ZERO)?;
+        let mut load = load.ok_or(Error::Invalid { message: "nobody else writes, and yet it waits".into() })?;
+        load.sorted(&db.open_table(first)?, sound)?;
+        load.sorted(&db.open_table(second)?, failing)?;
+        match load.commit() {
             Err(Error::Input { .. }) => Ok(()),
             Err(error) => Err(error),
             Ok(_) => Err(Error::Invalid { message: "a load whose input failed succeeded".into() }),

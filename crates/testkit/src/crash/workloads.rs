@@ -46,6 +46,8 @@ impl Workload {
         plain("long-keys", long_keys),
         plain("bulk-sorted", bulk_sorted),
         plain("bulk-unsorted", bulk_unsorted),
+        plain("bulk-several", bulk_several),
+        Self { keep_log_bytes: 1 << 30, ..plain("kept-bulk-several", bulk_several) },
         plain("compact", compact),
         plain("close-reopen", close_reopen),
         plain("recover-recover", recover_recover),
@@ -370,6 +372,33 @@ fn bulk_unsorted(session: &mut Session) -> Result<()> {
         session.commit(level, |change, random| any_change(change, random, "a", 400, 50..400))?;
         if round == 2 {
             session.reopen()?;
+        }
+    }
+    Ok(())
+}
+
+/// Loads into three tables as one, beside commits that are not in the trees yet, and loads that fail in the last of two.
+fn bulk_several(session: &mut Session) -> Result<()> {
+    let names = ["a", "b", "c"];
+    names.iter().try_for_each(|name| session.table(name, TableOptions::new()))?;
+    for round in 0..5u64 {
+        let random = &mut session.random;
+        let of_tables = [1, 7, 60].map(|count| -> Vec<_> {
+            (0..count).map(|number| (key(number * 4 + round), value(random, 20..300))).collect()
+        });
+        let loads: Vec<_> = names.iter().copied().zip(of_tables.iter().map(Vec::as_slice)).collect();
+        session.bulk_load_several(&loads)?;
+        for _ in 0..2 {
+            let level = any_level(&mut session.random);
+            session.commit(level, |change, random| {
+                names.iter().try_for_each(|name| any_change(change, random, name, 240, 20..300))
+            })?;
+        }
+        session.failed_load_of_two("c", "a", &of_tables[2])?;
+        match round {
+            1 => session.recover()?,
+            3 => session.reopen()?,
+            _ => {}
         }
     }
     Ok(())
