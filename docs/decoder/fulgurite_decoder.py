@@ -95,7 +95,7 @@ class Database:  # `tables` maps names to ids and descriptions, `contents` maps 
         check(net == count and all(operation == 0 for *_, operation in entries), "a tree's count is wrong")
         return {key: value for key, value, _ in entries}
 
-    def ranges(self, text, contents):  # Ranges and runs
+    def ranges(self, text, contents, counted):  # Ranges and runs
         at, lows, runs = 0, [], []
         while at < len(text):
             length, = numbers("I", text, at)
@@ -108,19 +108,21 @@ class Database:  # `tables` maps names to ids and descriptions, `contents` maps 
         check(rise and not lows[0] and any(runs) and len(lows) <= 65536, "ranges do not cover all keys, or have no runs")
         for low, high, its_runs in zip(lows, [*lows[1:], None], runs):
             for run in reversed(its_runs):  # The oldest first: of the newer ones each has the last word.
-                entries = self.run(run)
+                entries = self.run(run, (0, 1, 2) if counted else (1, 3))
                 within = all(low <= key and (high is None or key < high) for key, *_ in entries)
                 check(within, "a run has keys outside its range")
+                known = all((key in contents) == (operation > 0) for key, _, operation in entries)
+                check(known or not counted, "a run counts keys wrongly")
                 contents.update((key, value) for key, value, _ in entries)
                 for key, _, operation in entries:
-                    if operation == 3:
+                    if operation > 1:
                         del contents[key]
 
-    def run(self, text):
+    def run(self, text, operations):
         flags, level, extent, slot, count = numbers("BBxxIIQ", text, 0)
         entries, net, found = self.node(extent, slot, level)
-        check(len(entries) == count and all(operation in (1, 3) for *_, operation in entries), "a run is malformed")
-        check((flags, net) == (1 | found << 1, 0), "a run does not agree with its root")
+        known = all(operation in operations for *_, operation in entries)
+        check(len(entries) == count and known and flags == 1 | found << 1, "a run is malformed, or not what its root says")
         if any(text[20:]):
             known = self.overflow(text[20:])
             check(known and known == self.filter([key for key, *_ in entries], len(known) // 64), "a filter is wrong")
@@ -185,7 +187,7 @@ class Database:  # `tables` maps names to ids and descriptions, `contents` maps 
         if table not in self.contents:
             self.contents[table] = self.tree((extent, slot, level) if root & 1 else None, count)
             if flags & 4:
-                self.ranges(text[end:], self.contents[table])
+                self.ranges(text[end:], self.contents[table], flags >> 1 & 1)
 
     def segment(self, data, number, last, before):
         if len(data) < 64 or data[:8] != b"FULGULOG" or xxh3(data[:56], 0) != numbers("Q", data, 56)[0]:

@@ -10,7 +10,7 @@ from xxhash import xxh3_64_intdigest as xxh3
 from fulgurite_decoder import DAMAGE, Database, align, numbers
 
 GOLDEN = Path(__file__).resolve().parents[2] / "crates" / "engine" / "tests" / "golden" / "format-1"
-NAMES = "empty", "closed", "crashed", "merging", "kept", "runs"
+NAMES = "empty", "closed", "crashed", "merging", "kept", "runs", "counted"
 SEED = 1
 
 
@@ -79,8 +79,8 @@ class Strict(Database):
         assert not page[64 + 4 * h:at_heads].strip(b"\xff")
         return super().branch(page, level)
 
-    def run(self, text):
-        entries = super().run(text)
+    def run(self, text, operations):
+        entries = super().run(text, operations)
         length, = numbers("I", text, 28)
         assert length == (0 if len(entries) < 64 else 64 * (align(12 * len(entries), 512) // 512))
         self.kinds.add(("run", length > 0))
@@ -133,9 +133,10 @@ class Decoder(unittest.TestCase):
     def test_golden_files_are_built_as_the_document_says(self):
         kinds = set().union(*(Strict(self.path(name)).kinds for name in NAMES))
         # Leaves, branches of two levels, the extent table; overflows to which trees refer, and one to which the log does; runs
-        # without and with filters, and in them short and long values, and deletes.
+        # without and with filters, and in them short and long values, and deletes, those that are counted and others.
         self.assertEqual(kinds, {(1, 0), (2, 1), (2, 2), (6, 0), ("overflow", False), ("overflow", True),
-                                 ("run", False), ("run", True), ("in a run", 1, False), ("in a run", 1, True),
+                                 ("run", False), ("run", True), ("in a run", 0, False), ("in a run", 0, True),
+                                 ("in a run", 1, False), ("in a run", 1, True), ("in a run", 2, False),
                                  ("in a run", 3, False)})
 
     def test_a_flipped_bit_in_a_live_page_is_refused(self):
@@ -153,6 +154,14 @@ class Decoder(unittest.TestCase):
             Wrong.changed = staticmethod(changed)
             with self.assertRaisesRegex(ValueError, "filter"):
                 Wrong(self.path("runs"))
+
+    def test_a_run_that_counts_a_key_wrongly_is_refused(self):
+        class Wrong(Database):
+            def tree(self, root, count):
+                return dict(list(super().tree(root, count).items())[::2])
+
+        with self.assertRaisesRegex(ValueError, "a run counts keys wrongly"):
+            Wrong(self.path("counted"))
 
     def test_a_database_without_a_valid_meta_is_refused(self):
         file = bytearray(self.path("closed").read_bytes())

@@ -248,7 +248,8 @@ impl TableOptions {
         Self::default()
     }
 
-    /// Keeps exact counts of ranges cheap while commits wait to be merged. Default: off.
+    /// Keeps exact counts of ranges cheap while commits wait to be merged: checkpoints look whether each key that changed was there.
+    /// Default: off.
     #[must_use]
     pub fn counted(mut self, counted: bool) -> Self {
         self.counted = counted;

@@ -75,6 +75,8 @@ pub enum Fault {
     SpilledUnsynced = 28,
     /// Of what a transaction has spilled, what was rolled back counts like the rest.
     SpilledRollbackIgnored = 29,
+    /// The run of a counted table does not say of a key that it is new.
+    NewKeyUncounted = 30,
 }
 
 impl Fault {
@@ -97,12 +99,13 @@ impl Fault {
     ];
 
     /// The faults that random use, compared with a model, must reveal.
-    pub const OF_MODEL: [Self; 5] = [
+    pub const OF_MODEL: [Self; 6] = [
         Self::RangeOffByOne,
         Self::StaleFilter,
         Self::RangeBoundOffByOne,
         Self::DeleteDropped,
         Self::SpilledRollbackIgnored,
+        Self::NewKeyUncounted,
     ];
 
     /// The faults that simulated work in the background must reveal.

@@ -14,7 +14,7 @@ use flate2::read::GzDecoder;
 use fulgurite::{Change, Database, Options, Sequence, Table};
 
 /// Names of the golden databases.
-const NAMES: [&str; 6] = ["empty", "closed", "crashed", "merging", "kept", "runs"];
+const NAMES: [&str; 7] = ["empty", "closed", "crashed", "merging", "kept", "runs", "counted"];
 
 #[test]
 fn a_golden_file_is_of_format_version_1() {

@@ -47,9 +47,11 @@ pub fn all() -> Result<Vec<Golden>> {
     kept.fill_kept_segments()?;
     let now = kept.files();
     let mut runs = Maker::new("runs", pages_of(8192).delta_bytes(1 << 20))?;
-    runs.fill_runs()?;
+    runs.fill_runs(TableOptions::new())?;
+    let mut counted = Maker::new("counted", pages_of(8192).delta_bytes(1 << 20))?;
+    counted.fill_runs(TableOptions::new().counted(true))?;
     let (kept, crashed) = (kept.crash(now), crashed.crash(before));
-    Ok(vec![empty.close()?, closed.close()?, crashed, merging.close()?, kept, runs.close()?])
+    Ok(vec![empty.close()?, closed.close()?, crashed, merging.close()?, kept, runs.close()?, counted.close()?])
 }
 
 /// Lines that say what a database holds.
@@ -300,8 +302,8 @@ impl Maker {
     }
 
     /// A tree many times a delta, and changes of all kinds everywhere in it, which lie in runs above it: of some ranges several.
-    fn fill_runs(&mut self) -> Result<()> {
-        self.create("runs", TableOptions::new())?;
+    fn fill_runs(&mut self, options: TableOptions) -> Result<()> {
+        self.create("runs", options)?;
         let key = |number: u64| {
             let mut key = format!("key-{number:05}").into_bytes();
             // Now and then one of which a cell has only the beginning.

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::db::database::Database;
 use crate::db::metas;
 use crate::error::{Error, Place, Result};
-use crate::tree::{Census, TreeSummary, check};
+use crate::tree::{Beneath, Census, TreeSummary, check};
 use crate::txn::state::Trees;
 
 /// What a check found.
@@ -54,8 +54,10 @@ impl Database {
             }
             let Some(stack) = &trees.stack else { continue };
             for (index, range) in stack.ranges().iter().enumerate() {
-                for run in &range.runs {
-                    let summary = run.check(&state.pages, stack.bounds(index), &mut census);
+                for (depth, run) in range.runs.iter().enumerate() {
+                    let beneath = Beneath::new(&state.pages, &range.runs[depth + 1..], trees.base.as_ref());
+                    let beneath = stack.is_counted().then_some(&beneath);
+                    let summary = run.check(&state.pages, stack.bounds(index), beneath, &mut census);
                     report.run_entries += run.entries;
                     report.pages += pages_of(&summary);
                 }

@@ -13,7 +13,7 @@ use crate::ids::{Sequence, TableId};
 use crate::pager::{PageWriter, Pages};
 use crate::planted::{Situation, met};
 use crate::sync::Arc;
-use crate::tree::{self, Action, Change, Changes, Root, RunMerge, Stack, StackRange, Until, build_run};
+use crate::tree::{self, Action, Beneath, Change, Changes, Root, RunMerge, Stack, StackRange, Until, build_run};
 use crate::txn::state::{TableInfo, Trees};
 
 /// What decides between runs and a merge, and where ranges end.
@@ -78,9 +78,8 @@ pub fn flush(
     shape: Shape,
 ) -> Result<Flushed> {
     let base = trees.base.as_ref();
-    // Counts of a counted table are those of its tree.
     let is_small = entries_of(base) <= SMALL_TREE_DELTAS.saturating_mul(source.entries());
-    if trees.stack.is_none() && (is_small || info.descriptor.counted) {
+    if trees.stack.is_none() && is_small {
         let mut all = source.changes(vec![(None, None)])?;
         let base = merge(pages, base, &mut all, writer, info.align())?;
         source.used(all);
@@ -103,7 +102,10 @@ pub fn flush(
     let mut runs = 0;
     for index in (0..ranges.len()).filter(|&index| plans[index] == Plan::Run) {
         let mut changes = source.changes(vec![bounds_of(&ranges, index)])?;
-        if let Some(run) = build_run(pages, &mut changes, writer, info.align())? {
+        // Where runs are made, the tree stays as it is.
+        let beneath = Beneath::new(pages, &ranges[index].runs, trees.base.as_ref());
+        let beneath = info.descriptor.counted.then_some(&beneath);
+        if let Some(run) = build_run(pages, &mut changes, writer, info.align(), beneath)? {
             ranges[index].runs.insert(0, run);
             runs += 1;
         }
@@ -115,7 +117,8 @@ pub fn flush(
         _ if merged => Situation::FlushedIntoBoth,
         _ => Situation::FlushedIntoRuns,
     });
-    Ok(Flushed { trees: Trees { base, stack: Stack::new(ranges).map(Arc::new) }, runs })
+    let stack = Stack::new(ranges, info.descriptor.counted).map(Arc::new);
+    Ok(Flushed { trees: Trees { base, stack }, runs })
 }
 
 /// Brings changes of which nothing is known into a table's trees: into runs where there are any, for those must not lie above what
@@ -137,12 +140,14 @@ pub fn take_in(
     let mut ranges = stack.ranges().to_vec();
     for (index, range) in ranges.iter_mut().enumerate() {
         let (_, end) = stack.bounds(index);
-        if let Some(run) = build_run(pages, &mut Until::new(changes, end), writer, info.align())? {
+        let beneath = Beneath::new(pages, &range.runs, trees.base.as_ref());
+        let beneath = info.descriptor.counted.then_some(&beneath);
+        if let Some(run) = build_run(pages, &mut Until::new(changes, end), writer, info.align(), beneath)? {
             range.runs.insert(0, run);
             met(Situation::ReplayedAboveRuns);
         }
     }
-    Ok(Trees { base: trees.base, stack: Stack::new(ranges).map(Arc::new) })
+    Ok(Trees { base: trees.base, stack: Stack::new(ranges, info.descriptor.counted).map(Arc::new) })
 }
 
 /// Merges the runs of one range into the tree.
@@ -166,7 +171,7 @@ pub fn merge_range(
     let base = merge(pages, trees.base.as_ref(), &mut changes, writer, info.align())?;
     changes.bury(writer)?;
     runs.iter().try_for_each(|run| run.remove_but_values(pages, writer))?;
-    Ok(Trees { base, stack: Stack::new(ranges).map(Arc::new) })
+    Ok(Trees { base, stack: Stack::new(ranges, info.descriptor.counted).map(Arc::new) })
 }
 
 /// Moves what the writer moves of a table's tree. Its runs stay where they are.
@@ -551,6 +556,20 @@ mod tests {
             Self { disk, delta_bytes, db, table, model }
         }
 
+        /// Counts of parts of the table, beside all of it.
+        fn compare_counts(&self) {
+            self.compare();
+            let txn = self.db.read().expect("it is open");
+            for part in 0..40 {
+                let (low, high) = (key(part * 1_013), key(part * 1_517 + 1_000));
+                if low < high {
+                    let counted = txn.count(&self.table, &*low..&*high).expect("it is sound");
+                    assert_eq!(counted, self.model.range(low..high).count() as u64, "part {part}");
+                }
+            }
+            assert_eq!(txn.len(&self.table).expect("it is sound"), self.model.len() as u64);
+        }
+
         fn compare(&self) {
             let txn = self.db.read().expect("it is open");
             let entries = txn.range(&self.table, ..).expect("it is sound");
@@ -621,13 +640,30 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "thousands of checksums of pages")]
-    fn a_table_that_is_counted_has_no_runs() {
+    fn runs_of_a_table_that_is_counted_count() {
         let mut loaded = Loaded::new(KEYS, DELTA_BYTES, TableOptions::new().counted(true));
-        loaded.commit(spread(1_000, KEYS), Some(&[2; 40]));
-        loaded.commit(spread(900, KEYS), None);
-        assert_eq!(loaded.flush(), 0);
-        loaded.commit(spread(1_100, KEYS), Some(&[3; 40]));
-        assert_eq!(loaded.recovered().flush(), 0);
+        // Keys that are there, new ones, deletes of both, and of what was deleted before.
+        loaded.commit(spread(1_000, KEYS).chain(spread(300, KEYS).map(|number| number + 1)), Some(&[2; 40]));
+        assert!(loaded.flush() > 0);
+        loaded.commit(spread(900, KEYS).chain(spread(100, KEYS).map(|number| number + 1)), None);
+        assert!(loaded.flush() > 0);
+        loaded.commit(spread(450, KEYS), None);
+        loaded.commit(spread(400, KEYS), Some(&[3; 40]));
+        let runs = loaded.flush();
+        assert!(runs > 0);
+        loaded.compare_counts();
+        // Beside what is in the delta, too, and read back from a log into further runs.
+        loaded.commit(spread(700, KEYS).map(|number| number + 1), Some(&[4; 40]));
+        loaded.commit(spread(350, KEYS).map(|number| number + 1), None);
+        loaded.compare_counts();
+        let mut loaded = loaded.recovered();
+        loaded.compare_counts();
+        assert!(loaded.trees().stack.is_some_and(|stack| stack.runs().count() > runs));
+        while loaded.merge() {
+            loaded.compare_counts();
+        }
+        loaded.commit(spread(20, KEYS), None);
+        loaded.compare_counts();
     }
 
     #[test]

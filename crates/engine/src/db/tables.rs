@@ -46,7 +46,7 @@ pub fn decode(name: &[u8], descriptor: &[u8], next: TableId) -> Result<Stored, D
         return Err("the number of a table was never given out".into());
     }
     // They would be there for good, and soon be no more what the table has.
-    let stack = Stack::load(&std::mem::take(&mut descriptor.ranges))?.map(Arc::new);
+    let stack = Stack::load(&std::mem::take(&mut descriptor.ranges), descriptor.counted)?.map(Arc::new);
     let trees = Trees { base: descriptor.root.as_ref().map(load_root), stack };
     Ok(Stored { info: Arc::new(TableInfo { id: descriptor.id, name: name.into(), descriptor }), trees })
 }

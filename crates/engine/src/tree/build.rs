@@ -150,12 +150,12 @@ impl<'w, 's> Builder<'w, 's> {
 
     /// Adds an entry of a run: what becomes of a key that the layers below may know. Requires: as [`Builder::push`].
     #[inline]
-    pub(super) fn push_change(&mut self, key: &[u8], hash: u64, action: Action<'_>) -> Result<()> {
+    pub(super) fn push_change(&mut self, op: Op, key: &[u8], hash: u64, action: Action<'_>) -> Result<()> {
         let stored_key = self.store_key(key)?;
-        let (op, value) = match action {
-            Action::Put(value) => (Op::PutReplace, self.store_value(key.len(), value)?),
-            Action::PutLarge(at) => (Op::PutReplace, CellValue::Overflow(at)),
-            Action::Delete => (Op::Delete, CellValue::Inline(&[])),
+        let value = match action {
+            Action::Put(value) => self.store_value(key.len(), value)?,
+            Action::PutLarge(at) => CellValue::Overflow(at),
+            Action::Delete => CellValue::Inline(&[]),
         };
         self.push_as(op, stored_key, value, hash)
     }
@@ -239,7 +239,23 @@ impl<'w, 's> Builder<'w, 's> {
     }
 
     /// Completes the tree. `None` if nothing came.
-    pub(super) fn finish(mut self) -> Result<Option<Root>> {
+    pub(super) fn finish(self) -> Result<Option<Root>> {
+        let impossible_count = self.impossible_count();
+        match self.finish_counting()? {
+            Some((root, count)) => {
+                Ok(Some(Root { entries: u64::try_from(count).map_err(|_| impossible_count)?, ..root }))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Completes the tree of a run, whose root has no number of entries. `None` if nothing came.
+    pub(super) fn finish_run(self) -> Result<Option<Root>> {
+        Ok(self.finish_counting()?.map(|(root, _)| root))
+    }
+
+    /// Completes the tree. What its entries add up to goes beside its root.
+    fn finish_counting(mut self) -> Result<Option<(Root, i64)>> {
         if !self.leaves.full.is_empty() {
             self.write_leaf(|leaves| &mut leaves.full, None)?;
         }
@@ -251,9 +267,8 @@ impl<'w, 's> Builder<'w, 's> {
             let is_top = self.levels[usize::from(level)..].iter().all(|above| above.open.is_empty());
             if is_top && pair.full.is_empty() && pair.open.count() == 1 {
                 let (child, count) = pair.open.child(0);
-                let entries = u64::try_from(count).map_err(|_| self.impossible_count())?;
                 let has_overflow = child.has_overflow;
-                return Ok(Some(Root { page: child.page, level: level - 1, entries, has_overflow }));
+                return Ok(Some((Root { page: child.page, level: level - 1, entries: 0, has_overflow }, count)));
             }
             if !pair.full.is_empty() {
                 self.write_branch(level, |pair| &mut pair.full)?;

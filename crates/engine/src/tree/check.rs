@@ -40,19 +40,20 @@ pub struct TreeSummary {
 
 /// Checks a tree.
 pub fn check(pages: &Pages, root: &Root, visitor: &mut dyn CheckVisitor) -> TreeSummary {
-    check_between(pages, root, (None, None), visitor)
+    let count = i64::try_from(root.entries).unwrap_or(i64::MAX);
+    check_between(pages, root, count, (None, None), visitor)
 }
 
-/// Checks a tree all of whose keys are at least the first of these, and below the second.
+/// Checks a tree that counts so many entries, all of whose keys are at least the first of these, and below the second.
 pub(super) fn check_between(
     pages: &Pages,
     root: &Root,
+    count: i64,
     (low, high): (Option<&[u8]>, Option<&[u8]>),
     visitor: &mut dyn CheckVisitor,
 ) -> TreeSummary {
     let mut walk = Walk { pages, visitor, summary: TreeSummary::default() };
     let child = Child { page: root.page, has_overflow: root.has_overflow };
-    let count = i64::try_from(root.entries).unwrap_or(i64::MAX);
     walk.node(&Expected { child, level: root.level, count, low, high });
     walk.summary
 }

@@ -13,18 +13,47 @@ use super::root::{Root, branch_at, leaf_at};
 /// # Errors
 /// [`Error::Corrupt`](crate::Error::Corrupt), [`Error::Io`](crate::Error::Io).
 pub fn count(pages: &Pages, root: &Root, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<u64> {
+    let net = net_between(pages, root, low, high, |root| Ok(root.entries as i64))?;
+    // Bounds that cross hold nothing; so do counts that a damaged file contradicts.
+    Ok(u64::try_from(net).unwrap_or(0))
+}
+
+/// What the entries of a run between two bounds, which do not cross, add to the count of what lies beneath.
+///
+/// # Errors
+/// As [`count`].
+pub fn count_net(pages: &Pages, root: &Root, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<i64> {
+    net_between(pages, root, low, high, |root| total(pages, root))
+}
+
+fn net_between(
+    pages: &Pages,
+    root: &Root,
+    low: Bound<&[u8]>,
+    high: Bound<&[u8]>,
+    all: impl Fn(&Root) -> Result<i64>,
+) -> Result<i64> {
     let before = match low {
         Bound::Unbounded => 0,
         Bound::Included(key) => rank(pages, root, Side::Below(key))?,
         Bound::Excluded(key) => rank(pages, root, Side::UpTo(key))?,
     };
     let until = match high {
-        Bound::Unbounded => root.entries as i64,
+        Bound::Unbounded => all(root)?,
         Bound::Included(key) => rank(pages, root, Side::UpTo(key))?,
         Bound::Excluded(key) => rank(pages, root, Side::Below(key))?,
     };
-    // Bounds that cross hold nothing; so do counts that a damaged file contradicts.
-    Ok(u64::try_from(until.saturating_sub(before)).unwrap_or(0))
+    Ok(until.saturating_sub(before))
+}
+
+/// What all entries add up to.
+fn total(pages: &Pages, root: &Root) -> Result<i64> {
+    let page = pages.page(root.page)?;
+    if root.level == 0 {
+        return Ok(leaf_at(pages, page, root.page)?.leaf().net_count());
+    }
+    let branch = branch_at(pages, &page, root.page, root.level)?;
+    Ok(branch.count_of(0..branch.children()))
 }
 
 /// Which entries come before a place.

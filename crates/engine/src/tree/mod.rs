@@ -10,6 +10,7 @@
 //!
 //! [`Pages`]: crate::pager::Pages
 
+mod beneath;
 mod build;
 mod census;
 mod changes;
@@ -27,6 +28,7 @@ mod stack;
 #[cfg(test)]
 mod tests;
 
+pub use beneath::Beneath;
 pub use census::Census;
 pub use changes::{Action, Change, Changes, Sorted};
 pub use check::{TreeSummary, check};

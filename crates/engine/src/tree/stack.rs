@@ -16,6 +16,7 @@ use crate::pager::{MappedFilters, Pages};
 use crate::planted::{Fault, planted};
 use crate::sync::OnceLock;
 
+use super::count::count_net;
 use super::root::{Root, branch_at};
 use super::run::Run;
 
@@ -23,6 +24,8 @@ use super::run::Run;
 #[derive(Clone, Debug)]
 pub struct Stack {
     ranges: Vec<StackRange>,
+    /// Whether the runs tell what they add to the count of what lies beneath them.
+    counted: bool,
     /// How many bytes all inner bounds begin with alike.
     prefix_length: usize,
     /// What follows that in each of them, as a number; the largest ones at the end fill the last line.
@@ -43,11 +46,11 @@ pub struct StackRange {
 }
 
 impl Stack {
-    /// The stack of these ranges; none if no range has a run.
+    /// The stack of these ranges, whose runs were built with what lies beneath them if they are `counted`; none if no range has a run.
     ///
     /// # Panics
     /// Unless invariants 1 and 3 hold.
-    pub fn new(ranges: Vec<StackRange>) -> Option<Self> {
+    pub fn new(ranges: Vec<StackRange>, counted: bool) -> Option<Self> {
         assert!(ranges.first().is_none_or(|first| first.low.is_empty()), "ranges cover all keys");
         assert!(ranges.windows(2).all(|pair| pair[0].low < pair[1].low), "ranges are in order");
         let depth = ranges.iter().map(|range| range.runs.len()).max().filter(|&depth| depth > 0)?;
@@ -62,14 +65,14 @@ impl Stack {
         let line = |ranges: &[StackRange]| std::array::from_fn(|index| ranges.get(index).map_or(u64::MAX, head));
         let heads = inner.chunks(8).map(line).collect();
         let filters = vec![OnceLock::new(); ranges.len()];
-        Some(Self { ranges, prefix_length, heads, depth, filters })
+        Some(Self { ranges, counted, prefix_length, heads, depth, filters })
     }
 
     /// What the catalog says of it.
     ///
     /// # Errors
     /// What no version writes.
-    pub fn load(stored: &[StoredRange]) -> Result<Option<Self>, &'static str> {
+    pub fn load(stored: &[StoredRange], counted: bool) -> Result<Option<Self>, &'static str> {
         let load = |range: &StoredRange| {
             let runs = range.runs.iter().map(Run::load).collect::<Vec<_>>();
             StackRange { low: range.low.clone(), runs }
@@ -77,7 +80,7 @@ impl Stack {
         if stored.iter().any(|range| range.runs.len() > RUNS_MAX) {
             return Err("a range of a table has more runs than any version leaves");
         }
-        Ok(Self::new(stored.iter().map(load).collect()))
+        Ok(Self::new(stored.iter().map(load).collect(), counted))
     }
 
     /// What the catalog is to say of it.
@@ -92,6 +95,20 @@ impl Stack {
     /// The ranges in order.
     pub fn ranges(&self) -> &[StackRange] {
         &self.ranges
+    }
+
+    /// Whether the runs tell what they add to the count of what lies beneath them.
+    pub fn is_counted(&self) -> bool {
+        self.counted
+    }
+
+    /// What the runs add to the tree's count between two bounds, which do not cross. Requires: they are counted.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`](crate::Error::Corrupt), [`Error::Io`](crate::Error::Io).
+    pub fn count_net(&self, pages: &Pages, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<i64> {
+        let runs = self.ranges[self.ranges_between(low, high)].iter().flat_map(|range| &range.runs);
+        runs.map(|run| count_net(pages, &run.root, low, high)).try_fold(0i64, |sum, net| Ok(sum.saturating_add(net?)))
     }
 
     /// The most runs that lie above one key.

@@ -8,7 +8,7 @@ use crate::format::{Found, Search};
 use crate::ids::Sequence;
 use crate::pager::{Pages, Value};
 use crate::planted::{Fault, planted};
-use crate::tree::{self, Above, Entry, Root, Run, Said, Stack};
+use crate::tree::{self, Above, Beneath, Entry, Root, Run, Said, Stack};
 use crate::txn::read::Estimate;
 use crate::txn::read_set::ReadSet;
 use crate::txn::state::{State, TableView};
@@ -270,7 +270,8 @@ impl<'a> Layers<'a> {
         }
     }
 
-    /// How many entries lie within the bounds: the tree's count, corrected by each entry above it.
+    /// How many entries lie within the bounds: the tree's count, corrected by each entry above it; or, where runs tell what they add to
+    /// that, by each above these.
     ///
     /// # Errors
     /// As [`Layers::get`].
@@ -279,12 +280,22 @@ impl<'a> Layers<'a> {
             reads.note_range(self.view.info.id, low, high);
         }
         let Some(mut count) = self.count_base(low, high)? else { return Ok(0) };
-        let mut walk = Walk::new_above(self, Start::from_low(low))?;
+        let counted = self.stack().filter(|stack| stack.is_counted());
+        let mut walk = match counted {
+            Some(stack) => {
+                count = count.saturating_add_signed(stack.count_net(self.pages(), low, high)?);
+                Walk::new_above_runs(self, Start::from_low(low))?
+            }
+            None => Walk::new_above(self, Start::from_low(low))?,
+        };
         while let Some((key, present)) = walk.next_above(self)? {
             if is_past(&key, high) {
                 break;
             }
-            let stored = self.in_base(&key)?;
+            let stored = match counted {
+                Some(stack) => self.is_stored(stack, &key)?,
+                None => self.in_base(&key)?,
+            };
             match (stored, present) {
                 // A damaged tree may count any number.
                 (false, true) => count = count.saturating_add(1),
@@ -295,7 +306,7 @@ impl<'a> Layers<'a> {
         Ok(count)
     }
 
-    /// The tree's count alone, with the entries above it as the error.
+    /// The tree's count alone, and that of runs which count, with the entries above as the error.
     ///
     /// # Errors
     /// As [`Layers::get`].
@@ -303,7 +314,10 @@ impl<'a> Layers<'a> {
         let Some(base) = self.count_base(low, high)? else { return Ok(Estimate { entries: 0, low: 0, high: 0 }) };
         let own = self.set.map_or(0, |set| set.count_of(self.view.info.id));
         let in_deltas: u64 = self.deltas().into_iter().flatten().map(|delta| delta.entries() as u64).sum();
-        let in_runs: u64 = self.stack().map_or(0, |stack| {
+        let counted = self.stack().filter(|stack| stack.is_counted());
+        let net = counted.map_or(Ok(0), |stack| stack.count_net(self.pages(), low, high))?;
+        let base = base.saturating_add_signed(net);
+        let in_runs: u64 = self.stack().filter(|_| counted.is_none()).map_or(0, |stack| {
             let ranges = &stack.ranges()[stack.ranges_between(low, high)];
             ranges.iter().flat_map(|range| &range.runs).map(|run| run.entries).sum()
         });
@@ -328,6 +342,12 @@ impl<'a> Layers<'a> {
     fn in_base(&self, key: &[u8]) -> Result<bool> {
         let Some(root) = &self.view.trees.base else { return Ok(false) };
         Ok(tree::get(self.pages(), root, key)?.is_some())
+    }
+
+    /// Whether the tree or the runs above it have a value for `key`.
+    fn is_stored(&self, stack: &Stack, key: &[u8]) -> Result<bool> {
+        let beneath = Beneath::new(self.pages(), stack.runs_of(key), self.view.trees.base.as_ref());
+        beneath.has(key, self.pages().identity().hash(key))
     }
 
     /// Whether nothing lies above the tree between the bounds, so that it can be read alone.

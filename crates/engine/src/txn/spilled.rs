@@ -302,10 +302,10 @@ fn build_stack(pages: &Pages, changes: &mut impl Changes, writer: &mut PageWrite
     while let Some(first) = changes.peek()? {
         let low = if ranges.is_empty() { Box::default() } else { Box::from(first.key) };
         let mut few = Few { changes: &mut *changes, left: RUN_ENTRIES };
-        let run = build_run(pages, &mut few, writer, ValueAlign::One)?;
+        let run = build_run(pages, &mut few, writer, ValueAlign::One, None)?;
         ranges.push(StackRange { low, runs: run.into_iter().collect() });
     }
-    Ok(Stack::new(ranges))
+    Ok(Stack::new(ranges, false))
 }
 
 /// A few of the changes that are left of others.

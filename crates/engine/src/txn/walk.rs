@@ -162,6 +162,19 @@ impl Walk {
     /// # Errors
     /// As [`Walk::new`].
     pub fn new_above(layers: &Layers<'_>, start: Start<'_>) -> Result<Self> {
+        let mut walk = Self::new_above_runs(layers, start)?;
+        if let Some(stack) = layers.stack() {
+            let runs = (0..stack.depth()).map(|depth| RunWalk::new(layers.pages(), stack, depth, start));
+            walk.runs = runs.collect::<Result<_>>()?;
+        }
+        Ok(walk)
+    }
+
+    /// A walk through the layers above the runs.
+    ///
+    /// # Errors
+    /// As [`Walk::new`].
+    pub fn new_above_runs(layers: &Layers<'_>, start: Start<'_>) -> Result<Self> {
         let mut walk = Self::new_own(layers, start)?;
         walk.deltas = layers.deltas().map(|delta| {
             let delta = delta?;
@@ -180,10 +193,6 @@ impl Walk {
             let head = head8(delta.entry(&position)?.0, 0);
             Some((position, head))
         });
-        if let Some(stack) = layers.stack() {
-            let runs = (0..stack.depth()).map(|depth| RunWalk::new(layers.pages(), stack, depth, start));
-            walk.runs = runs.collect::<Result<_>>()?;
-        }
         Ok(walk)
     }
 

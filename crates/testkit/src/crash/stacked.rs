@@ -41,7 +41,16 @@ impl Seen {
 
 /// Creates a table with `count` entries in its tree.
 fn load(session: &mut Session, name: &str, count: u64) -> Result<()> {
-    session.table(name, TableOptions::new())?;
+    load_with(session, name, count, TableOptions::new())
+}
+
+/// Creates a table with `count` entries in its tree, whose runs count.
+fn load_counted(session: &mut Session, name: &str, count: u64) -> Result<()> {
+    load_with(session, name, count, TableOptions::new().counted(true))
+}
+
+fn load_with(session: &mut Session, name: &str, count: u64, options: TableOptions) -> Result<()> {
+    session.table(name, options)?;
     let entries: Vec<_> = (0..count).map(|number| (key(number), value(&mut session.random, LENGTHS))).collect();
     session.bulk_load(name, &entries)
 }
@@ -92,7 +101,7 @@ pub(super) fn merged(session: &mut Session) -> Result<()> {
 /// Deletes, one by one and of ranges, of what lies in the tree and in older runs, until nothing is left.
 pub(super) fn deletes(session: &mut Session) -> Result<()> {
     let mut seen = Seen::default();
-    load(session, "a", KEYS)?;
+    load_counted(session, "a", KEYS)?;
     for step in 0..20 {
         let level = any_level(&mut session.random);
         session.commit(level, |change, random| {
@@ -115,7 +124,7 @@ pub(super) fn deletes(session: &mut Session) -> Result<()> {
 /// Values in pages and extents of their own, which later runs replace and delete before the tree has them.
 pub(super) fn large_values(session: &mut Session) -> Result<()> {
     let mut seen = Seen::default();
-    load(session, "a", KEYS)?;
+    load_counted(session, "a", KEYS)?;
     for step in 0..20 {
         let level = any_level(&mut session.random);
         session.commit(level, |change, random| {
@@ -138,7 +147,7 @@ pub(super) fn large_values(session: &mut Session) -> Result<()> {
 /// What is replayed becomes runs too, above those that are there.
 pub(super) fn recovered(session: &mut Session) -> Result<()> {
     let mut seen = Seen::default();
-    load(session, "a", KEYS)?;
+    load_counted(session, "a", KEYS)?;
     for step in 0..14 {
         scatter(session, "a", 10)?;
         let large = value(&mut session.random, 64 << 10..80 << 10);

@@ -334,8 +334,8 @@ fn log_large(maker: &mut Maker) -> Result<()> {
 }
 
 /// A table of so many entries, in some checkpoints, each of less than a delta.
-fn base_of_runs(maker: &mut Maker, count: u64) -> Result<()> {
-    maker.table("stacked", TableOptions::new())?;
+fn base_of_runs(maker: &mut Maker, count: u64, options: TableOptions) -> Result<()> {
+    maker.table("stacked", options)?;
     let entries: Vec<_> = (0..count).map(|number| (key_of(number), Some(maker.value(5..60)))).collect();
     for part in entries.chunks(400) {
         maker.write("stacked", Durability::Log, part)?;
@@ -363,7 +363,7 @@ fn key_of(number: u64) -> Vec<u8> {
 
 /// Runs above several ranges, so large that they have filters.
 fn runs(maker: &mut Maker) -> Result<()> {
-    base_of_runs(maker, 4_000)?;
+    base_of_runs(maker, 4_000, TableOptions::new())?;
     for _ in 0..3 {
         scatter(maker, 4_000, 1_000)?;
         maker.checkpoint()?;
@@ -374,7 +374,7 @@ fn runs(maker: &mut Maker) -> Result<()> {
 /// So many runs that their description is too long for the catalog's leaf, and a log that is to become another one of each.
 fn runs_log(maker: &mut Maker) -> Result<()> {
     maker.clean = false;
-    base_of_runs(maker, 3_000)?;
+    base_of_runs(maker, 3_000, TableOptions::new().counted(true))?;
     for _ in 0..3 {
         scatter(maker, 3_000, 120)?;
         maker.checkpoint()?;

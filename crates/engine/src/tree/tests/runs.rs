@@ -12,8 +12,8 @@ use crate::pager::{PageFile, PageWriter, Pages, ReadOptions};
 use crate::sync::Arc;
 use crate::tree::run::Run;
 use crate::tree::{
-    Action, Census, Change, Changes, RunMerge, Said, Stack, StackRange, TreeSummary, build_run, check, count, cuts,
-    get, merge,
+    Action, Beneath, Census, Change, Changes, RunMerge, Said, Stack, StackRange, TreeSummary, build_run, check, count,
+    cuts, get, merge,
 };
 
 const PATH: &str = "/runs.ful";
@@ -23,6 +23,8 @@ struct Layered {
     disk: MemoryDisk,
     store: Store,
     runs: Vec<Run>,
+    /// Whether runs say what they add to the count of what lies beneath.
+    counted: bool,
 }
 
 /// Changes in a slice.
@@ -44,7 +46,12 @@ impl Layered {
     fn new(page_size: PageSize) -> Self {
         let disk = MemoryDisk::new();
         let store = Store::on(&disk, Path::new(PATH), page_size);
-        Self { disk, store, runs: Vec::new() }
+        Self { disk, store, runs: Vec::new(), counted: false }
+    }
+
+    /// What lies beneath the runs from one on, the newest of all being number 0.
+    fn beneath<'b>(&'b self, pages: &'b Pages, from: usize) -> Beneath<'b> {
+        Beneath::new(pages, &self.runs[from..], self.store.root.as_ref())
     }
 
     /// Does something, as one checkpoint.
@@ -60,7 +67,7 @@ impl Layered {
 
     /// Adds a run of a delta. Values of [`LARGE_BYTES`] lie in pages of their own before, as those of large commits do.
     fn add_run(&mut self, delta: &Delta) {
-        let align = self.store.align;
+        let (align, counted, runs, root) = (self.store.align, self.counted, self.runs.clone(), self.store.root);
         let run = self.operate(|pages, writer| {
             let mut changes: Vec<(&[u8], Action<'_>)> = Vec::new();
             for (key, value) in delta {
@@ -70,7 +77,8 @@ impl Layered {
                     Some(value) => (key, Action::Put(value)),
                 });
             }
-            build_run(pages, &mut Listed { changes: &changes }, writer, align)
+            let beneath = Beneath::new(pages, &runs, root.as_ref());
+            build_run(pages, &mut Listed { changes: &changes }, writer, align, counted.then_some(&beneath))
         });
         for (key, value) in delta {
             match value {
@@ -78,7 +86,7 @@ impl Layered {
                 None => self.store.model.remove(key),
             };
         }
-        assert_eq!(run.is_none(), delta.is_empty());
+        assert!(self.counted || run.is_none() == delta.is_empty());
         self.runs.splice(0..0, run);
     }
 
@@ -101,8 +109,9 @@ impl Layered {
         if let Some(root) = &self.store.root {
             check(&pages, root, &mut census);
         }
-        for run in &self.runs {
-            run.check(&pages, (None, None), &mut census);
+        for (index, run) in self.runs.iter().enumerate() {
+            let beneath = self.beneath(&pages, index + 1);
+            run.check(&pages, (None, None), self.counted.then_some(&beneath), &mut census);
         }
         let faults = census.finish(&pages);
         assert!(faults.is_empty(), "{faults:?}");
@@ -128,6 +137,27 @@ impl Layered {
             for key in keys.clone() {
                 assert_eq!(self.get(&pages, key).as_ref(), self.store.model.get(key), "{}", key.escape_ascii());
             }
+        }
+    }
+
+    /// Counts between some of these keys by what the tree and the runs count, and compares with the model.
+    fn compare_counts(&self, keys: &[Vec<u8>], random: &mut Random) {
+        let pages = self.store.pages();
+        let stack = Stack::new(vec![StackRange { low: [].into(), runs: self.runs.clone() }], true);
+        let mut any = || (random.below(8) > 0).then(|| &*keys[random.below(keys.len() as u64) as usize]);
+        for _ in 0..40 {
+            let (low, high) = (any(), any());
+            if high.is_some_and(|high| low.is_some_and(|low| low >= high)) {
+                continue;
+            }
+            let within = |key: &[u8]| low.is_none_or(|low| key >= low) && high.is_none_or(|high| key < high);
+            let low = low.map_or(Bound::Unbounded, Bound::Included);
+            let high = high.map_or(Bound::Unbounded, Bound::Excluded);
+            let stored = self.store.root.map_or(0, |root| count(&pages, &root, low, high).expect("the file is sound"));
+            let net = stack.as_ref().map_or(Ok(0), |stack| stack.count_net(&pages, low, high));
+            let counted = stored.checked_add_signed(net.expect("the file is sound"));
+            let expected = self.store.model.keys().filter(|key| within(key)).count() as u64;
+            assert_eq!(counted, Some(expected), "{low:?} {high:?}");
         }
     }
 
@@ -227,12 +257,13 @@ fn a_delta_without_changes_makes_no_run() {
 }
 
 /// Runs added and merged in random numbers, over all kinds of keys and values.
-fn merges_equal_the_model(page_size: PageSize, align: ValueAlign, seed: u64) {
-    println!("seed {seed}: {page_size:?} {align:?}");
+fn merges_equal_the_model(page_size: PageSize, align: ValueAlign, counted: bool, seed: u64) {
+    println!("seed {seed}: {page_size:?} {align:?}, counted: {counted}");
     let (keys, rounds, changes) = if cfg!(miri) { (60, 2, 12) } else { (1_500, 25, 250) };
     let mut random = Random(seed);
     let mut layered = Layered::new(page_size);
     layered.store.align = align;
+    layered.counted = counted;
     let all: Vec<_> = (0..keys + 40).map(key).collect();
     for round in 0..rounds {
         // Also into a tree without entries, and below one run only.
@@ -243,6 +274,9 @@ fn merges_equal_the_model(page_size: PageSize, align: ValueAlign, seed: u64) {
             layered.check();
         }
         layered.compare(all.iter());
+        if counted {
+            layered.compare_counts(&all, &mut random);
+        }
         layered.merge_runs();
         layered.check();
         layered.store.check();
@@ -261,9 +295,10 @@ fn merges_equal_the_model(page_size: PageSize, align: ValueAlign, seed: u64) {
 
 #[test]
 fn merged_runs_equal_the_model() {
-    merges_equal_the_model(PageSize::KiB8, ValueAlign::One, 2);
+    merges_equal_the_model(PageSize::KiB8, ValueAlign::One, false, 2);
     if !cfg!(miri) {
-        merges_equal_the_model(PageSize::KiB16, ValueAlign::Eight, 3);
+        merges_equal_the_model(PageSize::KiB16, ValueAlign::Eight, false, 3);
+        merges_equal_the_model(PageSize::KiB8, ValueAlign::One, true, 4);
     }
 }
 
@@ -334,7 +369,7 @@ fn a_filter_that_lies_elsewhere_or_nowhere_in_a_later_snapshot_is_noticed() {
     let mut random = Random(4);
     layered.add_run(&delta(300, 300, &mut random));
     let run = layered.runs[0];
-    let stack = Stack::new(vec![StackRange { low: [].into(), runs: vec![run] }]).expect("it has a run");
+    let stack = Stack::new(vec![StackRange { low: [].into(), runs: vec![run] }], false).expect("it has a run");
     let before = layered.store.pages();
     layered.add_run(&delta(300, 300, &mut random));
     assert!(stack.has_same_filters(&before, &layered.store.pages()));
@@ -349,7 +384,12 @@ fn a_filter_that_lies_elsewhere_or_nowhere_in_a_later_snapshot_is_noticed() {
 }
 
 /// What a check of a run says is wrong.
-fn faults(layered: &Layered, run: &Run, bounds: (Option<&[u8]>, Option<&[u8]>)) -> Vec<String> {
+fn faults(
+    layered: &Layered,
+    run: &Run,
+    bounds: (Option<&[u8]>, Option<&[u8]>),
+    beneath: Option<&Beneath<'_>>,
+) -> Vec<String> {
     struct Faults(Vec<String>, BTreeSet<(u32, u32)>);
     impl crate::tree::check::CheckVisitor for Faults {
         fn reached(&mut self, at: crate::ids::PageRef, _pages: u32) -> bool {
@@ -360,7 +400,7 @@ fn faults(layered: &Layered, run: &Run, bounds: (Option<&[u8]>, Option<&[u8]>)) 
         }
     }
     let mut faults = Faults(Vec::new(), BTreeSet::new());
-    run.check(&layered.store.pages(), bounds, &mut faults);
+    run.check(&layered.store.pages(), bounds, beneath, &mut faults);
     faults.0
 }
 
@@ -375,7 +415,7 @@ fn a_check_of_a_run_finds_what_is_wrong_with_it() {
     let bounds = (numbered(100), numbered(200));
     let (low, high) = (Some(&*bounds.0), Some(&*bounds.1));
     let finds = |run: Run, bounds: (Option<&[u8]>, Option<&[u8]>), expected: &[&str]| {
-        let found = faults(&layered, &run, bounds);
+        let found = faults(&layered, &run, bounds, None);
         assert_eq!(found.len(), expected.len(), "{found:?}");
         assert!(found.iter().zip(expected).all(|(found, expected)| found.contains(expected)), "{found:?}");
     };
@@ -386,13 +426,16 @@ fn a_check_of_a_run_finds_what_is_wrong_with_it() {
     finds(Run { entries: 99, ..run }, (low, high), &["not as many entries"]);
     finds(Run { filter: other.filter, ..run }, (low, high), &["holds back 1 of its keys"]);
     finds(Run { filter: None, ..run }, (low, high), &[]);
+    let pages = layered.store.pages();
+    let found = faults(&layered, &run, (low, high), Some(&layered.beneath(&pages, 2)));
+    assert!(matches!(&found[..], [one] if one.contains("wrongly of 100 of its keys")), "{found:?}");
     let mut filter = run.filter.expect("it has one");
     filter.checksum ^= 1;
     finds(Run { filter: Some(filter), ..run }, (low, high), &["checksum"]);
     let pages = layered.store.pages();
     let mut census = Census::new(&pages);
     for run in [run, Run { filter: run.filter, ..other }] {
-        run.check(&pages, (low, high), &mut census);
+        run.check(&pages, (low, high), None, &mut census);
     }
     let found: Vec<_> = census.finish(&pages).iter().map(ToString::to_string).collect();
     assert!(found.iter().any(|fault| fault.contains("pages of a filter are referred to more than once")), "{found:?}");
@@ -466,7 +509,7 @@ fn a_run_of_what_is_left_until_an_end_leaves_the_rest() {
         let mut changes = DeltaChanges::new(&delta);
         let mut run = |end: &Option<Vec<u8>>| {
             let mut until = crate::tree::Until::new(&mut changes, end.as_deref());
-            build_run(pages, &mut until, writer, ValueAlign::One)
+            build_run(pages, &mut until, writer, ValueAlign::One, None)
         };
         ends.iter().map(&mut run).collect::<Result<Vec<_>>>()
     });
@@ -476,8 +519,12 @@ fn a_run_of_what_is_left_until_an_end_leaves_the_rest() {
     layered.store.model = delta.into_iter().filter_map(|(key, value)| Some((key, value?))).collect::<BTreeMap<_, _>>();
     layered.check();
     layered.compare((0..10u8).map(|number| vec![number]).collect::<Vec<_>>().iter());
-    let summary =
-        layered.runs[0].check(&layered.store.pages(), (None, Some(&[3])), &mut Census::new(&layered.store.pages()));
+    let summary = layered.runs[0].check(
+        &layered.store.pages(),
+        (None, Some(&[3])),
+        None,
+        &mut Census::new(&layered.store.pages()),
+    );
     assert_eq!(summary, TreeSummary { entries: 3, leaves: 1, key_bytes: 3, value_bytes: 3, ..TreeSummary::default() });
 }
 

@@ -22,7 +22,7 @@ fn stack_of(bounds: &[Vec<u8>]) -> Stack {
         let runs = if index % 2 == 0 { vec![run()] } else { Vec::new() };
         StackRange { low: low.into(), runs }
     });
-    Stack::new(ranges.collect()).expect("the first range has a run")
+    Stack::new(ranges.collect(), false).expect("the first range has a run")
 }
 
 /// A key of a few different bytes, zeros among them, so that many are prefixes of others and begin alike.
@@ -134,9 +134,9 @@ fn compare_between(stack: &Stack, keys: &[Vec<u8>], low: Bound<&[u8]>, high: Bou
 
 #[test]
 fn a_stack_of_ranges_without_runs_is_none() {
-    assert!(Stack::new(Vec::new()).is_none());
+    assert!(Stack::new(Vec::new(), false).is_none());
     let low = |low: &[u8]| StackRange { low: low.into(), runs: Vec::new() };
-    assert!(Stack::new(vec![low(b""), low(b"k")]).is_none());
+    assert!(Stack::new(vec![low(b""), low(b"k")], false).is_none());
 }
 
 #[test]
@@ -145,15 +145,16 @@ fn a_stack_reads_back_as_it_was_stored_and_one_of_too_many_runs_is_refused() {
     let stored = stack.store();
     assert_eq!((stored.len(), stack.depth(), stack.runs().count()), (4, 1, 2));
     assert_eq!(stored[2].runs[0].root.entries, 3, "entries of the run, not the net count of its tree");
-    let loaded = Stack::load(&stored).expect("it was stored").expect("it has runs");
+    let loaded = Stack::load(&stored, false).expect("it was stored").expect("it has runs");
     assert_eq!(loaded.store(), stored);
     assert_eq!(loaded.ranges()[2].runs, [run()]);
-    assert!(Stack::load(&[]).expect("no ranges are no stack").is_none());
+    assert!(Stack::load(&[], false).expect("no ranges are no stack").is_none());
     let page = PageRef { extent: ExtentId(1), slot: 2 };
     let root = StoredRoot { page, level: 0, entries: 1, has_overflow: false };
     let deep = |runs: usize| {
         let runs = vec![StoredRun { root, filter: None }; runs];
-        Stack::load(&[StoredRange { low: Box::default(), runs }]).map(|stack| stack.map_or(0, |stack| stack.depth()))
+        Stack::load(&[StoredRange { low: Box::default(), runs }], false)
+            .map(|stack| stack.map_or(0, |stack| stack.depth()))
     };
     assert_eq!(deep(RUNS_MAX), Ok(RUNS_MAX));
     assert!(deep(RUNS_MAX + 1).is_err());
