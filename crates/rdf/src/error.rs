@@ -1,0 +1,146 @@
+//! The crate's one error type.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// What went wrong, where, and what to do about it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The engine failed: see there.
+    Engine(fulgurite::Error),
+    /// The database is none that this crate wrote.
+    NotAStore {
+        /// The database.
+        path: PathBuf,
+    },
+    /// A store was to be created where there is one.
+    StoreExists {
+        /// The database.
+        path: PathBuf,
+    },
+    /// Written by a newer version whose layout this one cannot read, or with options that differ from those asked for.
+    Unsupported {
+        /// The database.
+        path: PathBuf,
+        /// What was found.
+        found: String,
+    },
+    /// A stored entry cannot have been written by this crate.
+    Damaged {
+        /// The database.
+        path: PathBuf,
+        /// The entry.
+        place: String,
+        /// What is wrong with it.
+        offence: String,
+    },
+    /// A bulk load is running: nothing else can be written until it has ended.
+    LoadRunning {
+        /// The database.
+        path: PathBuf,
+    },
+    /// A bulk load was cut off, and the database is open read-only, so that it cannot be undone.
+    LoadCutOff {
+        /// The database.
+        path: PathBuf,
+    },
+    /// A statement of an input breaks the rules of its format.
+    Syntax {
+        /// The input's name.
+        input: String,
+        /// The line, from 1; 0 if it is not known.
+        line: u64,
+        /// The column, from 1, in characters; 0 if it is not known.
+        column: u64,
+        /// What is wrong.
+        message: String,
+    },
+    /// An input could not be read.
+    Input {
+        /// The input's name.
+        input: String,
+        /// What the system reports.
+        source: io::Error,
+    },
+    /// The operation was cancelled by its token. Nothing of it is left.
+    Cancelled,
+    /// Triple terms within triple terms, deeper than the limit.
+    TooDeep {
+        /// The limit.
+        limit: usize,
+    },
+    /// The transaction has been committed or dropped, and its view with it.
+    TransactionEnded,
+    /// An argument or option is outside what is allowed.
+    Invalid {
+        /// Which one, and what is allowed.
+        message: String,
+    },
+}
+
+/// What this crate's functions return.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// Whether the transaction may succeed when it is begun again: others came in between, nothing was changed.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::Engine(error) if error.is_retryable())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Engine(error) => write!(out, "{error}"),
+            Self::NotAStore { path } => {
+                write!(
+                    out,
+                    "{}: a database, but no store of quads; check the path, or create a store elsewhere",
+                    path.display()
+                )
+            }
+            Self::StoreExists { path } => write!(out, "{}: there is a store already; open it instead", path.display()),
+            Self::Unsupported { path, found } => {
+                write!(out, "{}: {found}; open it as it was created, or with a newer version", path.display())
+            }
+            Self::Damaged { path, place, offence } => {
+                write!(out, "{}: {place} is damaged: {offence}; restore a backup", path.display())
+            }
+            Self::LoadRunning { path } => {
+                write!(out, "{}: a bulk load is running; wait for its end, then begin again", path.display())
+            }
+            Self::LoadCutOff { path } => write!(
+                out,
+                "{}: a bulk load was cut off; open it once for writing, which undoes what is half done",
+                path.display()
+            ),
+            Self::Syntax { input, line: 0, message, .. } => write!(out, "{input}: {message}"),
+            Self::Syntax { input, line, column, message } => write!(out, "{input}:{line}:{column}: {message}"),
+            Self::Input { input, source } => write!(out, "{input}: cannot be read: {source}"),
+            Self::Cancelled => out.write_str("cancelled; nothing of it is left"),
+            Self::TooDeep { limit } => {
+                write!(out, "triple terms are nested deeper than {limit}; name the inner ones by an IRI instead")
+            }
+            Self::TransactionEnded => out.write_str("the transaction has ended; begin another"),
+            Self::Invalid { message } => out.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Engine(error) => Some(error),
+            Self::Input { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl From<fulgurite::Error> for Error {
+    fn from(error: fulgurite::Error) -> Self {
+        Self::Engine(error)
+    }
+}

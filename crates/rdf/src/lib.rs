@@ -1,0 +1,28 @@
+//! A store of RDF quads on the storage engine: terms as 64-bit numbers that order as their values do, quads in counted tables,
+//! snapshots, transactions, bulk loads, and SPARQL.
+//!
+//! It knows no network. [`Store`] is the entrance; what SPARQL reads through is [`Quads`].
+#![allow(clippy::unimplemented)]
+
+mod error;
+mod id;
+mod load;
+mod pattern;
+mod quads;
+mod snapshot;
+pub mod sparql;
+mod store;
+mod transaction;
+
+pub use error::{Error, Result};
+pub use fulgurite::{Database, Durability, Isolation};
+pub use id::{InlineValue, TermId, TermKind};
+pub use load::{BadStatement, LoadInput, LoadOptions, LoadProgress, LoadReport};
+pub use oxrdfio::RdfFormat;
+pub use pattern::{GraphPattern, IdPattern, IdQuad, Order, Position};
+pub use quads::{GraphNames, QuadIds, Quads};
+pub use snapshot::Snapshot;
+pub use spareval::CancellationToken;
+pub use store::{GraphStats, Store, StoreOptions, StoreStats};
+pub use transaction::{Savepoint, Transaction, TransactionView};
+pub use {oxrdf, oxrdfio, sparesults, spareval, spargebra};

@@ -1,0 +1,1 @@
+//! SPARQL queries and updates over [`Quads`](crate::Quads).
