@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What went wrong, where, and what to do about it.
 #[derive(Debug)]
@@ -71,6 +72,66 @@ pub enum Error {
         /// The limit.
         limit: usize,
     },
+    /// A query or update cannot be parsed.
+    SparqlSyntax {
+        /// The line, from 1; 0 if it is not known.
+        line: u64,
+        /// The column, from 1, in characters; 0 if it is not known.
+        column: u64,
+        /// What stands there, at most 40 characters.
+        near: String,
+        /// What was expected.
+        message: String,
+    },
+    /// A query or update nests deeper than the limit.
+    QueryTooDeep {
+        /// The limit.
+        limit: usize,
+    },
+    /// The evaluation took longer than its limit.
+    TimedOut {
+        /// The limit.
+        timeout: Duration,
+    },
+    /// The evaluation came to one of its limits.
+    LimitReached {
+        /// What there was too much of.
+        what: &'static str,
+        /// The limit.
+        limit: u64,
+    },
+    /// A query asks another endpoint, which this crate does not.
+    ServiceUnsupported {
+        /// The endpoint.
+        service: String,
+    },
+    /// `LOAD` of what may not be loaded.
+    LoadRefused {
+        /// The source.
+        iri: String,
+    },
+    /// A graph is not as the update needs it, and the operation is not `SILENT`.
+    Graph {
+        /// The graph.
+        graph: String,
+        /// What it is.
+        state: &'static str,
+    },
+    /// A query cannot be evaluated.
+    Evaluation {
+        /// What the evaluator reports.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The results could not be written.
+    Output {
+        /// What the writer reports.
+        source: io::Error,
+    },
+    /// The system gave no thread.
+    Thread {
+        /// What it reports.
+        source: io::Error,
+    },
     /// The transaction has been committed or dropped, and its view with it.
     TransactionEnded,
     /// An argument or option is outside what is allowed.
@@ -123,6 +184,29 @@ impl fmt::Display for Error {
             Self::TooDeep { limit } => {
                 write!(out, "triple terms are nested deeper than {limit}; name the inner ones by an IRI instead")
             }
+            Self::SparqlSyntax { line: 0, message, .. } => write!(out, "SPARQL: {message}"),
+            Self::SparqlSyntax { line, column, near, message } => {
+                write!(out, "SPARQL, line {line}, column {column}, at `{near}`: {message}")
+            }
+            Self::QueryTooDeep { limit } => {
+                write!(out, "the SPARQL text nests deeper than {limit}; split it, or use VALUES for long lists")
+            }
+            Self::TimedOut { timeout } => {
+                write!(out, "not done after {timeout:?}; allow more time, or ask for less")
+            }
+            Self::LimitReached { what, limit } => {
+                write!(out, "more than {limit} {what}; raise the limit, or ask for less")
+            }
+            Self::ServiceUnsupported { service } => {
+                write!(out, "SERVICE {service}: other endpoints are not asked; load their data, or use SERVICE SILENT")
+            }
+            Self::LoadRefused { iri } => {
+                write!(out, "LOAD <{iri}>: only file: IRIs can be loaded, and only where the caller allows it")
+            }
+            Self::Graph { graph, state } => write!(out, "{graph} {state}; add SILENT to pass over that"),
+            Self::Evaluation { source } => write!(out, "the query cannot be evaluated: {source}"),
+            Self::Output { source } => write!(out, "the results cannot be written: {source}"),
+            Self::Thread { source } => write!(out, "no thread for a query that nests deep: {source}"),
             Self::TransactionEnded => out.write_str("the transaction has ended; begin another"),
             Self::Invalid { message } => out.write_str(message),
         }
@@ -133,7 +217,8 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Engine(error) => Some(error),
-            Self::Input { source, .. } => Some(source),
+            Self::Input { source, .. } | Self::Output { source } | Self::Thread { source } => Some(source),
+            Self::Evaluation { source } => Some(source.as_ref()),
             _ => None,
         }
     }
