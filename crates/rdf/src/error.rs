@@ -185,6 +185,9 @@ impl fmt::Display for Error {
                 write!(out, "triple terms are nested deeper than {limit}; name the inner ones by an IRI instead")
             }
             Self::SparqlSyntax { line: 0, message, .. } => write!(out, "SPARQL: {message}"),
+            Self::SparqlSyntax { line, column, near, message } if near.is_empty() => {
+                write!(out, "SPARQL, line {line}, column {column}, at the end of the line: {message}")
+            }
             Self::SparqlSyntax { line, column, near, message } => {
                 write!(out, "SPARQL, line {line}, column {column}, at `{near}`: {message}")
             }

@@ -208,8 +208,8 @@ mod tests {
 
     #[test]
     fn a_syntax_error_says_line_column_and_what_stands_there() {
-        let error = parse_query("SELECT *\nWHERE { ?s ?p }", &Prologue::default()).expect_err("no query");
+        let error = parse_query("SELECT *\nWHERE ( ?s ?p ?o }", &Prologue::default()).expect_err("no query");
         let Error::SparqlSyntax { line, column, near, .. } = error else { panic!("{error}") };
-        assert_eq!((line, column, near.as_str()), (2, 15, "}"));
+        assert_eq!((line, column, near.as_str()), (2, 7, "( ?s ?p ?o }"));
     }
 }
