@@ -154,10 +154,11 @@ fn expression_of(id: TermId, value: InlineValue) -> Option<ExpressionTerm> {
         InlineValue::DateTime(value) => ExpressionTerm::DateTimeLiteral(value),
         InlineValue::Date(value) => ExpressionTerm::DateLiteral(value),
         InlineValue::Time(value) => ExpressionTerm::TimeLiteral(value),
-        InlineValue::String(length, bytes) => {
-            let text = std::str::from_utf8(bytes.get(..usize::from(length))?).ok()?;
-            ExpressionTerm::StringLiteral(text.to_owned())
-        }
+        InlineValue::String(text) => ExpressionTerm::StringLiteral(text.as_str().to_owned()),
+        InlineValue::LangString(language, text) => ExpressionTerm::LangStringLiteral {
+            value: text.as_str().to_owned(),
+            language: language.as_str().to_owned(),
+        },
         _ => return None,
     })
 }

@@ -4,7 +4,8 @@ use crate::fixture::Fixture;
 
 #[test]
 fn filters_compare_numbers_of_different_types_by_value() {
-    let fixture = Fixture::new(":a :v 1 . :b :v 1.0 . :c :v 1e0 . :d :v \"1\"^^xsd:byte . :e :v \"01\"^^xsd:integer . :f :v 2 .");
+    let fixture =
+        Fixture::new(":a :v 1 . :b :v 1.0 . :c :v 1e0 . :d :v \"1\"^^xsd:byte . :e :v \"01\"^^xsd:integer . :f :v 2 .");
     assert_eq!(fixture.rows("SELECT ?s { ?s :v ?v FILTER(?v = 1) }"), ["s=a", "s=b", "s=c", "s=d", "s=e"]);
     assert_eq!(fixture.rows("SELECT ?s { ?s :v ?v FILTER(?v > 1) }"), ["s=f"]);
     assert_eq!(fixture.rows("SELECT ?s { ?s :v ?v FILTER(sameTerm(?v, 1)) }"), ["s=a"]);
@@ -34,7 +35,10 @@ fn dates_and_times_compare_by_value() {
 #[test]
 fn functions_on_strings_keep_languages() {
     let people = Fixture::people();
-    assert_eq!(people.rows("SELECT ?u { :ann :name ?n FILTER(LANG(?n) = \"fr\") BIND(UCASE(?n) AS ?u) }"), ["u=\"ANNE\"@fr"]);
+    assert_eq!(
+        people.rows("SELECT ?u { :ann :name ?n FILTER(LANG(?n) = \"fr\") BIND(UCASE(?n) AS ?u) }"),
+        ["u=\"ANNE\"@fr"]
+    );
     assert_eq!(people.rows("SELECT ?p { ?p :name ?n FILTER(REGEX(?n, \"^b\", \"i\")) }"), ["p=bob"]);
     assert_eq!(people.rows("SELECT ?n { :ann :name ?n FILTER(LANGMATCHES(LANG(?n), \"*\")) }"), ["n=\"Anne\"@fr"]);
 }
@@ -43,9 +47,11 @@ fn functions_on_strings_keep_languages() {
 fn in_and_if_and_coalesce_choose() {
     let people = Fixture::people();
     assert_eq!(people.rows("SELECT ?p { ?p :age ?a FILTER(?a IN (7, 25)) }"), ["p=bob", "p=dan"]);
-    let rows = people.rows("SELECT ?p ?k { ?p :age ?a BIND(IF(?a < 18, \"child\", \"adult\") AS ?k) FILTER(?k = \"child\") }");
+    let rows =
+        people.rows("SELECT ?p ?k { ?p :age ?a BIND(IF(?a < 18, \"child\", \"adult\") AS ?k) FILTER(?k = \"child\") }");
     assert_eq!(rows, ["p=dan k=\"child\""]);
-    let rows = people.rows("SELECT ?l { :dan :age ?a OPTIONAL { :dan :name ?n } BIND(COALESCE(?n, \"nobody\") AS ?l) }");
+    let rows =
+        people.rows("SELECT ?l { :dan :age ?a OPTIONAL { :dan :name ?n } BIND(COALESCE(?n, \"nobody\") AS ?l) }");
     assert_eq!(rows, ["l=\"nobody\""]);
 }
 
@@ -58,8 +64,8 @@ fn an_error_in_an_alternative_does_not_hide_what_is_true() {
 
 #[test]
 fn aggregates_run_over_groups() {
-    let rows = Fixture::people()
-        .rows("SELECT ?k (COUNT(*) AS ?n) (MAX(?a) AS ?m) { ?p rdf:type ?k ; :age ?a } GROUP BY ?k");
+    let rows =
+        Fixture::people().rows("SELECT ?k (COUNT(*) AS ?n) (MAX(?a) AS ?m) { ?p rdf:type ?k ; :age ?a } GROUP BY ?k");
     assert_eq!(rows, ["k=Admin n=\"1\" m=\"41\"", "k=Person n=\"4\" m=\"41\""]);
 }
 
@@ -81,9 +87,8 @@ fn distinct_aggregates_count_a_value_once() {
 #[test]
 fn group_concat_and_sample_take_values_of_the_group() {
     let people = Fixture::people();
-    let rows = people.rows(
-        "SELECT (GROUP_CONCAT(?n; SEPARATOR=\",\") AS ?l) { { SELECT ?n { :cid :name|:age ?n } ORDER BY ?n } }",
-    );
+    let rows = people
+        .rows("SELECT (GROUP_CONCAT(?n; SEPARATOR=\",\") AS ?l) { { SELECT ?n { :cid :name|:age ?n } ORDER BY ?n } }");
     assert!(rows == ["l=\"41,Cid\""] || rows == ["l=\"Cid,41\""], "{rows:?}");
     assert_eq!(people.rows("SELECT (SAMPLE(?n) AS ?x) { :bob :name ?n }"), ["x=\"Bob\""]);
 }
@@ -98,8 +103,12 @@ fn having_filters_groups() {
 fn order_by_sorts_by_value_and_unbound_first() {
     let people = Fixture::people();
     assert_eq!(people.rows_in_order("SELECT ?p { ?p :age ?a } ORDER BY ?a"), ["p=dan", "p=bob", "p=ann", "p=cid"]);
-    assert_eq!(people.rows_in_order("SELECT ?p { ?p :age ?a } ORDER BY DESC(?a)"), ["p=cid", "p=ann", "p=bob", "p=dan"]);
-    let rows = people.rows_in_order("SELECT ?p { ?p :age ?a OPTIONAL { ?p :knows ?f FILTER(?f = :dan) } } ORDER BY ?f ?a");
+    assert_eq!(
+        people.rows_in_order("SELECT ?p { ?p :age ?a } ORDER BY DESC(?a)"),
+        ["p=cid", "p=ann", "p=bob", "p=dan"]
+    );
+    let rows =
+        people.rows_in_order("SELECT ?p { ?p :age ?a OPTIONAL { ?p :knows ?f FILTER(?f = :dan) } } ORDER BY ?f ?a");
     assert_eq!(rows, ["p=dan", "p=bob", "p=ann", "p=cid"]);
 }
 

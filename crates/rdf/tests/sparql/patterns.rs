@@ -42,7 +42,8 @@ fn an_optional_part_leaves_rows_that_lack_it() {
 
 #[test]
 fn a_filter_in_an_optional_part_sees_the_rows_outside() {
-    let rows = Fixture::people().rows("SELECT ?p ?f { ?p :age ?a OPTIONAL { ?p :knows ?f . ?f :age ?b FILTER(?b > ?a) } }");
+    let rows =
+        Fixture::people().rows("SELECT ?p ?f { ?p :age ?a OPTIONAL { ?p :knows ?f . ?f :age ?b FILTER(?b > ?a) } }");
     assert_eq!(rows, ["p=ann f=cid", "p=bob f=cid", "p=cid", "p=dan"]);
 }
 
@@ -89,7 +90,8 @@ fn minus_takes_away_rows_that_agree_on_a_shared_variable() {
 #[test]
 fn exists_and_not_exists_look_with_the_rows_values() {
     let people = Fixture::people();
-    let known = people.rows("SELECT ?p { ?p rdf:type :Person FILTER EXISTS { ?x :knows ?p . ?x :age ?a FILTER(?a > 28) } }");
+    let known =
+        people.rows("SELECT ?p { ?p rdf:type :Person FILTER EXISTS { ?x :knows ?p . ?x :age ?a FILTER(?a > 28) } }");
     assert_eq!(known, ["p=bob", "p=cid", "p=dan"]);
     let rows = people.rows("SELECT ?p { ?p rdf:type :Person FILTER NOT EXISTS { ?x :knows ?p } }");
     assert_eq!(rows, ["p=ann"]);
@@ -106,7 +108,8 @@ fn values_give_rows_with_undefined_cells_too() {
 #[test]
 fn a_long_table_of_values_is_joined_like_a_short_one() {
     let table: String = (0..500).map(|age| format!("{age} ")).collect();
-    let rows = Fixture::people().rows(&format!("SELECT ?p {{ ?p :age ?a . ?p rdf:type :Admin VALUES ?a {{ {table} }} }}"));
+    let rows =
+        Fixture::people().rows(&format!("SELECT ?p {{ ?p :age ?a . ?p rdf:type :Admin VALUES ?a {{ {table} }} }}"));
     assert_eq!(rows, ["p=cid"]);
 }
 
@@ -136,8 +139,8 @@ fn computed_terms_that_no_store_has_join_with_each_other() {
 
 #[test]
 fn a_sub_select_is_evaluated_by_itself_then_joined() {
-    let rows = Fixture::people()
-        .rows("SELECT ?p ?n { ?p :name ?n { SELECT ?p { ?p :age ?a } ORDER BY DESC(?a) LIMIT 1 } }");
+    let rows =
+        Fixture::people().rows("SELECT ?p ?n { ?p :name ?n { SELECT ?p { ?p :age ?a } ORDER BY DESC(?a) LIMIT 1 } }");
     assert_eq!(rows, ["p=cid n=\"Cid\""]);
 }
 
