@@ -1,0 +1,100 @@
+//! The dictionary: terms that are longer than a number, and their numbers.
+//!
+//! (1) A term is found by its hash, and verified: chains hold the numbers of terms with one hash. (2) A number that was committed
+//! stands for its term for ever. (3) Numbers are reserved in blocks, in transactions of their own, so that transactions which add
+//! different terms are in no conflict; two that add the same term are, by its hash.
+
+pub mod bytes;
+mod hasher;
+mod namespaces;
+mod numbers;
+
+use std::path::Path;
+
+use fulgurite::WriteTxn;
+use oxrdf::{NamedNode, Term};
+
+use crate::error::Result;
+use crate::id::{Tag, TermId};
+use crate::tables::{Reads, Tables, damaged};
+
+pub use hasher::TermHasher;
+pub use namespaces::{IriNamespaces, split as split_namespace};
+pub use numbers::{Numbers, check as check_numbers, reserve};
+
+/// The number of the term with these [bytes](bytes::encode).
+///
+/// # Errors
+/// [`crate::Error::Damaged`]; what the engine reports.
+pub fn find(
+    reads: &impl Reads,
+    tables: &Tables,
+    namespaces: &IriNamespaces,
+    path: &Path,
+    hash: u128,
+    bytes: &[u8],
+) -> Result<Option<TermId>> {
+    let Some(chain) = reads.get(&tables.ids, &hash.to_be_bytes())? else { return Ok(None) };
+    let mut rest = &*chain;
+    while !rest.is_empty() {
+        let id = TermId::take(&mut rest).filter(|id| id.tag().is_of_dictionary());
+        let id = id.ok_or_else(|| damaged(path, "table `ids`", "a hash has what is no number of a term"))?;
+        let stored = reads.get(&tables.terms, id.key().as_bytes())?;
+        let stored = stored.ok_or_else(|| damaged(path, "table `terms`", "a number that a hash has is not there"))?;
+        if is_same(reads, tables, namespaces, path, &stored, bytes)? {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
+}
+
+fn is_same(
+    reads: &impl Reads,
+    tables: &Tables,
+    namespaces: &IriNamespaces,
+    path: &Path,
+    stored: &[u8],
+    bytes: &[u8],
+) -> Result<bool> {
+    let Some((number, rest)) = bytes::namespace_of(stored) else { return Ok(stored == bytes) };
+    let Some(text) = bytes::iri_text(bytes).and_then(|text| text.strip_suffix(rest)) else { return Ok(false) };
+    Ok(namespaces.text(reads, tables, path, number)?.as_bytes() == text)
+}
+
+/// The term of a number that is in the dictionary.
+///
+/// # Errors
+/// [`crate::Error::Damaged`], also if there is no such number; what the engine reports.
+pub fn term(reads: &impl Reads, tables: &Tables, namespaces: &IriNamespaces, path: &Path, id: TermId) -> Result<Term> {
+    let wrong = |offence: &str| damaged(path, &format!("term {:#x}", id.to_bits()), offence);
+    let Some(stored) = reads.get(&tables.terms, id.key().as_bytes())? else { return Err(wrong("it is not there")) };
+    if !bytes::fits(id.tag(), &stored) {
+        return Err(wrong("it is of another kind than its number"));
+    }
+    let Some((number, rest)) = bytes::namespace_of(&stored) else { return bytes::decode(&stored).map_err(wrong) };
+    let rest = std::str::from_utf8(rest).map_err(|_| wrong("a term is not UTF-8"))?;
+    let namespace = namespaces.text(reads, tables, path, number)?;
+    Ok(NamedNode::new_unchecked([&*namespace, rest].concat()).into())
+}
+
+/// Adds a term that is not there.
+///
+/// # Errors
+/// What the engine reports.
+pub fn add(
+    txn: &mut WriteTxn,
+    tables: &Tables,
+    namespaces: &IriNamespaces,
+    hash: u128,
+    bytes: &[u8],
+    id: TermId,
+) -> Result<()> {
+    debug_assert!(id.tag().is_of_dictionary());
+    let hash = hash.to_be_bytes();
+    let mut chain = txn.get(&tables.ids, &hash)?.map_or_else(Vec::new, |chain| chain.to_vec());
+    chain.extend_from_slice(id.key().as_bytes());
+    txn.put(&tables.ids, &hash, &chain)?;
+    let mut short = Vec::new();
+    let stored = if id.tag() == Tag::IRI && namespaces.shorten(bytes, &mut short) { &short } else { bytes };
+    Ok(txn.put(&tables.terms, id.key().as_bytes(), stored)?)
+}

@@ -1,0 +1,249 @@
+//! The crate's one error type.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What went wrong, where, and what to do about it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The engine failed: see there.
+    Engine(fulgurite::Error),
+    /// The database is none that this crate wrote.
+    NotAStore {
+        /// The database.
+        path: PathBuf,
+    },
+    /// A store was to be created where there is one.
+    StoreExists {
+        /// The database.
+        path: PathBuf,
+    },
+    /// Written by a newer version whose layout this one cannot read, or with options that differ from those asked for.
+    Unsupported {
+        /// The database.
+        path: PathBuf,
+        /// What was found.
+        found: String,
+    },
+    /// A stored entry cannot have been written by this crate.
+    Damaged {
+        /// The database.
+        path: PathBuf,
+        /// The entry.
+        place: String,
+        /// What is wrong with it.
+        offence: String,
+    },
+    /// A bulk load is running: nothing else can be written until it has ended.
+    LoadRunning {
+        /// The database.
+        path: PathBuf,
+    },
+    /// A bulk load was cut off, and the database is open read-only, so that it cannot be undone.
+    LoadCutOff {
+        /// The database.
+        path: PathBuf,
+    },
+    /// A statement of an input breaks the rules of its format.
+    Syntax {
+        /// The input's name.
+        input: String,
+        /// The line, from 1; 0 if it is not known.
+        line: u64,
+        /// The column, from 1, in characters; 0 if it is not known.
+        column: u64,
+        /// What is wrong.
+        message: String,
+    },
+    /// An input could not be read.
+    Input {
+        /// The input's name.
+        input: String,
+        /// What the system reports.
+        source: io::Error,
+    },
+    /// A file in which a load keeps what does not fit into memory failed.
+    Scratch {
+        /// The file.
+        path: PathBuf,
+        /// What the system reports.
+        source: io::Error,
+    },
+    /// The operation was cancelled by its token. Nothing of it is left.
+    Cancelled,
+    /// Triple terms within triple terms, deeper than the limit.
+    TooDeep {
+        /// The limit.
+        limit: usize,
+    },
+    /// A query or update cannot be parsed.
+    SparqlSyntax {
+        /// The line, from 1; 0 if it is not known.
+        line: u64,
+        /// The column, from 1, in characters; 0 if it is not known.
+        column: u64,
+        /// What stands there, at most 40 characters.
+        near: String,
+        /// What was expected.
+        message: String,
+    },
+    /// A query or update nests deeper than the limit.
+    QueryTooDeep {
+        /// The limit.
+        limit: usize,
+    },
+    /// The evaluation took longer than its limit.
+    TimedOut {
+        /// The limit.
+        timeout: Duration,
+    },
+    /// The evaluation came to one of its limits.
+    LimitReached {
+        /// What there was too much of.
+        what: &'static str,
+        /// The limit.
+        limit: u64,
+    },
+    /// A query asks another endpoint, which this crate does not.
+    ServiceUnsupported {
+        /// The endpoint.
+        service: String,
+    },
+    /// `LOAD` of what may not be loaded.
+    LoadRefused {
+        /// The source.
+        iri: String,
+    },
+    /// A graph is not as the update needs it, and the operation is not `SILENT`.
+    Graph {
+        /// The graph.
+        graph: String,
+        /// What it is.
+        state: &'static str,
+    },
+    /// A query cannot be evaluated.
+    Evaluation {
+        /// What the evaluator reports.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The results could not be written.
+    Output {
+        /// What the writer reports.
+        source: io::Error,
+    },
+    /// The system gave no thread.
+    Thread {
+        /// What it reports.
+        source: io::Error,
+    },
+    /// The transaction has been committed or dropped, and its view with it.
+    TransactionEnded,
+    /// An argument or option is outside what is allowed.
+    Invalid {
+        /// Which one, and what is allowed.
+        message: String,
+    },
+}
+
+/// What this crate's functions return.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// Whether the transaction may succeed when it is begun again: others came in between, nothing was changed.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::Engine(error) if error.is_retryable())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Engine(error) => write!(out, "{error}"),
+            Self::NotAStore { path } => {
+                write!(
+                    out,
+                    "{}: a database, but no store of quads; check the path, or create a store elsewhere",
+                    path.display()
+                )
+            }
+            Self::StoreExists { path } => write!(out, "{}: there is a store already; open it instead", path.display()),
+            Self::Unsupported { path, found } => {
+                write!(out, "{}: {found}; open it as it was created, or with a newer version", path.display())
+            }
+            Self::Damaged { path, place, offence } => {
+                write!(out, "{}: {place} is damaged: {offence}; restore a backup", path.display())
+            }
+            Self::LoadRunning { path } => {
+                write!(out, "{}: a bulk load is running; wait for its end, then begin again", path.display())
+            }
+            Self::LoadCutOff { path } => write!(
+                out,
+                "{}: a bulk load was cut off; open it once for writing, which undoes what is half done",
+                path.display()
+            ),
+            Self::Syntax { input, line: 0, message, .. } => write!(out, "{input}: {message}"),
+            Self::Syntax { input, line, column, message } => write!(out, "{input}:{line}:{column}: {message}"),
+            Self::Input { input, source } => write!(out, "{input}: cannot be read: {source}"),
+            Self::Scratch { path, source } => write!(
+                out,
+                "{}: what does not fit into memory cannot be kept there: {source}; free some space, or give the load more memory",
+                path.display()
+            ),
+            Self::Cancelled => out.write_str("cancelled; nothing of it is left"),
+            Self::TooDeep { limit } => {
+                write!(out, "triple terms are nested deeper than {limit}; name the inner ones by an IRI instead")
+            }
+            Self::SparqlSyntax { line: 0, message, .. } => write!(out, "SPARQL: {message}"),
+            Self::SparqlSyntax { line, column, near, message } if near.is_empty() => {
+                write!(out, "SPARQL, line {line}, column {column}, at the end of the line: {message}")
+            }
+            Self::SparqlSyntax { line, column, near, message } => {
+                write!(out, "SPARQL, line {line}, column {column}, at `{near}`: {message}")
+            }
+            Self::QueryTooDeep { limit } => {
+                write!(out, "the SPARQL text nests deeper than {limit}; split it, or use VALUES for long lists")
+            }
+            Self::TimedOut { timeout } => {
+                write!(out, "not done after {timeout:?}; allow more time, or ask for less")
+            }
+            Self::LimitReached { what, limit } => {
+                write!(out, "more than {limit} {what}; raise the limit, or ask for less")
+            }
+            Self::ServiceUnsupported { service } => {
+                write!(out, "SERVICE {service}: other endpoints are not asked; load their data, or use SERVICE SILENT")
+            }
+            Self::LoadRefused { iri } => {
+                write!(out, "LOAD <{iri}>: only file: IRIs can be loaded, and only where the caller allows it")
+            }
+            Self::Graph { graph, state } => write!(out, "{graph} {state}; add SILENT to pass over that"),
+            Self::Evaluation { source } => write!(out, "the query cannot be evaluated: {source}"),
+            Self::Output { source } => write!(out, "the results cannot be written: {source}"),
+            Self::Thread { source } => write!(out, "no thread for a query that nests deep: {source}"),
+            Self::TransactionEnded => out.write_str("the transaction has ended; begin another"),
+            Self::Invalid { message } => out.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Engine(error) => Some(error),
+            Self::Input { source, .. }
+            | Self::Scratch { source, .. }
+            | Self::Output { source }
+            | Self::Thread { source } => Some(source),
+            Self::Evaluation { source } => Some(source.as_ref()),
+            _ => None,
+        }
+    }
+}
+
+impl From<fulgurite::Error> for Error {
+    fn from(error: fulgurite::Error) -> Self {
+        Self::Engine(error)
+    }
+}

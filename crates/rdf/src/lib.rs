@@ -1,0 +1,41 @@
+//! A store of RDF quads on the storage engine: terms as 64-bit numbers that order as their values do, quads in counted tables,
+//! snapshots, transactions, bulk loads, and SPARQL.
+//!
+//! It knows no network. [`Store`] is the entrance; what SPARQL reads through is [`Quads`].
+
+mod dictionary;
+mod error;
+mod id;
+mod load;
+mod pattern;
+mod plan;
+mod quads;
+mod shared;
+mod snapshot;
+pub mod sparql;
+mod stats;
+mod store;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod transaction;
+mod view;
+
+pub use error::{Error, Result};
+pub use fulgurite::{Database, Durability, Isolation};
+pub use id::{InlineValue, ShortText, TermId, TermKind};
+pub use load::{BadStatement, LoadInput, LoadOptions, LoadProgress, LoadReport};
+pub use oxrdfio::RdfFormat;
+pub use pattern::{GraphPattern, IdPattern, IdQuad, Order, Position};
+pub use quads::{GraphNames, QuadIds, Quads};
+pub use snapshot::Snapshot;
+pub use spareval::CancellationToken;
+pub use stats::{GraphStats, StoreStats};
+pub use store::{Store, StoreOptions};
+pub use transaction::{Savepoint, Transaction, TransactionView};
+pub use {oxrdf, oxrdfio, sparesults, spareval, spargebra};
+
+/// The example of the manual.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/rdf.md")]
+struct Manual;

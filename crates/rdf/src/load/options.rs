@@ -1,0 +1,173 @@
+//! What a bulk load is told, and what it tells.
+
+use std::fmt;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use oxrdf::GraphName;
+use oxrdfio::RdfFormat;
+use spareval::CancellationToken;
+
+/// Something to load from. Compression (gzip, bzip2, zstd) is told by its first bytes.
+pub struct LoadInput {
+    pub(crate) name: String,
+    pub(crate) source: Source,
+    pub(crate) format: Option<RdfFormat>,
+    pub(crate) graph: GraphName,
+    pub(crate) base: Option<String>,
+}
+
+pub(crate) enum Source {
+    File(PathBuf),
+    Reader(Box<dyn Read + Send>),
+}
+
+impl LoadInput {
+    /// A file. Its format is told by its name (`.nt`, `.nq`, `.ttl`, `.trig`, `.rdf`, `.owl`, `.jsonld`, before `.gz`, `.bz2` or `.zst`).
+    pub fn file(path: impl AsRef<Path>) -> Self {
+        let path = path.as_ref().to_path_buf();
+        let name = path.display().to_string();
+        Self { name, source: Source::File(path), format: None, graph: GraphName::DefaultGraph, base: None }
+    }
+
+    /// A stream; `name` is for messages.
+    pub fn reader(name: impl Into<String>, reader: impl Read + Send + 'static, format: RdfFormat) -> Self {
+        let source = Source::Reader(Box::new(reader));
+        Self { name: name.into(), source, format: Some(format), graph: GraphName::DefaultGraph, base: None }
+    }
+
+    /// The format, whatever the name says.
+    #[must_use]
+    pub fn format(mut self, format: RdfFormat) -> Self {
+        self.format = Some(format);
+        self
+    }
+
+    /// The graph for statements that name none. Default: the default graph.
+    #[must_use]
+    pub fn graph(mut self, graph: impl Into<GraphName>) -> Self {
+        self.graph = graph.into();
+        self
+    }
+
+    /// The base of relative IRIs. Default: none, so that they are errors.
+    #[must_use]
+    pub fn base(mut self, base: impl Into<String>) -> Self {
+        self.base = Some(base.into());
+        self
+    }
+}
+
+impl fmt::Debug for LoadInput {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("LoadInput").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// What is told while a load runs.
+type Progress = Arc<dyn Fn(&LoadProgress) + Send + Sync>;
+
+/// How to load.
+#[derive(Clone, Default)]
+pub struct LoadOptions {
+    pub(crate) lenient: bool,
+    pub(crate) memory_bytes: Option<usize>,
+    pub(crate) threads: Option<usize>,
+    pub(crate) progress: Option<Progress>,
+    pub(crate) cancellation: Option<CancellationToken>,
+}
+
+impl LoadOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Passes over statements that break the rules of their format, and counts them. Default: the first one ends the load.
+    #[must_use]
+    pub fn lenient(mut self, lenient: bool) -> Self {
+        self.lenient = lenient;
+        self
+    }
+
+    /// Memory for sorting, about. Default: 512 MiB.
+    #[must_use]
+    pub fn memory_bytes(mut self, bytes: usize) -> Self {
+        self.memory_bytes = Some(bytes);
+        self
+    }
+
+    /// Threads that parse and sort. Default: as many as the machine has processors.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Is called with what was done so far, several times a second at most, on threads of the load.
+    #[must_use]
+    pub fn progress(mut self, progress: impl Fn(&LoadProgress) + Send + Sync + 'static) -> Self {
+        self.progress = Some(Arc::new(progress));
+        self
+    }
+
+    /// Ends the load, with nothing loaded, once the token is cancelled.
+    #[must_use]
+    pub fn cancellation(mut self, token: CancellationToken) -> Self {
+        self.cancellation = Some(token);
+        self
+    }
+}
+
+impl fmt::Debug for LoadOptions {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("LoadOptions").field("lenient", &self.lenient).finish_non_exhaustive()
+    }
+}
+
+/// How far a load is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoadProgress {
+    /// What it is doing, in words: `parsing`, `sorting terms`, `building spo` and so on.
+    pub stage: &'static str,
+    /// Bytes read of the inputs, as they lie on the disk.
+    pub bytes_read: u64,
+    /// Bytes of all inputs; those of streams are not known and not counted.
+    pub bytes_total: u64,
+    /// Statements parsed.
+    pub quads: u64,
+    /// Time since the load began.
+    pub elapsed: Duration,
+}
+
+/// What a load did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoadReport {
+    /// Statements that were read.
+    pub read: u64,
+    /// Quads that were not there before.
+    pub inserted: u64,
+    /// Terms that were given a number.
+    pub new_terms: u64,
+    /// Statements that were passed over, see [`LoadOptions::lenient`].
+    pub skipped: u64,
+    /// The first few of these.
+    pub skipped_first: Vec<BadStatement>,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+/// A statement that breaks the rules of its format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadStatement {
+    /// The input's name.
+    pub input: String,
+    /// The line, from 1; 0 if it is not known.
+    pub line: u64,
+    /// The column, from 1, in characters; 0 if it is not known.
+    pub column: u64,
+    /// What is wrong.
+    pub message: String,
+}

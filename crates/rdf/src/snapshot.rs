@@ -1,0 +1,115 @@
+//! [`Snapshot`]: all that is committed at one moment, for as long as it lives.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use fulgurite::{ReadTxn, Sequence, Table};
+use oxrdf::{Term, TermRef};
+
+use crate::error::{Error, Result};
+use crate::id::TermId;
+use crate::pattern::{IdPattern, IdQuad, Position};
+use crate::plan::{plan, plan_sorted};
+use crate::quads::{GraphNames, QuadIds, Quads, Source};
+use crate::shared::Shared;
+use crate::tables::{Reads, Tables};
+use crate::view::View;
+
+/// All that was committed when it was taken: later commits do not change what it reads, it blocks no writer and waits for
+/// none. Clones share it.
+#[derive(Clone)]
+pub struct Snapshot {
+    state: Arc<State>,
+}
+
+struct State {
+    read: Arc<ReadTxn>,
+    tables: Arc<Tables>,
+    shared: Arc<Shared>,
+}
+
+impl Snapshot {
+    pub(crate) fn new(read: Arc<ReadTxn>, tables: Arc<Tables>, shared: Arc<Shared>) -> Self {
+        Self { state: Arc::new(State { read, tables, shared }) }
+    }
+
+    /// The newest commit that it sees.
+    pub fn sequence(&self) -> Sequence {
+        self.state.read.sequence()
+    }
+
+    pub(crate) fn read(&self) -> &ReadTxn {
+        &self.state.read
+    }
+
+    pub(crate) fn tables(&self) -> &Tables {
+        &self.state.tables
+    }
+
+    fn source(&self) -> Arc<dyn Source> {
+        Arc::clone(&self.state) as Arc<dyn Source>
+    }
+
+    fn view(&self) -> View<'_, ReadTxn> {
+        View { reads: &*self.state.read, tables: &self.state.tables, shared: &self.state.shared }
+    }
+}
+
+impl Source for State {
+    fn scan(
+        &self,
+        table: &Table,
+        low: Bound<&[u8]>,
+        high: Bound<&[u8]>,
+        keys_min: usize,
+        each: &mut dyn FnMut(&[u8]),
+    ) -> Result<bool> {
+        Ok(Reads::scan(&*self.read, table, low, high, keys_min, each)?)
+    }
+
+    fn damaged(&self, table: &Table) -> Error {
+        self.shared.damaged_key(table)
+    }
+}
+
+impl Quads for Snapshot {
+    fn quads(&self, pattern: &IdPattern) -> QuadIds {
+        QuadIds::new(self.source(), plan(&self.state.tables, pattern))
+    }
+
+    fn quads_sorted_by(&self, pattern: &IdPattern, position: Position) -> Option<QuadIds> {
+        plan_sorted(&self.state.tables, pattern, position).map(|steps| QuadIds::new(self.source(), steps))
+    }
+
+    fn count(&self, pattern: &IdPattern) -> Result<u64> {
+        self.view().count(pattern)
+    }
+
+    fn counts_fast(&self, pattern: &IdPattern) -> bool {
+        plan(&self.state.tables, pattern).iter().all(|step| step.filter.is_none())
+    }
+
+    fn term(&self, id: TermId) -> Result<Term> {
+        self.view().term(id)
+    }
+
+    fn id(&self, term: TermRef<'_>) -> Result<Option<TermId>> {
+        self.view().id(term)
+    }
+
+    fn contains(&self, quad: &IdQuad) -> Result<bool> {
+        self.view().contains(quad)
+    }
+
+    fn graph_names(&self) -> GraphNames {
+        GraphNames::new(self.source(), self.state.tables.graphs.clone())
+    }
+
+    fn contains_graph(&self, graph: TermId) -> Result<bool> {
+        self.view().contains_graph(graph)
+    }
+
+    fn namespaces(&self) -> Result<Vec<(String, String)>> {
+        self.view().namespaces()
+    }
+}

@@ -1,0 +1,385 @@
+//! What the evaluator reads through: quads of the evaluation's scope, step by step under its watch.
+//!
+//! Invariants: (1) the evaluator knows one default graph and the named graphs of the scope; which stored graphs these are is decided here.
+//! (2) A triple of a merged default graph is returned once. (3) After a failure iterators end and new ones are empty.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use oxrdf::Term;
+use spareval::{ExpressionTerm, InternalQuad, QueryableDataset};
+
+use super::limits::{Stopped, Watch};
+use super::scope::{DefaultGraph, Scope};
+use super::terms::{EvaluationTerm, Terms};
+use crate::{Error, GraphNames, GraphPattern, IdPattern, IdQuad, QuadIds, Quads, TermId};
+
+/// Triples of named graphs that a union remembers, to tell those that it has returned; beyond that it asks the store.
+const REMEMBERED_MAX: usize = 1 << 20;
+
+/// One evaluation's dataset.
+pub(crate) struct EvaluationDataset<Q> {
+    terms: Terms<Q>,
+    scope: Rc<Scope>,
+}
+
+impl<Q: Quads> EvaluationDataset<Q> {
+    pub(crate) fn new(terms: Terms<Q>, scope: Rc<Scope>) -> Self {
+        Self { terms, scope }
+    }
+
+    /// The source of a pattern's quads. `None`: there can be none.
+    fn source(&self, triple: Triple, graph: Option<Option<EvaluationTerm>>) -> Option<Source<Q>> {
+        let quads = self.terms.quads();
+        match graph {
+            Some(None) => Some(match &self.scope.default {
+                DefaultGraph::Stored => Source::Plain(quads.quads(&triple.within(GraphPattern::Default))),
+                DefaultGraph::Union => Source::Union(Union::new(quads.clone(), triple)),
+                DefaultGraph::Merge(graphs) => Source::Merge(Merge::new(quads.clone(), triple, graphs)),
+            }),
+            Some(Some(graph)) => match graph {
+                EvaluationTerm::Stored(id) if id != TermId::DEFAULT_GRAPH && self.scope.allows(graph) => {
+                    Some(Source::Plain(quads.quads(&triple.within(GraphPattern::Named(id)))))
+                }
+                _ => None,
+            },
+            None => Some(match &self.scope.named {
+                None => Source::Plain(quads.quads(&triple.within(GraphPattern::AnyNamed))),
+                Some(_) => Source::Listed {
+                    quads: quads.clone(),
+                    triple,
+                    scope: Rc::clone(&self.scope),
+                    next: 0,
+                    current: None,
+                },
+            }),
+        }
+    }
+}
+
+/// A pattern's three terms.
+#[derive(Clone, Copy)]
+struct Triple {
+    subject: Option<TermId>,
+    predicate: Option<TermId>,
+    object: Option<TermId>,
+}
+
+impl Triple {
+    /// `None` if one of the terms is not in the store.
+    fn of(terms: [Option<&EvaluationTerm>; 3]) -> Option<Self> {
+        let mut ids = [None; 3];
+        for (id, term) in ids.iter_mut().zip(terms) {
+            *id = match term {
+                None => None,
+                Some(EvaluationTerm::Stored(id)) => Some(*id),
+                Some(EvaluationTerm::Computed(_)) => return None,
+            };
+        }
+        let [subject, predicate, object] = ids;
+        Some(Self { subject, predicate, object })
+    }
+
+    fn within(self, graph: GraphPattern) -> IdPattern {
+        let Self { subject, predicate, object } = self;
+        IdPattern { subject, predicate, object, graph }
+    }
+}
+
+/// Where the quads of a pattern come from.
+enum Source<Q> {
+    Plain(QuadIds),
+    Merge(Merge<Q>),
+    Union(Union<Q>),
+    /// The named graphs that are allowed, one after the other.
+    Listed {
+        quads: Q,
+        triple: Triple,
+        scope: Rc<Scope>,
+        next: usize,
+        current: Option<QuadIds>,
+    },
+}
+
+impl<Q: Quads> Source<Q> {
+    fn next(&mut self, watch: &Watch) -> Result<Option<IdQuad>, Stopped> {
+        match self {
+            Self::Plain(quads) => step(quads, watch),
+            Self::Merge(merge) => merge.next(watch),
+            Self::Union(union) => union.next(watch),
+            Self::Listed { quads, triple, scope, next, current } => loop {
+                if let Some(open) = current {
+                    if let Some(quad) = step(open, watch)? {
+                        return Ok(Some(quad));
+                    }
+                    *current = None;
+                }
+                let Some(graph) = scope.named.as_ref().and_then(|named| named.get(*next)) else { return Ok(None) };
+                *next += 1;
+                if let EvaluationTerm::Stored(id) = graph {
+                    *current = Some(quads.quads(&triple.within(GraphPattern::Named(*id))));
+                }
+            },
+        }
+    }
+}
+
+/// The next quad, under the watch.
+fn step(quads: &mut QuadIds, watch: &Watch) -> Result<Option<IdQuad>, Stopped> {
+    watch.step()?;
+    match quads.next() {
+        None => Ok(None),
+        Some(quad) => {
+            watch.count_quad()?;
+            watch.keep(quad).map(Some)
+        }
+    }
+}
+
+/// Some graphs as one: a triple comes from the first of them that has it.
+struct Merge<Q> {
+    quads: Q,
+    triple: Triple,
+    graphs: Vec<TermId>,
+    next: usize,
+    current: Option<QuadIds>,
+}
+
+impl<Q: Quads> Merge<Q> {
+    fn new(quads: Q, triple: Triple, graphs: &[TermId]) -> Self {
+        Self { quads, triple, graphs: graphs.to_vec(), next: 0, current: None }
+    }
+
+    fn next(&mut self, watch: &Watch) -> Result<Option<IdQuad>, Stopped> {
+        loop {
+            if let Some(open) = &mut self.current {
+                match step(open, watch)? {
+                    None => self.current = None,
+                    Some(quad) if self.is_in_an_earlier_graph(quad, watch)? => {}
+                    Some(quad) => return Ok(Some(quad)),
+                }
+                continue;
+            }
+            let Some(graph) = self.graphs.get(self.next) else { return Ok(None) };
+            self.next += 1;
+            self.current = Some(self.quads.quads(&self.triple.within(GraphPattern::Named(*graph))));
+        }
+    }
+
+    fn is_in_an_earlier_graph(&self, quad: IdQuad, watch: &Watch) -> Result<bool, Stopped> {
+        for graph in &self.graphs[..self.next - 1] {
+            if watch.keep(self.quads.contains(&IdQuad { graph: *graph, ..quad }))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// All graphs as one: the default graph's triples, then those of named graphs that it has not, each once.
+struct Union<Q> {
+    quads: Q,
+    triple: Triple,
+    current: QuadIds,
+    in_named: bool,
+    default_has_some: bool,
+    last: Option<IdQuad>,
+    remembered: HashSet<[TermId; 3]>,
+}
+
+impl<Q: Quads> Union<Q> {
+    fn new(quads: Q, triple: Triple) -> Self {
+        let current = quads.quads(&triple.within(GraphPattern::Default));
+        Self {
+            quads,
+            triple,
+            current,
+            in_named: false,
+            default_has_some: false,
+            last: None,
+            remembered: HashSet::new(),
+        }
+    }
+
+    fn next(&mut self, watch: &Watch) -> Result<Option<IdQuad>, Stopped> {
+        loop {
+            match step(&mut self.current, watch)? {
+                Some(quad) if !self.in_named => {
+                    self.default_has_some = true;
+                    return Ok(Some(quad));
+                }
+                Some(quad) => {
+                    if self.is_new(quad, watch)? {
+                        return Ok(Some(quad));
+                    }
+                }
+                None if self.in_named => return Ok(None),
+                None => {
+                    self.in_named = true;
+                    self.current = self.quads.quads(&self.triple.within(GraphPattern::AnyNamed));
+                }
+            }
+        }
+    }
+
+    /// Whether no graph before the quad's has its triple.
+    fn is_new(&mut self, quad: IdQuad, watch: &Watch) -> Result<bool, Stopped> {
+        let same = |other: IdQuad| IdQuad { graph: quad.graph, ..other } == quad;
+        if self.last.is_some_and(same) {
+            return Ok(false);
+        }
+        self.last = Some(quad);
+        let default = IdQuad { graph: TermId::DEFAULT_GRAPH, ..quad };
+        if self.default_has_some && watch.keep(self.quads.contains(&default))? {
+            return Ok(false);
+        }
+        // Where the graph is the last place of the order, copies of a triple are neighbours, and `last` has told.
+        if self.current.order().last() == Some(&crate::Position::Graph) {
+            return Ok(true);
+        }
+        let triple = [quad.subject, quad.predicate, quad.object];
+        if self.remembered.contains(&triple) {
+            return Ok(false);
+        }
+        if self.remembered.len() < REMEMBERED_MAX {
+            self.remembered.insert(triple);
+            return Ok(true);
+        }
+        self.is_first_of_named(quad, watch)
+    }
+
+    /// Whether the quad's graph is the first that the store returns for its triple. Only for triples that are not remembered: of the graphs
+    /// of such a triple none has been returned, and this picks the same one whichever comes along.
+    fn is_first_of_named(&self, quad: IdQuad, watch: &Watch) -> Result<bool, Stopped> {
+        let IdQuad { subject, predicate, object, graph } = quad;
+        let triple = Triple { subject: Some(subject), predicate: Some(predicate), object: Some(object) };
+        let first = self.quads.quads(&triple.within(GraphPattern::AnyNamed)).next().transpose();
+        Ok(watch.keep(first)?.is_none_or(|first| first.graph == graph))
+    }
+}
+
+/// Quads of a pattern, as the evaluator takes them.
+pub(crate) struct Steps<Q> {
+    source: Option<Source<Q>>,
+    watch: Watch,
+}
+
+impl<Q: Quads> Iterator for Steps<Q> {
+    type Item = Result<InternalQuad<EvaluationTerm>, Stopped>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let source = self.source.as_mut()?;
+        let quad = source.next(&self.watch);
+        match quad {
+            Ok(Some(quad)) => Some(Ok(InternalQuad {
+                subject: EvaluationTerm::Stored(quad.subject),
+                predicate: EvaluationTerm::Stored(quad.predicate),
+                object: EvaluationTerm::Stored(quad.object),
+                graph_name: (quad.graph != TermId::DEFAULT_GRAPH).then_some(EvaluationTerm::Stored(quad.graph)),
+            })),
+            Ok(None) => {
+                self.source = None;
+                None
+            }
+            Err(stopped) => {
+                self.source = None;
+                Some(Err(stopped))
+            }
+        }
+    }
+}
+
+/// The names of the scope's named graphs.
+pub(crate) enum GraphTerms {
+    Listed(std::vec::IntoIter<EvaluationTerm>),
+    Stored(GraphNames, Watch),
+    Ended,
+}
+
+impl Iterator for GraphTerms {
+    type Item = Result<EvaluationTerm, Stopped>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let name = match self {
+            Self::Listed(names) => return names.next().map(Ok),
+            Self::Ended => return None,
+            Self::Stored(names, watch) => watch.step().and_then(|()| watch.keep(names.next().transpose())),
+        };
+        if !matches!(name, Ok(Some(_))) {
+            *self = Self::Ended;
+        }
+        name.map(|name| name.map(EvaluationTerm::Stored)).transpose()
+    }
+}
+
+impl<Q: Quads> QueryableDataset<'static> for EvaluationDataset<Q> {
+    type InternalTerm = EvaluationTerm;
+    type Error = Stopped;
+
+    fn internal_quads_for_pattern(
+        &self,
+        subject: Option<&EvaluationTerm>,
+        predicate: Option<&EvaluationTerm>,
+        object: Option<&EvaluationTerm>,
+        graph_name: Option<Option<&EvaluationTerm>>,
+    ) -> impl Iterator<Item = Result<InternalQuad<EvaluationTerm>, Stopped>> + use<Q> {
+        let watch = self.terms.watch().clone();
+        let source = if watch.has_failed() {
+            None
+        } else {
+            Triple::of([subject, predicate, object])
+                .and_then(|triple| self.source(triple, graph_name.map(|graph| graph.copied())))
+        };
+        Steps { source, watch }
+    }
+
+    fn internal_named_graphs(&self) -> impl Iterator<Item = Result<EvaluationTerm, Stopped>> + use<Q> {
+        match &self.scope.named {
+            Some(names) => GraphTerms::Listed(names.clone().into_iter()),
+            None if self.terms.watch().has_failed() => GraphTerms::Ended,
+            None => GraphTerms::Stored(self.terms.quads().graph_names(), self.terms.watch().clone()),
+        }
+    }
+
+    fn contains_internal_graph_name(&self, graph_name: &EvaluationTerm) -> Result<bool, Stopped> {
+        let watch = self.terms.watch();
+        watch.step()?;
+        match (&self.scope.named, graph_name) {
+            (Some(named), graph) => Ok(named.contains(graph)),
+            (None, EvaluationTerm::Stored(id)) if *id != TermId::DEFAULT_GRAPH => {
+                watch.keep(self.terms.quads().contains_graph(*id))
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn internalize_term(&self, term: Term) -> Result<EvaluationTerm, Stopped> {
+        self.terms.internalize(term)
+    }
+
+    fn externalize_term(&self, term: EvaluationTerm) -> Result<Term, Stopped> {
+        self.terms.externalize(term)
+    }
+
+    fn externalize_expression_term(&self, term: EvaluationTerm) -> Result<ExpressionTerm, Stopped> {
+        self.terms.externalize_expression(term)
+    }
+
+    fn internal_term_effective_boolean_value(&self, term: EvaluationTerm) -> Result<Option<bool>, Stopped> {
+        self.terms.effective_boolean_value(term)
+    }
+}
+
+/// What an error of the evaluator is to the caller: the watch's failure, if that is behind it.
+pub(crate) fn failure(watch: &Watch, error: spareval::QueryEvaluationError) -> Error {
+    use spareval::QueryEvaluationError as E;
+    if let Some(failure) = watch.take_failure() {
+        return failure;
+    }
+    match error {
+        E::UnsupportedService(name) => Error::ServiceUnsupported { service: name.into_string() },
+        E::UnboundService => Error::ServiceUnsupported { service: "an unbound variable".to_owned() },
+        E::Cancelled => Error::Cancelled,
+        source => Error::Evaluation { source: Box::new(source) },
+    }
+}

@@ -1,0 +1,221 @@
+//! What bounds an evaluation, and the watch that holds it to that.
+//!
+//! Invariants: (1) the first failure of an evaluation is kept, whatever the evaluator makes of it: expressions and joins pass over errors, so
+//! whoever takes results asks the watch after each. (2) After a failure no more quads are read: every open iterator ends, every new one
+//! is empty. Called by `dataset` at each quad, and by `results` at each row.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use spareval::CancellationToken;
+
+use crate::error::{Error, Result};
+
+/// The clock is looked at once in so many steps: looking costs as much as a step.
+const STEPS_PER_LOOK: u64 = 32;
+
+/// How much an evaluation may take. The default bounds nothing but the depth.
+#[derive(Clone, Default)]
+pub struct Limits {
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) rows_max: Option<u64>,
+    pub(crate) quads_read_max: Option<u64>,
+    pub(crate) computed_bytes_max: Option<u64>,
+    pub(crate) cancellation: Option<CancellationToken>,
+    /// Set when nobody wants the results any more.
+    pub(crate) abandoned: Option<CancellationToken>,
+}
+
+impl Limits {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The time from the beginning of the evaluation after which it ends with [`Error::TimedOut`]. Default: none.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// The rows (solutions, or triples) after which [`Error::LimitReached`] ends the results; of an update, the quads that one operation
+    /// may change. Default: any number.
+    #[must_use]
+    pub fn rows_max(mut self, rows: u64) -> Self {
+        self.rows_max = Some(rows);
+        self
+    }
+
+    /// The quads that may be read before [`Error::LimitReached`] ends the evaluation: a bound of the work that does not depend on
+    /// the machine. Default: any number.
+    #[must_use]
+    pub fn quads_read_max(mut self, quads: u64) -> Self {
+        self.quads_read_max = Some(quads);
+        self
+    }
+
+    /// The bytes that terms made by the evaluation itself (by `CONCAT`, aggregates, `BIND`) may take in memory before
+    /// [`Error::LimitReached`] ends it. What joins and sorting hold is not counted. Default: any number.
+    #[must_use]
+    pub fn computed_bytes_max(mut self, bytes: u64) -> Self {
+        self.computed_bytes_max = Some(bytes);
+        self
+    }
+
+    /// A token by which another thread ends the evaluation with [`Error::Cancelled`].
+    #[must_use]
+    pub fn cancellation(mut self, token: CancellationToken) -> Self {
+        self.cancellation = Some(token);
+        self
+    }
+}
+
+impl fmt::Debug for Limits {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Limits")
+            .field("timeout", &self.timeout)
+            .field("rows_max", &self.rows_max)
+            .field("quads_read_max", &self.quads_read_max)
+            .field("computed_bytes_max", &self.computed_bytes_max)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the evaluator is told when the evaluation has failed: the failure itself is with the watch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stopped;
+
+impl Stopped {
+    /// The failure behind it.
+    pub(crate) fn into_failure(self, watch: &Watch) -> Error {
+        watch.take_failure().unwrap_or(Error::Cancelled)
+    }
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("the evaluation has been stopped")
+    }
+}
+
+impl std::error::Error for Stopped {}
+
+/// One evaluation's clock, counts and first failure. Clones share them; it stays on the thread of the evaluation.
+#[derive(Clone)]
+pub(crate) struct Watch(Rc<Shared>);
+
+struct Shared {
+    limits: Limits,
+    deadline: Option<Instant>,
+    steps: Cell<u64>,
+    quads_read: Cell<u64>,
+    failed: Cell<bool>,
+    failure: RefCell<Option<Error>>,
+}
+
+impl Watch {
+    /// The evaluation begins now.
+    pub(crate) fn start(limits: &Limits) -> Self {
+        // A time that the clock cannot express is none.
+        let deadline = limits.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        Self::start_with_deadline(limits, deadline)
+    }
+
+    /// As [`Watch::start`], with the deadline of an evaluation of which this is a part.
+    pub(crate) fn start_with_deadline(limits: &Limits, deadline: Option<Instant>) -> Self {
+        Self(Rc::new(Shared {
+            limits: limits.clone(),
+            deadline,
+            steps: Cell::new(0),
+            quads_read: Cell::new(0),
+            failed: Cell::new(false),
+            failure: RefCell::new(None),
+        }))
+    }
+
+    /// One step of the evaluation: looks at the token each time, at the clock the first time and now and then.
+    pub(crate) fn step(&self) -> Result<(), Stopped> {
+        let shared = &*self.0;
+        if shared.failed.get() {
+            return Err(Stopped);
+        }
+        let tokens = [&shared.limits.cancellation, &shared.limits.abandoned];
+        if tokens.into_iter().flatten().any(CancellationToken::is_cancelled) {
+            return Err(self.fail(Error::Cancelled));
+        }
+        let steps = shared.steps.get();
+        shared.steps.set(steps + 1);
+        if steps.is_multiple_of(STEPS_PER_LOOK) {
+            self.look()?;
+        }
+        Ok(())
+    }
+
+    /// Looks at the clock.
+    pub(crate) fn look(&self) -> Result<(), Stopped> {
+        match self.0.deadline {
+            Some(deadline) if Instant::now() >= deadline => {
+                let timeout = self.0.limits.timeout.unwrap_or_default();
+                Err(self.fail(Error::TimedOut { timeout }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A quad was read.
+    pub(crate) fn count_quad(&self) -> Result<(), Stopped> {
+        let read = self.0.quads_read.get() + 1;
+        self.0.quads_read.set(read);
+        match self.0.limits.quads_read_max {
+            Some(limit) if read > limit => Err(self.fail(Error::LimitReached { what: "quads read", limit })),
+            _ => Ok(()),
+        }
+    }
+
+    /// That many bytes of computed terms are held now.
+    pub(crate) fn check_computed_bytes(&self, bytes: u64) -> Result<(), Stopped> {
+        match self.0.limits.computed_bytes_max {
+            Some(limit) if bytes > limit => {
+                Err(self.fail(Error::LimitReached { what: "bytes of computed terms", limit }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// That many rows have been returned or are to be changed.
+    pub(crate) fn check_rows(&self, rows: u64) -> Result<(), Stopped> {
+        match self.0.limits.rows_max {
+            Some(limit) if rows > limit => Err(self.fail(Error::LimitReached { what: "rows", limit })),
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps `error` if it is the first.
+    pub(crate) fn fail(&self, error: Error) -> Stopped {
+        if !self.0.failed.replace(true) {
+            *self.0.failure.borrow_mut() = Some(error);
+        }
+        Stopped
+    }
+
+    /// The value, or the watch's failure.
+    pub(crate) fn keep<T>(&self, result: Result<T>) -> Result<T, Stopped> {
+        result.map_err(|error| self.fail(error))
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.0.failed.get()
+    }
+
+    /// The failure, for the one who reports it: once.
+    pub(crate) fn take_failure(&self) -> Option<Error> {
+        self.0.failure.borrow_mut().take()
+    }
+
+    pub(crate) fn quads_read(&self) -> u64 {
+        self.0.quads_read.get()
+    }
+}

@@ -1,0 +1,95 @@
+//! What `LOAD` reads: files that `file:` IRIs name.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::PathBuf;
+
+use oxrdf::{GraphName, NamedNode, Quad};
+use oxrdfio::{RdfFormat, RdfParseError, RdfParser, RdfSyntaxError};
+
+use crate::error::{Error, Result};
+
+/// The quads of a file. Statements that name no graph are `destination`'s; if that is a named graph, none may name one.
+pub(super) fn quads(source: &NamedNode, destination: &GraphName) -> Result<impl Iterator<Item = Result<Quad>>> {
+    let refused = || Error::LoadRefused { iri: source.as_str().to_owned() };
+    let path = path(source.as_str()).ok_or_else(refused)?;
+    let name = path.display().to_string();
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let format = RdfFormat::from_extension(extension).ok_or_else(|| Error::Invalid {
+        message: format!("{name}: the name tells no RDF format; end it in .ttl, .nt, .nq, .trig, .rdf or .jsonld"),
+    })?;
+    let file = File::open(&path).map_err(|source| Error::Input { input: name.clone(), source })?;
+    let mut parser = RdfParser::from_format(format).with_default_graph(destination.clone());
+    if *destination != GraphName::DefaultGraph {
+        parser = parser.without_named_graphs();
+    }
+    // A relative IRI is relative to its file.
+    let parser = parser
+        .with_base_iri(source.as_str())
+        .map_err(|error| Error::Invalid { message: format!("<{}>: {error}; give an absolute IRI", source.as_str()) })?;
+    let quads = parser.for_reader(BufReader::new(file));
+    Ok(quads.map(move |quad| quad.map_err(|error| parse_error(&name, error))))
+}
+
+fn parse_error(name: &str, error: RdfParseError) -> Error {
+    match error {
+        RdfParseError::Io(source) => Error::Input { input: name.to_owned(), source },
+        RdfParseError::Syntax(error) => {
+            let (line, column) = position(&error);
+            Error::Syntax { input: name.to_owned(), line, column, message: error.to_string() }
+        }
+    }
+}
+
+/// Line and column from 1; 0 where they are not known.
+fn position(error: &RdfSyntaxError) -> (u64, u64) {
+    error.location().map_or((0, 0), |location| (location.start.line + 1, location.start.column + 1))
+}
+
+/// The path that a `file:` IRI names on this machine.
+fn path(iri: &str) -> Option<PathBuf> {
+    let rest = iri.strip_prefix("file:")?;
+    let path = match rest.strip_prefix("//") {
+        Some(rest) => {
+            let (host, _) = rest.split_once('/')?;
+            if !(host.is_empty() || host == "localhost") {
+                return None;
+            }
+            &rest[host.len()..]
+        }
+        None => rest,
+    };
+    let decoded = percent_decoded(path)?;
+    // `file:///C:/x` is `C:/x` where drives have letters.
+    let without_slash = decoded.strip_prefix('/').filter(|rest| cfg!(windows) && rest.as_bytes().get(1) == Some(&b':'));
+    Some(PathBuf::from(without_slash.unwrap_or(&decoded)))
+}
+
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || char::from(rest.next()?).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+        bytes.push(digit()? * 16 + digit()?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_iris_name_paths_of_this_machine_alone() {
+        assert_eq!(path("file:///tmp/a%20b.ttl"), Some(PathBuf::from("/tmp/a b.ttl")));
+        assert_eq!(path("file://localhost/tmp/a.ttl"), Some(PathBuf::from("/tmp/a.ttl")));
+        assert_eq!(path("file:/tmp/a.ttl"), Some(PathBuf::from("/tmp/a.ttl")));
+        assert_eq!(path("file://other/tmp/a.ttl"), None);
+        assert_eq!(path("http://localhost/tmp/a.ttl"), None);
+        assert_eq!(path("file:///tmp/%zz"), None);
+    }
+}

@@ -1,0 +1,57 @@
+//! SPARQL queries and updates over [`Quads`](crate::Quads): `docs/sparql.md` says what there is, and what bounds it.
+//!
+//! ```
+//! use fulgurite_rdf::sparql::{Limits, Query, QueryResults, Update};
+//! use fulgurite_rdf::{Store, StoreOptions};
+//! use std::time::Duration;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = tempfile::tempdir()?;
+//! # let path = directory.path().join("quads.ful");
+//! let store = Store::create(&path, StoreOptions::new())?;
+//! Update::parse(
+//!     "PREFIX : <http://example.org/>
+//!      INSERT DATA { :ann :knows :bob, :cid ; :age 30 . :bob :age 25 . :cid :age 41 }",
+//!     None,
+//! )?
+//! .execute(&store)?;
+//!
+//! let query = Query::parse(
+//!     "PREFIX : <http://example.org/>
+//!      SELECT ?age { :ann :knows ?friend . ?friend :age ?age } ORDER BY ?age",
+//!     None,
+//! )?
+//! .with_limits(Limits::new().timeout(Duration::from_secs(10)).rows_max(1_000));
+//! let QueryResults::Solutions(solutions) = query.evaluate(&store.snapshot()?)? else {
+//!     panic!("a SELECT has solutions");
+//! };
+//! let mut ages = Vec::new();
+//! for solution in solutions {
+//!     ages.push(solution?.get("age").expect("every solution binds it").to_string());
+//! }
+//! let integer = "<http://www.w3.org/2001/XMLSchema#integer>";
+//! assert_eq!(ages, [format!("\"25\"^^{integer}"), format!("\"41\"^^{integer}")]);
+//! # Ok(())
+//! # }
+//! ```
+
+mod dataset;
+mod explain;
+mod limits;
+mod load_file;
+mod plan;
+mod query;
+mod removal;
+mod results;
+mod scope;
+mod shape;
+mod terms;
+mod text;
+mod update;
+
+pub use explain::{Explanation, PlanNode};
+pub use limits::Limits;
+pub use plan::JoinOrder;
+pub use query::{Query, QueryForm};
+pub use results::{QueryResults, Solutions, Triples};
+pub use update::{Update, UpdateReport};

@@ -1,0 +1,404 @@
+//! How many rows a step of a join has: from exact counts of the store, for a few rows that are carried along.
+//!
+//! A join is planned with up to [`SAMPLE`] of its real rows in hand. What a further triple pattern adds is counted for each of
+//! these, which sees how the data hang together, as figures about single predicates cannot.
+
+use oxrdf::{Term, Triple as RdfTriple};
+use spargebra::algebra::PropertyPathExpression;
+use spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
+
+use super::names::{Name, Names};
+use crate::sparql::limits::Stopped;
+use crate::sparql::scope::{DefaultGraph, Scope};
+use crate::sparql::terms::{EvaluationTerm, Terms};
+use crate::{GraphPattern, IdPattern, IdQuad, Quads, TermId};
+
+/// Rows that are carried along.
+const SAMPLE: usize = 16;
+
+/// Quads that are looked at to see how many a value that is not known yet has.
+const TYPICAL: usize = 4;
+
+/// Where counting means going over quads, so many are gone over; if there are more, they are taken for [`MANY`].
+const COUNTED_MAX: usize = 256;
+const MANY: f64 = 100_000.0;
+
+/// A triple pattern within its graph, its constants translated.
+#[derive(Clone, Debug)]
+pub(super) struct Slots {
+    triple: [Slot; 3],
+    graph: GraphSlot,
+}
+
+/// One place of a pattern.
+#[derive(Clone, Debug)]
+enum Slot {
+    /// A constant; `None` if the store has it not.
+    Constant(Option<TermId>),
+    Name(Name),
+    /// A triple term with variables in it.
+    Composed,
+}
+
+#[derive(Clone, Debug)]
+enum GraphSlot {
+    Default,
+    Of(Slot),
+}
+
+/// Values of a row that is carried along. What is bound and not here is not known.
+type Row = Vec<(Name, TermId)>;
+
+/// How far a join has come.
+#[derive(Clone, Debug)]
+pub(super) struct Progress {
+    pub bound: Names,
+    /// Rows, estimated.
+    pub rows: f64,
+    sample: Vec<Row>,
+    /// Whether the sample is all rows.
+    whole: bool,
+}
+
+impl Progress {
+    /// Before the first step, within rows that bind `outer`.
+    pub(super) fn start(outer: &Names, rows: f64) -> Self {
+        Self { bound: outer.clone(), rows, sample: vec![Row::new()], whole: outer.is_empty() }
+    }
+
+    /// After a step about which nothing is known but how many rows it leaves.
+    pub(super) fn pass(&mut self, names: &Names, rows: f64) {
+        self.bound.add(names);
+        self.rows = rows;
+        self.whole = false;
+        if self.sample.is_empty() {
+            self.sample.push(Row::new());
+        }
+    }
+}
+
+/// Counts quads for a planner.
+pub(super) struct Estimator<'e, Q> {
+    terms: &'e Terms<Q>,
+    scope: &'e Scope,
+}
+
+impl<'e, Q: Quads> Estimator<'e, Q> {
+    pub(super) fn new(terms: &'e Terms<Q>, scope: &'e Scope) -> Self {
+        Self { terms, scope }
+    }
+
+    pub(super) fn slots(&self, triple: &TriplePattern, graph: Option<&NamedNodePattern>) -> Result<Slots, Stopped> {
+        Ok(Slots {
+            triple: [
+                self.term_slot(&triple.subject)?,
+                self.named_node_slot(&triple.predicate)?,
+                self.term_slot(&triple.object)?,
+            ],
+            graph: match graph {
+                None => GraphSlot::Default,
+                Some(name) => GraphSlot::Of(self.named_node_slot(name)?),
+            },
+        })
+    }
+
+    fn term_slot(&self, pattern: &TermPattern) -> Result<Slot, Stopped> {
+        Ok(match pattern {
+            TermPattern::NamedNode(node) => Slot::Constant(self.terms.stored(&node.clone().into())?),
+            TermPattern::Literal(literal) => Slot::Constant(self.terms.stored(&literal.clone().into())?),
+            TermPattern::Variable(variable) => Slot::Name(Name::Variable(variable.clone())),
+            TermPattern::BlankNode(node) => Slot::Name(Name::Blank(node.clone())),
+            TermPattern::Triple(triple) => match ground(triple) {
+                Some(triple) => Slot::Constant(self.terms.stored(&Term::from(triple))?),
+                None => Slot::Composed,
+            },
+        })
+    }
+
+    fn named_node_slot(&self, pattern: &NamedNodePattern) -> Result<Slot, Stopped> {
+        Ok(match pattern {
+            NamedNodePattern::NamedNode(node) => Slot::Constant(self.terms.stored(&node.clone().into())?),
+            NamedNodePattern::Variable(variable) => Slot::Name(Name::Variable(variable.clone())),
+        })
+    }
+
+    /// Rows that the pattern adds to one row of the join, on average.
+    pub(super) fn fanout(&self, slots: &Slots, progress: &Progress) -> Result<f64, Stopped> {
+        if progress.sample.is_empty() {
+            return Ok(0.0);
+        }
+        let mut total = 0.0;
+        for row in &progress.sample {
+            total += self.matches(slots, row, &progress.bound)?;
+        }
+        let rows = progress.sample.len() as f64;
+        if total > 0.0 || progress.whole {
+            return Ok(total / rows);
+        }
+        // None of the sample matched: others may, though they are few.
+        Ok(self.matches(slots, &Row::new(), &progress.bound)? / (2.0 * rows).max(SAMPLE as f64))
+    }
+
+    /// Joins the pattern, of which `fanout` was said, to the rows at hand.
+    pub(super) fn advance(
+        &self,
+        slots: &Slots,
+        fanout: f64,
+        names: &Names,
+        progress: &mut Progress,
+    ) -> Result<(), Stopped> {
+        let each = (SAMPLE / progress.sample.len().max(1)).max(1);
+        let mut sample = Vec::new();
+        let mut cut = false;
+        for row in &progress.sample {
+            for pattern in self.patterns(slots, row) {
+                let mut quads = self.terms.quads().quads(&pattern);
+                for _ in 0..each {
+                    match self.next(&mut quads)? {
+                        Some(quad) => sample.extend(extended(slots, row, quad)),
+                        None => break,
+                    }
+                }
+                cut |= self.next(&mut quads)?.is_some();
+            }
+        }
+        sample.truncate(SAMPLE);
+        progress.rows *= fanout;
+        progress.bound.add(names);
+        progress.whole &= !cut && sample.len() < SAMPLE;
+        if sample.is_empty() && !progress.whole {
+            sample.push(Row::new());
+        }
+        progress.sample = sample;
+        Ok(())
+    }
+
+    /// Starts with the rows of `VALUES`.
+    pub(super) fn advance_by_values(
+        &self,
+        variables: &[oxrdf::Variable],
+        rows: &[Vec<Option<GroundTerm>>],
+        names: &Names,
+        progress: &mut Progress,
+    ) -> Result<(), Stopped> {
+        let at_start = progress.rows <= 1.0 && progress.bound.is_empty();
+        progress.pass(names, progress.rows * rows.len() as f64);
+        if !at_start {
+            return Ok(());
+        }
+        progress.sample.clear();
+        for row in rows.iter().take(SAMPLE) {
+            let mut known = Row::new();
+            for (variable, value) in variables.iter().zip(row) {
+                if let Some(value) = value
+                    && let Some(id) = self.terms.stored(&Term::from(value.clone()))?
+                {
+                    known.push((Name::Variable(variable.clone()), id));
+                }
+            }
+            progress.sample.push(known);
+        }
+        Ok(())
+    }
+
+    /// Quads that match the pattern in one row. A place that is bound to what is not known counts as a typical value would.
+    fn matches(&self, slots: &Slots, row: &Row, bound: &Names) -> Result<f64, Stopped> {
+        let mut total = 0.0;
+        for pattern in self.patterns(slots, row) {
+            let count = self.count(&pattern)?;
+            let unknown: Vec<usize> = (0..3)
+                .filter(|place| match &slots.triple[*place] {
+                    Slot::Name(name) => bound.contains(name) && value(row, name).is_none(),
+                    Slot::Composed => true,
+                    Slot::Constant(_) => false,
+                })
+                .collect();
+            total += if unknown.is_empty() || count == 0.0 { count } else { self.typical(&pattern, &unknown, count)? };
+        }
+        Ok(total)
+    }
+
+    /// Quads that a pattern has when values from its own quads are put in the places `unknown`.
+    fn typical(&self, pattern: &IdPattern, unknown: &[usize], count: f64) -> Result<f64, Stopped> {
+        let mut quads = self.terms.quads().quads(pattern);
+        let (mut total, mut looked_at) = (0.0, 0.0);
+        for _ in 0..TYPICAL {
+            let Some(quad) = self.next(&mut quads)? else { break };
+            let mut narrowed = *pattern;
+            for place in unknown {
+                match place {
+                    0 => narrowed.subject = Some(quad.subject),
+                    1 => narrowed.predicate = Some(quad.predicate),
+                    _ => narrowed.object = Some(quad.object),
+                }
+            }
+            total += self.count(&narrowed)?;
+            looked_at += 1.0;
+        }
+        Ok(if looked_at > 0.0 { total / looked_at } else { count })
+    }
+
+    /// What to ask the store for, in one row. Several where the graphs of the scope are several.
+    fn patterns(&self, slots: &Slots, row: &Row) -> Vec<IdPattern> {
+        let mut places = [None; 3];
+        for (place, slot) in places.iter_mut().zip(&slots.triple) {
+            *place = match slot {
+                Slot::Constant(None) => return Vec::new(),
+                Slot::Constant(constant) => *constant,
+                Slot::Name(name) => value(row, name),
+                Slot::Composed => None,
+            };
+        }
+        let [subject, predicate, object] = places;
+        self.graphs(&slots.graph, row)
+            .into_iter()
+            .map(|graph| IdPattern { subject, predicate, object, graph })
+            .collect()
+    }
+
+    fn graphs(&self, slot: &GraphSlot, row: &Row) -> Vec<GraphPattern> {
+        let graph = match slot {
+            GraphSlot::Default => {
+                return match &self.scope.default {
+                    DefaultGraph::Stored => vec![GraphPattern::Default],
+                    DefaultGraph::Union => vec![GraphPattern::Any],
+                    DefaultGraph::Merge(graphs) => graphs.iter().map(|graph| GraphPattern::Named(*graph)).collect(),
+                };
+            }
+            GraphSlot::Of(Slot::Constant(None)) => return Vec::new(),
+            GraphSlot::Of(Slot::Constant(constant)) => *constant,
+            GraphSlot::Of(Slot::Name(name)) => value(row, name),
+            GraphSlot::Of(Slot::Composed) => None,
+        };
+        match (graph, &self.scope.named) {
+            (Some(graph), _) if self.scope.allows(EvaluationTerm::Stored(graph)) => vec![GraphPattern::Named(graph)],
+            (Some(_), _) => Vec::new(),
+            (None, None) => vec![GraphPattern::AnyNamed],
+            (None, Some(named)) => named
+                .iter()
+                .filter_map(|graph| match graph {
+                    EvaluationTerm::Stored(id) => Some(GraphPattern::Named(*id)),
+                    EvaluationTerm::Computed(_) => None,
+                })
+                .collect(),
+        }
+    }
+
+    fn count(&self, pattern: &IdPattern) -> Result<f64, Stopped> {
+        let watch = self.terms.watch();
+        watch.step()?;
+        let quads = self.terms.quads();
+        if quads.counts_fast(pattern) {
+            return Ok(watch.keep(quads.count(pattern))? as f64);
+        }
+        let mut quads = quads.quads(pattern);
+        for counted in 0..COUNTED_MAX {
+            if self.next(&mut quads)?.is_none() {
+                return Ok(counted as f64);
+            }
+        }
+        Ok(MANY)
+    }
+
+    fn next(&self, quads: &mut crate::QuadIds) -> Result<Option<IdQuad>, Stopped> {
+        self.terms.watch().step()?;
+        self.terms.watch().keep(quads.next().transpose())
+    }
+
+    /// Rows that a property path adds to one row of a join. A rule of thumb on exact counts: a closure reaches more than a step does, and
+    /// from one end less than from all.
+    pub(super) fn path_fanout(
+        &self,
+        path: &PropertyPathExpression,
+        graph: Option<&NamedNodePattern>,
+        ends_bound: usize,
+    ) -> Result<f64, Stopped> {
+        let steps = self.path_quads(path, graph)?.max(1.0);
+        let closure = is_closure(path);
+        Ok(match (ends_bound, closure) {
+            (0, false) => steps,
+            (0, true) => steps * 8.0,
+            (1, false) => steps.sqrt().min(100.0),
+            (1, true) => steps.sqrt() * 2.0,
+            _ => 0.5,
+        })
+    }
+
+    /// Quads that a path can go along.
+    fn path_quads(&self, path: &PropertyPathExpression, graph: Option<&NamedNodePattern>) -> Result<f64, Stopped> {
+        use PropertyPathExpression as P;
+        match path {
+            P::NamedNode(node) => self.predicate_quads(Slot::Constant(self.terms.stored(&node.clone().into())?), graph),
+            P::NegatedPropertySet(_) => self.predicate_quads(Slot::Composed, graph),
+            P::Reverse(inner) | P::ZeroOrMore(inner) | P::OneOrMore(inner) | P::ZeroOrOne(inner) => {
+                self.path_quads(inner, graph)
+            }
+            P::Sequence(left, right) | P::Alternative(left, right) => {
+                Ok(self.path_quads(left, graph)? + self.path_quads(right, graph)?)
+            }
+        }
+    }
+
+    fn predicate_quads(&self, predicate: Slot, graph: Option<&NamedNodePattern>) -> Result<f64, Stopped> {
+        let graph = match graph {
+            None => GraphSlot::Default,
+            Some(name) => GraphSlot::Of(self.named_node_slot(name)?),
+        };
+        let slots = Slots { triple: [Slot::Composed, predicate, Slot::Composed], graph };
+        let mut total = 0.0;
+        for pattern in self.patterns(&slots, &Row::new()) {
+            total += self.count(&pattern)?;
+        }
+        Ok(total)
+    }
+}
+
+fn is_closure(path: &PropertyPathExpression) -> bool {
+    use PropertyPathExpression as P;
+    match path {
+        P::NamedNode(_) | P::NegatedPropertySet(_) => false,
+        P::ZeroOrMore(_) | P::OneOrMore(_) => true,
+        P::Reverse(inner) | P::ZeroOrOne(inner) => is_closure(inner),
+        P::Sequence(left, right) | P::Alternative(left, right) => is_closure(left) || is_closure(right),
+    }
+}
+
+fn value(row: &Row, name: &Name) -> Option<TermId> {
+    row.iter().find(|(known, _)| known == name).map(|(_, id)| *id)
+}
+
+/// The row with what the quad binds; `None` if a name would have two values.
+fn extended(slots: &Slots, row: &Row, quad: IdQuad) -> Option<Row> {
+    let mut extended = row.clone();
+    let graph = match &slots.graph {
+        GraphSlot::Of(slot) => Some((slot, quad.graph)),
+        GraphSlot::Default => None,
+    };
+    let places = slots.triple.iter().zip([quad.subject, quad.predicate, quad.object]).chain(graph);
+    for (slot, id) in places {
+        if let Slot::Name(name) = slot {
+            match value(&extended, name) {
+                None => extended.push((name.clone(), id)),
+                Some(known) if known != id => return None,
+                Some(_) => {}
+            }
+        }
+    }
+    Some(extended)
+}
+
+/// The triple, if it has no variables.
+fn ground(pattern: &TriplePattern) -> Option<RdfTriple> {
+    let term = |pattern: &TermPattern| match pattern {
+        TermPattern::NamedNode(node) => Some(Term::from(node.clone())),
+        TermPattern::Literal(literal) => Some(literal.clone().into()),
+        TermPattern::Triple(triple) => ground(triple).map(Term::from),
+        TermPattern::BlankNode(_) | TermPattern::Variable(_) => None,
+    };
+    let NamedNodePattern::NamedNode(predicate) = &pattern.predicate else { return None };
+    let subject = match term(&pattern.subject)? {
+        Term::NamedNode(node) => node,
+        _ => return None,
+    };
+    Some(RdfTriple::new(subject, predicate.clone(), term(&pattern.object)?))
+}

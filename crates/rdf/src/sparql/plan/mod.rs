@@ -1,0 +1,597 @@
+//! The order of joins, from exact counts.
+//!
+//! Triple patterns, paths and whatever else is joined in one group are put in an order: first what has the fewest rows, then, among what shares a
+//! variable with what is there already, what leaves the fewest. The order is written into the algebra as nested `LATERAL`s,
+//! which the library's optimiser leaves in place while it pushes filters down and chooses keys for the joins that remain.
+//!
+//! Invariant: a planned pattern has the same solutions as the written one, in another order. `LATERAL` stands only where substituting
+//! and joining are the same ([`names::joins_by_substitution`]).
+
+mod estimate;
+mod names;
+
+use spargebra::Query;
+use spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression, PropertyPathExpression};
+use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
+
+use self::estimate::{Estimator, Progress, Slots};
+use self::names::{Names, certain, joins_by_substitution, read_by_conjuncts};
+use super::limits::Stopped;
+use super::scope::Scope;
+use super::shape::map_operands;
+use super::terms::Terms;
+use crate::Quads;
+
+/// How patterns that are to be joined are ordered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JoinOrder {
+    /// By exact counts of the store: the fewest rows first.
+    #[default]
+    Counts,
+    /// As the text has them.
+    Written,
+}
+
+/// `VALUES` with more rows come before all other patterns: later, each would be gone through for each row.
+const VALUES_IN_PLACE_MAX: usize = 64;
+
+/// Of rows that a filter is put to, so many are taken to pass.
+const FILTER_PASSES: f64 = 0.5;
+
+/// Rows of a part about which nothing can be counted.
+const UNKNOWN_ROWS: f64 = 1_000.0;
+
+/// A planned query, and what was estimated on the way: rows after each pattern, by the name under which the evaluator reports it.
+pub(crate) struct Plan {
+    pub query: Query,
+    pub estimates: Vec<(String, f64)>,
+}
+
+pub(crate) fn plan_query<Q: Quads>(
+    query: &Query,
+    order: JoinOrder,
+    terms: &Terms<Q>,
+    scope: &Scope,
+) -> Result<Plan, Stopped> {
+    let mut planner = Planner::new(order, terms, scope);
+    let query = match query.clone() {
+        Query::Select { dataset, pattern, base_iri } => {
+            Query::Select { dataset, pattern: planner.whole(pattern)?, base_iri }
+        }
+        Query::Construct { template, dataset, pattern, base_iri } => {
+            Query::Construct { template, dataset, pattern: planner.whole(pattern)?, base_iri }
+        }
+        Query::Describe { dataset, pattern, base_iri } => {
+            Query::Describe { dataset, pattern: planner.whole(pattern)?, base_iri }
+        }
+        Query::Ask { dataset, pattern, base_iri } => Query::Ask { dataset, pattern: planner.whole(pattern)?, base_iri },
+    };
+    Ok(Plan { query, estimates: planner.estimates })
+}
+
+/// The pattern of an update.
+pub(crate) fn plan_pattern<Q: Quads>(
+    pattern: &GraphPattern,
+    order: JoinOrder,
+    terms: &Terms<Q>,
+    scope: &Scope,
+) -> Result<GraphPattern, Stopped> {
+    let mut planner = Planner::new(order, terms, scope);
+    planner.counts_to_choose_alone = true;
+    planner.whole(pattern.clone())
+}
+
+struct Planner<'p, Q> {
+    order: JoinOrder,
+    estimator: Estimator<'p, Q>,
+    estimates: Vec<(String, f64)>,
+    /// Whether nothing is counted where there is nothing to choose. What a transaction counts it has read, and others that change it are
+    /// in conflict with it.
+    counts_to_choose_alone: bool,
+}
+
+/// What a pattern is evaluated within.
+#[derive(Clone)]
+struct Context {
+    graph: Option<NamedNodePattern>,
+    /// What is bound before it begins.
+    outer: Names,
+    /// How often it is evaluated.
+    times: f64,
+    /// What the filters around it read.
+    filters: Vec<Names>,
+}
+
+impl Context {
+    fn within(&self, names: &Names, rows: f64) -> Self {
+        Self { graph: self.graph.clone(), outer: self.outer.clone().with(names), times: rows, filters: Vec::new() }
+    }
+
+    /// Filters that can be put to rows once the element is joined, and could not before.
+    fn filters_first_met(&self, element: &Element, progress: &Progress) -> i32 {
+        let with = progress.bound.clone().with(&element.names);
+        let met = |names: &&Names| names.are_within(&with) && !names.are_within(&progress.bound);
+        i32::try_from(self.filters.iter().filter(met).count()).unwrap_or(i32::MAX)
+    }
+
+    fn alone(&self) -> Self {
+        Self { graph: self.graph.clone(), outer: Names::default(), times: 1.0, filters: Vec::new() }
+    }
+}
+
+/// A planned pattern, and its rows, over all times that it is evaluated.
+struct Planned {
+    pattern: GraphPattern,
+    rows: f64,
+}
+
+/// What is joined in one group.
+struct Element {
+    pattern: GraphPattern,
+    graph: Option<NamedNodePattern>,
+    names: Names,
+    body: Body,
+}
+
+enum Body {
+    Triple(Slots),
+    Path {
+        path: PropertyPathExpression,
+        ends: [Names; 2],
+    },
+    Values,
+    /// Evaluated anew for each row of what comes before.
+    Substituted,
+    /// Evaluated once, then joined.
+    Apart {
+        rows: f64,
+    },
+}
+
+impl<'p, Q: Quads> Planner<'p, Q> {
+    fn new(order: JoinOrder, terms: &'p Terms<Q>, scope: &'p Scope) -> Self {
+        Self { order, estimator: Estimator::new(terms, scope), estimates: Vec::new(), counts_to_choose_alone: false }
+    }
+
+    fn whole(&mut self, pattern: GraphPattern) -> Result<GraphPattern, Stopped> {
+        let context = Context { graph: None, outer: Names::default(), times: 1.0, filters: Vec::new() };
+        Ok(self.plan(pattern, &context)?.pattern)
+    }
+
+    fn plan(&mut self, pattern: GraphPattern, context: &Context) -> Result<Planned, Stopped> {
+        match pattern {
+            joined @ (GraphPattern::Bgp { .. }
+            | GraphPattern::Path { .. }
+            | GraphPattern::Join { .. }
+            | GraphPattern::Values { .. }) => self.plan_group(joined, context),
+            GraphPattern::Graph { name, inner } => self.plan_graph(name, *inner, context),
+            GraphPattern::LeftJoin { left, right, expression } => {
+                self.plan_left_join(*left, *right, expression, context)
+            }
+            GraphPattern::Lateral { left, right } => {
+                let left = self.plan(*left, context)?;
+                let right = self.plan(*right, &context.within(&certain(&left.pattern), left.rows))?;
+                let pattern = GraphPattern::Lateral { left: left.pattern.into(), right: right.pattern.into() };
+                Ok(Planned { pattern, rows: right.rows })
+            }
+            GraphPattern::Union { left, right } => {
+                let (left, right) = (self.plan(*left, context)?, self.plan(*right, context)?);
+                let pattern = GraphPattern::Union { left: left.pattern.into(), right: right.pattern.into() };
+                Ok(Planned { pattern, rows: left.rows + right.rows })
+            }
+            GraphPattern::Minus { left, right } => {
+                let left = self.plan(*left, context)?;
+                let right = self.plan(*right, &context.alone())?;
+                let pattern = GraphPattern::Minus { left: left.pattern.into(), right: right.pattern.into() };
+                Ok(Planned { pattern, rows: left.rows })
+            }
+            GraphPattern::Filter { expr, inner } => {
+                let mut around = context.clone();
+                read_by_conjuncts(&expr, &mut around.filters);
+                let inner = self.plan(*inner, &around)?;
+                let bound = context.within(&certain(&inner.pattern), inner.rows);
+                let expr = self.plan_expression(expr, &bound)?;
+                let pattern = GraphPattern::Filter { expr, inner: inner.pattern.into() };
+                Ok(Planned { pattern, rows: inner.rows * FILTER_PASSES })
+            }
+            other => self.plan_modifier(other, context),
+        }
+    }
+
+    /// Operators over the rows of one pattern.
+    fn plan_modifier(&mut self, pattern: GraphPattern, context: &Context) -> Result<Planned, Stopped> {
+        use GraphPattern as P;
+        Ok(match pattern {
+            P::Extend { inner, variable, expression } => {
+                let inner = self.plan(*inner, context)?;
+                let bound = context.within(&certain(&inner.pattern), inner.rows);
+                let expression = self.plan_expression(expression, &bound)?;
+                Planned { pattern: P::Extend { inner: inner.pattern.into(), variable, expression }, rows: inner.rows }
+            }
+            P::OrderBy { inner, expression } => {
+                let inner = self.plan(*inner, context)?;
+                let bound = context.within(&certain(&inner.pattern), inner.rows);
+                let mut keys = Vec::with_capacity(expression.len());
+                for key in expression {
+                    keys.push(match key {
+                        OrderExpression::Asc(key) => OrderExpression::Asc(self.plan_expression(key, &bound)?),
+                        OrderExpression::Desc(key) => OrderExpression::Desc(self.plan_expression(key, &bound)?),
+                    });
+                }
+                Planned { pattern: P::OrderBy { inner: inner.pattern.into(), expression: keys }, rows: inner.rows }
+            }
+            P::Project { inner, variables } => {
+                let outer = Names::visible_through(&context.outer, &variables);
+                let inner = self.plan(*inner, &Context { outer, filters: Vec::new(), ..context.clone() })?;
+                Planned { pattern: P::Project { inner: inner.pattern.into(), variables }, rows: inner.rows }
+            }
+            P::Distinct { inner } => {
+                let inner = self.plan(*inner, context)?;
+                Planned { pattern: P::Distinct { inner: inner.pattern.into() }, rows: inner.rows }
+            }
+            P::Reduced { inner } => {
+                let inner = self.plan(*inner, context)?;
+                Planned { pattern: P::Reduced { inner: inner.pattern.into() }, rows: inner.rows }
+            }
+            P::Slice { inner, start, length } => {
+                let inner = self.plan(*inner, context)?;
+                let rows = length.map_or(inner.rows, |length| inner.rows.min(length as f64));
+                Planned { pattern: P::Slice { inner: inner.pattern.into(), start, length }, rows }
+            }
+            P::Group { inner, variables, aggregates } => {
+                let inner = self.plan(*inner, &context.alone())?;
+                let bound = context.within(&certain(&inner.pattern), inner.rows);
+                let mut planned = Vec::with_capacity(aggregates.len());
+                for (variable, aggregate) in aggregates {
+                    planned.push(match aggregate {
+                        AggregateExpression::FunctionCall { name, expr, distinct } => {
+                            let expr = self.plan_expression(expr, &bound)?;
+                            (variable, AggregateExpression::FunctionCall { name, expr, distinct })
+                        }
+                        count @ AggregateExpression::CountSolutions { .. } => (variable, count),
+                    });
+                }
+                let rows = if variables.is_empty() { 1.0 } else { inner.rows.sqrt() };
+                Planned { pattern: P::Group { inner: inner.pattern.into(), variables, aggregates: planned }, rows }
+            }
+            // What another endpoint is asked is its own affair.
+            other => Planned { pattern: other, rows: UNKNOWN_ROWS },
+        })
+    }
+
+    /// Patterns in `EXISTS` are evaluated for one row at a time.
+    fn plan_expression(&mut self, expression: Expression, bound: &Context) -> Result<Expression, Stopped> {
+        // The traversal cannot fail, so a failure waits here.
+        let mut failed = None;
+        let planned = self.map_expression(expression, bound, &mut failed);
+        failed.map_or(Ok(planned), Err)
+    }
+
+    fn map_expression(&mut self, expression: Expression, bound: &Context, failed: &mut Option<Stopped>) -> Expression {
+        match expression {
+            Expression::Exists(pattern) => match self.plan((*pattern).clone(), bound) {
+                Ok(planned) => Expression::Exists(planned.pattern.into()),
+                Err(stopped) => {
+                    *failed = Some(stopped);
+                    Expression::Exists(pattern)
+                }
+            },
+            other => {
+                map_operands(other, &mut |pattern| pattern, &mut |operand| self.map_expression(operand, bound, failed))
+            }
+        }
+    }
+
+    fn plan_graph(
+        &mut self,
+        name: NamedNodePattern,
+        inner: GraphPattern,
+        context: &Context,
+    ) -> Result<Planned, Stopped> {
+        if is_group(&inner) && !matches!(&inner, GraphPattern::Bgp { patterns } if patterns.is_empty()) {
+            return self.plan_group(GraphPattern::Graph { name, inner: inner.into() }, context);
+        }
+        let within = Context { graph: Some(name.clone()), ..context.clone() };
+        let inner = self.plan(inner, &within)?;
+        Ok(Planned { pattern: GraphPattern::Graph { name, inner: inner.pattern.into() }, rows: inner.rows })
+    }
+
+    /// An optional part that can be looked up for each row is.
+    fn plan_left_join(
+        &mut self,
+        left: GraphPattern,
+        right: GraphPattern,
+        expression: Option<Expression>,
+        context: &Context,
+    ) -> Result<Planned, Stopped> {
+        let left = self.plan(left, context)?;
+        let bound = certain(&left.pattern);
+        let within = context.within(&bound, left.rows);
+        let looked_up = joins_by_substitution(&right) && bound.shares_with(&certain(&right));
+        let names = certain(&right);
+        let right = self.plan(right, &within)?;
+        let expression = match expression {
+            Some(expression) => Some(self.plan_expression(expression, &within.within(&names, left.rows))?),
+            None => None,
+        };
+        let rows = left.rows.max(right.rows);
+        let pattern = if looked_up {
+            let nothing = GraphPattern::Bgp { patterns: Vec::new() };
+            let optional = GraphPattern::LeftJoin { left: nothing.into(), right: right.pattern.into(), expression };
+            GraphPattern::Lateral { left: left.pattern.into(), right: optional.into() }
+        } else {
+            GraphPattern::LeftJoin { left: left.pattern.into(), right: right.pattern.into(), expression }
+        };
+        Ok(Planned { pattern, rows })
+    }
+
+    fn plan_group(&mut self, group: GraphPattern, context: &Context) -> Result<Planned, Stopped> {
+        let mut elements = Vec::new();
+        self.flatten(group, context.graph.as_ref(), context, &mut elements)?;
+        let mut progress = Progress::start(&context.outer, context.times);
+        let mut joined: Option<GraphPattern> = None;
+        while !elements.is_empty() {
+            let (next, fanout) = self.choose(&elements, &progress, context)?;
+            let element = elements.remove(next);
+            let within = context.graph.as_ref();
+            let last = elements.is_empty();
+            let (pattern, substituted) = self.join(element, fanout, last, &mut progress, context)?;
+            let pattern = relative(pattern, within);
+            joined = Some(match joined {
+                None => pattern,
+                Some(left) if substituted => GraphPattern::Lateral { left: left.into(), right: pattern.into() },
+                Some(left) => GraphPattern::Join { left: left.into(), right: pattern.into() },
+            });
+        }
+        let pattern = joined.unwrap_or_else(|| GraphPattern::Bgp { patterns: Vec::new() });
+        Ok(Planned { pattern, rows: progress.rows })
+    }
+
+    /// What is joined in the group, one by one, in its written order.
+    fn flatten(
+        &mut self,
+        pattern: GraphPattern,
+        graph: Option<&NamedNodePattern>,
+        context: &Context,
+        elements: &mut Vec<Element>,
+    ) -> Result<(), Stopped> {
+        match pattern {
+            GraphPattern::Join { left, right } => {
+                self.flatten(*left, graph, context, elements)?;
+                self.flatten(*right, graph, context, elements)
+            }
+            GraphPattern::Bgp { patterns } => {
+                for triple in patterns {
+                    elements.push(self.triple_element(triple, graph)?);
+                }
+                Ok(())
+            }
+            GraphPattern::Graph { name, inner } if is_group(&inner) && !is_empty(&inner) => {
+                self.flatten(*inner, Some(&name), context, elements)
+            }
+            GraphPattern::Path { subject, path, object } => {
+                elements.push(path_element(subject, path, object, graph));
+                Ok(())
+            }
+            other => {
+                elements.push(self.other_element(other, graph, context)?);
+                Ok(())
+            }
+        }
+    }
+
+    fn triple_element(&self, triple: TriplePattern, graph: Option<&NamedNodePattern>) -> Result<Element, Stopped> {
+        let slots = self.estimator.slots(&triple, graph)?;
+        let mut names = Names::default();
+        names.triple(&triple);
+        if let Some(graph) = graph {
+            names.named_node(graph);
+        }
+        let pattern = GraphPattern::Bgp { patterns: vec![triple] };
+        Ok(Element { pattern, graph: graph.cloned(), names, body: Body::Triple(slots) })
+    }
+
+    fn other_element(
+        &mut self,
+        pattern: GraphPattern,
+        graph: Option<&NamedNodePattern>,
+        context: &Context,
+    ) -> Result<Element, Stopped> {
+        let graph = graph.cloned();
+        let mut names = certain(&pattern);
+        if matches!(pattern, GraphPattern::Values { .. }) {
+            return Ok(Element { pattern, graph, names, body: Body::Values });
+        }
+        if let Some(graph) = &graph {
+            names.named_node(graph);
+        }
+        if joins_by_substitution(&pattern) {
+            return Ok(Element { pattern, graph, names, body: Body::Substituted });
+        }
+        let apart = Context { graph: graph.clone(), ..context.alone() };
+        let Planned { pattern, rows } = self.plan(pattern, &apart)?;
+        Ok(Element { pattern, graph, names, body: Body::Apart { rows } })
+    }
+
+    /// The element to join next, and the rows that it adds to each row.
+    fn choose(
+        &mut self,
+        elements: &[Element],
+        progress: &Progress,
+        context: &Context,
+    ) -> Result<(usize, f64), Stopped> {
+        if self.counts_to_choose_alone && (elements.len() == 1 || self.order == JoinOrder::Written) {
+            return Ok((0, 1.0));
+        }
+        if self.order == JoinOrder::Written {
+            return Ok((0, self.fanout(&elements[0], progress, context)?));
+        }
+        let large_values = |element: &Element| match &element.pattern {
+            GraphPattern::Values { bindings, .. } => bindings.len() > VALUES_IN_PLACE_MAX,
+            _ => false,
+        };
+        if let Some(first) = elements.iter().position(large_values) {
+            return Ok((first, self.fanout(&elements[first], progress, context)?));
+        }
+        let connected = |element: &Element| element.names.is_empty() || element.names.shares_with(&progress.bound);
+        let some_connected = elements.iter().any(connected);
+        let mut best: Option<(usize, f64, f64)> = None;
+        for (place, element) in elements.iter().enumerate() {
+            let apart = some_connected && !connected(element);
+            if apart && !matches!(element.body, Body::Triple(_)) {
+                continue;
+            }
+            let fanout = self.fanout(element, progress, context)?;
+            // What shares no variable multiplies the rows, unless it has just one: then it narrows what follows.
+            if apart && fanout > 1.0 {
+                continue;
+            }
+            let filtered = fanout * FILTER_PASSES.powi(context.filters_first_met(element, progress));
+            if best.is_none_or(|(_, _, least)| filtered < least) {
+                best = Some((place, fanout, filtered));
+            }
+        }
+        let (place, fanout, _) = best.expect("what is connected is a candidate, and all are if nothing is");
+        Ok((place, fanout))
+    }
+
+    fn fanout(&mut self, element: &Element, progress: &Progress, context: &Context) -> Result<f64, Stopped> {
+        match &element.body {
+            Body::Triple(slots) => self.estimator.fanout(slots, progress),
+            Body::Path { path, ends } => {
+                let bound = |names: &Names| names.is_empty() || names.shares_with(&progress.bound);
+                let ends_bound = ends.iter().filter(|names| bound(names)).count();
+                self.estimator.path_fanout(path, element.graph.as_ref(), ends_bound)
+            }
+            Body::Values => Ok(match &element.pattern {
+                // A row that has the variables already meets at most a few of the table's.
+                GraphPattern::Values { .. } if element.names.shares_with(&progress.bound) => FILTER_PASSES,
+                GraphPattern::Values { bindings, .. } => bindings.len() as f64,
+                _ => 1.0,
+            }),
+            Body::Substituted => {
+                // A trial: what it estimates on the way is not what will be done.
+                let recorded = self.estimates.len();
+                let within = Context {
+                    graph: element.graph.clone(),
+                    outer: progress.bound.clone().with(&context.outer),
+                    times: 1.0,
+                    filters: Vec::new(),
+                };
+                let rows = self.plan(element.pattern.clone(), &within)?.rows;
+                self.estimates.truncate(recorded);
+                Ok(rows)
+            }
+            Body::Apart { rows } if element.names.shares_with(&progress.bound) => Ok(rows / progress.rows.max(1.0)),
+            Body::Apart { rows } => Ok(*rows),
+        }
+    }
+
+    /// Joins the element to what is there. Returns its pattern, and whether it is evaluated for each row.
+    fn join(
+        &mut self,
+        element: Element,
+        fanout: f64,
+        last: bool,
+        progress: &mut Progress,
+        context: &Context,
+    ) -> Result<(GraphPattern, bool), Stopped> {
+        let Element { pattern, graph, names, body } = element;
+        let rows = progress.rows * fanout;
+        match body {
+            Body::Triple(slots) => {
+                if last {
+                    progress.pass(&names, rows);
+                } else {
+                    self.estimator.advance(&slots, fanout, &names, progress)?;
+                }
+                self.record(&pattern, graph.as_ref(), rows);
+                Ok((in_graph(pattern, graph), true))
+            }
+            Body::Path { .. } => {
+                progress.pass(&names, rows);
+                self.record(&pattern, graph.as_ref(), rows);
+                Ok((in_graph(pattern, graph), true))
+            }
+            Body::Values => {
+                if let GraphPattern::Values { variables, bindings } = &pattern {
+                    self.estimator.advance_by_values(variables, bindings, &names, progress)?;
+                    progress.rows = rows;
+                }
+                Ok((pattern, true))
+            }
+            Body::Substituted => {
+                let outer = progress.bound.clone().with(&context.outer);
+                let within = Context { graph: graph.clone(), outer, times: progress.rows, filters: Vec::new() };
+                let planned = self.plan(pattern, &within)?;
+                progress.pass(&names, rows);
+                Ok((in_graph(planned.pattern, graph), true))
+            }
+            Body::Apart { .. } => {
+                progress.pass(&names, rows);
+                Ok((in_graph(pattern, graph), false))
+            }
+        }
+    }
+
+    /// Notes the rows after a pattern under the name that the evaluator gives it.
+    fn record(&mut self, pattern: &GraphPattern, graph: Option<&NamedNodePattern>, rows: f64) {
+        let graph = graph.map(|name| format!(" {name}")).unwrap_or_default();
+        let name = match pattern {
+            GraphPattern::Bgp { patterns } => match patterns.first() {
+                Some(triple) => format!("QuadPattern({triple}{graph})"),
+                None => return,
+            },
+            GraphPattern::Path { subject, path, object } => format!("Path({subject} {path} {object}{graph})"),
+            _ => return,
+        };
+        self.estimates.push((name, rows));
+    }
+}
+
+fn path_element(
+    subject: TermPattern,
+    path: PropertyPathExpression,
+    object: TermPattern,
+    graph: Option<&NamedNodePattern>,
+) -> Element {
+    let mut ends = [Names::default(), Names::default()];
+    ends[0].term(&subject);
+    ends[1].term(&object);
+    let mut names = ends[0].clone().with(&ends[1]);
+    if let Some(graph) = graph {
+        names.named_node(graph);
+    }
+    let body = Body::Path { path: path.clone(), ends };
+    Element { pattern: GraphPattern::Path { subject, path, object }, graph: graph.cloned(), names, body }
+}
+
+/// Whether the pattern is nothing but things to join.
+fn is_group(pattern: &GraphPattern) -> bool {
+    matches!(pattern, GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Join { .. })
+}
+
+/// `{}` within `GRAPH` asks for the graphs themselves.
+fn is_empty(pattern: &GraphPattern) -> bool {
+    match pattern {
+        GraphPattern::Bgp { patterns } => patterns.is_empty(),
+        GraphPattern::Join { left, right } => is_empty(left) && is_empty(right),
+        _ => false,
+    }
+}
+
+fn in_graph(pattern: GraphPattern, graph: Option<NamedNodePattern>) -> GraphPattern {
+    match graph {
+        Some(name) => GraphPattern::Graph { name, inner: pattern.into() },
+        None => pattern,
+    }
+}
+
+/// The pattern as it stands within a graph that is written around all of its group.
+fn relative(pattern: GraphPattern, within: Option<&NamedNodePattern>) -> GraphPattern {
+    match (pattern, within) {
+        (GraphPattern::Graph { name, inner }, Some(graph)) if name == *graph => *inner,
+        (pattern, _) => pattern,
+    }
+}

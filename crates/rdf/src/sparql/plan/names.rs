@@ -1,0 +1,194 @@
+//! Which variables a pattern binds, and which an expression reads.
+
+use std::collections::HashSet;
+
+use oxrdf::{BlankNode, Variable};
+use spargebra::algebra::{Expression, GraphPattern};
+use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
+
+/// A variable, or a blank node of a pattern, which is a variable without a name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Name {
+    Variable(Variable),
+    Blank(BlankNode),
+}
+
+/// A set of variables.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Names(HashSet<Name>);
+
+impl Names {
+    pub(super) fn contains(&self, name: &Name) -> bool {
+        self.0.contains(name)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn shares_with(&self, other: &Self) -> bool {
+        !self.0.is_disjoint(&other.0)
+    }
+
+    pub(super) fn are_within(&self, other: &Self) -> bool {
+        self.0.is_subset(&other.0)
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        self.0.extend(other.0.iter().cloned());
+    }
+
+    pub(super) fn with(mut self, other: &Self) -> Self {
+        self.add(other);
+        self
+    }
+
+    fn only(mut self, variables: &[Variable]) -> Self {
+        self.0.retain(|name| matches!(name, Name::Variable(variable) if variables.contains(variable)));
+        self
+    }
+
+    fn in_both(mut self, other: &Self) -> Self {
+        self.0.retain(|name| other.contains(name));
+        self
+    }
+
+    /// Those of `outer` that a sub-select with these variables can see.
+    pub(super) fn visible_through(outer: &Self, variables: &[Variable]) -> Self {
+        outer.clone().only(variables)
+    }
+
+    fn variable(&mut self, variable: &Variable) {
+        self.0.insert(Name::Variable(variable.clone()));
+    }
+
+    pub(super) fn term(&mut self, pattern: &TermPattern) {
+        match pattern {
+            TermPattern::Variable(variable) => self.variable(variable),
+            TermPattern::BlankNode(node) => {
+                self.0.insert(Name::Blank(node.clone()));
+            }
+            TermPattern::Triple(triple) => self.triple(triple),
+            TermPattern::NamedNode(_) | TermPattern::Literal(_) => {}
+        }
+    }
+
+    pub(super) fn named_node(&mut self, pattern: &NamedNodePattern) {
+        if let NamedNodePattern::Variable(variable) = pattern {
+            self.variable(variable);
+        }
+    }
+
+    /// Adds what the expression reads. Tells whether it looks at no pattern.
+    fn expression(&mut self, expression: &Expression) -> bool {
+        use Expression as E;
+        match expression {
+            E::NamedNode(_) | E::Literal(_) => true,
+            E::Variable(variable) | E::Bound(variable) => {
+                self.variable(variable);
+                true
+            }
+            E::Exists(_) => false,
+            E::Or(left, right)
+            | E::And(left, right)
+            | E::Equal(left, right)
+            | E::SameTerm(left, right)
+            | E::Greater(left, right)
+            | E::GreaterOrEqual(left, right)
+            | E::Less(left, right)
+            | E::LessOrEqual(left, right)
+            | E::Add(left, right)
+            | E::Subtract(left, right)
+            | E::Multiply(left, right)
+            | E::Divide(left, right) => self.expression(left) && self.expression(right),
+            E::UnaryPlus(inner) | E::UnaryMinus(inner) | E::Not(inner) => self.expression(inner),
+            E::If(condition, then, otherwise) => {
+                self.expression(condition) && self.expression(then) && self.expression(otherwise)
+            }
+            E::In(value, list) => self.expression(value) && list.iter().all(|item| self.expression(item)),
+            E::Coalesce(list) | E::FunctionCall(_, list) => list.iter().all(|item| self.expression(item)),
+        }
+    }
+
+    pub(super) fn triple(&mut self, triple: &TriplePattern) {
+        self.term(&triple.subject);
+        self.named_node(&triple.predicate);
+        self.term(&triple.object);
+    }
+}
+
+/// The variables that every solution of the pattern binds.
+pub(super) fn certain(pattern: &GraphPattern) -> Names {
+    let mut names = Names::default();
+    match pattern {
+        GraphPattern::Bgp { patterns } => patterns.iter().for_each(|triple| names.triple(triple)),
+        GraphPattern::Path { subject, object, .. } => {
+            names.term(subject);
+            names.term(object);
+        }
+        GraphPattern::Values { variables, bindings } => {
+            for (column, variable) in variables.iter().enumerate() {
+                if bindings.iter().all(|row| row.get(column).is_some_and(Option::is_some)) {
+                    names.variable(variable);
+                }
+            }
+        }
+        GraphPattern::Join { left, right } | GraphPattern::Lateral { left, right } => {
+            names = certain(left).with(&certain(right));
+        }
+        GraphPattern::Union { left, right } => names = certain(left).in_both(&certain(right)),
+        GraphPattern::Graph { name, inner } => {
+            names = certain(inner);
+            names.named_node(name);
+        }
+        GraphPattern::LeftJoin { left: inner, .. }
+        | GraphPattern::Minus { left: inner, .. }
+        | GraphPattern::Filter { inner, .. }
+        | GraphPattern::Extend { inner, .. }
+        | GraphPattern::OrderBy { inner, .. }
+        | GraphPattern::Distinct { inner }
+        | GraphPattern::Reduced { inner }
+        | GraphPattern::Slice { inner, .. } => names = certain(inner),
+        GraphPattern::Project { inner, variables } | GraphPattern::Group { inner, variables, .. } => {
+            names = certain(inner).only(variables);
+        }
+        // A silent service that fails binds nothing.
+        GraphPattern::Service { .. } => {}
+    }
+    names
+}
+
+/// Whether joining the pattern to rows, and evaluating it anew for each row with the row's bindings put in, are the same.
+pub(super) fn joins_by_substitution(pattern: &GraphPattern) -> bool {
+    match pattern {
+        GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Values { .. } => true,
+        GraphPattern::Join { left, right }
+        | GraphPattern::Lateral { left, right }
+        | GraphPattern::Union { left, right } => joins_by_substitution(left) && joins_by_substitution(right),
+        GraphPattern::Graph { inner, .. } => joins_by_substitution(inner),
+        GraphPattern::Filter { expr, inner } => joins_by_substitution(inner) && reads_only(expr, &certain(inner)),
+        _ => false,
+    }
+}
+
+/// Whether the expression reads variables of `names` alone, and no patterns.
+pub(super) fn reads_only(expression: &Expression, names: &Names) -> bool {
+    read_by(expression).is_some_and(|read| read.are_within(names))
+}
+
+/// What each condition of a conjunction reads; conditions that look at patterns are left out.
+pub(super) fn read_by_conjuncts(expression: &Expression, conditions: &mut Vec<Names>) {
+    match expression {
+        Expression::And(left, right) => {
+            read_by_conjuncts(left, conditions);
+            read_by_conjuncts(right, conditions);
+        }
+        condition => conditions.extend(read_by(condition)),
+    }
+}
+
+/// The variables that the expression reads; `None` if it looks at patterns.
+fn read_by(expression: &Expression) -> Option<Names> {
+    let mut names = Names::default();
+    names.expression(expression).then_some(names)
+}

@@ -1,0 +1,255 @@
+//! [`Query`]: a parsed query, with what it is evaluated under.
+//!
+//! A query is evaluated where its results are asked for, on the caller's stack, as long as its algebra has at most
+//! [`LEVELS_ON_CALLERS_STACK`] levels; a deeper one runs on a thread with a stack that fits, and hands its rows over.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use oxrdf::{GraphName, NamedOrBlankNode, Term, Variable};
+use spareval::{CancellationToken, PreparedQuery, QueryDatasetSpecification, QueryEvaluator};
+
+use super::dataset::{EvaluationDataset, failure};
+use super::limits::{Limits, Watch};
+use super::plan::{self, JoinOrder, Plan};
+use super::results::{OtherThread, QueryResults, Solutions, Triples};
+use super::scope::DatasetChoice;
+use super::shape;
+use super::terms::Terms;
+use super::text::{self, Prologue};
+use crate::Quads;
+use crate::error::{Error, Result};
+
+/// Levels of operators that are evaluated on the caller's stack: some 30 kB each without optimisation, a fifth of that with.
+pub(super) const LEVELS_ON_CALLERS_STACK: usize = if cfg!(debug_assertions) { 20 } else { 60 };
+
+/// Stack for one level, without optimisation: twice what was measured.
+const LEVEL_BYTES: usize = 128 << 10;
+
+/// Rows that wait between the thread of a deep query and the caller.
+const ROWS_BETWEEN_THREADS: usize = 256;
+
+/// A query, parsed, with its options. It can be evaluated any number of times, on any thread.
+///
+/// See [the module](crate::sparql) for an example.
+#[derive(Clone, Debug)]
+pub struct Query {
+    pub(super) parsed: spargebra::Query,
+    pub(super) dataset: DatasetChoice,
+    pub(super) limits: Limits,
+    pub(super) join_order: JoinOrder,
+    bindings: Vec<(Variable, Term)>,
+}
+
+/// What kind of results a query has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueryForm {
+    /// `SELECT`: solutions.
+    Select,
+    /// `ASK`: a truth value.
+    Ask,
+    /// `CONSTRUCT`: triples.
+    Construct,
+    /// `DESCRIBE`: triples.
+    Describe,
+}
+
+impl Query {
+    /// Parses a query. `base` is for relative IRIs before the text's own `BASE`.
+    ///
+    /// # Errors
+    /// [`Error::SparqlSyntax`] with line and column; [`Error::QueryTooDeep`]; [`Error::Invalid`] if `base` is no absolute IRI.
+    pub fn parse(text: &str, base: Option<&str>) -> Result<Self> {
+        Self::parse_with_prefixes(text, base, &[])
+    }
+
+    /// As [`Query::parse`], with prefixes and their namespaces that the text need not declare, such as
+    /// [`Quads::namespaces`] returns.
+    ///
+    /// # Errors
+    /// As [`Query::parse`]; [`Error::Invalid`] if a namespace is no absolute IRI.
+    pub fn parse_with_prefixes(text: &str, base: Option<&str>, prefixes: &[(String, String)]) -> Result<Self> {
+        let parsed = text::parse_query(text, &Prologue { base, prefixes })?;
+        Ok(Self {
+            parsed,
+            dataset: DatasetChoice::default(),
+            limits: Limits::default(),
+            join_order: JoinOrder::default(),
+            bindings: Vec::new(),
+        })
+    }
+
+    /// What bounds its evaluation.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The time after which its evaluation ends, of its [limits](Limits::timeout).
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.limits = self.limits.timeout(timeout);
+        self
+    }
+
+    /// Adds a graph to those that make up the default graph, in place of what `FROM` and `FROM NAMED` say: the
+    /// `default-graph-uri` of the protocol. Named graphs are then those given by [`Query::with_named_graph`].
+    #[must_use]
+    pub fn with_default_graph(mut self, graph: impl Into<GraphName>) -> Self {
+        self.dataset.default.get_or_insert_default().push(graph.into());
+        self
+    }
+
+    /// Adds a named graph, in place of what `FROM` and `FROM NAMED` say: the `named-graph-uri` of the protocol. The default graph is then
+    /// made up of those given by [`Query::with_default_graph`].
+    #[must_use]
+    pub fn with_named_graph(mut self, graph: impl Into<NamedOrBlankNode>) -> Self {
+        self.dataset.named.get_or_insert_default().push(graph.into());
+        self
+    }
+
+    /// Whether the default graph is the union of all graphs of the store, the default graph included, where neither the text nor the
+    /// caller says which graphs make it up. Default: no, it is the store's default graph.
+    #[must_use]
+    pub fn union_default_graph(mut self, union: bool) -> Self {
+        self.dataset.union_default_graph = union;
+        self
+    }
+
+    /// Gives a variable of the results this value before the evaluation begins.
+    #[must_use]
+    pub fn with_binding(mut self, variable: Variable, value: impl Into<Term>) -> Self {
+        self.bindings.push((variable, value.into()));
+        self
+    }
+
+    /// How triple patterns that are to be joined are ordered. Default: [`JoinOrder::Counts`].
+    #[must_use]
+    pub fn with_join_order(mut self, order: JoinOrder) -> Self {
+        self.join_order = order;
+        self
+    }
+
+    /// What kind of results it has.
+    pub fn form(&self) -> QueryForm {
+        match &self.parsed {
+            spargebra::Query::Select { .. } => QueryForm::Select,
+            spargebra::Query::Ask { .. } => QueryForm::Ask,
+            spargebra::Query::Construct { .. } => QueryForm::Construct,
+            spargebra::Query::Describe { .. } => QueryForm::Describe,
+        }
+    }
+
+    /// Evaluates it over `quads`. Solutions and triples come as they are asked for; an `ASK` is answered when this returns.
+    ///
+    /// # Errors
+    /// [`Error::TimedOut`], [`Error::Cancelled`], [`Error::LimitReached`] as the limits say; [`Error::ServiceUnsupported`];
+    /// [`Error::Evaluation`] for functions that are not known; what reading the store reports. Solutions and triples return these too.
+    pub fn evaluate<Q: Quads>(&self, quads: &Q) -> Result<QueryResults> {
+        let depth = shape::query_depth(&self.parsed);
+        if depth <= LEVELS_ON_CALLERS_STACK { self.evaluate_here(quads) } else { self.evaluate_there(quads, depth) }
+    }
+
+    fn evaluate_here<Q: Quads>(&self, quads: &Q) -> Result<QueryResults> {
+        let watch = Watch::start(&self.limits);
+        let results = self.prepare(quads, &watch).and_then(|Prepared { plan, dataset }| {
+            let evaluator = QueryEvaluator::new();
+            let mut prepared = self.bind(evaluator.prepare(&plan.query));
+            // The dataset itself decides which graphs are meant.
+            *prepared.dataset_mut() = QueryDatasetSpecification::new();
+            prepared.execute(dataset).map_err(|error| failure(&watch, error))
+        })?;
+        if let Some(failure) = watch.take_failure() {
+            return Err(failure);
+        }
+        Ok(match results {
+            spareval::QueryResults::Solutions(solutions) => QueryResults::Solutions(Solutions::here(solutions, watch)),
+            spareval::QueryResults::Graph(triples) => QueryResults::Triples(Triples::here(triples, watch)),
+            spareval::QueryResults::Boolean(answer) => QueryResults::Boolean(answer),
+        })
+    }
+
+    pub(super) fn bind<'q>(&self, mut prepared: PreparedQuery<'q>) -> PreparedQuery<'q> {
+        for (variable, value) in &self.bindings {
+            prepared = prepared.substitute_variable(variable.clone(), value.clone());
+        }
+        prepared
+    }
+
+    /// The planned query, and the dataset of its scope.
+    pub(super) fn prepare<Q: Quads>(&self, quads: &Q, watch: &Watch) -> Result<Prepared<Q>> {
+        let terms = Terms::new(quads.clone(), watch.clone());
+        let prepare = || {
+            let scope = Rc::new(self.dataset.scope(self.parsed.dataset(), &terms)?);
+            let plan = plan::plan_query(&self.parsed, self.join_order, &terms, &scope)?;
+            Ok(Prepared { plan, dataset: EvaluationDataset::new(terms.clone(), scope) })
+        };
+        prepare().map_err(|stopped: super::limits::Stopped| stopped.into_failure(watch))
+    }
+
+    fn evaluate_there<Q: Quads>(&self, quads: &Q, depth: usize) -> Result<QueryResults> {
+        let (mut query, quads) = (self.clone(), quads.clone());
+        let abandoned = CancellationToken::new();
+        query.limits.abandoned = Some(abandoned.clone());
+        let (header_sender, header) = sync_channel(1);
+        let (solution_sender, solutions) = sync_channel(ROWS_BETWEEN_THREADS);
+        let (triple_sender, triples) = sync_channel(ROWS_BETWEEN_THREADS);
+        let evaluate = move || {
+            // Sending fails when the caller has dropped the results: then nobody wants more.
+            let send = |head| header_sender.send(head).map_err(drop);
+            let _: Result<(), ()> = match query.evaluate_here(&quads) {
+                Err(error) => send(Head::Failed(error)),
+                Ok(QueryResults::Boolean(answer)) => send(Head::Boolean(answer)),
+                Ok(QueryResults::Solutions(rows)) => {
+                    send(Head::Solutions(rows.variables().into())).and_then(|()| pass_on(rows, &solution_sender))
+                }
+                Ok(QueryResults::Triples(rows)) => send(Head::Triples).and_then(|()| pass_on(rows, &triple_sender)),
+            };
+        };
+        let thread = thread::Builder::new()
+            .name("sparql".to_owned())
+            .stack_size(stack_bytes(depth))
+            .spawn(evaluate)
+            .map_err(|source| Error::Thread { source })?;
+        let thread = OtherThread::new(thread, abandoned);
+        match header.recv() {
+            Ok(Head::Failed(error)) => Err(error),
+            Ok(Head::Boolean(answer)) => Ok(QueryResults::Boolean(answer)),
+            Ok(Head::Solutions(variables)) => {
+                Ok(QueryResults::Solutions(Solutions::there(variables, solutions, thread)))
+            }
+            Ok(Head::Triples) => Ok(QueryResults::Triples(Triples::there(triples, thread))),
+            Err(_) => thread.resume_panic(),
+        }
+    }
+}
+
+/// A stack that suits an algebra of so many levels.
+pub(super) fn stack_bytes(depth: usize) -> usize {
+    (depth + LEVELS_ON_CALLERS_STACK) * LEVEL_BYTES
+}
+
+/// A query that is ready to be evaluated.
+pub(super) struct Prepared<Q> {
+    pub(super) plan: Plan,
+    pub(super) dataset: EvaluationDataset<Q>,
+}
+
+/// What the thread of a deep query says before its rows.
+enum Head {
+    Failed(Error),
+    Boolean(bool),
+    Solutions(Arc<[Variable]>),
+    Triples,
+}
+
+fn pass_on<T>(rows: impl Iterator<Item = Result<T>>, to: &SyncSender<Result<T>>) -> Result<(), ()> {
+    for row in rows {
+        to.send(row).map_err(drop)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,277 @@
+//! What a query returns, and how it is written.
+//!
+//! Invariants: (1) an error is returned once, and ends the results. (2) A row that the evaluator returns after a failure is not passed on:
+//! it may be wrong. (3) Results of a query that nests deep come from a thread of their own, which ends when they are dropped.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::thread::JoinHandle;
+
+use oxrdf::{Triple, Variable};
+use oxrdfio::{RdfFormat, RdfSerializer};
+use sparesults::{QueryResultsFormat, QueryResultsSerializer, QuerySolution};
+use spareval::{CancellationToken, QueryEvaluationError, QuerySolutionIter, QueryTripleIter};
+
+use super::dataset::failure;
+use super::limits::Watch;
+use crate::error::{Error, Result};
+
+/// What a query returns.
+#[derive(Debug)]
+pub enum QueryResults {
+    /// Of `SELECT`.
+    Solutions(Solutions),
+    /// Of `CONSTRUCT` and `DESCRIBE`.
+    Triples(Triples),
+    /// Of `ASK`.
+    Boolean(bool),
+}
+
+/// Solutions of a `SELECT`, evaluated as they are asked for. The first error ends them. They stay on their thread.
+pub struct Solutions {
+    variables: Arc<[Variable]>,
+    rows: Rows<QuerySolution>,
+}
+
+/// Triples of a `CONSTRUCT` or `DESCRIBE`, evaluated as they are asked for. The first error ends them. They stay on their thread.
+///
+/// A triple is returned once, unless there are more than a million, or it has a blank node.
+pub struct Triples {
+    rows: Rows<Triple>,
+}
+
+/// What an evaluation returns, under its watch.
+pub(crate) enum Rows<T> {
+    /// Evaluated where they are asked for.
+    Here { rows: Box<dyn Iterator<Item = Result<T, QueryEvaluationError>>>, watch: Watch, returned: u64 },
+    /// Evaluated by another thread.
+    There { rows: Receiver<Result<T>>, thread: OtherThread },
+    /// All returned.
+    Ended,
+}
+
+/// The thread that evaluates a deep query. Dropping it tells the thread to stop.
+pub(crate) struct OtherThread {
+    handle: Option<JoinHandle<()>>,
+    abandoned: CancellationToken,
+}
+
+impl OtherThread {
+    pub(crate) fn new(handle: JoinHandle<()>, abandoned: CancellationToken) -> Self {
+        Self { handle: Some(handle), abandoned }
+    }
+
+    /// The thread has sent its last: a panic there is one here, lest results that were cut off look whole.
+    fn end<T>(&mut self) -> Option<T> {
+        if let Some(Err(panic)) = self.handle.take().map(JoinHandle::join) {
+            std::panic::resume_unwind(panic);
+        }
+        None
+    }
+
+    /// Requires: the thread has ended without sending what it must.
+    pub(crate) fn resume_panic(mut self) -> ! {
+        let _: Option<()> = self.end();
+        unreachable!("a thread that has not panicked sends what its results are");
+    }
+}
+
+impl Drop for OtherThread {
+    fn drop(&mut self) {
+        self.abandoned.cancel();
+    }
+}
+
+impl<T> Rows<T> {
+    pub(crate) fn here(rows: impl Iterator<Item = Result<T, QueryEvaluationError>> + 'static, watch: Watch) -> Self {
+        Self::Here { rows: Box::new(rows), watch, returned: 0 }
+    }
+
+    /// Quads read so far, where that is known.
+    fn quads_read(&self) -> Option<u64> {
+        match self {
+            Self::Here { watch, .. } => Some(watch.quads_read()),
+            _ => None,
+        }
+    }
+}
+
+impl<T> Iterator for Rows<T> {
+    type Item = Result<T>;
+
+    fn next(&mut self) -> Option<Result<T>> {
+        let row = match self {
+            Self::Ended => return None,
+            Self::There { rows, thread } => match rows.recv() {
+                Ok(row) => Some(row),
+                Err(_) => thread.end(),
+            },
+            Self::Here { rows, watch, returned } => next_here(rows, watch, returned),
+        };
+        if !matches!(row, Some(Ok(_))) {
+            *self = Self::Ended;
+        }
+        row
+    }
+}
+
+fn next_here<T>(
+    rows: &mut dyn Iterator<Item = Result<T, QueryEvaluationError>>,
+    watch: &Watch,
+    returned: &mut u64,
+) -> Option<Result<T>> {
+    // Rows that wait in memory, sorted or grouped, read no quads: so the limits are looked at here too.
+    let row = match watch.step() {
+        Ok(()) => rows.next(),
+        Err(_) => None,
+    };
+    if let Some(failed) = watch.take_failure() {
+        return Some(Err(failed));
+    }
+    match row {
+        Some(Err(error)) => Some(Err(failure(watch, error))),
+        None => None,
+        Some(Ok(row)) => {
+            *returned += 1;
+            match watch.check_rows(*returned) {
+                Ok(()) => Some(Ok(row)),
+                Err(_) => watch.take_failure().map(Err),
+            }
+        }
+    }
+}
+
+impl Solutions {
+    pub(crate) fn here(solutions: QuerySolutionIter<'static>, watch: Watch) -> Self {
+        let variables = solutions.variables().into();
+        Self { variables, rows: Rows::here(solutions, watch) }
+    }
+
+    pub(crate) fn there(
+        variables: Arc<[Variable]>,
+        rows: Receiver<Result<QuerySolution>>,
+        thread: OtherThread,
+    ) -> Self {
+        Self { variables, rows: Rows::There { rows, thread } }
+    }
+
+    /// The variables of the solutions, in the order of the query.
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
+    /// Quads read from the store so far: the work that the evaluation has taken. `None` once the solutions have ended, and for queries
+    /// that nest so deep that another thread evaluates them.
+    pub fn quads_read(&self) -> Option<u64> {
+        self.rows.quads_read()
+    }
+
+    /// Writes the solutions, and returns how many there were.
+    ///
+    /// # Errors
+    /// What the evaluation reports; [`Error::Output`] if `writer` fails. What was written until then is no whole document.
+    pub fn write(self, format: QueryResultsFormat, writer: impl Write) -> Result<u64> {
+        let variables = self.variables.to_vec();
+        let serializer = QueryResultsSerializer::from_format(format);
+        let mut out = serializer.serialize_solutions_to_writer(writer, variables).map_err(output)?;
+        let mut rows = 0;
+        for solution in self {
+            out.serialize(&solution?).map_err(output)?;
+            rows += 1;
+        }
+        out.finish().and_then(|mut writer| writer.flush()).map_err(output)?;
+        Ok(rows)
+    }
+}
+
+impl Iterator for Solutions {
+    type Item = Result<QuerySolution>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.rows.next()
+    }
+}
+
+impl Triples {
+    pub(crate) fn here(triples: QueryTripleIter<'static>, watch: Watch) -> Self {
+        Self { rows: Rows::here(triples, watch) }
+    }
+
+    pub(crate) fn there(rows: Receiver<Result<Triple>>, thread: OtherThread) -> Self {
+        Self { rows: Rows::There { rows, thread } }
+    }
+
+    /// As [`Solutions::quads_read`].
+    pub fn quads_read(&self) -> Option<u64> {
+        self.rows.quads_read()
+    }
+
+    /// Writes the triples, with `prefixes` where the format has such, and returns how many there were.
+    ///
+    /// # Errors
+    /// As [`Solutions::write`]; [`Error::Invalid`] if the IRI of a prefix is none.
+    pub fn write(self, format: RdfFormat, prefixes: &[(String, String)], writer: impl Write) -> Result<u64> {
+        let mut serializer = RdfSerializer::from_format(format);
+        for (prefix, iri) in prefixes {
+            serializer = serializer.with_prefix(prefix, iri).map_err(|error| Error::Invalid {
+                message: format!("<{iri}>, the namespace of {prefix}: {error}; give an absolute IRI"),
+            })?;
+        }
+        let mut out = serializer.for_writer(writer);
+        let mut rows = 0;
+        for triple in self {
+            out.serialize_triple(&triple?).map_err(output)?;
+            rows += 1;
+        }
+        out.finish().and_then(|mut writer| writer.flush()).map_err(output)?;
+        Ok(rows)
+    }
+}
+
+impl Iterator for Triples {
+    type Item = Result<Triple>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.rows.next()
+    }
+}
+
+impl QueryResults {
+    /// Writes the answer of an `ASK`.
+    ///
+    /// # Errors
+    /// [`Error::Output`] if `writer` fails.
+    pub fn write_boolean(answer: bool, format: QueryResultsFormat, writer: impl Write) -> Result<()> {
+        let serializer = QueryResultsSerializer::from_format(format);
+        serializer.serialize_boolean_to_writer(writer, answer).and_then(|mut writer| writer.flush()).map_err(output)
+    }
+
+    /// Writes what there is: solutions and an answer as `results`, triples as `graph`. Returns the rows.
+    ///
+    /// # Errors
+    /// As [`Solutions::write`].
+    pub fn write(self, results: QueryResultsFormat, graph: RdfFormat, writer: impl Write) -> Result<u64> {
+        match self {
+            Self::Solutions(solutions) => solutions.write(results, writer),
+            Self::Triples(triples) => triples.write(graph, &[], writer),
+            Self::Boolean(answer) => Self::write_boolean(answer, results, writer).map(|()| 1),
+        }
+    }
+}
+
+fn output(source: io::Error) -> Error {
+    Error::Output { source }
+}
+
+impl std::fmt::Debug for Solutions {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Solutions").field("variables", &self.variables).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Triples {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Triples").finish_non_exhaustive()
+    }
+}

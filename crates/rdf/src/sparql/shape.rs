@@ -1,0 +1,316 @@
+//! The shape of a parsed text: chains of `||`, `&&` and `UNION` become balanced trees, and what is still too deep is refused.
+//!
+//! Invariant: no algebra that leaves this file has more than [`DEPTH_MAX`] levels, and [`query_depth`] says how many. All three
+//! operators are associative, with errors too: an `||` is true if any operand is, else an error if any is one, else false.
+
+use spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression, PropertyPathExpression};
+use spargebra::{GraphUpdateOperation, Query, Update};
+
+use super::text::DEPTH_MAX;
+use crate::error::{Error, Result};
+
+pub(crate) fn balance_query(query: Query) -> Result<Query> {
+    let query = match query {
+        Query::Select { dataset, pattern, base_iri } => {
+            Query::Select { dataset, pattern: balance_pattern(pattern), base_iri }
+        }
+        Query::Construct { template, dataset, pattern, base_iri } => {
+            Query::Construct { template, dataset, pattern: balance_pattern(pattern), base_iri }
+        }
+        Query::Describe { dataset, pattern, base_iri } => {
+            Query::Describe { dataset, pattern: balance_pattern(pattern), base_iri }
+        }
+        Query::Ask { dataset, pattern, base_iri } => {
+            Query::Ask { dataset, pattern: balance_pattern(pattern), base_iri }
+        }
+    };
+    check(query_depth(&query))?;
+    Ok(query)
+}
+
+pub(crate) fn balance_update(mut update: Update) -> Result<Update> {
+    for operation in &mut update.operations {
+        if let GraphUpdateOperation::DeleteInsert { pattern, .. } = operation {
+            let unbalanced = std::mem::replace(&mut **pattern, GraphPattern::Bgp { patterns: Vec::new() });
+            **pattern = balance_pattern(unbalanced);
+            check(pattern_depth(pattern))?;
+        }
+    }
+    Ok(update)
+}
+
+fn check(depth: usize) -> Result<()> {
+    if depth > DEPTH_MAX { Err(Error::QueryTooDeep { limit: DEPTH_MAX }) } else { Ok(()) }
+}
+
+/// Levels of operators.
+pub(crate) fn query_depth(query: &Query) -> usize {
+    let (Query::Select { pattern, .. }
+    | Query::Construct { pattern, .. }
+    | Query::Describe { pattern, .. }
+    | Query::Ask { pattern, .. }) = query;
+    pattern_depth(pattern)
+}
+
+/// Levels of operators; each triple of a basic graph pattern is one, since it becomes a join.
+pub(crate) fn pattern_depth(pattern: &GraphPattern) -> usize {
+    1 + match pattern {
+        GraphPattern::Bgp { patterns } => patterns.len(),
+        GraphPattern::Path { path, .. } => path_depth(path),
+        GraphPattern::Values { .. } => 0,
+        GraphPattern::Join { left, right }
+        | GraphPattern::Lateral { left, right }
+        | GraphPattern::Union { left, right }
+        | GraphPattern::Minus { left, right } => pattern_depth(left).max(pattern_depth(right)),
+        GraphPattern::LeftJoin { left, right, expression } => {
+            pattern_depth(left).max(pattern_depth(right)).max(expression.as_ref().map_or(0, expression_depth))
+        }
+        GraphPattern::Filter { expr, inner } => expression_depth(expr).max(pattern_depth(inner)),
+        GraphPattern::Extend { inner, expression, .. } => expression_depth(expression).max(pattern_depth(inner)),
+        GraphPattern::OrderBy { inner, expression } => expression
+            .iter()
+            .map(|(OrderExpression::Asc(expression) | OrderExpression::Desc(expression))| expression_depth(expression))
+            .fold(pattern_depth(inner), usize::max),
+        GraphPattern::Group { inner, aggregates, .. } => aggregates
+            .iter()
+            .filter_map(|(_, aggregate)| match aggregate {
+                AggregateExpression::CountSolutions { .. } => None,
+                AggregateExpression::FunctionCall { expr, .. } => Some(expression_depth(expr)),
+            })
+            .fold(pattern_depth(inner), usize::max),
+        GraphPattern::Graph { inner, .. }
+        | GraphPattern::Project { inner, .. }
+        | GraphPattern::Distinct { inner }
+        | GraphPattern::Reduced { inner }
+        | GraphPattern::Slice { inner, .. }
+        | GraphPattern::Service { inner, .. } => pattern_depth(inner),
+    }
+}
+
+fn expression_depth(expression: &Expression) -> usize {
+    1 + match expression {
+        Expression::NamedNode(_) | Expression::Literal(_) | Expression::Variable(_) | Expression::Bound(_) => 0,
+        Expression::Or(left, right)
+        | Expression::And(left, right)
+        | Expression::Equal(left, right)
+        | Expression::SameTerm(left, right)
+        | Expression::Greater(left, right)
+        | Expression::GreaterOrEqual(left, right)
+        | Expression::Less(left, right)
+        | Expression::LessOrEqual(left, right)
+        | Expression::Add(left, right)
+        | Expression::Subtract(left, right)
+        | Expression::Multiply(left, right)
+        | Expression::Divide(left, right) => expression_depth(left).max(expression_depth(right)),
+        Expression::UnaryPlus(inner) | Expression::UnaryMinus(inner) | Expression::Not(inner) => {
+            expression_depth(inner)
+        }
+        Expression::In(value, list) => list.iter().map(expression_depth).fold(expression_depth(value), usize::max),
+        Expression::If(condition, then, otherwise) => {
+            expression_depth(condition).max(expression_depth(then)).max(expression_depth(otherwise))
+        }
+        Expression::Coalesce(list) | Expression::FunctionCall(_, list) => {
+            list.iter().map(expression_depth).max().unwrap_or_default()
+        }
+        Expression::Exists(pattern) => pattern_depth(pattern),
+    }
+}
+
+fn path_depth(path: &PropertyPathExpression) -> usize {
+    1 + match path {
+        PropertyPathExpression::NamedNode(_) | PropertyPathExpression::NegatedPropertySet(_) => 0,
+        PropertyPathExpression::Reverse(inner)
+        | PropertyPathExpression::ZeroOrMore(inner)
+        | PropertyPathExpression::OneOrMore(inner)
+        | PropertyPathExpression::ZeroOrOne(inner) => path_depth(inner),
+        PropertyPathExpression::Sequence(left, right) | PropertyPathExpression::Alternative(left, right) => {
+            path_depth(left).max(path_depth(right))
+        }
+    }
+}
+
+fn balance_pattern(pattern: GraphPattern) -> GraphPattern {
+    match pattern {
+        union @ GraphPattern::Union { .. } => {
+            let branches = chain(union, |pattern| match pattern {
+                GraphPattern::Union { left, right } => Split::Operands(*left, *right),
+                other => Split::Whole(other),
+            });
+            let branches = branches.into_iter().map(balance_pattern).collect();
+            balanced(branches, |left, right| GraphPattern::Union { left: Box::new(left), right: Box::new(right) })
+        }
+        other => map_children(other, &mut balance_pattern, &mut balance_expression),
+    }
+}
+
+fn balance_expression(expression: Expression) -> Expression {
+    match expression {
+        or @ Expression::Or(..) => {
+            let operands = chain(or, |expression| match expression {
+                Expression::Or(left, right) => Split::Operands(*left, *right),
+                other => Split::Whole(other),
+            });
+            let operands = operands.into_iter().map(balance_expression).collect();
+            balanced(operands, |left, right| Expression::Or(Box::new(left), Box::new(right)))
+        }
+        and @ Expression::And(..) => {
+            let operands = chain(and, |expression| match expression {
+                Expression::And(left, right) => Split::Operands(*left, *right),
+                other => Split::Whole(other),
+            });
+            let operands = operands.into_iter().map(balance_expression).collect();
+            balanced(operands, |left, right| Expression::And(Box::new(left), Box::new(right)))
+        }
+        other => map_operands(other, &mut balance_pattern, &mut balance_expression),
+    }
+}
+
+/// What a link of a chain is.
+enum Split<T> {
+    Operands(T, T),
+    Whole(T),
+}
+
+/// The operands of a chain of one associative operator, in their order.
+fn chain<T>(whole: T, split: impl Fn(T) -> Split<T>) -> Vec<T> {
+    let mut operands = Vec::new();
+    let mut pending = vec![whole];
+    while let Some(next) = pending.pop() {
+        match split(next) {
+            Split::Operands(left, right) => pending.extend([right, left]),
+            Split::Whole(operand) => operands.push(operand),
+        }
+    }
+    operands
+}
+
+/// A tree of least depth over the operands, which keep their order. Requires: there is one.
+fn balanced<T>(mut operands: Vec<T>, join: impl Fn(T, T) -> T) -> T {
+    while operands.len() > 1 {
+        let mut pairs = Vec::with_capacity(operands.len().div_ceil(2));
+        let mut rest = operands.into_iter();
+        while let Some(left) = rest.next() {
+            pairs.push(match rest.next() {
+                Some(right) => join(left, right),
+                None => left,
+            });
+        }
+        operands = pairs;
+    }
+    operands.pop().expect("a chain has operands")
+}
+
+/// The pattern with its parts replaced, patterns by `on_pattern` and expressions by `on_expression`.
+pub(crate) fn map_children(
+    pattern: GraphPattern,
+    on_pattern: &mut dyn FnMut(GraphPattern) -> GraphPattern,
+    on_expression: &mut dyn FnMut(Expression) -> Expression,
+) -> GraphPattern {
+    let mut child = |inner: Box<GraphPattern>| Box::new(on_pattern(*inner));
+    match pattern {
+        leaf @ (GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Values { .. }) => leaf,
+        GraphPattern::Join { left, right } => GraphPattern::Join { left: child(left), right: child(right) },
+        GraphPattern::Lateral { left, right } => GraphPattern::Lateral { left: child(left), right: child(right) },
+        GraphPattern::Union { left, right } => GraphPattern::Union { left: child(left), right: child(right) },
+        GraphPattern::Minus { left, right } => GraphPattern::Minus { left: child(left), right: child(right) },
+        GraphPattern::LeftJoin { left, right, expression } => {
+            GraphPattern::LeftJoin { left: child(left), right: child(right), expression: expression.map(on_expression) }
+        }
+        GraphPattern::Filter { expr, inner } => GraphPattern::Filter { expr: on_expression(expr), inner: child(inner) },
+        GraphPattern::Extend { inner, variable, expression } => {
+            GraphPattern::Extend { inner: child(inner), variable, expression: on_expression(expression) }
+        }
+        GraphPattern::OrderBy { inner, expression } => {
+            let mut ordered = |order| match order {
+                OrderExpression::Asc(expression) => OrderExpression::Asc(on_expression(expression)),
+                OrderExpression::Desc(expression) => OrderExpression::Desc(on_expression(expression)),
+            };
+            GraphPattern::OrderBy {
+                inner: child(inner),
+                expression: expression.into_iter().map(&mut ordered).collect(),
+            }
+        }
+        GraphPattern::Group { inner, variables, aggregates } => {
+            let mut aggregated = |(variable, aggregate)| match aggregate {
+                AggregateExpression::FunctionCall { name, expr, distinct } => {
+                    (variable, AggregateExpression::FunctionCall { name, expr: on_expression(expr), distinct })
+                }
+                count @ AggregateExpression::CountSolutions { .. } => (variable, count),
+            };
+            let aggregates = aggregates.into_iter().map(&mut aggregated).collect();
+            GraphPattern::Group { inner: child(inner), variables, aggregates }
+        }
+        GraphPattern::Graph { name, inner } => GraphPattern::Graph { name, inner: child(inner) },
+        GraphPattern::Project { inner, variables } => GraphPattern::Project { inner: child(inner), variables },
+        GraphPattern::Distinct { inner } => GraphPattern::Distinct { inner: child(inner) },
+        GraphPattern::Reduced { inner } => GraphPattern::Reduced { inner: child(inner) },
+        GraphPattern::Slice { inner, start, length } => GraphPattern::Slice { inner: child(inner), start, length },
+        GraphPattern::Service { name, inner, silent } => GraphPattern::Service { name, inner: child(inner), silent },
+    }
+}
+
+/// The expression with its operands replaced.
+pub(crate) fn map_operands(
+    expression: Expression,
+    on_pattern: &mut dyn FnMut(GraphPattern) -> GraphPattern,
+    on_expression: &mut dyn FnMut(Expression) -> Expression,
+) -> Expression {
+    use Expression as E;
+    let mut operand = |inner: Box<E>| Box::new(on_expression(*inner));
+    match expression {
+        leaf @ (E::NamedNode(_) | E::Literal(_) | E::Variable(_) | E::Bound(_)) => leaf,
+        E::Or(left, right) => E::Or(operand(left), operand(right)),
+        E::And(left, right) => E::And(operand(left), operand(right)),
+        E::Equal(left, right) => E::Equal(operand(left), operand(right)),
+        E::SameTerm(left, right) => E::SameTerm(operand(left), operand(right)),
+        E::Greater(left, right) => E::Greater(operand(left), operand(right)),
+        E::GreaterOrEqual(left, right) => E::GreaterOrEqual(operand(left), operand(right)),
+        E::Less(left, right) => E::Less(operand(left), operand(right)),
+        E::LessOrEqual(left, right) => E::LessOrEqual(operand(left), operand(right)),
+        E::Add(left, right) => E::Add(operand(left), operand(right)),
+        E::Subtract(left, right) => E::Subtract(operand(left), operand(right)),
+        E::Multiply(left, right) => E::Multiply(operand(left), operand(right)),
+        E::Divide(left, right) => E::Divide(operand(left), operand(right)),
+        E::UnaryPlus(inner) => E::UnaryPlus(operand(inner)),
+        E::UnaryMinus(inner) => E::UnaryMinus(operand(inner)),
+        E::Not(inner) => E::Not(operand(inner)),
+        E::If(condition, then, otherwise) => E::If(operand(condition), operand(then), operand(otherwise)),
+        E::In(value, list) => E::In(operand(value), list.into_iter().map(on_expression).collect()),
+        E::Coalesce(list) => E::Coalesce(list.into_iter().map(on_expression).collect()),
+        E::FunctionCall(function, list) => E::FunctionCall(function, list.into_iter().map(on_expression).collect()),
+        E::Exists(pattern) => E::Exists(Box::new(on_pattern(*pattern))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sparql::text::{Prologue, parse_query};
+
+    fn depth(text: &str) -> usize {
+        query_depth(&parse_query(text, &Prologue::default()).expect("a query"))
+    }
+
+    #[test]
+    fn a_chain_of_a_thousand_alternatives_is_ten_levels_deep() {
+        let or: Vec<String> = (0..1_000).map(|number| format!("?o = {number}")).collect();
+        let text = format!("SELECT * {{ ?s ?p ?o FILTER({}) }}", or.join(" || "));
+        assert!(depth(&text) < 20, "{}", depth(&text));
+        let union: Vec<String> = (0..1_000).map(|number| format!("{{ ?s ?p {number} }}")).collect();
+        let text = format!("SELECT * {{ {} }}", union.join(" UNION "));
+        assert!(depth(&text) < 20, "{}", depth(&text));
+    }
+
+    #[test]
+    fn balancing_keeps_the_order_of_operands() {
+        let operands: Vec<String> = (0..7).map(|number| number.to_string()).collect();
+        assert_eq!(balanced(operands, |left, right| format!("{left}{right}")), "0123456");
+    }
+
+    #[test]
+    fn what_is_still_too_deep_after_balancing_is_refused() {
+        let text = format!("SELECT * {{ ?s ?p ?o FILTER(0 < 1{}) }}", "+1".repeat(5_000));
+        let error = parse_query(&text, &Prologue::default()).expect_err("too deep");
+        assert!(matches!(error, Error::QueryTooDeep { limit: DEPTH_MAX }), "{error}");
+    }
+}

@@ -1,0 +1,168 @@
+//! Terms as an evaluation holds them: a stored term by its number, a computed one by its place in a table of the evaluation.
+//!
+//! Invariant: a term has one [`EvaluationTerm`] in one evaluation, so that comparing these compares terms. A computed term whose number
+//! the store knows is held by its number.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use oxrdf::{Term, TermRef};
+use oxsdatatypes::Boolean;
+use spareval::ExpressionTerm;
+
+use super::limits::{Stopped, Watch};
+use crate::{InlineValue, Quads, TermId, TermKind};
+
+/// A term within one evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum EvaluationTerm {
+    /// One that the store has a number for.
+    Stored(TermId),
+    /// One that was computed, by its place in the evaluation's table.
+    Computed(u32),
+}
+
+/// Translates terms of one evaluation. Clones share the table.
+pub(crate) struct Terms<Q> {
+    quads: Q,
+    watch: Watch,
+    computed: Rc<Computed>,
+}
+
+impl<Q: Clone> Clone for Terms<Q> {
+    fn clone(&self) -> Self {
+        Self { quads: self.quads.clone(), watch: self.watch.clone(), computed: Rc::clone(&self.computed) }
+    }
+}
+
+#[derive(Default)]
+struct Computed {
+    terms: RefCell<Vec<Term>>,
+    places: RefCell<HashMap<Term, u32>>,
+    bytes: Cell<u64>,
+}
+
+impl<Q: Quads> Terms<Q> {
+    pub(crate) fn new(quads: Q, watch: Watch) -> Self {
+        Self { quads, watch, computed: Rc::default() }
+    }
+
+    pub(crate) fn quads(&self) -> &Q {
+        &self.quads
+    }
+
+    pub(crate) fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// The number of a term, if the store has one for it.
+    pub(crate) fn stored(&self, term: &Term) -> Result<Option<TermId>, Stopped> {
+        self.watch.keep(self.quads.id(TermRef::from(term)))
+    }
+
+    pub(crate) fn has_named_graphs(&self) -> Result<bool, Stopped> {
+        self.watch.keep(self.quads.graph_names().next().transpose()).map(|name| name.is_some())
+    }
+
+    pub(crate) fn internalize(&self, term: Term) -> Result<EvaluationTerm, Stopped> {
+        if let Some(id) = self.stored(&term)? {
+            return Ok(EvaluationTerm::Stored(id));
+        }
+        if let Some(place) = self.computed.places.borrow().get(&term) {
+            return Ok(EvaluationTerm::Computed(*place));
+        }
+        self.add_computed(term)
+    }
+
+    fn add_computed(&self, term: Term) -> Result<EvaluationTerm, Stopped> {
+        // Held twice, in the table and as a key, with the table's own overhead.
+        let bytes = self.computed.bytes.get() + 2 * (text_bytes(&term) + size_of::<Term>() as u64);
+        self.computed.bytes.set(bytes);
+        self.watch.check_computed_bytes(bytes)?;
+        let mut terms = self.computed.terms.borrow_mut();
+        let Ok(place) = u32::try_from(terms.len()) else {
+            return Err(self
+                .watch
+                .fail(crate::Error::LimitReached { what: "computed terms", limit: u64::from(u32::MAX) }));
+        };
+        terms.push(term.clone());
+        self.computed.places.borrow_mut().insert(term, place);
+        Ok(EvaluationTerm::Computed(place))
+    }
+
+    pub(crate) fn externalize(&self, term: EvaluationTerm) -> Result<Term, Stopped> {
+        match term {
+            EvaluationTerm::Stored(id) => self.watch.keep(self.quads.term(id)),
+            EvaluationTerm::Computed(place) => Ok(self.computed.terms.borrow()[place as usize].clone()),
+        }
+    }
+
+    /// For expressions: a value that is in its number needs no dictionary and no text.
+    pub(crate) fn externalize_expression(&self, term: EvaluationTerm) -> Result<ExpressionTerm, Stopped> {
+        if let EvaluationTerm::Stored(id) = term
+            && id.kind() == TermKind::Literal
+            && let Some(value) = id.inline_value()
+            && let Some(value) = expression_of(id, value)
+        {
+            return Ok(value);
+        }
+        Ok(self.externalize(term)?.into())
+    }
+
+    /// Whether the term counts as true; `None` if it is neither.
+    pub(crate) fn effective_boolean_value(&self, term: EvaluationTerm) -> Result<Option<bool>, Stopped> {
+        if let EvaluationTerm::Stored(id) = term
+            && matches!(id.kind(), TermKind::Iri | TermKind::BlankNode | TermKind::Triple)
+        {
+            return Ok(None);
+        }
+        Ok(match self.externalize_expression(term)? {
+            ExpressionTerm::BooleanLiteral(value) => Some(value.into()),
+            ExpressionTerm::StringLiteral(value) => Some(!value.is_empty()),
+            ExpressionTerm::IntegerLiteral(value) => Some(Boolean::from(value).into()),
+            ExpressionTerm::DecimalLiteral(value) => Some(Boolean::from(value).into()),
+            ExpressionTerm::DoubleLiteral(value) => Some(Boolean::from(value).into()),
+            ExpressionTerm::FloatLiteral(value) => Some(Boolean::from(value).into()),
+            _ => None,
+        })
+    }
+}
+
+fn text_bytes(term: &Term) -> u64 {
+    match term {
+        Term::NamedNode(node) => node.as_str().len() as u64,
+        Term::BlankNode(node) => node.as_str().len() as u64,
+        Term::Literal(literal) => {
+            (literal.value().len() + literal.language().map_or(0, str::len) + literal.datatype().as_str().len()) as u64
+        }
+        Term::Triple(triple) => 3 * size_of::<Term>() as u64 + text_bytes(&triple.object),
+    }
+}
+
+/// What the evaluator makes of a literal with this value; `None` where its datatype decides more than the value says, so that the
+/// literal has to be looked at whole.
+fn expression_of(id: TermId, value: InlineValue) -> Option<ExpressionTerm> {
+    Some(match value {
+        InlineValue::Boolean(value) => ExpressionTerm::BooleanLiteral(Boolean::from(value)),
+        InlineValue::Integer(value) => {
+            // The evaluator knows some of the derived types as integers, and the others as opaque: only the base type is plain.
+            if id.inline_datatype() != Some(oxrdf::vocab::xsd::INTEGER) {
+                return None;
+            }
+            ExpressionTerm::IntegerLiteral(value.into())
+        }
+        InlineValue::Decimal(value) => ExpressionTerm::DecimalLiteral(value),
+        InlineValue::Double(value) => ExpressionTerm::DoubleLiteral(value),
+        InlineValue::Float(value) => ExpressionTerm::FloatLiteral(value),
+        InlineValue::DateTime(value) => ExpressionTerm::DateTimeLiteral(value),
+        InlineValue::Date(value) => ExpressionTerm::DateLiteral(value),
+        InlineValue::Time(value) => ExpressionTerm::TimeLiteral(value),
+        InlineValue::String(text) => ExpressionTerm::StringLiteral(text.as_str().to_owned()),
+        InlineValue::LangString(language, text) => ExpressionTerm::LangStringLiteral {
+            value: text.as_str().to_owned(),
+            language: language.as_str().to_owned(),
+        },
+        _ => return None,
+    })
+}

@@ -1,0 +1,481 @@
+//! [`Update`]: a parsed update, and its execution in one transaction.
+//!
+//! Invariants: (1) the operations of an update are done together or not at all. (2) What an operation changes is known whole before
+//! it changes anything: deletions first, then insertions. (3) A blank node of the text is a new node of the store.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use oxrdf::{BlankNode, GraphName, GraphNameRef, NamedNode, NamedOrBlankNode, Quad, Term, TermRef, Triple};
+use spareval::{DeleteInsertQuad, QueryDatasetSpecification, QueryEvaluator};
+use spargebra::GraphUpdateOperation;
+use spargebra::algebra::{GraphPattern, GraphTarget, QueryDataset};
+use spargebra::term::{self, GroundQuadPattern, QuadPattern};
+
+use super::dataset::{EvaluationDataset, failure};
+use super::limits::{Limits, Watch};
+use super::load_file;
+use super::plan::{self, JoinOrder};
+use super::query::{LEVELS_ON_CALLERS_STACK, stack_bytes};
+use super::removal;
+use super::scope::DatasetChoice;
+use super::shape;
+use super::terms::Terms;
+use super::text::{self, Prologue};
+use crate::error::{Error, Result};
+use crate::{IdQuad, Quads, Store, TermId, Transaction, TransactionView};
+
+/// An update, parsed, with its options. It can be executed any number of times, on any thread.
+///
+/// See [the module](crate::sparql) for an example.
+#[derive(Clone, Debug)]
+pub struct Update {
+    parsed: spargebra::Update,
+    dataset: DatasetChoice,
+    limits: Limits,
+    join_order: JoinOrder,
+    loads_files: bool,
+}
+
+/// What an update has changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UpdateReport {
+    /// Quads that were added, and were not there.
+    pub inserted: u64,
+    /// Quads that were taken away.
+    pub removed: u64,
+}
+
+impl Update {
+    /// Parses an update: one operation, or several with `;` between them. `base` is for relative IRIs before the text's own `BASE`.
+    ///
+    /// # Errors
+    /// As [`Query::parse`](super::Query::parse).
+    pub fn parse(text: &str, base: Option<&str>) -> Result<Self> {
+        Self::parse_with_prefixes(text, base, &[])
+    }
+
+    /// As [`Update::parse`], with prefixes and their namespaces that the text need not declare.
+    ///
+    /// # Errors
+    /// As [`Query::parse_with_prefixes`](super::Query::parse_with_prefixes).
+    pub fn parse_with_prefixes(text: &str, base: Option<&str>, prefixes: &[(String, String)]) -> Result<Self> {
+        Ok(Self {
+            parsed: text::parse_update(text, &Prologue { base, prefixes })?,
+            dataset: DatasetChoice::default(),
+            limits: Limits::default(),
+            join_order: JoinOrder::default(),
+            loads_files: false,
+        })
+    }
+
+    /// What bounds its execution: the time is that of all operations and all attempts, the other limits are those of each operation.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The time after which its execution ends, of its [limits](Limits::timeout).
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Duration) -> Self {
+        self.limits = self.limits.timeout(timeout);
+        self
+    }
+
+    /// Adds a graph to those that make up the default graph of `WHERE`: the `using-graph-uri` of the protocol. Named graphs are then
+    /// those given by [`Update::with_using_named_graph`].
+    #[must_use]
+    pub fn with_using_graph(mut self, graph: impl Into<GraphName>) -> Self {
+        self.dataset.default.get_or_insert_default().push(graph.into());
+        self
+    }
+
+    /// Adds a named graph that `WHERE` sees: the `using-named-graph-uri` of the protocol.
+    #[must_use]
+    pub fn with_using_named_graph(mut self, graph: impl Into<NamedOrBlankNode>) -> Self {
+        self.dataset.named.get_or_insert_default().push(graph.into());
+        self
+    }
+
+    /// Whether the default graph of `WHERE` is the union of all graphs, where neither the text nor the caller says which graphs make it
+    /// up. Default: no. What is inserted without a graph goes into the store's default graph in any case.
+    #[must_use]
+    pub fn union_default_graph(mut self, union: bool) -> Self {
+        self.dataset.union_default_graph = union;
+        self
+    }
+
+    /// How triple patterns of `WHERE` are ordered. Default: [`JoinOrder::Counts`].
+    #[must_use]
+    pub fn with_join_order(mut self, order: JoinOrder) -> Self {
+        self.join_order = order;
+        self
+    }
+
+    /// Whether `LOAD` may read `file:` IRIs: any file that the process can read. Default: no.
+    #[must_use]
+    pub fn loads_files(mut self, loads: bool) -> Self {
+        self.loads_files = loads;
+        self
+    }
+
+    /// Executes it in a transaction of its own, again if others come in between, and commits.
+    ///
+    /// # Errors
+    /// As [`Update::execute_in`] and [`Store::update`]. Nothing has changed then.
+    pub fn execute(&self, store: &Store) -> Result<UpdateReport> {
+        let deadline = self.deadline();
+        store.update(|transaction| self.run(transaction, deadline))
+    }
+
+    /// Executes it in a transaction, which stays open.
+    ///
+    /// # Errors
+    /// As [`Query::evaluate`](super::Query::evaluate); [`Error::Graph`] if a graph is not there, or is there already, and the operation is not
+    /// `SILENT`; [`Error::LoadRefused`], [`Error::Syntax`] and [`Error::Input`] of `LOAD`; [`Error::Invalid`] if graphs are given to an update
+    /// that has `USING` or `WITH`. The transaction is then as it was before.
+    pub fn execute_in(&self, transaction: &mut Transaction) -> Result<UpdateReport> {
+        let before = transaction.savepoint();
+        let done = self.run(transaction, self.deadline());
+        if done.is_err() {
+            transaction.rollback_to(before)?;
+        }
+        done
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.limits.timeout.and_then(|timeout| Instant::now().checked_add(timeout))
+    }
+
+    fn run(&self, transaction: &mut Transaction, deadline: Option<Instant>) -> Result<UpdateReport> {
+        let mut report = UpdateReport::default();
+        for operation in &self.parsed.operations {
+            self.operate(operation, transaction, deadline, &mut report)?;
+        }
+        Ok(report)
+    }
+
+    fn operate(
+        &self,
+        operation: &GraphUpdateOperation,
+        transaction: &mut Transaction,
+        deadline: Option<Instant>,
+        report: &mut UpdateReport,
+    ) -> Result<()> {
+        match operation {
+            GraphUpdateOperation::InsertData { data } => {
+                let mut nodes = NewNodes::default();
+                for quad in data {
+                    let quad = nodes.quad(&inserted_quad(quad), transaction)?;
+                    report.inserted += u64::from(transaction.insert(&quad)?);
+                }
+                Ok(())
+            }
+            GraphUpdateOperation::DeleteData { data } => {
+                for quad in data {
+                    report.removed += u64::from(transaction.remove(&removed_quad(quad))?);
+                }
+                Ok(())
+            }
+            GraphUpdateOperation::DeleteInsert { delete, insert, using, pattern } => {
+                let change = Change { delete, insert, using: using.as_ref(), pattern };
+                self.change(&change, transaction, deadline, report)
+            }
+            GraphUpdateOperation::Load { silent, source, destination } => {
+                let before = transaction.savepoint();
+                match self.load(source, &graph_name(destination), transaction, deadline) {
+                    Ok(inserted) => report.inserted += inserted,
+                    // What ends the whole update is not passed over.
+                    Err(error) if *silent && !ends_the_update(&error) => transaction.rollback_to(before)?,
+                    Err(error) => return Err(error),
+                }
+                Ok(())
+            }
+            GraphUpdateOperation::Clear { silent, graph } => {
+                for_graphs(graph, *silent, transaction, |transaction, graph| {
+                    report.removed += transaction.clear_graph(graph)?;
+                    Ok(())
+                })
+            }
+            GraphUpdateOperation::Drop { silent, graph } => {
+                for_graphs(graph, *silent, transaction, |transaction, graph| {
+                    report.removed += transaction.clear_graph(graph)?;
+                    transaction.drop_graph(graph)?;
+                    Ok(())
+                })
+            }
+            GraphUpdateOperation::Create { silent, graph } => {
+                if !transaction.create_graph(graph.as_ref().into())? && !silent {
+                    return Err(Error::Graph { graph: graph.to_string(), state: "is there already" });
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// `DELETE`/`INSERT` with a `WHERE`.
+    fn change(
+        &self,
+        change: &Change<'_>,
+        transaction: &mut Transaction,
+        deadline: Option<Instant>,
+        report: &mut UpdateReport,
+    ) -> Result<()> {
+        if self.dataset.says_which() && change.using.is_some() {
+            return Err(Error::Invalid {
+                message: "graphs are given to an update that has USING or WITH; leave out the one or the other"
+                    .to_owned(),
+            });
+        }
+        let view = transaction.view();
+        let plain_scope = !self.dataset.says_which() && !self.dataset.union_default_graph && change.using.is_none();
+        if plain_scope
+            && change.insert.is_empty()
+            && let Some(removal) = removal::of(change.delete, change.pattern)
+        {
+            report.removed += self.remove(&removal, &view, transaction, deadline)?;
+            return Ok(());
+        }
+        let depth = shape::pattern_depth(change.pattern);
+        let changes = if depth <= LEVELS_ON_CALLERS_STACK {
+            self.changes(change, &view, deadline)?
+        } else {
+            text::on_stack(stack_bytes(depth), || self.changes(change, &view, deadline))?
+        };
+        for quad in &changes.removed {
+            report.removed += u64::from(transaction.remove_ids(quad)?);
+        }
+        let mut nodes = NewNodes::default();
+        for quad in &changes.inserted {
+            let quad = nodes.unknown_quad(quad, transaction)?;
+            report.inserted += u64::from(transaction.insert(&quad)?);
+        }
+        Ok(())
+    }
+
+    /// Takes away all quads of a pattern, without evaluating it row by row.
+    fn remove(
+        &self,
+        removal: &removal::Removal,
+        view: &TransactionView,
+        transaction: &mut Transaction,
+        deadline: Option<Instant>,
+    ) -> Result<u64> {
+        let watch = Watch::start_with_deadline(&self.limits, deadline);
+        let stopped = |stopped: super::limits::Stopped| stopped.into_failure(&watch);
+        watch.step().map_err(stopped)?;
+        let Some(pattern) = removal.pattern(view)? else { return Ok(0) };
+        if self.limits.rows_max.is_some() {
+            watch.check_rows(view.count(&pattern)?).map_err(stopped)?;
+        }
+        transaction.remove_matching(&pattern)
+    }
+
+    /// All that the operation changes, before it changes anything.
+    fn changes(&self, change: &Change<'_>, view: &TransactionView, deadline: Option<Instant>) -> Result<Changes> {
+        let watch = Watch::start_with_deadline(&self.limits, deadline);
+        let terms = Terms::new(view.clone(), watch.clone());
+        let stopped = |stopped: super::limits::Stopped| stopped.into_failure(&watch);
+        watch.step().map_err(stopped)?;
+        let scope = std::rc::Rc::new(self.dataset.scope(change.using, &terms).map_err(stopped)?);
+        let pattern = plan::plan_pattern(change.pattern, self.join_order, &terms, &scope).map_err(stopped)?;
+        let evaluator = QueryEvaluator::new();
+        let base = self.parsed.base_iri.clone();
+        let mut prepared =
+            evaluator.prepare_delete_insert(change.delete.to_vec(), change.insert.to_vec(), base, None, &pattern);
+        // The dataset itself decides which graphs are meant.
+        *prepared.dataset_mut() = QueryDatasetSpecification::new();
+        let rows = prepared.execute(EvaluationDataset::new(terms, scope)).map_err(|error| failure(&watch, error))?;
+        let mut changes = Changes::default();
+        for row in rows {
+            let row = row.map_err(|error| failure(&watch, error))?;
+            if watch.has_failed() {
+                break;
+            }
+            match row {
+                DeleteInsertQuad::Delete(quad) => changes.removed.extend(id_quad(&quad, view)?),
+                DeleteInsertQuad::Insert(quad) => changes.inserted.push(quad),
+            }
+            let rows = changes.removed.len() + changes.inserted.len();
+            watch.step().and_then(|()| watch.check_rows(rows as u64)).map_err(stopped)?;
+        }
+        watch.take_failure().map_or(Ok(changes), Err)
+    }
+
+    fn load(
+        &self,
+        source: &NamedNode,
+        destination: &GraphName,
+        transaction: &mut Transaction,
+        deadline: Option<Instant>,
+    ) -> Result<u64> {
+        if !self.loads_files {
+            return Err(Error::LoadRefused { iri: source.as_str().to_owned() });
+        }
+        let watch = Watch::start_with_deadline(&self.limits, deadline);
+        let mut nodes = NewNodes::default();
+        let mut inserted = 0;
+        for quad in load_file::quads(source, destination)? {
+            watch.step().map_err(|stopped| stopped.into_failure(&watch))?;
+            let quad = nodes.quad(&quad?, transaction)?;
+            inserted += u64::from(transaction.insert(&quad)?);
+            watch.check_rows(inserted).map_err(|stopped| stopped.into_failure(&watch))?;
+        }
+        Ok(inserted)
+    }
+}
+
+/// A `DELETE`/`INSERT` with its `WHERE`.
+struct Change<'u> {
+    delete: &'u [GroundQuadPattern],
+    insert: &'u [QuadPattern],
+    using: Option<&'u QueryDataset>,
+    pattern: &'u GraphPattern,
+}
+
+/// What an operation changes.
+#[derive(Default)]
+struct Changes {
+    removed: Vec<IdQuad>,
+    inserted: Vec<Quad>,
+}
+
+fn graph_name(name: &term::GraphName) -> GraphName {
+    match name {
+        term::GraphName::NamedNode(name) => name.clone().into(),
+        term::GraphName::DefaultGraph => GraphName::DefaultGraph,
+    }
+}
+
+fn inserted_quad(quad: &term::Quad) -> Quad {
+    let term::Quad { subject, predicate, object, graph_name: graph } = quad.clone();
+    Quad { subject, predicate, object, graph_name: graph_name(&graph) }
+}
+
+fn removed_quad(quad: &term::GroundQuad) -> Quad {
+    let term::GroundQuad { subject, predicate, object, graph_name: graph } = quad.clone();
+    Quad { subject: subject.into(), predicate, object: object.into(), graph_name: graph_name(&graph) }
+}
+
+fn ends_the_update(error: &Error) -> bool {
+    matches!(error, Error::TimedOut { .. } | Error::Cancelled | Error::LimitReached { .. } | Error::Engine(_))
+}
+
+/// The quad as numbers; `None` if the store has not all of its terms, and so not the quad.
+fn id_quad(quad: &Quad, view: &TransactionView) -> Result<Option<IdQuad>> {
+    let graph = match &quad.graph_name {
+        GraphName::DefaultGraph => Some(TermId::DEFAULT_GRAPH),
+        GraphName::NamedNode(name) => view.id(name.as_ref().into())?,
+        GraphName::BlankNode(name) => view.id(name.as_ref().into())?,
+    };
+    let subject = match &quad.subject {
+        NamedOrBlankNode::NamedNode(node) => view.id(node.as_ref().into())?,
+        NamedOrBlankNode::BlankNode(node) => view.id(node.as_ref().into())?,
+    };
+    let (predicate, object) = (view.id(quad.predicate.as_ref().into())?, view.id(TermRef::from(&quad.object))?);
+    Ok(match (subject, predicate, object, graph) {
+        (Some(subject), Some(predicate), Some(object), Some(graph)) => {
+            Some(IdQuad { subject, predicate, object, graph })
+        }
+        _ => None,
+    })
+}
+
+/// Does something to each graph of a target. A single graph that is not there is an error, unless `silent`.
+fn for_graphs(
+    target: &GraphTarget,
+    silent: bool,
+    transaction: &mut Transaction,
+    mut act: impl FnMut(&mut Transaction, GraphNameRef<'_>) -> Result<()>,
+) -> Result<()> {
+    let view = transaction.view();
+    if let GraphTarget::NamedNode(name) = target {
+        let there = match view.id(name.as_ref().into())? {
+            Some(id) => view.contains_graph(id)?,
+            None => false,
+        };
+        if there {
+            return act(transaction, name.as_ref().into());
+        }
+        return if silent { Ok(()) } else { Err(Error::Graph { graph: name.to_string(), state: "is not there" }) };
+    }
+    if matches!(target, GraphTarget::DefaultGraph | GraphTarget::AllGraphs) {
+        act(transaction, GraphNameRef::DefaultGraph)?;
+    }
+    if matches!(target, GraphTarget::NamedGraphs | GraphTarget::AllGraphs) {
+        // All names first: what follows takes them away.
+        let names: Vec<TermId> = view.graph_names().collect::<Result<_>>()?;
+        for name in names {
+            match view.term(name)? {
+                Term::NamedNode(name) => act(transaction, name.as_ref().into())?,
+                Term::BlankNode(name) => act(transaction, name.as_ref().into())?,
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The nodes of the store that stand for blank nodes of a text.
+#[derive(Default)]
+struct NewNodes(HashMap<BlankNode, BlankNode>);
+
+impl NewNodes {
+    /// The quad with all its blank nodes made new.
+    fn quad(&mut self, quad: &Quad, transaction: &mut Transaction) -> Result<Quad> {
+        self.replaced(quad, transaction, false)
+    }
+
+    /// The quad with those of its blank nodes made new that the store does not know: the evaluator has made them for a template.
+    fn unknown_quad(&mut self, quad: &Quad, transaction: &mut Transaction) -> Result<Quad> {
+        self.replaced(quad, transaction, true)
+    }
+
+    fn replaced(&mut self, quad: &Quad, transaction: &mut Transaction, only_unknown: bool) -> Result<Quad> {
+        let mut node = |node: &BlankNode| self.node(node, transaction, only_unknown);
+        let subject = subject_with(&quad.subject, &mut node)?;
+        let object = term_with(&quad.object, &mut node)?;
+        let graph_name = match &quad.graph_name {
+            GraphName::BlankNode(name) => node(name)?.into(),
+            other => other.clone(),
+        };
+        Ok(Quad { subject, predicate: quad.predicate.clone(), object, graph_name })
+    }
+
+    fn node(&mut self, node: &BlankNode, transaction: &mut Transaction, only_unknown: bool) -> Result<BlankNode> {
+        if let Some(new) = self.0.get(node) {
+            return Ok(new.clone());
+        }
+        let view = transaction.view();
+        if only_unknown && view.id(node.as_ref().into())?.is_some() {
+            return Ok(node.clone());
+        }
+        let id = transaction.new_blank_node()?;
+        let Term::BlankNode(new) = view.term(id)? else {
+            unreachable!("a new blank node is a blank node");
+        };
+        self.0.insert(node.clone(), new.clone());
+        Ok(new)
+    }
+}
+
+type NodeFor<'n> = dyn FnMut(&BlankNode) -> Result<BlankNode> + 'n;
+
+fn subject_with(subject: &NamedOrBlankNode, node: &mut NodeFor<'_>) -> Result<NamedOrBlankNode> {
+    Ok(match subject {
+        NamedOrBlankNode::NamedNode(name) => name.clone().into(),
+        NamedOrBlankNode::BlankNode(blank) => node(blank)?.into(),
+    })
+}
+
+fn term_with(term: &Term, node: &mut NodeFor<'_>) -> Result<Term> {
+    Ok(match term {
+        Term::BlankNode(blank) => node(blank)?.into(),
+        Term::Triple(triple) => {
+            let subject = subject_with(&triple.subject, node)?;
+            Triple::new(subject, triple.predicate.clone(), term_with(&triple.object, node)?).into()
+        }
+        Term::NamedNode(_) | Term::Literal(_) => term.clone(),
+    })
+}

@@ -1,0 +1,310 @@
+//! The tables of a store, how they are read, and what its `meta` says.
+//!
+//! | table | key | value |
+//! |---|---|---|
+//! | `meta` | name of a setting | its value |
+//! | `terms` | number of a term | its bytes |
+//! | `ids` | hash of a term, 16 bytes | the numbers of the terms that have it |
+//! | `iri_namespaces` | 0 and number, 1 and text | text, number |
+//! | `graphs` | number of a named graph | |
+//! | `namespaces` | prefix | IRI |
+//! | one for each order, by its name | three or four numbers | |
+
+use std::ops::Bound;
+use std::path::Path;
+
+use fulgurite::{Database, Range, ReadTxn, Table, TableOptions, Value, WriteTxn};
+
+use crate::dictionary::TermHasher;
+use crate::error::{Error, Result};
+use crate::id::PAYLOAD_MAX;
+use crate::pattern::Order;
+
+/// One index of quads.
+#[derive(Clone, Debug)]
+pub struct Index {
+    pub order: Order,
+    pub table: Table,
+}
+
+/// The tables of a store.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    pub meta: Table,
+    pub terms: Table,
+    pub ids: Table,
+    pub iri_namespaces: Table,
+    pub graphs: Table,
+    pub namespaces: Table,
+    /// Indexes of the default graph; at least one.
+    pub default_graph: Vec<Index>,
+    /// Indexes of the named graphs; at least one.
+    pub named_graphs: Vec<Index>,
+}
+
+/// What `meta` says once and for all.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub orders: Vec<Order>,
+    pub hasher: TermHasher,
+}
+
+/// Reads that snapshots and transactions have in common.
+pub trait Reads {
+    fn get(&self, table: &Table, key: &[u8]) -> fulgurite::Result<Option<Value<'_>>>;
+
+    fn range(&self, table: &Table, low: Bound<&[u8]>, high: Bound<&[u8]>) -> fulgurite::Result<Range<'_>>;
+
+    fn count(&self, table: &Table, low: Bound<&[u8]>, high: Bound<&[u8]>) -> fulgurite::Result<u64>;
+
+    /// Hands keys to `each`, in order, until it has had `keys_min` at least and where it suits, or the range ends. Tells whether
+    /// it has ended.
+    fn scan(
+        &self,
+        table: &Table,
+        low: Bound<&[u8]>,
+        high: Bound<&[u8]>,
+        keys_min: usize,
+        each: &mut dyn FnMut(&[u8]),
+    ) -> fulgurite::Result<bool> {
+        let mut keys = 0;
+        for entry in self.range(table, low, high)? {
+            each(&entry?.0);
+            keys += 1;
+            if keys == keys_min {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Reads for ReadTxn {
+    fn get(&self, table: &Table, key: &[u8]) -> fulgurite::Result<Option<Value<'_>>> {
+        self.get(table, key)
+    }
+
+    fn range(&self, table: &Table, low: Bound<&[u8]>, high: Bound<&[u8]>) -> fulgurite::Result<Range<'_>> {
+        self.range(table, (low, high))
+    }
+
+    fn count(&self, table: &Table, low: Bound<&[u8]>, high: Bound<&[u8]>) -> fulgurite::Result<u64> {
+        self.count(table, (low, high))
+    }
+
+    fn scan(
+        &self,
+        table: &Table,
+        low: Bound<&[u8]>,
+        high: Bound<&[u8]>,
+        keys_min: usize,
+        each: &mut dyn FnMut(&[u8]),
+    ) -> fulgurite::Result<bool> {
+        let mut keys = 0;
+        if keys_min < WHOLE_LEAVES_FROM_KEYS {
+            for entry in self.range(table, (low, high))? {
+                each(&entry?.0);
+                keys += 1;
+                if keys == keys_min {
+                    return Ok(false);
+                }
+            }
+            return Ok(true);
+        }
+        for batch in self.leaf_batches(table, (low, high))? {
+            let batch = batch?;
+            batch.iter().for_each(|(key, _)| each(key));
+            keys += batch.len();
+            if keys >= keys_min {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Reads for WriteTxn {
+    fn get(&self, table: &Table, key: &[u8]) -> fulgurite::Result<Option<Value<'_>>> {
+        self.get(table, key)
+    }
+
+    fn range(&self, table: &Table, low: Bound<&[u8]>, high: Bound<&[u8]>) -> fulgurite::Result<Range<'_>> {
+        self.range(table, (low, high))
+    }
+
+    fn count(&self, table: &Table, low: Bound<&[u8]>, high: Bound<&[u8]>) -> fulgurite::Result<u64> {
+        self.count(table, (low, high))
+    }
+}
+
+impl Tables {
+    /// Opens the tables of a store that was created with `settings`.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] if one is not there; what the engine reports.
+    pub fn open(read: &ReadTxn, path: &Path, settings: &Settings) -> Result<Self> {
+        Self::with(&settings.orders, |name, _| match read.open_table(name) {
+            Err(fulgurite::Error::TableNotFound { name }) => {
+                Err(damaged(path, &format!("table `{name}`"), "it is not there"))
+            }
+            opened => Ok(opened?),
+        })
+    }
+
+    /// Creates the tables of a store.
+    ///
+    /// # Errors
+    /// What the engine reports.
+    pub fn create(txn: &mut WriteTxn, settings: &Settings) -> Result<Self> {
+        let tables = Self::with(&settings.orders, |name, options| Ok(txn.create_table(name, options)?))?;
+        txn.put(&tables.meta, FORMAT_KEY, FORMAT)?;
+        let names: Vec<&str> = settings.orders.iter().map(|order| order.name()).collect();
+        txn.put(&tables.meta, ORDERS_KEY, names.join(" ").as_bytes())?;
+        txn.put(&tables.meta, HASH_KEY, &settings.hasher.to_bytes())?;
+        txn.put(&tables.meta, NEXT_NUMBER_KEY, &0_u64.to_be_bytes())?;
+        Ok(tables)
+    }
+
+    fn with(orders: &[Order], mut table: impl FnMut(&str, TableOptions) -> Result<Table>) -> Result<Self> {
+        let plain = TableOptions::new;
+        let mut tables = Self {
+            meta: table(META, plain())?,
+            terms: table("terms", plain())?,
+            ids: table("ids", plain())?,
+            iri_namespaces: table("iri_namespaces", plain())?,
+            graphs: table("graphs", plain())?,
+            namespaces: table("namespaces", plain())?,
+            default_graph: Vec::new(),
+            named_graphs: Vec::new(),
+        };
+        for &order in orders {
+            let index = Index { order, table: table(order.name(), plain().counted(true))? };
+            let is_named = order.is_of_named_graphs();
+            if is_named { &mut tables.named_graphs } else { &mut tables.default_graph }.push(index);
+        }
+        Ok(tables)
+    }
+
+    /// All indexes.
+    pub fn indexes(&self) -> impl Iterator<Item = &Index> {
+        self.default_graph.iter().chain(&self.named_graphs)
+    }
+
+    /// The indexes that have quads of this graph.
+    pub fn indexes_of(&self, graph: crate::id::TermId) -> &[Index] {
+        if graph == crate::id::TermId::DEFAULT_GRAPH { &self.default_graph } else { &self.named_graphs }
+    }
+
+    /// Makes the tables that a bulk load fills anew, empty.
+    ///
+    /// # Errors
+    /// What the engine reports.
+    pub fn replace_loaded(&self, txn: &mut WriteTxn) -> Result<Self> {
+        let mut tables = self.clone();
+        let plain = TableOptions::new;
+        let mut replace = |table: &mut Table, options: TableOptions| -> Result<()> {
+            let name = table.name().to_owned();
+            txn.drop_table(table)?;
+            *table = txn.create_table(&name, options)?;
+            Ok(())
+        };
+        replace(&mut tables.terms, plain())?;
+        replace(&mut tables.ids, plain())?;
+        replace(&mut tables.graphs, plain())?;
+        for index in tables.default_graph.iter_mut().chain(&mut tables.named_graphs) {
+            replace(&mut index.table, plain().counted(true))?;
+        }
+        Ok(tables)
+    }
+
+    /// Whether all tables that a bulk load fills are empty.
+    ///
+    /// # Errors
+    /// What the engine reports.
+    pub fn are_empty(&self, reads: &impl Reads) -> Result<bool> {
+        let filled = [&self.terms, &self.ids, &self.graphs];
+        for table in filled.into_iter().chain(self.indexes().map(|index| &index.table)) {
+            if reads.range(table, Bound::Unbounded, Bound::Unbounded)?.next().transpose()?.is_some() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Settings {
+    /// What the `meta` of a database says.
+    ///
+    /// # Errors
+    /// [`Error::NotAStore`] if it has none of this crate's; [`Error::Unsupported`], [`Error::Damaged`]; what the engine reports.
+    pub fn read(database: &Database, read: &ReadTxn) -> Result<Self> {
+        let path = database.path();
+        let not_a_store = || Error::NotAStore { path: path.to_path_buf() };
+        let meta = match read.open_table(META) {
+            Err(fulgurite::Error::TableNotFound { .. }) => return Err(not_a_store()),
+            opened => opened?,
+        };
+        let format = read.get(&meta, FORMAT_KEY)?;
+        let format = format.as_deref().filter(|format| format.starts_with(FORMAT_NAME)).ok_or_else(not_a_store)?;
+        if format != FORMAT {
+            let found = format!("the store's format is `{}`", format.escape_ascii());
+            return Err(Error::Unsupported { path: path.to_path_buf(), found });
+        }
+        let orders = read.get(&meta, ORDERS_KEY)?;
+        let orders = orders.as_deref().and_then(parse_orders);
+        let orders = orders.ok_or_else(|| damaged(path, "meta `orders`", "these are no orders of quads"))?;
+        let hasher = read.get(&meta, HASH_KEY)?;
+        let hasher = hasher.as_deref().and_then(TermHasher::from_bytes);
+        let hasher = hasher.ok_or_else(|| damaged(path, "meta `hash`", "it has an impossible length or width"))?;
+        Ok(Self { orders, hasher })
+    }
+}
+
+fn parse_orders(names: &[u8]) -> Option<Vec<Order>> {
+    let names = std::str::from_utf8(names).ok()?;
+    let orders: Vec<Order> = names.split(' ').map(Order::parse).collect::<Option<_>>()?;
+    are_orders_of_a_store(&orders).then_some(orders)
+}
+
+/// Whether a store can have these: none twice, and one at least for the default graph and for named graphs.
+pub fn are_orders_of_a_store(orders: &[Order]) -> bool {
+    let named = orders.iter().filter(|order| order.is_of_named_graphs()).count();
+    let distinct = (1..orders.len()).all(|index| !orders[..index].contains(&orders[index]));
+    distinct && named > 0 && named < orders.len()
+}
+
+/// The next number of a term that nobody has reserved.
+///
+/// # Errors
+/// [`Error::Damaged`] if it cannot be that; what the engine reports.
+pub fn next_number(reads: &impl Reads, tables: &Tables, path: &Path) -> Result<u64> {
+    let stored = reads.get(&tables.meta, NEXT_NUMBER_KEY)?;
+    let number = stored.as_deref().and_then(|bytes| bytes.try_into().ok()).map(u64::from_be_bytes);
+    let number = number.filter(|&number| number <= PAYLOAD_MAX);
+    number.ok_or_else(|| damaged(path, "meta `next_number`", "it is no number of a term"))
+}
+
+/// Sets what [`next_number`] reads.
+///
+/// # Errors
+/// What the engine reports.
+pub fn set_next_number(txn: &mut WriteTxn, tables: &Tables, number: u64) -> Result<()> {
+    Ok(txn.put(&tables.meta, NEXT_NUMBER_KEY, &number.to_be_bytes())?)
+}
+
+/// An entry that this crate cannot have written.
+pub fn damaged(path: &Path, place: &str, offence: &str) -> Error {
+    Error::Damaged { path: path.to_path_buf(), place: place.into(), offence: offence.into() }
+}
+
+const META: &str = "meta";
+const FORMAT_KEY: &[u8] = b"format";
+const FORMAT_NAME: &[u8] = b"fulgurite-rdf ";
+const FORMAT: &[u8] = b"fulgurite-rdf 1";
+const ORDERS_KEY: &[u8] = b"orders";
+const HASH_KEY: &[u8] = b"hash";
+const NEXT_NUMBER_KEY: &[u8] = b"next_number";
+/// The mark of a bulk load that is under way, or was cut off.
+pub const LOADING_KEY: &[u8] = b"loading";
+/// Scans for fewer keys do not read whole leaves.
+const WHOLE_LEAVES_FROM_KEYS: usize = 64;

@@ -1,0 +1,98 @@
+//! Stores whose tables hold what this crate never writes: errors, and no panic.
+
+use fulgurite::{Database, Table};
+
+use super::{Place, iri, quad};
+use crate::{Error, IdPattern, Quads, Store, StoreOptions};
+
+/// Opens a store of three terms of which `change` has changed a table.
+fn opened_after(
+    table: &str,
+    change: impl Fn(&mut fulgurite::WriteTxn, &Table) -> fulgurite::Result<()>,
+) -> crate::Result<Store> {
+    let place = Place::new(StoreOptions::new());
+    place.store.update(|txn| txn.insert(&quad("a", "p", iri("o"), Some("g")))).expect("it is committed");
+    let path = place.directory.path().join("a.ful");
+    place.store.close().expect("it closes");
+    let database = Database::open(&path).expect("it opens");
+    let changed = database.open_table(table).expect("the table is there");
+    database.update(|txn| change(txn, &changed)).expect("it is changed");
+    database.close().expect("it closes");
+    Store::open(&path)
+}
+
+#[test]
+fn settings_that_cannot_be_are_damage() {
+    let changes: [(&str, &[u8]); 10] = [
+        ("next_number", b""),
+        ("next_number", b"\0"),
+        ("next_number", &[0; 9]),
+        ("next_number", &[0xff; 8]),
+        // Lower than numbers that were given out.
+        ("next_number", &[0; 8]),
+        ("orders", b"spo"),
+        ("orders", b"spo spo gspo"),
+        ("orders", b"\xff"),
+        ("hash", b"short"),
+        ("hash", &[200; 9]),
+    ];
+    for (key, value) in changes {
+        let opened = opened_after("meta", |txn, meta| txn.put(meta, key.as_bytes(), value));
+        assert!(matches!(opened, Err(Error::Damaged { .. })), "{key} {value:?}");
+    }
+    for key in ["next_number", "orders", "hash"] {
+        let opened = opened_after("meta", |txn, meta| txn.delete(meta, key.as_bytes()).map(|_| ()));
+        assert!(matches!(opened, Err(Error::Damaged { .. })), "{key}");
+    }
+    let opened = opened_after("meta", |txn, meta| txn.put(meta, b"format", b"fulgurite-rdf 9"));
+    assert!(matches!(opened, Err(Error::Unsupported { .. })));
+    let opened = opened_after("meta", |txn, meta| txn.put(meta, b"format", b"something"));
+    assert!(matches!(opened, Err(Error::NotAStore { .. })));
+}
+
+#[test]
+fn a_table_that_is_not_there_is_damage() {
+    for table in ["terms", "ids", "graphs", "namespaces", "spo", "posg"] {
+        let opened = opened_after(table, |txn, table| txn.drop_table(table));
+        assert!(matches!(opened, Err(Error::Damaged { .. })), "{table}");
+    }
+}
+
+#[test]
+fn entries_that_cannot_have_been_written_are_damage_where_they_are_read() {
+    let entries: [(&str, &[u8], &[u8]); 6] = [
+        ("spo", b"\xff\xff", b""),
+        ("gspo", b"\x09", b""),
+        ("graphs", b"\x01", b""),
+        ("graphs", b"", b""),
+        ("terms", b"\x08", b"\x02\x7f"),
+        ("terms", b"\x08", b"\x04a literal"),
+    ];
+    for (table, key, value) in entries {
+        let store = opened_after(table, |txn, table| txn.put(table, key, value));
+        let outcome = store.and_then(|store| {
+            let snapshot = store.snapshot()?;
+            let quads: Vec<_> = snapshot.quads(&IdPattern::ALL).collect::<crate::Result<_>>()?;
+            let names: Vec<_> = snapshot.graph_names().collect::<crate::Result<_>>()?;
+            let quad_terms = quads.iter().flat_map(|quad| [quad.subject, quad.predicate, quad.object]);
+            for id in quad_terms.chain(names) {
+                snapshot.term(id)?;
+            }
+            Ok(())
+        });
+        assert!(matches!(outcome, Err(Error::Damaged { .. })), "{table} {key:?}: {outcome:?}");
+    }
+}
+
+#[test]
+fn a_hash_that_leads_nowhere_is_damage() {
+    for (table, value) in [("ids", &b"\x09\x7f"[..]), ("ids", b"\xff")] {
+        let store = opened_after(table, |txn, table| {
+            let keys: Vec<Vec<u8>> =
+                txn.range(table, ..)?.map(|entry| entry.map(|(key, _)| key.to_vec())).collect::<Result<_, _>>()?;
+            keys.iter().try_for_each(|key| txn.put(table, key, value))
+        });
+        let snapshot = store.expect("it opens").snapshot().expect("a snapshot");
+        assert!(matches!(snapshot.id(iri("a").as_ref().into()), Err(Error::Damaged { .. })), "{value:?}");
+    }
+}

@@ -1,0 +1,215 @@
+//! Random changes of a store and of a plain set, compared again and again.
+
+use std::collections::BTreeSet;
+
+use oxrdf::{GraphName, Literal, Quad, Term};
+use proptest::test_runner::{RngAlgorithm, TestRng};
+
+use super::{Place, iri};
+use crate::{GraphPattern, IdPattern, Order, Position, Quads, StoreOptions, TermId, Transaction};
+
+type Statement = (u8, u8, u8, Option<u8>);
+
+type Matches = Box<dyn Fn(&Statement) -> bool>;
+
+/// Numbers by chance, from a seed that failures name.
+struct Chance(TestRng);
+
+impl Chance {
+    fn new(seed: u64) -> Self {
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&seed.to_be_bytes());
+        Self(TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        use proptest::prelude::Rng;
+        self.0.next_u64() % bound
+    }
+
+    fn statement(&mut self) -> Statement {
+        let graph = self.below(4) as u8;
+        let [subject, predicate, object] = [self.below(6), self.below(3), self.below(8)].map(|place| place as u8);
+        (subject, predicate, object, graph.checked_sub(1))
+    }
+}
+
+fn object(number: u8) -> Term {
+    match number {
+        0..3 => Literal::from(i64::from(number)).into(),
+        3..6 => Literal::new_simple_literal(format!("a longer text {number}")).into(),
+        _ => iri(&format!("s{number}")).into(),
+    }
+}
+
+fn quad_of(statement: Statement) -> Quad {
+    let (subject, predicate, number, graph) = statement;
+    let graph = graph.map_or(GraphName::DefaultGraph, |graph| iri(&format!("g{graph}")).into());
+    Quad::new(iri(&format!("s{subject}")), iri(&format!("p{predicate}")), object(number), graph)
+}
+
+fn pattern_of(chance: &mut Chance, view: &impl Quads) -> Option<(IdPattern, Matches)> {
+    let (subject, predicate, number, graph) = chance.statement();
+    let bound = chance.below(8);
+    let graphs = chance.below(4);
+    let id = |term: Term| view.id(term.as_ref()).expect("it is looked up");
+    let mut pattern = IdPattern::ALL;
+    if bound & 1 != 0 {
+        pattern.subject = Some(id(iri(&format!("s{subject}")).into())?);
+    }
+    if bound & 2 != 0 {
+        pattern.predicate = Some(id(iri(&format!("p{predicate}")).into())?);
+    }
+    if bound & 4 != 0 {
+        pattern.object = Some(id(object(number))?);
+    }
+    pattern.graph = match (graphs, graph) {
+        (0, _) => GraphPattern::Any,
+        (1, _) => GraphPattern::AnyNamed,
+        (2, _) => GraphPattern::Default,
+        (_, None) => GraphPattern::Named(TermId::DEFAULT_GRAPH),
+        (_, Some(graph)) => GraphPattern::Named(id(iri(&format!("g{graph}")).into())?),
+    };
+    let matches = move |statement: &Statement| {
+        (bound & 1 == 0 || statement.0 == subject)
+            && (bound & 2 == 0 || statement.1 == predicate)
+            && (bound & 4 == 0 || statement.2 == number)
+            && match graphs {
+                0 => true,
+                1 => statement.3.is_some(),
+                2 => statement.3.is_none(),
+                _ => statement.3 == graph,
+            }
+    };
+    Some((pattern, Box::new(matches)))
+}
+
+/// Compares what a pattern gives: quads, order, counts.
+fn compare(chance: &mut Chance, view: &impl Quads, model: &BTreeSet<Statement>) {
+    let Some((pattern, matches)) = pattern_of(chance, view) else { return };
+    let id = |term: &Term| view.id(term.as_ref()).expect("it is looked up").expect("the term is there");
+    let mut expected: Vec<_> = model
+        .iter()
+        .filter(|statement| matches(statement))
+        .map(|&statement| {
+            let quad = quad_of(statement);
+            let graph = match quad.graph_name {
+                GraphName::NamedNode(node) => id(&node.into()),
+                _ => TermId::DEFAULT_GRAPH,
+            };
+            (id(&quad.subject.into()), id(&quad.predicate.into()), id(&quad.object), graph)
+        })
+        .collect();
+    expected.sort();
+    let quads = view.quads(&pattern);
+    let order = quads.order();
+    let found: Vec<_> = quads.map(|quad| quad.expect("it is read")).collect();
+    assert!(found.iter().all(|quad| pattern.matches(quad)));
+    if pattern.graph != GraphPattern::Any {
+        assert!(found.is_sorted_by_key(|quad| order.iter().map(|&place| quad.at(place)).collect::<Vec<_>>()));
+    }
+    let mut plain: Vec<_> = found.iter().map(|quad| (quad.subject, quad.predicate, quad.object, quad.graph)).collect();
+    plain.sort();
+    assert_eq!(plain, expected);
+    assert_eq!(view.count(&pattern).expect("it is counted"), expected.len() as u64);
+    if let Some(first) = found.first() {
+        assert!(view.contains(first).expect("it is looked up"));
+    }
+    for position in [Position::Subject, Position::Predicate, Position::Object] {
+        let Some(mut sorted) = view.quads_sorted_by(&pattern, position) else { continue };
+        if pattern.graph == GraphPattern::Any {
+            assert_eq!(sorted.count(), expected.len());
+            continue;
+        }
+        let target = found.get(chance.below(found.len() as u64 + 1) as usize).map(|quad| quad.at(position));
+        let passed = chance.below(4);
+        let begun: Vec<_> = sorted.by_ref().take(passed as usize).map(|quad| quad.expect("it is read")).collect();
+        target.into_iter().for_each(|target| sorted.skip_to(target));
+        let rest: Vec<_> = sorted.map(|quad| quad.expect("it is read").at(position)).collect();
+        assert!(rest.is_sorted());
+        let least = target.into_iter().chain(begun.last().map(|quad| quad.at(position))).max();
+        assert!(rest.iter().all(|&id| least.is_none_or(|least| id >= least)));
+        let begun_past = begun.iter().filter(|quad| target.is_none_or(|target| quad.at(position) >= target)).count();
+        let left = found.iter().filter(|quad| target.is_none_or(|target| quad.at(position) >= target)).count();
+        assert_eq!(rest.len(), left - begun_past);
+    }
+}
+
+/// One change of both. The transaction may be rolled back to where it was before.
+fn change(chance: &mut Chance, txn: &mut Transaction, model: &mut BTreeSet<Statement>) {
+    let (before, savepoint) = (model.clone(), txn.savepoint());
+    match chance.below(40) {
+        0 => {
+            let view = txn.view();
+            if let Some((pattern, matches)) = pattern_of(chance, &view) {
+                let removed = txn.remove_matching(&pattern).expect("they are removed");
+                model.retain(|statement| !matches(statement));
+                assert_eq!(removed as usize, before.len() - model.len());
+            }
+        }
+        1 => {
+            let graph = chance.statement().3;
+            let name = graph.map_or(GraphName::DefaultGraph, |graph| iri(&format!("g{graph}")).into());
+            txn.drop_graph(name.as_ref()).expect("it is dropped");
+            model.retain(|statement| statement.3 != graph);
+        }
+        2..14 => {
+            let statement = chance.statement();
+            let removed = txn.remove(&quad_of(statement)).expect("it is removed");
+            assert_eq!(removed, model.remove(&statement));
+        }
+        _ => {
+            let statement = chance.statement();
+            let inserted = txn.insert(&quad_of(statement)).expect("it is inserted");
+            assert_eq!(inserted, model.insert(statement));
+        }
+    }
+    if chance.below(10) == 0 {
+        txn.rollback_to(savepoint).expect("it is rolled back");
+        *model = before;
+    }
+}
+
+fn run(seed: u64, options: StoreOptions) {
+    println!("seed {seed}");
+    let chance = &mut Chance::new(seed);
+    let mut place = Place::new(options);
+    let mut model = BTreeSet::new();
+    for _ in 0..40 {
+        let mut changed = model.clone();
+        let mut txn = place.store.begin().expect("a transaction");
+        for _ in 0..chance.below(40) {
+            change(chance, &mut txn, &mut changed);
+            compare(chance, &txn.view(), &changed);
+        }
+        match chance.below(4) {
+            0 => drop(txn),
+            _ => {
+                txn.commit().expect("it is committed");
+                model = changed;
+            }
+        }
+        if chance.below(6) == 0 {
+            place = place.reopen();
+        }
+        let snapshot = place.store.snapshot().expect("a snapshot");
+        for _ in 0..20 {
+            compare(chance, &snapshot, &model);
+        }
+    }
+}
+
+#[test]
+fn a_store_holds_what_a_plain_set_holds_after_any_changes() {
+    for seed in 0..8 {
+        run(seed, StoreOptions::new());
+    }
+}
+
+#[test]
+fn a_store_with_few_orders_or_all_of_them_answers_the_same() {
+    let orders = |names: &str| StoreOptions::new().orders(names.split(' ').filter_map(Order::parse));
+    run(100, orders("spo gspo"));
+    run(101, orders("osp posg"));
+    run(102, orders("spo sop pso pos osp ops gspo gsop gpso gpos gosp gops spgo sogp psog pogs ospg opgs"));
+}

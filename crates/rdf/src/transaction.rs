@@ -1,0 +1,463 @@
+//! [`Transaction`]: private changes over a snapshot, committed together or not at all.
+
+use std::collections::HashMap;
+use std::ops::Bound;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use fulgurite::{Durability, Sequence, Table, WriteTxn};
+use oxrdf::{GraphNameRef, QuadRef, Term, TermRef};
+
+use crate::dictionary::{self, bytes};
+use crate::error::{Error, Result};
+use crate::id::{TermId, TermKind};
+use crate::pattern::{GraphPattern, IdPattern, IdQuad, Position};
+use crate::plan::{plan, plan_sorted};
+use crate::quads::{GraphNames, QuadIds, Quads, Source};
+use crate::shared::Shared;
+use crate::tables::{Reads, Tables};
+use crate::view::View;
+
+/// A set of changes that is committed as one, or dropped without a trace. It reads what it has written, by its
+/// [view](Transaction::view).
+///
+/// Any number run at once. If another one has committed a change meanwhile that this one must have seen, committing fails with a
+/// [retryable](crate::Error::is_retryable) error: begin again, which is what [`Store::update`](crate::Store::update) does by itself.
+/// Two that add the same new term are in conflict for that; others are not for adding terms.
+pub struct Transaction {
+    view: TransactionView,
+}
+
+/// What a transaction sees, its own changes included, for as long as the transaction lives. An iterator sees changes that are made while it
+/// runs if they lie ahead of it: collect what a change depends on before making it.
+#[derive(Clone)]
+pub struct TransactionView {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    state: Mutex<State>,
+    tables: Arc<Tables>,
+    shared: Arc<Shared>,
+}
+
+struct State {
+    /// None when the transaction has ended.
+    txn: Option<WriteTxn>,
+    /// Numbers of terms that were added or looked up lately, by the terms' bytes.
+    known: HashMap<Box<[u8]>, TermId>,
+}
+
+/// A state of a [`Transaction`] to return to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Savepoint(fulgurite::Savepoint);
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        // Views may live on.
+        let ended = self.view.inner.lock().txn.take();
+        drop(ended);
+    }
+}
+
+impl Inner {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read<T>(&self, read: impl FnOnce(View<'_, WriteTxn>) -> Result<T>) -> Result<T> {
+        let state = self.lock();
+        let reads = state.txn.as_ref().ok_or(Error::TransactionEnded)?;
+        read(View { reads, tables: &self.tables, shared: &self.shared })
+    }
+
+    fn write<T>(&self, write: impl FnOnce(&mut WriteTxn) -> Result<T>) -> Result<T> {
+        write(self.lock().txn.as_mut().ok_or(Error::TransactionEnded)?)
+    }
+}
+
+impl Transaction {
+    pub(crate) fn new(txn: WriteTxn, tables: Arc<Tables>, shared: Arc<Shared>) -> Self {
+        let state = Mutex::new(State { txn: Some(txn), known: HashMap::new() });
+        Self { view: TransactionView { inner: Arc::new(Inner { state, tables, shared }) } }
+    }
+
+    fn inner(&self) -> &Inner {
+        &self.view.inner
+    }
+
+    /// What it sees, to read through; queries run on it.
+    pub fn view(&self) -> TransactionView {
+        self.view.clone()
+    }
+
+    /// Adds a quad, and its graph. Tells whether it was not there.
+    ///
+    /// # Errors
+    /// [`Error::TooDeep`]; what the engine reports.
+    pub fn insert<'q>(&mut self, quad: impl Into<QuadRef<'q>>) -> Result<bool> {
+        let quad = quad.into();
+        let quad = IdQuad {
+            subject: self.intern(quad.subject.into())?,
+            predicate: self.intern(quad.predicate.into())?,
+            object: self.intern(quad.object)?,
+            graph: self.intern_graph(quad.graph_name)?,
+        };
+        self.insert_ids(&quad)
+    }
+
+    /// As [`Transaction::insert`], of terms that have numbers.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if terms of such kinds make no quad; what the engine reports.
+    pub fn insert_ids(&mut self, quad: &IdQuad) -> Result<bool> {
+        check_kinds(quad)?;
+        let inner = self.inner();
+        inner.write(|txn| {
+            let indexes = inner.tables.indexes_of(quad.graph);
+            let first = indexes.first().expect("a store has indexes of both");
+            if !txn.insert(&first.table, first.order.key_of(quad).as_bytes(), &[])? {
+                return Ok(false);
+            }
+            for index in &indexes[1..] {
+                txn.put(&index.table, index.order.key_of(quad).as_bytes(), &[])?;
+            }
+            if quad.graph != TermId::DEFAULT_GRAPH {
+                txn.insert(&inner.tables.graphs, quad.graph.key().as_bytes(), &[])?;
+            }
+            Ok(true)
+        })
+    }
+
+    /// Takes a quad away. Tells whether it was there. Its graph stays, even if it is empty now.
+    ///
+    /// # Errors
+    /// As [`Transaction::insert`].
+    pub fn remove<'q>(&mut self, quad: impl Into<QuadRef<'q>>) -> Result<bool> {
+        let quad = quad.into();
+        let graph = match quad.graph_name {
+            GraphNameRef::DefaultGraph => Some(TermId::DEFAULT_GRAPH),
+            GraphNameRef::NamedNode(node) => self.view.id(node.into())?,
+            GraphNameRef::BlankNode(node) => self.view.id(node.into())?,
+        };
+        let subject = self.view.id(quad.subject.into())?;
+        let (predicate, object) = (self.view.id(quad.predicate.into())?, self.view.id(quad.object)?);
+        match (subject, predicate, object, graph) {
+            (Some(subject), Some(predicate), Some(object), Some(graph)) => {
+                self.remove_ids(&IdQuad { subject, predicate, object, graph })
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// As [`Transaction::remove`], of terms that have numbers.
+    ///
+    /// # Errors
+    /// What the engine reports.
+    pub fn remove_ids(&mut self, quad: &IdQuad) -> Result<bool> {
+        let inner = self.inner();
+        inner.write(|txn| {
+            for index in inner.tables.indexes_of(quad.graph) {
+                if !txn.delete(&index.table, index.order.key_of(quad).as_bytes())? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })
+    }
+
+    /// Takes all quads of a pattern away; their graphs stay. Returns how many.
+    ///
+    /// # Errors
+    /// What the engine reports; some may be gone then: return to a [`savepoint`](Transaction::savepoint) to have them all.
+    pub fn remove_matching(&mut self, pattern: &IdPattern) -> Result<u64> {
+        let parts = match pattern.graph {
+            GraphPattern::Any => vec![GraphPattern::Default, GraphPattern::AnyNamed],
+            graph => vec![graph],
+        };
+        let mut removed = 0;
+        for graph in parts {
+            let part = IdPattern { graph, ..*pattern };
+            removed += if part.is_all_of_its_graphs() { self.remove_all(graph)? } else { self.remove_each(&part)? };
+        }
+        Ok(removed)
+    }
+
+    /// Takes all quads of whole tables away, by ranges.
+    fn remove_all(&mut self, graph: GraphPattern) -> Result<u64> {
+        let inner = self.inner();
+        let is_named = graph == GraphPattern::AnyNamed;
+        let indexes = if is_named { &inner.tables.named_graphs } else { &inner.tables.default_graph };
+        inner.write(|txn| {
+            let mut removed = 0;
+            for index in indexes {
+                removed = txn.delete_range(&index.table, ..)?;
+            }
+            Ok(removed)
+        })
+    }
+
+    fn remove_each(&mut self, pattern: &IdPattern) -> Result<u64> {
+        let mut removed = 0;
+        // It reads on behind what it has given, whatever became of that.
+        for quad in self.view.quads(pattern) {
+            removed += u64::from(self.remove_ids(&quad?)?);
+        }
+        Ok(removed)
+    }
+
+    /// The number of a term, which is given one if it has none.
+    ///
+    /// # Errors
+    /// As [`Transaction::insert`].
+    pub fn intern(&mut self, term: TermRef<'_>) -> Result<TermId> {
+        if let Some(id) = TermId::of_inline(term) {
+            return Ok(id);
+        }
+        let mut encoded = Vec::new();
+        bytes::encode(term, &mut encoded)?;
+        let Inner { tables, shared, .. } = self.inner();
+        let mut state = self.inner().lock();
+        if let Some(&id) = state.known.get(&encoded[..]) {
+            return Ok(id);
+        }
+        let txn = state.txn.as_mut().ok_or(Error::TransactionEnded)?;
+        let hash = shared.hasher.hash(&encoded);
+        let found = View { reads: &*txn, tables, shared }.find(hash, &encoded)?;
+        let id = match found {
+            Some(id) => id,
+            None => {
+                let id = TermId::new(bytes::tag_of(term), shared.numbers.take(&shared.database, tables)?);
+                shared.iri_namespaces.note(&shared.database, tables, &encoded)?;
+                dictionary::add(txn, tables, &shared.iri_namespaces, hash, &encoded, id)?;
+                id
+            }
+        };
+        if state.known.len() == KNOWN_TERMS_MAX {
+            state.known.clear();
+        }
+        if encoded.len() <= KNOWN_TERM_BYTES_MAX {
+            state.known.insert(encoded.into(), id);
+        }
+        Ok(id)
+    }
+
+    fn intern_graph(&mut self, graph: GraphNameRef<'_>) -> Result<TermId> {
+        match graph {
+            GraphNameRef::NamedNode(node) => self.intern(node.into()),
+            GraphNameRef::BlankNode(node) => self.intern(node.into()),
+            GraphNameRef::DefaultGraph => Ok(TermId::DEFAULT_GRAPH),
+        }
+    }
+
+    /// A blank node that no store has.
+    ///
+    /// # Errors
+    /// As [`Transaction::insert`].
+    pub fn new_blank_node(&mut self) -> Result<TermId> {
+        Ok(TermId::new_blank())
+    }
+
+    /// Takes all quads of a graph away; the graph stays. Returns how many.
+    ///
+    /// # Errors
+    /// As [`Transaction::remove_matching`].
+    pub fn clear_graph(&mut self, graph: GraphNameRef<'_>) -> Result<u64> {
+        match self.graph_id(graph)? {
+            Some(graph) => self.remove_matching(&IdPattern::of_graph(graph)),
+            None => Ok(0),
+        }
+    }
+
+    /// Creates an empty named graph. Tells whether it was not there.
+    ///
+    /// # Errors
+    /// As [`Transaction::insert`]; [`Error::Invalid`] for the default graph.
+    pub fn create_graph(&mut self, graph: GraphNameRef<'_>) -> Result<bool> {
+        let id = self.intern_graph(graph)?;
+        if id == TermId::DEFAULT_GRAPH {
+            return Err(Error::Invalid { message: "the default graph is always there; name another to create".into() });
+        }
+        let inner = self.inner();
+        inner.write(|txn| Ok(txn.insert(&inner.tables.graphs, id.key().as_bytes(), &[])?))
+    }
+
+    /// Takes a graph away with all its quads; of the default graph its quads. Tells whether it was there.
+    ///
+    /// # Errors
+    /// As [`Transaction::remove_matching`].
+    pub fn drop_graph(&mut self, graph: GraphNameRef<'_>) -> Result<bool> {
+        let Some(id) = self.graph_id(graph)? else { return Ok(false) };
+        self.remove_matching(&IdPattern::of_graph(id))?;
+        if id == TermId::DEFAULT_GRAPH {
+            return Ok(true);
+        }
+        let inner = self.inner();
+        inner.write(|txn| Ok(txn.delete(&inner.tables.graphs, id.key().as_bytes())?))
+    }
+
+    fn graph_id(&self, graph: GraphNameRef<'_>) -> Result<Option<TermId>> {
+        match graph {
+            GraphNameRef::NamedNode(node) => self.view.id(node.into()),
+            GraphNameRef::BlankNode(node) => self.view.id(node.into()),
+            GraphNameRef::DefaultGraph => Ok(Some(TermId::DEFAULT_GRAPH)),
+        }
+    }
+
+    /// Takes all quads and all named graphs away; namespaces stay. Returns how many quads.
+    ///
+    /// # Errors
+    /// As [`Transaction::remove_matching`].
+    pub fn clear(&mut self) -> Result<u64> {
+        let removed = self.remove_matching(&IdPattern::ALL)?;
+        let inner = self.inner();
+        inner.write(|txn| Ok(txn.delete_range(&inner.tables.graphs, ..)?))?;
+        Ok(removed)
+    }
+
+    /// Gives a prefix this namespace, whatever it had before.
+    ///
+    /// # Errors
+    /// What the engine reports.
+    pub fn set_namespace(&mut self, prefix: &str, iri: &str) -> Result<()> {
+        let inner = self.inner();
+        inner.write(|txn| Ok(txn.put(&inner.tables.namespaces, prefix.as_bytes(), iri.as_bytes())?))
+    }
+
+    /// Takes the namespace of a prefix away. Tells whether it had one.
+    ///
+    /// # Errors
+    /// What the engine reports.
+    pub fn remove_namespace(&mut self, prefix: &str) -> Result<bool> {
+        let inner = self.inner();
+        inner.write(|txn| Ok(txn.delete(&inner.tables.namespaces, prefix.as_bytes())?))
+    }
+
+    /// Marks the present state of the transaction.
+    pub fn savepoint(&mut self) -> Savepoint {
+        let mut state = self.inner().lock();
+        let txn = state.txn.as_mut().expect("it ends when it is taken or dropped, and here it is");
+        Savepoint(txn.savepoint())
+    }
+
+    /// Undoes everything since `savepoint`, which may be returned to again; later savepoints may not.
+    ///
+    /// # Errors
+    /// As the engine's [`WriteTxn::rollback_to`].
+    pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
+        let mut state = self.inner().lock();
+        // Some of these terms may be gone.
+        state.known.clear();
+        Ok(state.txn.as_mut().ok_or(Error::TransactionEnded)?.rollback_to(savepoint.0)?)
+    }
+
+    /// Commits with the durability of the store's options.
+    ///
+    /// # Errors
+    /// Those of the engine's [`WriteTxn::commit`]; [`Error::LoadRunning`].
+    pub fn commit(self) -> Result<Sequence> {
+        self.finish(WriteTxn::commit)
+    }
+
+    /// Commits with the given durability.
+    ///
+    /// # Errors
+    /// As [`Transaction::commit`].
+    pub fn commit_with(self, durability: Durability) -> Result<Sequence> {
+        self.finish(|txn| txn.commit_with(durability))
+    }
+
+    fn finish(self, commit: impl FnOnce(WriteTxn) -> fulgurite::Result<Sequence>) -> Result<Sequence> {
+        let txn = self.inner().lock().txn.take().ok_or(Error::TransactionEnded)?;
+        let _pass = self.inner().shared.gate.pass(self.inner().shared.path())?;
+        Ok(commit(txn)?)
+    }
+}
+
+fn check_kinds(quad: &IdQuad) -> Result<()> {
+    let wrong = |place: &str, allowed: &str| {
+        Err(Error::Invalid { message: format!("the {place} of a quad is {allowed}; put another term there") })
+    };
+    if !matches!(quad.subject.kind(), TermKind::Iri | TermKind::BlankNode) {
+        return wrong("subject", "an IRI or a blank node");
+    }
+    if quad.predicate.kind() != TermKind::Iri {
+        return wrong("predicate", "an IRI");
+    }
+    if quad.object.kind() == TermKind::DefaultGraph {
+        return wrong("object", "a term");
+    }
+    if !matches!(quad.graph.kind(), TermKind::Iri | TermKind::BlankNode | TermKind::DefaultGraph) {
+        return wrong("graph", "an IRI, a blank node, or the default graph");
+    }
+    Ok(())
+}
+
+impl Source for Inner {
+    fn scan(
+        &self,
+        table: &Table,
+        low: Bound<&[u8]>,
+        high: Bound<&[u8]>,
+        keys_min: usize,
+        each: &mut dyn FnMut(&[u8]),
+    ) -> Result<bool> {
+        self.read(|view| Ok(view.reads.scan(table, low, high, keys_min, each)?))
+    }
+
+    fn damaged(&self, table: &Table) -> Error {
+        self.shared.damaged_key(table)
+    }
+}
+
+impl TransactionView {
+    fn source(&self) -> Arc<dyn Source> {
+        Arc::clone(&self.inner) as Arc<dyn Source>
+    }
+}
+
+impl Quads for TransactionView {
+    fn quads(&self, pattern: &IdPattern) -> QuadIds {
+        QuadIds::new(self.source(), plan(&self.inner.tables, pattern))
+    }
+
+    fn quads_sorted_by(&self, pattern: &IdPattern, position: Position) -> Option<QuadIds> {
+        plan_sorted(&self.inner.tables, pattern, position).map(|steps| QuadIds::new(self.source(), steps))
+    }
+
+    fn count(&self, pattern: &IdPattern) -> Result<u64> {
+        self.inner.read(|view| view.count(pattern))
+    }
+
+    fn counts_fast(&self, pattern: &IdPattern) -> bool {
+        plan(&self.inner.tables, pattern).iter().all(|step| step.filter.is_none())
+    }
+
+    fn term(&self, id: TermId) -> Result<Term> {
+        self.inner.read(|view| view.term(id))
+    }
+
+    fn id(&self, term: TermRef<'_>) -> Result<Option<TermId>> {
+        self.inner.read(|view| view.id(term))
+    }
+
+    fn contains(&self, quad: &IdQuad) -> Result<bool> {
+        self.inner.read(|view| view.contains(quad))
+    }
+
+    fn graph_names(&self) -> GraphNames {
+        GraphNames::new(self.source(), self.inner.tables.graphs.clone())
+    }
+
+    fn contains_graph(&self, graph: TermId) -> Result<bool> {
+        self.inner.read(|view| view.contains_graph(graph))
+    }
+
+    fn namespaces(&self) -> Result<Vec<(String, String)>> {
+        self.inner.read(|view| view.namespaces())
+    }
+}
+
+/// Beyond this, terms that are known are forgotten.
+const KNOWN_TERMS_MAX: usize = 1 << 14;
+/// Longer terms are looked up each time.
+const KNOWN_TERM_BYTES_MAX: usize = 1 << 10;

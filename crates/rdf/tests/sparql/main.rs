@@ -1,0 +1,11 @@
+//! SPARQL over stores: what queries return, what updates change, what ends them.
+
+mod construct;
+mod datasets;
+mod expressions;
+mod fixture;
+mod limits;
+mod patterns;
+mod planning;
+mod results;
+mod updates;

@@ -1,0 +1,178 @@
+//! The order of joins: what it saves, that it changes no answer, and how it is explained.
+
+use fulgurite_rdf::sparql::{JoinOrder, Query, QueryResults};
+
+use crate::fixture::{Fixture, query};
+
+/// A thousand people in ten departments, of which one has an office in a far town.
+fn company() -> Fixture {
+    let mut text = String::from(":d7 :town :far . ");
+    for person in 0..1_000 {
+        let department = person % 10;
+        text.push_str(&format!(
+            ":p{person} rdf:type :Person ; :worksFor :d{department} ; :name \"person {person}\" ; :badge {person} . "
+        ));
+    }
+    for department in (0..10).filter(|department| *department != 7) {
+        text.push_str(&format!(":d{department} :town :near . "));
+    }
+    Fixture::new(&text)
+}
+
+/// The rows, sorted, and the quads read for them.
+fn measured(fixture: &Fixture, query: &Query) -> (Vec<String>, u64) {
+    let explanation = query.explain_evaluated(&fixture.snapshot()).expect("explained");
+    let mut rows = crate::fixture::rows_of(query, &fixture.snapshot()).expect("rows");
+    rows.sort();
+    (rows, explanation.quads_read.expect("evaluated"))
+}
+
+#[test]
+fn counts_save_fifty_times_the_quads_of_a_badly_written_order() {
+    let fixture = company();
+    let text = "SELECT ?n { ?p rdf:type :Person . ?p :name ?n . ?p :worksFor ?d . ?d :town :far . ?p :badge 17 }";
+    let (planned, planned_reads) = measured(&fixture, &query(text));
+    let (written, written_reads) = measured(&fixture, &query(text).with_join_order(JoinOrder::Written));
+    assert_eq!(planned, ["n=\"person 17\""]);
+    assert_eq!(planned, written);
+    assert!(planned_reads * 50 <= written_reads, "{planned_reads} quads read with counts, {written_reads} as written");
+}
+
+#[test]
+fn a_chain_is_gone_along_from_its_selective_end() {
+    let fixture = company();
+    let text = "SELECT (COUNT(*) AS ?c) { ?p :name ?n . ?p :worksFor ?d . ?d :town :far }";
+    let (planned, planned_reads) = measured(&fixture, &query(text));
+    let (written, written_reads) = measured(&fixture, &query(text).with_join_order(JoinOrder::Written));
+    assert_eq!(planned, ["c=\"100\""]);
+    assert_eq!(planned, written);
+    // One department, a hundred people, a hundred names; as written, a thousand names, departments and towns.
+    assert!(planned_reads <= 210, "{planned_reads}");
+    assert!(written_reads > 2_000, "{written_reads}");
+}
+
+#[test]
+fn the_order_sees_values_and_what_stands_outside_an_option() {
+    let fixture = company();
+    let (rows, reads) = measured(&fixture, &query("SELECT ?n { ?p :name ?n . ?p :worksFor ?d VALUES ?p { :p3 :p4 } }"));
+    assert_eq!(rows.len(), 2);
+    assert!(reads <= 4, "{reads}");
+    let (rows, reads) = measured(
+        &fixture,
+        &query(
+            "SELECT ?p ?n { ?p :badge 5 OPTIONAL { ?q rdf:type :Person . ?q :name ?n . ?q :badge 6 . ?p :worksFor ?d } }",
+        ),
+    );
+    assert_eq!(rows, ["p=p5 n=\"person 6\""]);
+    assert!(reads <= 10, "{reads}");
+}
+
+#[test]
+fn branches_of_a_union_are_looked_up_for_the_rows_beside_them() {
+    let fixture = company();
+    let (rows, reads) = measured(
+        &fixture,
+        &query("SELECT ?x { { ?p :name ?x } UNION { ?p :worksFor ?x } ?p rdf:type :Person . ?p :badge 9 }"),
+    );
+    assert_eq!(rows.len(), 2);
+    assert!(reads <= 10, "{reads}");
+}
+
+#[test]
+fn filters_are_put_to_rows_as_early_as_they_can_be() {
+    let fixture = company();
+    let text = "SELECT ?n { ?p :name ?n . ?p :badge ?b FILTER(?b < 3) }";
+    let (rows, reads) = measured(&fixture, &query(text));
+    assert_eq!(rows.len(), 3);
+    assert!(reads <= 1_003, "the names of three people are read, not of a thousand: {reads}");
+}
+
+#[test]
+fn the_order_is_chosen_within_named_graphs_and_unions_of_graphs_too() {
+    let mut text = String::from("GRAPH :g1 { ");
+    for person in 0..300 {
+        text.push_str(&format!(":p{person} :name {person} ; :worksFor :d{} . ", person % 3));
+    }
+    text.push_str("} GRAPH :g2 { :p5 :chosen true }");
+    let fixture = Fixture::new(&text);
+    let (rows, reads) = measured(
+        &fixture,
+        &query("SELECT ?n { GRAPH :g1 { ?p :worksFor ?d . ?p :name ?n } GRAPH :g2 { ?p :chosen true } }"),
+    );
+    assert_eq!(rows, ["n=\"5\""]);
+    assert!(reads <= 5, "{reads}");
+    let all = query("SELECT ?n { ?p :worksFor ?d . ?p :name ?n . ?p :chosen true }").union_default_graph(true);
+    let (rows, reads) = measured(&fixture, &all);
+    assert_eq!(rows, ["n=\"5\""]);
+    assert!(reads <= 10, "{reads}");
+}
+
+/// Every query is asked in both orders, of a store that is small enough for the written one.
+#[test]
+fn the_order_changes_no_answer() {
+    let people = Fixture::new(
+        ":ann :knows :bob, :cid ; :age 30 ; :name \"Ann\" . :bob :knows :cid ; :age 25 . :cid :knows :ann ; :age 41 .
+         GRAPH :g { :ann :age 31 . :bob :likes :ann } GRAPH :h { :cid :likes :bob . :ann :knows :cid }",
+    );
+    for text in [
+        "SELECT * { ?a :knows ?b . ?b :knows ?c . ?c :knows ?a }",
+        "SELECT * { ?a :knows ?b . ?a :age ?x . ?b :age ?y FILTER(?x < ?y) }",
+        "SELECT * { ?a :knows ?b OPTIONAL { ?b :name ?n } ?b :age ?x }",
+        "SELECT * { ?a :knows ?b OPTIONAL { ?b :name ?n . ?b :age ?x FILTER(?x > 29) } }",
+        "SELECT * { ?a :knows ?b { ?a :age ?x } UNION { ?b :name ?x } }",
+        "SELECT * { ?a :knows+ ?b . ?b :age ?x . ?a :name ?n }",
+        "SELECT * { ?a :knows ?b VALUES (?a ?x) { (:ann UNDEF) (UNDEF 25) } ?b :age ?x }",
+        "SELECT * { GRAPH ?g { ?a :age ?x } ?a :knows ?b }",
+        "SELECT * { GRAPH ?g { ?a :likes ?b } GRAPH ?h { ?b :knows|:age ?c } }",
+        "SELECT * { ?a :knows ?b { SELECT ?b (COUNT(*) AS ?n) { ?x :knows ?b } GROUP BY ?b } }",
+        "SELECT * { ?a :knows ?b MINUS { ?b :name ?n } ?b :knows ?c }",
+        "SELECT * { ?a :knows ?b FILTER NOT EXISTS { ?b :age ?x . ?b :knows ?c . ?c :name ?n } }",
+        "SELECT * { ?a :knows [ :knows ?c ; :age ?x ] . ?c :age ?y }",
+        "SELECT * { ?a :age ?x BIND(?x + 1 AS ?y) ?b :age ?z FILTER(?z > ?y) }",
+        "SELECT * { ?a ?p ?b . ?b ?p ?c }",
+        "SELECT * { ?a :knows ?b . ?c :likes ?d }",
+        "SELECT * { { ?a :knows ?b OPTIONAL { ?a :name ?n } } { ?b :age ?x OPTIONAL { ?b :name ?n } } }",
+    ] {
+        let (planned, _) = measured(&people, &query(text));
+        let (written, _) = measured(&people, &query(text).with_join_order(JoinOrder::Written));
+        assert_eq!(planned, written, "{text}");
+        for order in [JoinOrder::Counts, JoinOrder::Written] {
+            let (union, _) = measured(&people, &query(text).union_default_graph(true).with_join_order(order));
+            let (other, _) = measured(&people, &query(text).union_default_graph(true));
+            assert_eq!(union, other, "{text}");
+        }
+    }
+}
+
+#[test]
+fn an_explanation_has_the_operators_with_estimated_and_actual_rows() {
+    let fixture = company();
+    let asked = query("SELECT ?n { ?p :name ?n . ?p :worksFor ?d . ?d :town :far } ORDER BY ?n");
+    let estimated = asked.explain(&fixture.snapshot()).expect("explained");
+    assert_eq!(estimated.quads_read, None);
+    assert!(estimated.root.nodes().iter().all(|node| node.rows.is_none()));
+    let evaluated = asked.explain_evaluated(&fixture.snapshot()).expect("explained");
+    let patterns: Vec<_> =
+        evaluated.root.nodes().into_iter().filter(|node| node.name.starts_with("QuadPattern")).collect();
+    let figures: Vec<_> = patterns.iter().map(|node| (node.estimated_rows, node.rows)).collect();
+    assert_eq!(figures, [(Some(1.0), Some(1)), (Some(100.0), Some(100)), (Some(100.0), Some(100))], "{evaluated}");
+    let text = evaluated.to_string();
+    assert!(
+        text.contains("Sort(") && text.contains("estimated 100  actual 100") && text.contains("quads read: 201"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_query_tells_how_many_quads_it_has_read_so_far() {
+    let fixture = company();
+    let QueryResults::Solutions(mut rows) =
+        query("SELECT ?p { ?p rdf:type :Person }").evaluate(&fixture.snapshot()).expect("begun")
+    else {
+        panic!("no solutions");
+    };
+    rows.next().expect("a row").expect("no error");
+    assert_eq!(rows.quads_read(), Some(1));
+    assert_eq!(rows.by_ref().count(), 999);
+    assert_eq!(rows.quads_read(), None);
+}
