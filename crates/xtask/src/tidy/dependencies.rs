@@ -61,6 +61,12 @@ const CRATES: &[Allowed] = &[
         ]),
     },
     Allowed {
+        directory: "conformance",
+        ours: &["fulgurite", "fulgurite-rdf"],
+        ours_in_tests: &[],
+        outside: Outside::AnyButEngines,
+    },
+    Allowed {
         directory: "cli",
         ours: &["fulgurite", "fulgurite-keys", "fulgurite-rdf"],
         ours_in_tests: &["fulgurite-testkit"],
