@@ -2,9 +2,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use fulgurite::io::MemoryDisk;
-use fulgurite_rdf::sparql::{Query, QueryResults, Update};
+use fulgurite_rdf::sparql::{Limits, Query, QueryResults, Update};
 use fulgurite_rdf::{Database, IdPattern, Quads, Snapshot, Store, StoreOptions, TermId};
 use oxrdf::{GraphName, NamedOrBlankNode, Quad, Term};
 use sparesults::QueryResultsFormat;
@@ -116,9 +117,13 @@ impl Subject for Ours {
 impl Ours {
     fn results(&self, text: &str, base: &str) -> Result<QueryResults, String> {
         let snapshot: Snapshot = self.store.snapshot().map_err(message)?;
-        Query::parse(text, Some(base)).map_err(message)?.evaluate(&snapshot).map_err(message)
+        let query = Query::parse(text, Some(base)).map_err(message)?;
+        query.with_limits(Limits::new().timeout(TIME_MAX)).evaluate(&snapshot).map_err(message)
     }
 }
+
+/// No test takes a hundredth of it: one that hangs is to fail.
+const TIME_MAX: Duration = Duration::from_secs(30);
 
 fn node(term: Term) -> Result<NamedOrBlankNode, String> {
     match term {
