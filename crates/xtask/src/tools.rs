@@ -150,6 +150,18 @@ mod tests {
     }
 
     #[test]
+    fn suites_that_are_there_are_not_fetched_again() {
+        let root = std::env::temp_dir().join(format!("fulgurite-suites-{}", std::process::id()));
+        let directory = root.join("target").join("w3c");
+        std::fs::create_dir_all(&directory).expect("the directory of temporary files takes another");
+        // Without Python nothing can be fetched there.
+        assert!(ensure_suites(&root.join("nowhere")).is_err());
+        std::fs::write(directory.join("rdflib-7.6.0.tar.gz"), b"").expect("it is ours");
+        assert_eq!(ensure_suites(&root).expect("it is there"), directory.join("rdflib-7.6.0.tar.gz"));
+        std::fs::remove_dir_all(&root).expect("it is ours");
+    }
+
+    #[test]
     fn a_tool_that_fails_gives_its_own_complaint() {
         let reason = quiet(workspace::child(Path::new("."), "rustc", &["--no-such-option"])).expect_err("it must fail");
         assert!(reason.contains("no-such-option"), "{reason}");
