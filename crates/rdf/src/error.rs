@@ -65,6 +65,13 @@ pub enum Error {
         /// What the system reports.
         source: io::Error,
     },
+    /// A file in which a load keeps what does not fit into memory failed.
+    Scratch {
+        /// The file.
+        path: PathBuf,
+        /// What the system reports.
+        source: io::Error,
+    },
     /// The operation was cancelled by its token. Nothing of it is left.
     Cancelled,
     /// Triple terms within triple terms, deeper than the limit.
@@ -180,6 +187,11 @@ impl fmt::Display for Error {
             Self::Syntax { input, line: 0, message, .. } => write!(out, "{input}: {message}"),
             Self::Syntax { input, line, column, message } => write!(out, "{input}:{line}:{column}: {message}"),
             Self::Input { input, source } => write!(out, "{input}: cannot be read: {source}"),
+            Self::Scratch { path, source } => write!(
+                out,
+                "{}: what does not fit into memory cannot be kept there: {source}; free some space, or give the load more memory",
+                path.display()
+            ),
             Self::Cancelled => out.write_str("cancelled; nothing of it is left"),
             Self::TooDeep { limit } => {
                 write!(out, "triple terms are nested deeper than {limit}; name the inner ones by an IRI instead")
@@ -220,7 +232,10 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Engine(error) => Some(error),
-            Self::Input { source, .. } | Self::Output { source } | Self::Thread { source } => Some(source),
+            Self::Input { source, .. }
+            | Self::Scratch { source, .. }
+            | Self::Output { source }
+            | Self::Thread { source } => Some(source),
             Self::Evaluation { source } => Some(source.as_ref()),
             _ => None,
         }

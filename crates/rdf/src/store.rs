@@ -7,7 +7,6 @@ use fulgurite::{Database, Isolation, Options, UPDATE_ATTEMPTS};
 
 use crate::dictionary::TermHasher;
 use crate::error::{Error, Result};
-use crate::load::{LoadInput, LoadOptions, LoadReport};
 use crate::pattern::Order;
 use crate::shared::Shared;
 use crate::snapshot::Snapshot;
@@ -174,16 +173,6 @@ impl Store {
                 outcome => return outcome,
             }
         }
-    }
-
-    /// Loads files and other inputs, all of them or nothing: several times faster than transactions. Others read what was before
-    /// until it ends, and their writes are refused.
-    ///
-    /// # Errors
-    /// [`Error::Syntax`], [`Error::Input`], [`Error::Cancelled`], [`Error::LoadRunning`]; what the engine reports. Nothing is loaded then.
-    #[allow(clippy::unimplemented)]
-    pub fn load(&self, _inputs: Vec<LoadInput>, _options: &LoadOptions) -> Result<LoadReport> {
-        unimplemented!()
     }
 
     /// The database below. What is written to its tables by other ways than this store's is not known to it: read only.

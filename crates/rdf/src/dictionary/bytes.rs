@@ -1,7 +1,8 @@
 //! Terms as bytes: what is hashed, and what the dictionary stores.
 //!
 //! The first byte is the kind, and is stored: never renumber. [`encode`] gives one form for each term. Stored IRIs may have
-//! another, in which the number of a namespace stands for its text: that form is never hashed nor compared.
+//! another, in which the number of a namespace stands for its text: that form is never hashed nor compared. While a document is loaded,
+//! its blank nodes have a form with its number, which is never stored.
 
 use oxrdf::{BaseDirection, BlankNodeRef, LiteralRef, NamedNode, NamedNodeRef, Term, TermRef, Triple};
 use oxrdf::{BlankNode, Literal, NamedOrBlankNode, NamedOrBlankNodeRef};
@@ -21,6 +22,8 @@ mod kind {
     pub const TYPED_KNOWN: u8 = 8;
     pub const TYPED: u8 = 9;
     pub const TRIPLE: u8 = 10;
+    /// Of a document that is loaded; never stored.
+    pub const SCOPED_BLANK: u8 = 11;
 }
 
 /// The tag of a term that is in the dictionary.
@@ -38,19 +41,27 @@ pub fn tag_of(term: TermRef<'_>) -> Tag {
 /// # Errors
 /// [`Error::TooDeep`]; then something was appended all the same.
 pub fn encode(term: TermRef<'_>, out: &mut Vec<u8>) -> Result<()> {
-    encode_at(term, out, 0)
+    encode_at(term, None, out, 0)
 }
 
-fn encode_at(term: TermRef<'_>, out: &mut Vec<u8>, depth: usize) -> Result<()> {
+/// As [`encode`], with blank nodes of a document.
+///
+/// # Errors
+/// As [`encode`].
+pub fn encode_scoped(term: TermRef<'_>, document: u32, out: &mut Vec<u8>) -> Result<()> {
+    encode_at(term, Some(document), out, 0)
+}
+
+fn encode_at(term: TermRef<'_>, document: Option<u32>, out: &mut Vec<u8>, depth: usize) -> Result<()> {
     match term {
         TermRef::NamedNode(node) => encode_iri(node, out),
-        TermRef::BlankNode(node) => encode_blank(node, out),
+        TermRef::BlankNode(node) => encode_blank(node, document, out),
         TermRef::Literal(literal) => encode_literal(literal, out),
         TermRef::Triple(triple) => {
             if depth == TRIPLE_DEPTH_MAX {
                 return Err(Error::TooDeep { limit: TRIPLE_DEPTH_MAX });
             }
-            encode_triple(triple, out, depth + 1)?;
+            encode_triple(triple, document, out, depth + 1)?;
         }
     }
     Ok(())
@@ -80,8 +91,14 @@ pub fn namespace_of(mut bytes: &[u8]) -> Option<(u32, &[u8])> {
     Some((u32::try_from(number).ok()?, bytes))
 }
 
-fn encode_blank(node: BlankNodeRef<'_>, out: &mut Vec<u8>) {
-    out.push(kind::BLANK);
+fn encode_blank(node: BlankNodeRef<'_>, document: Option<u32>, out: &mut Vec<u8>) {
+    match document {
+        None => out.push(kind::BLANK),
+        Some(number) => {
+            out.push(kind::SCOPED_BLANK);
+            push_number(number as usize, out);
+        }
+    }
     out.extend_from_slice(node.as_str().as_bytes());
 }
 
@@ -108,16 +125,16 @@ fn encode_literal(literal: LiteralRef<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(literal.value().as_bytes());
 }
 
-fn encode_triple(triple: &Triple, out: &mut Vec<u8>, depth: usize) -> Result<()> {
+fn encode_triple(triple: &Triple, document: Option<u32>, out: &mut Vec<u8>, depth: usize) -> Result<()> {
     out.push(kind::TRIPLE);
     let mut subject = Vec::new();
     match triple.subject.as_ref() {
         NamedOrBlankNodeRef::NamedNode(node) => encode_iri(node, &mut subject),
-        NamedOrBlankNodeRef::BlankNode(node) => encode_blank(node, &mut subject),
+        NamedOrBlankNodeRef::BlankNode(node) => encode_blank(node, document, &mut subject),
     }
     push_counted(&subject, out);
     push_counted(triple.predicate.as_str().as_bytes(), out);
-    encode_at(triple.object.as_ref(), out, depth)
+    encode_at(triple.object.as_ref(), document, out, depth)
 }
 
 /// The term of bytes that [`encode`] has written.
@@ -125,6 +142,15 @@ fn encode_triple(triple: &Triple, out: &mut Vec<u8>, depth: usize) -> Result<()>
 /// # Errors
 /// What is wrong with them.
 pub fn decode(bytes: &[u8]) -> Result<Term, &'static str> {
+    decode_scoped(bytes, &mut || None)
+}
+
+/// As [`decode`], of what [`encode_scoped`] has written: `blank` gives the nodes that stand for those of the document, from left to
+/// right.
+///
+/// # Errors
+/// As [`decode`], and if `blank` gives none.
+pub fn decode_scoped(bytes: &[u8], blank: &mut dyn FnMut() -> Option<BlankNode>) -> Result<Term, &'static str> {
     let mut predicates = Vec::new();
     let mut rest = bytes;
     // Nested triples are taken apart in a loop, so that no bytes can take the stack.
@@ -135,21 +161,21 @@ pub fn decode(bytes: &[u8]) -> Result<Term, &'static str> {
         rest = inner;
         let subject = take_counted(&mut rest).ok_or(CUT_OFF)?;
         let predicate = take_counted(&mut rest).ok_or(CUT_OFF)?;
-        let subject = match decode_plain(subject)? {
+        let subject = match decode_plain(subject, blank)? {
             Term::NamedNode(node) => NamedOrBlankNode::NamedNode(node),
             Term::BlankNode(node) => NamedOrBlankNode::BlankNode(node),
             _ => return Err("the subject of a triple term is neither an IRI nor a blank node"),
         };
         predicates.push((subject, NamedNode::new_unchecked(text(predicate)?)));
     }
-    let mut term = decode_plain(rest)?;
+    let mut term = decode_plain(rest, blank)?;
     while let Some((subject, predicate)) = predicates.pop() {
         term = Triple::new(subject, predicate, term).into();
     }
     Ok(term)
 }
 
-fn decode_plain(bytes: &[u8]) -> Result<Term, &'static str> {
+fn decode_plain(bytes: &[u8], blank: &mut dyn FnMut() -> Option<BlankNode>) -> Result<Term, &'static str> {
     let (&kind, mut rest) = bytes.split_first().ok_or(CUT_OFF)?;
     Ok(match kind {
         kind::IRI => NamedNode::new_unchecked(text(rest)?).into(),
@@ -174,7 +200,8 @@ fn decode_plain(bytes: &[u8]) -> Result<Term, &'static str> {
             let datatype = text(take_counted(&mut rest).ok_or(CUT_OFF)?)?;
             Literal::new_typed_literal(text(rest)?, NamedNode::new_unchecked(datatype)).into()
         }
-        _ => return Err("a term is of no kind there is"),
+        kind::SCOPED_BLANK => blank().ok_or(NO_KIND)?.into(),
+        _ => return Err(NO_KIND),
     })
 }
 
@@ -188,8 +215,8 @@ pub fn fits(tag: Tag, bytes: &[u8]) -> bool {
         Some(&(kind::IRI | kind::IRI_IN_NAMESPACE)) => tag == Tag::IRI,
         Some(&kind::BLANK) => tag == Tag::LABELLED_BLANK,
         Some(&kind::TRIPLE) => tag == Tag::TRIPLE,
+        Some(&kind::SCOPED_BLANK) | None => false,
         Some(_) => tag == Tag::LITERAL,
-        None => false,
     }
 }
 
@@ -227,6 +254,7 @@ fn take_number(bytes: &mut &[u8]) -> Option<usize> {
     None
 }
 
+const NO_KIND: &str = "a term is of no kind there is";
 const CUT_OFF: &str = "a term ends too early";
 
 /// Triple terms within triple terms are refused beyond this.

@@ -104,6 +104,13 @@ pub fn take_id(bytes: &mut &[u8]) -> Option<TermId> {
     (is_written_so && tag.0 <= Tag::LAST.0).then(|| TermId::new(tag, payload))
 }
 
+impl AsRef<[u8]> for IdKey {
+    #[inline]
+    fn as_ref(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+
 impl TermId {
     /// The number of exactly these bytes.
     pub(crate) fn from_key(mut bytes: &[u8]) -> Option<Self> {

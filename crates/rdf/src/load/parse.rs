@@ -1,0 +1,194 @@
+//! Parsing: pieces of work become batches.
+
+use std::io::{self, Read};
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use oxrdf::Quad;
+use oxrdfio::{RdfFormat, RdfParseError, RdfParser, RdfSyntaxError};
+
+use super::batch::Batch;
+use super::feeder::{Feeder, Work};
+use super::input::Document;
+use super::nesting::{self, Shallow};
+use super::options::BadStatement;
+use super::progress::Watch;
+use crate::dictionary::TermHasher;
+use crate::error::{Error, Result};
+
+/// What all threads that parse share.
+pub struct Parsing<'p> {
+    pub feeder: &'p Feeder,
+    pub watch: &'p Watch,
+    pub hasher: TermHasher,
+    pub lenient: bool,
+    /// A batch that takes so much is handed on.
+    pub batch_bytes: usize,
+    pub bad: &'p BadStatements,
+}
+
+/// Statements that were passed over.
+#[derive(Default)]
+pub struct BadStatements {
+    count: AtomicU64,
+    first: Mutex<Vec<BadStatement>>,
+}
+
+impl BadStatements {
+    fn add(&self, bad: BadStatement) {
+        // Relaxed: read when the threads have ended.
+        self.count.fetch_add(1, Ordering::Relaxed);
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.len() < BAD_REMEMBERED {
+            first.push(bad);
+        }
+    }
+
+    /// How many, and the first few.
+    pub fn take(self) -> (u64, Vec<BadStatement>) {
+        let mut first = self.first.into_inner().unwrap_or_else(PoisonError::into_inner);
+        first.sort_by(|left, right| {
+            (&left.input, left.line, left.column).cmp(&(&right.input, right.line, right.column))
+        });
+        (self.count.into_inner(), first)
+    }
+}
+
+impl Parsing<'_> {
+    /// Parses until there is no more work, on one thread; others do the same. Each batch goes to `hand_on`.
+    ///
+    /// # Errors
+    /// [`Error::Syntax`], [`Error::Input`], [`Error::Cancelled`]; those of `hand_on`.
+    pub fn run(&self, mut hand_on: impl FnMut(Batch) -> Result<()>) -> Result<()> {
+        let mut worker = Worker { parsing: self, batch: Batch::new(self.hasher), hand_on: &mut hand_on };
+        while let Some(work) = self.feeder.next()? {
+            match work {
+                Work::Lines { document, mut bytes, lines_before } => {
+                    for line in nesting::blank_out_deep_lines(&mut bytes) {
+                        let (input, line) = (document.name.clone(), lines_before + line + 1);
+                        worker.pass_over(BadStatement { input, line, column: 1, message: nesting::message() })?;
+                    }
+                    let parser = parser_of(&document)?.for_slice(&bytes);
+                    worker.take_all(&document, lines_before, parser.map(|quad| quad.map_err(RdfParseError::Syntax)))?;
+                }
+                Work::Whole(opened) => {
+                    let parser = parser_of(&opened.document)?.for_reader(shallow(opened.bytes, opened.document.format));
+                    worker.take_all(&opened.document, 0, parser)?;
+                }
+            }
+        }
+        let Worker { batch, hand_on, .. } = worker;
+        if batch.quads.is_empty() { Ok(()) } else { hand_on(batch) }
+    }
+}
+
+/// One thread's part.
+struct Worker<'w, F> {
+    parsing: &'w Parsing<'w>,
+    batch: Batch,
+    hand_on: &'w mut F,
+}
+
+impl<F: FnMut(Batch) -> Result<()>> Worker<'_, F> {
+    fn take_all(
+        &mut self,
+        document: &Document,
+        lines_before: u64,
+        quads: impl Iterator<Item = Result<Quad, RdfParseError>>,
+    ) -> Result<()> {
+        let mut counted = 0;
+        for quad in quads {
+            match quad {
+                Ok(quad) => {
+                    self.take(document, quad)?;
+                    counted += 1;
+                    if counted % QUADS_PER_LOOK == 0 {
+                        self.parsing.watch.parsed(QUADS_PER_LOOK)?;
+                    }
+                }
+                Err(RdfParseError::Io(source)) => return Err(input_error(document, source)),
+                Err(RdfParseError::Syntax(error)) => {
+                    self.pass_over(bad_statement(document, lines_before, &error))?;
+                    if !goes_on_after_errors(document.format) {
+                        break;
+                    }
+                }
+            }
+        }
+        self.parsing.watch.parsed(counted % QUADS_PER_LOOK)
+    }
+
+    fn take(&mut self, document: &Document, quad: Quad) -> Result<()> {
+        match self.batch.push(document.number, &quad, &document.graph) {
+            Ok(()) => {}
+            Err(error @ Error::TooDeep { .. }) => {
+                // Dropping it would go as deep as it is nested.
+                std::mem::forget(quad);
+                let (input, message) = (document.name.clone(), error.to_string());
+                self.pass_over(BadStatement { input, line: 0, column: 0, message })?;
+            }
+            Err(error) => return Err(error),
+        }
+        if self.batch.memory_bytes() >= self.parsing.batch_bytes {
+            let full = std::mem::replace(&mut self.batch, Batch::new(self.parsing.hasher));
+            (self.hand_on)(full)?;
+        }
+        Ok(())
+    }
+
+    fn pass_over(&self, bad: BadStatement) -> Result<()> {
+        if self.parsing.lenient {
+            self.parsing.bad.add(bad);
+            return self.parsing.watch.parsed(0);
+        }
+        let BadStatement { input, line, column, message } = bad;
+        Err(Error::Syntax { input, line, column, message })
+    }
+}
+
+fn parser_of(document: &Document) -> Result<RdfParser> {
+    let parser = RdfParser::from_format(document.format);
+    let Some(base) = &document.base else { return Ok(parser) };
+    parser.with_base_iri(base).map_err(|error| {
+        let message = format!("{}: its base `{base}` is no IRI ({error}); give an absolute one", document.name);
+        Error::Invalid { message }
+    })
+}
+
+/// A text that does not take the parser too deep, where that is known before.
+fn shallow(bytes: Box<dyn Read + Send>, format: RdfFormat) -> Box<dyn Read + Send> {
+    match format {
+        RdfFormat::Turtle | RdfFormat::TriG | RdfFormat::N3 => Box::new(Shallow::new(bytes)),
+        _ => bytes,
+    }
+}
+
+/// Whether the parser finds the next statement after one that is wrong.
+fn goes_on_after_errors(format: RdfFormat) -> bool {
+    matches!(format, RdfFormat::NTriples | RdfFormat::NQuads | RdfFormat::Turtle | RdfFormat::TriG | RdfFormat::N3)
+}
+
+fn bad_statement(document: &Document, lines_before: u64, error: &RdfSyntaxError) -> BadStatement {
+    let (line, column) =
+        error.location().map_or((0, 0), |location| (location.start.line + lines_before + 1, location.start.column + 1));
+    BadStatement { input: document.name.clone(), line, column, message: plain_message(error) }
+}
+
+/// What is wrong, without the place, which is relative to a block.
+fn plain_message(error: &RdfSyntaxError) -> String {
+    let message = error.to_string();
+    let is_place = message.starts_with("Parser error at line ");
+    match message.split_once(": ") {
+        Some((_, rest)) if is_place => rest.to_owned(),
+        _ => message,
+    }
+}
+
+fn input_error(document: &Document, source: io::Error) -> Error {
+    Error::Input { input: document.name.clone(), source }
+}
+
+/// After so many quads the others are told, and asked whether to go on.
+const QUADS_PER_LOOK: u64 = 1 << 12;
+const BAD_REMEMBERED: usize = 10;
