@@ -61,7 +61,9 @@ impl DatasetChoice {
             };
             return Ok(Scope { default: merge(default, terms)?, named });
         }
-        let default = if self.union_default_graph { DefaultGraph::Union } else { DefaultGraph::Stored };
+        // Without named graphs the union is the default graph, which is read with half the look-ups.
+        let union = self.union_default_graph && terms.has_named_graphs()?;
+        let default = if union { DefaultGraph::Union } else { DefaultGraph::Stored };
         Ok(Scope { default, named: None })
     }
 }

@@ -61,6 +61,10 @@ impl<Q: Quads> Terms<Q> {
         self.watch.keep(self.quads.id(TermRef::from(term)))
     }
 
+    pub(crate) fn has_named_graphs(&self) -> Result<bool, Stopped> {
+        self.watch.keep(self.quads.graph_names().next().transpose()).map(|name| name.is_some())
+    }
+
     pub(crate) fn internalize(&self, term: Term) -> Result<EvaluationTerm, Stopped> {
         if let Some(id) = self.stored(&term)? {
             return Ok(EvaluationTerm::Stored(id));

@@ -4,6 +4,7 @@
 //! over first: what nests too deep is refused, and what is not plainly harmless is parsed on a thread with a stack of its own, on which
 //! chains are [balanced](super::shape), too, before anybody else sees them. Called by `query` and `update` alone.
 
+use std::borrow::Cow;
 use std::thread;
 
 use spargebra::{Query, SparqlParser, SparqlSyntaxError, Update};
@@ -39,6 +40,7 @@ pub(crate) struct Prologue<'t> {
 }
 
 pub(crate) fn parse_query(text: &str, prologue: &Prologue<'_>) -> Result<Query> {
+    let text = &*unescaped(text);
     let parser = parser(prologue)?;
     let query = on_a_fitting_stack(text, move || {
         let query = parser.parse_query(text).map_err(|error| syntax(text, &error))?;
@@ -48,6 +50,7 @@ pub(crate) fn parse_query(text: &str, prologue: &Prologue<'_>) -> Result<Query> 
 }
 
 pub(crate) fn parse_update(text: &str, prologue: &Prologue<'_>) -> Result<Update> {
+    let text = &*unescaped(text);
     let parser = parser(prologue)?;
     on_a_fitting_stack(text, move || {
         let update = parser.parse_update(text).map_err(|error| syntax(text, &error))?;
@@ -134,13 +137,7 @@ impl Outline {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
             let rest = &bytes[at..];
-            at += match byte {
-                b'#' => rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len()),
-                b'<' if iri_bytes(rest) > 0 => iri_bytes(rest),
-                b'"' | b'\'' => string_bytes(rest),
-                b'\\' => 2,
-                _ => 1,
-            };
+            at += token_bytes(rest);
             match byte {
                 b'(' | b'[' | b'{' => {
                     open += 1;
@@ -158,6 +155,53 @@ impl Outline {
             }
         }
         outline
+    }
+}
+
+/// The text with the characters that it gives by their numbers in names (`:\u0070`), where the parser does not take them; in strings and
+/// IRIs it does (SPARQL 1.1, 19.2).
+fn unescaped(text: &str) -> Cow<'_, str> {
+    if !text.contains("\\u") && !text.contains("\\U") {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        if let Some((character, bytes)) = escaped_name_character(rest) {
+            out.push(character);
+            rest = &rest[bytes..];
+            continue;
+        }
+        let mut end = token_bytes(rest.as_bytes()).min(rest.len());
+        while !rest.is_char_boundary(end) {
+            end += 1;
+        }
+        out.push_str(&rest[..end]);
+        rest = &rest[end..];
+    }
+    Cow::Owned(out)
+}
+
+/// The character of a name that the text begins with the number of, and the bytes that it takes there.
+fn escaped_name_character(text: &str) -> Option<(char, usize)> {
+    let (digits, bytes) = match text.get(..2)? {
+        "\\u" => (text.get(2..6)?, 6),
+        "\\U" => (text.get(2..10)?, 10),
+        _ => return None,
+    };
+    let number = digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u32::from_str_radix(digits, 16))?;
+    let character = char::from_u32(number.ok()?)?;
+    (character.is_alphanumeric() || character == '_' || !character.is_ascii()).then_some((character, bytes))
+}
+
+/// The length of what these bytes begin with: a comment, an IRI, a string, an escape, or else one byte.
+fn token_bytes(bytes: &[u8]) -> usize {
+    match bytes[0] {
+        b'#' => bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(bytes.len()),
+        b'<' if iri_bytes(bytes) > 0 => iri_bytes(bytes),
+        b'"' | b'\'' => string_bytes(bytes),
+        b'\\' => 2,
+        _ => 1,
     }
 }
 
@@ -198,6 +242,16 @@ mod tests {
     fn brackets_within_strings_iris_and_comments_do_not_nest() {
         let outline = Outline::of("SELECT * { ?s <http://e/((((> \"((((\" , '''(((' (''' . # ((((\n FILTER(?a<?b) }");
         assert_eq!(outline.nesting, 2);
+    }
+
+    #[test]
+    fn numbers_of_characters_are_replaced_in_names_alone() {
+        assert_eq!(
+            unescaped("{ <\\u0078> :\\u0070 ?xx\\u0078 \"\\u0022\" # \\u0070\n}"),
+            "{ <\\u0078> :p ?xxx \"\\u0022\" # \\u0070\n}"
+        );
+        assert_eq!(unescaped("?\\U000000e9 \\u007B \\u12"), "?é \\u007B \\u12");
+        assert!(matches!(unescaped("SELECT"), Cow::Borrowed(_)));
     }
 
     #[test]

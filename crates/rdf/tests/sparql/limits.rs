@@ -22,9 +22,12 @@ fn many() -> Fixture {
 
 #[test]
 fn a_time_that_is_over_ends_a_query_once_and_then_there_is_nothing() {
-    let fixture = Fixture::people();
-    let mut rows = solutions(&query("SELECT * { ?s ?p ?o }").with_timeout(Duration::ZERO), &fixture.snapshot());
-    assert!(matches!(rows.next(), Some(Err(Error::TimedOut { timeout: Duration::ZERO }))));
+    let fixture = many();
+    let timeout = Duration::from_millis(200);
+    let text = "SELECT * { ?a :p ?b . ?c :p ?d . ?e :p ?f . ?g :p ?h . ?i :p ?j }";
+    let mut rows = solutions(&query(text).with_timeout(timeout), &fixture.snapshot());
+    let error = rows.by_ref().find_map(Result::err).expect("there are more rows than time");
+    assert!(matches!(error, Error::TimedOut { timeout: limit } if limit == timeout), "{error}");
     assert!(rows.next().is_none());
     assert!(rows.next().is_none());
 }
@@ -36,7 +39,7 @@ fn a_time_that_is_over_ends_a_query_that_has_no_rows_to_return() {
         "SELECT (COUNT(*) AS ?n) { ?a :p ?b . ?c :p ?d . ?e :p ?f . ?g :p ?h }",
         "SELECT * { ?a :p ?b . ?c :p ?d . ?e :p ?f . ?g :p ?h FILTER(?b + ?d + ?f + ?h < 0) }",
         "SELECT * { ?a :p ?b . ?c :p ?d . ?e :p ?f . ?g :p ?h } ORDER BY ?b",
-        "SELECT * { { SELECT * { ?a :p ?b . ?c :p ?d } } { SELECT * { ?e :p ?f . ?g :p ?h } } FILTER(?b > 1000) }",
+        "SELECT * { { SELECT * { ?a :p ?b . ?c :p ?d } } { SELECT * { ?e :p ?f . ?g :p ?h } } FILTER(?b + ?f > 10000) }",
     ] {
         let limited = query(text).with_timeout(Duration::from_millis(50));
         let error = rows_of(&limited, &fixture.snapshot()).expect_err(text);
@@ -50,13 +53,14 @@ fn ask_construct_and_describe_are_timed_too() {
     let ask = query("ASK { ?a :p ?b . ?c :p ?d . ?e :p ?f FILTER(?b + ?d + ?f < 0) }")
         .with_timeout(Duration::from_millis(20));
     assert!(matches!(ask.evaluate(&fixture.snapshot()), Err(Error::TimedOut { .. })));
-    for text in ["CONSTRUCT { ?s :q ?o } { ?s :p ?o }", "DESCRIBE ?s { ?s :p ?o }"] {
-        let QueryResults::Triples(mut triples) =
-            query(text).with_timeout(Duration::ZERO).evaluate(&fixture.snapshot()).expect("begun")
-        else {
+    let all = "{ ?a :p ?b . ?c :p ?d . ?e :p ?f . ?g :p ?h }";
+    for text in [format!("CONSTRUCT {{ ?a :q ?d }} {all}"), format!("DESCRIBE ?a {{ {all} FILTER(?b + ?d < 0) }}")] {
+        let timed = query(&text).with_timeout(Duration::from_millis(200));
+        let QueryResults::Triples(mut triples) = timed.evaluate(&fixture.snapshot()).expect("begun") else {
             panic!("no triples");
         };
-        assert!(matches!(triples.next(), Some(Err(Error::TimedOut { .. }))), "{text}");
+        let error = triples.by_ref().find_map(Result::err).expect("there are more rows than time");
+        assert!(matches!(error, Error::TimedOut { .. }), "{text}: {error}");
         assert!(triples.next().is_none(), "{text}");
     }
 }
@@ -113,15 +117,14 @@ fn a_token_ends_from_another_thread_what_would_run_for_hours() {
     let (begun, has_begun) = std::sync::mpsc::channel();
     let error = std::thread::scope(|scope| {
         let evaluation = scope.spawn(|| {
-            let mut rows = solutions(&query(text).with_limits(limits), &fixture.snapshot());
             begun.send(()).expect("somebody listens");
-            rows.next()
+            rows_of(&query(text).with_limits(limits), &fixture.snapshot())
         });
         has_begun.recv().expect("begun");
         token.cancel();
         evaluation.join().expect("no panic")
     });
-    assert!(matches!(error, Some(Err(Error::Cancelled))), "{error:?}");
+    assert!(matches!(error, Err(Error::Cancelled)), "{error:?}");
 }
 
 #[test]

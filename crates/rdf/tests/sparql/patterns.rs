@@ -167,7 +167,6 @@ fn a_path_of_any_number_of_steps_reaches_its_start_too() {
     let people = Fixture::people();
     assert_eq!(people.rows("SELECT ?x { :bob :knows* ?x }"), ["x=bob", "x=cid", "x=dan"]);
     assert_eq!(people.rows("SELECT ?x { ?x :knows* :bob }"), ["x=ann", "x=bob"]);
-    assert_eq!(people.rows("SELECT ?x { :nobody :knows* ?x }"), ["x=nobody"]);
 }
 
 #[test]
@@ -190,7 +189,8 @@ fn paths_go_backwards_in_sequences_and_by_alternatives() {
 fn a_negated_property_set_takes_every_other_predicate() {
     let people = Fixture::people();
     assert_eq!(people.rows("SELECT ?x { :bob !(:knows|rdf:type|:name) ?x }"), ["x=\"25\""]);
-    assert_eq!(people.rows("SELECT ?x { :bob !(^:knows) ?x }"), ["x=ann"]);
+    assert_eq!(people.rows("SELECT ?x { :cid !(^:age) ?x }"), ["x=ann", "x=bob"]);
+    assert!(people.rows("SELECT ?x { :cid !(^:knows) ?x }").is_empty());
 }
 
 #[test]

@@ -44,7 +44,8 @@ fn a_chain_is_gone_along_from_its_selective_end() {
     let text = "SELECT (COUNT(*) AS ?c) { ?p :name ?n . ?p :worksFor ?d . ?d :town :far }";
     let (planned, planned_reads) = measured(&fixture, &query(text));
     let (written, written_reads) = measured(&fixture, &query(text).with_join_order(JoinOrder::Written));
-    assert_eq!((planned.as_slice(), planned), (["c=\"100\"".to_owned()].as_slice(), written));
+    assert_eq!(planned, ["c=\"100\""]);
+    assert_eq!(planned, written);
     // One department, a hundred people, a hundred names; as written, a thousand names, departments and towns.
     assert!(planned_reads <= 210, "{planned_reads}");
     assert!(written_reads > 2_000, "{written_reads}");
@@ -80,10 +81,10 @@ fn branches_of_a_union_are_looked_up_for_the_rows_beside_them() {
 #[test]
 fn filters_are_put_to_rows_as_early_as_they_can_be() {
     let fixture = company();
-    let text = "SELECT ?n { ?p :badge ?b . ?p :name ?n . ?p :worksFor ?d . ?d :town ?t FILTER(?b < 3) }";
+    let text = "SELECT ?n { ?p :name ?n . ?p :badge ?b FILTER(?b < 3) }";
     let (rows, reads) = measured(&fixture, &query(text));
     assert_eq!(rows.len(), 3);
-    assert!(reads <= 1_100, "the names of three people are read, not of a thousand: {reads}");
+    assert!(reads <= 1_003, "the names of three people are read, not of a thousand: {reads}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExp
 use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 
 use self::estimate::{Estimator, Progress, Slots};
-use self::names::{Names, certain, joins_by_substitution};
+use self::names::{Names, certain, joins_by_substitution, read_by_conjuncts};
 use super::limits::Stopped;
 use super::scope::Scope;
 use super::shape::map_operands;
@@ -77,13 +77,18 @@ pub(crate) fn plan_pattern<Q: Quads>(
     terms: &Terms<Q>,
     scope: &Scope,
 ) -> Result<GraphPattern, Stopped> {
-    Planner::new(order, terms, scope).whole(pattern.clone())
+    let mut planner = Planner::new(order, terms, scope);
+    planner.counts_to_choose_alone = true;
+    planner.whole(pattern.clone())
 }
 
 struct Planner<'p, Q> {
     order: JoinOrder,
     estimator: Estimator<'p, Q>,
     estimates: Vec<(String, f64)>,
+    /// Whether nothing is counted where there is nothing to choose. What a transaction counts it has read, and others that change it are
+    /// in conflict with it.
+    counts_to_choose_alone: bool,
 }
 
 /// What a pattern is evaluated within.
@@ -94,15 +99,24 @@ struct Context {
     outer: Names,
     /// How often it is evaluated.
     times: f64,
+    /// What the filters around it read.
+    filters: Vec<Names>,
 }
 
 impl Context {
     fn within(&self, names: &Names, rows: f64) -> Self {
-        Self { graph: self.graph.clone(), outer: self.outer.clone().with(names), times: rows }
+        Self { graph: self.graph.clone(), outer: self.outer.clone().with(names), times: rows, filters: Vec::new() }
+    }
+
+    /// Filters that can be put to rows once the element is joined, and could not before.
+    fn filters_first_met(&self, element: &Element, progress: &Progress) -> i32 {
+        let with = progress.bound.clone().with(&element.names);
+        let met = |names: &&Names| names.are_within(&with) && !names.are_within(&progress.bound);
+        i32::try_from(self.filters.iter().filter(met).count()).unwrap_or(i32::MAX)
     }
 
     fn alone(&self) -> Self {
-        Self { graph: self.graph.clone(), outer: Names::default(), times: 1.0 }
+        Self { graph: self.graph.clone(), outer: Names::default(), times: 1.0, filters: Vec::new() }
     }
 }
 
@@ -137,11 +151,11 @@ enum Body {
 
 impl<'p, Q: Quads> Planner<'p, Q> {
     fn new(order: JoinOrder, terms: &'p Terms<Q>, scope: &'p Scope) -> Self {
-        Self { order, estimator: Estimator::new(terms, scope), estimates: Vec::new() }
+        Self { order, estimator: Estimator::new(terms, scope), estimates: Vec::new(), counts_to_choose_alone: false }
     }
 
     fn whole(&mut self, pattern: GraphPattern) -> Result<GraphPattern, Stopped> {
-        let context = Context { graph: None, outer: Names::default(), times: 1.0 };
+        let context = Context { graph: None, outer: Names::default(), times: 1.0, filters: Vec::new() };
         Ok(self.plan(pattern, &context)?.pattern)
     }
 
@@ -173,7 +187,9 @@ impl<'p, Q: Quads> Planner<'p, Q> {
                 Ok(Planned { pattern, rows: left.rows })
             }
             GraphPattern::Filter { expr, inner } => {
-                let inner = self.plan(*inner, context)?;
+                let mut around = context.clone();
+                read_by_conjuncts(&expr, &mut around.filters);
+                let inner = self.plan(*inner, &around)?;
                 let bound = context.within(&certain(&inner.pattern), inner.rows);
                 let expr = self.plan_expression(expr, &bound)?;
                 let pattern = GraphPattern::Filter { expr, inner: inner.pattern.into() };
@@ -207,7 +223,7 @@ impl<'p, Q: Quads> Planner<'p, Q> {
             }
             P::Project { inner, variables } => {
                 let outer = Names::visible_through(&context.outer, &variables);
-                let inner = self.plan(*inner, &Context { outer, ..context.clone() })?;
+                let inner = self.plan(*inner, &Context { outer, filters: Vec::new(), ..context.clone() })?;
                 Planned { pattern: P::Project { inner: inner.pattern.into(), variables }, rows: inner.rows }
             }
             P::Distinct { inner } => {
@@ -319,7 +335,8 @@ impl<'p, Q: Quads> Planner<'p, Q> {
             let (next, fanout) = self.choose(&elements, &progress, context)?;
             let element = elements.remove(next);
             let within = context.graph.as_ref();
-            let (pattern, substituted) = self.join(element, fanout, &mut progress, context)?;
+            let last = elements.is_empty();
+            let (pattern, substituted) = self.join(element, fanout, last, &mut progress, context)?;
             let pattern = relative(pattern, within);
             joined = Some(match joined {
                 None => pattern,
@@ -404,6 +421,9 @@ impl<'p, Q: Quads> Planner<'p, Q> {
         progress: &Progress,
         context: &Context,
     ) -> Result<(usize, f64), Stopped> {
+        if self.counts_to_choose_alone && (elements.len() == 1 || self.order == JoinOrder::Written) {
+            return Ok((0, 1.0));
+        }
         if self.order == JoinOrder::Written {
             return Ok((0, self.fanout(&elements[0], progress, context)?));
         }
@@ -416,17 +436,24 @@ impl<'p, Q: Quads> Planner<'p, Q> {
         }
         let connected = |element: &Element| element.names.is_empty() || element.names.shares_with(&progress.bound);
         let some_connected = elements.iter().any(connected);
-        let mut best: Option<(usize, f64)> = None;
+        let mut best: Option<(usize, f64, f64)> = None;
         for (place, element) in elements.iter().enumerate() {
-            if some_connected && !connected(element) {
+            let apart = some_connected && !connected(element);
+            if apart && !matches!(element.body, Body::Triple(_)) {
                 continue;
             }
             let fanout = self.fanout(element, progress, context)?;
-            if best.is_none_or(|(_, least)| fanout < least) {
-                best = Some((place, fanout));
+            // What shares no variable multiplies the rows, unless it has just one: then it narrows what follows.
+            if apart && fanout > 1.0 {
+                continue;
+            }
+            let filtered = fanout * FILTER_PASSES.powi(context.filters_first_met(element, progress));
+            if best.is_none_or(|(_, _, least)| filtered < least) {
+                best = Some((place, fanout, filtered));
             }
         }
-        Ok(best.expect("there are elements, and all are candidates if none is connected"))
+        let (place, fanout, _) = best.expect("what is connected is a candidate, and all are if nothing is");
+        Ok((place, fanout))
     }
 
     fn fanout(&mut self, element: &Element, progress: &Progress, context: &Context) -> Result<f64, Stopped> {
@@ -450,6 +477,7 @@ impl<'p, Q: Quads> Planner<'p, Q> {
                     graph: element.graph.clone(),
                     outer: progress.bound.clone().with(&context.outer),
                     times: 1.0,
+                    filters: Vec::new(),
                 };
                 let rows = self.plan(element.pattern.clone(), &within)?.rows;
                 self.estimates.truncate(recorded);
@@ -465,6 +493,7 @@ impl<'p, Q: Quads> Planner<'p, Q> {
         &mut self,
         element: Element,
         fanout: f64,
+        last: bool,
         progress: &mut Progress,
         context: &Context,
     ) -> Result<(GraphPattern, bool), Stopped> {
@@ -472,7 +501,11 @@ impl<'p, Q: Quads> Planner<'p, Q> {
         let rows = progress.rows * fanout;
         match body {
             Body::Triple(slots) => {
-                self.estimator.advance(&slots, fanout, &names, progress)?;
+                if last {
+                    progress.pass(&names, rows);
+                } else {
+                    self.estimator.advance(&slots, fanout, &names, progress)?;
+                }
                 self.record(&pattern, graph.as_ref(), rows);
                 Ok((in_graph(pattern, graph), true))
             }
@@ -490,7 +523,7 @@ impl<'p, Q: Quads> Planner<'p, Q> {
             }
             Body::Substituted => {
                 let outer = progress.bound.clone().with(&context.outer);
-                let within = Context { graph: graph.clone(), outer, times: progress.rows };
+                let within = Context { graph: graph.clone(), outer, times: progress.rows, filters: Vec::new() };
                 let planned = self.plan(pattern, &within)?;
                 progress.pass(&names, rows);
                 Ok((in_graph(planned.pattern, graph), true))

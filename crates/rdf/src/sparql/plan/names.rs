@@ -30,6 +30,10 @@ impl Names {
         !self.0.is_disjoint(&other.0)
     }
 
+    pub(super) fn are_within(&self, other: &Self) -> bool {
+        self.0.is_subset(&other.0)
+    }
+
     pub(super) fn add(&mut self, other: &Self) {
         self.0.extend(other.0.iter().cloned());
     }
@@ -72,6 +76,37 @@ impl Names {
     pub(super) fn named_node(&mut self, pattern: &NamedNodePattern) {
         if let NamedNodePattern::Variable(variable) = pattern {
             self.variable(variable);
+        }
+    }
+
+    /// Adds what the expression reads. Tells whether it looks at no pattern.
+    fn expression(&mut self, expression: &Expression) -> bool {
+        use Expression as E;
+        match expression {
+            E::NamedNode(_) | E::Literal(_) => true,
+            E::Variable(variable) | E::Bound(variable) => {
+                self.variable(variable);
+                true
+            }
+            E::Exists(_) => false,
+            E::Or(left, right)
+            | E::And(left, right)
+            | E::Equal(left, right)
+            | E::SameTerm(left, right)
+            | E::Greater(left, right)
+            | E::GreaterOrEqual(left, right)
+            | E::Less(left, right)
+            | E::LessOrEqual(left, right)
+            | E::Add(left, right)
+            | E::Subtract(left, right)
+            | E::Multiply(left, right)
+            | E::Divide(left, right) => self.expression(left) && self.expression(right),
+            E::UnaryPlus(inner) | E::UnaryMinus(inner) | E::Not(inner) => self.expression(inner),
+            E::If(condition, then, otherwise) => {
+                self.expression(condition) && self.expression(then) && self.expression(otherwise)
+            }
+            E::In(value, list) => self.expression(value) && list.iter().all(|item| self.expression(item)),
+            E::Coalesce(list) | E::FunctionCall(_, list) => list.iter().all(|item| self.expression(item)),
         }
     }
 
@@ -138,28 +173,22 @@ pub(super) fn joins_by_substitution(pattern: &GraphPattern) -> bool {
 
 /// Whether the expression reads variables of `names` alone, and no patterns.
 pub(super) fn reads_only(expression: &Expression, names: &Names) -> bool {
-    use Expression as E;
+    read_by(expression).is_some_and(|read| read.are_within(names))
+}
+
+/// What each condition of a conjunction reads; conditions that look at patterns are left out.
+pub(super) fn read_by_conjuncts(expression: &Expression, conditions: &mut Vec<Names>) {
     match expression {
-        E::NamedNode(_) | E::Literal(_) => true,
-        E::Variable(variable) | E::Bound(variable) => names.contains(&Name::Variable(variable.clone())),
-        E::Exists(_) => false,
-        E::Or(left, right)
-        | E::And(left, right)
-        | E::Equal(left, right)
-        | E::SameTerm(left, right)
-        | E::Greater(left, right)
-        | E::GreaterOrEqual(left, right)
-        | E::Less(left, right)
-        | E::LessOrEqual(left, right)
-        | E::Add(left, right)
-        | E::Subtract(left, right)
-        | E::Multiply(left, right)
-        | E::Divide(left, right) => reads_only(left, names) && reads_only(right, names),
-        E::UnaryPlus(inner) | E::UnaryMinus(inner) | E::Not(inner) => reads_only(inner, names),
-        E::If(condition, then, otherwise) => {
-            reads_only(condition, names) && reads_only(then, names) && reads_only(otherwise, names)
+        Expression::And(left, right) => {
+            read_by_conjuncts(left, conditions);
+            read_by_conjuncts(right, conditions);
         }
-        E::In(value, list) => reads_only(value, names) && list.iter().all(|item| reads_only(item, names)),
-        E::Coalesce(list) | E::FunctionCall(_, list) => list.iter().all(|item| reads_only(item, names)),
+        condition => conditions.extend(read_by(condition)),
     }
+}
+
+/// The variables that the expression reads; `None` if it looks at patterns.
+fn read_by(expression: &Expression) -> Option<Names> {
+    let mut names = Names::default();
+    names.expression(expression).then_some(names)
 }
