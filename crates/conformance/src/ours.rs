@@ -1,12 +1,13 @@
-//! Our store, in memory: what is loaded goes through transactions, what is asked through indexes and dictionary.
+//! Our store, in memory: what is loaded goes through the bulk loader, what is asked through indexes and dictionary.
 
+use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fulgurite::io::MemoryDisk;
 use fulgurite_rdf::sparql::{Limits, Query, QueryResults, Update};
-use fulgurite_rdf::{Database, IdPattern, Quads, Snapshot, Store, StoreOptions, TermId};
+use fulgurite_rdf::{Database, IdPattern, LoadInput, LoadOptions, Quads, Snapshot, Store, StoreOptions, TermId};
 use oxrdf::{GraphName, NamedOrBlankNode, Quad, Term};
 use sparesults::QueryResultsFormat;
 
@@ -29,26 +30,12 @@ impl Subject for Ours {
     }
 
     fn load(&mut self, input: &Input) -> Result<(), String> {
-        let parser = oxrdfio::RdfParser::from_format(input.format).with_base_iri(input.base).map_err(message)?;
-        let parser = parser.with_default_graph(input.graph.clone()).rename_blank_nodes();
+        let source = LoadInput::reader(input.base, Cursor::new(input.bytes.to_vec()), input.format);
+        let source = source.base(input.base).graph(input.graph.clone());
         let documents = Arc::clone(&self.documents);
-        let quads = parser.for_slice(input.bytes).with_document_loader(move |address| {
-            let content = documents.bytes(address)?.to_vec();
-            Ok(oxrdfio::LoadedDocument {
-                url: address.to_owned(),
-                content,
-                format: oxrdfio::RdfFormat::JsonLd { profile: oxrdfio::JsonLdProfileSet::empty() },
-            })
-        });
-        let quads = quads.collect::<Result<Vec<Quad>, _>>().map_err(message)?;
-        self.store
-            .update(|t| {
-                for q in &quads {
-                    t.insert(q)?;
-                }
-                Ok(())
-            })
-            .map_err(message)
+        let options =
+            LoadOptions::new().threads(1).document_loader(move |address| documents.bytes(address).map(<[u8]>::to_vec));
+        self.store.load(vec![source], &options).map(drop).map_err(message)
     }
 
     fn quads(&self) -> Result<Vec<Quad>, String> {
