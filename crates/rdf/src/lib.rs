@@ -34,3 +34,8 @@ pub use stats::{GraphStats, StoreStats};
 pub use store::{Store, StoreOptions};
 pub use transaction::{Savepoint, Transaction, TransactionView};
 pub use {oxrdf, oxrdfio, sparesults, spareval, spargebra};
+
+/// The example of the manual.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/rdf.md")]
+struct Manual;

@@ -15,7 +15,7 @@ pub struct StoreStats {
     pub terms: u64,
     /// The default graph first, then the named graphs.
     pub graphs: Vec<GraphStats>,
-    /// Tables by name, and the bytes that each takes in the file.
+    /// Tables by name, and the entries that each has in the snapshot.
     pub tables: Vec<(String, u64)>,
 }
 
@@ -40,6 +40,10 @@ impl Store {
             terms: snapshot.read().len(&snapshot.tables().terms)?,
             ..StoreStats::default()
         };
+        for table in snapshot.read().tables() {
+            let entries = snapshot.read().len(&table)?;
+            stats.tables.push((table.name().to_owned(), entries));
+        }
         let default_graph = snapshot.count(&IdPattern::of_graph(TermId::DEFAULT_GRAPH))?;
         stats.graphs.push(GraphStats { name: None, quads: default_graph });
         for graph in snapshot.graph_names() {

@@ -110,12 +110,9 @@ fn where_there_is_a_package_index_the_demo_asks_it_by_sparql() {
     file.write_all(INDEX.as_bytes()).unwrap();
     file.finish().unwrap();
     let shown = place.run(&["demo", "--data", ".", "--out", "w.ful"]).ok();
-    for expected in [
-        "all 3, direct 1",
-        "one gitk, other tk",
-        "section vcs, gib 0, packages 2",
-        "rdf query w-debian.ful",
-    ] {
+    for expected in
+        ["all 3, direct 1", "one gitk, other tk", "section vcs, gib 0, packages 2", "rdf query w-debian.ful"]
+    {
         assert!(shown.contains(expected), "{expected}\n{shown}");
     }
     assert_eq!(place.names(), ["debian", "synsets.tsv.gz", "w-debian.ful", "w.ful"]);

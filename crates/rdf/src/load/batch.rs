@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use oxrdf::{BlankNodeRef, GraphName, NamedOrBlankNode, Quad, Term, TermRef, Triple};
+use oxrdf::{BlankNodeRef, GraphName, LiteralRef, NamedNodeRef, NamedOrBlankNode, Quad, Term, TermRef, Triple};
 
 use crate::dictionary::{TermHasher, bytes, split_namespace};
 use crate::error::Result;
@@ -109,6 +109,21 @@ impl Batch {
         };
         self.quads.push([subject, predicate, object, graph]);
         Ok(())
+    }
+
+    /// The place of an IRI.
+    pub fn iri(&mut self, iri: &str) -> Slot {
+        self.scratch.clear();
+        bytes::encode_iri(NamedNodeRef::new_unchecked(iri), &mut self.scratch);
+        self.local(Tag::IRI)
+    }
+
+    /// The place of a literal.
+    ///
+    /// # Errors
+    /// None.
+    pub fn literal(&mut self, literal: LiteralRef<'_>) -> Result<Slot> {
+        self.term(TermRef::Literal(literal))
     }
 
     fn term(&mut self, term: TermRef<'_>) -> Result<Slot> {

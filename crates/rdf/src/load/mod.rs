@@ -15,6 +15,7 @@ mod build;
 mod feeder;
 mod gate;
 mod input;
+mod lines;
 mod mark;
 mod merge;
 mod nesting;

@@ -71,7 +71,8 @@ impl fmt::Debug for LoadInput {
 type Progress = Arc<dyn Fn(&LoadProgress) + Send + Sync>;
 
 /// How documents that an input refers to are got: from their IRI their bytes, or why there are none.
-pub(crate) type DocumentLoader = Arc<dyn Fn(&str) -> Result<Vec<u8>, String> + Send + Sync + UnwindSafe + RefUnwindSafe>;
+pub(crate) type DocumentLoader =
+    Arc<dyn Fn(&str) -> Result<Vec<u8>, String> + Send + Sync + UnwindSafe + RefUnwindSafe>;
 
 /// How to load.
 #[derive(Clone, Default)]

@@ -1,8 +1,8 @@
 //! Parsing: pieces of work become batches.
 
 use std::io::{self, Read};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use oxrdf::Quad;
 use oxrdfio::{
@@ -12,6 +12,7 @@ use oxrdfio::{
 use super::batch::Batch;
 use super::feeder::{Feeder, Work};
 use super::input::Document;
+use super::lines::PlainLines;
 use super::nesting::{self, Shallow};
 use super::options::{BadStatement, DocumentLoader};
 use super::progress::Watch;
@@ -71,8 +72,7 @@ impl Parsing<'_> {
                         let (input, line) = (document.name.clone(), lines_before + line + 1);
                         worker.pass_over(BadStatement { input, line, column: 1, message: nesting::message() })?;
                     }
-                    let parser = parser_of(&document)?.for_slice(&bytes);
-                    worker.take_all(&document, lines_before, parser.map(|quad| quad.map_err(RdfParseError::Syntax)))?;
+                    worker.take_lines(&document, &bytes, lines_before)?;
                 }
                 Work::Whole(opened) => {
                     let bytes = shallow(opened.bytes, opened.document.format);
@@ -126,6 +126,43 @@ impl<F: FnMut(Batch) -> Result<()>> Worker<'_, F> {
         self.parsing.watch.parsed(counted % QUADS_PER_LOOK)
     }
 
+    /// Takes lines: plain ones by themselves, and the others through the parser, as many together as follow each other.
+    fn take_lines(&mut self, document: &Document, bytes: &[u8], lines_before: u64) -> Result<()> {
+        let parse = |worker: &mut Self, bytes: &[u8], lines_before: u64| {
+            let parser = parser_of(document)?.for_slice(bytes);
+            worker.take_all(document, lines_before, parser.map(|quad| quad.map_err(RdfParseError::Syntax)))
+        };
+        // Bytes that are no text are for the parser to complain of.
+        let Ok(text) = std::str::from_utf8(bytes) else { return parse(self, bytes, lines_before) };
+        let mut plain = PlainLines::new(&document.graph, document.format == RdfFormat::NQuads);
+        let (mut counted, mut begin, mut odd_from, mut line_number) = (0, 0, None, lines_before);
+        while begin < text.len() {
+            let end = text[begin..].find('\n').map_or(text.len(), |end| begin + end);
+            let is_plain = plain.take(&text[begin..end], &mut self.batch)?;
+            match odd_from {
+                Some((from, lines)) if is_plain => {
+                    parse(self, &bytes[from..begin], lines)?;
+                    plain.begin_batch();
+                    odd_from = None;
+                }
+                None if !is_plain => odd_from = Some((begin, line_number)),
+                _ => {}
+            }
+            if is_plain {
+                counted += 1;
+                if self.hand_on_if_full()? {
+                    plain.begin_batch();
+                }
+            }
+            (begin, line_number) = (end + 1, line_number + 1);
+        }
+        self.parsing.watch.parsed(counted)?;
+        match odd_from {
+            Some((from, lines)) => parse(self, &bytes[from..], lines),
+            None => Ok(()),
+        }
+    }
+
     fn take(&mut self, document: &Document, quad: Quad) -> Result<()> {
         match self.batch.push(document.number, &quad, &document.graph) {
             Ok(()) => {}
@@ -137,11 +174,17 @@ impl<F: FnMut(Batch) -> Result<()>> Worker<'_, F> {
             }
             Err(error) => return Err(error),
         }
-        if self.batch.memory_bytes() >= self.parsing.batch_bytes {
+        self.hand_on_if_full().map(|_| ())
+    }
+
+    /// Tells whether the batch is a new one now.
+    fn hand_on_if_full(&mut self) -> Result<bool> {
+        let is_full = self.batch.memory_bytes() >= self.parsing.batch_bytes;
+        if is_full {
             let full = std::mem::replace(&mut self.batch, Batch::new(self.parsing.hasher));
             (self.hand_on)(full)?;
         }
-        Ok(())
+        Ok(is_full)
     }
 
     fn pass_over(&self, bad: BadStatement) -> Result<()> {

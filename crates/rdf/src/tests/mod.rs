@@ -134,6 +134,8 @@ fn statistics_count_quads_terms_and_graphs() {
     assert_eq!(inserted.ok(), Some(true));
     let stats = place.store.stats().expect("statistics");
     assert_eq!((stats.quads, stats.terms), (2, 3));
+    let entries = |name: &str| stats.tables.iter().find(|(table, _)| table == name).map(|(_, entries)| *entries);
+    assert_eq!((entries("terms"), entries("spo"), entries("gspo"), entries("none")), (Some(3), Some(1), Some(1), None));
     let graphs: Vec<_> = stats.graphs.iter().map(|graph| (graph.name.clone(), graph.quads)).collect();
     assert_eq!(graphs, [(None, 1), (Some(iri("g").into()), 1)]);
 }

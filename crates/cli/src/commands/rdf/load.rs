@@ -72,8 +72,12 @@ fn input(path: &Path, arguments: &Load) -> Result<LoadInput, Failure> {
 /// The form that a file's ending promises, without what tells that it is packed.
 pub fn format_of(path: &Path) -> Option<RdfFormat> {
     let ending = |path: &Path| path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
-    match ending(path)?.as_str() {
-        "gz" | "bz2" | "zst" => RdfFormat::from_extension(&ending(Path::new(path.file_stem()?))?),
+    let plain = match ending(path)?.as_str() {
+        "gz" | "bz2" | "zst" => ending(Path::new(path.file_stem()?))?,
+        plain => plain.to_owned(),
+    };
+    match plain.as_str() {
+        "owl" => Some(RdfFormat::RdfXml),
         plain => RdfFormat::from_extension(plain),
     }
 }
