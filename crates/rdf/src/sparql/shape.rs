@@ -133,8 +133,8 @@ fn balance_pattern(pattern: GraphPattern) -> GraphPattern {
     match pattern {
         union @ GraphPattern::Union { .. } => {
             let branches = chain(union, |pattern| match pattern {
-                GraphPattern::Union { left, right } => Ok((*left, *right)),
-                other => Err(other),
+                GraphPattern::Union { left, right } => Split::Operands(*left, *right),
+                other => Split::Whole(other),
             });
             let branches = branches.into_iter().map(balance_pattern).collect();
             balanced(branches, |left, right| GraphPattern::Union { left: Box::new(left), right: Box::new(right) })
@@ -147,16 +147,16 @@ fn balance_expression(expression: Expression) -> Expression {
     match expression {
         or @ Expression::Or(..) => {
             let operands = chain(or, |expression| match expression {
-                Expression::Or(left, right) => Ok((*left, *right)),
-                other => Err(other),
+                Expression::Or(left, right) => Split::Operands(*left, *right),
+                other => Split::Whole(other),
             });
             let operands = operands.into_iter().map(balance_expression).collect();
             balanced(operands, |left, right| Expression::Or(Box::new(left), Box::new(right)))
         }
         and @ Expression::And(..) => {
             let operands = chain(and, |expression| match expression {
-                Expression::And(left, right) => Ok((*left, *right)),
-                other => Err(other),
+                Expression::And(left, right) => Split::Operands(*left, *right),
+                other => Split::Whole(other),
             });
             let operands = operands.into_iter().map(balance_expression).collect();
             balanced(operands, |left, right| Expression::And(Box::new(left), Box::new(right)))
@@ -165,14 +165,20 @@ fn balance_expression(expression: Expression) -> Expression {
     }
 }
 
+/// What a link of a chain is.
+enum Split<T> {
+    Operands(T, T),
+    Whole(T),
+}
+
 /// The operands of a chain of one associative operator, in their order.
-fn chain<T>(whole: T, split: impl Fn(T) -> Result<(T, T), T>) -> Vec<T> {
+fn chain<T>(whole: T, split: impl Fn(T) -> Split<T>) -> Vec<T> {
     let mut operands = Vec::new();
     let mut pending = vec![whole];
     while let Some(next) = pending.pop() {
         match split(next) {
-            Ok((left, right)) => pending.extend([right, left]),
-            Err(operand) => operands.push(operand),
+            Split::Operands(left, right) => pending.extend([right, left]),
+            Split::Whole(operand) => operands.push(operand),
         }
     }
     operands
