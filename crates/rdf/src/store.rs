@@ -111,8 +111,17 @@ impl Store {
     /// As [`Store::open_or_create`]; [`Error::LoadCutOff`] if it is opened read-only.
     pub fn open_with(engine: Options, path: impl AsRef<Path>, options: StoreOptions) -> Result<Self> {
         let database = engine.open(path)?;
+        let opened = Self::of_database(database.clone(), &options);
+        if opened.is_err() {
+            // Dropping it would leave its lock file; the first error says more than another one.
+            let _ = database.close();
+        }
+        opened
+    }
+
+    fn of_database(database: Database, options: &StoreOptions) -> Result<Self> {
         if database.tables()?.is_empty() {
-            match create_tables(&database, &options) {
+            match create_tables(&database, options) {
                 Ok(_) => {}
                 Err(Error::Engine(fulgurite::Error::ReadOnly { path })) => return Err(Error::NotAStore { path }),
                 Err(error) => return Err(error),

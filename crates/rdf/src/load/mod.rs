@@ -94,6 +94,7 @@ impl Store {
                 watch: &watch,
                 hasher: shared.hasher,
                 lenient: options.lenient,
+                document_loader: options.document_loader.as_ref(),
                 batch_bytes: memory_bytes / (4 * threads),
                 bad: &bad,
             },

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::Read;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,6 +70,10 @@ impl fmt::Debug for LoadInput {
 /// What is told while a load runs.
 type Progress = Arc<dyn Fn(&LoadProgress) + Send + Sync>;
 
+/// How documents that an input refers to are got: from their IRI their bytes, or why there are none.
+pub(crate) type DocumentLoader =
+    Arc<dyn Fn(&str) -> Result<Vec<u8>, String> + Send + Sync + UnwindSafe + RefUnwindSafe>;
+
 /// How to load.
 #[derive(Clone, Default)]
 pub struct LoadOptions {
@@ -77,6 +82,7 @@ pub struct LoadOptions {
     pub(crate) threads: Option<usize>,
     pub(crate) progress: Option<Progress>,
     pub(crate) cancellation: Option<CancellationToken>,
+    pub(crate) document_loader: Option<DocumentLoader>,
 }
 
 impl LoadOptions {
@@ -110,6 +116,16 @@ impl LoadOptions {
     #[must_use]
     pub fn progress(mut self, progress: impl Fn(&LoadProgress) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(progress));
+        self
+    }
+
+    /// How contexts that JSON-LD names by an IRI are got. Default: not at all, they are errors; the loader never goes to the Web.
+    #[must_use]
+    pub fn document_loader(
+        mut self,
+        loader: impl Fn(&str) -> Result<Vec<u8>, String> + Send + Sync + UnwindSafe + RefUnwindSafe + 'static,
+    ) -> Self {
+        self.document_loader = Some(Arc::new(loader));
         self
     }
 

@@ -1,19 +1,20 @@
 //! Parsing: pieces of work become batches.
 
 use std::io::{self, Read};
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use oxrdf::Quad;
-use oxrdfio::{RdfFormat, RdfParseError, RdfParser, RdfSyntaxError};
+use oxrdfio::{
+    JsonLdProfileSet, LoadedDocument, RdfFormat, RdfParseError, RdfParser, RdfSyntaxError, ReaderQuadParser,
+};
 
 use super::batch::Batch;
 use super::feeder::{Feeder, Work};
 use super::input::Document;
 use super::lines::PlainLines;
 use super::nesting::{self, Shallow};
-use super::options::BadStatement;
+use super::options::{BadStatement, DocumentLoader};
 use super::progress::Watch;
 use crate::dictionary::TermHasher;
 use crate::error::{Error, Result};
@@ -24,6 +25,7 @@ pub struct Parsing<'p> {
     pub watch: &'p Watch,
     pub hasher: TermHasher,
     pub lenient: bool,
+    pub document_loader: Option<&'p DocumentLoader>,
     /// A batch that takes so much is handed on.
     pub batch_bytes: usize,
     pub bad: &'p BadStatements,
@@ -73,7 +75,12 @@ impl Parsing<'_> {
                     worker.take_lines(&document, &bytes, lines_before)?;
                 }
                 Work::Whole(opened) => {
-                    let parser = parser_of(&opened.document)?.for_reader(shallow(opened.bytes, opened.document.format));
+                    let bytes = shallow(opened.bytes, opened.document.format);
+                    let parser = parser_of(&opened.document)?.for_reader(bytes);
+                    let parser = match self.document_loader {
+                        Some(loader) => with_loader(parser, Arc::clone(loader)),
+                        None => parser,
+                    };
                     worker.take_all(&opened.document, 0, parser)?;
                 }
             }
@@ -196,6 +203,14 @@ fn parser_of(document: &Document) -> Result<RdfParser> {
     parser.with_base_iri(base).map_err(|error| {
         let message = format!("{}: its base `{base}` is no IRI ({error}); give an absolute one", document.name);
         Error::Invalid { message }
+    })
+}
+
+/// With the documents that JSON-LD refers to.
+fn with_loader<R: Read>(parser: ReaderQuadParser<R>, loader: DocumentLoader) -> ReaderQuadParser<R> {
+    parser.with_document_loader(move |iri| {
+        let format = RdfFormat::JsonLd { profile: JsonLdProfileSet::empty() };
+        Ok(LoadedDocument { url: iri.to_owned(), content: loader(iri)?, format })
     })
 }
 
