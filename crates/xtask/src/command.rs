@@ -42,6 +42,7 @@ const COMMANDS: &[&Command] = &[
     &launch::HOSTILE,
     &launch::KERNEL_FAULTS,
     &launch::SOAK,
+    &launch::W3C,
     &launch::MIRI,
 ];
 

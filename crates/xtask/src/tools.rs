@@ -11,6 +11,10 @@ use crate::workspace;
 /// The nightly compiler for Miri, pinned so that the same sources give the same verdict.
 pub const NIGHTLY: &str = "nightly-2026-10-30";
 
+/// The package that carries the W3C's suites of RDF and SPARQL in its source distribution. The checksum of that is in
+/// `crates/conformance/src/archive.rs`.
+const SUITES: &str = "rdflib==7.6.0";
+
 /// The one package that the decoder of docs/decoder needs.
 const XXHASH: &str = "xxhash==4.1.0";
 
@@ -77,6 +81,31 @@ pub fn ensure_python(root: &Path) -> Result<PathBuf, String> {
     Ok(interpreter)
 }
 
+/// Makes sure that the archive with the W3C's suites is below target/, and returns where.
+///
+/// # Errors
+/// The reason why it cannot be had, and what to install.
+pub fn ensure_suites(root: &Path) -> Result<PathBuf, String> {
+    let directory = root.join("target").join("w3c");
+    let archive = directory.join(format!("{}.tar.gz", SUITES.replace("==", "-")));
+    if archive.is_file() {
+        return Ok(archive);
+    }
+    let python = ensure_python(root)?;
+    eprintln!("fetching the source of {SUITES} into target/w3c");
+    // Not the ready-made package: it has no tests. pip asks the source for its name, so it needs its build tools too.
+    let place = directory.to_string_lossy();
+    let only_source = ["--no-deps", "--no-binary", "rdflib", "--dest", &place, SUITES];
+    let mut download = vec!["-m", "pip", "download", "--quiet", "--disable-pip-version-check"];
+    download.extend(only_source);
+    quiet(workspace::child(root, &python.to_string_lossy(), &download))
+        .map_err(|reason| format!("{reason}; pip needs PyPI or a mirror of it to fetch the source of {SUITES}"))?;
+    match archive.is_file() {
+        true => Ok(archive),
+        false => Err(format!("pip has not left {}", archive.display())),
+    }
+}
+
 fn toolchain_is_complete(root: &Path, toolchain: &str, components: &[&str]) -> Result<bool, String> {
     let toolchains = quiet(workspace::child(root, "rustup", &["toolchain", "list"]))?;
     let prefix = format!("{toolchain}-");
@@ -118,6 +147,18 @@ mod tests {
         let nowhere = std::env::temp_dir().join("fulgurite-no-such-directory");
         let reason = ensure_python(&nowhere).expect_err("nothing can run there");
         assert!(reason.contains("venv") && reason.contains("install Python 3.9"), "{reason}");
+    }
+
+    #[test]
+    fn suites_that_are_there_are_not_fetched_again() {
+        let root = std::env::temp_dir().join(format!("fulgurite-suites-{}", std::process::id()));
+        let directory = root.join("target").join("w3c");
+        std::fs::create_dir_all(&directory).expect("the directory of temporary files takes another");
+        // Without Python nothing can be fetched there.
+        assert!(ensure_suites(&root.join("nowhere")).is_err());
+        std::fs::write(directory.join("rdflib-7.6.0.tar.gz"), b"").expect("it is ours");
+        assert_eq!(ensure_suites(&root).expect("it is there"), directory.join("rdflib-7.6.0.tar.gz"));
+        std::fs::remove_dir_all(&root).expect("it is ours");
     }
 
     #[test]

@@ -59,6 +59,7 @@ pub const STEPS: &[Step] = &[
     long("soak", "a minute of load: right answers, and nothing grows", |root| {
         outcome(launch::run_proof(root, "soak", &["--minutes", "1"]))
     }),
+    long("w3c", "the W3C's suites of RDF and SPARQL pass, but for the tests known to fail", w3c),
     long("demo", "the demo runs from beginning to end", |root| outcome(launch::run_demo(root, &[]))),
 ];
 
@@ -145,6 +146,14 @@ fn kernel_faults(root: &Path) -> Outcome {
     match launch::run_proof(root, "kernel_faults", &["--runs", "60"]) {
         Err(Failure::Child(77)) => Outcome::Skipped("no rights or tools for file systems that fail, see above".into()),
         result => outcome(result),
+    }
+}
+
+/// Needs the suites, which are fetched from a package registry.
+fn w3c(root: &Path) -> Outcome {
+    match tools::ensure_suites(root) {
+        Ok(archive) => outcome(launch::run_w3c(root, &archive, &[])),
+        Err(reason) => Outcome::Skipped(reason),
     }
 }
 

@@ -63,6 +63,12 @@ const CRATES: &[Allowed] = &[
         ]),
     },
     Allowed {
+        directory: "conformance",
+        ours: &["fulgurite", "fulgurite-rdf"],
+        ours_in_tests: &[],
+        outside: Outside::AnyButEngines,
+    },
+    Allowed {
         directory: "cli",
         ours: &["fulgurite", "fulgurite-keys", "fulgurite-rdf"],
         ours_in_tests: &["fulgurite-testkit"],
