@@ -1,5 +1,7 @@
 //! What the command line accepts. The doc comments here are the help that users read.
 
+pub mod rdf;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -50,6 +52,8 @@ pub enum Verb {
     Check(Check),
     /// Rewrite the file as small as it gets.
     Compact(Compact),
+    /// Load, query and change stores of RDF.
+    Rdf(rdf::Rdf),
     /// Load WordNet and show what a database can do.
     Demo(Demo),
     /// Print completions for a shell.

@@ -68,7 +68,7 @@ fn to_write(keep: KeepArgument) -> Options {
 }
 
 /// Adds what to do on a command line.
-fn explain(error: Error, may_create: bool) -> Failure {
+pub fn explain(error: Error, may_create: bool) -> Failure {
     match error {
         Error::DatabaseNotFound { path } => {
             let create = if may_create { ", or create it with --create" } else { "" };

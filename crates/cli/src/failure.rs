@@ -9,6 +9,8 @@ use std::path::Path;
 pub enum Failure {
     /// The engine's error.
     Engine(fulgurite::Error),
+    /// Of a store of quads.
+    Rdf(fulgurite_rdf::Error),
     /// Anything else, said in one line with what to do.
     Message(String),
     /// The database is damaged; what was found was printed.
@@ -30,7 +32,8 @@ impl Failure {
             Self::Engine(error) if error.is_corruption() => DAMAGED,
             Self::Engine(fulgurite::Error::Locked { .. }) => LOCKED,
             Self::Damaged(_) => DAMAGED,
-            Self::Engine(_) | Self::Message(_) | Self::Output(_) => FAILED,
+            Self::Rdf(fulgurite_rdf::Error::Damaged { .. }) => DAMAGED,
+            Self::Engine(_) | Self::Rdf(_) | Self::Message(_) | Self::Output(_) => FAILED,
         }
     }
 
@@ -44,6 +47,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Engine(error) => write!(out, "{error}"),
+            Self::Rdf(error) => write!(out, "{error}"),
             Self::Message(message) | Self::Damaged(message) => out.write_str(message),
             Self::Output(error) => write!(out, "standard output: {error}"),
         }
@@ -53,6 +57,16 @@ impl fmt::Display for Failure {
 impl From<fulgurite::Error> for Failure {
     fn from(error: fulgurite::Error) -> Self {
         Self::Engine(error)
+    }
+}
+
+impl From<fulgurite_rdf::Error> for Failure {
+    fn from(error: fulgurite_rdf::Error) -> Self {
+        match error {
+            fulgurite_rdf::Error::Engine(error) => Self::Engine(error),
+            fulgurite_rdf::Error::Output { source } => Self::Output(source),
+            error => Self::Rdf(error),
+        }
     }
 }
 

@@ -91,7 +91,7 @@ pub fn is_terminal() -> bool {
 pub struct Printer<W: Write> {
     out: W,
     format: OutputFormat,
-    names: Vec<&'static str>,
+    names: Vec<String>,
     /// Rows whose widths are being found out.
     waiting: Vec<Vec<(String, bool)>>,
     widths: Option<Vec<usize>>,
@@ -103,15 +103,15 @@ pub struct Printer<W: Write> {
 
 impl Printer<Output> {
     /// Prints to standard output.
-    pub fn to_standard_output(format: OutputFormat, names: &[&'static str]) -> Self {
+    pub fn to_standard_output(format: OutputFormat, names: &[&str]) -> Self {
         let width = if is_terminal() { terminal_size::terminal_size_of(io::stdout()) } else { None };
         Self::new(standard_output(), format, names, width.map(|(width, _)| usize::from(width.0)))
     }
 }
 
 impl<W: Write> Printer<W> {
-    fn new(out: W, format: OutputFormat, names: &[&'static str], cut_to: Option<usize>) -> Self {
-        let names = names.to_vec();
+    fn new(out: W, format: OutputFormat, names: &[&str], cut_to: Option<usize>) -> Self {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
         Self { out, format, names, waiting: Vec::new(), widths: None, cut_to, rows: 0, line: String::new() }
     }
 
@@ -229,7 +229,7 @@ impl<W: Write> Printer<W> {
         };
         self.widths = Some((0..self.names.len()).map(width).collect());
         let header = waiting.first().into_iter().flatten().zip(&self.names);
-        let header: Vec<_> = header.map(|((_, number), name)| ((*name).to_owned(), *number)).collect();
+        let header: Vec<_> = header.map(|((_, number), name)| (name.clone(), *number)).collect();
         self.aligned(&header)?;
         waiting.iter().try_for_each(|row| self.aligned(row))
     }

@@ -39,6 +39,15 @@ impl Progress {
         }
     }
 
+    /// Draws this line, if a person can see it, and has had time to read the one before.
+    pub fn show(&mut self, line: impl FnOnce() -> String) {
+        let now = Instant::now();
+        if self.visible && now.duration_since(self.drawn.unwrap_or(self.begun)) >= BETWEEN_DRAWINGS {
+            self.drawn = Some(now);
+            self.draw(line());
+        }
+    }
+
     /// Tells that what follows gives no news until it ends.
     pub fn last_phase(&mut self, doing: &str) {
         if self.visible && self.drawn.is_some() {

@@ -61,7 +61,10 @@ fn write<W: Write>(
 }
 
 /// Writes a new file, and removes it again if that fails.
-fn to_file(path: &Path, work: impl FnOnce(&mut BufWriter<File>) -> Result<u64, Failure>) -> Result<u64, Failure> {
+///
+/// # Errors
+/// If the file is there, or cannot be written; what `work` fails with.
+pub fn to_file(path: &Path, work: impl FnOnce(&mut BufWriter<File>) -> Result<u64, Failure>) -> Result<u64, Failure> {
     let file = File::create_new(path).map_err(|error| Failure::file(path, "cannot be created", &error))?;
     let mut out = BufWriter::with_capacity(BUFFER_BYTES, file);
     let outcome = work(&mut out).and_then(|written| {

@@ -11,4 +11,5 @@ mod documents;
 mod exits;
 mod fixture;
 mod forms;
+mod rdf;
 mod verbs;

@@ -1,0 +1,214 @@
+//! What `fulgurite rdf` accepts. The doc comments here are the help that users read.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use fulgurite_rdf::RdfFormat;
+use fulgurite_rdf::oxrdf::NamedNode;
+use fulgurite_rdf::oxrdfio::JsonLdProfileSet;
+
+use super::{OutputFormat, parse_seconds};
+
+/// Arguments of `rdf`.
+#[derive(Args, Debug)]
+pub struct Rdf {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: RdfVerb,
+}
+
+/// What can be done with a store of quads.
+#[derive(Debug, Subcommand)]
+#[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
+pub enum RdfVerb {
+    /// Load RDF files, all of them or nothing.
+    Load(Load),
+    /// Answer a SPARQL query.
+    Query(Query),
+    /// Carry out a SPARQL update, all of it or nothing.
+    Update(Update),
+    /// Write the quads as RDF.
+    Dump(Dump),
+    /// Tell how many quads each graph has, and what takes space.
+    Stats(RdfStats),
+}
+
+/// A store of quads.
+#[derive(Args, Debug)]
+pub struct StoreArgument {
+    /// The store: a database.
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub path: PathBuf,
+}
+
+/// Forms of RDF.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GraphFormat {
+    /// N-Triples.
+    Nt,
+    /// N-Quads.
+    Nq,
+    /// Turtle.
+    Ttl,
+    /// TriG.
+    Trig,
+    /// RDF/XML.
+    Rdf,
+    /// JSON-LD.
+    Jsonld,
+}
+
+impl From<GraphFormat> for RdfFormat {
+    fn from(format: GraphFormat) -> Self {
+        match format {
+            GraphFormat::Nt => Self::NTriples,
+            GraphFormat::Nq => Self::NQuads,
+            GraphFormat::Ttl => Self::Turtle,
+            GraphFormat::Trig => Self::TriG,
+            GraphFormat::Rdf => Self::RdfXml,
+            GraphFormat::Jsonld => Self::JsonLd { profile: JsonLdProfileSet::empty() },
+        }
+    }
+}
+
+/// Forms of answers to queries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AnswerFormat {
+    /// Aligned columns, for reading; Turtle for triples.
+    Table,
+    /// SPARQL Query Results JSON.
+    Json,
+    /// SPARQL Query Results XML.
+    Xml,
+    /// Comma-separated values: texts without types.
+    Csv,
+    /// Tab-separated values: terms as in Turtle.
+    Tsv,
+    /// N-Triples, of CONSTRUCT and DESCRIBE.
+    Nt,
+    /// Turtle, of CONSTRUCT and DESCRIBE.
+    Ttl,
+    /// RDF/XML, of CONSTRUCT and DESCRIBE.
+    Rdf,
+    /// JSON-LD, of CONSTRUCT and DESCRIBE.
+    Jsonld,
+}
+
+/// Arguments of `rdf load`.
+#[derive(Args, Debug)]
+pub struct Load {
+    #[command(flatten)]
+    pub store: StoreArgument,
+    /// The files to read, which may be packed by gzip, bzip2 or zstd; - is standard input.
+    #[arg(required = true, value_name = "INPUT", value_hint = ValueHint::FilePath)]
+    pub inputs: Vec<PathBuf>,
+    /// Create the store if it does not exist.
+    #[arg(long)]
+    pub create: bool,
+    /// The inputs' form [default: by each file's ending].
+    #[arg(long, value_enum)]
+    pub format: Option<GraphFormat>,
+    /// Pass over statements that break the rules of their form, and count them.
+    #[arg(long)]
+    pub lenient: bool,
+    /// The graph for statements that name none [default: the default graph].
+    #[arg(long, value_name = "IRI", value_parser = parse_iri)]
+    pub graph: Option<NamedNode>,
+    /// What relative IRIs are resolved against.
+    #[arg(long, value_name = "IRI", value_parser = parse_iri)]
+    pub base: Option<NamedNode>,
+    /// Memory for sorting, in MiB.
+    #[arg(long, value_name = "MIB", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub memory: u32,
+}
+
+/// A SPARQL text.
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+pub struct Text {
+    /// The SPARQL text.
+    #[arg(value_name = "SPARQL")]
+    pub text: Option<String>,
+    /// Read the SPARQL text from this file; - is standard input.
+    #[arg(long, value_name = "INPUT", value_hint = ValueHint::FilePath)]
+    pub file: Option<PathBuf>,
+}
+
+/// Arguments of `rdf query`.
+#[derive(Args, Debug)]
+pub struct Query {
+    #[command(flatten)]
+    pub store: StoreArgument,
+    #[command(flatten)]
+    pub text: Text,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: AnswerFormat,
+    /// What relative IRIs in the query are resolved against.
+    #[arg(long, value_name = "IRI", value_parser = parse_iri)]
+    pub base: Option<NamedNode>,
+    /// The default graph of the query is the union of all graphs.
+    #[arg(long)]
+    pub union: bool,
+    /// Give up after so many seconds.
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub timeout: Option<Duration>,
+    /// Give up after so many rows or triples.
+    #[arg(long, value_name = "N")]
+    pub rows_max: Option<u64>,
+    /// Print how the query is evaluated, with expected and actual rows, instead of its answer.
+    #[arg(long, conflicts_with = "format")]
+    pub explain: bool,
+}
+
+/// Arguments of `rdf update`.
+#[derive(Args, Debug)]
+pub struct Update {
+    #[command(flatten)]
+    pub store: StoreArgument,
+    #[command(flatten)]
+    pub text: Text,
+    /// Create the store if it does not exist.
+    #[arg(long)]
+    pub create: bool,
+    /// What relative IRIs in the update are resolved against.
+    #[arg(long, value_name = "IRI", value_parser = parse_iri)]
+    pub base: Option<NamedNode>,
+    /// Give up after so many seconds, and change nothing.
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub timeout: Option<Duration>,
+}
+
+/// Arguments of `rdf dump`.
+#[derive(Args, Debug)]
+pub struct Dump {
+    #[command(flatten)]
+    pub store: StoreArgument,
+    /// The file to write, which must not exist; standard output without it or with -.
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// The output's form [default: by the file's ending, else nq].
+    #[arg(long, value_enum)]
+    pub format: Option<GraphFormat>,
+    /// Only this graph, and its triples as those of the default graph.
+    #[arg(long, value_name = "IRI", value_parser = parse_iri)]
+    pub graph: Option<NamedNode>,
+    /// Only the default graph.
+    #[arg(long, conflicts_with = "graph")]
+    pub default_graph: bool,
+}
+
+/// Arguments of `rdf stats`.
+#[derive(Args, Debug)]
+pub struct RdfStats {
+    #[command(flatten)]
+    pub store: StoreArgument,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: OutputFormat,
+}
+
+fn parse_iri(text: &str) -> Result<NamedNode, String> {
+    NamedNode::new(text).map_err(|error| format!("not an absolute IRI: {error}"))
+}

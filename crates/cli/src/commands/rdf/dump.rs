@@ -1,0 +1,130 @@
+//! `rdf dump`: writes quads as RDF.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::Path;
+
+use fulgurite_rdf::oxrdf::{GraphName, NamedOrBlankNode, Quad, Term, TermRef};
+use fulgurite_rdf::oxrdfio::RdfSerializer;
+use fulgurite_rdf::{GraphPattern, IdPattern, Quads, RdfFormat, Snapshot, TermId};
+
+use super::load::format_of;
+use super::store::reading;
+use crate::arguments::rdf::Dump;
+use crate::commands::export::to_file;
+use crate::failure::Failure;
+use crate::output::{counted, standard_output};
+use crate::progress::{Progress, rate, time};
+
+/// Dumps.
+pub fn run(arguments: &Dump) -> Result<(), Failure> {
+    let path = arguments.output.as_deref().filter(|path| *path != Path::new("-"));
+    let promised = arguments.format.map(RdfFormat::from).or_else(|| path.and_then(format_of));
+    let format = promised.unwrap_or(RdfFormat::NQuads);
+    reading(&arguments.store.path, |_, snapshot| {
+        let pattern = IdPattern { graph: graphs(arguments, snapshot)?, ..IdPattern::ALL };
+        if pattern.graph == GraphPattern::Any && !format.supports_datasets() {
+            check_one_graph(snapshot, format)?;
+        }
+        let mut progress = Progress::new("dumping");
+        let Some(path) = path else {
+            return write(snapshot, &pattern, format, standard_output(), &mut progress).map(drop);
+        };
+        let written = to_file(path, |file| write(snapshot, &pattern, format, file, &mut progress))?;
+        let elapsed = progress.elapsed();
+        drop(progress);
+        let (written, time, rate) = (counted(written, "quad", "quads"), time(elapsed), rate(written, elapsed));
+        let _ = writeln!(std::io::stderr(), "{written} dumped in {time}, {rate}");
+        Ok(())
+    })
+}
+
+fn graphs(arguments: &Dump, snapshot: &Snapshot) -> Result<GraphPattern, Failure> {
+    let Some(name) = &arguments.graph else {
+        return Ok(if arguments.default_graph { GraphPattern::Default } else { GraphPattern::Any });
+    };
+    let missing = || Failure::Message(format!("no graph {name}; `rdf stats` lists those that there are"));
+    let id = snapshot.id(TermRef::from(name.as_ref()))?.ok_or_else(missing)?;
+    if snapshot.contains_graph(id)? { Ok(GraphPattern::Named(id)) } else { Err(missing()) }
+}
+
+/// What knows no graphs can hold the default graph only; where others have quads, they would be lost.
+fn check_one_graph(snapshot: &Snapshot, format: RdfFormat) -> Result<(), Failure> {
+    match snapshot.quads(&IdPattern { graph: GraphPattern::AnyNamed, ..IdPattern::ALL }).next().transpose()? {
+        None => Ok(()),
+        Some(_) => Err(Failure::Message(format!(
+            "{format} knows no graphs, and there are quads in named graphs: --format nq, trig or jsonld, or choose by --graph \
+             or --default-graph"
+        ))),
+    }
+}
+
+fn write<W: Write>(
+    snapshot: &Snapshot,
+    pattern: &IdPattern,
+    format: RdfFormat,
+    out: W,
+    progress: &mut Progress,
+) -> Result<u64, Failure> {
+    let total = snapshot.count(pattern)?.max(1);
+    let mut serializer = RdfSerializer::from_format(format);
+    for (prefix, namespace) in snapshot.namespaces()? {
+        let refused = |error| Failure::Message(format!("<{namespace}>, the namespace of {prefix}: {error}"));
+        serializer = serializer.with_prefix(&prefix, &namespace).map_err(refused)?;
+    }
+    let mut writer = serializer.for_writer(out);
+    let mut terms = Terms { snapshot, recent: HashMap::new() };
+    let mut written = 0;
+    for quad in snapshot.quads(pattern) {
+        let quad = quad?;
+        // A graph that was chosen is dumped as what a file of triples holds.
+        let graph_name = match pattern.graph {
+            GraphPattern::Named(_) => GraphName::DefaultGraph,
+            _ => terms.graph(quad.graph)?,
+        };
+        let (subject, object) = (terms.node(quad.subject)?, terms.term(quad.object)?);
+        let Term::NamedNode(predicate) = terms.term(quad.predicate)? else {
+            return Err(Failure::Message(format!("a predicate that is no IRI: {:?}", quad.predicate)));
+        };
+        writer.serialize_quad(&Quad { subject, predicate, object, graph_name }).map_err(Failure::Output)?;
+        written += 1;
+        progress.tell(written, || Some(written as f64 / total as f64));
+    }
+    writer.finish().and_then(|mut out| out.flush()).map_err(Failure::Output)?;
+    Ok(written)
+}
+
+/// Terms of a snapshot, of which the recent ones are kept.
+struct Terms<'a> {
+    snapshot: &'a Snapshot,
+    recent: HashMap<TermId, Term>,
+}
+
+impl Terms<'_> {
+    fn term(&mut self, id: TermId) -> Result<Term, Failure> {
+        if let Some(term) = self.recent.get(&id) {
+            return Ok(term.clone());
+        }
+        if self.recent.len() >= RECENT_MAX {
+            self.recent.clear();
+        }
+        let term = self.snapshot.term(id)?;
+        self.recent.insert(id, term.clone());
+        Ok(term)
+    }
+
+    fn node(&mut self, id: TermId) -> Result<NamedOrBlankNode, Failure> {
+        match self.term(id)? {
+            Term::NamedNode(node) => Ok(node.into()),
+            Term::BlankNode(node) => Ok(node.into()),
+            other => Err(Failure::Message(format!("{other} stands where only an IRI or a blank node can"))),
+        }
+    }
+
+    fn graph(&mut self, id: TermId) -> Result<GraphName, Failure> {
+        if id == TermId::DEFAULT_GRAPH { Ok(GraphName::DefaultGraph) } else { Ok(self.node(id)?.into()) }
+    }
+}
+
+/// So many terms are kept: those of some thousand subjects.
+const RECENT_MAX: usize = 16 << 10;

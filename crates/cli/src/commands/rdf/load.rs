@@ -1,0 +1,157 @@
+//! `rdf load`: loads RDF files into a store, all of them or nothing.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use fulgurite_rdf::{LoadInput, LoadOptions, LoadProgress, LoadReport, RdfFormat};
+
+use super::store::changing;
+use crate::arguments::rdf::Load;
+use crate::failure::Failure;
+use crate::output::counted;
+use crate::progress::{Progress, rate, time};
+
+/// Loads, and tells what that did.
+pub fn run(arguments: &Load) -> Result<(), Failure> {
+    // A mistyped name is found before anything is created.
+    let inputs = arguments.inputs.iter().map(|path| input(path, arguments)).collect::<Result<Vec<_>, _>>()?;
+    let progress = Arc::new(Mutex::new(Progress::new("loading")));
+    let shown = Arc::clone(&progress);
+    let options = LoadOptions::new()
+        .lenient(arguments.lenient)
+        .memory_bytes((arguments.memory as usize) << 20)
+        .progress(move |now| {
+            // A thread that finds it taken has no news that the other has not.
+            if let Ok(mut progress) = shown.try_lock() {
+                progress.show(|| line(now));
+            }
+        });
+    let loaded = changing(&arguments.store.path, arguments.create, |store| {
+        store.load(inputs, &options).map_err(|error| match Failure::from(error) {
+            Failure::Rdf(error) => Failure::Message(format!("nothing was loaded: {error}")),
+            failure => failure,
+        })
+    });
+    drop((options, progress));
+    let loaded = loaded?;
+    let mut out = std::io::stderr().lock();
+    for bad in &loaded.skipped_first {
+        let _ = writeln!(out, "skipped {}:{}:{}: {}", bad.input, bad.line, bad.column, bad.message);
+    }
+    let _ = writeln!(out, "{}", report(&loaded));
+    Ok(())
+}
+
+fn input(path: &Path, arguments: &Load) -> Result<LoadInput, Failure> {
+    let mut input = match (path == Path::new("-"), arguments.format) {
+        (true, Some(format)) => LoadInput::reader("standard input", std::io::stdin(), format.into()),
+        (true, None) => {
+            return Err(Failure::Message("standard input has no ending that tells its form; give --format".into()));
+        }
+        (false, format) => {
+            let failed = |error| Failure::file(path, "cannot be read", &error);
+            if std::fs::metadata(path).map_err(failed)?.is_dir() {
+                return Err(failed(std::io::ErrorKind::IsADirectory.into()));
+            }
+            let format = format.map(RdfFormat::from).or_else(|| format_of(path)).ok_or_else(|| {
+                Failure::Message(format!("{}: its ending tells no form of RDF; give --format", path.display()))
+            })?;
+            LoadInput::file(path).format(format)
+        }
+    };
+    if let Some(graph) = &arguments.graph {
+        input = input.graph(graph.clone());
+    }
+    if let Some(base) = &arguments.base {
+        input = input.base(base.as_str());
+    }
+    Ok(input)
+}
+
+/// The form that a file's ending promises, without what tells that it is packed.
+pub fn format_of(path: &Path) -> Option<RdfFormat> {
+    let ending = |path: &Path| path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
+    let plain = match ending(path)?.as_str() {
+        "gz" | "bz2" | "zst" => ending(Path::new(path.file_stem()?))?,
+        plain => plain.to_owned(),
+    };
+    match plain.as_str() {
+        "owl" => Some(RdfFormat::RdfXml),
+        plain => RdfFormat::from_extension(plain),
+    }
+}
+
+/// How far a load is, in a line.
+fn line(now: &LoadProgress) -> String {
+    let statements = counted(now.quads, "statement", "statements");
+    let part = match now.bytes_total {
+        0 => String::new(),
+        total => format!(", {:.0}% read", 100.0 * now.bytes_read as f64 / total as f64),
+    };
+    format!("loading: {}: {statements}, {}{part}", now.stage, rate(now.quads, now.elapsed))
+}
+
+/// What a load did, in words.
+fn report(loaded: &LoadReport) -> String {
+    let skipped = match loaded.skipped {
+        0 => String::new(),
+        skipped => format!("; {} skipped", counted(skipped, "bad statement", "bad statements")),
+    };
+    format!(
+        "{} loaded in {}, {} ({} new, {} new{skipped})",
+        counted(loaded.read, "statement", "statements"),
+        time(loaded.elapsed),
+        rate(loaded.read, loaded.elapsed),
+        counted(loaded.inserted, "quad", "quads"),
+        counted(loaded.new_terms, "term", "terms"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_files_ending_tells_its_form_even_before_that_of_a_packer() {
+        for (name, format) in [
+            ("a.nt", Some(RdfFormat::NTriples)),
+            ("a.b.nq.gz", Some(RdfFormat::NQuads)),
+            ("A.TTL.zst", Some(RdfFormat::Turtle)),
+            ("a.owl", Some(RdfFormat::RdfXml)),
+            ("a.csv", None),
+            ("a.gz", None),
+            ("a", None),
+        ] {
+            assert_eq!(format_of(Path::new(name)), format, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_report_tells_what_was_new_and_what_was_skipped() {
+        let loaded = LoadReport {
+            read: 3,
+            inserted: 2,
+            new_terms: 1,
+            skipped: 2,
+            elapsed: Duration::from_secs(1),
+            ..LoadReport::default()
+        };
+        let told = "3 statements loaded in 1.0 s, 3/s (2 quads new, 1 term new; 2 bad statements skipped)";
+        assert_eq!(report(&loaded), told);
+    }
+
+    #[test]
+    fn progress_tells_the_stage_and_the_part_that_was_read() {
+        let now = LoadProgress {
+            stage: "parsing",
+            bytes_read: 50,
+            bytes_total: 200,
+            quads: 2000,
+            elapsed: Duration::from_secs(1),
+        };
+        assert_eq!(line(&now), "loading: parsing: 2,000 statements, 2000/s, 25% read");
+    }
+}

@@ -1,0 +1,11 @@
+//! `rdf`: the verbs for stores of quads, one file each.
+
+mod dump;
+mod load;
+mod query;
+mod run;
+mod stats;
+mod store;
+mod update;
+
+pub use run::run;

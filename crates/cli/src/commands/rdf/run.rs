@@ -1,0 +1,19 @@
+//! Which function does which verb of `rdf`.
+
+use super::{dump, load, query, stats, update};
+use crate::arguments::rdf::RdfVerb;
+use crate::failure::Failure;
+
+/// Does what the command line asks for.
+///
+/// # Errors
+/// Why it was not done.
+pub fn run(verb: &RdfVerb) -> Result<(), Failure> {
+    match verb {
+        RdfVerb::Load(arguments) => load::run(arguments),
+        RdfVerb::Query(arguments) => query::run(arguments),
+        RdfVerb::Update(arguments) => update::run(arguments),
+        RdfVerb::Dump(arguments) => dump::run(arguments),
+        RdfVerb::Stats(arguments) => stats::run(arguments),
+    }
+}

@@ -1,0 +1,78 @@
+//! Opening and closing stores of quads the way that every verb of `rdf` does it, and reading SPARQL texts.
+
+use std::io::Read;
+use std::path::Path;
+
+use fulgurite::Database;
+use fulgurite_rdf::{Quads, Snapshot, Store, StoreOptions};
+
+use crate::arguments::rdf::Text;
+use crate::database::explain;
+use crate::failure::Failure;
+
+/// Opens a store for reading, does `work` with a snapshot of it, and closes it.
+///
+/// # Errors
+/// If it cannot be opened, and what `work` fails with.
+pub fn reading(path: &Path, work: impl FnOnce(&Store, &Snapshot) -> Result<(), Failure>) -> Result<(), Failure> {
+    let options = Database::options().read_only(true);
+    let store = Store::open_with(options, path, StoreOptions::new()).map_err(|error| explain_store(error, false))?;
+    let snapshot = store.snapshot()?;
+    let outcome = work(&store, &snapshot);
+    drop(snapshot);
+    // Nothing was changed, so there is nothing that closing could fail to keep.
+    let _ = store.close();
+    outcome
+}
+
+/// Opens a store for writing, does `work` with it, and closes it. If `create` says so and there is none it is created, and
+/// removed again if `work` fails.
+///
+/// # Errors
+/// If it cannot be opened or closed, and what `work` fails with.
+pub fn changing<T>(path: &Path, create: bool, work: impl FnOnce(&Store) -> Result<T, Failure>) -> Result<T, Failure> {
+    let fresh = create && !path.exists();
+    let options = Database::options().create(create);
+    let store = Store::open_with(options, path, StoreOptions::new()).map_err(|error| explain_store(error, true))?;
+    let outcome = work(&store);
+    // While it is open nobody else writes to it, so what is removed is empty.
+    if fresh && outcome.is_err() && is_empty(&store) {
+        let _ = std::fs::remove_file(path);
+    }
+    let closed = store.close();
+    let value = outcome?;
+    closed?;
+    Ok(value)
+}
+
+fn is_empty(store: &Store) -> bool {
+    store.snapshot().and_then(|snapshot| snapshot.count(&fulgurite_rdf::IdPattern::ALL)).is_ok_and(|quads| quads == 0)
+}
+
+/// Adds what to do on a command line.
+fn explain_store(error: fulgurite_rdf::Error, may_create: bool) -> Failure {
+    match error {
+        fulgurite_rdf::Error::Engine(error) => explain(error, may_create),
+        error => error.into(),
+    }
+}
+
+/// The SPARQL text that is meant.
+///
+/// # Errors
+/// If its file cannot be read.
+pub fn sparql(text: &Text) -> Result<String, Failure> {
+    match (&text.text, &text.file) {
+        (Some(text), _) => Ok(text.clone()),
+        (None, Some(path)) if path == Path::new("-") => {
+            let mut text = String::new();
+            let failed = |error| Failure::file(Path::new("standard input"), "cannot be read", &error);
+            std::io::stdin().lock().read_to_string(&mut text).map_err(failed)?;
+            Ok(text)
+        }
+        (None, Some(path)) => {
+            std::fs::read_to_string(path).map_err(|error| Failure::file(path, "cannot be read", &error))
+        }
+        (None, None) => Err(Failure::Message("no SPARQL text; give one, or --file".into())),
+    }
+}

@@ -1,0 +1,33 @@
+//! `rdf update`: carries out a SPARQL update, all of it or nothing.
+
+use std::io::Write;
+use std::time::Instant;
+
+use fulgurite_rdf::Quads;
+use fulgurite_rdf::sparql::{Limits, Update};
+
+use super::store::{changing, sparql};
+use crate::arguments::rdf::Update as Arguments;
+use crate::failure::Failure;
+use crate::output::{counted, grouped};
+use crate::progress::time;
+
+/// Updates.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let text = sparql(&arguments.text)?;
+    let begun = Instant::now();
+    let done = changing(&arguments.store.path, arguments.create, |store| {
+        let base = arguments.base.as_ref().map(|base| base.as_str());
+        let namespaces = store.snapshot()?.namespaces()?;
+        // Who gives the update could read these files without it.
+        let mut update = Update::parse_with_prefixes(&text, base, &namespaces)?.loads_files(true);
+        if let Some(timeout) = arguments.timeout {
+            update = update.with_limits(Limits::new().timeout(timeout));
+        }
+        Ok(update.execute(store)?)
+    })?;
+    let changes = counted(done.inserted + done.removed, "change", "changes");
+    let (new, gone, took) = (grouped(done.inserted), grouped(done.removed), time(begun.elapsed()));
+    let _ = writeln!(std::io::stderr(), "{changes} in {took} ({new} new, {gone} removed)");
+    Ok(())
+}

@@ -1,0 +1,242 @@
+//! Stores of quads: what is loaded is found and dumped again, what is wrong with a file is named with its place, and verbs leave
+//! alone what is none of their business.
+
+use std::io::{BufRead, BufReader, Write};
+
+use crate::fixture::Place;
+
+const PEOPLE: &str = "\
+@prefix ex: <http://example.org/> .
+ex:ada ex:name \"Ada\" ; ex:born 1815 ; ex:knows ex:charles .
+ex:charles ex:name \"Charles\"@en ; ex:born \"01791\"^^<http://www.w3.org/2001/XMLSchema#integer> .
+";
+
+/// Quads of all kinds, sorted.
+const QUADS: &str = "\
+<http://example.org/a> <http://example.org/p> \"01\"^^<http://www.w3.org/2001/XMLSchema#integer> .
+<http://example.org/a> <http://example.org/p> \"a line\\nand a very long text that fits into no number of a term\" .
+<http://example.org/a> <http://example.org/p> \"x\"@en <http://example.org/g> .
+<http://example.org/a> <http://example.org/p> <<( <http://example.org/a> <http://example.org/p> \"1.50\"^^<http://www.w3.org/2001/XMLSchema#decimal> )>> <http://example.org/g> .
+";
+
+fn with_people() -> Place {
+    let place = Place::new();
+    place.file("people.ttl", PEOPLE);
+    place.run(&["rdf", "load", "people.ful", "people.ttl", "--create"]).ok();
+    place
+}
+
+#[test]
+fn answers_come_in_every_form() {
+    let place = with_people();
+    let select =
+        "PREFIX ex: <http://example.org/> SELECT ?name ?born { ?p ex:name ?name ; ex:born ?born } ORDER BY ?born";
+    let answer = |query: &str, format: &str| place.run(&["rdf", "query", "people.ful", query, "--format", format]).ok();
+    assert_eq!(answer(select, "csv"), "name,born\r\nCharles,01791\r\nAda,1815\r\n");
+    assert!(answer(select, "tsv").starts_with("?name\t?born\n\"Charles\"@en\t"));
+    assert!(answer(select, "json").contains("\"xml:lang\":\"en\""));
+    assert!(answer(select, "xml").contains("<literal xml:lang=\"en\">Charles</literal>"));
+    let table = place.run(&["rdf", "query", "people.ful", select]);
+    assert_eq!(table.text(), "name          born\n\"Charles\"@en  01791\n\"Ada\"         1815\n");
+    assert!(table.messages.starts_with("2 rows in "), "{}", table.messages);
+    assert_eq!(answer("ASK { ?s <http://example.org/born> 1815 }", "table"), "true\n");
+    let triples = "CONSTRUCT { ?o <x:knownBy> ?s } { ?s <http://example.org/knows> ?o }";
+    let expected = "<http://example.org/charles> <x:knownBy> <http://example.org/ada> .\n";
+    assert_eq!(answer(triples, "nt"), expected);
+    assert_eq!(answer(triples, "table"), expected);
+    for (query, format) in [(select, "nt"), (triples, "csv")] {
+        let refused = place.run(&["rdf", "query", "people.ful", query, "--format", format]).fails(1);
+        assert!(refused.contains("--format"), "{refused}");
+    }
+}
+
+#[test]
+fn what_is_dumped_is_what_was_loaded() {
+    let place = Place::new();
+    place.file("quads.nq", QUADS);
+    place.run(&["rdf", "load", "first.ful", "quads.nq", "--create"]).ok();
+    let sorted = |text: String| {
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.sort_unstable();
+        lines.join("\n") + "\n"
+    };
+    let expected = sorted(QUADS.to_owned());
+    assert_eq!(sorted(place.run(&["rdf", "dump", "first.ful"]).ok()), expected);
+    for format in ["nq", "trig", "jsonld"] {
+        let file = format!("dump.{format}");
+        // JSON-LD knows no triple terms.
+        if format == "jsonld" {
+            let delete = "DELETE WHERE { GRAPH ?g { ?s ?p ?o } }";
+            place.run(&["rdf", "update", "first.ful", delete]).ok();
+        }
+        place.run(&["rdf", "dump", "first.ful", &file]).ok();
+        let store = format!("{format}.ful");
+        place.run(&["rdf", "load", &store, &file, "--create"]).ok();
+        let again = sorted(place.run(&["rdf", "dump", &store]).ok());
+        assert_eq!(again, sorted(place.run(&["rdf", "dump", "first.ful"]).ok()), "{format}");
+    }
+}
+
+#[test]
+fn a_form_without_graphs_takes_one_graph_and_never_drops_the_others() {
+    let place = Place::new();
+    place.file("quads.nq", QUADS);
+    place.run(&["rdf", "load", "a.ful", "quads.nq", "--create"]).ok();
+    let refused = place.run(&["rdf", "dump", "a.ful", "--format", "nt"]).fails(1);
+    assert!(refused.contains("named graphs"), "{refused}");
+    let default = place.run(&["rdf", "dump", "a.ful", "--format", "nt", "--default-graph"]).ok();
+    assert_eq!(default.lines().count(), 2);
+    let named = place.run(&["rdf", "dump", "a.ful", "--format", "nt", "--graph", "http://example.org/g"]).ok();
+    assert!(named.lines().count() == 2 && named.contains("\"x\"@en .\n"), "{named}");
+    let missing = place.run(&["rdf", "dump", "a.ful", "--graph", "http://example.org/no"]).fails(1);
+    assert!(missing.contains("no graph <http://example.org/no>"), "{missing}");
+}
+
+#[test]
+fn a_bad_line_is_named_and_nothing_is_loaded_unless_it_may_be_passed_over() {
+    let place = Place::new();
+    place.file("bad.nt", "<x:a> <x:p> \"1\" .\n<x:a> <x:p> nonsense .\n<x:a> <x:p> \"3\" .\n");
+    let message = place.run(&["rdf", "load", "a.ful", "bad.nt", "--create"]).fails(1);
+    assert!(message.starts_with("nothing was loaded: bad.nt:2:"), "{message}");
+    assert_eq!(place.names(), ["bad.nt"]);
+    let lenient = place.run(&["rdf", "load", "a.ful", "bad.nt", "--create", "--lenient"]);
+    assert_eq!(lenient.code, 0, "{lenient:?}");
+    assert!(lenient.messages.starts_with("skipped bad.nt:2:"), "{}", lenient.messages);
+    assert!(lenient.messages.contains("1 bad statement skipped"), "{}", lenient.messages);
+    assert_eq!(place.run(&["rdf", "dump", "a.ful"]).ok().lines().count(), 2);
+}
+
+#[test]
+fn inputs_may_be_several_packed_or_piped_and_go_to_the_graph_that_is_asked_for() {
+    let place = Place::new();
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packer.write_all(b"<x:packed> <x:p> <x:o> .\n").unwrap();
+    place.file("a.nt.gz", packer.finish().unwrap());
+    place.file("b.ttl", "<piece> <x:p> <x:o> .");
+    let base = ["rdf", "load", "a.ful", "a.nt.gz", "b.ttl", "--create", "--graph", "x:g", "--base", "http://base/"];
+    place.run(&base).ok();
+    let piped = ["rdf", "load", "a.ful", "-", "--format", "nt"];
+    place.run_with_input(&piped, b"<x:piped> <x:p> <x:o> .\n").ok();
+    let quads = place.run(&["rdf", "dump", "a.ful"]).ok();
+    for quad in
+        ["<x:packed> <x:p> <x:o> <x:g> .\n", "<http://base/piece> <x:p> <x:o> <x:g> .\n", "<x:piped> <x:p> <x:o> .\n"]
+    {
+        assert!(quads.contains(quad), "{quad} in {quads}");
+    }
+    let message = place.run(&["rdf", "load", "a.ful", "-"]).fails(1);
+    assert!(message.ends_with("give --format"), "{message}");
+}
+
+#[test]
+fn an_update_is_carried_out_whole_or_not_at_all() {
+    let place = with_people();
+    let count =
+        || place.run(&["rdf", "query", "people.ful", "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }", "--format", "csv"]).ok();
+    assert_eq!(count(), "n\r\n5\r\n");
+    place.run(&["rdf", "update", "people.ful", "INSERT DATA { <x:a> <x:p> 1, 2 }"]).ok();
+    assert_eq!(count(), "n\r\n7\r\n");
+    let halfway = "INSERT DATA { <x:a> <x:p> 3 } ; DROP GRAPH <x:none>";
+    let message = place.run(&["rdf", "update", "people.ful", halfway]).fails(1);
+    assert!(message.contains("x:none"), "{message}");
+    assert_eq!(count(), "n\r\n7\r\n");
+    place.file("delete.ru", "DELETE WHERE { <x:a> ?p ?o }");
+    place.run(&["rdf", "update", "people.ful", "--file", "delete.ru"]).ok();
+    assert_eq!(count(), "n\r\n5\r\n");
+}
+
+#[test]
+fn without_a_store_verbs_fail_and_create_nothing() {
+    let place = Place::new().with_fruit("fruit.ful");
+    place.file("in.nt", "<x:a> <x:p> <x:o> .\n");
+    let names = place.names();
+    for verb in [
+        &["load", "no.ful", "in.nt"][..],
+        &["query", "no.ful", "ASK {}"],
+        &["update", "no.ful", "CLEAR ALL"],
+        &["dump", "no.ful"],
+        &["stats", "no.ful"],
+    ] {
+        let message = place.run(&[&["rdf"], verb].concat()).fails(1);
+        assert!(message.contains("no.ful: no such database; check the path"), "{verb:?} {message}");
+        assert_eq!(message.ends_with("--create"), matches!(verb[0], "load" | "update"), "{message}");
+        let other: Vec<&str> = verb.iter().map(|word| if *word == "no.ful" { "fruit.ful" } else { word }).collect();
+        let message = place.run(&[&["rdf"], other.as_slice()].concat()).fails(1);
+        assert!(message.contains("fruit.ful: a database, but no store of quads"), "{verb:?} {message}");
+        assert_eq!(place.names(), names, "{verb:?}");
+    }
+    assert_eq!(place.run(&["get", "fruit.ful", "fruit", "apple"]).ok(), "red\n");
+}
+
+#[test]
+fn verbs_that_read_write_nothing() {
+    let place = with_people();
+    let before = place.read("people.ful");
+    for verb in [&["query", "people.ful", "ASK {}"][..], &["dump", "people.ful"], &["stats", "people.ful"]] {
+        place.run(&[&["rdf"], verb].concat()).ok();
+        assert!(place.read("people.ful") == before, "{verb:?}");
+    }
+    let query = ["rdf", "query", "people.ful", "INSERT DATA { <x:a> <x:p> 1 }"];
+    place.run(&query).fails(1);
+    assert!(place.read("people.ful") == before);
+    assert_eq!(place.names(), ["people.ful", "people.ttl"]);
+}
+
+#[test]
+fn a_query_that_would_run_for_hours_is_stopped_by_its_limits() {
+    let place = Place::new();
+    let triples: String = (0..300).map(|number| format!("<x:{number}> <x:p> <x:{}> .\n", number * 7 % 300)).collect();
+    place.file("a.nt", triples);
+    place.run(&["rdf", "load", "a.ful", "a.nt", "--create"]).ok();
+    let product = "SELECT (COUNT(*) AS ?n) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f . ?g ?s ?h FILTER (?a != ?c && ?e != ?g) }";
+    let message = place.run(&["rdf", "query", "a.ful", product, "--timeout", "0.2"]).fails(1);
+    assert!(message.contains("200ms"), "{message}");
+    let rows = ["rdf", "query", "a.ful", "SELECT * { ?s ?p ?o }", "--format", "csv", "--rows-max", "10"];
+    let run = place.run(&rows);
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.messages.contains("more than 10"), "{run:?}");
+}
+
+#[test]
+fn mistakes_in_sparql_are_told_with_their_place() {
+    let place = with_people();
+    let message = place.run(&["rdf", "query", "people.ful", "SELECT ?s WHERE {\n ?s ?p }"]).fails(1);
+    assert!(message.contains("line 2"), "{message}");
+    let run = place.run(&["rdf", "query", "people.ful"]);
+    assert_eq!(run.code, 2, "{run:?}");
+    let run = place.run(&["rdf", "query", "people.ful", "ASK {}", "--file", "x.rq"]);
+    assert_eq!(run.code, 2, "{run:?}");
+}
+
+#[test]
+fn explain_tells_the_rows_of_each_step_instead_of_the_answer() {
+    let place = with_people();
+    let query = "SELECT ?name { ?p <http://example.org/name> ?name ; <http://example.org/knows> ?other }";
+    let told = place.run(&["rdf", "query", "people.ful", query, "--explain"]).ok();
+    assert!(told.contains("<http://example.org/knows>") && !told.contains("Ada"), "{told}");
+}
+
+#[test]
+fn stats_tell_the_quads_of_each_graph() {
+    let place = Place::new();
+    place.file("quads.nq", QUADS);
+    place.run(&["rdf", "load", "a.ful", "quads.nq", "--create"]).ok();
+    let stats = place.run(&["rdf", "stats", "a.ful", "--format", "csv"]).ok();
+    assert!(stats.starts_with("kind,name,quads,bytes\ngraph,default,2,\ngraph,<http://example.org/g>,2,\n"), "{stats}");
+    assert!(place.run(&["rdf", "stats", "a.ful"]).ok().contains("\n4 quads, "));
+}
+
+#[test]
+fn a_second_writer_is_told_the_first_ones_pid() {
+    let place = with_people();
+    let mut writer = place.spawn(&["rdf", "load", "people.ful", "-", "--format", "nt"]);
+    // It has the store open before it reads to the end.
+    let mut pipe = writer.stdin.take().unwrap();
+    pipe.write_all("<x:a> <x:p> <x:o> .\n".repeat(100_000).as_bytes()).unwrap();
+    let second = place.run(&["rdf", "update", "people.ful", "CLEAR ALL"]).fails(4);
+    assert!(second.contains(&format!("(pid {})", writer.id())), "{second}");
+    drop(pipe);
+    let mut told = String::new();
+    BufReader::new(writer.stderr.take().unwrap()).read_line(&mut told).unwrap();
+    assert!(told.starts_with("100,000 statements loaded"), "{told}");
+    assert!(writer.wait().unwrap().success());
+}
