@@ -4,6 +4,7 @@ mod arguments;
 mod column;
 mod commands;
 mod database;
+mod debian;
 mod entries;
 mod failure;
 mod json;

@@ -72,3 +72,51 @@ fn without_data_the_demo_says_where_it_is() {
     assert!(message.starts_with(".: no synsets.tsv.gz in it; "), "{message}");
     assert_eq!(place.names(), [""; 0]);
 }
+
+/// A package index in which `libssl3` is needed by two packages, by one of them through the other, and two need each other.
+const INDEX: &str = "\
+Package: libc6
+Installed-Size: 12000
+Section: libs
+
+Package: libssl3
+Installed-Size: 6000
+Depends: libc6 (>= 2.34)
+Section: libs
+
+Package: git
+Installed-Size: 40000
+Depends: libssl3 (>= 3), libc6, less | pager
+Section: vcs
+
+Package: gitk
+Installed-Size: 1024
+Depends: git (>> 1), tk
+Section: vcs
+
+Package: tk
+Installed-Size: 1024
+Depends: gitk
+Section: x11
+";
+
+#[test]
+fn where_there_is_a_package_index_the_demo_asks_it_by_sparql() {
+    let place = Place::new();
+    data(&place);
+    std::fs::create_dir(place.path("debian")).unwrap();
+    let file = std::fs::File::create(place.path("debian/packages.gz")).unwrap();
+    let mut file = GzEncoder::new(file, Compression::fast());
+    file.write_all(INDEX.as_bytes()).unwrap();
+    file.finish().unwrap();
+    let shown = place.run(&["demo", "--data", ".", "--out", "w.ful"]).ok();
+    for expected in
+        ["all 3, direct 1", "one gitk, other tk", "section vcs, gib 0, packages 2", "rdf query w-debian.ful"]
+    {
+        assert!(shown.contains(expected), "{expected}\n{shown}");
+    }
+    assert_eq!(place.names(), ["debian", "synsets.tsv.gz", "w-debian.ful", "w.ful"]);
+    let ask = "ASK { <http://fulgurite.example/debian/package/gitk> deb:dependsOn+ ?p . ?p deb:name 'libc6' }";
+    assert_eq!(place.run(&["rdf", "query", "w-debian.ful", ask]).ok(), "true\n");
+    place.run(&["demo", "--data", ".", "--out", "w.ful", "--yes"]).ok();
+}

@@ -1,8 +1,10 @@
-//! `demo`: the main job on real data: load WordNet, ask it, change it, crash it, recover it.
+//! `demo`: the main job on real data: load WordNet, ask it, change it, crash it, recover it;
+//! then the packages of Debian as RDF, asked by SPARQL.
 
 mod change;
 mod crash;
 mod load;
+mod packages;
 mod questions;
 mod report;
 mod run;

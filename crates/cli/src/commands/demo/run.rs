@@ -7,7 +7,7 @@ use fulgurite::Database;
 
 use super::report::Report;
 use super::schema::Tables;
-use super::{change, crash, load, questions};
+use super::{change, crash, load, packages, questions};
 use crate::arguments::Demo;
 use crate::failure::Failure;
 use crate::output::{grouped, size};
@@ -20,7 +20,8 @@ pub fn run(arguments: &Demo) -> Result<(), Failure> {
         return crash::commit_until_killed(path);
     }
     let data = load::data_file(arguments.data.as_deref())?;
-    if path.exists() {
+    let index = packages::data_file(arguments.data.as_deref()).map(|index| (index, packages::store_file(path)));
+    for path in std::iter::once(path).chain(index.as_ref().map(|(_, store)| store)).filter(|path| path.exists()) {
         replace(path, arguments.yes)?;
     }
     let (report, begun) = (Report::new(), Instant::now());
@@ -39,13 +40,23 @@ pub fn run(arguments: &Demo) -> Result<(), Failure> {
     crash::crash(&report, path)?;
     report.act("Settle", "the file made small, and every page of it checked")?;
     settle(&report, path)?;
+    if let Some((data, store)) = &index {
+        report.act("Link", &format!("Debian's packages as RDF in {}, asked by SPARQL", from_here(store)))?;
+        packages::load_and_ask(&report, data, store)?;
+    }
 
     report.print(&format!("\nDone in {}. Go on with:", time(begun.elapsed())))?;
     let called = std::env::args_os().next().map(PathBuf::from).unwrap_or_default();
     let (program, file) = (from_here(&called), from_here(path));
     report.print(&format!("  {program} get {file} synsets n99999999"))?;
     report.print(&format!("  {program} scan {file} words --prefix lightning"))?;
-    report.print(&format!("  {program} stats {file}"))
+    report.print(&format!("  {program} stats {file}"))?;
+    match &index {
+        Some((_, store)) => {
+            report.print(&format!("  {program} rdf query {} 'SELECT * {{ ?s ?p ?o }} LIMIT 9'", from_here(store)))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Makes the file small, and proves that all of it is sound.
