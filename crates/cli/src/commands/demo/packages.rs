@@ -74,7 +74,7 @@ const QUESTIONS: &[Question] = &[
     },
     Question {
         label: "brings",
-        asked: "what does libreoffice-calc bring along, and how much space do these take (MiB)?",
+        asked: "what does libreoffice-calc bring along, and how many MiB are these?",
         sparql: "SELECT (COUNT(*) AS ?packages) (ROUND(SUM(?kib) / 1024) AS ?mib) {
             { SELECT DISTINCT ?p { <package/libreoffice-calc> deb:dependsOn+ ?p } } ?p deb:installedKib ?kib }",
     },
@@ -83,7 +83,7 @@ const QUESTIONS: &[Question] = &[
         asked: "by which chain of three does git need libc6 through what it depends on?",
         sparql: "SELECT ?first ?second {
             <package/git> deb:dependsOn ?a . ?a deb:dependsOn ?b . ?b deb:dependsOn <package/libc6> .
-            ?a deb:name ?first . ?b deb:name ?second } ORDER BY ?first ?second LIMIT 3",
+            ?a deb:name ?first . ?b deb:name ?second FILTER (?a != <package/libc6>) } ORDER BY ?first ?second LIMIT 3",
     },
     Question {
         label: "circles",
