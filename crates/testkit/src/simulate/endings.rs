@@ -18,7 +18,7 @@ use crate::crash_images::ImageId;
 pub struct Left {
     disk: CrashDisk,
     /// The oldest version that may be there.
-    acknowledged: u64,
+    pub(super) acknowledged: u64,
 }
 
 impl World<'_> {

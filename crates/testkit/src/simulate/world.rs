@@ -378,6 +378,8 @@ impl<'s> World<'s> {
     fn forget(&mut self) {
         let durable = self.disk.plan().acknowledged.durable;
         let oldest = self.open.iter().map(|open| open.version).fold(durable, u64::min);
+        // The next life may begin with what an earlier power cut has left.
+        let oldest = self.life.left.iter().map(|left| left.acknowledged).fold(oldest, u64::min);
         // A snapshot that the reader is just asking may be older than all that are held.
         self.alive.retain(|held| held.strong_count() > 0);
         let asked = self.alive.iter().filter_map(Weak::upgrade).map(|held| held.version);
