@@ -184,7 +184,7 @@ fn task(test: &Listed) -> Task {
     let kind = test.types.iter().find(|kind| kind.starts_with("Test")).cloned().unwrap_or_default();
     let Some((format, rest)) = FORMATS.iter().find_map(|(name, format)| Some((*format, kind.strip_prefix(name)?)))
     else {
-        return Task::Nothing("of no kind that is known");
+        return Task::Nothing(OF_NO_KNOWN_KIND);
     };
     let base = file.clone();
     match rest {
@@ -192,9 +192,12 @@ fn task(test: &Listed) -> Task {
         "PositiveSyntax" => Task::Syntax { file, format, base, good: true },
         // What may not be evaluated may not be accepted either: there is no reading without evaluation here.
         "NegativeSyntax" | "NegativeEval" => Task::Syntax { file, format, base, good: false },
-        _ => Task::Nothing("of no kind that is known"),
+        _ => Task::Nothing(OF_NO_KNOWN_KIND),
     }
 }
+
+/// Why a test is not run that ought to be: its kind was lost, or is new.
+pub const OF_NO_KNOWN_KIND: &str = "of no kind that is known";
 
 /// How the kinds of tests of the formats begin.
 const FORMATS: &[(&str, RdfFormat)] = &[

@@ -37,6 +37,8 @@ pub fn run<S: Subject>(test: &Test, documents: &Arc<Documents>) -> Result<(), St
             answer::compare_quads(&subject.quads()?, &expected_quads(documents, after)?)
         }
         Task::Syntax { file, format, base, good } => {
+            // A file that is not there is no refusal.
+            documents.bytes(file)?;
             let mut subject = S::empty(documents)?;
             verdict(load(&mut subject, documents, file, *format, base, GraphName::DefaultGraph), *good)
         }
