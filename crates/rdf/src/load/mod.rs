@@ -12,6 +12,7 @@
 mod apply;
 mod batch;
 mod build;
+mod depth;
 mod feeder;
 mod gate;
 mod input;

@@ -3,8 +3,7 @@
 //!
 //! It knows as much of Turtle, TriG, N-Triples and N-Quads as it takes to tell brackets from what stands in texts, IRIs and comments.
 
-use std::io::{self, Read};
-
+use super::depth::Depth;
 use crate::dictionary::bytes::TRIPLE_DEPTH_MAX;
 
 /// Goes over a text byte by byte.
@@ -70,15 +69,6 @@ impl Nesting {
         };
         self.depth > TRIPLE_DEPTH_MAX
     }
-
-    /// Goes over bytes. Tells whether the text is too deep somewhere.
-    pub fn is_too_deep(&mut self, bytes: &[u8]) -> bool {
-        let mut is_too_deep = false;
-        for &byte in bytes {
-            is_too_deep |= self.is_too_deep_at(byte);
-        }
-        is_too_deep
-    }
 }
 
 /// Blanks out the lines that are too deep, and tells which they are, from 0.
@@ -97,25 +87,17 @@ pub fn blank_out_deep_lines(bytes: &mut [u8]) -> Vec<u64> {
     deep
 }
 
-/// A text that ends with an error where it is too deep.
-pub struct Shallow<R> {
-    inner: R,
-    nesting: Nesting,
-}
-
-impl<R: Read> Shallow<R> {
-    pub fn new(inner: R) -> Self {
-        Self { inner, nesting: Nesting::default() }
-    }
-}
-
-impl<R: Read> Read for Shallow<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        if self.nesting.is_too_deep(&buffer[..count]) {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, message()));
+impl Depth for Nesting {
+    fn is_too_deep(&mut self, bytes: &[u8]) -> bool {
+        let mut is_too_deep = false;
+        for &byte in bytes {
+            is_too_deep |= self.is_too_deep_at(byte);
         }
-        Ok(count)
+        is_too_deep
+    }
+
+    fn message() -> String {
+        message()
     }
 }
 
@@ -126,6 +108,9 @@ pub fn message() -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
+
+    use super::super::depth::Shallow;
     use super::*;
 
     fn depth(text: &str) -> usize {
@@ -163,8 +148,8 @@ mod tests {
         assert_eq!(blank_out_deep_lines(&mut text), [1]);
         assert_eq!(text, format!("<a> <b> <c> .\n{}\n<a> <b> <<( .\n", " ".repeat(deep.len())).into_bytes());
         let mut read = String::new();
-        assert!(Shallow::new(deep.as_bytes()).read_to_string(&mut read).is_err());
+        assert!(Shallow::<_, Nesting>::new(deep.as_bytes()).read_to_string(&mut read).is_err());
         let allowed = "<<(".repeat(TRIPLE_DEPTH_MAX);
-        assert!(Shallow::new(allowed.as_bytes()).read_to_string(&mut read).is_ok());
+        assert!(Shallow::<_, Nesting>::new(allowed.as_bytes()).read_to_string(&mut read).is_ok());
     }
 }

@@ -10,10 +10,11 @@ use oxrdfio::{
 };
 
 use super::batch::Batch;
+use super::depth::{Depth, JsonDepth, Shallow, XmlDepth};
 use super::feeder::{Feeder, Work};
 use super::input::Document;
 use super::lines::PlainLines;
-use super::nesting::{self, Shallow};
+use super::nesting::{self, Nesting};
 use super::options::{BadStatement, DocumentLoader};
 use super::progress::Watch;
 use crate::dictionary::TermHasher;
@@ -210,14 +211,20 @@ fn parser_of(document: &Document) -> Result<RdfParser> {
 fn with_loader<R: Read>(parser: ReaderQuadParser<R>, loader: DocumentLoader) -> ReaderQuadParser<R> {
     parser.with_document_loader(move |iri| {
         let format = RdfFormat::JsonLd { profile: JsonLdProfileSet::empty() };
-        Ok(LoadedDocument { url: iri.to_owned(), content: loader(iri)?, format })
+        let content = loader(iri)?;
+        if JsonDepth::default().is_too_deep(&content) {
+            return Err(JsonDepth::message().into());
+        }
+        Ok(LoadedDocument { url: iri.to_owned(), content, format })
     })
 }
 
 /// A text that does not take the parser too deep, where that is known before.
 fn shallow(bytes: Box<dyn Read + Send>, format: RdfFormat) -> Box<dyn Read + Send> {
     match format {
-        RdfFormat::Turtle | RdfFormat::TriG | RdfFormat::N3 => Box::new(Shallow::new(bytes)),
+        RdfFormat::Turtle | RdfFormat::TriG | RdfFormat::N3 => Box::new(Shallow::<_, Nesting>::new(bytes)),
+        RdfFormat::RdfXml => Box::new(Shallow::<_, XmlDepth>::new(bytes)),
+        RdfFormat::JsonLd { .. } => Box::new(Shallow::<_, JsonDepth>::new(bytes)),
         _ => bytes,
     }
 }
