@@ -21,9 +21,9 @@ pub struct Shallow<R, D> {
     depth: D,
 }
 
-impl<R: Read, D: Depth + Default> Shallow<R, D> {
-    pub fn new(inner: R) -> Self {
-        Self { inner, depth: D::default() }
+impl<R: Read, D: Depth> Shallow<R, D> {
+    pub fn new(inner: R, depth: D) -> Self {
+        Self { inner, depth }
     }
 }
 

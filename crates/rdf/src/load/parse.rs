@@ -69,14 +69,14 @@ impl Parsing<'_> {
         while let Some(work) = self.feeder.next()? {
             match work {
                 Work::Lines { document, mut bytes, lines_before } => {
-                    for line in nesting::blank_out_deep_lines(&mut bytes) {
+                    for line in nesting::blank_out_deep_lines(&mut bytes, self.lenient) {
                         let (input, line) = (document.name.clone(), lines_before + line + 1);
                         worker.pass_over(BadStatement { input, line, column: 1, message: nesting::message() })?;
                     }
                     worker.take_lines(&document, &bytes, lines_before)?;
                 }
                 Work::Whole(opened) => {
-                    let bytes = shallow(opened.bytes, opened.document.format);
+                    let bytes = shallow(opened.bytes, opened.document.format, self.lenient);
                     let parser = parser_of(&opened.document)?.for_reader(bytes);
                     let parser = match self.document_loader {
                         Some(loader) => with_loader(parser, Arc::clone(loader)),
@@ -220,11 +220,11 @@ fn with_loader<R: Read>(parser: ReaderQuadParser<R>, loader: DocumentLoader) -> 
 }
 
 /// A text that does not take the parser too deep, where that is known before.
-fn shallow(bytes: Box<dyn Read + Send>, format: RdfFormat) -> Box<dyn Read + Send> {
+fn shallow(bytes: Box<dyn Read + Send>, format: RdfFormat, is_lenient: bool) -> Box<dyn Read + Send> {
     match format {
-        RdfFormat::Turtle | RdfFormat::TriG | RdfFormat::N3 => Box::new(Shallow::<_, Nesting>::new(bytes)),
-        RdfFormat::RdfXml => Box::new(Shallow::<_, XmlDepth>::new(bytes)),
-        RdfFormat::JsonLd { .. } => Box::new(Shallow::<_, JsonDepth>::new(bytes)),
+        RdfFormat::Turtle | RdfFormat::TriG | RdfFormat::N3 => Box::new(Shallow::new(bytes, Nesting::new(is_lenient))),
+        RdfFormat::RdfXml => Box::new(Shallow::new(bytes, XmlDepth::default())),
+        RdfFormat::JsonLd { .. } => Box::new(Shallow::new(bytes, JsonDepth::default())),
         _ => bytes,
     }
 }
