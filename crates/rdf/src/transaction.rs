@@ -130,7 +130,7 @@ impl Transaction {
     /// Adds a quad, and its graph. Tells whether it was not there.
     ///
     /// # Errors
-    /// [`Error::TooDeep`]; [`Error::TransactionBroken`]; what the engine reports.
+    /// [`Error::TooDeep`]; [`Error::TransactionBroken`]; [`Error::LoadRunning`] if a term is new; what the engine reports.
     pub fn insert<'q>(&mut self, quad: impl Into<QuadRef<'q>>) -> Result<bool> {
         let quad = quad.into();
         let quad = IdQuad {
@@ -247,7 +247,7 @@ impl Transaction {
     /// The number of a term, which is given one if it has none.
     ///
     /// # Errors
-    /// As [`Transaction::insert`].
+    /// As [`Transaction::insert`]; while a bulk load runs, [`Error::LoadRunning`] for a term that has none.
     pub fn intern(&mut self, term: TermRef<'_>) -> Result<TermId> {
         if let Some(id) = TermId::of_inline(term) {
             return Ok(id);
@@ -265,6 +265,8 @@ impl Transaction {
         let id = match found {
             Some(id) => id,
             None => {
+                // Numbers come by a commit, which would wait for the load, with the transaction locked.
+                drop(shared.gate.pass(shared.path())?);
                 let id = TermId::new(bytes::tag_of(term), shared.numbers.take(&shared.database, tables)?);
                 shared.iri_namespaces.note(&shared.database, tables, &encoded)?;
                 let added = dictionary::add(txn, tables, &shared.iri_namespaces, hash, &encoded, id);

@@ -439,6 +439,8 @@ fn while_a_load_runs_readers_see_what_was_before_and_writers_and_loads_are_refus
             }
             let mut earlier = earlier;
             earlier.set_namespace("a", "http://a/").expect("it is set");
+            let new = NamedNode::new_unchecked("http://new/term");
+            assert!(matches!(earlier.intern(new.as_ref().into()), Err(Error::LoadRunning { .. })), "{stage}");
             assert!(matches!(earlier.commit(), Err(Error::LoadRunning { .. })));
             // The last of its handles but that of the load: it must not be undone by the next to open it.
             drop(second);
