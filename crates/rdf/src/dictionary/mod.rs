@@ -19,7 +19,7 @@ use crate::id::{Tag, TermId};
 use crate::tables::{Reads, Tables, damaged};
 
 pub use hasher::TermHasher;
-pub use namespaces::{IriNamespaces, split as split_namespace};
+pub use namespaces::{IriNamespaces, NAMESPACES_MAX, split as split_namespace};
 pub use numbers::{Numbers, check as check_numbers, reserve};
 
 /// The number of the term with these [bytes](bytes::encode).
