@@ -141,6 +141,8 @@ pub enum Error {
     },
     /// The transaction has been committed or dropped, and its view with it.
     TransactionEnded,
+    /// An earlier change of the transaction failed half way, and was not undone.
+    TransactionBroken,
     /// An argument or option is outside what is allowed.
     Invalid {
         /// Which one, and what is allowed.
@@ -223,6 +225,9 @@ impl fmt::Display for Error {
             Self::Output { source } => write!(out, "the results cannot be written: {source}"),
             Self::Thread { source } => write!(out, "no thread for a query that nests deep: {source}"),
             Self::TransactionEnded => out.write_str("the transaction has ended; begin another"),
+            Self::TransactionBroken => out.write_str(
+                "a change failed half way; roll back to a savepoint from before it, or drop the transaction",
+            ),
             Self::Invalid { message } => out.write_str(message),
         }
     }

@@ -23,6 +23,9 @@ use crate::view::View;
 /// Any number run at once. If another one has committed a change meanwhile that this one must have seen, committing fails with a
 /// [retryable](crate::Error::is_retryable) error: begin again, which is what [`Store::update`](crate::Store::update) does by itself.
 /// Two that add the same new term are in conflict for that; others are not for adding terms.
+///
+/// A change that the engine fails, for want of space for instance, may be half made. The transaction writes and commits nothing
+/// then, with [`Error::TransactionBroken`], until it is [returned](Transaction::rollback_to) to a savepoint from before that.
 pub struct Transaction {
     view: TransactionView,
 }
@@ -45,11 +48,17 @@ struct State {
     txn: Option<WriteTxn>,
     /// Numbers of terms that were added or looked up lately, by the terms' bytes.
     known: HashMap<Box<[u8]>, TermId>,
+    /// Whether a change may be half made.
+    is_broken: bool,
 }
 
 /// A state of a [`Transaction`] to return to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Savepoint(fulgurite::Savepoint);
+pub struct Savepoint {
+    inner: fulgurite::Savepoint,
+    /// Whether the transaction was broken there.
+    is_broken: bool,
+}
 
 impl Drop for Transaction {
     fn drop(&mut self) {
@@ -70,14 +79,42 @@ impl Inner {
         read(View { reads, tables: &self.tables, shared: &self.shared })
     }
 
+    /// Runs a change, of which some may be made when it fails.
     fn write<T>(&self, write: impl FnOnce(&mut WriteTxn) -> Result<T>) -> Result<T> {
-        write(self.lock().txn.as_mut().ok_or(Error::TransactionEnded)?)
+        let mut state = self.lock();
+        let outcome = write(state.writable()?);
+        state.is_broken = outcome.is_err();
+        outcome
+    }
+
+    /// Takes a quad away. Tells whether it was there.
+    fn remove(&self, quad: &IdQuad) -> Result<bool> {
+        self.write(|txn| {
+            for index in self.tables.indexes_of(quad.graph) {
+                if !txn.delete(&index.table, index.order.key_of(quad).as_bytes())? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })
+    }
+
+    /// Runs a change of one step, which is not made when it fails.
+    fn write_one_step<T>(&self, write: impl FnOnce(&mut WriteTxn) -> fulgurite::Result<T>) -> Result<T> {
+        Ok(write(self.lock().writable()?)?)
+    }
+}
+
+impl State {
+    fn writable(&mut self) -> Result<&mut WriteTxn> {
+        let txn = self.txn.as_mut().ok_or(Error::TransactionEnded)?;
+        if self.is_broken { Err(Error::TransactionBroken) } else { Ok(txn) }
     }
 }
 
 impl Transaction {
     pub(crate) fn new(txn: WriteTxn, tables: Arc<Tables>, shared: Arc<Shared>) -> Self {
-        let state = Mutex::new(State { txn: Some(txn), known: HashMap::new() });
+        let state = Mutex::new(State { txn: Some(txn), known: HashMap::new(), is_broken: false });
         Self { view: TransactionView { inner: Arc::new(Inner { state, tables, shared }) } }
     }
 
@@ -93,7 +130,7 @@ impl Transaction {
     /// Adds a quad, and its graph. Tells whether it was not there.
     ///
     /// # Errors
-    /// [`Error::TooDeep`]; what the engine reports.
+    /// [`Error::TooDeep`]; [`Error::TransactionBroken`]; [`Error::LoadRunning`] if a term is new; what the engine reports.
     pub fn insert<'q>(&mut self, quad: impl Into<QuadRef<'q>>) -> Result<bool> {
         let quad = quad.into();
         let quad = IdQuad {
@@ -108,7 +145,7 @@ impl Transaction {
     /// As [`Transaction::insert`], of terms that have numbers.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if terms of such kinds make no quad; what the engine reports.
+    /// [`Error::Invalid`] if terms of such kinds make no quad; [`Error::TransactionBroken`]; what the engine reports.
     pub fn insert_ids(&mut self, quad: &IdQuad) -> Result<bool> {
         check_kinds(quad)?;
         let inner = self.inner();
@@ -152,24 +189,26 @@ impl Transaction {
     /// As [`Transaction::remove`], of terms that have numbers.
     ///
     /// # Errors
-    /// What the engine reports.
+    /// [`Error::TransactionBroken`]; what the engine reports.
     pub fn remove_ids(&mut self, quad: &IdQuad) -> Result<bool> {
-        let inner = self.inner();
-        inner.write(|txn| {
-            for index in inner.tables.indexes_of(quad.graph) {
-                if !txn.delete(&index.table, index.order.key_of(quad).as_bytes())? {
-                    return Ok(false);
-                }
-            }
-            Ok(true)
-        })
+        self.inner().remove(quad)
     }
 
     /// Takes all quads of a pattern away; their graphs stay. Returns how many.
     ///
     /// # Errors
-    /// What the engine reports; some may be gone then: return to a [`savepoint`](Transaction::savepoint) to have them all.
+    /// [`Error::TransactionBroken`]; what the engine reports; some may be gone then: return to a [`savepoint`](Transaction::savepoint)
+    /// to have them all.
     pub fn remove_matching(&mut self, pattern: &IdPattern) -> Result<u64> {
+        let removed = self.remove_parts(pattern);
+        if removed.is_err() {
+            // Reading on may have failed when some were gone.
+            self.inner().lock().is_broken = true;
+        }
+        removed
+    }
+
+    fn remove_parts(&self, pattern: &IdPattern) -> Result<u64> {
         let parts = match pattern.graph {
             GraphPattern::Any => vec![GraphPattern::Default, GraphPattern::AnyNamed],
             graph => vec![graph],
@@ -183,7 +222,7 @@ impl Transaction {
     }
 
     /// Takes all quads of whole tables away, by ranges.
-    fn remove_all(&mut self, graph: GraphPattern) -> Result<u64> {
+    fn remove_all(&self, graph: GraphPattern) -> Result<u64> {
         let inner = self.inner();
         let is_named = graph == GraphPattern::AnyNamed;
         let indexes = if is_named { &inner.tables.named_graphs } else { &inner.tables.default_graph };
@@ -196,11 +235,11 @@ impl Transaction {
         })
     }
 
-    fn remove_each(&mut self, pattern: &IdPattern) -> Result<u64> {
+    fn remove_each(&self, pattern: &IdPattern) -> Result<u64> {
         let mut removed = 0;
         // It reads on behind what it has given, whatever became of that.
         for quad in self.view.quads(pattern) {
-            removed += u64::from(self.remove_ids(&quad?)?);
+            removed += u64::from(self.inner().remove(&quad?)?);
         }
         Ok(removed)
     }
@@ -208,7 +247,7 @@ impl Transaction {
     /// The number of a term, which is given one if it has none.
     ///
     /// # Errors
-    /// As [`Transaction::insert`].
+    /// As [`Transaction::insert`]; while a bulk load runs, [`Error::LoadRunning`] for a term that has none.
     pub fn intern(&mut self, term: TermRef<'_>) -> Result<TermId> {
         if let Some(id) = TermId::of_inline(term) {
             return Ok(id);
@@ -220,15 +259,19 @@ impl Transaction {
         if let Some(&id) = state.known.get(&encoded[..]) {
             return Ok(id);
         }
-        let txn = state.txn.as_mut().ok_or(Error::TransactionEnded)?;
+        let txn = state.writable()?;
         let hash = shared.hasher.hash(&encoded);
         let found = View { reads: &*txn, tables, shared }.find(hash, &encoded)?;
         let id = match found {
             Some(id) => id,
             None => {
+                // Numbers come by a commit, which would wait for the load, with the transaction locked.
+                drop(shared.gate.pass(shared.path())?);
                 let id = TermId::new(bytes::tag_of(term), shared.numbers.take(&shared.database, tables)?);
                 shared.iri_namespaces.note(&shared.database, tables, &encoded)?;
-                dictionary::add(txn, tables, &shared.iri_namespaces, hash, &encoded, id)?;
+                let added = dictionary::add(txn, tables, &shared.iri_namespaces, hash, &encoded, id);
+                state.is_broken = added.is_err();
+                added?;
                 id
             }
         };
@@ -317,29 +360,30 @@ impl Transaction {
     /// Gives a prefix this namespace, whatever it had before.
     ///
     /// # Errors
-    /// What the engine reports.
+    /// [`Error::TransactionBroken`]; what the engine reports.
     pub fn set_namespace(&mut self, prefix: &str, iri: &str) -> Result<()> {
         let inner = self.inner();
-        inner.write(|txn| Ok(txn.put(&inner.tables.namespaces, prefix.as_bytes(), iri.as_bytes())?))
+        inner.write_one_step(|txn| txn.put(&inner.tables.namespaces, prefix.as_bytes(), iri.as_bytes()))
     }
 
     /// Takes the namespace of a prefix away. Tells whether it had one.
     ///
     /// # Errors
-    /// What the engine reports.
+    /// [`Error::TransactionBroken`]; what the engine reports.
     pub fn remove_namespace(&mut self, prefix: &str) -> Result<bool> {
         let inner = self.inner();
-        inner.write(|txn| Ok(txn.delete(&inner.tables.namespaces, prefix.as_bytes())?))
+        inner.write_one_step(|txn| txn.delete(&inner.tables.namespaces, prefix.as_bytes()))
     }
 
     /// Marks the present state of the transaction.
     pub fn savepoint(&mut self) -> Savepoint {
         let mut state = self.inner().lock();
         let txn = state.txn.as_mut().expect("it ends when it is taken or dropped, and here it is");
-        Savepoint(txn.savepoint())
+        Savepoint { inner: txn.savepoint(), is_broken: state.is_broken }
     }
 
-    /// Undoes everything since `savepoint`, which may be returned to again; later savepoints may not.
+    /// Undoes everything since `savepoint`, which may be returned to again; later savepoints may not. A transaction that a change since then
+    /// has [broken](Error::TransactionBroken) is whole again.
     ///
     /// # Errors
     /// As the engine's [`WriteTxn::rollback_to`].
@@ -347,13 +391,16 @@ impl Transaction {
         let mut state = self.inner().lock();
         // Some of these terms may be gone.
         state.known.clear();
-        Ok(state.txn.as_mut().ok_or(Error::TransactionEnded)?.rollback_to(savepoint.0)?)
+        state.txn.as_mut().ok_or(Error::TransactionEnded)?.rollback_to(savepoint.inner)?;
+        state.is_broken = savepoint.is_broken;
+        Ok(())
     }
 
     /// Commits with the durability of the store's options.
     ///
     /// # Errors
-    /// Those of the engine's [`WriteTxn::commit`]; [`Error::LoadRunning`].
+    /// [`Error::TransactionBroken`] if a change failed half way and was not undone: nothing is committed. Those of the engine's
+    /// [`WriteTxn::commit`]; [`Error::LoadRunning`].
     pub fn commit(self) -> Result<Sequence> {
         self.finish(WriteTxn::commit)
     }
@@ -367,7 +414,10 @@ impl Transaction {
     }
 
     fn finish(self, commit: impl FnOnce(WriteTxn) -> fulgurite::Result<Sequence>) -> Result<Sequence> {
-        let txn = self.inner().lock().txn.take().ok_or(Error::TransactionEnded)?;
+        let mut state = self.inner().lock();
+        state.writable()?;
+        let txn = state.txn.take().ok_or(Error::TransactionEnded)?;
+        drop(state);
         let _pass = self.inner().shared.gate.pass(self.inner().shared.path())?;
         Ok(commit(txn)?)
     }

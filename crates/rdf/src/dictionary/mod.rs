@@ -19,7 +19,7 @@ use crate::id::{Tag, TermId};
 use crate::tables::{Reads, Tables, damaged};
 
 pub use hasher::TermHasher;
-pub use namespaces::{IriNamespaces, split as split_namespace};
+pub use namespaces::{IriNamespaces, NAMESPACES_MAX, split as split_namespace};
 pub use numbers::{Numbers, check as check_numbers, reserve};
 
 /// The number of the term with these [bytes](bytes::encode).
@@ -93,8 +93,9 @@ pub fn add(
     let hash = hash.to_be_bytes();
     let mut chain = txn.get(&tables.ids, &hash)?.map_or_else(Vec::new, |chain| chain.to_vec());
     chain.extend_from_slice(id.key().as_bytes());
-    txn.put(&tables.ids, &hash, &chain)?;
     let mut short = Vec::new();
     let stored = if id.tag() == Tag::IRI && namespaces.shorten(bytes, &mut short) { &short } else { bytes };
-    Ok(txn.put(&tables.terms, id.key().as_bytes(), stored)?)
+    // In this order: if the second fails and the caller goes on, a term is left that no hash leads to, not a hash that leads nowhere.
+    txn.put(&tables.terms, id.key().as_bytes(), stored)?;
+    Ok(txn.put(&tables.ids, &hash, &chain)?)
 }

@@ -102,7 +102,7 @@ impl IriNamespaces {
                     Some(Err(_)) => {
                         return Err(damaged(database.path(), "table `iri_namespaces`", "a text has no number"));
                     }
-                    None if next >= NAMESPACES_MAX => continue,
+                    None if next as usize >= NAMESPACES_MAX => continue,
                     None => {
                         txn.put(&tables.iri_namespaces, &number_key(next), namespace.as_bytes())?;
                         txn.put(&tables.iri_namespaces, &key, &next.to_be_bytes())?;
@@ -137,7 +137,7 @@ impl Known {
 fn next_number(reads: &impl Reads, tables: &Tables, path: &Path) -> Result<u32> {
     let mut range = reads.range(&tables.iri_namespaces, Bound::Included(&[0]), Bound::Excluded(&[1]))?;
     let Some((key, _)) = range.next_back().transpose()? else { return Ok(0) };
-    let last = key[1..].try_into().ok().map(u32::from_be_bytes).filter(|&last| last < NAMESPACES_MAX);
+    let last = key[1..].try_into().ok().map(u32::from_be_bytes).filter(|&last| (last as usize) < NAMESPACES_MAX);
     last.map(|last| last + 1).ok_or_else(|| damaged(path, "table `iri_namespaces`", "a number is too high"))
 }
 
@@ -163,4 +163,4 @@ const NAMESPACE_BYTES: std::ops::RangeInclusive<usize> = 8..=400;
 /// Transactions give numbers only while there are fewer.
 const NOTED_MAX: usize = 256;
 /// There are never more, so that all fit into memory.
-const NAMESPACES_MAX: u32 = 1 << 14;
+pub const NAMESPACES_MAX: usize = 1 << 14;

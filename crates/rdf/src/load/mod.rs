@@ -12,6 +12,7 @@
 mod apply;
 mod batch;
 mod build;
+mod depth;
 mod feeder;
 mod gate;
 mod input;
@@ -35,6 +36,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fulgurite::Isolation;
 
+use crate::dictionary::NAMESPACES_MAX;
 use crate::error::{Error, Result};
 use crate::shared::Shared;
 use crate::store::Store;
@@ -124,6 +126,31 @@ struct Kept {
     namespaces: HashMap<Box<str>, u32>,
 }
 
+impl Kept {
+    /// Counts terms of namespaces. Of more than `namespaces_max` the half with the most terms is kept.
+    fn count(&mut self, namespaces: HashMap<Box<str>, u32>, namespaces_max: usize) {
+        for (namespace, count) in namespaces {
+            *self.namespaces.entry(namespace).or_default() += count;
+        }
+        if self.namespaces.len() <= namespaces_max {
+            return;
+        }
+        self.namespaces.retain(|_, count| *count > 1);
+        let left_max = namespaces_max / 2;
+        if self.namespaces.len() <= left_max {
+            return;
+        }
+        let mut counts: Vec<u32> = self.namespaces.values().copied().collect();
+        let (more, &mut least, _) = counts.select_nth_unstable_by(left_max, |left, right| right.cmp(left));
+        let mut room = more.iter().filter(|&&count| count == least).count();
+        self.namespaces.retain(|_, count| {
+            let has_room = *count == least && room > 0;
+            room -= usize::from(has_room);
+            *count > least || has_room
+        });
+    }
+}
+
 impl Load<'_> {
     /// Parses everything on several threads. What a thread has in hand goes to what `hand_on` gives it.
     fn parse<F: FnMut(Batch) -> Result<()> + Send>(&self, mut hand_on: impl FnMut() -> F) -> Result<()> {
@@ -156,9 +183,7 @@ impl Load<'_> {
                 let namespaces = batch.namespaces.clone();
                 let stashed = Stashed::keep(batch, &scratch)?;
                 let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                namespaces
-                    .into_iter()
-                    .for_each(|(namespace, count)| *kept.namespaces.entry(namespace).or_default() += count);
+                kept.count(namespaces, NAMESPACES_COUNTED_MAX);
                 kept.batches.push(stashed);
                 Ok(())
             }
@@ -206,6 +231,7 @@ impl Load<'_> {
             .map(|(namespace, count)| (count, namespace))
             .collect();
         worth.sort_unstable_by(|left, right| right.cmp(left));
+        worth.truncate(NAMESPACES_MAX);
         let names: Vec<&str> = worth.iter().map(|(_, namespace)| &**namespace).collect();
         if names.is_empty() { Ok(()) } else { self.shared.iri_namespaces.add(&self.shared.database, tables, &names) }
     }
@@ -252,3 +278,5 @@ const MEMORY_BYTES: usize = 512 << 20;
 const MEMORY_BYTES_MIN: usize = 1 << 16;
 /// Fewer are not worth a number for their namespace.
 const NAMESPACE_TERMS_MIN: u32 = 4;
+/// Beyond this, namespaces with few terms are forgotten.
+const NAMESPACES_COUNTED_MAX: usize = 1 << 17;

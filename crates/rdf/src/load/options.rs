@@ -112,7 +112,8 @@ impl LoadOptions {
         self
     }
 
-    /// Is called with what was done so far, several times a second at most, on threads of the load.
+    /// Is called with what was done so far, several times a second at most, on threads of the load. It must not use the store, which
+    /// may wait for the load.
     #[must_use]
     pub fn progress(mut self, progress: impl Fn(&LoadProgress) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(progress));

@@ -10,10 +10,11 @@ use oxrdfio::{
 };
 
 use super::batch::Batch;
+use super::depth::{Depth, JsonDepth, Shallow, XmlDepth};
 use super::feeder::{Feeder, Work};
 use super::input::Document;
 use super::lines::PlainLines;
-use super::nesting::{self, Shallow};
+use super::nesting::{self, Nesting};
 use super::options::{BadStatement, DocumentLoader};
 use super::progress::Watch;
 use crate::dictionary::TermHasher;
@@ -68,14 +69,14 @@ impl Parsing<'_> {
         while let Some(work) = self.feeder.next()? {
             match work {
                 Work::Lines { document, mut bytes, lines_before } => {
-                    for line in nesting::blank_out_deep_lines(&mut bytes) {
+                    for line in nesting::blank_out_deep_lines(&mut bytes, self.lenient) {
                         let (input, line) = (document.name.clone(), lines_before + line + 1);
                         worker.pass_over(BadStatement { input, line, column: 1, message: nesting::message() })?;
                     }
                     worker.take_lines(&document, &bytes, lines_before)?;
                 }
                 Work::Whole(opened) => {
-                    let bytes = shallow(opened.bytes, opened.document.format);
+                    let bytes = shallow(opened.bytes, opened.document.format, self.lenient);
                     let parser = parser_of(&opened.document)?.for_reader(bytes);
                     let parser = match self.document_loader {
                         Some(loader) => with_loader(parser, Arc::clone(loader)),
@@ -210,14 +211,20 @@ fn parser_of(document: &Document) -> Result<RdfParser> {
 fn with_loader<R: Read>(parser: ReaderQuadParser<R>, loader: DocumentLoader) -> ReaderQuadParser<R> {
     parser.with_document_loader(move |iri| {
         let format = RdfFormat::JsonLd { profile: JsonLdProfileSet::empty() };
-        Ok(LoadedDocument { url: iri.to_owned(), content: loader(iri)?, format })
+        let content = loader(iri)?;
+        if JsonDepth::default().is_too_deep(&content) {
+            return Err(JsonDepth::message().into());
+        }
+        Ok(LoadedDocument { url: iri.to_owned(), content, format })
     })
 }
 
 /// A text that does not take the parser too deep, where that is known before.
-fn shallow(bytes: Box<dyn Read + Send>, format: RdfFormat) -> Box<dyn Read + Send> {
+fn shallow(bytes: Box<dyn Read + Send>, format: RdfFormat, is_lenient: bool) -> Box<dyn Read + Send> {
     match format {
-        RdfFormat::Turtle | RdfFormat::TriG | RdfFormat::N3 => Box::new(Shallow::new(bytes)),
+        RdfFormat::Turtle | RdfFormat::TriG | RdfFormat::N3 => Box::new(Shallow::new(bytes, Nesting::new(is_lenient))),
+        RdfFormat::RdfXml => Box::new(Shallow::new(bytes, XmlDepth::default())),
+        RdfFormat::JsonLd { .. } => Box::new(Shallow::new(bytes, JsonDepth::default())),
         _ => bytes,
     }
 }

@@ -439,6 +439,8 @@ fn while_a_load_runs_readers_see_what_was_before_and_writers_and_loads_are_refus
             }
             let mut earlier = earlier;
             earlier.set_namespace("a", "http://a/").expect("it is set");
+            let new = NamedNode::new_unchecked("http://new/term");
+            assert!(matches!(earlier.intern(new.as_ref().into()), Err(Error::LoadRunning { .. })), "{stage}");
             assert!(matches!(earlier.commit(), Err(Error::LoadRunning { .. })));
             // The last of its handles but that of the load: it must not be undone by the next to open it.
             drop(second);
@@ -503,4 +505,64 @@ fn numbers_and_short_texts_alone_need_no_dictionary() {
     let place = Place::new();
     let report = place.load("_:a <http://a/p> 1, 2, 'x' .", RdfFormat::Turtle).expect("it is loaded");
     assert_eq!((report.inserted, report.new_terms), (3, 1));
+}
+
+#[test]
+fn documents_that_are_nested_too_deep_are_refused_before_they_overflow_the_stack() {
+    let (head, depth) =
+        ("<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' rdf:version='1.2'>", 100_000);
+    let node = "<rdf:Description rdf:about='http://a/s'><p xmlns='http://a/' rdf:parseType='Triple'>";
+    let innermost = "<rdf:Description rdf:about='http://a/s'><p xmlns='http://a/'>o</p></rdf:Description>";
+    let xml = |depth: usize| {
+        let ends = "</p></rdf:Description>".repeat(depth);
+        format!("{head}{}{innermost}{ends}</rdf:RDF>", node.repeat(depth))
+    };
+    let context = |depth: usize| {
+        let (begins, ends) = ("[".repeat(depth), "]".repeat(depth));
+        format!("{{\"@context\": {{\"a\": {begins}{ends}}}, \"@id\": \"http://a/s\", \"http://a/p\": \"o\"}}")
+    };
+    let value = |depth: usize| {
+        let (begins, ends) = ("[".repeat(depth), "]".repeat(depth));
+        let value = format!("{{\"@type\": \"@json\", \"@value\": {begins}{ends}}}");
+        format!("{{\"@id\": \"http://a/s\", \"http://a/p\": {value}}}")
+    };
+    let place = Place::new();
+    let deep = [(xml(depth), RdfFormat::RdfXml), (context(60_000), JSON_LD), (value(60_000), JSON_LD)];
+    for (text, format) in deep {
+        let error = place.load(&text, format).expect_err("it is too deep");
+        assert!(matches!(&error, Error::Input { .. }) && error.to_string().contains("deeper than 512"), "{error}");
+    }
+    assert_eq!(place.load(&xml(3), RdfFormat::RdfXml).expect("it is loaded").inserted, 1);
+    assert_eq!(place.load(&value(100), JSON_LD).expect("it is loaded").inserted, 1);
+}
+
+#[test]
+fn documents_that_inputs_refer_to_are_refused_if_they_are_nested_too_deep() {
+    let place = Place::new();
+    let text = "{\"@context\": \"http://a/context\", \"@id\": \"http://a/s\", \"http://a/p\": \"o\"}";
+    let load = |depth: usize| {
+        let (begins, ends) = ("[".repeat(depth), "]".repeat(depth));
+        let content = format!("{{\"b\": {begins}{ends}, \"@context\": {{}}}}");
+        let options = LoadOptions::new().document_loader(move |_| Ok(content.clone().into_bytes()));
+        place.store.load(vec![input(text, JSON_LD)], &options)
+    };
+    let error = load(60_000).expect_err("it is too deep").to_string();
+    assert!(error.contains("deeper than 512"), "{error}");
+    assert_eq!(load(10).expect("it is loaded").inserted, 1);
+}
+
+#[test]
+fn of_many_namespaces_those_with_the_most_terms_are_kept() {
+    let mut kept = Kept::default();
+    let counts =
+        |counts: &[u32]| counts.iter().enumerate().map(|(name, &count)| (name.to_string().into(), count)).collect();
+    kept.count(counts(&[1, 1, 2, 9, 2, 3, 7]), 8);
+    assert_eq!(kept.namespaces.len(), 7);
+    let others = (0..100).map(|name: u32| (format!("other {name}").into(), 1 + name % 2)).collect();
+    kept.count(others, 8);
+    let mut left: Vec<u32> = kept.namespaces.values().copied().collect();
+    left.sort_unstable();
+    assert_eq!(left, [2, 3, 7, 9]);
+    kept.count(counts(&[1, 1, 1, 1, 1, 1, 1]), 8);
+    assert_eq!(kept.namespaces.get("3"), Some(&10));
 }

@@ -1,6 +1,7 @@
 //! Tests of the whole store.
 
 mod damage;
+mod full;
 mod model;
 mod terms;
 mod writers;
