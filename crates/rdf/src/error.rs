@@ -95,6 +95,11 @@ pub enum Error {
         /// The limit.
         limit: usize,
     },
+    /// A query or update has more operators and brackets than the limit.
+    QueryTooLong {
+        /// The limit.
+        limit: usize,
+    },
     /// The evaluation took longer than its limit.
     TimedOut {
         /// The limit.
@@ -207,6 +212,9 @@ impl fmt::Display for Error {
             }
             Self::QueryTooDeep { limit } => {
                 write!(out, "the SPARQL text nests deeper than {limit}; split it, or use VALUES for long lists")
+            }
+            Self::QueryTooLong { limit } => {
+                write!(out, "the SPARQL text has more than {limit} operators and brackets; split it")
             }
             Self::TimedOut { timeout } => {
                 write!(out, "not done after {timeout:?}; allow more time, or ask for less")

@@ -65,6 +65,11 @@ impl Limits {
         self
     }
 
+    /// Whether the quads that an update changes have to be looked at one by one.
+    pub(crate) fn bound_changes(&self) -> bool {
+        self.timeout.is_some() || self.rows_max.is_some() || self.cancellation.is_some()
+    }
+
     /// A token by which another thread ends the evaluation with [`Error::Cancelled`].
     #[must_use]
     pub fn cancellation(mut self, token: CancellationToken) -> Self {

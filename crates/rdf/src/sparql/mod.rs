@@ -39,6 +39,7 @@ mod dataset;
 mod explain;
 mod limits;
 mod load_file;
+mod outline;
 mod plan;
 mod query;
 mod removal;

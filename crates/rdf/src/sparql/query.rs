@@ -61,7 +61,8 @@ impl Query {
     /// Parses a query. `base` is for relative IRIs before the text's own `BASE`.
     ///
     /// # Errors
-    /// [`Error::SparqlSyntax`] with line and column; [`Error::QueryTooDeep`]; [`Error::Invalid`] if `base` is no absolute IRI.
+    /// [`Error::SparqlSyntax`] with line and column; [`Error::QueryTooDeep`] and [`Error::QueryTooLong`]; [`Error::Invalid`] if `base` is
+    /// no absolute IRI.
     pub fn parse(text: &str, base: Option<&str>) -> Result<Self> {
         Self::parse_with_prefixes(text, base, &[])
     }

@@ -9,6 +9,7 @@ use std::thread;
 
 use spargebra::{Query, SparqlParser, SparqlSyntaxError, Update};
 
+use super::outline::{Outline, token_bytes};
 use super::shape;
 use crate::error::{Error, Result};
 
@@ -24,6 +25,7 @@ const LINKS_MAX: usize = 500_000;
 /// Up to here a text is parsed on the caller's stack.
 const SHORT_BYTES: usize = 2_000;
 const SHALLOW: usize = 6;
+const SHORT_LINKS: usize = 100;
 
 /// Stack for one bracket and for one operator, without optimisation: several times what was measured.
 const BRACKET_BYTES: usize = 192 << 10;
@@ -73,14 +75,14 @@ fn parser(prologue: &Prologue<'_>) -> Result<SparqlParser> {
 }
 
 fn on_a_fitting_stack<T: Send>(text: &str, parse: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-    let outline = Outline::of(text);
+    let outline = Outline::of(text, NESTING_MAX);
     if outline.nesting > NESTING_MAX {
         return Err(Error::QueryTooDeep { limit: NESTING_MAX });
     }
     if outline.links > LINKS_MAX {
-        return Err(Error::QueryTooDeep { limit: LINKS_MAX });
+        return Err(Error::QueryTooLong { limit: LINKS_MAX });
     }
-    if text.len() <= SHORT_BYTES && outline.nesting <= SHALLOW {
+    if text.len() <= SHORT_BYTES && outline.nesting <= SHALLOW && outline.links <= SHORT_LINKS {
         return parse();
     }
     let stack_bytes = STACK_BYTES + outline.nesting * BRACKET_BYTES + outline.links * LINK_BYTES;
@@ -120,44 +122,6 @@ fn near(text: &str, line: u64, column: u64) -> String {
     text.lines().nth(lines).unwrap_or_default().chars().skip(columns).take(40).collect()
 }
 
-/// How a text nests, as far as that can be told without parsing it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Outline {
-    /// Brackets within brackets.
-    nesting: usize,
-    /// Operators, braces and the like: no chain is longer.
-    links: usize,
-}
-
-impl Outline {
-    fn of(text: &str) -> Self {
-        let bytes = text.as_bytes();
-        let mut outline = Self::default();
-        let mut open = 0_usize;
-        let mut at = 0;
-        while let Some(&byte) = bytes.get(at) {
-            let rest = &bytes[at..];
-            at += token_bytes(rest);
-            match byte {
-                b'(' | b'[' | b'{' => {
-                    open += 1;
-                    outline.links += 1;
-                    outline.nesting = outline.nesting.max(open);
-                }
-                b')' | b']' | b'}' => open = open.saturating_sub(1),
-                b'<' if rest.starts_with(b"<<") => {
-                    open += 1;
-                    outline.nesting = outline.nesting.max(open);
-                }
-                b'>' if rest.starts_with(b">>") => open = open.saturating_sub(1),
-                b'+' | b'-' | b'*' | b'/' | b'|' | b'&' | b'!' | b'^' | b'=' | b'?' => outline.links += 1,
-                _ => {}
-            }
-        }
-        outline
-    }
-}
-
 /// The text with the characters that it gives by their numbers in names (`:\u0070`), where the parser does not take them; in strings and
 /// IRIs it does (SPARQL 1.1, 19.2).
 fn unescaped(text: &str) -> Cow<'_, str> {
@@ -194,55 +158,9 @@ fn escaped_name_character(text: &str) -> Option<(char, usize)> {
     (character.is_alphanumeric() || character == '_' || !character.is_ascii()).then_some((character, bytes))
 }
 
-/// The length of what these bytes begin with: a comment, an IRI, a string, an escape, or else one byte.
-fn token_bytes(bytes: &[u8]) -> usize {
-    match bytes[0] {
-        b'#' => bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(bytes.len()),
-        b'<' if iri_bytes(bytes) > 0 => iri_bytes(bytes),
-        b'"' | b'\'' => string_bytes(bytes),
-        b'\\' => 2,
-        _ => 1,
-    }
-}
-
-/// The length of the IRI that these bytes begin with; 0 if they begin with none.
-fn iri_bytes(bytes: &[u8]) -> usize {
-    let end = bytes
-        .iter()
-        .skip(1)
-        .position(|byte| matches!(byte, b'<' | b'>' | b'"' | b'{' | b'}' | b'|' | b'^' | b'`' | 0..=b' '));
-    match end {
-        Some(end) if bytes[end + 1] == b'>' => end + 2,
-        _ => 0,
-    }
-}
-
-/// The length of the string that these bytes begin with, be it closed or not.
-fn string_bytes(bytes: &[u8]) -> usize {
-    let quote = bytes[0];
-    let long = [quote; 3];
-    let (mut at, end): (usize, &[u8]) = if bytes.starts_with(&long) { (3, &long) } else { (1, &long[..1]) };
-    while at < bytes.len() {
-        if bytes[at] == b'\\' {
-            at += 2;
-        } else if bytes[at..].starts_with(end) {
-            return at + end.len();
-        } else {
-            at += 1;
-        }
-    }
-    bytes.len()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn brackets_within_strings_iris_and_comments_do_not_nest() {
-        let outline = Outline::of("SELECT * { ?s <http://e/((((> \"((((\" , '''(((' (''' . # ((((\n FILTER(?a<?b) }");
-        assert_eq!(outline.nesting, 2);
-    }
 
     #[test]
     fn numbers_of_characters_are_replaced_in_names_alone() {
@@ -254,10 +172,40 @@ mod tests {
         assert!(matches!(unescaped("SELECT"), Cow::Borrowed(_)));
     }
 
+    fn of_query(filter: &str) -> Result<Query> {
+        parse_query(&format!("SELECT * {{ ?s ?p ?a FILTER({filter}) }}"), &Prologue::default())
+    }
+
     #[test]
-    fn nesting_counts_every_kind_of_bracket() {
-        assert_eq!(Outline::of("{ ( [ << >> ] ) }").nesting, 4);
-        assert_eq!(Outline::of("(){}[]").nesting, 1);
+    fn brackets_and_operators_after_less_than_are_no_iri() {
+        let hidden = "(".repeat(4_000);
+        for filter in [
+            format!("?a<{hidden}>1"),
+            format!("?a<'>'+{hidden}'"),
+            format!("?a<1#>'\n+{hidden}'"),
+            format!("{}1", "?a<(1>?b&&?c".repeat(4_000)),
+            format!("{}1", "?a<(1>?b&&".repeat(4_000)),
+        ] {
+            let error = of_query(&filter).expect_err("too deep");
+            assert!(matches!(error, Error::QueryTooDeep { limit: NESTING_MAX }), "{error}");
+        }
+        let error = of_query(&format!("?a<1{}>1", "+1".repeat(300_000))).expect_err("no comparison of three");
+        assert!(matches!(error, Error::SparqlSyntax { .. }), "{error}");
+        let text = format!("DELETE {{ ?s ?p ?a }} WHERE {{ ?s ?p ?a FILTER(?a<{hidden}>1) }}");
+        let error = parse_update(&text, &Prologue::default()).expect_err("too deep");
+        assert!(matches!(error, Error::QueryTooDeep { limit: NESTING_MAX }), "{error}");
+    }
+
+    #[test]
+    fn a_short_text_of_operators_alone_is_parsed_on_a_small_stack() {
+        let parsed = on_stack(1 << 20, || of_query(&format!("{}?a", "!".repeat(1_950)))).expect_err("too deep");
+        assert!(matches!(parsed, Error::QueryTooDeep { limit: DEPTH_MAX }), "{parsed}");
+    }
+
+    #[test]
+    fn too_many_operators_are_told_apart_from_deep_nesting() {
+        let error = of_query(&format!("1{}", "+1".repeat(LINKS_MAX))).expect_err("too long");
+        assert!(matches!(error, Error::QueryTooLong { limit: LINKS_MAX }), "{error}");
     }
 
     #[test]

@@ -23,7 +23,7 @@ use super::shape;
 use super::terms::Terms;
 use super::text::{self, Prologue};
 use crate::error::{Error, Result};
-use crate::{IdQuad, Quads, Store, TermId, Transaction, TransactionView};
+use crate::{IdPattern, IdQuad, Quads, Store, TermId, Transaction, TransactionView};
 
 /// An update, parsed, with its options. It can be executed any number of times, on any thread.
 ///
@@ -153,6 +153,8 @@ impl Update {
         for operation in &self.parsed.operations {
             self.operate(operation, transaction, deadline, &mut report)?;
         }
+        // Whatever the last operation did after its last look: what is too late is not committed.
+        step(&Watch::start_with_deadline(&self.limits, deadline), 0)?;
         Ok(report)
     }
 
@@ -163,28 +165,35 @@ impl Update {
         deadline: Option<Instant>,
         report: &mut UpdateReport,
     ) -> Result<()> {
+        let watch = Watch::start_with_deadline(&self.limits, deadline);
         match operation {
             GraphUpdateOperation::InsertData { data } => {
                 let mut nodes = NewNodes::default();
+                let mut inserted = 0;
                 for quad in data {
                     let quad = nodes.quad(&inserted_quad(quad), transaction)?;
-                    report.inserted += u64::from(transaction.insert(&quad)?);
+                    inserted += u64::from(transaction.insert(&quad)?);
+                    step(&watch, inserted)?;
                 }
+                report.inserted += inserted;
                 Ok(())
             }
             GraphUpdateOperation::DeleteData { data } => {
+                let mut removed = 0;
                 for quad in data {
-                    report.removed += u64::from(transaction.remove(&removed_quad(quad))?);
+                    removed += u64::from(transaction.remove(&removed_quad(quad))?);
+                    step(&watch, removed)?;
                 }
+                report.removed += removed;
                 Ok(())
             }
             GraphUpdateOperation::DeleteInsert { delete, insert, using, pattern } => {
                 let change = Change { delete, insert, using: using.as_ref(), pattern };
-                self.change(&change, transaction, deadline, report)
+                self.change(&change, transaction, &watch, deadline, report)
             }
             GraphUpdateOperation::Load { silent, source, destination } => {
                 let before = transaction.savepoint();
-                match self.load(source, &graph_name(destination), transaction, deadline) {
+                match self.load(source, &graph_name(destination), transaction, &watch) {
                     Ok(inserted) => report.inserted += inserted,
                     // What ends the whole update is not passed over.
                     Err(error) if *silent && !ends_the_update(&error) => transaction.rollback_to(before)?,
@@ -193,17 +202,22 @@ impl Update {
                 Ok(())
             }
             GraphUpdateOperation::Clear { silent, graph } => {
+                let mut removed = 0;
                 for_graphs(graph, *silent, transaction, |transaction, graph| {
-                    report.removed += transaction.clear_graph(graph)?;
-                    Ok(())
-                })
+                    self.clear(graph, transaction, &watch, &mut removed)
+                })?;
+                report.removed += removed;
+                Ok(())
             }
             GraphUpdateOperation::Drop { silent, graph } => {
+                let mut removed = 0;
                 for_graphs(graph, *silent, transaction, |transaction, graph| {
-                    report.removed += transaction.clear_graph(graph)?;
+                    self.clear(graph, transaction, &watch, &mut removed)?;
                     transaction.drop_graph(graph)?;
                     Ok(())
-                })
+                })?;
+                report.removed += removed;
+                Ok(())
             }
             GraphUpdateOperation::Create { silent, graph } => {
                 if !transaction.create_graph(graph.as_ref().into())? && !silent {
@@ -219,6 +233,7 @@ impl Update {
         &self,
         change: &Change<'_>,
         transaction: &mut Transaction,
+        watch: &Watch,
         deadline: Option<Instant>,
         report: &mut UpdateReport,
     ) -> Result<()> {
@@ -234,7 +249,10 @@ impl Update {
             && change.insert.is_empty()
             && let Some(removal) = removal::of(change.delete, change.pattern)
         {
-            report.removed += self.remove(&removal, &view, transaction, deadline)?;
+            step(watch, 0)?;
+            if let Some(pattern) = removal.pattern(&view)? {
+                self.remove(&pattern, transaction, watch, &mut report.removed)?;
+            }
             return Ok(());
         }
         let depth = shape::pattern_depth(change.pattern);
@@ -244,32 +262,56 @@ impl Update {
             text::on_stack(stack_bytes(depth), || self.changes(change, &view, deadline))?
         };
         for quad in &changes.removed {
+            step(watch, 0)?;
             report.removed += u64::from(transaction.remove_ids(quad)?);
         }
         let mut nodes = NewNodes::default();
         for quad in &changes.inserted {
+            step(watch, 0)?;
             let quad = nodes.unknown_quad(quad, transaction)?;
             report.inserted += u64::from(transaction.insert(&quad)?);
         }
         Ok(())
     }
 
-    /// Takes away all quads of a pattern, without evaluating it row by row.
+    /// Takes away all quads of a pattern, without evaluating it row by row, and adds them to those that the operation `removed`.
     fn remove(
         &self,
-        removal: &removal::Removal,
-        view: &TransactionView,
+        pattern: &IdPattern,
         transaction: &mut Transaction,
-        deadline: Option<Instant>,
-    ) -> Result<u64> {
-        let watch = Watch::start_with_deadline(&self.limits, deadline);
-        let stopped = |stopped: super::limits::Stopped| stopped.into_failure(&watch);
-        watch.step().map_err(stopped)?;
-        let Some(pattern) = removal.pattern(view)? else { return Ok(0) };
-        if self.limits.rows_max.is_some() {
-            watch.check_rows(view.count(&pattern)?).map_err(stopped)?;
+        watch: &Watch,
+        removed: &mut u64,
+    ) -> Result<()> {
+        step(watch, *removed)?;
+        if !self.limits.bound_changes() {
+            *removed += transaction.remove_matching(pattern)?;
+            return Ok(());
         }
-        transaction.remove_matching(&pattern)
+        // It reads on behind what it has given, whatever became of that.
+        for quad in transaction.view().quads(pattern) {
+            *removed += u64::from(transaction.remove_ids(&quad?)?);
+            step(watch, *removed)?;
+        }
+        Ok(())
+    }
+
+    fn clear(
+        &self,
+        graph: GraphNameRef<'_>,
+        transaction: &mut Transaction,
+        watch: &Watch,
+        removed: &mut u64,
+    ) -> Result<()> {
+        let view = transaction.view();
+        let id = match graph {
+            GraphNameRef::DefaultGraph => Some(TermId::DEFAULT_GRAPH),
+            GraphNameRef::NamedNode(name) => view.id(name.into())?,
+            GraphNameRef::BlankNode(name) => view.id(name.into())?,
+        };
+        match id {
+            Some(id) => self.remove(&IdPattern::of_graph(id), transaction, watch, removed),
+            None => Ok(()),
+        }
     }
 
     /// All that the operation changes, before it changes anything.
@@ -308,22 +350,26 @@ impl Update {
         source: &NamedNode,
         destination: &GraphName,
         transaction: &mut Transaction,
-        deadline: Option<Instant>,
+        watch: &Watch,
     ) -> Result<u64> {
         if !self.loads_files {
             return Err(Error::LoadRefused { iri: source.as_str().to_owned() });
         }
-        let watch = Watch::start_with_deadline(&self.limits, deadline);
         let mut nodes = NewNodes::default();
         let mut inserted = 0;
         for quad in load_file::quads(source, destination)? {
-            watch.step().map_err(|stopped| stopped.into_failure(&watch))?;
+            step(watch, inserted)?;
             let quad = nodes.quad(&quad?, transaction)?;
             inserted += u64::from(transaction.insert(&quad)?);
-            watch.check_rows(inserted).map_err(|stopped| stopped.into_failure(&watch))?;
         }
+        step(watch, inserted)?;
         Ok(inserted)
     }
+}
+
+/// One step of an operation that has changed so many quads.
+fn step(watch: &Watch, changed: u64) -> Result<()> {
+    watch.step().and_then(|()| watch.check_rows(changed)).map_err(|stopped| stopped.into_failure(watch))
 }
 
 /// A `DELETE`/`INSERT` with its `WHERE`.

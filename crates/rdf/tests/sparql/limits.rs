@@ -145,6 +145,37 @@ fn an_update_that_comes_to_a_limit_changes_nothing() {
 }
 
 #[test]
+fn limits_bind_updates_that_have_no_where() {
+    let fixture = Fixture::new(":a :p 1 , 2 , 3 . GRAPH :g { :a :p 1 , 2 , 3 }");
+    let before = fixture.quads();
+    for text in [
+        "INSERT DATA { :b :p 1 , 2 , 3 }",
+        "DELETE DATA { :a :p 1 , 2 , 3 }",
+        "DELETE WHERE { :a :p ?o }",
+        "CLEAR GRAPH :g",
+        "CLEAR DEFAULT",
+        "DROP GRAPH :g",
+    ] {
+        let limited = |limits| update(text).with_limits(limits).execute(&fixture.store);
+        let error = limited(Limits::new().rows_max(2)).expect_err(text);
+        assert!(matches!(error, Error::LimitReached { what: "rows", limit: 2 }), "{text}: {error}");
+        let error = limited(Limits::new().timeout(Duration::ZERO)).expect_err(text);
+        assert!(matches!(error, Error::TimedOut { .. }), "{text}: {error}");
+        let token = CancellationToken::new();
+        token.cancel();
+        let error = limited(Limits::new().cancellation(token)).expect_err(text);
+        assert!(matches!(error, Error::Cancelled), "{text}: {error}");
+        assert_eq!(fixture.quads(), before, "{text}");
+    }
+    let all = update("CLEAR ALL").with_limits(Limits::new().rows_max(5)).execute(&fixture.store);
+    assert!(matches!(all, Err(Error::LimitReached { what: "rows", limit: 5 })), "{all:?}");
+    assert_eq!(fixture.quads(), before);
+    let enough = update("CLEAR ALL").with_limits(Limits::new().rows_max(6)).execute(&fixture.store).expect("cleared");
+    assert_eq!(enough.removed, 6);
+    assert!(fixture.quads().is_empty());
+}
+
+#[test]
 fn a_text_that_nests_too_deep_is_refused_and_not_a_crash() {
     for (open, close) in [("(", ")"), ("{", "}"), ("[ :p ", "]"), ("?s ?p ?o FILTER EXISTS {", "}")] {
         let nested = format!("{}{}", open.repeat(100_000), close.repeat(100_000));

@@ -1,6 +1,11 @@
 //! The order of joins: what it saves, that it changes no answer, and how it is explained.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use fulgurite_rdf::oxrdf::{Term, TermRef};
 use fulgurite_rdf::sparql::{JoinOrder, Query, QueryResults};
+use fulgurite_rdf::{Error, GraphNames, IdPattern, IdQuad, Position, QuadIds, Quads, Snapshot, TermId};
 
 use crate::fixture::{Fixture, query};
 
@@ -175,4 +180,69 @@ fn a_query_tells_how_many_quads_it_has_read_so_far() {
     assert_eq!(rows.quads_read(), Some(1));
     assert_eq!(rows.by_ref().count(), 999);
     assert_eq!(rows.quads_read(), None);
+}
+
+/// Quads that may be counted so often.
+#[derive(Clone)]
+struct Counted {
+    quads: Snapshot,
+    left: Arc<AtomicU64>,
+}
+
+impl Quads for Counted {
+    fn quads(&self, pattern: &IdPattern) -> QuadIds {
+        self.quads.quads(pattern)
+    }
+
+    fn quads_sorted_by(&self, pattern: &IdPattern, position: Position) -> Option<QuadIds> {
+        self.quads.quads_sorted_by(pattern, position)
+    }
+
+    fn count(&self, pattern: &IdPattern) -> Result<u64, Error> {
+        let left = self.left.fetch_sub(1, Ordering::Relaxed);
+        assert!(left > 0, "more patterns are counted than the query deserves");
+        self.quads.count(pattern)
+    }
+
+    fn counts_fast(&self, pattern: &IdPattern) -> bool {
+        self.quads.counts_fast(pattern)
+    }
+
+    fn term(&self, id: TermId) -> Result<Term, Error> {
+        self.quads.term(id)
+    }
+
+    fn id(&self, term: TermRef<'_>) -> Result<Option<TermId>, Error> {
+        self.quads.id(term)
+    }
+
+    fn contains(&self, quad: &IdQuad) -> Result<bool, Error> {
+        self.quads.contains(quad)
+    }
+
+    fn graph_names(&self) -> GraphNames {
+        self.quads.graph_names()
+    }
+
+    fn contains_graph(&self, graph: TermId) -> Result<bool, Error> {
+        self.quads.contains_graph(graph)
+    }
+
+    fn namespaces(&self) -> Result<Vec<(String, String)>, Error> {
+        self.quads.namespaces()
+    }
+}
+
+#[test]
+fn planning_takes_work_that_grows_gently_with_the_nesting() {
+    let fixture = Fixture::new(":a :p :b . :b :p :c .");
+    let mut pattern = "?x :p ?y".to_owned();
+    for level in 0..60 {
+        pattern = format!("?x :p ?y{level} . {{ ?x :p ?z }} UNION {{ {pattern} }}");
+    }
+    for order in [JoinOrder::Counts, JoinOrder::Written] {
+        let quads = Counted { quads: fixture.snapshot(), left: Arc::new(AtomicU64::new(50_000)) };
+        let query = query(&format!("SELECT * {{ {pattern} }}")).with_join_order(order);
+        query.explain(&quads).expect("planned");
+    }
 }

@@ -42,6 +42,9 @@ const FILTER_PASSES: f64 = 0.5;
 /// Rows of a part about which nothing can be counted.
 const UNKNOWN_ROWS: f64 = 1_000.0;
 
+/// Triple patterns and paths of a nested part that its fan-out is estimated from.
+const LOOKED_AT_MAX: usize = 32;
+
 /// A planned query, and what was estimated on the way: rows after each pattern, by the name under which the evaluator reports it.
 pub(crate) struct Plan {
     pub query: Query,
@@ -415,24 +418,19 @@ impl<'p, Q: Quads> Planner<'p, Q> {
     }
 
     /// The element to join next, and the rows that it adds to each row.
-    fn choose(
-        &mut self,
-        elements: &[Element],
-        progress: &Progress,
-        context: &Context,
-    ) -> Result<(usize, f64), Stopped> {
+    fn choose(&self, elements: &[Element], progress: &Progress, context: &Context) -> Result<(usize, f64), Stopped> {
         if self.counts_to_choose_alone && (elements.len() == 1 || self.order == JoinOrder::Written) {
             return Ok((0, 1.0));
         }
         if self.order == JoinOrder::Written {
-            return Ok((0, self.fanout(&elements[0], progress, context)?));
+            return Ok((0, self.fanout(&elements[0], progress)?));
         }
         let large_values = |element: &Element| match &element.pattern {
             GraphPattern::Values { bindings, .. } => bindings.len() > VALUES_IN_PLACE_MAX,
             _ => false,
         };
         if let Some(first) = elements.iter().position(large_values) {
-            return Ok((first, self.fanout(&elements[first], progress, context)?));
+            return Ok((first, self.fanout(&elements[first], progress)?));
         }
         let connected = |element: &Element| element.names.is_empty() || element.names.shares_with(&progress.bound);
         let some_connected = elements.iter().any(connected);
@@ -442,7 +440,7 @@ impl<'p, Q: Quads> Planner<'p, Q> {
             if apart && !matches!(element.body, Body::Triple(_)) {
                 continue;
             }
-            let fanout = self.fanout(element, progress, context)?;
+            let fanout = self.fanout(element, progress)?;
             // What shares no variable multiplies the rows, unless it has just one: then it narrows what follows.
             if apart && fanout > 1.0 {
                 continue;
@@ -456,7 +454,7 @@ impl<'p, Q: Quads> Planner<'p, Q> {
         Ok((place, fanout))
     }
 
-    fn fanout(&mut self, element: &Element, progress: &Progress, context: &Context) -> Result<f64, Stopped> {
+    fn fanout(&self, element: &Element, progress: &Progress) -> Result<f64, Stopped> {
         match &element.body {
             Body::Triple(slots) => self.estimator.fanout(slots, progress),
             Body::Path { path, ends } => {
@@ -471,20 +469,59 @@ impl<'p, Q: Quads> Planner<'p, Q> {
                 _ => 1.0,
             }),
             Body::Substituted => {
-                // A trial: what it estimates on the way is not what will be done.
-                let recorded = self.estimates.len();
-                let within = Context {
-                    graph: element.graph.clone(),
-                    outer: progress.bound.clone().with(&context.outer),
-                    times: 1.0,
-                    filters: Vec::new(),
-                };
-                let rows = self.plan(element.pattern.clone(), &within)?.rows;
-                self.estimates.truncate(recorded);
-                Ok(rows)
+                let mut looked_at = 0;
+                self.rough_fanout(&element.pattern, element.graph.as_ref(), progress, &mut looked_at)
             }
             Body::Apart { rows } if element.names.shares_with(&progress.bound) => Ok(rows / progress.rows.max(1.0)),
             Body::Apart { rows } => Ok(*rows),
+        }
+    }
+
+    /// Rows that a pattern adds to one row, by its cheapest parts, without planning it: each group around it would plan it again.
+    fn rough_fanout(
+        &self,
+        pattern: &GraphPattern,
+        graph: Option<&NamedNodePattern>,
+        progress: &Progress,
+        looked_at: &mut usize,
+    ) -> Result<f64, Stopped> {
+        if *looked_at >= LOOKED_AT_MAX {
+            return Ok(UNKNOWN_ROWS);
+        }
+        let bound = |term: &TermPattern| {
+            let mut names = Names::default();
+            names.term(term);
+            names.is_empty() || names.shares_with(&progress.bound)
+        };
+        match pattern {
+            GraphPattern::Bgp { patterns } => {
+                let mut least = if patterns.is_empty() { 1.0 } else { f64::INFINITY };
+                for triple in patterns.iter().take(LOOKED_AT_MAX.saturating_sub(*looked_at)) {
+                    *looked_at += 1;
+                    let slots = self.estimator.slots(triple, graph)?;
+                    least = least.min(self.estimator.fanout(&slots, progress)?);
+                }
+                Ok(least)
+            }
+            GraphPattern::Path { subject, path, object } => {
+                *looked_at += 1;
+                let ends_bound = [subject, object].into_iter().filter(|end| bound(end)).count();
+                self.estimator.path_fanout(path, graph, ends_bound)
+            }
+            GraphPattern::Values { bindings, .. } => Ok(bindings.len() as f64),
+            GraphPattern::Join { left, right } | GraphPattern::Lateral { left, right } => {
+                let left = self.rough_fanout(left, graph, progress, looked_at)?;
+                Ok(left.min(self.rough_fanout(right, graph, progress, looked_at)?))
+            }
+            GraphPattern::Union { left, right } => {
+                let left = self.rough_fanout(left, graph, progress, looked_at)?;
+                Ok(left + self.rough_fanout(right, graph, progress, looked_at)?)
+            }
+            GraphPattern::Graph { name, inner } => self.rough_fanout(inner, Some(name), progress, looked_at),
+            GraphPattern::Filter { inner, .. } => {
+                Ok(self.rough_fanout(inner, graph, progress, looked_at)? * FILTER_PASSES)
+            }
+            _ => Ok(UNKNOWN_ROWS),
         }
     }
 
@@ -525,7 +562,7 @@ impl<'p, Q: Quads> Planner<'p, Q> {
                 let outer = progress.bound.clone().with(&context.outer);
                 let within = Context { graph: graph.clone(), outer, times: progress.rows, filters: Vec::new() };
                 let planned = self.plan(pattern, &within)?;
-                progress.pass(&names, rows);
+                progress.pass(&names, planned.rows);
                 Ok((in_graph(planned.pattern, graph), true))
             }
             Body::Apart { .. } => {
