@@ -188,7 +188,8 @@ impl fmt::Display for Error {
             }
             Self::LoadCutOff { path } => write!(
                 out,
-                "{}: a bulk load was cut off; open it once for writing, which undoes what is half done",
+                "{}: a bulk load runs in another process, or was cut off; wait for its end, or open it once for writing, which undoes what \
+                 is half done",
                 path.display()
             ),
             Self::Syntax { input, line: 0, message, .. } => write!(out, "{input}: {message}"),
@@ -203,12 +204,8 @@ impl fmt::Display for Error {
             Self::TooDeep { limit } => {
                 write!(out, "triple terms are nested deeper than {limit}; name the inner ones by an IRI instead")
             }
-            Self::SparqlSyntax { line: 0, message, .. } => write!(out, "SPARQL: {message}"),
-            Self::SparqlSyntax { line, column, near, message } if near.is_empty() => {
-                write!(out, "SPARQL, line {line}, column {column}, at the end of the line: {message}")
-            }
             Self::SparqlSyntax { line, column, near, message } => {
-                write!(out, "SPARQL, line {line}, column {column}, at `{near}`: {message}")
+                write_sparql_syntax(out, (*line, *column), near, message)
             }
             Self::QueryTooDeep { limit } => {
                 write!(out, "the SPARQL text nests deeper than {limit}; split it, or use VALUES for long lists")
@@ -238,6 +235,19 @@ impl fmt::Display for Error {
             ),
             Self::Invalid { message } => out.write_str(message),
         }
+    }
+}
+
+fn write_sparql_syntax(
+    out: &mut fmt::Formatter<'_>,
+    (line, column): (u64, u64),
+    near: &str,
+    message: &str,
+) -> fmt::Result {
+    match (line, near) {
+        (0, _) => write!(out, "SPARQL: {message}"),
+        (_, "") => write!(out, "SPARQL, line {line}, column {column}, at the end of the line: {message}"),
+        _ => write!(out, "SPARQL, line {line}, column {column}, at `{near}`: {message}"),
     }
 }
 
