@@ -165,8 +165,8 @@ mod tests {
     #[test]
     fn numbers_of_characters_are_replaced_in_names_alone() {
         assert_eq!(
-            unescaped("{ <\\u0078> :\\u0070 ?xx\\u0078 \"\\u0022\" # \\u0070\n}"),
-            "{ <\\u0078> :p ?xxx \"\\u0022\" # \\u0070\n}"
+            unescaped("{ <\\u0078> :\\u0070 ?na\\u006de \"\\u0022\" # \\u0070\n}"),
+            "{ <\\u0078> :p ?name \"\\u0022\" # \\u0070\n}"
         );
         assert_eq!(unescaped("?\\U000000e9 \\u007B \\u12"), "?é \\u007B \\u12");
         assert!(matches!(unescaped("SELECT"), Cow::Borrowed(_)));
