@@ -367,12 +367,11 @@ fn create(disk: &dyn Disk, path: &Path, options: &Options) -> Result<()> {
         _ => {}
     }
     let file = disk.open(&fresh, Access::CreateNew).map_err(|error| Error::io("create", &fresh, error))?;
-    let metas = [empty_meta(options, 1)?, empty_meta(options, 2)?];
-    let uuid = metas[0].uuid;
+    let meta = empty_meta(options)?;
     let written = (|| {
         file.allocate(0, u64::from(options.page_size_bytes)).map_err(|error| Error::io("create", &fresh, error))?;
-        for meta in metas {
-            metas::write(&*file, &fresh, &Meta { uuid, ..meta })?;
+        for number in [1, 2] {
+            metas::write(&*file, &fresh, &Meta { number, ..meta.clone() })?;
         }
         file.sync_all().map_err(|error| Error::io("sync", &fresh, error))?;
         disk.rename(&fresh, path).map_err(|error| Error::io("name", path, error))
@@ -392,7 +391,8 @@ fn sync_directory(disk: &dyn Disk, path: &Path) -> Result<()> {
     disk.sync_directory(directory).map_err(|error| Error::io("sync directory", directory, error))
 }
 
-fn empty_meta(options: &Options, number: u64) -> Result<Meta> {
+/// What the first meta of a database says.
+fn empty_meta(options: &Options) -> Result<Meta> {
     let mut uuid = [0; 16];
     fill_random(&mut uuid).map_err(|error| Error::Invalid { message: format!("no random numbers: {error}") })?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -400,7 +400,7 @@ fn empty_meta(options: &Options, number: u64) -> Result<Meta> {
         page_size: PageSize::from_bytes(options.page_size_bytes as usize).expect("options were checked"),
         uuid,
         features: FeatureBits::default(),
-        number,
+        number: 1,
         birth: Birth(1),
         sequence: Sequence(0),
         log_first_segment: SegmentNumber(1),
@@ -491,6 +491,18 @@ fn next_instance() -> u64 {
 mod tests {
     use super::*;
     use crate::io::MemoryDisk;
+
+    /// So often that between the two slots of some of them a millisecond begins.
+    #[test]
+    fn both_slots_of_a_new_database_say_the_same() {
+        for _ in 0..20_000 {
+            let disk = MemoryDisk::new();
+            create(&disk, Path::new("a.ful"), &Database::options()).unwrap();
+            let path = Path::new("a.ful");
+            let file = disk.open(path, Access::Read).unwrap();
+            assert!(metas::read(&*file, path).unwrap().is_doubled);
+        }
+    }
 
     /// Killed between its two slots, a merge of runs left the meta before with its log, to pass for the newest some day.
     #[test]
