@@ -3,6 +3,7 @@
 //!
 //! It knows no network. [`Store`] is the entrance; what SPARQL reads through is [`Quads`].
 
+mod check;
 mod dictionary;
 mod error;
 mod id;
@@ -21,6 +22,7 @@ mod tests;
 mod transaction;
 mod view;
 
+pub use check::StoreCheck;
 pub use error::{Error, Result};
 pub use fulgurite::{Database, Durability, Isolation};
 pub use id::{InlineValue, ShortText, TermId, TermKind};

@@ -54,6 +54,11 @@ pub enum Position {
     Graph,
 }
 
+impl Position {
+    /// All four.
+    pub const ALL: [Self; 4] = [S, P, O, G];
+}
+
 use Position::{Graph as G, Object as O, Predicate as P, Subject as S};
 
 /// The order in which an index sorts quads: its first place is the most significant. An order of three places sorts the
@@ -205,7 +210,7 @@ impl IdPattern {
     /// Whether `quad` is one of those meant.
     #[inline]
     pub fn matches(&self, quad: &IdQuad) -> bool {
-        [S, P, O, G].into_iter().all(|position| self.at(position).is_none_or(|term| term == quad.at(position)))
+        Position::ALL.into_iter().all(|position| self.at(position).is_none_or(|term| term == quad.at(position)))
             && (self.graph != GraphPattern::AnyNamed || quad.graph != TermId::DEFAULT_GRAPH)
     }
 }

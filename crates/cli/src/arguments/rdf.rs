@@ -30,8 +30,10 @@ pub enum RdfVerb {
     Update(Update),
     /// Write the quads as RDF.
     Dump(Dump),
-    /// Tell how many quads each graph has, and what takes space.
+    /// Tell how many quads each graph has, and how many entries each table.
     Stats(RdfStats),
+    /// Check that all of a store is sound: its pages, indexes and dictionary.
+    Check(RdfCheck),
 }
 
 /// A store of quads.
@@ -202,6 +204,16 @@ pub struct Dump {
 /// Arguments of `rdf stats`.
 #[derive(Args, Debug)]
 pub struct RdfStats {
+    #[command(flatten)]
+    pub store: StoreArgument,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "table")]
+    pub format: OutputFormat,
+}
+
+/// Arguments of `rdf check`.
+#[derive(Args, Debug)]
+pub struct RdfCheck {
     #[command(flatten)]
     pub store: StoreArgument,
     /// How to print.

@@ -155,6 +155,7 @@ fn without_a_store_verbs_fail_and_create_nothing() {
         &["update", "no.ful", "CLEAR ALL"],
         &["dump", "no.ful"],
         &["stats", "no.ful"],
+        &["check", "no.ful"],
     ] {
         let message = place.run(&[&["rdf"], verb].concat()).fails(1);
         assert!(message.contains("no.ful: no such database; check the path"), "{verb:?} {message}");
@@ -171,7 +172,12 @@ fn without_a_store_verbs_fail_and_create_nothing() {
 fn verbs_that_read_write_nothing() {
     let place = with_people();
     let before = place.read("people.ful");
-    for verb in [&["query", "people.ful", "ASK {}"][..], &["dump", "people.ful"], &["stats", "people.ful"]] {
+    for verb in [
+        &["query", "people.ful", "ASK {}"][..],
+        &["dump", "people.ful"],
+        &["stats", "people.ful"],
+        &["check", "people.ful"],
+    ] {
         place.run(&[&["rdf"], verb].concat()).ok();
         assert!(place.read("people.ful") == before, "{verb:?}");
     }
@@ -221,8 +227,26 @@ fn stats_tell_the_quads_of_each_graph() {
     place.file("quads.nq", QUADS);
     place.run(&["rdf", "load", "a.ful", "quads.nq", "--create"]).ok();
     let stats = place.run(&["rdf", "stats", "a.ful", "--format", "csv"]).ok();
-    assert!(stats.starts_with("kind,name,quads,bytes\ngraph,default,2,\ngraph,<http://example.org/g>,2,\n"), "{stats}");
-    assert!(place.run(&["rdf", "stats", "a.ful"]).ok().contains("\n4 quads, "));
+    assert!(
+        stats.starts_with("kind,name,quads,entries\ngraph,default,2,\ngraph,<http://example.org/g>,2,\n"),
+        "{stats}"
+    );
+    assert!(stats.contains("\ntable,spo,,2\n"), "{stats}");
+    let text = place.run(&["rdf", "stats", "a.ful"]).ok();
+    let size = format!("\n4 quads, 3 terms in the dictionary; {} KiB, ", place.read("a.ful").len() / 1024);
+    assert!(text.contains(&size), "{text} {size}");
+}
+
+#[test]
+fn check_tells_what_is_wrong_with_a_store_and_fails_as_damage_does() {
+    let place = with_people();
+    let sound = place.run(&["rdf", "check", "people.ful"]).ok();
+    assert!(sound.starts_with("sound: ") && sound.contains(" unused, "), "{sound}");
+    place.run(&["put", "people.ful", "spo", "not a quad", ""]).ok();
+    let run = place.run(&["rdf", "check", "people.ful"]);
+    assert_eq!(run.code, 3, "{run:?}");
+    assert!(run.text().contains("table `spo`, key 0x6e6f7420612071756164: it is no quad"), "{run:?}");
+    assert!(run.messages.contains("damaged place"), "{run:?}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `rdf`: the verbs for stores of quads, one file each.
 
+mod check;
 mod dump;
 mod load;
 mod query;

@@ -1,4 +1,4 @@
-//! `rdf stats`: how many quads each graph of a store has, and what takes space.
+//! `rdf stats`: how many quads each graph of a store has, and how many entries each table.
 
 use std::io::Write;
 
@@ -12,19 +12,19 @@ use crate::output::{Cell, Printer, counted, size, standard_output};
 pub fn run(arguments: &RdfStats) -> Result<(), Failure> {
     reading(&arguments.store.path, |store, _| {
         let stats = store.stats()?;
-        let mut printer = Printer::to_standard_output(arguments.format, &["kind", "name", "quads", "bytes"]);
+        let mut printer = Printer::to_standard_output(arguments.format, &["kind", "name", "quads", "entries"]);
         for graph in &stats.graphs {
             let name = graph.name.as_ref().map_or("default".to_owned(), ToString::to_string);
             printer.row(&[Cell::Text("graph"), Cell::Text(&name), Cell::Number(graph.quads), Cell::Nothing])?;
         }
-        for (name, bytes) in &stats.tables {
-            printer.row(&[Cell::Text("table"), Cell::Text(name), Cell::Nothing, Cell::Number(*bytes)])?;
+        for (name, entries) in &stats.tables {
+            printer.row(&[Cell::Text("table"), Cell::Text(name), Cell::Nothing, Cell::Number(*entries)])?;
         }
         printer.finish()?;
         if arguments.format == OutputFormat::Table {
             let quads = counted(stats.quads, "quad", "quads");
             let terms = counted(stats.terms, "term", "terms");
-            let bytes: u64 = stats.tables.iter().map(|(_, bytes)| bytes).sum();
+            let bytes = store.database().stats()?.file_bytes;
             let each = match stats.quads {
                 0 => String::new(),
                 quads => format!(", {:.1} bytes a quad", bytes as f64 / quads as f64),

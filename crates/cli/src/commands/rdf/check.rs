@@ -1,0 +1,39 @@
+//! `rdf check`: proves that all of a store is sound.
+
+use std::io::Write;
+
+use super::store::reading;
+use crate::arguments::OutputFormat;
+use crate::arguments::rdf::RdfCheck;
+use crate::failure::Failure;
+use crate::output::{Cell, Printer, counted, standard_output};
+
+/// Checks pages, indexes and dictionary; lists what is wrong, and fails with the exit code of damage if anything is.
+pub fn run(arguments: &RdfCheck) -> Result<(), Failure> {
+    let path = &arguments.store.path;
+    reading(path, |store, _| {
+        let report = store.check()?;
+        if report.is_sound() && arguments.format == OutputFormat::Table {
+            let (quads, terms) = (counted(report.quads, "quad", "quads"), counted(report.terms, "term", "terms"));
+            let pages = counted(report.pages.pages, "page", "pages");
+            let mut out = standard_output();
+            return writeln!(out, "sound: {quads}, {terms} of which {} unused, {pages}", report.unused_terms)
+                .and_then(|()| out.flush())
+                .map_err(Failure::Output);
+        }
+        let mut printer = Printer::to_standard_output(arguments.format, &["damage"]);
+        let damages: Vec<String> = report.pages.damages.iter().map(ToString::to_string).collect();
+        for damage in damages.iter().chain(&report.defects) {
+            printer.row(&[Cell::Text(damage)])?;
+        }
+        printer.finish()?;
+        match (damages.len() + report.defects.len()) as u64 + report.more_defects {
+            0 => Ok(()),
+            count => Err(Failure::Damaged(format!(
+                "{}: {}; restore a backup, or dump what can still be read",
+                path.display(),
+                counted(count, "damaged place", "damaged places")
+            ))),
+        }
+    })
+}

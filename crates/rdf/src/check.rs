@@ -1,0 +1,379 @@
+//! [`Store::check`]: whether the tables of a store agree with each other.
+//!
+//! Reads everything once, in one snapshot. It keeps a byte for each number of a term and no more: that two indexes hold the same quads
+//! is told by sums of hashes, and only where these differ is one looked up in the other.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use fulgurite::{CheckReport, ReadTxn, Table};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::dictionary::{IriNamespaces, TermHasher, bytes, check_numbers};
+use crate::error::{Error, Result};
+use crate::id::{Tag, TermId, TermKind};
+use crate::pattern::{IdQuad, Position};
+use crate::store::Store;
+use crate::tables::{Index, Tables};
+
+/// What a check of a store found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoreCheck {
+    /// What the engine says of the pages below.
+    pub pages: CheckReport,
+    /// Quads, of all graphs.
+    pub quads: u64,
+    /// Terms in the dictionary.
+    pub terms: u64,
+    /// Those of them that no quad has and no graph is named by. They are sound: a term stays when its last quad goes.
+    pub unused_terms: u64,
+    /// What is wrong, in words: the table, the entry and the offence. Of each kind of offence the first few.
+    pub defects: Vec<String>,
+    /// Offences that are not in `defects`.
+    pub more_defects: u64,
+}
+
+impl StoreCheck {
+    /// Whether nothing is wrong.
+    pub fn is_sound(&self) -> bool {
+        self.pages.is_sound() && self.defects.is_empty()
+    }
+}
+
+impl Store {
+    /// Reads all of the store: that its pages are sound ([`fulgurite::Database::check`]), that every index has the same quads, that these
+    /// are made of terms which the dictionary has, each of which is found by its hash, and that graphs and namespaces are listed. A quad
+    /// that only one index had, because the store has no other for its graph, is not missed if it is gone.
+    ///
+    /// # Errors
+    /// What keeps it from looking. Damage is reported, not returned as an error.
+    pub fn check(&self) -> Result<StoreCheck> {
+        let snapshot = self.snapshot()?;
+        let path = self.database().path();
+        let mut report = StoreCheck { pages: self.database().check()?, ..StoreCheck::default() };
+        // Pages that cannot be read fail every look at what they hold.
+        if !report.pages.is_sound() {
+            return Ok(report);
+        }
+        let mut checking = Checking {
+            read: snapshot.read(),
+            tables: snapshot.tables(),
+            hasher: self.shared.hasher,
+            namespaces: IriNamespaces::default(),
+            terms: Census::default(),
+            path,
+            offences: HashMap::new(),
+            report: &mut report,
+        };
+        checking.namespaces()?;
+        checking.terms()?;
+        checking.hashes()?;
+        checking.graphs()?;
+        for indexes in [&checking.tables.default_graph, &checking.tables.named_graphs] {
+            checking.quads(indexes)?;
+        }
+        checking.prefixes()?;
+        report.unused_terms = checking.terms.count(|seen| seen & IN_DICTIONARY != 0 && seen & USED == 0);
+        Ok(report)
+    }
+}
+
+/// A check on its way.
+struct Checking<'c> {
+    read: &'c ReadTxn,
+    tables: &'c Tables,
+    hasher: TermHasher,
+    namespaces: IriNamespaces,
+    terms: Census,
+    path: &'c Path,
+    /// How often each offence was met.
+    offences: HashMap<&'static str, u64>,
+    report: &'c mut StoreCheck,
+}
+
+impl<'c> Checking<'c> {
+    fn add(&mut self, table: &Table, key: &[u8], offence: &'static str) {
+        let met = self.offences.entry(offence).or_default();
+        *met += 1;
+        if *met <= TOLD_MAX {
+            self.report.defects.push(format!("table `{}`, key {}: {offence}", table.name(), shown(key)));
+        } else {
+            self.report.more_defects += 1;
+        }
+    }
+
+    /// Calls `each` for every entry of a table.
+    fn each(&mut self, table: &'c Table, mut each: impl FnMut(&mut Self, &[u8], &[u8]) -> Result<()>) -> Result<()> {
+        let read = self.read;
+        for batch in read.leaf_batches(table, ..)? {
+            for (key, value) in batch?.iter() {
+                each(self, key, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn namespaces(&mut self) -> Result<()> {
+        let table = &self.tables.iri_namespaces;
+        self.each(table, |checking, key, value| {
+            let twin = match key.split_first() {
+                Some((0, number)) if number.len() == 4 && std::str::from_utf8(value).is_ok() => [&[1], value].concat(),
+                Some((1, text)) if value.len() == 4 && std::str::from_utf8(text).is_ok() => [&[0], value].concat(),
+                _ => {
+                    checking.add(table, key, "it is no number and text");
+                    return Ok(());
+                }
+            };
+            if checking.read.get(table, &twin)?.as_deref() != Some(&key[1..]) {
+                checking.add(table, key, "the entry of the other direction differs, or is not there");
+            }
+            Ok(())
+        })?;
+        if self.offences.is_empty() {
+            self.namespaces = IriNamespaces::read(self.read, self.tables, self.path)?;
+        }
+        Ok(())
+    }
+
+    fn terms(&mut self) -> Result<()> {
+        let table = &self.tables.terms;
+        let mut encoded = Vec::new();
+        self.each(table, |checking, key, stored| {
+            checking.report.terms += 1;
+            let Some(id) = TermId::from_key(key).filter(|id| id.tag().is_of_dictionary()) else {
+                checking.add(table, key, "the key is no number of a term");
+                return Ok(());
+            };
+            if checking.terms.note(id.payload(), IN_DICTIONARY | bit_of(id.tag())) & IN_DICTIONARY != 0 {
+                checking.add(table, key, "another term has this number too");
+            }
+            if !bytes::fits(id.tag(), stored) {
+                checking.add(table, key, "the term is of another kind than its number");
+                return Ok(());
+            }
+            let Some(hash) = checking.hash(table, key, stored, &mut encoded)? else { return Ok(()) };
+            let chain = checking.read.get(&checking.tables.ids, &hash.to_be_bytes())?;
+            if !chain.is_some_and(|chain| numbers_of(&chain).is_some_and(|ids| ids.contains(&id))) {
+                checking.add(table, key, "its hash does not lead to it");
+            }
+            Ok(())
+        })?;
+        match check_numbers(self.read, self.tables, self.path) {
+            Err(Error::Damaged { .. }) => self.add(&self.tables.meta, b"next_number", "a term has it, or a higher one"),
+            checked => checked?,
+        }
+        Ok(())
+    }
+
+    /// The hash of a stored term; `None` if it is none, which is noted.
+    fn hash(&mut self, table: &Table, key: &[u8], stored: &[u8], encoded: &mut Vec<u8>) -> Result<Option<u128>> {
+        let Some((number, rest)) = bytes::namespace_of(stored) else {
+            if bytes::decode(stored).is_err() {
+                self.add(table, key, "its bytes are no term");
+                return Ok(None);
+            }
+            return Ok(Some(self.hasher.hash(stored)));
+        };
+        let text = match self.namespaces.text(self.read, self.tables, self.path, number) {
+            Err(Error::Damaged { .. }) => {
+                self.add(table, key, "the number of its namespace is not there");
+                return Ok(None);
+            }
+            text => text?,
+        };
+        let Ok(rest) = std::str::from_utf8(rest) else {
+            self.add(table, key, "its bytes are no term");
+            return Ok(None);
+        };
+        encoded.clear();
+        bytes::encode_iri(oxrdf::NamedNodeRef::new_unchecked(&[&*text, rest].concat()), encoded);
+        Ok(Some(self.hasher.hash(encoded)))
+    }
+
+    /// That hashes lead to terms. With that each term is found by its own hash, the two tables say the same if they have as many.
+    fn hashes(&mut self) -> Result<()> {
+        let table = &self.tables.ids;
+        self.each(table, |checking, key, chain| {
+            let Some(ids) = numbers_of(chain).filter(|ids| !ids.is_empty() && key.len() == size_of::<u128>()) else {
+                checking.add(table, key, "it is no hash with numbers of terms");
+                return Ok(());
+            };
+            for id in ids {
+                let seen = checking.terms.note(id.payload(), 0);
+                if !id.tag().is_of_dictionary() || seen & IN_DICTIONARY == 0 || seen & bit_of(id.tag()) == 0 {
+                    checking.add(table, key, "a number that it leads to is not in the dictionary");
+                } else if checking.terms.note(id.payload(), HASHED) & HASHED != 0 {
+                    checking.add(table, key, "a number that it leads to is led to by another hash, or twice");
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn graphs(&mut self) -> Result<()> {
+        let table = &self.tables.graphs;
+        self.each(table, |checking, key, _| {
+            let is_name = |id: &TermId| matches!(id.kind(), TermKind::Iri | TermKind::BlankNode);
+            match TermId::from_key(key).filter(is_name) {
+                None => checking.add(table, key, "the key names no graph"),
+                Some(id) if !checking.terms.use_term(id) => {
+                    checking.add(table, key, "its name is not in the dictionary")
+                }
+                Some(_) => {}
+            }
+            Ok(())
+        })
+    }
+
+    /// That all these indexes have the same quads, and that these are sound.
+    fn quads(&mut self, indexes: &'c [Index]) -> Result<()> {
+        let mut first = None;
+        for index in indexes {
+            let (table, order) = (&index.table, index.order);
+            let (mut count, mut sum) = (0_u64, 0_u128);
+            let mut graph = TermId::DEFAULT_GRAPH;
+            self.each(table, |checking, key, value| {
+                count += 1;
+                let quad = order
+                    .quad_of(key)
+                    .filter(|quad| value.is_empty() && has_kinds_of_a_quad(quad, order.is_of_named_graphs()));
+                let Some(quad) = quad else {
+                    checking.add(table, key, "it is no quad");
+                    return Ok(());
+                };
+                sum = sum.wrapping_add(hash_of(&quad));
+                let terms = Position::ALL.map(|position| quad.at(position));
+                if first.is_none() && !terms.into_iter().all(|id| checking.terms.use_term(id)) {
+                    checking.add(table, key, "one of its terms is not in the dictionary");
+                }
+                if first.is_none() && quad.graph != graph {
+                    graph = quad.graph;
+                    if checking.read.get(&checking.tables.graphs, graph.key().as_bytes())?.is_none() {
+                        checking.add(table, key, "its graph is not listed");
+                    }
+                }
+                Ok(())
+            })?;
+            if self.read.len(table)? != count {
+                self.add(table, b"", "it has another number of entries than it says");
+            }
+            match first {
+                None => {
+                    first = Some((index, count, sum));
+                    self.report.quads += count;
+                }
+                Some((other, others, sum_of_others)) if (others, sum_of_others) != (count, sum) => {
+                    self.differences(other, index)?;
+                    self.differences(index, other)?;
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks up every quad of one index in another.
+    fn differences(&mut self, index: &'c Index, other: &Index) -> Result<()> {
+        self.each(&index.table, |checking, key, _| {
+            let Some(quad) = index.order.quad_of(key) else { return Ok(()) };
+            if checking.read.get(&other.table, other.order.key_of(&quad).as_bytes())?.is_none() {
+                checking.add(&index.table, key, "another index does not have this quad");
+            }
+            Ok(())
+        })
+    }
+
+    fn prefixes(&mut self) -> Result<()> {
+        let table = &self.tables.namespaces;
+        self.each(table, |checking, prefix, iri| {
+            if std::str::from_utf8(prefix).is_err() || std::str::from_utf8(iri).is_err() {
+                checking.add(table, prefix, "it is not UTF-8");
+            }
+            Ok(())
+        })
+    }
+}
+
+/// What is known of the numbers of terms: a byte for each, in pieces, so that numbers which are far apart take no memory.
+#[derive(Debug, Default)]
+struct Census {
+    pieces: HashMap<u64, Box<[u8; PIECE]>>,
+}
+
+impl Census {
+    /// Adds to what is known of a number. Returns what was.
+    fn note(&mut self, number: u64, seen: u8) -> u8 {
+        let (piece, place) = (number / PIECE as u64, (number % PIECE as u64) as usize);
+        if seen == 0 {
+            return self.pieces.get(&piece).map_or(0, |piece| piece[place]);
+        }
+        let known = &mut self.pieces.entry(piece).or_insert_with(|| Box::new([0; PIECE]))[place];
+        std::mem::replace(known, *known | seen)
+    }
+
+    /// Notes that a term is used. Tells whether it is one: in the dictionary under this number, or in the number.
+    fn use_term(&mut self, id: TermId) -> bool {
+        if !id.tag().is_of_dictionary() {
+            return id == TermId::DEFAULT_GRAPH || id.inline_term().is_some();
+        }
+        let is_there = self.note(id.payload(), 0) & bit_of(id.tag()) != 0;
+        if is_there {
+            self.note(id.payload(), USED);
+        }
+        is_there
+    }
+
+    fn count(&self, is_meant: impl Fn(u8) -> bool) -> u64 {
+        self.pieces.values().map(|piece| piece.iter().filter(|seen| is_meant(**seen)).count() as u64).sum()
+    }
+}
+
+/// The numbers that a hash leads to.
+fn numbers_of(mut chain: &[u8]) -> Option<Vec<TermId>> {
+    let mut ids = Vec::new();
+    while !chain.is_empty() {
+        ids.push(TermId::take(&mut chain)?);
+    }
+    Some(ids)
+}
+
+fn has_kinds_of_a_quad(quad: &IdQuad, is_in_named_graph: bool) -> bool {
+    let is_node = |id: TermId| matches!(id.kind(), TermKind::Iri | TermKind::BlankNode);
+    is_node(quad.subject)
+        && quad.predicate.kind() == TermKind::Iri
+        && quad.object.kind() != TermKind::DefaultGraph
+        && if is_in_named_graph { is_node(quad.graph) } else { quad.graph == TermId::DEFAULT_GRAPH }
+}
+
+fn hash_of(quad: &IdQuad) -> u128 {
+    let mut bytes = [0; 32];
+    for (place, position) in bytes.chunks_exact_mut(8).zip(Position::ALL) {
+        place.copy_from_slice(&quad.at(position).to_bits().to_le_bytes());
+    }
+    xxh3_128(&bytes)
+}
+
+/// The bit of a kind of term in the dictionary.
+fn bit_of(tag: Tag) -> u8 {
+    Tag::DICTIONARY.iter().position(|known| *known == tag).map_or(0, |place| 1 << place)
+}
+
+/// A key as it is told: its first bytes in hexadecimal digits.
+fn shown(key: &[u8]) -> String {
+    use std::fmt::Write;
+
+    let mut text = String::from("0x");
+    for byte in key.iter().take(SHOWN_BYTES) {
+        write!(text, "{byte:02x}").expect("a string takes everything");
+    }
+    if key.len() > SHOWN_BYTES { text + "…" } else { text }
+}
+
+const IN_DICTIONARY: u8 = 1 << 4;
+const HASHED: u8 = 1 << 5;
+const USED: u8 = 1 << 6;
+const PIECE: usize = 4096;
+/// Of one offence so many are told.
+const TOLD_MAX: u64 = 10;
+const SHOWN_BYTES: usize = 40;
