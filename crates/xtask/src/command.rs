@@ -43,6 +43,7 @@ const COMMANDS: &[&Command] = &[
     &launch::KERNEL_FAULTS,
     &launch::SOAK,
     &launch::W3C,
+    &launch::QUADS,
     &launch::MIRI,
 ];
 

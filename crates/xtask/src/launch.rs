@@ -187,6 +187,21 @@ Example: cargo xtask w3c --only property-path --show",
     },
 };
 
+/// `cargo xtask quads`
+pub const QUADS: Command = Command {
+    name: "quads",
+    summary: "proof: power cuts and damage under stores of quads",
+    help: "\
+Usage: cargo xtask quads power|damage [ARGUMENTS]
+
+power: random transactions and loads of a store; each image that a power cut may leave has to be sound, and to hold what some
+commit left. damage: entries of a store's tables are changed; it may fail with errors, and what a check calls sound must hold what it
+held. `cargo xtask quads -- --help` shows the arguments.
+
+Example, the long runs: cargo xtask quads power --images 100000 && cargo xtask quads damage --stores 100000",
+    run: |arguments| run_of_tests(&workspace::root()?, "quads", &without_dashes(arguments)),
+};
+
 /// `cargo xtask miri`
 pub const MIRI: Command = Command {
     name: "miri",
@@ -208,10 +223,19 @@ fn demo(arguments: &[String]) -> Result<(), Failure> {
 }
 
 /// Runs the demo on the data of this repository.
-pub fn run_demo(root: &Path, arguments: &[&str]) -> Result<(), Failure> {
+fn run_demo(root: &Path, arguments: &[&str]) -> Result<(), Failure> {
+    demo_of(root, &["--release", "--package", "fulgurite-cli"], arguments)
+}
+
+/// Runs the demo with the program that the tests have built, whose times mean nothing.
+pub fn run_demo_of_tests(root: &Path) -> Result<(), Failure> {
+    demo_of(root, &["--profile", "test", "--bin", "fulgurite"], &[])
+}
+
+fn demo_of(root: &Path, program: &[&str], arguments: &[&str]) -> Result<(), Failure> {
     let data = root.join("data");
     let data = data.to_string_lossy();
-    let mut all = vec!["run", "--release", "--package", "fulgurite-cli", "--", "demo", "--data", &data];
+    let mut all = [&["run"], program, &["--", "demo", "--data", &data]].concat();
     let out = root.join("target").join("demo").join("wordnet.ful");
     let out = out.to_string_lossy();
     if !arguments.iter().any(|argument| *argument == "--out" || argument.starts_with("--out=")) {
@@ -287,8 +311,14 @@ pub fn run_proof(root: &Path, name: &str, arguments: &[&str]) -> Result<(), Fail
 /// Runs the W3C's suites, which are in `archive`.
 pub fn run_w3c(root: &Path, archive: &Path, arguments: &[&str]) -> Result<(), Failure> {
     let archive = archive.to_string_lossy();
-    let mut all = vec!["run", "--profile", "proof", "--package", "fulgurite-conformance", "--bin", "w3c", "--"];
-    all.extend(["--archive", &archive]);
+    let mut all = vec!["--archive", &archive];
+    all.extend(arguments);
+    run_of_tests(root, "w3c", &all)
+}
+
+/// Runs a program as the tests have built it. No package is named: then features are those of the tests, and nothing is built twice.
+pub fn run_of_tests(root: &Path, name: &str, arguments: &[&str]) -> Result<(), Failure> {
+    let mut all = vec!["run", "--profile", "test", "--bin", name, "--"];
     all.extend(arguments);
     cargo(root, &all)
 }

@@ -60,7 +60,8 @@ pub const STEPS: &[Step] = &[
         outcome(launch::run_proof(root, "soak", &["--minutes", "1"]))
     }),
     long("w3c", "the W3C's suites of RDF and SPARQL pass, but for the tests known to fail", w3c),
-    long("demo", "the demo runs from beginning to end", |root| outcome(launch::run_demo(root, &[]))),
+    long("quads", "no power cut and no damage does a store of quads harm that nobody is told of", quads),
+    long("demo", "the demo runs from beginning to end", |root| outcome(launch::run_demo_of_tests(root))),
 ];
 
 const fn quick(name: &'static str, what: &'static str, run: fn(&Path) -> Outcome) -> Step {
@@ -155,6 +156,12 @@ fn w3c(root: &Path) -> Outcome {
         Ok(archive) => outcome(launch::run_w3c(root, &archive, &[])),
         Err(reason) => Outcome::Skipped(reason),
     }
+}
+
+/// Both proofs of the quad store.
+fn quads(root: &Path) -> Outcome {
+    let runs: [&[&str]; 3] = [&["power", "--images", "2000"], &["power", "--plant"], &["damage", "--stores", "2000"]];
+    outcome(runs.into_iter().try_for_each(|arguments| launch::run_of_tests(root, "quads", arguments)))
 }
 
 fn cargo(root: &Path, arguments: &[&str]) -> Outcome {

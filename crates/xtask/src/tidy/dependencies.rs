@@ -69,6 +69,12 @@ const CRATES: &[Allowed] = &[
         outside: Outside::AnyButEngines,
     },
     Allowed {
+        directory: "rdf-testkit",
+        ours: &["fulgurite", "fulgurite-rdf", "fulgurite-testkit"],
+        ours_in_tests: &[],
+        outside: Outside::Only(&[]),
+    },
+    Allowed {
         directory: "cli",
         ours: &["fulgurite", "fulgurite-keys", "fulgurite-rdf"],
         ours_in_tests: &["fulgurite-testkit"],
