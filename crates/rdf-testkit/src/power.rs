@@ -4,12 +4,13 @@
 use std::fmt;
 
 use fulgurite::planted::{Fault, plant};
+use fulgurite_rdf::Order;
 use fulgurite_rdf::oxrdf::{GraphName, Literal, NamedNode, Quad};
 use fulgurite_testkit::panics::catch;
 use fulgurite_testkit::{CrashImage, ImageId, Kinds, Random, Recording};
 
 use crate::contents::Contents;
-use crate::workload::{BEGUN, DURABLE, Session, open};
+use crate::workload::{BEGUN, DURABLE, LOGGED, Session, open};
 
 /// What came of cutting the power.
 #[derive(Debug, Default)]
@@ -37,19 +38,20 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Records a session of so many steps and recovers about so many of the images that power cuts may leave of it, spread evenly.
+/// Records a session and recovers so many of the images that power cuts may leave of it, spread evenly; with `stop_early` until one of
+/// them is wrong.
 ///
 /// # Errors
 /// Why the session could not be recorded.
-pub fn cut_power(seed: u64, steps: usize, images: u64) -> Result<PowerReport, String> {
-    let recorded = Recorded::new(seed, steps)?;
+pub fn cut_power(seed: u64, images: u64, stop_early: bool) -> Result<PowerReport, String> {
+    let recorded = Recorded::new(seed)?;
     let mut report = PowerReport::default();
     let kinds = Kinds::default();
     let all = recorded.recording.images(seed, kinds).since(recorded.prepared()).count() as u64;
     let mut random = Random::for_part(seed, &[2]);
     for (index, image) in (0..all).zip(recorded.recording.images(seed, kinds).since(recorded.prepared())) {
         let missing = images.saturating_sub(report.images);
-        if missing == 0 {
+        if missing == 0 || (stop_early && !report.failures.is_empty()) {
             break;
         }
         // As many of those that are left as are missing: exact and even.
@@ -60,26 +62,25 @@ pub fn cut_power(seed: u64, steps: usize, images: u64) -> Result<PowerReport, St
     Ok(report)
 }
 
-/// Plants a fault in the engine and cuts the power until it shows. Answers the first failure, if it was found, and the images tried.
-/// Plants in the whole process: nothing else may use the engine meanwhile.
+/// Plants a fault in the engine and cuts the power until it shows, in so many images at most. Plants in the whole process: nothing else
+/// may use the engine meanwhile.
 ///
 /// # Errors
 /// As [`cut_power`].
-pub fn find_planted(seed: u64, steps: usize, images: u64) -> Result<(Option<Failure>, u64), String> {
+pub fn find_planted(seed: u64, images: u64) -> Result<PowerReport, String> {
     plant(Some(Fault::NoSyncBeforeMeta));
-    let report = cut_power(seed, steps, images);
+    let report = cut_power(seed, images, true);
     plant(None);
-    let report = report?;
-    Ok((report.failures.into_iter().next(), report.images))
+    report
 }
 
 /// Recovers one image again: `SEED:OPERATIONS:KIND`, as [`Failure`] prints it.
 ///
 /// # Errors
 /// What is wrong with the id, or why the session could not be recorded.
-pub fn repeat(image: &str, steps: usize) -> Result<PowerReport, String> {
+pub fn repeat(image: &str) -> Result<PowerReport, String> {
     let id: ImageId = image.parse()?;
-    let recorded = Recorded::new(id.seed(), steps)?;
+    let recorded = Recorded::new(id.seed())?;
     let mut report = PowerReport::default();
     recorded.try_image(&recorded.recording.image(id), &mut report);
     Ok(report)
@@ -88,16 +89,18 @@ pub fn repeat(image: &str, steps: usize) -> Result<PowerReport, String> {
 /// A session that was recorded, and what the store held after each of its commits.
 struct Recorded {
     recording: Recording,
+    orders: Vec<Order>,
     states: Vec<Contents>,
 }
 
 impl Recorded {
-    fn new(seed: u64, steps: usize) -> Result<Self, String> {
+    fn new(seed: u64) -> Result<Self, String> {
         let failed = |error| format!("seed {seed}: the session failed: {error}");
         let mut session = Session::new(seed).map_err(failed)?;
-        session.run(steps).map_err(failed)?;
+        session.run().map_err(failed)?;
+        let orders = session.orders();
         let (disk, states) = session.into_parts();
-        Ok(Self { recording: disk.recording(), states })
+        Ok(Self { recording: disk.recording(), orders, states })
     }
 
     /// From how many operations on the empty store is there.
@@ -120,14 +123,23 @@ impl Recorded {
     /// Opens what a power cut has left. Tells whether it is what was committed last.
     fn recover(&self, image: &CrashImage<'_>) -> Result<bool, String> {
         let newest = |label| image.marks().iter().rev().find(|mark| mark.label == label).map_or(0, |mark| mark.number);
-        let (durable, begun) = (newest(DURABLE) as usize, newest(BEGUN) as usize);
+        let begun = newest(BEGUN) as usize;
+        // Where nothing is lost only the process has died.
+        let logged = if image.keeps_everything() { newest(LOGGED) } else { 0 };
+        let durable = newest(DURABLE).max(logged) as usize;
         let failed = |what: &'static str| move |error| format!("{what}: {error}");
-        let store = open(&image.disk(), None).map_err(failed("it does not open"))?;
+        let store = open(&image.disk()).map_err(failed("it does not open"))?;
+        if store.orders() != self.orders {
+            return Err(format!("it has the orders {:?}", store.orders()));
+        }
         let found = store.snapshot().and_then(|snapshot| Contents::read(&snapshot));
         let found = found.map_err(failed("it cannot be read"))?;
         let check = store.check().map_err(failed("it cannot be checked"))?;
         if !check.is_sound() {
             return Err(format!("it is not sound: {:?} {:?}", check.pages.damages, check.defects));
+        }
+        if check.quads != found.len() as u64 {
+            return Err(format!("it has {} quads, and {} that differ", check.quads, found.len()));
         }
         let Some(state) = (durable..=begun).rev().find(|&state| self.states[state] == found) else {
             let other = self.states.iter().position(|state| *state == found);
@@ -165,14 +177,14 @@ mod tests {
 
     #[test]
     fn a_session_is_recovered_from_cuts_anywhere_in_it() {
-        let report = cut_power(1, 40, 60).expect("it is recorded");
+        let report = cut_power(1, 60, false).expect("it is recorded");
         assert!(report.failures.is_empty(), "{}", report.failures[0]);
         assert!(report.images == 60 && report.rolled_back > 0, "{report:?}");
     }
 
     #[test]
     fn an_image_that_holds_what_no_commit_left_is_told() {
-        let mut recorded = Recorded::new(2, 30).expect("it is recorded");
+        let mut recorded = Recorded::new(2).expect("it is recorded");
         let newest = recorded.states.len() - 1;
         for state in &mut recorded.states {
             state.set_namespace("never", "http://example.org/never/");

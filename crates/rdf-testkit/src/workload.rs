@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fulgurite::io::Disk;
-use fulgurite::{Database, Durability};
+use fulgurite::{Database, Durability, Options};
 use fulgurite_rdf::oxrdf::{BlankNode, GraphName, Literal, NamedNode, NamedOrBlankNode, Quad, Term, Triple};
 use fulgurite_rdf::oxrdfio::RdfFormat;
 use fulgurite_rdf::{IdPattern, LoadInput, LoadOptions, Order, Quads, Result, Store, StoreOptions, Transaction};
@@ -15,39 +15,43 @@ use crate::contents::Contents;
 /// Where the store lies on its disk: in a directory that no machine has, lest a load keep its scratch file there.
 pub const PATH: &str = "fulgurite-quads-on-no-disk/a.ful";
 
-/// Marks of a recording: a commit may be there from `BEGUN` on, and must be from `DURABLE` on.
+/// Marks of a recording: a commit may be there from `BEGUN` on, must survive the process from `LOGGED` on, and a power cut from
+/// `DURABLE` on.
 pub const BEGUN: &str = "begun";
+pub const LOGGED: &str = "logged";
 pub const DURABLE: &str = "durable";
 
-/// Opens the store on a disk, with nothing going on in the background.
+/// Opens the store that is on a disk, with nothing going on in the background.
 ///
 /// # Errors
 /// The store's.
-pub fn open(disk: &CrashDisk, orders: Option<&[Order]>) -> Result<Store> {
+pub fn open(disk: &CrashDisk) -> Result<Store> {
+    Store::open_with(engine(disk), Path::new(PATH), StoreOptions::new())
+}
+
+fn engine(disk: &CrashDisk) -> Options {
     let disk: Arc<dyn Disk> = Arc::new(disk.clone());
-    let engine = Database::options().create(true).background(false).disk(disk).delta_bytes(DELTA_BYTES);
-    let options = orders.map_or_else(StoreOptions::new, |orders| StoreOptions::new().orders(orders.iter().copied()));
-    Store::open_with(engine, Path::new(PATH), options)
+    Database::options().background(false).disk(disk).delta_bytes(DELTA_BYTES)
 }
 
 /// A store that is changed, its disk, and what it held after each commit.
 pub struct Session {
     disk: CrashDisk,
     store: Option<Store>,
-    orders: Option<Vec<Order>>,
     random: Random,
     /// What the store held after each commit; the first is the empty store.
     states: Vec<Contents>,
 }
 
 impl Session {
-    /// A session with an empty store, which now and then has few orders.
+    /// A session with an empty store, every third time with few orders.
     ///
     /// # Errors
     /// The store's.
     pub fn new(seed: u64) -> Result<Self> {
-        let few = Random::for_part(seed, &[4]).chance(1, 3);
-        Self::with(seed, few.then(|| FEW_ORDERS.iter().filter_map(|name| Order::parse(name)).collect()))
+        let options = StoreOptions::new();
+        let few = || FEW_ORDERS.iter().filter_map(|name| Order::parse(name));
+        Self::with(seed, if seed.is_multiple_of(3) { options.orders(few()) } else { options })
     }
 
     /// A session with an empty store of the usual orders: what one index does not say, another does.
@@ -55,16 +59,17 @@ impl Session {
     /// # Errors
     /// The store's.
     pub fn with_all_orders(seed: u64) -> Result<Self> {
-        Self::with(seed, None)
+        Self::with(seed, StoreOptions::new())
     }
 
-    fn with(seed: u64, orders: Option<Vec<Order>>) -> Result<Self> {
-        let (disk, random) = (CrashDisk::new(), Random::for_part(seed, &[1]));
-        let mut session = Self { disk, store: None, orders, random, states: vec![Contents::default()] };
-        session.store = Some(open(&session.disk, session.orders.as_deref())?);
-        session.store().database().sync()?;
+    fn with(seed: u64, options: StoreOptions) -> Result<Self> {
+        let disk = CrashDisk::new();
+        let store = Store::open_with(engine(&disk).create(true), Path::new(PATH), options.hash_seed(seed))?;
+        store.database().sync()?;
+        let random = Random::for_part(seed, &[1]);
+        let session = Self { disk, store: Some(store), random, states: vec![Contents::default()] };
         session.disk.mark(BEGUN, 0);
-        session.disk.mark(DURABLE, 0);
+        session.mark_durable();
         Ok(session)
     }
 
@@ -72,19 +77,30 @@ impl Session {
         self.store.as_ref().expect("it is open but within `reopen`")
     }
 
-    /// The disk, the states, and the store's orders.
+    /// The orders of the store.
+    pub fn orders(&self) -> Vec<Order> {
+        self.store().orders().to_vec()
+    }
+
+    /// The disk, and what the store held after each commit.
     pub fn into_parts(self) -> (CrashDisk, Vec<Contents>) {
         (self.disk, self.states)
     }
 
-    /// Makes so many steps.
+    /// Makes the steps of a session. Half of them begin with a load of an empty store.
     ///
     /// # Errors
     /// The store's.
-    pub fn run(&mut self, steps: usize) -> Result<()> {
-        for _ in 0..steps {
+    pub fn run(&mut self) -> Result<()> {
+        if self.random.chance(1, 2) {
+            self.load()?;
+        }
+        for _ in 0..STEPS {
             match self.random.below(20) {
-                0 => self.store().database().checkpoint()?,
+                0 => {
+                    self.store().database().checkpoint()?;
+                    self.mark_durable();
+                }
                 1 => self.reopen()?,
                 2 | 3 => self.load()?,
                 4 => self.abort()?,
@@ -123,6 +139,10 @@ impl Session {
             txn.rollback_to(savepoint)?;
             contents = before;
         }
+        // No two states are equal.
+        let stamp = stamp(self.states.len());
+        txn.insert(&stamp)?;
+        contents.insert(&stamp);
         let durability = match self.random.below(4) {
             0 => Durability::Memory,
             1 | 2 => Durability::Log,
@@ -130,8 +150,10 @@ impl Session {
         };
         self.begun(contents);
         txn.commit_with(durability)?;
-        if durability == Durability::Disk {
-            self.mark_durable();
+        match durability {
+            Durability::Disk => self.mark_durable(),
+            Durability::Log => self.disk.mark(LOGGED, self.states.len() as u64 - 1),
+            _ => {}
         }
         Ok(())
     }
@@ -145,7 +167,9 @@ impl Session {
     /// Loads a document of N-Quads, and now and then one that breaks off in an error and leaves nothing.
     fn load(&mut self) -> Result<()> {
         let mut contents = self.newest().clone();
-        let mut document = String::new();
+        let stamp = stamp(self.states.len());
+        contents.insert(&stamp);
+        let mut document = format!("{stamp} .\n");
         for _ in 0..self.random.below(60) {
             // Labels of blank nodes are of the document: the store gives them others.
             let quad = loop {
@@ -176,9 +200,15 @@ impl Session {
     fn reopen(&mut self) -> Result<()> {
         self.store.take().expect("it is open").close()?;
         self.mark_durable();
-        self.store = Some(open(&self.disk, self.orders.as_deref())?);
+        self.store = Some(open(&self.disk)?);
         Ok(())
     }
+}
+
+/// The quad that says which state this is.
+fn stamp(state: usize) -> Quad {
+    let name = NamedNode::new_unchecked("http://example.org/state");
+    Quad::new(name.clone(), name, Literal::from(state as i64), GraphName::DefaultGraph)
 }
 
 /// One call of a transaction, and the same to the model.
@@ -287,5 +317,7 @@ fn quad(random: &mut Random) -> Quad {
 
 /// A store that answers some patterns by going over more.
 const FEW_ORDERS: [&str; 3] = ["spo", "pos", "gspo"];
+/// Of a session.
+const STEPS: usize = 60;
 /// Small, so that there are runs above the trees.
 const DELTA_BYTES: u64 = 1 << 20;

@@ -1,20 +1,21 @@
 //! [`Store::check`]: whether the tables of a store agree with each other.
 //!
-//! Reads everything once, in one snapshot. It keeps a byte for each number of a term and no more: that two indexes hold the same quads
-//! is told by sums of hashes, and only where these differ is one looked up in the other.
+//! In one snapshot. A byte or two are kept for each number of a term, and no more: that two indexes hold the same quads is told by sums of
+//! hashes, and only where these differ are the quads of one looked up in the other.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use fulgurite::{CheckReport, ReadTxn, Table};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::dictionary::{IriNamespaces, TermHasher, bytes, check_numbers};
+use crate::dictionary::{IriNamespaces, NAMESPACES_MAX, TermHasher, bytes};
 use crate::error::{Error, Result};
 use crate::id::{Tag, TermId, TermKind};
 use crate::pattern::{IdQuad, Position};
 use crate::store::Store;
-use crate::tables::{Index, Tables};
+use crate::tables::{Index, Tables, next_number};
+use crate::transaction::check_kinds;
 
 /// What a check of a store found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,38 +44,30 @@ impl StoreCheck {
 
 impl Store {
     /// Reads all of the store: that its pages are sound ([`fulgurite::Database::check`]), that every index has the same quads, that these
-    /// are made of terms which the dictionary has, each of which is found by its hash, and that graphs and namespaces are listed. A quad
-    /// that only one index had, because the store has no other for its graph, is not missed if it is gone.
+    /// are made of terms which the dictionary has, each of which has one number and is found by its hash, and that graphs and namespaces
+    /// are listed. A quad that only one index had, because the store has no other for its graph, is not missed if it is gone. A page
+    /// that cannot be read ends the check: what was not read then is not counted.
     ///
     /// # Errors
     /// What keeps it from looking. Damage is reported, not returned as an error.
     pub fn check(&self) -> Result<StoreCheck> {
         let snapshot = self.snapshot()?;
-        let path = self.database().path();
         let mut report = StoreCheck { pages: self.database().check()?, ..StoreCheck::default() };
-        // Pages that cannot be read fail every look at what they hold.
-        if !report.pages.is_sound() {
-            return Ok(report);
-        }
         let mut checking = Checking {
             read: snapshot.read(),
             tables: snapshot.tables(),
             hasher: self.shared.hasher,
             namespaces: IriNamespaces::default(),
             terms: Census::default(),
-            path,
+            next_number: 0,
+            path: self.database().path(),
             offences: HashMap::new(),
             report: &mut report,
         };
-        checking.namespaces()?;
-        checking.terms()?;
-        checking.hashes()?;
-        checking.graphs()?;
-        for indexes in [&checking.tables.default_graph, &checking.tables.named_graphs] {
-            checking.quads(indexes)?;
+        match checking.run() {
+            Err(Error::Engine(error)) if error.is_corruption() => report.defects.push(error.to_string()),
+            outcome => outcome?,
         }
-        checking.prefixes()?;
-        report.unused_terms = checking.terms.count(|seen| seen & IN_DICTIONARY != 0 && seen & USED == 0);
         Ok(report)
     }
 }
@@ -86,6 +79,8 @@ struct Checking<'c> {
     hasher: TermHasher,
     namespaces: IriNamespaces,
     terms: Census,
+    /// Numbers from it on are still to be given out.
+    next_number: u64,
     path: &'c Path,
     /// How often each offence was met.
     offences: HashMap<&'static str, u64>,
@@ -93,6 +88,26 @@ struct Checking<'c> {
 }
 
 impl<'c> Checking<'c> {
+    fn run(&mut self) -> Result<()> {
+        self.next_number = match next_number(self.read, self.tables, self.path) {
+            Err(Error::Damaged { .. }) => {
+                self.add(&self.tables.meta, b"next_number", "it is no number of a term");
+                0
+            }
+            number => number?,
+        };
+        self.namespaces()?;
+        self.hashes()?;
+        self.terms()?;
+        self.graphs()?;
+        for indexes in [&self.tables.default_graph, &self.tables.named_graphs] {
+            self.quads(indexes)?;
+        }
+        self.prefixes()?;
+        self.report.unused_terms = self.terms.count(|seen| seen & IN_DICTIONARY != 0 && seen & USED == 0);
+        Ok(())
+    }
+
     fn add(&mut self, table: &Table, key: &[u8], offence: &'static str) {
         let met = self.offences.entry(offence).or_default();
         *met += 1;
@@ -118,8 +133,12 @@ impl<'c> Checking<'c> {
         let table = &self.tables.iri_namespaces;
         self.each(table, |checking, key, value| {
             let twin = match key.split_first() {
-                Some((0, number)) if number.len() == 4 && std::str::from_utf8(value).is_ok() => [&[1], value].concat(),
-                Some((1, text)) if value.len() == 4 && std::str::from_utf8(text).is_ok() => [&[0], value].concat(),
+                Some((0, number)) if is_namespace_number(number) && std::str::from_utf8(value).is_ok() => {
+                    [&[1], value].concat()
+                }
+                Some((1, text)) if is_namespace_number(value) && std::str::from_utf8(text).is_ok() => {
+                    [&[0], value].concat()
+                }
                 _ => {
                     checking.add(table, key, "it is no number and text");
                     return Ok(());
@@ -136,84 +155,97 @@ impl<'c> Checking<'c> {
         Ok(())
     }
 
-    fn terms(&mut self) -> Result<()> {
-        let table = &self.tables.terms;
-        let mut encoded = Vec::new();
-        self.each(table, |checking, key, stored| {
-            checking.report.terms += 1;
-            let Some(id) = TermId::from_key(key).filter(|id| id.tag().is_of_dictionary()) else {
-                checking.add(table, key, "the key is no number of a term");
-                return Ok(());
-            };
-            if checking.terms.note(id.payload(), IN_DICTIONARY | bit_of(id.tag())) & IN_DICTIONARY != 0 {
-                checking.add(table, key, "another term has this number too");
-            }
-            if !bytes::fits(id.tag(), stored) {
-                checking.add(table, key, "the term is of another kind than its number");
-                return Ok(());
-            }
-            let Some(hash) = checking.hash(table, key, stored, &mut encoded)? else { return Ok(()) };
-            let chain = checking.read.get(&checking.tables.ids, &hash.to_be_bytes())?;
-            if !chain.is_some_and(|chain| numbers_of(&chain).is_some_and(|ids| ids.contains(&id))) {
-                checking.add(table, key, "its hash does not lead to it");
-            }
-            Ok(())
-        })?;
-        match check_numbers(self.read, self.tables, self.path) {
-            Err(Error::Damaged { .. }) => self.add(&self.tables.meta, b"next_number", "a term has it, or a higher one"),
-            checked => checked?,
-        }
-        Ok(())
-    }
-
-    /// The hash of a stored term; `None` if it is none, which is noted.
-    fn hash(&mut self, table: &Table, key: &[u8], stored: &[u8], encoded: &mut Vec<u8>) -> Result<Option<u128>> {
-        let Some((number, rest)) = bytes::namespace_of(stored) else {
-            if bytes::decode(stored).is_err() {
-                self.add(table, key, "its bytes are no term");
-                return Ok(None);
-            }
-            return Ok(Some(self.hasher.hash(stored)));
-        };
-        let text = match self.namespaces.text(self.read, self.tables, self.path, number) {
-            Err(Error::Damaged { .. }) => {
-                self.add(table, key, "the number of its namespace is not there");
-                return Ok(None);
-            }
-            text => text?,
-        };
-        let Ok(rest) = std::str::from_utf8(rest) else {
-            self.add(table, key, "its bytes are no term");
-            return Ok(None);
-        };
-        encoded.clear();
-        bytes::encode_iri(oxrdf::NamedNodeRef::new_unchecked(&[&*text, rest].concat()), encoded);
-        Ok(Some(self.hasher.hash(encoded)))
-    }
-
-    /// That hashes lead to terms. With that each term is found by its own hash, the two tables say the same if they have as many.
+    /// That hashes lead to terms, each to its own.
     fn hashes(&mut self) -> Result<()> {
         let table = &self.tables.ids;
-        self.each(table, |checking, key, chain| {
-            let Some(ids) = numbers_of(chain).filter(|ids| !ids.is_empty() && key.len() == size_of::<u128>()) else {
-                checking.add(table, key, "it is no hash with numbers of terms");
-                return Ok(());
-            };
-            for id in ids {
-                let seen = checking.terms.note(id.payload(), 0);
-                if !id.tag().is_of_dictionary() || seen & IN_DICTIONARY == 0 || seen & bit_of(id.tag()) == 0 {
+        self.each(table, |checking, key, mut chain| {
+            let mut of_this_hash = HashSet::new();
+            if chain.is_empty() {
+                checking.add(table, key, "it leads nowhere");
+            }
+            while !chain.is_empty() {
+                let Some(id) = TermId::take(&mut chain).filter(|id| id.tag().is_of_dictionary()) else {
+                    checking.add(table, key, "it leads to what is no number of a term");
+                    return Ok(());
+                };
+                let Some(stored) = checking.read.get(&checking.tables.terms, id.key().as_bytes())? else {
                     checking.add(table, key, "a number that it leads to is not in the dictionary");
-                } else if checking.terms.note(id.payload(), HASHED) & HASHED != 0 {
-                    checking.add(table, key, "a number that it leads to is led to by another hash, or twice");
+                    continue;
+                };
+                // What is not a term is told where the terms are read.
+                let Ok(encoded) = checking.encoded(&stored)? else { continue };
+                if checking.hasher.hash(&encoded).to_be_bytes() != key {
+                    checking.add(table, key, "a term that it leads to has another hash");
+                } else if !of_this_hash.insert(encoded) {
+                    checking.add(table, key, "it leads to one term by two numbers");
+                } else if checking.is_given_out(id) {
+                    checking.terms.note(id.payload(), HASHED | bit_of(id.tag()));
                 }
             }
             Ok(())
         })
     }
 
+    fn terms(&mut self) -> Result<()> {
+        let table = &self.tables.terms;
+        self.each(table, |checking, key, stored| {
+            checking.report.terms += 1;
+            let Some(id) = TermId::from_key(key).filter(|id| id.tag().is_of_dictionary()) else {
+                checking.add(table, key, "the key is no number of a term");
+                return Ok(());
+            };
+            if !checking.is_given_out(id) {
+                checking.add(table, key, "its number is one that is still to be given out");
+                return Ok(());
+            }
+            let bit = bit_of(id.tag());
+            let seen = checking.terms.note(id.payload(), IN_DICTIONARY | bit);
+            if seen & IN_DICTIONARY != 0 {
+                checking.add(table, key, "another term has this number too");
+            }
+            match checking.encoded(stored)? {
+                Err(offence) => checking.add(table, key, offence),
+                Ok(_) if !bytes::fits(id.tag(), stored) => {
+                    checking.add(table, key, "the term is of another kind than its number");
+                }
+                Ok(_) if seen & HASHED == 0 || seen & bit == 0 => checking.add(table, key, "no hash leads to it"),
+                Ok(_) => {}
+            }
+            Ok(())
+        })
+    }
+
+    /// The bytes of a stored term that are hashed; or why it is none that was stored here.
+    fn encoded(&self, stored: &[u8]) -> Result<Result<Vec<u8>, &'static str>> {
+        if let Some((number, rest)) = bytes::namespace_of(stored) {
+            let text = match self.namespaces.text(self.read, self.tables, self.path, number) {
+                Err(Error::Damaged { .. }) => return Ok(Err("the number of its namespace is not there")),
+                text => text?,
+            };
+            let Ok(rest) = std::str::from_utf8(rest) else { return Ok(Err("its bytes are no term")) };
+            let mut encoded = Vec::new();
+            bytes::encode_iri(oxrdf::NamedNodeRef::new_unchecked(&[&*text, rest].concat()), &mut encoded);
+            return Ok(Ok(encoded));
+        }
+        let Ok(term) = bytes::decode(stored) else { return Ok(Err("its bytes are no term")) };
+        let mut encoded = Vec::new();
+        bytes::encode(term.as_ref(), &mut encoded)?;
+        if encoded != stored || TermId::of_inline(term.as_ref()).is_some() {
+            return Ok(Err("the term is stored in another way than it is looked for"));
+        }
+        Ok(Ok(encoded))
+    }
+
+    fn is_given_out(&self, id: TermId) -> bool {
+        id.payload() < self.next_number
+    }
+
     fn graphs(&mut self) -> Result<()> {
         let table = &self.tables.graphs;
-        self.each(table, |checking, key, _| {
+        self.each(table, |checking, key, value| {
+            if !value.is_empty() {
+                checking.add(table, key, "it has a value");
+            }
             let is_name = |id: &TermId| matches!(id.kind(), TermKind::Iri | TermKind::BlankNode);
             match TermId::from_key(key).filter(is_name) {
                 None => checking.add(table, key, "the key names no graph"),
@@ -235,16 +267,17 @@ impl<'c> Checking<'c> {
             let mut graph = TermId::DEFAULT_GRAPH;
             self.each(table, |checking, key, value| {
                 count += 1;
-                let quad = order
-                    .quad_of(key)
-                    .filter(|quad| value.is_empty() && has_kinds_of_a_quad(quad, order.is_of_named_graphs()));
+                let quad = order.quad_of(key).filter(|quad| {
+                    let is_named = quad.graph != TermId::DEFAULT_GRAPH;
+                    value.is_empty() && is_named == order.is_of_named_graphs() && check_kinds(quad).is_ok()
+                });
                 let Some(quad) = quad else {
                     checking.add(table, key, "it is no quad");
                     return Ok(());
                 };
                 sum = sum.wrapping_add(hash_of(&quad));
                 let terms = Position::ALL.map(|position| quad.at(position));
-                if first.is_none() && !terms.into_iter().all(|id| checking.terms.use_term(id)) {
+                if first.is_none() && terms.into_iter().filter(|id| !checking.terms.use_term(*id)).count() > 0 {
                     checking.add(table, key, "one of its terms is not in the dictionary");
                 }
                 if first.is_none() && quad.graph != graph {
@@ -295,10 +328,10 @@ impl<'c> Checking<'c> {
     }
 }
 
-/// What is known of the numbers of terms: a byte for each, in pieces, so that numbers which are far apart take no memory.
+/// What is known of the numbers of terms: a byte for each, in pieces, so that numbers which are far apart take little memory.
 #[derive(Debug, Default)]
 struct Census {
-    pieces: HashMap<u64, Box<[u8; PIECE]>>,
+    pieces: HashMap<u64, [u8; PIECE]>,
 }
 
 impl Census {
@@ -308,14 +341,16 @@ impl Census {
         if seen == 0 {
             return self.pieces.get(&piece).map_or(0, |piece| piece[place]);
         }
-        let known = &mut self.pieces.entry(piece).or_insert_with(|| Box::new([0; PIECE]))[place];
+        let known = &mut self.pieces.entry(piece).or_insert([0; PIECE])[place];
         std::mem::replace(known, *known | seen)
     }
 
     /// Notes that a term is used. Tells whether it is one: in the dictionary under this number, or in the number.
     fn use_term(&mut self, id: TermId) -> bool {
         if !id.tag().is_of_dictionary() {
-            return id == TermId::DEFAULT_GRAPH || id.inline_term().is_some();
+            let is_term =
+                |id: TermId| id.inline_term().is_some_and(|term| TermId::of_inline(term.as_ref()) == Some(id));
+            return id == TermId::DEFAULT_GRAPH || is_term(id);
         }
         let is_there = self.note(id.payload(), 0) & bit_of(id.tag()) != 0;
         if is_there {
@@ -329,21 +364,8 @@ impl Census {
     }
 }
 
-/// The numbers that a hash leads to.
-fn numbers_of(mut chain: &[u8]) -> Option<Vec<TermId>> {
-    let mut ids = Vec::new();
-    while !chain.is_empty() {
-        ids.push(TermId::take(&mut chain)?);
-    }
-    Some(ids)
-}
-
-fn has_kinds_of_a_quad(quad: &IdQuad, is_in_named_graph: bool) -> bool {
-    let is_node = |id: TermId| matches!(id.kind(), TermKind::Iri | TermKind::BlankNode);
-    is_node(quad.subject)
-        && quad.predicate.kind() == TermKind::Iri
-        && quad.object.kind() != TermKind::DefaultGraph
-        && if is_in_named_graph { is_node(quad.graph) } else { quad.graph == TermId::DEFAULT_GRAPH }
+fn is_namespace_number(bytes: &[u8]) -> bool {
+    bytes.try_into().is_ok_and(|bytes| (u32::from_be_bytes(bytes) as usize) < NAMESPACES_MAX)
 }
 
 fn hash_of(quad: &IdQuad) -> u128 {
@@ -373,7 +395,7 @@ fn shown(key: &[u8]) -> String {
 const IN_DICTIONARY: u8 = 1 << 4;
 const HASHED: u8 = 1 << 5;
 const USED: u8 = 1 << 6;
-const PIECE: usize = 4096;
+const PIECE: usize = 64;
 /// Of one offence so many are told.
 const TOLD_MAX: u64 = 10;
 const SHOWN_BYTES: usize = 40;

@@ -65,6 +65,14 @@ impl StoreOptions {
         self
     }
 
+    /// The seed by which terms are hashed, for tests that are repeated byte for byte. By default it is drawn, so that nobody can write
+    /// terms that have one hash.
+    #[must_use]
+    pub fn hash_seed(mut self, seed: u64) -> Self {
+        self.hasher = Some(TermHasher::of_seed(seed));
+        self
+    }
+
     #[cfg(test)]
     pub(crate) fn hasher(mut self, hasher: TermHasher) -> Self {
         self.hasher = Some(hasher);

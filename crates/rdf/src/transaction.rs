@@ -423,7 +423,11 @@ impl Transaction {
     }
 }
 
-fn check_kinds(quad: &IdQuad) -> Result<()> {
+/// Whether terms of such kinds make a quad.
+///
+/// # Errors
+/// [`Error::Invalid`].
+pub fn check_kinds(quad: &IdQuad) -> Result<()> {
     let wrong = |place: &str, allowed: &str| {
         Err(Error::Invalid { message: format!("the {place} of a quad is {allowed}; put another term there") })
     };

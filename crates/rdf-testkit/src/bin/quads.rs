@@ -28,8 +28,6 @@ Both:
   --seed S    seed of the sessions and of the damage (default: drawn)
 ";
 
-/// What is done in one session.
-const STEPS: usize = 60;
 /// Images of one session, and damages of one store.
 const OF_ONE: u64 = 400;
 
@@ -61,12 +59,12 @@ fn main() -> ExitCode {
 
 fn power(seed: u64, images: u64, image: Option<&str>) -> Result<bool, String> {
     if let Some(image) = image {
-        return Ok(tell_power(&repeat(image, STEPS)?));
+        return Ok(tell_power(&repeat(image)?));
     }
     println!("quads power: seed {seed}");
     let (mut total, start) = (PowerReport::default(), Instant::now());
     for session in 0.. {
-        let report = cut_power(seed + session, STEPS, OF_ONE.min(images - total.images))?;
+        let report = cut_power(seed.wrapping_add(session), OF_ONE.min(images - total.images), false)?;
         total.images += report.images;
         total.rolled_back += report.rolled_back;
         total.failures.extend(report.failures);
@@ -80,12 +78,12 @@ fn power(seed: u64, images: u64, image: Option<&str>) -> Result<bool, String> {
 
 fn find(seed: u64, images: u64) -> Result<bool, String> {
     println!("quads power: seed {seed}, pages are not synced before the meta that refers to them");
-    let (found, tried) = find_planted(seed, STEPS, images)?;
-    match &found {
-        Some(failure) => println!("quads power: found after {tried} images: {}", failure.offence),
-        None => println!("quads power: NOT found in {tried} images"),
+    let report = find_planted(seed, images)?;
+    match report.failures.first() {
+        Some(failure) => println!("quads power: found after {} images: {}", report.images, failure.offence),
+        None => println!("quads power: NOT found in {} images", report.images),
     }
-    Ok(found.is_some())
+    Ok(!report.failures.is_empty())
 }
 
 fn tell_power(report: &PowerReport) -> bool {
@@ -108,7 +106,7 @@ fn damage(seed: u64, stores: u64, number: Option<&str>) -> Result<bool, String> 
     println!("quads damage: seed {seed}");
     let start = Instant::now();
     for store in 0.. {
-        let damager = Damager::new(seed + store)?;
+        let damager = Damager::new(seed.wrapping_add(store))?;
         for number in 0..OF_ONE.min(stores - report.tried) {
             damager.try_damage(number, &mut report);
         }

@@ -1,5 +1,6 @@
 //! Tests of the whole store.
 
+mod check;
 mod damage;
 mod full;
 mod model;

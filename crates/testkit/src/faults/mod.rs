@@ -3,5 +3,5 @@
 mod run;
 mod workloads;
 
-pub use run::{Report, Trial, repeat, run_all, run_one};
+pub use run::{Report, Share, Trial, repeat, run_all, run_one};
 pub use workloads::{Step, Workload};

@@ -7,7 +7,8 @@
 
 use std::fmt;
 use std::ops::AddAssign;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use fulgurite::Error;
 
@@ -101,35 +102,71 @@ impl std::str::FromStr for Trial {
     }
 }
 
-/// Tries every call of a workload in every way.
-pub fn run_all(workload: &Workload, seed: u64) -> Report {
-    let mut report = Report::default();
-    let mut nth = 0;
-    loop {
-        nth += 1;
-        let before = report.runs;
-        for lasting in [Lasting::Once, Lasting::Forever] {
-            for error in [FaultError::Medium, FaultError::NoSpace] {
-                for unsynced in [Unsynced::Kept, Unsynced::Dropped] {
-                    let mut one = run_one(workload, seed, Trial { nth, lasting, error, unsynced });
-                    one.failures.truncate(FAILURES_MAX.saturating_sub(report.failures.len()).min(1));
-                    report += one;
-                }
-            }
-        }
-        if report.runs == before {
-            return report;
-        }
-    }
+/// Which runs of all are made.
+#[derive(Clone, Copy, Debug)]
+pub struct Share {
+    /// One in so many, spread evenly; the seed decides which.
+    pub one_in: u64,
+    /// By so many threads.
+    pub threads: u64,
 }
 
-/// One run. It counts only if the fault struck, and if dropping what was not synced could make a difference to it.
-pub fn run_one(workload: &Workload, seed: u64, trial: Trial) -> Report {
+/// Tries calls of a workload in every way, or a share of that.
+pub fn run_all(workload: &Workload, seed: u64, share: Share) -> Report {
+    let (next, end) = (AtomicU64::new(1), AtomicU64::new(u64::MAX));
+    let total = Mutex::new(Report::default());
+    std::thread::scope(|scope| {
+        for _ in 0..share.threads.max(1) {
+            scope.spawn(|| {
+                loop {
+                    // Relaxed: nothing is read through the numbers.
+                    let nth = next.fetch_add(1, Ordering::Relaxed);
+                    if nth >= end.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    match run_call(workload, seed, nth, share) {
+                        Some(report) => *total.lock().expect("no thread panics while it holds this lock") += report,
+                        None => drop(end.fetch_min(nth, Ordering::Relaxed)),
+                    }
+                }
+            });
+        }
+    });
+    total.into_inner().expect("no thread panics while it holds this lock")
+}
+
+/// The runs of one call; `None` if the workload makes fewer.
+fn run_call(workload: &Workload, seed: u64, nth: u64, share: Share) -> Option<Report> {
+    let mut report = Report::default();
+    let (mut way, mut is_reached) = (0, None);
+    for lasting in [Lasting::Once, Lasting::Forever] {
+        for error in [FaultError::Medium, FaultError::NoSpace] {
+            for unsynced in [Unsynced::Kept, Unsynced::Dropped] {
+                way += 1;
+                if !(nth * 8 + way + seed).is_multiple_of(share.one_in) {
+                    continue;
+                }
+                let Some(one) = run_one(workload, seed, Trial { nth, lasting, error, unsynced }) else {
+                    is_reached.get_or_insert(false);
+                    continue;
+                };
+                is_reached = Some(true);
+                report += one;
+            }
+        }
+    }
+    // A call of which no run is made may be the last, or past it: the next one tells.
+    is_reached.unwrap_or(true).then_some(report)
+}
+
+/// One run; `None` if the workload makes fewer calls. It counts only if dropping what was not synced could make a difference to it.
+pub fn run_one(workload: &Workload, seed: u64, trial: Trial) -> Option<Report> {
     let mut report = Report::default();
     let outcome = panics::catch(|| try_one(workload, seed, trial, false))
         .unwrap_or_else(|text| Err(Defect { kind: DefectKind::Panic, text }));
     match outcome {
-        Ok(Outcome::NotStruck) => return report,
+        Ok(Outcome::NotReached) => return None,
+        Ok(Outcome::Double) => return Some(report),
         Ok(Outcome::Usable) => {}
         Ok(Outcome::Poisoned) => report.poisoned = 1,
         Err(defect) => {
@@ -144,7 +181,7 @@ pub fn run_one(workload: &Workload, seed: u64, trial: Trial) -> Report {
         }
     }
     report.runs = 1;
-    report
+    Some(report)
 }
 
 /// One run again, telling every step and every operation of the disk.
@@ -152,13 +189,15 @@ pub fn repeat(workload: &Workload, seed: u64, trial: Trial) -> Report {
     if let Err(text) = panics::catch(|| try_one(workload, seed, trial, true).map(drop)) {
         println!("{text}");
     }
-    run_one(workload, seed, trial)
+    run_one(workload, seed, trial).unwrap_or_default()
 }
 
 /// How a run without defect ended.
 enum Outcome {
-    /// The workload makes fewer calls, or the run would be another one's double.
-    NotStruck,
+    /// The workload makes fewer calls.
+    NotReached,
+    /// What is left is what another run leaves.
+    Double,
     Usable,
     Poisoned,
 }
@@ -192,10 +231,10 @@ fn try_one(workload: &Workload, seed: u64, trial: Trial, tell: bool) -> Result<O
             tolerate(session.open())?;
         }
     }
-    let Some(struck) = front.struck() else { return Ok(Outcome::NotStruck) };
+    let Some(struck) = front.struck() else { return Ok(Outcome::NotReached) };
     let is_sync = matches!(struck.call, Call::Sync);
     if unsynced == Unsynced::Dropped && !is_sync && lasting == Lasting::Once {
-        return Ok(Outcome::NotStruck);
+        return Ok(Outcome::Double);
     }
     front.disarm();
     let story = |text: String| {

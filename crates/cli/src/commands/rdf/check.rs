@@ -6,7 +6,7 @@ use super::store::reading;
 use crate::arguments::OutputFormat;
 use crate::arguments::rdf::RdfCheck;
 use crate::failure::Failure;
-use crate::output::{Cell, Printer, counted, standard_output};
+use crate::output::{Cell, Printer, counted, grouped, standard_output};
 
 /// Checks pages, indexes and dictionary; lists what is wrong, and fails with the exit code of damage if anything is.
 pub fn run(arguments: &RdfCheck) -> Result<(), Failure> {
@@ -17,7 +17,8 @@ pub fn run(arguments: &RdfCheck) -> Result<(), Failure> {
             let (quads, terms) = (counted(report.quads, "quad", "quads"), counted(report.terms, "term", "terms"));
             let pages = counted(report.pages.pages, "page", "pages");
             let mut out = standard_output();
-            return writeln!(out, "sound: {quads}, {terms} of which {} unused, {pages}", report.unused_terms)
+            let unused = grouped(report.unused_terms);
+            return writeln!(out, "sound: {quads}, {terms} of which {unused} unused, {pages}")
                 .and_then(|()| out.flush())
                 .map_err(Failure::Output);
         }
