@@ -130,7 +130,7 @@ impl Transaction {
     /// Adds a quad, and its graph. Tells whether it was not there.
     ///
     /// # Errors
-    /// [`Error::TooDeep`]; [`Error::TransactionBroken`]; [`Error::LoadRunning`] if a term is new; what the engine reports.
+    /// [`Error::TooDeep`]; [`Error::TransactionBroken`]; what the engine reports.
     pub fn insert<'q>(&mut self, quad: impl Into<QuadRef<'q>>) -> Result<bool> {
         let quad = quad.into();
         let quad = IdQuad {
@@ -247,7 +247,7 @@ impl Transaction {
     /// The number of a term, which is given one if it has none.
     ///
     /// # Errors
-    /// As [`Transaction::insert`]; while a bulk load runs, [`Error::LoadRunning`] for a term that has none.
+    /// As [`Transaction::insert`].
     pub fn intern(&mut self, term: TermRef<'_>) -> Result<TermId> {
         if let Some(id) = TermId::of_inline(term) {
             return Ok(id);
@@ -265,8 +265,6 @@ impl Transaction {
         let id = match found {
             Some(id) => id,
             None => {
-                // Numbers come by a commit, which would wait for the load, with the transaction locked.
-                drop(shared.gate.pass(shared.path())?);
                 let id = TermId::new(bytes::tag_of(term), shared.numbers.take(&shared.database, tables)?);
                 shared.iri_namespaces.note(&shared.database, tables, &encoded)?;
                 let added = dictionary::add(txn, tables, &shared.iri_namespaces, hash, &encoded, id);
@@ -400,7 +398,7 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::TransactionBroken`] if a change failed half way and was not undone: nothing is committed. Those of the engine's
-    /// [`WriteTxn::commit`]; [`Error::LoadRunning`].
+    /// [`WriteTxn::commit`].
     pub fn commit(self) -> Result<Sequence> {
         self.finish(WriteTxn::commit)
     }
@@ -418,7 +416,6 @@ impl Transaction {
         state.writable()?;
         let txn = state.txn.take().ok_or(Error::TransactionEnded)?;
         drop(state);
-        let _pass = self.inner().shared.gate.pass(self.inner().shared.path())?;
         Ok(commit(txn)?)
     }
 }
