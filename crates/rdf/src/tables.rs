@@ -13,7 +13,7 @@
 use std::ops::Bound;
 use std::path::Path;
 
-use fulgurite::{Database, Range, ReadTxn, Table, TableOptions, Value, WriteTxn};
+use fulgurite::{Database, MergeOperator, Range, ReadTxn, Table, TableOptions, Value, WriteTxn};
 
 use crate::dictionary::TermHasher;
 use crate::error::{Error, Result};
@@ -172,7 +172,7 @@ impl Tables {
             terms: table("terms", plain())?,
             ids: table("ids", plain())?,
             iri_namespaces: table("iri_namespaces", plain())?,
-            graphs: table("graphs", plain())?,
+            graphs: table("graphs", plain().merge(MergeOperator::Append))?,
             namespaces: table("namespaces", plain())?,
             default_graph: Vec::new(),
             named_graphs: Vec::new(),
@@ -183,6 +183,21 @@ impl Tables {
             if is_named { &mut tables.named_graphs } else { &mut tables.default_graph }.push(index);
         }
         Ok(tables)
+    }
+
+    /// Makes a named graph be there. Who drops it at the same time is in conflict, or has it again; others that do the same are not.
+    ///
+    /// # Errors
+    /// What the engine reports.
+    pub fn note_graph(&self, txn: &mut WriteTxn, graph: TermId) -> fulgurite::Result<()> {
+        let key = graph.key();
+        if self.graphs.merge_operator().is_some() {
+            // To append nothing gives a key an empty value, whatever others do until the commit.
+            txn.merge(&self.graphs, key.as_bytes(), &[])
+        } else {
+            // The store was created before its graphs had an operator.
+            txn.insert(&self.graphs, key.as_bytes(), &[]).map(|_| ())
+        }
     }
 
     /// The indexes that have quads of this graph.
