@@ -182,7 +182,7 @@ impl fmt::Display for Error {
             }
             Self::WriterBusy { path, waited } => write!(
                 out,
-                "{}: another load or writer was still at work after {waited:?}, and nothing was loaded; load again when it has ended, or allow \
+                "{}: another load or writer was still at work after {waited:?}; load again when it has ended, or allow \
                  more time by LoadOptions::wait",
                 path.display()
             ),

@@ -60,7 +60,6 @@ impl Builder<'_> {
     /// # Errors
     /// [`Error::Scratch`], [`Error::Cancelled`].
     pub fn prepare(&self) -> Result<Prepared> {
-        self.watch.stage(Stage::Numbering)?;
         let first_blank = TermId::new_blanks(self.places()).payload();
         let mut numberings = Numbering::of_all(self.batches, first_blank);
         number_blanks(self.scratch, self.batches, &mut numberings, self.watch, self.memory_bytes / 8)?;

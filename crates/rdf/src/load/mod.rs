@@ -52,8 +52,7 @@ impl Store {
     /// or one that has something.
     ///
     /// Others read and write while it parses. While it builds and commits, they read what was before; who begins or commits a
-    /// transaction waits, and is in conflict if what it had read or written was loaded meanwhile. So a thread must not load while another
-    /// waits for it with a lock of the program.
+    /// transaction waits, and is in conflict if what it had read or written was loaded meanwhile.
     ///
     /// Blank nodes are new, those of one input apart from those of another.
     ///

@@ -33,7 +33,7 @@ impl Way {
 /// Takes the entries of one table after the other.
 pub enum Sink<'l> {
     Trees { load: BulkLoad<'l>, panic: PanicOfEntries },
-    Transaction { txn: WriteTxn, inserted: Vec<u64> },
+    Transaction { txn: Box<WriteTxn>, inserted: Vec<u64> },
 }
 
 /// What the entries of a tree panicked with: it must not go through the engine, whose locks would not be locked again.
@@ -53,7 +53,8 @@ impl<'l> Sink<'l> {
             let sink = match way {
                 Way::Trees => database.begin_bulk_load(slice)?.map(|load| Self::Trees { load, panic: Rc::default() }),
                 Way::Transaction => {
-                    database.begin_exclusive(slice)?.map(|txn| Self::Transaction { txn, inserted: Vec::new() })
+                    let txn = database.begin_exclusive(slice)?;
+                    txn.map(|txn| Self::Transaction { txn: Box::new(txn), inserted: Vec::new() })
                 }
             };
             match sink {
