@@ -37,15 +37,12 @@ pub enum Error {
         /// What is wrong with it.
         offence: String,
     },
-    /// A bulk load is running: nothing else can be written until it has ended.
-    LoadRunning {
+    /// A bulk load waited for another load, or an exclusive writer, for as long as it was allowed to.
+    WriterBusy {
         /// The database.
         path: PathBuf,
-    },
-    /// A bulk load was cut off, and the database is open read-only, so that it cannot be undone.
-    LoadCutOff {
-        /// The database.
-        path: PathBuf,
+        /// How long it waited.
+        waited: Duration,
     },
     /// A statement of an input breaks the rules of its format.
     Syntax {
@@ -65,7 +62,7 @@ pub enum Error {
         /// What the system reports.
         source: io::Error,
     },
-    /// A file in which a load keeps what does not fit into memory failed.
+    /// A file in which a load keeps what does not fit into memory failed, or does not have what was written to it.
     Scratch {
         /// The file.
         path: PathBuf,
@@ -183,13 +180,10 @@ impl fmt::Display for Error {
             Self::Damaged { path, place, offence } => {
                 write!(out, "{}: {place} is damaged: {offence}; restore a backup", path.display())
             }
-            Self::LoadRunning { path } => {
-                write!(out, "{}: a bulk load is running; wait for its end, then begin again", path.display())
-            }
-            Self::LoadCutOff { path } => write!(
+            Self::WriterBusy { path, waited } => write!(
                 out,
-                "{}: a bulk load runs in another process, or was cut off; wait for its end, or open it once for writing, which undoes what \
-                 is half done",
+                "{}: another load or writer was still at work after {waited:?}; load again when it has ended, or allow \
+                 more time by LoadOptions::wait",
                 path.display()
             ),
             Self::Syntax { input, line: 0, message, .. } => write!(out, "{input}: {message}"),
@@ -197,7 +191,7 @@ impl fmt::Display for Error {
             Self::Input { input, source } => write!(out, "{input}: cannot be read: {source}"),
             Self::Scratch { path, source } => write!(
                 out,
-                "{}: what does not fit into memory cannot be kept there: {source}; free some space, or give the load more memory",
+                "{}: what does not fit into memory cannot be kept there: {source}; free some space, check the disk, or give the load more memory",
                 path.display()
             ),
             Self::Cancelled => out.write_str("cancelled; nothing of it is left"),

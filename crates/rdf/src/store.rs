@@ -116,7 +116,7 @@ impl Store {
     /// store.
     ///
     /// # Errors
-    /// As [`Store::open_or_create`]; [`Error::LoadCutOff`] if it is opened read-only.
+    /// As [`Store::open_or_create`].
     pub fn open_with(engine: Options, path: impl AsRef<Path>, options: StoreOptions) -> Result<Self> {
         let database = engine.open(path)?;
         let opened = Self::of_database(database.clone(), &options);
@@ -138,28 +138,21 @@ impl Store {
         Ok(Self { shared: Shared::of(database)? })
     }
 
-    /// All that is committed now; while a bulk load runs, all that was before it.
+    /// All that is committed now. It waits for nobody.
     ///
     /// # Errors
     /// What the engine reports.
     pub fn snapshot(&self) -> Result<Snapshot> {
         let shared = &self.shared;
-        // A load may begin, but not end, between the look at it and the reading.
-        loop {
-            if let Some(before) = shared.gate.before() {
-                return Ok(Snapshot::new(before.read, before.tables, Arc::clone(shared)));
-            }
-            let Ok(_pass) = shared.gate.pass(shared.path()) else { continue };
-            return Ok(Snapshot::new(Arc::new(shared.database.read()?), shared.tables(), Arc::clone(shared)));
-        }
+        Ok(Snapshot::new(Arc::new(shared.database.read()?), shared.tables(), Arc::clone(shared)))
     }
 
-    /// Begins a write transaction, serializable unless the engine's options say otherwise.
+    /// Begins a write transaction, serializable unless the engine's options say otherwise. It waits while a bulk load builds and commits,
+    /// see [`Store::load`].
     ///
     /// # Errors
-    /// [`Error::LoadRunning`]; what the engine reports.
+    /// What the engine reports.
     pub fn begin(&self) -> Result<Transaction> {
-        let _pass = self.shared.gate.pass(self.shared.path())?;
         let txn = self.shared.database.write()?;
         Ok(Transaction::new(txn, self.shared.tables(), Arc::clone(&self.shared)))
     }
@@ -169,7 +162,6 @@ impl Store {
     /// # Errors
     /// As [`Store::begin`].
     pub fn begin_with(&self, isolation: Isolation) -> Result<Transaction> {
-        let _pass = self.shared.gate.pass(self.shared.path())?;
         let txn = self.shared.database.write_with(isolation)?;
         Ok(Transaction::new(txn, self.shared.tables(), Arc::clone(&self.shared)))
     }

@@ -13,11 +13,11 @@
 use std::ops::Bound;
 use std::path::Path;
 
-use fulgurite::{Database, Range, ReadTxn, Table, TableOptions, Value, WriteTxn};
+use fulgurite::{Database, MergeOperator, Range, ReadTxn, Table, TableOptions, Value, WriteTxn};
 
 use crate::dictionary::TermHasher;
 use crate::error::{Error, Result};
-use crate::id::PAYLOAD_MAX;
+use crate::id::{PAYLOAD_MAX, TermId};
 use crate::pattern::Order;
 
 /// One index of quads.
@@ -172,7 +172,7 @@ impl Tables {
             terms: table("terms", plain())?,
             ids: table("ids", plain())?,
             iri_namespaces: table("iri_namespaces", plain())?,
-            graphs: table("graphs", plain())?,
+            graphs: table("graphs", plain().merge(MergeOperator::Append))?,
             namespaces: table("namespaces", plain())?,
             default_graph: Vec::new(),
             named_graphs: Vec::new(),
@@ -185,50 +185,24 @@ impl Tables {
         Ok(tables)
     }
 
-    /// All indexes.
-    pub fn indexes(&self) -> impl Iterator<Item = &Index> {
-        self.default_graph.iter().chain(&self.named_graphs)
+    /// Makes a named graph be there. Who drops it at the same time is in conflict, or has it again; others that do the same are not.
+    ///
+    /// # Errors
+    /// What the engine reports.
+    pub fn note_graph(&self, txn: &mut WriteTxn, graph: TermId) -> fulgurite::Result<()> {
+        let key = graph.key();
+        if self.graphs.merge_operator().is_some() {
+            // To append nothing gives a key an empty value, whatever others do until the commit.
+            txn.merge(&self.graphs, key.as_bytes(), &[])
+        } else {
+            // The store was created before its graphs had an operator.
+            txn.insert(&self.graphs, key.as_bytes(), &[]).map(|_| ())
+        }
     }
 
     /// The indexes that have quads of this graph.
-    pub fn indexes_of(&self, graph: crate::id::TermId) -> &[Index] {
-        if graph == crate::id::TermId::DEFAULT_GRAPH { &self.default_graph } else { &self.named_graphs }
-    }
-
-    /// Makes the tables that a bulk load fills anew, empty.
-    ///
-    /// # Errors
-    /// What the engine reports.
-    pub fn replace_loaded(&self, txn: &mut WriteTxn) -> Result<Self> {
-        let mut tables = self.clone();
-        let plain = TableOptions::new;
-        let mut replace = |table: &mut Table, options: TableOptions| -> Result<()> {
-            let name = table.name().to_owned();
-            txn.drop_table(table)?;
-            *table = txn.create_table(&name, options)?;
-            Ok(())
-        };
-        replace(&mut tables.terms, plain())?;
-        replace(&mut tables.ids, plain())?;
-        replace(&mut tables.graphs, plain())?;
-        for index in tables.default_graph.iter_mut().chain(&mut tables.named_graphs) {
-            replace(&mut index.table, plain().counted(true))?;
-        }
-        Ok(tables)
-    }
-
-    /// Whether all tables that a bulk load fills are empty.
-    ///
-    /// # Errors
-    /// What the engine reports.
-    pub fn are_empty(&self, reads: &impl Reads) -> Result<bool> {
-        let filled = [&self.terms, &self.ids, &self.graphs];
-        for table in filled.into_iter().chain(self.indexes().map(|index| &index.table)) {
-            if reads.range(table, Bound::Unbounded, Bound::Unbounded)?.next().transpose()?.is_some() {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+    pub fn indexes_of(&self, graph: TermId) -> &[Index] {
+        if graph == TermId::DEFAULT_GRAPH { &self.default_graph } else { &self.named_graphs }
     }
 }
 
@@ -273,6 +247,14 @@ pub fn are_orders_of_a_store(orders: &[Order]) -> bool {
     distinct && named > 0 && named < orders.len()
 }
 
+/// Whether a table has anything.
+///
+/// # Errors
+/// What the engine reports.
+pub fn has_entries(reads: &impl Reads, table: &Table) -> Result<bool> {
+    Ok(reads.range(table, Bound::Unbounded, Bound::Unbounded)?.next().transpose()?.is_some())
+}
+
 /// The next number of a term that nobody has reserved.
 ///
 /// # Errors
@@ -303,8 +285,6 @@ const FORMAT_NAME: &[u8] = b"fulgurite-rdf ";
 const FORMAT: &[u8] = b"fulgurite-rdf 1";
 const ORDERS_KEY: &[u8] = b"orders";
 const HASH_KEY: &[u8] = b"hash";
-const NEXT_NUMBER_KEY: &[u8] = b"next_number";
-/// The mark of a bulk load that is under way, or was cut off.
-pub const LOADING_KEY: &[u8] = b"loading";
+pub const NEXT_NUMBER_KEY: &[u8] = b"next_number";
 /// Scans for fewer keys do not read whole leaves.
 const WHOLE_LEAVES_FROM_KEYS: usize = 64;

@@ -1,6 +1,6 @@
 //! [`Transaction`]: private changes over a snapshot, committed together or not at all.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -22,7 +22,8 @@ use crate::view::View;
 ///
 /// Any number run at once. If another one has committed a change meanwhile that this one must have seen, committing fails with a
 /// [retryable](crate::Error::is_retryable) error: begin again, which is what [`Store::update`](crate::Store::update) does by itself.
-/// Two that add the same new term are in conflict for that; others are not for adding terms.
+/// Two that add the same new term are in conflict for that; others are not for adding terms. One that drops a graph into which another
+/// inserts is in conflict with it at every isolation, or the graph is there again after both.
 ///
 /// A change that the engine fails, for want of space for instance, may be half made. The transaction writes and commits nothing
 /// then, with [`Error::TransactionBroken`], until it is [returned](Transaction::rollback_to) to a savepoint from before that.
@@ -48,6 +49,8 @@ struct State {
     txn: Option<WriteTxn>,
     /// Numbers of terms that were added or looked up lately, by the terms' bytes.
     known: HashMap<Box<[u8]>, TermId>,
+    /// Numbers that stand for terms, of those that were inserted lately.
+    checked: HashSet<TermId>,
     /// Whether a change may be half made.
     is_broken: bool,
 }
@@ -114,7 +117,8 @@ impl State {
 
 impl Transaction {
     pub(crate) fn new(txn: WriteTxn, tables: Arc<Tables>, shared: Arc<Shared>) -> Self {
-        let state = Mutex::new(State { txn: Some(txn), known: HashMap::new(), is_broken: false });
+        let state = State { txn: Some(txn), known: HashMap::new(), checked: HashSet::new(), is_broken: false };
+        let state = Mutex::new(state);
         Self { view: TransactionView { inner: Arc::new(Inner { state, tables, shared }) } }
     }
 
@@ -130,7 +134,7 @@ impl Transaction {
     /// Adds a quad, and its graph. Tells whether it was not there.
     ///
     /// # Errors
-    /// [`Error::TooDeep`]; [`Error::TransactionBroken`]; [`Error::LoadRunning`] if a term is new; what the engine reports.
+    /// [`Error::TooDeep`]; [`Error::TransactionBroken`]; what the engine reports.
     pub fn insert<'q>(&mut self, quad: impl Into<QuadRef<'q>>) -> Result<bool> {
         let quad = quad.into();
         let quad = IdQuad {
@@ -139,15 +143,48 @@ impl Transaction {
             object: self.intern(quad.object)?,
             graph: self.intern_graph(quad.graph_name)?,
         };
-        self.insert_ids(&quad)
+        self.insert_known(&quad)
     }
 
     /// As [`Transaction::insert`], of terms that have numbers.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if terms of such kinds make no quad; [`Error::TransactionBroken`]; what the engine reports.
+    /// [`Error::Invalid`] if terms of such kinds make no quad, or a number stands for no term that the transaction sees, as that of a
+    /// term which was rolled back; [`Error::TransactionBroken`]; what the engine reports.
     pub fn insert_ids(&mut self, quad: &IdQuad) -> Result<bool> {
         check_kinds(quad)?;
+        self.check_terms(quad)?;
+        self.insert_known(quad)
+    }
+
+    /// Checks that every number stands for a term.
+    fn check_terms(&self, quad: &IdQuad) -> Result<()> {
+        let Inner { tables, .. } = self.inner();
+        let mut state = self.inner().lock();
+        for id in [quad.subject, quad.predicate, quad.object, quad.graph] {
+            if id == TermId::DEFAULT_GRAPH || state.checked.contains(&id) {
+                continue;
+            }
+            let is_there = match id.tag().is_of_dictionary() {
+                true => state.writable()?.contains_key(&tables.terms, id.key().as_bytes())?,
+                false => id.inline_term().is_some(),
+            };
+            if !is_there {
+                let bits = id.to_bits();
+                let message =
+                    format!("{bits:#x} is the number of no term that the transaction sees; intern the term first");
+                return Err(Error::Invalid { message });
+            }
+            if state.checked.len() == KNOWN_TERMS_MAX {
+                state.checked.clear();
+            }
+            state.checked.insert(id);
+        }
+        Ok(())
+    }
+
+    /// As [`Transaction::insert_ids`], of terms that are known to be there.
+    fn insert_known(&mut self, quad: &IdQuad) -> Result<bool> {
         let inner = self.inner();
         inner.write(|txn| {
             let indexes = inner.tables.indexes_of(quad.graph);
@@ -159,7 +196,7 @@ impl Transaction {
                 txn.put(&index.table, index.order.key_of(quad).as_bytes(), &[])?;
             }
             if quad.graph != TermId::DEFAULT_GRAPH {
-                txn.insert(&inner.tables.graphs, quad.graph.key().as_bytes(), &[])?;
+                inner.tables.note_graph(txn, quad.graph)?;
             }
             Ok(true)
         })
@@ -247,7 +284,7 @@ impl Transaction {
     /// The number of a term, which is given one if it has none.
     ///
     /// # Errors
-    /// As [`Transaction::insert`]; while a bulk load runs, [`Error::LoadRunning`] for a term that has none.
+    /// As [`Transaction::insert`].
     pub fn intern(&mut self, term: TermRef<'_>) -> Result<TermId> {
         if let Some(id) = TermId::of_inline(term) {
             return Ok(id);
@@ -265,8 +302,6 @@ impl Transaction {
         let id = match found {
             Some(id) => id,
             None => {
-                // Numbers come by a commit, which would wait for the load, with the transaction locked.
-                drop(shared.gate.pass(shared.path())?);
                 let id = TermId::new(bytes::tag_of(term), shared.numbers.take(&shared.database, tables)?);
                 shared.iri_namespaces.note(&shared.database, tables, &encoded)?;
                 let added = dictionary::add(txn, tables, &shared.iri_namespaces, hash, &encoded, id);
@@ -348,6 +383,9 @@ impl Transaction {
 
     /// Takes all quads and all named graphs away; namespaces stay. Returns how many quads.
     ///
+    /// Terms keep their numbers, for others may be about to insert quads of them. What is loaded later is as fast as into a new store,
+    /// but for looking terms up.
+    ///
     /// # Errors
     /// As [`Transaction::remove_matching`].
     pub fn clear(&mut self) -> Result<u64> {
@@ -391,6 +429,7 @@ impl Transaction {
         let mut state = self.inner().lock();
         // Some of these terms may be gone.
         state.known.clear();
+        state.checked.clear();
         state.txn.as_mut().ok_or(Error::TransactionEnded)?.rollback_to(savepoint.inner)?;
         state.is_broken = savepoint.is_broken;
         Ok(())
@@ -400,7 +439,7 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::TransactionBroken`] if a change failed half way and was not undone: nothing is committed. Those of the engine's
-    /// [`WriteTxn::commit`]; [`Error::LoadRunning`].
+    /// [`WriteTxn::commit`].
     pub fn commit(self) -> Result<Sequence> {
         self.finish(WriteTxn::commit)
     }
@@ -418,7 +457,6 @@ impl Transaction {
         state.writable()?;
         let txn = state.txn.take().ok_or(Error::TransactionEnded)?;
         drop(state);
-        let _pass = self.inner().shared.gate.pass(self.inner().shared.path())?;
         Ok(commit(txn)?)
     }
 }

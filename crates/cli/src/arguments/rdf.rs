@@ -111,7 +111,7 @@ pub struct Load {
     /// The inputs' form [default: by each file's ending].
     #[arg(long, value_enum)]
     pub format: Option<GraphFormat>,
-    /// Pass over statements that break the rules of their form, and count them.
+    /// Pass over statements that break the rules of their form, and count them; in RDF/XML and JSON-LD with all that follows.
     #[arg(long)]
     pub lenient: bool,
     /// The graph for statements that name none [default: the default graph].

@@ -85,11 +85,6 @@ impl Database {
         &self.inner.core.path
     }
 
-    /// Whether `other` is a handle of the same open database, be it a clone or another that was opened by this process.
-    pub fn is_same_as(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.inner, &other.inner)
-    }
-
     /// Begins a read transaction: a snapshot of all that is committed now.
     ///
     /// # Errors

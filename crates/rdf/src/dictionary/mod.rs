@@ -19,8 +19,8 @@ use crate::id::{Tag, TermId};
 use crate::tables::{Reads, Tables, damaged};
 
 pub use hasher::TermHasher;
-pub use namespaces::{IriNamespaces, NAMESPACES_MAX, split as split_namespace};
-pub use numbers::{Numbers, check as check_numbers, reserve};
+pub use namespaces::{IriNamespaces, NAMESPACES_MAX, Numbered as NumberedNamespaces, split as split_namespace};
+pub use numbers::{Numbers, check as check_numbers, end as end_of_numbers};
 
 /// The number of the term with these [bytes](bytes::encode).
 ///
@@ -35,7 +35,22 @@ pub fn find(
     bytes: &[u8],
 ) -> Result<Option<TermId>> {
     let Some(chain) = reads.get(&tables.ids, &hash.to_be_bytes())? else { return Ok(None) };
-    let mut rest = &*chain;
+    find_in_chain(reads, tables, namespaces, path, &chain, bytes)
+}
+
+/// As [`find`], where `chain` is what the table `ids` has of its hash.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_in_chain(
+    reads: &impl Reads,
+    tables: &Tables,
+    namespaces: &IriNamespaces,
+    path: &Path,
+    chain: &[u8],
+    bytes: &[u8],
+) -> Result<Option<TermId>> {
+    let mut rest = chain;
     while !rest.is_empty() {
         let id = TermId::take(&mut rest).filter(|id| id.tag().is_of_dictionary());
         let id = id.ok_or_else(|| damaged(path, "table `ids`", "a hash has what is no number of a term"))?;

@@ -1,7 +1,7 @@
 //! Namespaces of IRIs that have a number, so that IRIs in them are stored by the number and the rest.
 //!
-//! A namespace that was committed stays for ever, in a transaction of its own before the first IRI that needs it. So what is known here
-//! holds for every snapshot.
+//! A namespace that was committed stays for ever. It is committed in a transaction of its own before the first IRI that needs it, or by a bulk
+//! load together with these. So what is known here holds for every snapshot.
 
 use std::collections::HashMap;
 use std::ops::Bound;
@@ -89,39 +89,81 @@ impl IriNamespaces {
     ///
     /// # Errors
     /// [`crate::Error::Damaged`]; what the engine reports.
-    pub fn add(&self, database: &Database, tables: &Tables, namespaces: &[&str]) -> Result<()> {
+    fn add(&self, database: &Database, tables: &Tables, namespaces: &[&str]) -> Result<()> {
         loop {
             let mut txn = database.write()?;
-            let mut next = next_number(&txn, tables, database.path())?;
-            let mut added = Vec::new();
-            for &namespace in namespaces {
-                let key = text_key(namespace);
-                let stored = txn.get(&tables.iri_namespaces, &key)?.map(|number| (*number).try_into());
-                let number = match stored {
-                    Some(Ok(number)) => u32::from_be_bytes(number),
-                    Some(Err(_)) => {
-                        return Err(damaged(database.path(), "table `iri_namespaces`", "a text has no number"));
-                    }
-                    None if next as usize >= NAMESPACES_MAX => continue,
-                    None => {
-                        txn.put(&tables.iri_namespaces, &number_key(next), namespace.as_bytes())?;
-                        txn.put(&tables.iri_namespaces, &key, &next.to_be_bytes())?;
-                        next += 1;
-                        next - 1
-                    }
-                };
-                added.push((number, namespace));
+            let numbered = Numbered::of(&txn, tables, database.path(), namespaces)?;
+            for (key, value) in numbered.entries() {
+                txn.put(&tables.iri_namespaces, &key, &value)?;
             }
             match txn.commit_with(Durability::Memory) {
                 Ok(_) => {
-                    let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-                    added.iter().for_each(|(number, text)| known.add(*number, text));
+                    self.learn(&numbered);
                     return Ok(());
                 }
                 Err(error) if error.is_retryable() => {}
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// Remembers namespaces whose numbers are committed.
+    pub fn learn(&self, numbered: &Numbered) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        numbered.numbers.iter().for_each(|(text, number)| known.add(*number, text));
+    }
+}
+
+/// Namespaces and the numbers that they have, or are to be given: in what commits them, and not before.
+#[derive(Debug, Default)]
+pub struct Numbered {
+    numbers: HashMap<Box<str>, u32>,
+    /// Those from here on are new.
+    first_new: u32,
+}
+
+impl Numbered {
+    /// Those that have none are given the next, as far as there is room.
+    ///
+    /// # Errors
+    /// [`crate::Error::Damaged`]; what the engine reports.
+    pub fn of(reads: &impl Reads, tables: &Tables, path: &Path, namespaces: &[&str]) -> Result<Self> {
+        let first_new = next_number(reads, tables, path)?;
+        let (mut next, mut numbers) = (first_new, HashMap::new());
+        for &namespace in namespaces {
+            let number = match reads.get(&tables.iri_namespaces, &text_key(namespace))? {
+                Some(stored) => {
+                    let number = (*stored).try_into().ok().map(u32::from_be_bytes).filter(|&number| number < first_new);
+                    number.ok_or_else(|| damaged(path, "table `iri_namespaces`", "a text has no number"))?
+                }
+                None if next as usize >= NAMESPACES_MAX => continue,
+                None => {
+                    next += 1;
+                    next - 1
+                }
+            };
+            numbers.insert(namespace.into(), number);
+        }
+        Ok(Self { numbers, first_new })
+    }
+
+    /// What the table gets for those that are new, in the order of its keys.
+    pub fn entries(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let new = self.numbers.iter().filter(|(_, number)| **number >= self.first_new);
+        let both = new.flat_map(|(text, &number)| {
+            [(number_key(number).to_vec(), text.as_bytes().to_vec()), (text_key(text), number.to_be_bytes().to_vec())]
+        });
+        let mut entries: Vec<_> = both.collect();
+        entries.sort_unstable();
+        entries
+    }
+
+    /// As [`IriNamespaces::shorten`].
+    pub fn shorten(&self, iri: &[u8], out: &mut Vec<u8>) -> bool {
+        let Some((namespace, rest)) = split(iri) else { return false };
+        let Some(&number) = self.numbers.get(namespace) else { return false };
+        bytes::encode_in_namespace(number, rest.as_bytes(), out);
+        true
     }
 }
 

@@ -45,13 +45,11 @@ impl Numbers {
 ///
 /// # Errors
 /// As [`Numbers::take`].
-pub fn reserve(database: &Database, tables: &Tables, count: u64) -> Result<Range<u64>> {
+fn reserve(database: &Database, tables: &Tables, count: u64) -> Result<Range<u64>> {
     loop {
         let mut txn = database.write()?;
         let first = next_number(&txn, tables, database.path())?;
-        let end = first.checked_add(count).filter(|&end| end <= PAYLOAD_MAX);
-        let end =
-            end.ok_or_else(|| Error::Invalid { message: "the store has no number left for another term".into() })?;
+        let end = end(first, count)?;
         set_next_number(&mut txn, tables, end)?;
         match txn.commit_with(Durability::Memory) {
             Ok(_) => return Ok(first..end),
@@ -59,6 +57,15 @@ pub fn reserve(database: &Database, tables: &Tables, count: u64) -> Result<Range
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// The number after `count` numbers from `first` on.
+///
+/// # Errors
+/// [`Error::Invalid`] if there are not so many.
+pub fn end(first: u64, count: u64) -> Result<u64> {
+    let end = first.checked_add(count).filter(|&end| end <= PAYLOAD_MAX);
+    end.ok_or_else(|| Error::Invalid { message: "the store has no number left for another term".into() })
 }
 
 /// Checks that no term has a number that is still to be given out.

@@ -114,10 +114,9 @@ impl Tag {
         self.0
     }
 
-    /// Requires: `byte` is a tag's.
-    pub(crate) fn of_byte(byte: u8) -> Self {
-        assert!(byte <= Self::LAST.0, "a tag that there is");
-        Self(byte)
+    /// `None` if there is no such tag.
+    pub(crate) fn of_byte(byte: u8) -> Option<Self> {
+        (byte <= Self::LAST.0).then_some(Self(byte))
     }
 
     fn is_integer(self) -> bool {

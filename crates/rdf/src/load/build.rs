@@ -1,20 +1,25 @@
-//! Fills the tables of an empty store: terms first, and beside it, on another thread, quads are sorted.
+//! Fills the tables: terms first, and beside it, on another thread, quads are sorted.
+//!
+//! Where trees are filled, entries are made when the load is committed, one table after the other in the order in which they were given; so
+//! what one table hands to the next goes by places that are filled in between.
 
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
 
-use fulgurite::{Table, WriteTxn};
+use fulgurite::ReadTxn;
 
-use super::merge::{Numbering, TermMerge};
-use super::progress::Watch;
-use super::scratch::Scratch;
+use super::merge::{Known, Numbered, Numbering, TermMerge, number_blanks, resolve_scoped, unscoped};
+use super::progress::{Stage, Watch};
+use super::scratch::{Scratch, Segment, SegmentReader};
+use super::sink::Sink;
 use super::sort::{Block, Columns, Row, RowSorter};
-use super::stash::{Entry, Stashed, blank_node, next_in_order};
-use crate::dictionary::{self, bytes};
+use super::stash::{Entry, Stashed, next_in_order};
+use crate::dictionary::{self, NumberedNamespaces};
 use crate::error::{Error, Result};
 use crate::id::{IdKey, Tag, TermId};
 use crate::pattern::Position;
 use crate::shared::Shared;
-use crate::tables::{Tables, damaged};
+use crate::tables::{Index, NEXT_NUMBER_KEY, Tables, has_entries, next_number};
 
 /// What was filled in.
 #[derive(Default)]
@@ -30,191 +35,220 @@ pub struct Builder<'b> {
     pub scratch: &'b Scratch,
     pub watch: &'b Watch,
     pub batches: &'b [Stashed],
+    /// Namespaces that are worth a number, the best first.
+    pub namespaces: &'b [&'b str],
     pub memory_bytes: usize,
 }
 
+/// What is done before others are kept from writing.
+pub struct Prepared {
+    numberings: Vec<Numbering>,
+    /// See [`resolve_scoped`].
+    scoped: Vec<(usize, Segment)>,
+}
+
+/// What the sources of tables hand to each other.
+struct Between {
+    numbered: OnceLock<Arc<Numbered>>,
+    namespaces: NumberedNamespaces,
+    scoped: Vec<(usize, Segment)>,
+}
+
 impl Builder<'_> {
-    /// Fills all tables. Each is durable when the next begins; nothing tells that all are but what the caller does then.
+    /// Numbers blank nodes, and what hangs on them.
     ///
     /// # Errors
-    /// [`Error::Scratch`], [`Error::Cancelled`]; what the engine reports. Some tables are filled then.
-    pub fn build(&self) -> Result<(Built, Vec<Numbering>)> {
-        let places: u64 = self.batches.iter().map(|batch| u64::from(batch.terms)).sum();
-        let mut first = dictionary::reserve(&self.shared.database, self.tables, places)?.start;
-        let mut first_blank = TermId::new_blanks(places).payload();
-        let mut numberings = Vec::with_capacity(self.batches.len());
-        for batch in self.batches {
-            numberings.push(Numbering::new(first, first_blank));
-            first += u64::from(batch.terms);
-            first_blank += u64::from(batch.terms);
-        }
-        let mut built = Built::default();
-        self.watch.stage("numbering terms")?;
-        if places > 0 {
-            let merge_bytes = self.memory_bytes / 8;
-            let mut merge = TermMerge::new(self.scratch, self.batches, &mut numberings, self.watch, merge_bytes)?;
-            self.fill(&self.tables.ids, &mut merge)?;
-            built.terms = merge.terms;
-        }
-        built.quads = self.fill_with_quads(&numberings)?;
-        Ok((built, numberings))
+    /// [`Error::Scratch`], [`Error::Cancelled`].
+    pub fn prepare(&self) -> Result<Prepared> {
+        let first_blank = TermId::new_blanks(self.places()).payload();
+        let mut numberings = Numbering::of_all(self.batches, first_blank);
+        number_blanks(self.scratch, self.batches, &mut numberings, self.watch, self.memory_bytes / 8)?;
+        let scoped = resolve_scoped(self.scratch, self.batches, &numberings, self.shared)?;
+        Ok(Prepared { numberings, scoped })
     }
 
-    fn fill_with_quads(&self, numberings: &[Numbering]) -> Result<u64> {
+    /// How many numbers are set aside.
+    fn places(&self) -> u64 {
+        self.batches.iter().map(|batch| u64::from(batch.terms)).sum()
+    }
+
+    /// Fills all tables, and commits.
+    ///
+    /// # Errors
+    /// [`Error::Scratch`], [`Error::Cancelled`]; what the engine reports. Nothing is loaded then.
+    pub fn build(&self, prepared: Prepared, sink: Sink<'_>) -> Result<Built> {
+        self.watch.stage(Stage::Numbering)?;
+        // Nobody commits any more: this stays the newest.
+        let read = self.shared.database.read()?;
+        let namespaces = NumberedNamespaces::of(&read, self.tables, self.shared.path(), self.namespaces)?;
+        let Prepared { mut numberings, scoped } = prepared;
+        let first = next_number(&read, self.tables, self.shared.path())?;
+        let end = dictionary::end_of_numbers(first, self.places())?;
+        Numbering::start_at(&mut numberings, self.batches, first);
+        let between = Between { numbered: OnceLock::new(), namespaces, scoped };
+        let (start, started) = sync_channel::<Arc<Numbered>>(1);
         let (sender, blocks) = sync_channel(1);
-        std::thread::scope(|scope| {
-            let sorting = scope.spawn(move || {
-                let sorted = self
-                    .sort(numberings)
-                    .and_then(|sorters| sorters.into_iter().try_for_each(|sorter| sorter.finish(&sender)));
-                if sorted.is_err() {
-                    self.watch.fail();
-                }
-                sorted
+        let built = std::thread::scope(|scope| {
+            // Moved in, so that the other thread ends if this one panics.
+            let blocks = blocks;
+            let sorting = std::thread::Builder::new().spawn_scoped(scope, move || {
+                let sorted = started.recv().map_err(|_| Error::Cancelled).and_then(|numbered| {
+                    let sorters = self.sort(&numbered.numberings)?;
+                    drop(numbered);
+                    sorters.into_iter().try_for_each(|sorter| sorter.finish(&sender))
+                });
+                sorted.map_err(|error| self.watch.fail(error))
             });
-            let filled = self.fill_from(numberings, &blocks);
+            let sorting = sorting.map_err(|source| Error::Thread { source })?;
+            let terms = self.merge(read, numberings, &between, start)?;
+            let filled = self.fill(sink, terms, end, &between, &blocks);
+            let filled = filled.map_err(|error| self.watch.fail(error));
             // So that the other thread ends, if it still has something to send.
             drop(blocks);
-            if filled.is_err() {
-                self.watch.fail();
-            }
             let sorted = sorting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             match (filled, sorted) {
-                // The other thread has ended because this one failed, or the other way round.
-                (Err(error), Ok(()) | Err(Error::Cancelled)) | (_, Err(error)) => Err(error),
-                (filled, Ok(())) => filled,
+                (Ok(built), Ok(())) => Ok(built),
+                _ => Err(self.watch.cause()),
             }
-        })
+        })?;
+        self.shared.iri_namespaces.learn(&between.namespaces);
+        Ok(built)
     }
 
-    fn fill_from(&self, numberings: &[Numbering], blocks: &Receiver<Block>) -> Result<u64> {
-        self.watch.stage("building terms")?;
-        for tag in Tag::DICTIONARY {
-            let mut terms = Terms::new(self, numberings, tag).peekable();
-            if terms.peek().is_some() {
-                self.fill(&self.tables.terms, terms)?;
+    /// The entries of the table `ids`. When they have all been taken, the thread that sorts starts.
+    fn merge<'f>(
+        &'f self,
+        read: ReadTxn,
+        numberings: Vec<Numbering>,
+        between: &'f Between,
+        start: SyncSender<Arc<Numbered>>,
+    ) -> Result<TermMerge<'f>> {
+        let (tables, shared) = (self.tables, self.shared);
+        let known = if has_entries(&read, &tables.ids)? { Some(Known { read, tables, shared }) } else { None };
+        let on_end = move |numbered| hand_over(numbered, &between.numbered, start);
+        let watched = (self.scratch, self.watch);
+        let merge = TermMerge::new(watched, self.batches, &between.scoped, numberings, self.memory_bytes / 8)?;
+        Ok(merge.looking_in(known).on_end(on_end))
+    }
+
+    /// Gives every table its entries, and commits. Requires: there is a quad at least.
+    fn fill<'f>(
+        &'f self,
+        sink: Sink<'f>,
+        terms: TermMerge<'f>,
+        next_number: u64,
+        between: &'f Between,
+        blocks: &'f Receiver<Block>,
+    ) -> Result<Built> {
+        let (mut sink, tables) = (sink, self.tables);
+        sink.put(&tables.meta, std::iter::once(Ok((NEXT_NUMBER_KEY, next_number.to_be_bytes()))))?;
+        sink.put(&tables.iri_namespaces, between.namespaces.entries().into_iter().map(Ok))?;
+        sink.put(&tables.ids, terms)?;
+        sink.put(&tables.terms, self.terms(between))?;
+        let (mut given, mut firsts) = (4, Vec::new());
+        let keys = || Keys::new(blocks, self.watch, self.scratch);
+        for indexes in self.indexes() {
+            firsts.push(given);
+            for index in indexes {
+                sink.put(&index.table, keys())?;
+                given += 1;
             }
         }
-        let mut quads = 0;
-        for indexes in [&self.tables.default_graph, &self.tables.named_graphs] {
-            for (place, index) in indexes.iter().enumerate() {
-                self.watch.stage("building indexes")?;
-                let inserted = self.fill_index(&index.table, blocks)?;
-                quads += if place == 0 { inserted } else { 0 };
-            }
+        if self.has_named() {
+            sink.put(&tables.graphs, keys())?;
         }
-        self.fill_index(&self.tables.graphs, blocks)?;
-        Ok(quads)
+        let inserted = sink.commit()?;
+        let terms = between.numbered.get().map_or(0, |numbered| numbered.terms);
+        Ok(Built { quads: firsts.iter().map(|&first| inserted[first]).sum(), terms })
     }
 
-    /// Fills an index from the blocks up to the next end.
-    fn fill_index(&self, table: &Table, blocks: &Receiver<Block>) -> Result<u64> {
-        let mut keys = Keys { blocks, watch: self.watch, block: Block::End, next: 0, is_at_end: false }.peekable();
-        if keys.peek().is_none() { Ok(0) } else { self.fill(table, keys) }
+    fn has_named(&self) -> bool {
+        self.batches.iter().any(|batch| batch.has_named)
     }
 
-    fn fill<K: AsRef<[u8]>, V: AsRef<[u8]>>(
-        &self,
-        table: &Table,
-        entries: impl Iterator<Item = Result<(K, V)>>,
-    ) -> Result<u64> {
-        match self.shared.database.try_bulk_load(table, entries) {
-            Ok(summary) => Ok(summary.inserted),
-            Err(fulgurite::Error::Input { source }) => Err(match source.downcast::<Error>() {
-                Ok(error) => *error,
-                Err(source) => fulgurite::Error::Input { source }.into(),
-            }),
-            Err(error) => Err(error.into()),
-        }
+    /// The indexes that get quads: those of the default graph, and those of named graphs.
+    fn indexes(&self) -> Vec<&[Index]> {
+        let has_default = self.batches.iter().any(|batch| batch.has_default);
+        let default_graph = has_default.then_some(&self.tables.default_graph[..]);
+        let named_graphs = self.has_named().then_some(&self.tables.named_graphs[..]);
+        default_graph.into_iter().chain(named_graphs).collect()
     }
 
-    /// Puts all quads into sorters: that of the default graph, and that of named graphs with the graphs themselves.
-    fn sort(&self, numberings: &[Numbering]) -> Result<[RowSorter<'_>; 2]> {
-        let columns = |indexes: &[crate::tables::Index]| -> Vec<Columns> {
-            indexes.iter().map(|index| Columns::of(index.order.positions())).collect()
-        };
-        let mut named = columns(&self.tables.named_graphs);
-        named.push(Columns::of(&[Position::Graph]));
+    /// Puts all quads into sorters: those of the default graph, and those of named graphs with the graphs themselves.
+    fn sort(&self, numberings: &[Numbering]) -> Result<Vec<RowSorter<'_>>> {
         let memory_bytes = self.memory_bytes / 3;
-        let sorter = |columns| RowSorter::new(self.scratch, self.watch, columns, memory_bytes);
-        let mut sorters = [sorter(columns(&self.tables.default_graph)), sorter(named)];
+        let mut sorters: Vec<_> = Vec::new();
+        for indexes in self.indexes() {
+            let mut columns: Vec<_> = indexes.iter().map(|index| Columns::of(index.order.positions())).collect();
+            if indexes[0].order.is_of_named_graphs() {
+                columns.push(Columns::of(&[Position::Graph]));
+            }
+            sorters.push(RowSorter::new(self.scratch, self.watch, columns, memory_bytes));
+        }
+        let has_default = self.batches.iter().any(|batch| batch.has_default);
         for (batch, numbering) in self.batches.iter().zip(numberings) {
             self.watch.look()?;
             let ids: Vec<TermId> = numbering.ids(batch, self.scratch)?.into_iter().map(|(id, _)| id).collect();
             batch.quads(self.scratch, |quad| {
                 let mut row: Row = [0; 4];
                 for (number, slot) in row.iter_mut().zip(quad) {
-                    *number = slot.resolve(&ids).expect("a slot has a number or a term of its batch").to_bits();
+                    let id = slot.resolve(&ids);
+                    *number =
+                        id.ok_or_else(|| self.scratch.damaged("a quad has a term that its batch has not"))?.to_bits();
                 }
-                sorters[usize::from(row[3] != 0)].push(row)
+                let sorter = match row[3] {
+                    0 if has_default => sorters.first_mut(),
+                    0 => None,
+                    _ => sorters.get_mut(usize::from(has_default)),
+                };
+                sorter.ok_or_else(|| self.scratch.damaged("a quad is of a graph that none was of"))?.push(row)
             })?;
         }
         Ok(sorters)
     }
 
-    /// Adds the triple terms that have blank nodes in them: these have their numbers now.
-    ///
-    /// # Errors
-    /// [`Error::Scratch`]; what the engine reports.
-    pub fn add_scoped(&self, txn: &mut WriteTxn, numberings: &[Numbering]) -> Result<()> {
-        for (batch, numbering) in self.batches.iter().zip(numberings).filter(|(batch, _)| !batch.scoped.is_empty()) {
-            let ids = numbering.ids(batch, self.scratch)?;
-            let (mut reader, mut entry, mut index) = (batch.in_order(self.scratch), Entry::default(), 0);
-            let mut scoped = batch.scoped.iter().peekable();
-            while next_in_order(&mut reader, &mut entry)? {
-                if let Some((_, blanks)) = scoped.next_if(|(triple, _)| *triple == index)
-                    && ids[index as usize].1
-                {
-                    let mut blanks = blanks.iter().map(|&blank| ids[blank as usize].0);
-                    let encoded = unscoped(&entry.bytes, &mut blanks, self.shared.path())?;
-                    let (namespaces, hash) = (&self.shared.iri_namespaces, self.shared.hasher.hash(&encoded));
-                    dictionary::add(txn, self.tables, namespaces, hash, &encoded, ids[index as usize].0)?;
-                }
-                index += 1;
-            }
-        }
-        Ok(())
+    /// The entries of the table `terms`, in order.
+    fn terms<'t>(&'t self, between: &'t Between) -> impl Iterator<Item = Result<(IdKey, Vec<u8>)>> + 't {
+        Tag::DICTIONARY.into_iter().flat_map(move |tag| Terms::new(self, between, tag))
     }
 }
 
-/// The bytes of a triple term of a document whose blank nodes have these numbers.
-///
-/// # Errors
-/// None, unless memory is damaged.
-pub fn unscoped(scoped: &[u8], blanks: &mut dyn Iterator<Item = TermId>, path: &std::path::Path) -> Result<Vec<u8>> {
-    let term = bytes::decode_scoped(scoped, &mut || blanks.next().and_then(blank_node));
-    let term = term.map_err(|offence| damaged(path, "a triple term that is loaded", offence))?;
-    let mut encoded = Vec::new();
-    bytes::encode(term.as_ref(), &mut encoded)?;
-    Ok(encoded)
+fn hand_over(numbered: Numbered, place: &OnceLock<Arc<Numbered>>, start: SyncSender<Arc<Numbered>>) {
+    let numbered = Arc::clone(place.get_or_init(|| Arc::new(numbered)));
+    // If the thread that sorts has failed, it has said so.
+    let _ = start.send(numbered);
 }
 
-/// The entries of the table `terms` that have one tag, in order.
+/// The entries of the table `terms` that have one tag, in order. Requires: terms are numbered when it is first asked.
 struct Terms<'t> {
     builder: &'t Builder<'t>,
-    numberings: &'t [Numbering],
+    between: &'t Between,
     tag: Tag,
+    /// The batch that is read, or is to be.
     batch: usize,
-    reader: Option<super::scratch::SegmentReader<'t>>,
+    reader: Option<SegmentReader<'t>>,
     ids: Vec<(TermId, bool)>,
     index: usize,
     entry: Entry,
-    short: Vec<u8>,
 }
 
 impl<'t> Terms<'t> {
-    fn new(builder: &'t Builder<'t>, numberings: &'t [Numbering], tag: Tag) -> Self {
-        let (ids, entry, short) = (Vec::new(), Entry::default(), Vec::new());
-        Self { builder, numberings, tag, batch: 0, reader: None, ids, index: 0, entry, short }
+    fn new(builder: &'t Builder<'t>, between: &'t Between, tag: Tag) -> Self {
+        Self { builder, between, tag, batch: 0, reader: None, ids: Vec::new(), index: 0, entry: Entry::default() }
     }
 
     fn read(&mut self) -> Result<Option<(IdKey, Vec<u8>)>> {
-        let Builder { batches, scratch, shared, watch, .. } = self.builder;
+        let Builder { batches, scratch, watch, .. } = *self.builder;
         loop {
+            let Some(batch) = batches.get(self.batch) else { return Ok(None) };
             let Some(reader) = &mut self.reader else {
-                let Some(batch) = batches.get(self.batch) else { return Ok(None) };
-                watch.look()?;
-                self.ids = self.numberings[self.batch].ids(batch, scratch)?;
+                if !batch.has(self.tag) {
+                    self.batch += 1;
+                    continue;
+                }
+                watch.stage(Stage::Terms)?;
+                let numbered = self.between.numbered.get().ok_or(Error::Cancelled)?;
+                self.ids = numbered.numberings[self.batch].ids(batch, scratch)?;
                 self.index = 0;
                 self.reader = Some(batch.in_order(scratch));
                 continue;
@@ -226,17 +260,30 @@ impl<'t> Terms<'t> {
             }
             let index = self.index;
             self.index += 1;
-            let (id, is_first) = self.ids[index];
-            let scoped = &batches[self.batch].scoped;
-            let is_scoped = || scoped.binary_search_by_key(&(index as u32), |(triple, _)| *triple).is_ok();
-            if id.tag() != self.tag || !is_first || is_scoped() {
-                continue;
+            let &(id, is_new) = self.ids.get(index).ok_or_else(|| scratch.damaged("a term is too many"))?;
+            if id.tag() == self.tag && is_new {
+                return Ok(Some((id.key(), self.stored(batch, index as u32)?)));
             }
-            self.short.clear();
-            let is_short = self.tag == Tag::IRI && shared.iri_namespaces.shorten(&self.entry.bytes, &mut self.short);
-            let stored = if is_short { &self.short } else { &self.entry.bytes };
-            return Ok(Some((id.key(), stored.clone())));
         }
+    }
+
+    /// The bytes of the term at hand.
+    fn stored(&self, batch: &Stashed, index: u32) -> Result<Vec<u8>> {
+        let bytes = &self.entry.bytes;
+        let scoped = &batch.scoped;
+        if self.tag == Tag::TRIPLE
+            && let Ok(place) = scoped.binary_search_by_key(&index, |(triple, _)| *triple)
+        {
+            return unscoped(bytes, &scoped[place].1, &self.ids, self.builder.scratch);
+        }
+        let mut short = Vec::with_capacity(bytes.len());
+        let is_short = self.tag == Tag::IRI
+            && (self.between.namespaces.shorten(bytes, &mut short)
+                || self.builder.shared.iri_namespaces.shorten(bytes, &mut short));
+        if !is_short {
+            short.extend_from_slice(bytes);
+        }
+        Ok(short)
     }
 }
 
@@ -252,13 +299,19 @@ impl Iterator for Terms<'_> {
 struct Keys<'k> {
     blocks: &'k Receiver<Block>,
     watch: &'k Watch,
+    scratch: &'k Scratch,
     block: Block,
     next: usize,
+    has_begun: bool,
     is_at_end: bool,
 }
 
-impl Keys<'_> {
-    fn key(&mut self) -> Option<IdKey> {
+impl<'k> Keys<'k> {
+    fn new(blocks: &'k Receiver<Block>, watch: &'k Watch, scratch: &'k Scratch) -> Self {
+        Self { blocks, watch, scratch, block: Block::End, next: 0, has_begun: false, is_at_end: false }
+    }
+
+    fn key(&mut self) -> Option<Result<IdKey>> {
         let bits: &[u64] = match &self.block {
             Block::One(keys) => keys.get(self.next)?,
             Block::Three(keys) => keys.get(self.next)?,
@@ -267,8 +320,35 @@ impl Keys<'_> {
         };
         self.next += 1;
         let mut key = IdKey::default();
-        bits.iter().for_each(|&bits| key.push(TermId::from_bits(bits).expect("it was a number's")));
-        Some(key)
+        for &bits in bits {
+            match TermId::from_bits(bits) {
+                Some(id) => key.push(id),
+                None => return Some(Err(self.scratch.damaged("a number is that of no term"))),
+            }
+        }
+        Some(Ok(key))
+    }
+
+    fn read(&mut self) -> Result<Option<IdKey>> {
+        if !self.has_begun {
+            self.has_begun = true;
+            self.watch.stage(Stage::Indexes)?;
+        }
+        while !self.is_at_end {
+            if let Some(key) = self.key() {
+                if self.next.is_multiple_of(KEYS_PER_LOOK) {
+                    self.watch.look()?;
+                }
+                return key.map(Some);
+            }
+            self.next = 0;
+            // If it sends no more, the thread that sorts has failed.
+            match self.blocks.recv().map_err(|_| Error::Cancelled)? {
+                Block::End => self.is_at_end = true,
+                block => self.block = block,
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -276,30 +356,10 @@ impl Iterator for Keys<'_> {
     type Item = Result<(IdKey, [u8; 0])>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if self.is_at_end {
-                return None;
-            }
-            if let Some(key) = self.key() {
-                if self.next.is_multiple_of(KEYS_PER_LOOK)
-                    && let Err(error) = self.watch.look()
-                {
-                    self.is_at_end = true;
-                    return Some(Err(error));
-                }
-                return Some(Ok((key, [])));
-            }
-            self.next = 0;
-            match self.blocks.recv() {
-                Ok(Block::End) => self.is_at_end = true,
-                Ok(block) => self.block = block,
-                // The thread that sorts has failed.
-                Err(_) => {
-                    self.is_at_end = true;
-                    return Some(Err(Error::Cancelled));
-                }
-            }
-        }
+        let key = self.read().transpose()?;
+        // After an error there is no more.
+        self.is_at_end |= key.is_err();
+        Some(key.map(|key| (key, [])))
     }
 }
 

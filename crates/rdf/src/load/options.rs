@@ -83,6 +83,13 @@ pub struct LoadOptions {
     pub(crate) progress: Option<Progress>,
     pub(crate) cancellation: Option<CancellationToken>,
     pub(crate) document_loader: Option<DocumentLoader>,
+    pub(crate) wait: Option<Duration>,
+    /// Whatever the sizes say.
+    #[cfg(test)]
+    pub(crate) way: Option<super::sink::Way>,
+    /// Changes what is read of the scratch file.
+    #[cfg(test)]
+    pub(crate) scratch_damage: Option<u64>,
 }
 
 impl LoadOptions {
@@ -92,28 +99,39 @@ impl LoadOptions {
     }
 
     /// Passes over statements that break the rules of their format, and counts them. Default: the first one ends the load.
+    ///
+    /// Of RDF/XML and JSON-LD, in which nothing tells where the next statement begins, all that follows the first error of a document is
+    /// passed over with it; its [`BadStatement::message`] says so. What is nested too deep to be read ends the load all the same.
     #[must_use]
     pub fn lenient(mut self, lenient: bool) -> Self {
         self.lenient = lenient;
         self
     }
 
-    /// Memory for sorting, about. Default: 512 MiB.
+    /// Memory for sorting, about. Default: 512 MiB. Less than 64 KiB is taken for that.
     #[must_use]
     pub fn memory_bytes(mut self, bytes: usize) -> Self {
         self.memory_bytes = Some(bytes);
         self
     }
 
-    /// Threads that parse and sort. Default: as many as the machine has processors.
+    /// Threads that parse. Default: as many as the machine has processors. 0 is taken for 1, more than 256 for that.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
         self
     }
 
-    /// Is called with what was done so far, several times a second at most, on threads of the load. It must not use the store, which
-    /// may wait for the load.
+    /// How long to wait, when all is parsed, for the end of another load or of an exclusive transaction. Default: ten minutes. Then the
+    /// load ends with [`Error::WriterBusy`](crate::Error::WriterBusy).
+    #[must_use]
+    pub fn wait(mut self, timeout: Duration) -> Self {
+        self.wait = Some(timeout);
+        self
+    }
+
+    /// Is called with what was done so far, several times a second at most, on threads of the load. It must not write to the store, nor
+    /// close it: both may wait for the load.
     #[must_use]
     pub fn progress(mut self, progress: impl Fn(&LoadProgress) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(progress));
@@ -147,7 +165,7 @@ impl fmt::Debug for LoadOptions {
 /// How far a load is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadProgress {
-    /// What it is doing, in words: `parsing`, `sorting terms`, `building spo` and so on.
+    /// What it is doing, in words: `parsing`, `waiting for writers`, `numbering terms`, `building terms`, `building indexes`, in this order.
     pub stage: &'static str,
     /// Bytes read of the inputs, as they lie on the disk.
     pub bytes_read: u64,
@@ -185,6 +203,6 @@ pub struct BadStatement {
     pub line: u64,
     /// The column, from 1, in characters; 0 if it is not known.
     pub column: u64,
-    /// What is wrong.
+    /// What is wrong, and whether the rest of the input was passed over for it.
     pub message: String,
 }

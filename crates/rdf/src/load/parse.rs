@@ -117,8 +117,13 @@ impl<F: FnMut(Batch) -> Result<()>> Worker<'_, F> {
                 }
                 Err(RdfParseError::Io(source)) => return Err(input_error(document, source)),
                 Err(RdfParseError::Syntax(error)) => {
-                    self.pass_over(bad_statement(document, lines_before, &error))?;
-                    if !goes_on_after_errors(document.format) {
+                    let mut bad = bad_statement(document, lines_before, &error);
+                    let goes_on = goes_on_after_errors(document.format);
+                    if self.parsing.lenient && !goes_on {
+                        bad.message.push_str(REST_PASSED_OVER);
+                    }
+                    self.pass_over(bad)?;
+                    if !goes_on {
                         break;
                     }
                 }
@@ -257,3 +262,5 @@ fn input_error(document: &Document, source: io::Error) -> Error {
 /// After so many quads the others are told, and asked whether to go on.
 const QUADS_PER_LOOK: u64 = 1 << 12;
 const BAD_REMEMBERED: usize = 10;
+/// Behind what is wrong with a document in which the next statement cannot be found.
+const REST_PASSED_OVER: &str = "; all that follows in this document was passed over";

@@ -17,22 +17,52 @@ pub struct Watch {
     quads: AtomicU64,
     /// Set when one thread has failed, so that the others end soon.
     failed: AtomicBool,
+    /// What failed first.
+    cause: Mutex<Option<Error>>,
     /// The stage, and when was told last.
-    told: Mutex<(&'static str, Option<Instant>)>,
+    told: Mutex<(Stage, Option<Instant>)>,
+}
+
+/// What a load is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    Parsing,
+    Waiting,
+    Numbering,
+    Terms,
+    Indexes,
+}
+
+impl Stage {
+    /// As [`LoadProgress::stage`] lists them.
+    fn words(self) -> &'static str {
+        match self {
+            Self::Parsing => "parsing",
+            Self::Waiting => "waiting for writers",
+            Self::Numbering => "numbering terms",
+            Self::Terms => "building terms",
+            Self::Indexes => "building indexes",
+        }
+    }
 }
 
 impl Watch {
     pub fn new(options: &LoadOptions, bytes_read: Arc<BytesRead>) -> Self {
-        let (quads, failed, told) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::new(("parsing", None)));
-        Self { options: options.clone(), bytes_read, begun: Instant::now(), quads, failed, told }
+        let (quads, failed, cause) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::new(None));
+        let told = Mutex::new((Stage::Parsing, None));
+        Self { options: options.clone(), bytes_read, begun: Instant::now(), quads, failed, cause, told }
     }
 
     /// A stage begins.
     ///
     /// # Errors
     /// [`Error::Cancelled`].
-    pub fn stage(&self, stage: &'static str) -> Result<()> {
-        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = (stage, None);
+    pub fn stage(&self, stage: Stage) -> Result<()> {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.0 != stage {
+            *told = (stage, None);
+        }
+        drop(told);
         self.look()
     }
 
@@ -63,7 +93,7 @@ impl Watch {
         }
         told.1 = Some(now);
         let report = LoadProgress {
-            stage: told.0,
+            stage: told.0.words(),
             bytes_read: self.bytes_read.read(),
             bytes_total: self.bytes_read.total(),
             quads: self.quads(),
@@ -75,8 +105,19 @@ impl Watch {
     }
 
     /// Makes the other threads end soon.
-    pub fn fail(&self) {
+    pub fn fail(&self, error: Error) {
+        let mut cause = self.cause.lock().unwrap_or_else(PoisonError::into_inner);
+        // A thread that another one leaves without work may come here before that one.
+        if matches!(*cause, None | Some(Error::Cancelled)) {
+            *cause = Some(error);
+        }
+        drop(cause);
         self.failed.store(true, Ordering::Relaxed);
+    }
+
+    /// The first of the errors with which threads [failed](Watch::fail); that it was cancelled only if there is no other.
+    pub fn cause(&self) -> Error {
+        self.cause.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or(Error::Cancelled)
     }
 
     pub fn quads(&self) -> u64 {

@@ -14,6 +14,9 @@ use crate::error::{Error, Result};
 pub struct Scratch {
     path: PathBuf,
     state: Mutex<State>,
+    /// The state of the numbers by which what is kept is changed.
+    #[cfg(test)]
+    damage: Option<std::sync::atomic::AtomicU64>,
 }
 
 struct State {
@@ -43,7 +46,32 @@ impl Scratch {
             if is_on_disk { database.parent().unwrap_or(Path::new("")).to_path_buf() } else { std::env::temp_dir() };
         let name = database.file_name().unwrap_or_default().to_string_lossy();
         let path = directory.join(format!("{name}.load-{}", std::process::id()));
-        Self { path, state: Mutex::new(State { memory_left_bytes: memory_bytes, file: None, end: 0 }) }
+        let state = Mutex::new(State { memory_left_bytes: memory_bytes, file: None, end: 0 });
+        Self {
+            path,
+            state,
+            #[cfg(test)]
+            damage: None,
+        }
+    }
+
+    /// Changes a byte of some of what is kept.
+    #[cfg(test)]
+    pub fn damaging(mut self, seed: Option<u64>) -> Self {
+        self.damage = seed.map(std::sync::atomic::AtomicU64::new);
+        self
+    }
+
+    #[cfg(test)]
+    fn damage(&self, bytes: &mut [u8]) {
+        let Some(state) = &self.damage else { return };
+        let step = state.fetch_add(0x9e37_79b9_7f4a_7c15, std::sync::atomic::Ordering::Relaxed);
+        let random = (step ^ step >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let random = random ^ random >> 29;
+        if !bytes.is_empty() && random.is_multiple_of(4) {
+            let place = (random >> 8) as usize % bytes.len();
+            bytes[place] ^= 1 << (random >> 3 & 7);
+        }
     }
 
     /// Keeps bytes.
@@ -51,6 +79,12 @@ impl Scratch {
     /// # Errors
     /// [`Error::Scratch`].
     pub fn keep(&self, bytes: Vec<u8>) -> Result<Segment> {
+        #[cfg(test)]
+        let bytes = {
+            let mut bytes = bytes;
+            self.damage(&mut bytes);
+            bytes
+        };
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if bytes.len() <= state.memory_left_bytes {
             state.memory_left_bytes -= bytes.len();
@@ -65,6 +99,11 @@ impl Scratch {
         file.seek(SeekFrom::Start(offset)).and_then(|_| file.write_all(&bytes)).map_err(failed)?;
         state.end += length;
         Ok(Segment::File { offset, length })
+    }
+
+    /// What was read cannot have been kept: the file was changed, or its disk is not sound.
+    pub fn damaged(&self, offence: &str) -> Error {
+        Error::Scratch { path: self.path.clone(), source: io::Error::new(io::ErrorKind::InvalidData, offence) }
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<()> {
@@ -114,19 +153,19 @@ impl<'s> SegmentReader<'s> {
 
     /// Whether all was taken.
     pub fn is_at_end(&self) -> bool {
-        match self.segment {
-            Segment::Memory(bytes) => self.start == bytes.len(),
-            Segment::File { length, .. } => self.read == *length && self.start == self.buffer.len(),
-        }
+        self.left_bytes() == 0
     }
 
-    /// The next `count` bytes. Requires: there are so many.
+    /// The next `count` bytes.
     ///
     /// # Errors
-    /// [`Error::Scratch`].
+    /// [`Error::Scratch`], also if there are not so many.
     #[inline]
     pub fn take(&mut self, count: usize) -> Result<&[u8]> {
         let start = self.start;
+        if count as u64 > self.left_bytes() {
+            return Err(self.scratch.damaged("it ends too early"));
+        }
         let Segment::File { offset, length } = self.segment else {
             let Segment::Memory(bytes) = self.segment else { unreachable!("the other kind") };
             self.start += count;
@@ -146,14 +185,36 @@ impl<'s> SegmentReader<'s> {
         Ok(&self.buffer[start..start + count])
     }
 
+    /// How many bytes were not taken yet.
+    #[inline]
+    fn left_bytes(&self) -> u64 {
+        match self.segment {
+            Segment::Memory(bytes) => (bytes.len() - self.start) as u64,
+            Segment::File { length, .. } => length - self.read + (self.buffer.len() - self.start) as u64,
+        }
+    }
+
+    /// The next bytes, as many as the array has.
+    ///
+    /// # Errors
+    /// As [`SegmentReader::take`].
+    #[inline]
+    pub fn take_array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        Ok(self.take(N)?.try_into().expect("so many were asked for"))
+    }
+
     /// The next eight bytes as a number.
     ///
     /// # Errors
-    /// [`Error::Scratch`].
+    /// As [`SegmentReader::take`].
     #[inline]
     pub fn take_u64(&mut self) -> Result<u64> {
-        let bytes = self.take(8)?.try_into().expect("eight were asked for");
-        Ok(u64::from_le_bytes(bytes))
+        self.take_array().map(u64::from_le_bytes)
+    }
+
+    /// Where it reads from.
+    pub fn scratch(&self) -> &'s Scratch {
+        self.scratch
     }
 }
 

@@ -1,9 +1,9 @@
-//! Loads: what they read, what they leave when they fail or are cut off, and what others see meanwhile.
+//! Loads: what they read, and what they make of it.
+
+mod atomic;
 
 use std::collections::BTreeSet;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 
 use oxrdf::{Literal, NamedNode, Quad};
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::dictionary::TermHasher;
-use crate::{CancellationToken, IdPattern, Quads, StoreOptions, TermId};
+use crate::{IdPattern, Quads, StoreOptions, TermId};
 
 struct Place {
     store: Store,
@@ -46,7 +46,7 @@ impl Place {
         self.store.load(vec![input(text, format)], &LoadOptions::new())
     }
 
-    /// With one statement, so that loads go by a transaction.
+    /// With one statement.
     fn with_one() -> Self {
         let place = Self::new();
         let name = NamedNode::new_unchecked("http://a/one");
@@ -97,6 +97,26 @@ fn many(count: usize) -> String {
 
 fn lines(text: &str) -> BTreeSet<String> {
     text.lines().map(|line| line.trim_end_matches(" .").trim_end().to_owned()).collect()
+}
+
+/// The ways into tables.
+const WAYS: [Way; 2] = [Way::Trees, Way::Transaction];
+
+fn by(way: Way) -> LoadOptions {
+    LoadOptions { way: Some(way), ..LoadOptions::new() }
+}
+
+impl Place {
+    fn load_with(&self, text: &str, options: &LoadOptions) -> Result<LoadReport> {
+        self.store.load(vec![input(text, RdfFormat::NQuads)], options)
+    }
+
+    /// What else lies beside the database.
+    fn others(&self) -> Vec<String> {
+        let entries = self.directory.path().read_dir().expect("it is listed");
+        let names = entries.map(|entry| entry.expect("it is listed").file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.contains("load-")).collect()
+    }
 }
 
 #[test]
@@ -332,162 +352,115 @@ fn files_are_loaded_compressed_or_not() {
     assert!(told.iter().any(|progress| progress.stage == "parsing"));
 }
 
-/// Runs `meanwhile` when a load of an empty store has reached a stage, on the thread that tells of it.
-fn at_stage(stage: &'static str, meanwhile: impl Fn() + Send + Sync + 'static) -> LoadOptions {
-    LoadOptions::new().progress(move |progress| {
-        if progress.stage == stage {
-            meanwhile();
-        }
-    })
-}
-
-const STAGES: [&str; 5] = ["parsing", "numbering terms", "building terms", "building indexes", "finishing"];
-
 #[test]
-fn a_load_that_is_cancelled_at_any_stage_leaves_nothing_and_the_store_goes_on() {
-    for stage in STAGES {
-        let place = Place::new();
-        let token = CancellationToken::new();
-        let cancel = token.clone();
-        let options = at_stage(stage, move || cancel.cancel()).cancellation(token);
-        let outcome = place.store.load(vec![input(&many(20_000), RdfFormat::NQuads)], &options);
-        if stage == "finishing" {
-            // It was too late.
-            assert!(outcome.is_ok());
-            continue;
+fn a_load_into_a_store_that_has_something_adds_what_is_new_and_knows_the_terms() {
+    for (first, second) in WAYS.into_iter().flat_map(|first| WAYS.map(|second| (first, second))) {
+        for narrow in [false, true] {
+            let options = if narrow { StoreOptions::new().hasher(TermHasher::narrow(3)) } else { StoreOptions::new() };
+            let place = Place::with(options);
+            let (half, all) = (many(500), many(1000));
+            let one = place.load_with(&half, &by(first)).expect("it is loaded");
+            let two = place.load_with(&all, &by(second).memory_bytes(1)).expect("it is loaded");
+            assert_eq!(one.inserted + two.inserted, lines(&all).len() as u64);
+            assert_eq!(place.texts(), lines(&all), "{first:?} {second:?}");
+            let stats = place.store.stats().expect("statistics");
+            assert_eq!((stats.quads, stats.terms), (one.inserted + two.inserted, one.new_terms + two.new_terms));
+            let entries =
+                |name: &str| stats.tables.iter().find(|(table, _)| table == name).map(|(_, entries)| *entries);
+            assert_eq!(entries("spo"), entries("osp"));
+            assert_eq!(entries("gspo"), entries("posg"));
+            let three = place.load_with(&all, &by(second)).expect("it is loaded");
+            assert_eq!((three.inserted, three.new_terms), (0, 0));
+            assert_eq!(place.reopen().texts(), lines(&all));
         }
-        assert!(matches!(outcome, Err(Error::Cancelled)), "{stage}");
-        assert!(place.texts().is_empty(), "{stage}");
-        assert_eq!(place.store.stats().expect("statistics").terms, 0);
-        // The handle goes on, and the next load too.
-        let report = place.load(&many(100), RdfFormat::NQuads).expect("it is loaded");
-        assert_eq!(place.texts().len() as u64, report.inserted);
-        let place = place.reopen();
-        assert_eq!(place.texts().len() as u64, report.inserted);
     }
 }
 
 #[test]
-fn a_load_that_is_cut_off_at_any_stage_is_undone_when_the_store_is_opened_again() {
-    for stage in STAGES {
-        let place = Place::new();
-        let options = at_stage(stage, || panic!("planted: the load is cut off"));
-        let store = place.store.clone();
-        let cut_off =
-            catch_unwind(AssertUnwindSafe(|| store.load(vec![input(&many(20_000), RdfFormat::NQuads)], &options)));
-        assert!(cut_off.is_err(), "{stage}");
-        // Until then readers see what was before.
-        assert!(place.texts().is_empty(), "{stage}");
-        let is_half_done = stage != "parsing";
-        assert_eq!(matches!(place.store.begin(), Err(Error::LoadRunning { .. })), is_half_done, "{stage}");
-        let second = Store::open(place.path()).expect("a second handle");
-        assert!(texts(&second.snapshot().expect("a snapshot")).is_empty());
-        drop((store, second));
-        let place = place.reopen();
-        assert!(place.texts().is_empty(), "{stage}");
+fn few_quads_for_a_large_store_go_by_a_transaction_and_others_into_trees() {
+    assert_eq!(Way::of(1, 0), Way::Trees);
+    assert_eq!(Way::of(1000, 1_000_000_000), Way::Transaction);
+    assert_eq!(Way::of(1_000_000, 1_000_000), Way::Trees);
+    assert_eq!(Way::of(u64::MAX, u64::MAX), Way::Trees);
+}
+
+#[test]
+fn iris_of_a_load_are_stored_by_their_namespaces_on_either_way() {
+    for way in WAYS {
+        let place = Place::with_one();
+        place.load_with(&many(100), &by(way)).expect("it is loaded");
         let snapshot = place.store.snapshot().expect("a snapshot");
-        assert!(snapshot.tables().are_empty(snapshot.read()).expect("they are read"), "{stage}");
-        let report = place.load(&many(100), RdfFormat::NQuads).expect("it is loaded");
-        assert_eq!(place.reopen().texts().len() as u64, report.inserted);
+        let range = snapshot.read().range(&snapshot.tables().iri_namespaces, ..).expect("it is read");
+        let namespaces: Vec<String> = range
+            .map(|entry| entry.expect("it is read"))
+            .filter(|(key, _)| key[0] == 0)
+            .map(|(_, text)| String::from_utf8_lossy(&text).into_owned())
+            .collect();
+        for namespace in ["http://example.org/node/", "http://example.org/terms#"] {
+            assert!(namespaces.iter().any(|text| text == namespace), "{way:?} {namespaces:?}");
+        }
+        let name = NamedNode::new_unchecked("http://example.org/node/7");
+        let id = snapshot.id(name.as_ref().into()).expect("it is looked up").expect("it is there");
+        let stored = snapshot.read().get(&snapshot.tables().terms, id.key().as_bytes()).expect("it is read");
+        assert!(stored.expect("it is there").len() < 8, "{way:?}");
+        assert_eq!(snapshot.term(id).expect("it has a term"), name.into());
+        // A handle that was opened before knows them, too.
+        let other = Store::open(place.path()).expect("a second handle");
+        place
+            .load_with(
+                "<http://other/space/1> <http://other/space/2> <http://other/space/3> <http://other/space/4> .",
+                &by(way),
+            )
+            .expect("it is loaded");
+        assert!(texts(&other.snapshot().expect("a snapshot")).len() > 1);
     }
 }
 
 #[test]
-fn a_store_with_a_load_that_was_cut_off_is_not_opened_read_only() {
-    let place = Place::new();
-    let options = at_stage("building indexes", || panic!("planted: the load is cut off"));
-    let cut_off = catch_unwind(AssertUnwindSafe(|| place.load_with(&many(1000), &options)));
-    assert!(cut_off.is_err());
-    let Place { store, directory } = place;
-    drop(store);
-    let path = directory.path().join("a.ful");
-    let read_only = || Store::open_with(crate::Database::options().read_only(true), &path, StoreOptions::new());
-    assert!(matches!(read_only(), Err(Error::LoadCutOff { .. })));
-    Store::open(&path).expect("it opens").close().expect("it closes");
-    assert!(texts(&read_only().expect("it opens").snapshot().expect("a snapshot")).is_empty());
-}
-
-impl Place {
-    fn load_with(&self, text: &str, options: &LoadOptions) -> Result<LoadReport> {
-        self.store.load(vec![input(text, RdfFormat::NQuads)], options)
-    }
-}
-
-#[test]
-fn while_a_load_runs_readers_see_what_was_before_and_writers_and_loads_are_refused() {
-    for stage in STAGES {
+fn options_beyond_their_bounds_are_taken_for_the_nearest() {
+    for (threads, memory_bytes) in [(0, 0), (usize::MAX, usize::MAX), (1000, 1)] {
         let place = Place::new();
-        let (reached, wait) = sync_channel::<()>(0);
-        let (go_on, gate) = sync_channel::<()>(0);
-        let gate = Mutex::new(Some(gate));
-        let options = at_stage(stage, move || {
-            if let Some(gate) = gate.lock().expect("no panic").take() {
-                reached.send(()).expect("somebody waits");
-                gate.recv().expect("somebody lets it go on");
-            }
-        });
-        let earlier = place.store.begin().expect("a transaction");
-        std::thread::scope(|scope| {
-            let loading = scope.spawn(|| place.load_with(&many(2000), &options));
-            wait.recv().expect("the stage is reached");
-            let second = Store::open(place.path()).expect("a second handle");
-            for store in [&place.store, &second] {
-                assert!(texts(&store.snapshot().expect("a snapshot")).is_empty(), "{stage}");
-                assert!(matches!(store.begin(), Err(Error::LoadRunning { .. })));
-                let other = store.load(vec![input(&many(1), RdfFormat::NQuads)], &LoadOptions::new());
-                assert!(matches!(other, Err(Error::LoadRunning { .. })));
-            }
-            let mut earlier = earlier;
-            earlier.set_namespace("a", "http://a/").expect("it is set");
-            let new = NamedNode::new_unchecked("http://new/term");
-            assert!(matches!(earlier.intern(new.as_ref().into()), Err(Error::LoadRunning { .. })), "{stage}");
-            assert!(matches!(earlier.commit(), Err(Error::LoadRunning { .. })));
-            // The last of its handles but that of the load: it must not be undone by the next to open it.
-            drop(second);
-            go_on.send(()).expect("the load goes on");
-            let report = loading.join().expect("no panic").expect("it is loaded");
-            assert_eq!(place.texts().len() as u64, report.inserted);
-        });
-        let quad = Quad::new(
-            NamedNode::new_unchecked("http://x"),
-            NamedNode::new_unchecked("http://x"),
-            Literal::from(1),
-            oxrdf::GraphName::DefaultGraph,
-        );
-        assert!(place.store.update(|txn| txn.insert(&quad)).expect("it is committed"));
+        let options = LoadOptions::new().threads(threads).memory_bytes(memory_bytes);
+        let report = place.load_with(&many(300), &options).expect("it is loaded");
+        assert_eq!(report.inserted, lines(&many(300)).len() as u64);
     }
 }
 
 #[test]
-fn a_transaction_that_began_before_a_load_and_commits_after_it_is_checked_against_it() {
+fn a_lenient_load_says_that_the_rest_of_a_document_was_passed_over() {
+    let head =
+        "<?xml version='1.0'?><rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns:a='http://a/'>";
+    let good = |name: &str| format!("<rdf:Description rdf:about='http://a/{name}'><a:p>o</a:p></rdf:Description>");
+    let xml = format!("{head}{}<rdf:Description rdf:ID='not a name'/>{}</rdf:RDF>", good("s"), good("t"));
     let place = Place::new();
-    let quad = |name: &str| {
-        let name = NamedNode::new_unchecked(name);
-        Quad::new(name.clone(), name, Literal::from(1), oxrdf::GraphName::DefaultGraph)
-    };
-    let mut earlier = place.store.begin().expect("a transaction");
-    earlier.insert(&quad("http://example.org/node/1")).expect("it is inserted");
-    place.load(&many(100), RdfFormat::NQuads).expect("it is loaded");
-    let error = earlier.commit().expect_err("a conflict");
-    assert!(error.is_retryable(), "{error}");
-    assert_eq!(place.texts(), lines(&many(100)));
+    let options = LoadOptions::new().lenient(true);
+    let report = place.store.load(vec![input(&xml, RdfFormat::RdfXml)], &options).expect("it is loaded");
+    assert_eq!((report.inserted, report.skipped), (1, 1));
+    let message = &report.skipped_first[0].message;
+    assert!(message.ends_with("all that follows in this document was passed over"), "{message}");
+    let error = place.load(&xml, RdfFormat::RdfXml).expect_err("it is not lenient").to_string();
+    assert!(!error.contains("passed over"), "{error}");
 }
 
 #[test]
-fn a_load_into_a_store_that_is_not_empty_is_one_commit_even_if_it_is_cut_off() {
-    let place = Place::with_one();
-    let before = place.texts();
-    let options = at_stage("committing", || panic!("planted: the load is cut off"));
-    let cut_off = catch_unwind(AssertUnwindSafe(|| place.load_with(&many(2000), &options)));
-    assert!(cut_off.is_err());
-    let place = place.reopen();
-    assert_eq!(place.texts(), before);
-    let tables = place.store.database().tables().expect("tables");
-    assert!(tables.iter().all(|table| table.name() != "loading_blank_nodes"));
-    let report = place.load_with(&many(2000), &LoadOptions::new()).expect("it is loaded");
-    assert_eq!(place.texts().len() as u64, report.inserted + 1);
-    let tables = place.store.database().tables().expect("tables");
-    assert!(tables.iter().all(|table| table.name() != "loading_blank_nodes"));
+fn after_a_store_is_cleared_loads_find_the_terms_that_are_left_and_go_into_trees() {
+    let place = Place::new();
+    let first = place.load(&many(1000), RdfFormat::NQuads).expect("it is loaded");
+    let old = place.store.snapshot().expect("a snapshot");
+    assert_eq!(place.store.update(|txn| txn.clear()).expect("it is cleared"), first.inserted);
+    let again = place.load(&many(1100), RdfFormat::NQuads).expect("it is loaded");
+    assert_eq!(again.inserted, lines(&many(1100)).len() as u64);
+    assert!(again.new_terms < 150, "{again:?}");
+    assert_eq!(place.texts(), lines(&many(1100)));
+    assert_eq!(texts(&old), lines(&many(1000)));
+    // What was loaded first has its numbers still.
+    let new = place.store.snapshot().expect("a snapshot");
+    for quad in old.quads(&IdPattern::ALL) {
+        let quad = quad.expect("it is read");
+        for id in [quad.subject, quad.predicate, quad.object] {
+            assert_eq!(new.term(id).expect("a term"), old.term(id).expect("a term"));
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,152 @@
+//! What a load is written through: an atomic load into the trees of all tables, or a transaction beside which nobody commits.
+//!
+//! Either is all or nothing, is durable when it is committed, and keeps other writers out from its beginning on. Trees are several times
+//! faster for many entries; but a page of a tree is written anew for each entry that falls into it alone, where a transaction writes
+//! little more than the entry. So few entries for a large store go by a transaction: see [`Way::of`].
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use fulgurite::{BulkLoad, Durability, Table, WriteTxn};
+
+use super::progress::Watch;
+use crate::error::{Error, Result};
+use crate::shared::Shared;
+
+/// How entries come into tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Trees,
+    Transaction,
+}
+
+impl Way {
+    /// The faster way for so many quads into a store that has so many.
+    pub fn of(quads: u64, stored: u64) -> Self {
+        if quads.saturating_mul(STORED_PER_QUAD) < stored { Self::Transaction } else { Self::Trees }
+    }
+}
+
+/// Takes the entries of one table after the other.
+pub enum Sink<'l> {
+    Trees { load: BulkLoad<'l>, panic: PanicOfEntries },
+    Transaction { txn: Box<WriteTxn>, inserted: Vec<u64> },
+}
+
+/// What the entries of a tree panicked with: it must not go through the engine, whose locks would not be locked again.
+type PanicOfEntries = Rc<RefCell<Option<Box<dyn Any + Send>>>>;
+
+impl<'l> Sink<'l> {
+    /// Waits until no other load and no exclusive writer is at work, and keeps others from committing from then on.
+    ///
+    /// # Errors
+    /// [`Error::WriterBusy`] if that took longer than `wait`; [`Error::Cancelled`]; what the engine reports.
+    pub fn begin(way: Way, shared: &Shared, watch: &Watch, wait: Duration) -> Result<Self> {
+        let (begun, database) = (Instant::now(), &shared.database);
+        loop {
+            watch.look()?;
+            let left = wait.saturating_sub(begun.elapsed());
+            let slice = left.min(WAIT_SLICE);
+            let sink = match way {
+                Way::Trees => database.begin_bulk_load(slice)?.map(|load| Self::Trees { load, panic: Rc::default() }),
+                Way::Transaction => {
+                    let txn = database.begin_exclusive(slice)?;
+                    txn.map(|txn| Self::Transaction { txn: Box::new(txn), inserted: Vec::new() })
+                }
+            };
+            match sink {
+                Some(sink) => return Ok(sink),
+                None if slice == left => {
+                    return Err(Error::WriterBusy { path: shared.path().to_path_buf(), waited: wait });
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Adds entries, whose keys must rise, to a table that was not given before. Trees take them when all is committed, table after table; a
+    /// transaction takes them now.
+    ///
+    /// # Errors
+    /// Those of the entries; what the engine reports.
+    pub fn put<K, V>(&mut self, table: &Table, entries: impl Iterator<Item = Result<(K, V)>> + 'l) -> Result<()>
+    where
+        K: AsRef<[u8]> + 'l,
+        V: AsRef<[u8]> + 'l,
+    {
+        match self {
+            Self::Trees { load, panic } => Ok(load.sorted(table, Caught { entries, panic: Rc::clone(panic) })?),
+            Self::Transaction { txn, inserted } => {
+                let mut new = 0;
+                for entry in entries {
+                    let (key, value) = entry?;
+                    if txn.insert(table, key.as_ref(), value.as_ref())? {
+                        new += 1;
+                    } else if !value.as_ref().is_empty() {
+                        txn.put(table, key.as_ref(), value.as_ref())?;
+                    }
+                }
+                inserted.push(new);
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes all of it visible and durable. Returns for each table, in the order in which they were given, how many keys it had not before.
+    ///
+    /// # Errors
+    /// Those of the entries; what the engine reports. Nothing is loaded then.
+    ///
+    /// # Panics
+    /// If the entries do.
+    pub fn commit(self) -> Result<Vec<u64>> {
+        let (load, panic) = match self {
+            Self::Trees { load, panic } => (load, panic),
+            Self::Transaction { txn, inserted } => {
+                txn.commit_with(Durability::Disk)?;
+                return Ok(inserted);
+            }
+        };
+        let outcome = load.commit();
+        if let Some(panic) = panic.borrow_mut().take() {
+            resume_unwind(panic);
+        }
+        match outcome {
+            Ok(loaded) => Ok(loaded.iter().map(|table| table.inserted).collect()),
+            Err(fulgurite::Error::Input { source }) => Err(match source.downcast::<Error>() {
+                Ok(error) => *error,
+                Err(source) => fulgurite::Error::Input { source }.into(),
+            }),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Entries that end with an error where they panic.
+struct Caught<I> {
+    entries: I,
+    panic: PanicOfEntries,
+}
+
+impl<T, I: Iterator<Item = Result<T>>> Iterator for Caught<I> {
+    type Item = Result<T>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        match catch_unwind(AssertUnwindSafe(|| self.entries.next())) {
+            Ok(next) => next,
+            Err(panic) => {
+                *self.panic.borrow_mut() = Some(panic);
+                Some(Err(Error::Cancelled))
+            }
+        }
+    }
+}
+
+/// A store that has more than so many quads for each that is loaded is loaded into by a transaction.
+const STORED_PER_QUAD: u64 = 100;
+/// Between such waits it is asked whether to go on.
+const WAIT_SLICE: Duration = Duration::from_millis(100);
