@@ -9,6 +9,7 @@
 
 mod estimate;
 mod names;
+mod witness;
 
 use spargebra::Query;
 use spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression, PropertyPathExpression};
@@ -159,7 +160,7 @@ impl<'p, Q: Quads> Planner<'p, Q> {
 
     fn whole(&mut self, pattern: GraphPattern) -> Result<GraphPattern, Stopped> {
         let context = Context { graph: None, outer: Names::default(), times: 1.0, filters: Vec::new() };
-        Ok(self.plan(pattern, &context)?.pattern)
+        Ok(witness::with_witnesses(self.plan(pattern, &context)?.pattern))
     }
 
     fn plan(&mut self, pattern: GraphPattern, context: &Context) -> Result<Planned, Stopped> {
