@@ -16,6 +16,7 @@ mod depth;
 mod feeder;
 mod gate;
 mod input;
+mod json_base;
 mod lines;
 mod mark;
 mod merge;
@@ -28,6 +29,7 @@ mod sort;
 mod stash;
 #[cfg(test)]
 mod tests;
+mod xml_literal;
 mod zstd;
 
 use std::collections::HashMap;
@@ -52,8 +54,10 @@ use scratch::Scratch;
 use stash::Stashed;
 
 pub use gate::Gate;
+pub use json_base::JsonBase;
 pub use mark::undo_cut_off;
 pub use options::{BadStatement, LoadInput, LoadOptions, LoadProgress, LoadReport};
+pub use xml_literal::canonicalize;
 
 impl Store {
     /// Loads files and other inputs, all of them or nothing: into an empty store several times faster than transactions, in bounded memory.

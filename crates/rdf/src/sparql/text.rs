@@ -11,6 +11,7 @@ use spargebra::{Query, SparqlParser, SparqlSyntaxError, Update};
 
 use super::outline::{Outline, token_bytes};
 use super::shape;
+use crate::base_iri;
 use crate::error::{Error, Result};
 
 /// Brackets within brackets that a text may have.
@@ -66,7 +67,7 @@ fn parser(prologue: &Prologue<'_>) -> Result<SparqlParser> {
     };
     let mut parser = SparqlParser::new();
     if let Some(base) = prologue.base {
-        parser = parser.with_base_iri(base).map_err(|error| invalid(base, &error))?;
+        parser = parser.with_base_iri(base_iri::without_dots(base)).map_err(|error| invalid(base, &error))?;
     }
     for (prefix, iri) in prologue.prefixes {
         parser = parser.with_prefix(prefix, iri).map_err(|error| invalid(iri, &error))?;
