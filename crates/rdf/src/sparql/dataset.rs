@@ -79,7 +79,7 @@ impl Triple {
             *id = match term.map(HeldTerm::term) {
                 None => None,
                 Some(EvaluationTerm::Stored(id)) => Some(id),
-                Some(EvaluationTerm::Computed(_)) => return None,
+                Some(EvaluationTerm::Computed(_) | EvaluationTerm::Form(_)) => return None,
             };
         }
         let [subject, predicate, object] = ids;
@@ -367,7 +367,10 @@ impl<Q: Quads> QueryableDataset<'static> for EvaluationDataset<Q> {
     }
 
     fn externalize_expression_term(&self, term: HeldTerm) -> Result<ExpressionTerm, Stopped> {
-        or_interrupt(self.step().and_then(|()| self.terms.externalize_expression(term.term())))
+        or_interrupt(self.step().and_then(|()| match term.wanted_form() {
+            None => self.terms.externalize_expression(term.term()),
+            Some(form) => self.terms.externalize_in_form(term.term(), form),
+        }))
     }
 
     fn internal_term_effective_boolean_value(&self, term: HeldTerm) -> Result<Option<bool>, Stopped> {

@@ -14,13 +14,15 @@ use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::limits::{Stopped, Watch};
-use super::terms::EvaluationTerm;
+use super::terms::{EvaluationTerm, Form};
 
 /// Terms are touched so many times between two looks at the limits: some microseconds.
 const TOUCHES_PER_LOOK: u32 = 256;
 
 thread_local! {
     static TOUCHES_LEFT: Cell<u32> = const { Cell::new(TOUCHES_PER_LOOK) };
+    /// The form in which an expression takes this term next: it has compared it with the form.
+    static WANTED: Cell<Option<(EvaluationTerm, Form)>> = const { Cell::new(None) };
     /// The watch of the evaluation that this thread is in.
     static RUNNING: RefCell<Option<Watch>> = const { RefCell::new(None) };
 }
@@ -106,6 +108,12 @@ impl HeldTerm {
     pub(crate) fn term(&self) -> EvaluationTerm {
         self.0
     }
+
+    /// The form that was asked for, once.
+    pub(crate) fn wanted_form(&self) -> Option<Form> {
+        let (term, form) = WANTED.take()?;
+        (term == self.0).then_some(form)
+    }
 }
 
 impl From<EvaluationTerm> for HeldTerm {
@@ -126,7 +134,13 @@ impl PartialEq for HeldTerm {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
         touch();
-        self.0 == other.0
+        match (self.0, other.0) {
+            (EvaluationTerm::Form(form), term) | (term, EvaluationTerm::Form(form)) => {
+                WANTED.set(Some((term, form)));
+                true
+            }
+            (left, right) => left == right,
+        }
     }
 }
 
