@@ -7,7 +7,8 @@ use oxrdfio::RdfFormat;
 use sparesults::QueryResultsFormat;
 use spargebra::{Query, SparqlParser};
 
-use crate::answer::{self, Answer, Comparison, Expected};
+use crate::answer::{self, Answer, Expected};
+use crate::comparison::Comparison;
 use crate::isomorphism::isomorphic;
 use crate::manifest::{State, Task, Test};
 use crate::subject::{Input, Subject};
@@ -70,19 +71,19 @@ fn answer_query<S: Subject>(
     let subject = loaded_for_query::<S>(documents, query, data)?;
     let text = documents.text(query)?;
     let Expected { answer: expected, ordered } = answer::expected(result, documents.text(result)?)?;
-    let comparison = match (reduced, ordered) {
-        (true, _) => Comparison::Reduced,
-        (false, true) => Comparison::Sequence,
-        (false, false) => Comparison::Bag,
-    };
+    let mut comparison = Comparison::of(&parsed(documents, query)?, reduced, ordered);
+    // The short forms of numbers in TSV tell their values.
+    if let (Answer::Solutions(table), true) = (&expected, result.ends_with(".tsv")) {
+        comparison.computed.clone_from(&table.variables);
+    }
     let found = subject.query(text, query)?;
-    answer::compare(&found, &expected, comparison)?;
+    answer::compare(&found, &expected, &comparison)?;
     // What travels in this form has to arrive as it was.
     let ending = result.rsplit('.').next().unwrap_or_default();
     if let (Some(format), false) = (QueryResultsFormat::from_extension(ending), matches!(found, Answer::Graph(_))) {
         let written = subject.query_as_text(text, query, ending)?;
         let read = answer::read_results(format, &written).map_err(|reason| format!("wrote {written}: {reason}"))?;
-        answer::compare(&read, &expected, comparison).map_err(|reason| format!("written as {ending}: {reason}"))?;
+        answer::compare(&read, &expected, &comparison).map_err(|reason| format!("written as {ending}: {reason}"))?;
     }
     Ok(())
 }
@@ -90,8 +91,7 @@ fn answer_query<S: Subject>(
 /// A store with what the test says, and what the query itself names after FROM and FROM NAMED.
 fn loaded_for_query<S: Subject>(documents: &Arc<Documents>, query: &str, data: &State) -> Result<S, String> {
     let mut subject = loaded::<S>(documents, data)?;
-    let parser = SparqlParser::new().with_base_iri(query).map_err(|error| error.to_string())?;
-    let parsed = parser.parse_query(documents.text(query)?).map_err(|error| error.to_string())?;
+    let parsed = parsed(documents, query)?;
     let (Query::Select { dataset, .. }
     | Query::Ask { dataset, .. }
     | Query::Construct { dataset, .. }
@@ -104,6 +104,11 @@ fn loaded_for_query<S: Subject>(documents: &Arc<Documents>, query: &str, data: &
         load(&mut subject, documents, name.as_str(), format_of(name.as_str())?, name.as_str(), name.clone().into())?;
     }
     Ok(subject)
+}
+
+fn parsed(documents: &Documents, query: &str) -> Result<Query, String> {
+    let parser = SparqlParser::new().with_base_iri(query).map_err(|error| error.to_string())?;
+    parser.parse_query(documents.text(query)?).map_err(|error| error.to_string())
 }
 
 fn loaded<S: Subject>(documents: &Arc<Documents>, state: &State) -> Result<S, String> {

@@ -3,6 +3,7 @@
 //!
 //! It knows no network. [`Store`] is the entrance; what SPARQL reads through is [`Quads`].
 
+mod base_iri;
 mod check;
 mod dictionary;
 mod error;

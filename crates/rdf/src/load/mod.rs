@@ -12,6 +12,7 @@ mod build;
 mod depth;
 mod feeder;
 mod input;
+mod json_base;
 mod lines;
 mod merge;
 mod nesting;
@@ -24,6 +25,7 @@ mod sort;
 mod stash;
 #[cfg(test)]
 mod tests;
+mod xml_literal;
 mod zstd;
 
 use std::collections::HashMap;
@@ -45,7 +47,9 @@ use scratch::Scratch;
 use sink::{Sink, Way};
 use stash::Stashed;
 
+pub use json_base::JsonBase;
 pub use options::{BadStatement, LoadInput, LoadOptions, LoadProgress, LoadReport};
+pub use xml_literal::canonicalize;
 
 impl Store {
     /// Loads files and other inputs, all of them or nothing, in bounded memory: several times faster than transactions, into an empty store

@@ -13,10 +13,13 @@ use super::batch::Batch;
 use super::depth::{Depth, JsonDepth, Shallow, XmlDepth};
 use super::feeder::{Feeder, Work};
 use super::input::Document;
+use super::json_base::{self, JsonBase};
 use super::lines::PlainLines;
 use super::nesting::{self, Nesting};
 use super::options::{BadStatement, DocumentLoader};
 use super::progress::Watch;
+use super::xml_literal;
+use crate::base_iri;
 use crate::dictionary::TermHasher;
 use crate::error::{Error, Result};
 
@@ -108,7 +111,10 @@ impl<F: FnMut(Batch) -> Result<()>> Worker<'_, F> {
         let mut counted = 0;
         for quad in quads {
             match quad {
-                Ok(quad) => {
+                Ok(mut quad) => {
+                    if document.format == RdfFormat::RdfXml {
+                        xml_literal::canonicalize(&mut quad);
+                    }
                     self.take(document, quad)?;
                     counted += 1;
                     if counted % QUADS_PER_LOOK == 0 {
@@ -206,7 +212,7 @@ impl<F: FnMut(Batch) -> Result<()>> Worker<'_, F> {
 fn parser_of(document: &Document) -> Result<RdfParser> {
     let parser = RdfParser::from_format(document.format);
     let Some(base) = &document.base else { return Ok(parser) };
-    parser.with_base_iri(base).map_err(|error| {
+    parser.with_base_iri(base_iri::without_dots(base)).map_err(|error| {
         let message = format!("{}: its base `{base}` is no IRI ({error}); give an absolute one", document.name);
         Error::Invalid { message }
     })
@@ -220,7 +226,7 @@ fn with_loader<R: Read>(parser: ReaderQuadParser<R>, loader: DocumentLoader) -> 
         if JsonDepth::default().is_too_deep(&content) {
             return Err(JsonDepth::message().into());
         }
-        Ok(LoadedDocument { url: iri.to_owned(), content, format })
+        Ok(LoadedDocument { url: iri.to_owned(), content: json_base::rewritten(&content), format })
     })
 }
 
@@ -229,7 +235,7 @@ fn shallow(bytes: Box<dyn Read + Send>, format: RdfFormat, is_lenient: bool) -> 
     match format {
         RdfFormat::Turtle | RdfFormat::TriG | RdfFormat::N3 => Box::new(Shallow::new(bytes, Nesting::new(is_lenient))),
         RdfFormat::RdfXml => Box::new(Shallow::new(bytes, XmlDepth::default())),
-        RdfFormat::JsonLd { .. } => Box::new(Shallow::new(bytes, JsonDepth::default())),
+        RdfFormat::JsonLd { .. } => Box::new(JsonBase::new(Shallow::new(bytes, JsonDepth::default()))),
         _ => bytes,
     }
 }

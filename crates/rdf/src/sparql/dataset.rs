@@ -1,7 +1,8 @@
 //! What the evaluator reads through: quads of the evaluation's scope, step by step under its watch.
 //!
 //! Invariants: (1) the evaluator knows one default graph and the named graphs of the scope; which stored graphs these are is decided here.
-//! (2) A triple of a merged default graph is returned once. (3) After a failure iterators end and new ones are empty.
+//! (2) A triple of a merged default graph is returned once. (3) A failure ends the evaluation at once ([`interrupt`](super::interrupt));
+//! where it cannot, iterators end and new ones are empty.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -9,6 +10,7 @@ use std::rc::Rc;
 use oxrdf::Term;
 use spareval::{ExpressionTerm, InternalQuad, QueryableDataset};
 
+use super::interrupt::{HeldTerm, or_interrupt};
 use super::limits::{Stopped, Watch};
 use super::scope::{DefaultGraph, Scope};
 use super::terms::{EvaluationTerm, Terms};
@@ -26,6 +28,10 @@ pub(crate) struct EvaluationDataset<Q> {
 impl<Q: Quads> EvaluationDataset<Q> {
     pub(crate) fn new(terms: Terms<Q>, scope: Rc<Scope>) -> Self {
         Self { terms, scope }
+    }
+
+    fn step(&self) -> Result<(), Stopped> {
+        self.terms.watch().step()
     }
 
     /// The source of a pattern's quads. `None`: there can be none.
@@ -67,13 +73,13 @@ struct Triple {
 
 impl Triple {
     /// `None` if one of the terms is not in the store.
-    fn of(terms: [Option<&EvaluationTerm>; 3]) -> Option<Self> {
+    fn of(terms: [Option<&HeldTerm>; 3]) -> Option<Self> {
         let mut ids = [None; 3];
         for (id, term) in ids.iter_mut().zip(terms) {
-            *id = match term {
+            *id = match term.map(HeldTerm::term) {
                 None => None,
-                Some(EvaluationTerm::Stored(id)) => Some(*id),
-                Some(EvaluationTerm::Computed(_)) => return None,
+                Some(EvaluationTerm::Stored(id)) => Some(id),
+                Some(EvaluationTerm::Computed(_) | EvaluationTerm::Form(_)) => return None,
             };
         }
         let [subject, predicate, object] = ids;
@@ -265,17 +271,17 @@ pub(crate) struct Steps<Q> {
 }
 
 impl<Q: Quads> Iterator for Steps<Q> {
-    type Item = Result<InternalQuad<EvaluationTerm>, Stopped>;
+    type Item = Result<InternalQuad<HeldTerm>, Stopped>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let source = self.source.as_mut()?;
-        let quad = source.next(&self.watch);
-        match quad {
+        let held = |id| HeldTerm::from(EvaluationTerm::Stored(id));
+        match or_interrupt(source.next(&self.watch)) {
             Ok(Some(quad)) => Some(Ok(InternalQuad {
-                subject: EvaluationTerm::Stored(quad.subject),
-                predicate: EvaluationTerm::Stored(quad.predicate),
-                object: EvaluationTerm::Stored(quad.object),
-                graph_name: (quad.graph != TermId::DEFAULT_GRAPH).then_some(EvaluationTerm::Stored(quad.graph)),
+                subject: held(quad.subject),
+                predicate: held(quad.predicate),
+                object: held(quad.object),
+                graph_name: (quad.graph != TermId::DEFAULT_GRAPH).then(|| held(quad.graph)),
             })),
             Ok(None) => {
                 self.source = None;
@@ -297,43 +303,43 @@ pub(crate) enum GraphTerms {
 }
 
 impl Iterator for GraphTerms {
-    type Item = Result<EvaluationTerm, Stopped>;
+    type Item = Result<HeldTerm, Stopped>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let name = match self {
-            Self::Listed(names) => return names.next().map(Ok),
+            Self::Listed(names) => return names.next().map(|name| Ok(name.into())),
             Self::Ended => return None,
             Self::Stored(names, watch) => watch.step().and_then(|()| watch.keep(names.next().transpose())),
         };
         if !matches!(name, Ok(Some(_))) {
             *self = Self::Ended;
         }
-        name.map(|name| name.map(EvaluationTerm::Stored)).transpose()
+        or_interrupt(name).map(|name| name.map(|id| EvaluationTerm::Stored(id).into())).transpose()
     }
 }
 
 impl<Q: Quads> QueryableDataset<'static> for EvaluationDataset<Q> {
-    type InternalTerm = EvaluationTerm;
+    type InternalTerm = HeldTerm;
     type Error = Stopped;
 
     fn internal_quads_for_pattern(
         &self,
-        subject: Option<&EvaluationTerm>,
-        predicate: Option<&EvaluationTerm>,
-        object: Option<&EvaluationTerm>,
-        graph_name: Option<Option<&EvaluationTerm>>,
-    ) -> impl Iterator<Item = Result<InternalQuad<EvaluationTerm>, Stopped>> + use<Q> {
+        subject: Option<&HeldTerm>,
+        predicate: Option<&HeldTerm>,
+        object: Option<&HeldTerm>,
+        graph_name: Option<Option<&HeldTerm>>,
+    ) -> impl Iterator<Item = Result<InternalQuad<HeldTerm>, Stopped>> + use<Q> {
         let watch = self.terms.watch().clone();
         let source = if watch.has_failed() {
             None
         } else {
             Triple::of([subject, predicate, object])
-                .and_then(|triple| self.source(triple, graph_name.map(|graph| graph.copied())))
+                .and_then(|triple| self.source(triple, graph_name.map(|graph| graph.map(HeldTerm::term))))
         };
         Steps { source, watch }
     }
 
-    fn internal_named_graphs(&self) -> impl Iterator<Item = Result<EvaluationTerm, Stopped>> + use<Q> {
+    fn internal_named_graphs(&self) -> impl Iterator<Item = Result<HeldTerm, Stopped>> + use<Q> {
         match &self.scope.named {
             Some(names) => GraphTerms::Listed(names.clone().into_iter()),
             None if self.terms.watch().has_failed() => GraphTerms::Ended,
@@ -341,32 +347,34 @@ impl<Q: Quads> QueryableDataset<'static> for EvaluationDataset<Q> {
         }
     }
 
-    fn contains_internal_graph_name(&self, graph_name: &EvaluationTerm) -> Result<bool, Stopped> {
+    fn contains_internal_graph_name(&self, graph_name: &HeldTerm) -> Result<bool, Stopped> {
         let watch = self.terms.watch();
-        watch.step()?;
-        match (&self.scope.named, graph_name) {
-            (Some(named), graph) => Ok(named.contains(graph)),
-            (None, EvaluationTerm::Stored(id)) if *id != TermId::DEFAULT_GRAPH => {
-                watch.keep(self.terms.quads().contains_graph(*id))
+        or_interrupt(watch.step().and_then(|()| match (&self.scope.named, graph_name.term()) {
+            (Some(named), graph) => Ok(named.contains(&graph)),
+            (None, EvaluationTerm::Stored(id)) if id != TermId::DEFAULT_GRAPH => {
+                watch.keep(self.terms.quads().contains_graph(id))
             }
             _ => Ok(false),
-        }
+        }))
     }
 
-    fn internalize_term(&self, term: Term) -> Result<EvaluationTerm, Stopped> {
-        self.terms.internalize(term)
+    fn internalize_term(&self, term: Term) -> Result<HeldTerm, Stopped> {
+        or_interrupt(self.step().and_then(|()| self.terms.internalize(term))).map(HeldTerm::from)
     }
 
-    fn externalize_term(&self, term: EvaluationTerm) -> Result<Term, Stopped> {
-        self.terms.externalize(term)
+    fn externalize_term(&self, term: HeldTerm) -> Result<Term, Stopped> {
+        or_interrupt(self.step().and_then(|()| self.terms.externalize(term.term())))
     }
 
-    fn externalize_expression_term(&self, term: EvaluationTerm) -> Result<ExpressionTerm, Stopped> {
-        self.terms.externalize_expression(term)
+    fn externalize_expression_term(&self, term: HeldTerm) -> Result<ExpressionTerm, Stopped> {
+        or_interrupt(self.step().and_then(|()| match term.wanted_form() {
+            None => self.terms.externalize_expression(term.term()),
+            Some(form) => self.terms.externalize_in_form(term.term(), form),
+        }))
     }
 
-    fn internal_term_effective_boolean_value(&self, term: EvaluationTerm) -> Result<Option<bool>, Stopped> {
-        self.terms.effective_boolean_value(term)
+    fn internal_term_effective_boolean_value(&self, term: HeldTerm) -> Result<Option<bool>, Stopped> {
+        or_interrupt(self.step().and_then(|()| self.terms.effective_boolean_value(term.term())))
     }
 }
 

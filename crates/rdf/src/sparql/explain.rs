@@ -7,6 +7,7 @@ use json_event_parser::{JsonEvent, SliceJsonParser};
 use spareval::{QueryDatasetSpecification, QueryEvaluator, QueryExplanation, QueryResults};
 
 use super::dataset::failure;
+use super::interrupt;
 use super::limits::Watch;
 use super::query::{LEVELS_ON_CALLERS_STACK, Prepared, Query, stack_bytes};
 use super::shape;
@@ -68,22 +69,28 @@ impl Query {
         if evaluate {
             evaluator = evaluator.compute_statistics();
         }
-        let mut prepared = self.bind(evaluator.prepare(&plan.query));
-        *prepared.dataset_mut() = QueryDatasetSpecification::new();
-        let (results, explanation) = prepared.explain(dataset);
-        let results = results.map_err(|error| failure(&watch, error))?;
-        if evaluate {
-            exhaust(results, &watch)?;
-        }
+        let run = || {
+            let mut prepared = self.bind(evaluator.prepare(&plan.query));
+            *prepared.dataset_mut() = QueryDatasetSpecification::new();
+            let (results, explanation) = prepared.explain(dataset);
+            let results = results.map_err(|error| failure(&watch, error))?;
+            if evaluate {
+                exhaust(results, &watch)?;
+            }
+            Ok(explanation)
+        };
+        let explanation = interrupt::run(&watch, run).unwrap_or_else(|stopped| Err(stopped.into_failure(&watch)))?;
         let root = read(&explanation, plan.estimates)?;
         Ok(Explanation { root, quads_read: evaluate.then(|| watch.quads_read()) })
     }
 }
 
 fn exhaust(results: QueryResults<'static>, watch: &Watch) -> Result<()> {
-    let each = |row: Result<(), spareval::QueryEvaluationError>| {
+    let mut rows = 0;
+    let mut each = |row: Result<(), spareval::QueryEvaluationError>| {
         row.map_err(|error| failure(watch, error))?;
-        watch.step().map_err(|stopped| stopped.into_failure(watch))
+        rows += 1;
+        watch.step().and_then(|()| watch.check_rows(rows)).map_err(|stopped| stopped.into_failure(watch))
     };
     match results {
         QueryResults::Solutions(mut solutions) => solutions.try_for_each(|row| each(row.map(drop)))?,

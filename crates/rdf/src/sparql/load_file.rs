@@ -1,13 +1,15 @@
 //! What `LOAD` reads: files that `file:` IRIs name.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::path::PathBuf;
 
 use oxrdf::{GraphName, NamedNode, Quad};
 use oxrdfio::{RdfFormat, RdfParseError, RdfParser, RdfSyntaxError};
 
+use crate::base_iri::without_dots;
 use crate::error::{Error, Result};
+use crate::load::{JsonBase, canonicalize};
 
 /// The quads of a file. Statements that name no graph are `destination`'s; if that is a named graph, none may name one.
 pub(super) fn quads(source: &NamedNode, destination: &GraphName) -> Result<impl Iterator<Item = Result<Quad>>> {
@@ -25,10 +27,20 @@ pub(super) fn quads(source: &NamedNode, destination: &GraphName) -> Result<impl 
     }
     // A relative IRI is relative to its file.
     let parser = parser
-        .with_base_iri(source.as_str())
+        .with_base_iri(without_dots(source.as_str()))
         .map_err(|error| Error::Invalid { message: format!("<{}>: {error}; give an absolute IRI", source.as_str()) })?;
-    let quads = parser.for_reader(BufReader::new(file));
-    Ok(quads.map(move |quad| quad.map_err(|error| parse_error(&name, error))))
+    let file = BufReader::new(file);
+    let bytes: Box<dyn Read> = match format {
+        RdfFormat::JsonLd { .. } => Box::new(JsonBase::new(file)),
+        _ => Box::new(file),
+    };
+    Ok(parser.for_reader(bytes).map(move |quad| {
+        let mut quad = quad.map_err(|error| parse_error(&name, error))?;
+        if format == RdfFormat::RdfXml {
+            canonicalize(&mut quad);
+        }
+        Ok(quad)
+    }))
 }
 
 fn parse_error(name: &str, error: RdfParseError) -> Error {

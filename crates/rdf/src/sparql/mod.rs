@@ -37,6 +37,7 @@
 
 mod dataset;
 mod explain;
+mod interrupt;
 mod limits;
 mod load_file;
 mod outline;

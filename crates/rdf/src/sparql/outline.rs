@@ -3,6 +3,8 @@
 //! Invariant: the outline is never less than what the parser meets, whichever way it reads the text. Where `<` may be an operator or the
 //! beginning of an IRI, both are reckoned with. Called by `text` alone.
 
+use std::ops::Range;
+
 /// How a text nests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Outline {
@@ -10,6 +12,8 @@ pub(super) struct Outline {
     pub nesting: usize,
     /// Operators, braces and the like: no chain is longer.
     pub links: usize,
+    /// Whether [`iris_after_values`] finds any.
+    pub has_iris_after_values: bool,
 }
 
 impl Outline {
@@ -23,6 +27,21 @@ impl Outline {
         }
         scan.outline
     }
+}
+
+/// Where an IRI stands behind a value, within a bracket: in a list of terms, or where a comparison may be meant.
+pub(super) fn iris_after_values(text: &str) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let (mut scan, mut at, mut found) = (Scan::default(), 0, Vec::new());
+    while at < bytes.len() && !scan.is_over {
+        scan.outline.has_iris_after_values = false;
+        let length = scan.token(&bytes[at..]);
+        if scan.outline.has_iris_after_values {
+            found.push(at..at + length);
+        }
+        at += length;
+    }
+    found
 }
 
 /// What a bracket that is open is: itself, or one of these.
@@ -113,6 +132,7 @@ impl Scan {
     /// What may be an IRI.
     fn angle(&mut self, token: &[u8], rest: &[u8]) {
         if self.may_be_less_than() {
+            self.outline.has_iris_after_values = true;
             if hides_tokens(token) {
                 return self.reckon_with_all(rest);
             }

@@ -13,6 +13,7 @@ use oxrdf::{GraphName, NamedOrBlankNode, Term, Variable};
 use spareval::{CancellationToken, PreparedQuery, QueryDatasetSpecification, QueryEvaluator};
 
 use super::dataset::{EvaluationDataset, failure};
+use super::interrupt;
 use super::limits::{Limits, Watch};
 use super::plan::{self, JoinOrder, Plan};
 use super::results::{OtherThread, QueryResults, Solutions, Triples};
@@ -157,13 +158,16 @@ impl Query {
 
     fn evaluate_here<Q: Quads>(&self, quads: &Q) -> Result<QueryResults> {
         let watch = Watch::start(&self.limits);
-        let results = self.prepare(quads, &watch).and_then(|Prepared { plan, dataset }| {
-            let evaluator = QueryEvaluator::new();
+        let Prepared { plan, dataset } = self.prepare(quads, &watch)?;
+        let evaluator = QueryEvaluator::new();
+        let results = interrupt::run(&watch, || {
             let mut prepared = self.bind(evaluator.prepare(&plan.query));
             // The dataset itself decides which graphs are meant.
             *prepared.dataset_mut() = QueryDatasetSpecification::new();
-            prepared.execute(dataset).map_err(|error| failure(&watch, error))
-        })?;
+            prepared.execute(dataset)
+        });
+        let results =
+            results.map_err(|stopped| stopped.into_failure(&watch))?.map_err(|error| failure(&watch, error))?;
         if let Some(failure) = watch.take_failure() {
             return Err(failure);
         }

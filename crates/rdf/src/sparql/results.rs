@@ -14,6 +14,7 @@ use sparesults::{QueryResultsFormat, QueryResultsSerializer, QuerySolution};
 use spareval::{CancellationToken, QueryEvaluationError, QuerySolutionIter, QueryTripleIter};
 
 use super::dataset::failure;
+use super::interrupt;
 use super::limits::Watch;
 use crate::error::{Error, Result};
 
@@ -121,10 +122,9 @@ fn next_here<T>(
     watch: &Watch,
     returned: &mut u64,
 ) -> Option<Result<T>> {
-    // Rows that wait in memory, sorted or grouped, read no quads: so the limits are looked at here too.
-    let row = match watch.step() {
-        Ok(()) => rows.next(),
-        Err(_) => None,
+    let row = match watch.step().and_then(|()| interrupt::run(watch, || rows.next())) {
+        Ok(row) => row,
+        Err(stopped) => return Some(Err(stopped.into_failure(watch))),
     };
     if let Some(failed) = watch.take_failure() {
         return Some(Err(failed));

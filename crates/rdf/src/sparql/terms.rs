@@ -7,7 +7,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use oxrdf::{Term, TermRef};
+use oxrdf::vocab::xsd;
+use oxrdf::{NamedNode, NamedNodeRef, Term, TermRef};
 use oxsdatatypes::Boolean;
 use spareval::ExpressionTerm;
 
@@ -21,6 +22,40 @@ pub(crate) enum EvaluationTerm {
     Stored(TermId),
     /// One that was computed, by its place in the evaluation's table.
     Computed(u32),
+    /// No term of anybody's: what a term is compared with to get it in this form. Only planned expressions have it.
+    Form(Form),
+}
+
+/// In which form expressions get the next term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Form {
+    /// A literal as its text, as it is written: for `STR`.
+    Text,
+    /// Ill-typed numbers and truth values as false: for operators that take truth values.
+    Truth,
+}
+
+impl Form {
+    /// What stands for it in expressions: no IRI, so that no text can have it.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Text => " text",
+            Self::Truth => " truth",
+        }
+    }
+
+    fn of(term: &Term) -> Option<Self> {
+        match term {
+            Term::NamedNode(node) => [Self::Text, Self::Truth].into_iter().find(|form| form.name() == node.as_str()),
+            _ => None,
+        }
+    }
+}
+
+impl From<Form> for NamedNode {
+    fn from(form: Form) -> Self {
+        Self::new_unchecked(form.name())
+    }
 }
 
 /// Translates terms of one evaluation. Clones share the table.
@@ -66,6 +101,9 @@ impl<Q: Quads> Terms<Q> {
     }
 
     pub(crate) fn internalize(&self, term: Term) -> Result<EvaluationTerm, Stopped> {
+        if let Some(form) = Form::of(&term) {
+            return Ok(EvaluationTerm::Form(form));
+        }
         if let Some(id) = self.stored(&term)? {
             return Ok(EvaluationTerm::Stored(id));
         }
@@ -95,6 +133,7 @@ impl<Q: Quads> Terms<Q> {
         match term {
             EvaluationTerm::Stored(id) => self.watch.keep(self.quads.term(id)),
             EvaluationTerm::Computed(place) => Ok(self.computed.terms.borrow()[place as usize].clone()),
+            EvaluationTerm::Form(form) => Ok(NamedNode::from(form).into()),
         }
     }
 
@@ -108,6 +147,22 @@ impl<Q: Quads> Terms<Q> {
             return Ok(value);
         }
         Ok(self.externalize(term)?.into())
+    }
+
+    /// As [`Terms::externalize_expression`], in a form.
+    pub(crate) fn externalize_in_form(&self, term: EvaluationTerm, form: Form) -> Result<ExpressionTerm, Stopped> {
+        match form {
+            Form::Text => Ok(match self.externalize(term)? {
+                Term::Literal(literal) => ExpressionTerm::StringLiteral(literal.destruct().0),
+                other => other.into(),
+            }),
+            Form::Truth => Ok(match self.externalize_expression(term)? {
+                ExpressionTerm::OtherTypedLiteral { datatype, .. } if has_truth_values(datatype.as_ref()) => {
+                    ExpressionTerm::BooleanLiteral(false.into())
+                }
+                other => other,
+            }),
+        }
     }
 
     /// Whether the term counts as true; `None` if it is neither.
@@ -124,9 +179,34 @@ impl<Q: Quads> Terms<Q> {
             ExpressionTerm::DecimalLiteral(value) => Some(Boolean::from(value).into()),
             ExpressionTerm::DoubleLiteral(value) => Some(Boolean::from(value).into()),
             ExpressionTerm::FloatLiteral(value) => Some(Boolean::from(value).into()),
+            ExpressionTerm::OtherTypedLiteral { datatype, .. } if has_truth_values(datatype.as_ref()) => Some(false),
             _ => None,
         })
     }
+}
+
+/// Whether literals of the datatype count as true or false: those that are none of its values as false (SPARQL 1.1, 17.2.2).
+fn has_truth_values(datatype: NamedNodeRef<'_>) -> bool {
+    const TYPES: [NamedNodeRef<'_>; 17] = [
+        xsd::BOOLEAN,
+        xsd::INTEGER,
+        xsd::DECIMAL,
+        xsd::DOUBLE,
+        xsd::FLOAT,
+        xsd::BYTE,
+        xsd::SHORT,
+        xsd::INT,
+        xsd::LONG,
+        xsd::UNSIGNED_BYTE,
+        xsd::UNSIGNED_SHORT,
+        xsd::UNSIGNED_INT,
+        xsd::UNSIGNED_LONG,
+        xsd::POSITIVE_INTEGER,
+        xsd::NEGATIVE_INTEGER,
+        xsd::NON_POSITIVE_INTEGER,
+        xsd::NON_NEGATIVE_INTEGER,
+    ];
+    TYPES.contains(&datatype)
 }
 
 fn text_bytes(term: &Term) -> u64 {

@@ -9,8 +9,9 @@ use std::thread;
 
 use spargebra::{Query, SparqlParser, SparqlSyntaxError, Update};
 
-use super::outline::{Outline, token_bytes};
+use super::outline::{Outline, iris_after_values, token_bytes};
 use super::shape;
+use crate::base_iri;
 use crate::error::{Error, Result};
 
 /// Brackets within brackets that a text may have.
@@ -45,7 +46,8 @@ pub(crate) fn parse_query(text: &str, prologue: &Prologue<'_>) -> Result<Query> 
     let text = &*unescaped(text);
     let parser = parser(prologue)?;
     let query = on_a_fitting_stack(text, move || {
-        let query = parser.parse_query(text).map_err(|error| syntax(text, &error))?;
+        let query = parser.clone().parse_query(text).map_err(|error| syntax(text, &error))?;
+        refuse_iris_that_were_split(text, |text| parser.parse_query(text).is_ok())?;
         shape::balance_query(query)
     })?;
     Ok(query)
@@ -55,7 +57,8 @@ pub(crate) fn parse_update(text: &str, prologue: &Prologue<'_>) -> Result<Update
     let text = &*unescaped(text);
     let parser = parser(prologue)?;
     on_a_fitting_stack(text, move || {
-        let update = parser.parse_update(text).map_err(|error| syntax(text, &error))?;
+        let update = parser.clone().parse_update(text).map_err(|error| syntax(text, &error))?;
+        refuse_iris_that_were_split(text, |text| parser.parse_update(text).is_ok())?;
         shape::balance_update(update)
     })
 }
@@ -66,7 +69,7 @@ fn parser(prologue: &Prologue<'_>) -> Result<SparqlParser> {
     };
     let mut parser = SparqlParser::new();
     if let Some(base) = prologue.base {
-        parser = parser.with_base_iri(base).map_err(|error| invalid(base, &error))?;
+        parser = parser.with_base_iri(base_iri::without_dots(base)).map_err(|error| invalid(base, &error))?;
     }
     for (prefix, iri) in prologue.prefixes {
         parser = parser.with_prefix(prefix, iri).map_err(|error| invalid(iri, &error))?;
@@ -100,6 +103,33 @@ pub(crate) fn on_stack<T: Send>(stack_bytes: usize, work: impl FnOnce() -> Resul
         // A panic of `work` is the caller's panic.
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
+}
+
+/// The longest token counts (SPARQL 1.1, 19.8): `?a<?b&&?c>?d` has the IRI `<?b&&?c>`, where the parser takes two comparisons. So the
+/// text has to be one with another IRI in that place too, which cannot be taken for comparisons.
+fn refuse_iris_that_were_split(text: &str, is_sound: impl FnOnce(&str) -> bool) -> Result<()> {
+    if !Outline::of(text, NESTING_MAX).has_iris_after_values {
+        return Ok(());
+    }
+    let iris = iris_after_values(text);
+    let Some(first) = iris.first().cloned() else { return Ok(()) };
+    let mut plain = String::with_capacity(text.len());
+    let mut end = 0;
+    for iri in iris {
+        plain.push_str(&text[end..iri.start]);
+        plain.push_str("<urn:x>");
+        end = iri.end;
+    }
+    plain.push_str(&text[end..]);
+    if is_sound(&plain) {
+        return Ok(());
+    }
+    let before = &text[..first.start];
+    let line = before.matches('\n').count() as u64 + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() as u64 + 1;
+    let near = near(text, line, column);
+    let message = format!("`{}` is an IRI here; put a space behind `<` to compare", &text[first]);
+    Err(Error::SparqlSyntax { line, column, near, message })
 }
 
 /// The place stands at the head of the parser's message: `error at 2:14: expected …`.
@@ -206,6 +236,24 @@ mod tests {
     fn too_many_operators_are_told_apart_from_deep_nesting() {
         let error = of_query(&format!("1{}", "+1".repeat(LINKS_MAX))).expect_err("too long");
         assert!(matches!(error, Error::QueryTooLong { limit: LINKS_MAX }), "{error}");
+    }
+
+    #[test]
+    fn the_longest_token_is_an_iri_and_no_comparisons() {
+        for filter in ["?a<?s&&?p>?a", "?a<1&&?p>?s", "IF(?a<1,?s>2,?p)", "(?a<1)=(?s>2)"] {
+            let error = of_query(filter).expect_err(filter);
+            let Error::SparqlSyntax { line: 1, message, .. } = error else { panic!("{error}") };
+            assert!(message.contains("is an IRI here"), "{message}");
+        }
+        for filter in ["?a< ?s&&?p>?a", "?a <1 && ?p> ?s", "?a<1", "?a<<http://e/>", "?a IN (<http://e/?a&&?b>,<x:>)"] {
+            of_query(filter).unwrap_or_else(|error| panic!("{filter}: {error}"));
+        }
+        let lists = "SELECT * { ?a ?p (?s <http://e/a&&b> <http://e/(x)> ?a<http://e/>) FILTER(?s > 1) }";
+        parse_query(lists, &Prologue::default()).expect("terms of a list");
+        let rows = "SELECT * { ?a ?p ?s FILTER(?s > 1) } VALUES (?a ?s) { (1 <http://e/&&>) (UNDEF <x:b>) }";
+        parse_query(rows, &Prologue::default()).expect("terms of rows");
+        let update = "DELETE { ?s ?p ?a } WHERE { ?s ?p ?a FILTER(?a<?s&&?p>?a) }";
+        parse_update(update, &Prologue::default()).expect_err("an IRI");
     }
 
     #[test]

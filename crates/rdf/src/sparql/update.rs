@@ -13,6 +13,7 @@ use spargebra::algebra::{GraphPattern, GraphTarget, QueryDataset};
 use spargebra::term::{self, GroundQuadPattern, QuadPattern};
 
 use super::dataset::{EvaluationDataset, failure};
+use super::interrupt;
 use super::limits::{Limits, Watch};
 use super::load_file;
 use super::plan::{self, JoinOrder};
@@ -322,16 +323,29 @@ impl Update {
         watch.step().map_err(stopped)?;
         let scope = std::rc::Rc::new(self.dataset.scope(change.using, &terms).map_err(stopped)?);
         let pattern = plan::plan_pattern(change.pattern, self.join_order, &terms, &scope).map_err(stopped)?;
+        let dataset = EvaluationDataset::new(terms, scope);
+        let evaluated = interrupt::run(&watch, || self.changes_of_rows(change, &pattern, dataset, view, &watch));
+        evaluated.unwrap_or_else(|interrupted| Err(stopped(interrupted)))
+    }
+
+    fn changes_of_rows(
+        &self,
+        change: &Change<'_>,
+        pattern: &GraphPattern,
+        dataset: EvaluationDataset<TransactionView>,
+        view: &TransactionView,
+        watch: &Watch,
+    ) -> Result<Changes> {
         let evaluator = QueryEvaluator::new();
         let base = self.parsed.base_iri.clone();
         let mut prepared =
-            evaluator.prepare_delete_insert(change.delete.to_vec(), change.insert.to_vec(), base, None, &pattern);
+            evaluator.prepare_delete_insert(change.delete.to_vec(), change.insert.to_vec(), base, None, pattern);
         // The dataset itself decides which graphs are meant.
         *prepared.dataset_mut() = QueryDatasetSpecification::new();
-        let rows = prepared.execute(EvaluationDataset::new(terms, scope)).map_err(|error| failure(&watch, error))?;
+        let rows = prepared.execute(dataset).map_err(|error| failure(watch, error))?;
         let mut changes = Changes::default();
         for row in rows {
-            let row = row.map_err(|error| failure(&watch, error))?;
+            let row = row.map_err(|error| failure(watch, error))?;
             if watch.has_failed() {
                 break;
             }
@@ -340,7 +354,7 @@ impl Update {
                 DeleteInsertQuad::Insert(quad) => changes.inserted.push(quad),
             }
             let rows = changes.removed.len() + changes.inserted.len();
-            watch.step().and_then(|()| watch.check_rows(rows as u64)).map_err(stopped)?;
+            watch.step().and_then(|()| watch.check_rows(rows as u64)).map_err(|stopped| stopped.into_failure(watch))?;
         }
         watch.take_failure().map_or(Ok(changes), Err)
     }

@@ -150,3 +150,78 @@ fn a_query_within_a_transaction_sees_its_changes() {
     drop(transaction);
     assert!(fixture.rows("SELECT ?s { ?s :p :new }").is_empty());
 }
+
+/// The values of each row in the order of their names, and the rows in theirs.
+fn ordered(rows: impl IntoIterator<Item = String>) -> Vec<String> {
+    let values = |row: String| {
+        let mut values: Vec<&str> = row.split(' ').collect();
+        values.sort_unstable();
+        values.join(" ")
+    };
+    let mut rows: Vec<String> = rows.into_iter().map(values).collect();
+    rows.sort();
+    rows
+}
+
+#[test]
+fn each_graph_is_asked_by_itself_whatever_is_asked() {
+    let fixture = Fixture::new(
+        ":out :p 9 . GRAPH :g1 { :a :p 1 , 2 . :b :p 1 ; :q :g1 } GRAPH :g2 { :a :p 2 ; :q :b . :c :p 3 ; :q :g1 }",
+    );
+    fixture.update("CREATE GRAPH :g3");
+    let graphs = ["g1", "g2", "g3"];
+    for pattern in [
+        "{ SELECT (COUNT(*) AS ?n) { ?s :p ?o } }",
+        "{ SELECT ?s (SUM(?o) AS ?n) { ?s :p ?o } GROUP BY ?s }",
+        "{ SELECT ?s (SUM(?o) AS ?n) { ?s :p ?o } GROUP BY ?s HAVING (COUNT(*) > 1) }",
+        "{ SELECT DISTINCT ?o { ?s :p ?o } }",
+        "{ SELECT ?o { ?s :p ?o } ORDER BY ?o LIMIT 1 }",
+        "{ SELECT ?s { ?s :p ?o } } ?s :q ?x",
+        "?s :q ?x { SELECT (MAX(?o) AS ?m) { ?z :p ?o } }",
+        "VALUES ?x { 1 2 }",
+        "VALUES ?x { 1 2 } OPTIONAL { ?s :p ?x }",
+        "VALUES ?x { 1 2 } ?s :p ?x",
+        "BIND(1 AS ?x)",
+        "{ VALUES ?x { 1 } } UNION { ?s :p ?x }",
+        "?s :p ?o MINUS { SELECT ?s { ?s :q ?x } }",
+        "?s :p ?o MINUS { ?a :q ?b }",
+        "?s :p ?o MINUS { ?s :q ?b }",
+        "?s :p ?o FILTER EXISTS { SELECT ?s { ?s :q ?x } }",
+        "?s :p ?o FILTER NOT EXISTS { SELECT ?o { ?z :p ?o FILTER(?o > 1) } }",
+        "?s :p ?o OPTIONAL { SELECT ?s (COUNT(*) AS ?n) { ?s :q ?x } GROUP BY ?s }",
+        "{ SELECT (COUNT(*) AS ?n) { { SELECT DISTINCT ?o { ?s :p ?o } } } }",
+        "GRAPH :g1 { ?s :q ?x }",
+        "{ SELECT (COUNT(DISTINCT *) AS ?n) { ?s :p ?o } }",
+        "?s :p ?o",
+        "?s (:p|:q)* ?o",
+    ] {
+        let found = ordered(fixture.rows(&format!("SELECT * {{ GRAPH ?g {{ {pattern} }} }}")));
+        let in_graph = |graph: &&str| {
+            let rows = fixture.rows(&format!("SELECT * {{ GRAPH :{graph} {{ {pattern} }} }}"));
+            rows.into_iter().map(|row| format!("g={graph} {row}").trim_end().to_owned()).collect::<Vec<_>>()
+        };
+        let expected = ordered(graphs.iter().flat_map(in_graph));
+        assert_eq!(found, expected, "{pattern}");
+    }
+}
+
+#[test]
+fn the_graph_of_a_sub_select_is_joined_with_what_stands_beside_it() {
+    let fixture = Fixture::new(":x :of :g2 . GRAPH :g1 { :a :p 1 } GRAPH :g2 { :a :p 1 , 2 ; :q :g2 . :g2 :p 5 }");
+    let beside = "SELECT ?g ?n { :x :of ?g . GRAPH ?g { SELECT (COUNT(*) AS ?n) { ?s :p ?o } } }";
+    assert_eq!(fixture.rows(beside), ["g=g2 n=\"3\""]);
+    let exists = "SELECT ?x { ?x :of ?g FILTER EXISTS { GRAPH ?g { SELECT (COUNT(*) AS ?n) { ?s :p ?o } HAVING (COUNT(*) = 1) } } }";
+    assert!(fixture.rows(exists).is_empty());
+    assert_eq!(fixture.rows(&exists.replace("= 1", "= 3")), ["x=x"]);
+    // The name of the graph is a term of its own graph here.
+    let itself = "SELECT ?g ?n { GRAPH ?g { ?g :p ?o { SELECT (COUNT(*) AS ?n) { ?s :p ?x } } } }";
+    assert_eq!(fixture.rows(itself), ["g=g2 n=\"3\""]);
+    // Within the sub-select the name is another variable, unless that selects it.
+    let hidden = "SELECT ?g ?n { GRAPH ?g { SELECT (COUNT(?g) AS ?n) { ?g :p 1 } } }";
+    assert_eq!(fixture.rows(hidden), ["g=g1 n=\"1\"", "g=g2 n=\"1\""]);
+    let selected = "SELECT ?g ?s { GRAPH ?g { SELECT DISTINCT ?s ?g { ?s :q ?g } } }";
+    assert_eq!(fixture.rows(selected), ["g=g2 s=a"]);
+    let update = "INSERT { GRAPH :counts { ?g :has ?n } } WHERE { GRAPH ?g { SELECT (COUNT(*) AS ?n) { ?s ?p ?o } } }";
+    assert_eq!(fixture.update(update).inserted, 2);
+    assert_eq!(fixture.rows("SELECT * { GRAPH :counts { ?g :has ?n } }"), ["g=g1 n=\"1\"", "g=g2 n=\"4\""]);
+}

@@ -136,3 +136,89 @@ fn a_literal_that_is_not_canonical_comes_back_as_it_went_in() {
     assert_eq!(fixture.rows("SELECT ?v { :a :v ?v }"), ["v=\"007\""]);
     assert_eq!(fixture.rows("SELECT ?w { :a :v ?v BIND(?v + 1 AS ?w) }"), ["w=\"8\""]);
 }
+
+#[test]
+fn the_text_of_a_number_is_that_which_was_written() {
+    let fixture = Fixture::new(
+        ":a :v \"007\"^^xsd:integer . :b :v \"+1.50\"^^xsd:decimal . :c :v 7 . :d :v \"1e0\"^^xsd:double .
+         :e :v \"1\"^^xsd:boolean . :f :v \"x\"@en . :g :v :iri . :h :v \"2024-01-01T00:00:00.000Z\"^^xsd:dateTime .",
+    );
+    assert_eq!(
+        fixture.rows("SELECT ?s (STR(?v) AS ?t) { ?s :v ?v FILTER(?s != :g) }"),
+        [
+            "s=a t=\"007\"",
+            "s=b t=\"+1.50\"",
+            "s=c t=\"7\"",
+            "s=d t=\"1e0\"",
+            "s=e t=\"1\"",
+            "s=f t=\"x\"",
+            "s=h t=\"2024-01-01T00:00:00.000Z\"",
+        ]
+    );
+    assert_eq!(fixture.rows("SELECT ?t { :g :v ?v BIND(STR(?v) AS ?t) }"), ["t=\"http://example.org/iri\""]);
+    assert_eq!(fixture.rows("SELECT ?s { ?s :v ?v FILTER(STR(?v) = \"007\") }"), ["s=a"]);
+    // The value is taken as ever, beside its text and after it.
+    let both = "SELECT ?s ?n { ?s :v ?v FILTER(STR(?v) = \"007\" && ?v = 7) BIND(?v + 1 AS ?n) }";
+    assert_eq!(fixture.rows(both), ["s=a n=\"8\""]);
+    let before = "SELECT ?s { ?s :v ?v FILTER(?v = 7 && STRLEN(STR(?v)) = 1) }";
+    assert_eq!(fixture.rows(before), ["s=c"]);
+    assert_eq!(fixture.rows("SELECT (STR(\"01\"^^xsd:integer) AS ?t) {}"), ["t=\"01\""]);
+    let bound = "SELECT ?t { VALUES ?x { \"01\"^^xsd:integer UNDEF } BIND(STR(?x) AS ?t) }";
+    assert_eq!(fixture.rows(bound), ["", "t=\"01\""]);
+    let sorted = fixture.rows_in_order("SELECT ?s { ?s :v ?v FILTER(ISNUMERIC(?v)) } ORDER BY STR(?v)");
+    assert_eq!(sorted, ["s=b", "s=a", "s=d", "s=c"]);
+}
+
+#[test]
+fn a_number_that_is_none_counts_as_false() {
+    let fixture = Fixture::new(
+        ":a :v \"x\"^^xsd:integer . :b :v \"maybe\"^^xsd:boolean . :c :v \"x\"^^:type . :d :v 1 . :e :v \"\"^^xsd:byte .",
+    );
+    let selected = |filter: &str| fixture.rows(&format!("SELECT ?s {{ ?s :v ?v FILTER({filter}) }}"));
+    assert_eq!(selected("?v"), ["s=d"]);
+    assert_eq!(selected("!?v"), ["s=a", "s=b", "s=e"]);
+    assert_eq!(selected("?v || true"), ["s=a", "s=b", "s=c", "s=d", "s=e"]);
+    assert_eq!(selected("!(?v || false)"), ["s=a", "s=b", "s=e"]);
+    assert_eq!(selected("IF(?v, 1 = 2, 1 = 1)"), ["s=a", "s=b", "s=e"]);
+    assert_eq!(selected("COALESCE(?v && true, true)"), ["s=c", "s=d"]);
+}
+
+#[test]
+fn dates_of_which_one_has_no_zone_are_neither_equal_nor_unequal() {
+    let fixture = Fixture::new(
+        ":a :v \"2006-08-23\"^^xsd:date . :b :v \"2006-08-23Z\"^^xsd:date . :c :v \"2001-01-01Z\"^^xsd:date .
+         :d :v \"2006-08-23T09:00:00+01:00\"^^xsd:dateTime . :e :v :iri . :f :v \"2006-08-23T00:00:00\"^^xsd:dateTime .",
+    );
+    let selected = |filter: &str| fixture.rows(&format!("SELECT ?s {{ ?s :v ?v FILTER({filter}) }}"));
+    let date = "\"2006-08-23\"^^xsd:date";
+    assert_eq!(selected(&format!("?v = {date}")), ["s=a"]);
+    assert_eq!(selected(&format!("{date} = ?v")), ["s=a"]);
+    assert_eq!(selected(&format!("?v != {date}")), ["s=c", "s=d", "s=e", "s=f"]);
+    assert_eq!(selected(&format!("COALESCE(?v = {date}, true)")), ["s=a", "s=b"]);
+    assert_eq!(selected("?v = \"2006-08-23T08:00:00Z\"^^xsd:dateTime"), ["s=d"]);
+    assert_eq!(selected("?v != \"2006-08-23T00:00:01Z\"^^xsd:dateTime"), ["s=a", "s=b", "s=c", "s=d", "s=e"]);
+}
+
+#[test]
+fn a_node_of_a_text_is_one_in_a_solution_and_another_in_the_next() {
+    let people = Fixture::people();
+    let count = |text: &str| people.rows(text).pop().expect("a row");
+    let nodes =
+        "{ SELECT (BNODE(?k) AS ?x) (BNODE(\"k\") AS ?y) (BNODE(\"l\") AS ?z) { ?p :age ?a BIND(\"k\" AS ?k) } }";
+    assert_eq!(
+        count(&format!(
+            "SELECT (COUNT(DISTINCT ?x) AS ?n) (SUM(IF(?x = ?y && ?x != ?z, 1, 0)) AS ?same) {{ {nodes} }}"
+        )),
+        "n=\"4\" same=\"4\""
+    );
+    assert_eq!(count("SELECT (COUNT(*) AS ?n) { ?p :age ?a FILTER(BNODE(\"x\") = BNODE(\"x\")) }"), "n=\"4\"");
+    assert_eq!(count("SELECT (COUNT(?x) AS ?n) { ?p :age ?a BIND(BNODE(?a) AS ?x) }"), "n=\"0\"");
+    assert_eq!(count("SELECT (COUNT(?x) AS ?n) { ?p :name ?a BIND(BNODE(?a) AS ?x) }"), "n=\"3\"");
+    assert_eq!(
+        count("SELECT (COUNT(DISTINCT *) AS ?n) { VALUES ?a { 1 1 } FILTER(ISBLANK(BNODE(\"x\"))) }"),
+        "n=\"1\""
+    );
+    let stored = Fixture::new("_:x :p 1 .");
+    assert_eq!(stored.rows("SELECT ?o { BIND(BNODE(\"x\") AS ?s) ?s :p ?o }"), Vec::<String>::new());
+    assert_eq!(people.rows("SELECT * { VALUES ?a { 1 } FILTER(ISBLANK(BNODE(\"x\"))) }"), ["a=\"1\""]);
+}

@@ -4,6 +4,7 @@ mod construct;
 mod datasets;
 mod expressions;
 mod fixture;
+mod interrupts;
 mod limits;
 mod patterns;
 mod planning;

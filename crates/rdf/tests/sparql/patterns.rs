@@ -200,3 +200,17 @@ fn triple_terms_match_and_can_be_taken_apart() {
     assert_eq!(fixture.rows("SELECT ?w { ?r rdf:reifies <<( :a :p 1 )>> ; :by ?w }"), ["w=x"]);
     assert_eq!(fixture.rows("SELECT ?o { :r1 rdf:reifies ?t BIND(OBJECT(?t) AS ?o) }"), ["o=\"1\""]);
 }
+
+#[test]
+fn a_path_of_no_steps_reaches_a_term_that_no_quad_has() {
+    let people = Fixture::people();
+    assert_eq!(people.rows("SELECT ?x { :nobody :knows* ?x }"), ["x=nobody"]);
+    assert_eq!(people.rows("SELECT ?x { ?x (:knows|:name)? 99 }"), ["x=\"99\""]);
+    assert_eq!(people.rows("SELECT ?x { :nobody :knows+ ?x }"), Vec::<String>::new());
+    assert_eq!(people.rows("SELECT ?x { :nobody (:knows*)+ ?x }"), ["x=nobody"]);
+    assert_eq!(people.rows("SELECT ?x { :nobody :knows*/:age ?x }"), Vec::<String>::new());
+    assert_eq!(people.rows("SELECT ?x { VALUES ?x { :nobody :ann } :nobody :knows* ?x }"), ["x=nobody"]);
+    assert_eq!(people.rows("SELECT ?x { :ann :knows? ?x }"), ["x=ann", "x=bob", "x=cid"]);
+    assert!(people.ask("ASK { :nobody :knows* :nobody }") && people.ask("ASK { :ann :knows* :ann }"));
+    assert!(!people.ask("ASK { :nobody :knows* :nothing }"));
+}

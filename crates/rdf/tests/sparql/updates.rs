@@ -1,8 +1,9 @@
 //! What updates change.
 
-use fulgurite_rdf::Error;
 use fulgurite_rdf::oxrdf::NamedNode;
-use fulgurite_rdf::sparql::UpdateReport;
+use fulgurite_rdf::oxrdfio::JsonLdProfileSet;
+use fulgurite_rdf::sparql::{Query, UpdateReport};
+use fulgurite_rdf::{Error, LoadInput, LoadOptions, RdfFormat};
 
 use crate::fixture::{Fixture, query, rows_of, update};
 
@@ -288,4 +289,40 @@ fn an_update_that_nests_deep_is_executed() {
     assert_eq!(fixture.update(&nested).inserted, 1);
     let rows = rows_of(&query("SELECT ?o { :a :q ?o }"), &fixture.snapshot()).expect("rows");
     assert_eq!(rows, ["o=\"1\""]);
+}
+
+#[test]
+fn loads_resolve_bases_with_dots_and_write_xml_canonically() {
+    let rdf = r#"<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://example.org/">
+        <rdf:Description rdf:about="http://example.org/s"><e:p rdf:parseType="Literal"><br b="2" a="1"/></e:p></rdf:Description></rdf:RDF>"#;
+    let json = r#"{"@context":{"@base":"http://example.org/x/../"},"@id":"s","http://example.org/p":{"@id":"o"}}"#;
+    let turtle = "<s> <p> <o> .";
+    for (name, text, format, expected) in [
+        (
+            "a.rdf",
+            rdf,
+            RdfFormat::RdfXml,
+            "s=s o=\"<br a=\\\"1\\\" b=\\\"2\\\"></br>\"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#XMLLiteral>",
+        ),
+        ("a.jsonld", json, RdfFormat::JsonLd { profile: JsonLdProfileSet::empty() }, "s=s o=o"),
+        ("a.ttl", turtle, RdfFormat::Turtle, "s=s o=o"),
+    ] {
+        let rows = |fixture: &Fixture| fixture.rows("SELECT ?s ?o { ?s :p ?o }");
+        let fixture = Fixture::new("");
+        let bytes = std::io::Cursor::new(text.as_bytes().to_vec());
+        let input = LoadInput::reader(name, bytes, format).base("http://example.org/y/./../z");
+        fixture.store.load(vec![input], &LoadOptions::new()).expect("loaded");
+        assert_eq!(rows(&fixture), [expected], "{name}");
+        if format != RdfFormat::Turtle {
+            let fixture = Fixture::new("");
+            let path = fixture.directory.path().join(name);
+            std::fs::write(&path, text).expect("written");
+            let load = update(&format!("LOAD <file://{}>", path.display())).loads_files(true);
+            load.execute(&fixture.store).expect("loaded");
+            assert_eq!(rows(&fixture), [expected], "{name}");
+        }
+    }
+    let based = Query::parse("SELECT ?o { <s> <p> ?o }", Some("http://example.org/./x/../"));
+    let fixture = Fixture::new(":s :p 1 .");
+    assert_eq!(rows_of(&based.expect("a query"), &fixture.snapshot()).expect("rows"), ["o=\"1\""]);
 }

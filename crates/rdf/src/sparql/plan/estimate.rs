@@ -278,10 +278,20 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
                 .iter()
                 .filter_map(|graph| match graph {
                     EvaluationTerm::Stored(id) => Some(GraphPattern::Named(*id)),
-                    EvaluationTerm::Computed(_) => None,
+                    EvaluationTerm::Computed(_) | EvaluationTerm::Form(_) => None,
                 })
                 .collect(),
         }
+    }
+
+    /// Whether there is a quad of the pattern.
+    pub(super) fn is_there(&self, slots: &Slots) -> Result<bool, Stopped> {
+        for pattern in self.patterns(slots, &Row::new()) {
+            if self.next(&mut self.terms.quads().quads(&pattern))?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn count(&self, pattern: &IdPattern) -> Result<f64, Stopped> {

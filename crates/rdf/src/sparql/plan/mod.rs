@@ -8,7 +8,11 @@
 //! and joining are the same ([`names::joins_by_substitution`]).
 
 mod estimate;
+mod exact;
+mod graphs;
 mod names;
+mod witness;
+mod zero_length;
 
 use spargebra::Query;
 use spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression, PropertyPathExpression};
@@ -159,7 +163,8 @@ impl<'p, Q: Quads> Planner<'p, Q> {
 
     fn whole(&mut self, pattern: GraphPattern) -> Result<GraphPattern, Stopped> {
         let context = Context { graph: None, outer: Names::default(), times: 1.0, filters: Vec::new() };
-        Ok(self.plan(pattern, &context)?.pattern)
+        let planned = self.plan(graphs::with_loops_over_graphs(pattern), &context)?.pattern;
+        Ok(witness::with_witnesses(exact::with_exact_expressions(planned)))
     }
 
     fn plan(&mut self, pattern: GraphPattern, context: &Context) -> Result<Planned, Stopped> {
@@ -374,7 +379,14 @@ impl<'p, Q: Quads> Planner<'p, Q> {
                 self.flatten(*inner, Some(&name), context, elements)
             }
             GraphPattern::Path { subject, path, object } => {
-                elements.push(path_element(subject, path, object, graph));
+                let unknown = match graph {
+                    None => zero_length::of_unknown_term(&self.estimator, &subject, &path, &object)?,
+                    Some(_) => None,
+                };
+                elements.push(match unknown {
+                    Some(row) => self.other_element(row, graph, context)?,
+                    None => path_element(subject, path, object, graph),
+                });
                 Ok(())
             }
             other => {

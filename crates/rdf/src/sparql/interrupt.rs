@@ -1,0 +1,203 @@
+//! How an evaluation is ended wherever it is: by unwinding out of the evaluator, from one of the places where it comes back to us.
+//!
+//! The evaluator asks for nothing while it joins, sorts and groups what it holds in memory, and takes errors within filters for false. But it
+//! clones, compares and hashes terms all the time, and terms are ours: so [`HeldTerm`] counts these, and looks at the limits now and then.
+//! A join of rows that bind nothing touches no term; `plan::witness` gives such rows one.
+//!
+//! Invariants: (1) the payload of [`interrupt`] is thrown only within [`run`], which catches it, and calls no panic hook: nothing is printed.
+//! (2) Nothing is thrown while the thread unwinds already. (3) What was interrupted is dropped, never resumed. (4) Where panics abort, nothing
+//! is thrown: callbacks return [`Stopped`] as an error, and loops that read no quads run to their end.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::hash::{Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use super::limits::{Stopped, Watch};
+use super::terms::{EvaluationTerm, Form};
+
+/// Terms are touched so many times between two looks at the limits: some microseconds.
+const TOUCHES_PER_LOOK: u32 = 256;
+
+thread_local! {
+    static TOUCHES_LEFT: Cell<u32> = const { Cell::new(TOUCHES_PER_LOOK) };
+    /// The form in which an expression takes this term next: it has compared it with the form.
+    static WANTED: Cell<Option<(EvaluationTerm, Form)>> = const { Cell::new(None) };
+    /// The watch of the evaluation that this thread is in.
+    static RUNNING: RefCell<Option<Watch>> = const { RefCell::new(None) };
+}
+
+/// What is thrown. Private, so that it is told from every other panic.
+struct Interrupted;
+
+/// Runs a part of the evaluator under the watch. `Err` if it was interrupted: the watch has the failure.
+///
+/// # Panics
+/// With whatever `work` panics.
+pub(super) fn run<T>(watch: &Watch, work: impl FnOnce() -> T) -> Result<T, Stopped> {
+    let _running = Running::begin(watch);
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(value) => Ok(value),
+        Err(payload) if is_ours(&*payload) => Err(Stopped),
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+fn is_ours(payload: &(dyn Any + Send)) -> bool {
+    payload.is::<Interrupted>()
+}
+
+/// Ends what [`run`] runs on this thread, if anything does and panics unwind; returns otherwise.
+pub(super) fn interrupt() {
+    let is_running = RUNNING.try_with(|running| running.borrow().is_some()).unwrap_or(false);
+    if cfg!(panic = "unwind") && is_running && !std::thread::panicking() {
+        resume_unwind(Box::new(Interrupted));
+    }
+}
+
+/// What a callback returns, unless it is a failure that ends the evaluation here and now.
+pub(super) fn or_interrupt<T>(result: Result<T, Stopped>) -> Result<T, Stopped> {
+    if result.is_err() {
+        interrupt();
+    }
+    result
+}
+
+/// The evaluator touches a term.
+#[inline]
+fn touch() {
+    TOUCHES_LEFT.with(|left| match left.get() {
+        0 => look(),
+        touches => left.set(touches - 1),
+    });
+}
+
+#[cold]
+fn look() {
+    TOUCHES_LEFT.set(TOUCHES_PER_LOOK);
+    let watch = RUNNING.try_with(|running| running.borrow().clone()).ok().flatten();
+    if let Some(watch) = watch
+        && watch.step().and_then(|()| watch.look()).is_err()
+    {
+        interrupt();
+    }
+}
+
+/// The time in which a watch is that of the thread. Evaluations whose rows are asked for in turns follow each other.
+struct Running {
+    before: Option<Watch>,
+}
+
+impl Running {
+    fn begin(watch: &Watch) -> Self {
+        Self { before: RUNNING.replace(Some(watch.clone())) }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        RUNNING.set(self.before.take());
+    }
+}
+
+/// A term as the evaluator holds it. It is not `Copy`, so that copying a row is seen.
+#[derive(Debug, Eq)]
+pub(crate) struct HeldTerm(EvaluationTerm);
+
+impl HeldTerm {
+    pub(crate) fn term(&self) -> EvaluationTerm {
+        self.0
+    }
+
+    /// The form that was asked for, once.
+    pub(crate) fn wanted_form(&self) -> Option<Form> {
+        let (term, form) = WANTED.take()?;
+        (term == self.0).then_some(form)
+    }
+}
+
+impl From<EvaluationTerm> for HeldTerm {
+    fn from(term: EvaluationTerm) -> Self {
+        Self(term)
+    }
+}
+
+impl Clone for HeldTerm {
+    #[inline]
+    fn clone(&self) -> Self {
+        touch();
+        Self(self.0)
+    }
+}
+
+impl PartialEq for HeldTerm {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        touch();
+        match (self.0, other.0) {
+            (EvaluationTerm::Form(form), term) | (term, EvaluationTerm::Form(form)) => {
+                WANTED.set(Some((term, form)));
+                true
+            }
+            (left, right) => left == right,
+        }
+    }
+}
+
+impl Hash for HeldTerm {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        touch();
+        self.0.hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TermId;
+    use crate::sparql::Limits;
+    use spareval::CancellationToken;
+
+    fn cancelled() -> Watch {
+        let token = CancellationToken::new();
+        token.cancel();
+        Watch::start(&Limits::new().cancellation(token))
+    }
+
+    fn held() -> HeldTerm {
+        EvaluationTerm::Stored(TermId::DEFAULT_GRAPH).into()
+    }
+
+    #[test]
+    fn a_loop_that_does_nothing_but_copy_terms_is_interrupted() {
+        let watch = cancelled();
+        let interrupted = run::<()>(&watch, || {
+            let term = held();
+            loop {
+                std::hint::black_box(term.clone());
+            }
+        });
+        let _: Stopped = interrupted.expect_err("it does not end by itself");
+        assert!(matches!(watch.take_failure(), Some(crate::Error::Cancelled)));
+    }
+
+    #[test]
+    fn nothing_is_thrown_outside_of_an_evaluation() {
+        interrupt();
+        let term = held();
+        for _ in 0..10 * TOUCHES_PER_LOOK {
+            std::hint::black_box(term.clone());
+        }
+        assert!(run(&Watch::start(&Limits::new()), || ()).is_ok());
+        interrupt();
+    }
+
+    #[test]
+    fn another_panic_passes_through() {
+        let payload = catch_unwind(AssertUnwindSafe(|| run(&cancelled(), || resume_unwind(Box::new("another")))));
+        let payload = payload.map(|_: Result<(), Stopped>| ()).expect_err("a panic");
+        assert_eq!(payload.downcast_ref::<&str>(), Some(&"another"));
+        interrupt();
+    }
+}

@@ -1,0 +1,131 @@
+//! A term for rows that bind nothing, so that a join of such rows can be interrupted as every other one.
+//!
+//! The evaluator is interrupted when it touches a term. `VALUES () { () () … }`, `UNDEF`, alternatives of patterns without variables
+//! and options over these have rows without any. Where such rows are joined, each side gets a variable of its own with a constant value:
+//! a witness. No text can name it, and `COUNT(DISTINCT *)` and what is not joined never see one.
+
+use std::cell::Cell;
+
+use oxrdf::{Literal, Variable};
+use spargebra::algebra::{AggregateExpression, Expression, GraphPattern};
+
+use super::names::certain;
+use crate::sparql::shape::{map_children, map_operands};
+
+/// The pattern with witnesses where they are needed. Its solutions are the same but for these.
+pub(super) fn with_witnesses(pattern: GraphPattern) -> GraphPattern {
+    Witnesses::default().pattern(pattern)
+}
+
+#[derive(Default)]
+struct Witnesses {
+    given: Cell<usize>,
+}
+
+impl Witnesses {
+    fn pattern(&self, pattern: GraphPattern) -> GraphPattern {
+        let mapped = map_children(pattern, &mut |inner| self.pattern(inner), &mut |expr| self.expression(expr));
+        match mapped {
+            GraphPattern::Join { left, right } => {
+                GraphPattern::Join { left: self.operand(left), right: self.operand(right) }
+            }
+            GraphPattern::Minus { left, right } => {
+                GraphPattern::Minus { left: self.operand(left), right: self.operand(right) }
+            }
+            GraphPattern::LeftJoin { left, right, expression } => {
+                GraphPattern::LeftJoin { left: self.operand(left), right: self.operand(right), expression }
+            }
+            // What is to the right is evaluated with a row of what is to the left, and has its terms.
+            GraphPattern::Lateral { left, right } => GraphPattern::Lateral { left: self.operand(left), right },
+            GraphPattern::Group { inner, variables, aggregates } => {
+                let counts_rows = |(_, aggregate): &(Variable, AggregateExpression)| {
+                    matches!(aggregate, AggregateExpression::CountSolutions { distinct: true })
+                };
+                let inner = if aggregates.iter().any(counts_rows) { without_hidden(inner) } else { inner };
+                GraphPattern::Group { inner, variables, aggregates }
+            }
+            other => other,
+        }
+    }
+
+    fn expression(&self, expression: Expression) -> Expression {
+        map_operands(expression, &mut |pattern| self.pattern(pattern), &mut |operand| self.expression(operand))
+    }
+
+    fn operand(&self, inner: Box<GraphPattern>) -> Box<GraphPattern> {
+        if !certain(&inner).is_empty() || has_at_most_one_row(&inner) {
+            return inner;
+        }
+        let number = self.given.get();
+        self.given.set(number + 1);
+        let variable = hidden_variable(&number.to_string());
+        Box::new(GraphPattern::Extend { inner, variable, expression: Literal::from(true).into() })
+    }
+}
+
+/// A variable that no text can name.
+pub(super) fn hidden_variable(name: &str) -> Variable {
+    Variable::new_unchecked(format!("{PREFIX}{name}"))
+}
+
+/// No variable of a text begins with it.
+const PREFIX: char = '·';
+
+/// The pattern without its hidden variables, of which nothing else is to be seen in the solutions.
+fn without_hidden(inner: Box<GraphPattern>) -> Box<GraphPattern> {
+    let (mut variables, mut has_hidden) = (Vec::new(), false);
+    inner.on_in_scope_variable(|variable| {
+        if variable.as_str().starts_with(PREFIX) {
+            has_hidden = true;
+        } else if !variables.contains(variable) {
+            variables.push(variable.clone());
+        }
+    });
+    if has_hidden { Box::new(GraphPattern::Project { inner, variables }) } else { inner }
+}
+
+fn has_at_most_one_row(pattern: &GraphPattern) -> bool {
+    match pattern {
+        GraphPattern::Bgp { .. } | GraphPattern::Path { .. } => certain(pattern).is_empty(),
+        GraphPattern::Values { bindings, .. } => bindings.len() <= 1,
+        GraphPattern::Group { variables, .. } => variables.is_empty(),
+        GraphPattern::Slice { inner, length, .. } => {
+            length.is_some_and(|length| length <= 1) || has_at_most_one_row(inner)
+        }
+        GraphPattern::Join { left, right }
+        | GraphPattern::Lateral { left, right }
+        | GraphPattern::LeftJoin { left, right, .. } => has_at_most_one_row(left) && has_at_most_one_row(right),
+        GraphPattern::Minus { left: inner, .. }
+        | GraphPattern::Filter { inner, .. }
+        | GraphPattern::Extend { inner, .. }
+        | GraphPattern::OrderBy { inner, .. }
+        | GraphPattern::Project { inner, .. }
+        | GraphPattern::Distinct { inner }
+        | GraphPattern::Reduced { inner } => has_at_most_one_row(inner),
+        GraphPattern::Graph { .. } | GraphPattern::Union { .. } | GraphPattern::Service { .. } => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sparql::text::{Prologue, parse_query};
+
+    fn witnesses(text: &str) -> usize {
+        let spargebra::Query::Select { pattern, .. } = parse_query(text, &Prologue::default()).expect("a query") else {
+            panic!("no SELECT");
+        };
+        with_witnesses(pattern).to_string().matches(PREFIX).count()
+    }
+
+    #[test]
+    fn only_joined_rows_that_may_bind_nothing_get_a_witness() {
+        assert_eq!(witnesses("SELECT * { VALUES () { () () } VALUES ?a { UNDEF 1 } }"), 2);
+        assert_eq!(witnesses("SELECT * { VALUES () { () () } }"), 0);
+        assert_eq!(
+            witnesses("SELECT * { ?s ?p ?o . { SELECT (COUNT(*) AS ?n) { ?a ?b ?c } } OPTIONAL { ?s ?q 1 } }"),
+            0
+        );
+        assert_eq!(witnesses("SELECT * { { ?s ?p 1 } UNION { ?o ?q 2 } ?x ?y ?z }"), 1);
+    }
+}
