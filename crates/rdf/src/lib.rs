@@ -24,7 +24,7 @@ mod view;
 pub use error::{Error, Result};
 pub use fulgurite::{Database, Durability, Isolation};
 pub use id::{InlineValue, ShortText, TermId, TermKind};
-pub use load::{BadStatement, LoadInput, LoadOptions, LoadProgress, LoadReport};
+pub use load::{BadStatement, LoadInput, LoadOptions, LoadProgress, LoadReport, parse_document};
 pub use oxrdfio::RdfFormat;
 pub use pattern::{GraphPattern, IdPattern, IdQuad, Order, Position};
 pub use quads::{GraphNames, QuadIds, Quads};

@@ -13,6 +13,7 @@ mod apply;
 mod batch;
 mod build;
 mod depth;
+mod document;
 mod feeder;
 mod gate;
 mod input;
@@ -51,6 +52,7 @@ use progress::Watch;
 use scratch::Scratch;
 use stash::Stashed;
 
+pub use document::parse_document;
 pub use gate::Gate;
 pub use mark::undo_cut_off;
 pub use options::{BadStatement, LoadInput, LoadOptions, LoadProgress, LoadReport};
