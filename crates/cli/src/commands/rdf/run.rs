@@ -1,6 +1,6 @@
 //! Which function does which verb of `rdf`.
 
-use super::{dump, load, query, stats, update};
+use super::{dump, load, query, serve, stats, update};
 use crate::arguments::rdf::RdfVerb;
 use crate::failure::Failure;
 
@@ -15,5 +15,6 @@ pub fn run(verb: &RdfVerb) -> Result<(), Failure> {
         RdfVerb::Update(arguments) => update::run(arguments),
         RdfVerb::Dump(arguments) => dump::run(arguments),
         RdfVerb::Stats(arguments) => stats::run(arguments),
+        RdfVerb::Serve(arguments) => serve::run(arguments),
     }
 }
