@@ -22,7 +22,7 @@ fn an_answer_that_is_on_its_way_is_sent_to_its_end() {
 
 #[test]
 fn queries_that_do_not_end_are_cancelled_when_their_time_is_over() {
-    let options = ServerOptions::new().timeout(None).queries_max(2).wait(Duration::ZERO).grace(Duration::ZERO);
+    let options = ServerOptions::new().timeout(None).queries_max(2).wait(Duration::from_secs(1)).grace(Duration::ZERO);
     let mut fixture = Fixture::with_quads(options);
     let rows = query(ENDLESS_ROWS).begin(fixture.address);
     let count = query(ENDLESS).send(fixture.address);
