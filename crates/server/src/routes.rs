@@ -89,6 +89,8 @@ async fn surround(State(service): State<Arc<Service>>, request: Request, next: N
         service.served.options.tell(Event::Failed { message: &message });
     }
     told.status = response.status().as_u16();
+    // An empty body is not asked for its end.
+    told.is_whole = response.body().is_end_stream();
     response.map(|body| Body::new(Counted { told, body }))
 }
 

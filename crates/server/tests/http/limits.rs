@@ -26,6 +26,18 @@ fn an_answer_that_fails_half_way_is_cut_off() {
 }
 
 #[test]
+fn answers_without_a_body_are_told_of_as_whole() {
+    let fixture = Fixture::writable();
+    for (asked, status) in
+        [(update("CLEAR ALL"), 204), (Asked::new("HEAD", "/graphs?default"), 200), (query("ASK {}"), 200)]
+    {
+        asked.ask(fixture.address).expect(status);
+        let told = fixture.told.recv().expect("it is told of");
+        assert!(told.status == status && told.is_whole, "{told:?}");
+    }
+}
+
+#[test]
 fn more_rows_than_allowed_are_refused() {
     let fixture = Fixture::with_quads(ServerOptions::new().rows_max(Some(10)));
     let refused = query("SELECT * { ?s ?p ?o }").ask(fixture.address).expect(400);
