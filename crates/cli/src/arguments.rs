@@ -1,5 +1,6 @@
 //! What the command line accepts. The doc comments here are the help that users read.
 
+#[cfg(feature = "rdf")]
 pub mod rdf;
 
 use std::path::PathBuf;
@@ -52,7 +53,8 @@ pub enum Verb {
     Check(Check),
     /// Rewrite the file as small as it gets.
     Compact(Compact),
-    /// Load, query and change stores of RDF.
+    /// Load, query, change and serve stores of RDF.
+    #[cfg(feature = "rdf")]
     Rdf(rdf::Rdf),
     /// Load WordNet and show what a database can do.
     Demo(Demo),

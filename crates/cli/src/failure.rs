@@ -10,6 +10,7 @@ pub enum Failure {
     /// The engine's error.
     Engine(fulgurite::Error),
     /// Of a store of quads.
+    #[cfg(feature = "rdf")]
     Rdf(fulgurite_rdf::Error),
     /// Anything else, said in one line with what to do.
     Message(String),
@@ -32,8 +33,11 @@ impl Failure {
             Self::Engine(error) if error.is_corruption() => DAMAGED,
             Self::Engine(fulgurite::Error::Locked { .. }) => LOCKED,
             Self::Damaged(_) => DAMAGED,
+            #[cfg(feature = "rdf")]
             Self::Rdf(fulgurite_rdf::Error::Damaged { .. }) => DAMAGED,
-            Self::Engine(_) | Self::Rdf(_) | Self::Message(_) | Self::Output(_) => FAILED,
+            #[cfg(feature = "rdf")]
+            Self::Rdf(_) => FAILED,
+            Self::Engine(_) | Self::Message(_) | Self::Output(_) => FAILED,
         }
     }
 
@@ -47,6 +51,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Engine(error) => write!(out, "{error}"),
+            #[cfg(feature = "rdf")]
             Self::Rdf(error) => write!(out, "{error}"),
             Self::Message(message) | Self::Damaged(message) => out.write_str(message),
             Self::Output(error) => write!(out, "standard output: {error}"),
@@ -60,6 +65,7 @@ impl From<fulgurite::Error> for Failure {
     }
 }
 
+#[cfg(feature = "rdf")]
 impl From<fulgurite_rdf::Error> for Failure {
     fn from(error: fulgurite_rdf::Error) -> Self {
         match error {

@@ -4,6 +4,7 @@ mod arguments;
 mod column;
 mod commands;
 mod database;
+#[cfg(feature = "rdf")]
 mod debian;
 mod entries;
 mod failure;

@@ -40,6 +40,7 @@ impl Progress {
     }
 
     /// Draws this line, if a person can see it, and has had time to read the one before.
+    #[cfg(feature = "rdf")]
     pub fn show(&mut self, line: impl FnOnce() -> String) {
         let now = Instant::now();
         if self.visible && now.duration_since(self.drawn.unwrap_or(self.begun)) >= BETWEEN_DRAWINGS {

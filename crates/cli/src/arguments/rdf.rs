@@ -34,6 +34,8 @@ pub enum RdfVerb {
     Stats(RdfStats),
     /// Check that all of a store is sound: its pages, indexes and dictionary.
     Check(RdfCheck),
+    /// Serve a store over HTTP: SPARQL queries, updates and graphs.
+    Serve(Serve),
 }
 
 /// A store of quads.
@@ -219,6 +221,49 @@ pub struct RdfCheck {
     /// How to print.
     #[arg(long, value_enum, default_value = "table")]
     pub format: OutputFormat,
+}
+
+/// Arguments of `rdf serve`.
+#[derive(Args, Debug)]
+pub struct Serve {
+    #[command(flatten)]
+    pub store: StoreArgument,
+    /// Where to listen: an address or name of this machine, and a port, of which 0 is any that is free.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
+    pub bind: String,
+    /// Allow updates and changes of graphs; without it, another process may write meanwhile.
+    #[arg(long)]
+    pub read_write: bool,
+    /// Create the store if it does not exist.
+    #[arg(long, requires = "read_write")]
+    pub create: bool,
+    /// The default graph of queries is the union of all graphs.
+    #[arg(long)]
+    pub union: bool,
+    /// End a request after so many seconds.
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = parse_seconds)]
+    pub timeout: Duration,
+    /// End a query after so many rows or triples.
+    #[arg(long, value_name = "N")]
+    pub rows_max: Option<u64>,
+    /// Refuse bodies of more than so many MiB.
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1 << 11))]
+    pub body_max: u32,
+    /// Run so many requests at once [default: two for each processor].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1 << 10))]
+    pub queries: Option<u16>,
+    /// Let a request wait so many seconds for others to end before it is refused.
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds)]
+    pub wait: Duration,
+    /// Where clients reach the server, if not where it listens: http or https, with a slash at the end.
+    #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
+    pub base: Option<String>,
+    /// Let the pages of this site use the server: its scheme, host and port, or * for all.
+    #[arg(long, value_name = "ORIGIN")]
+    pub cors: Option<String>,
+    /// Print a line for each request.
+    #[arg(long, short)]
+    pub verbose: bool,
 }
 
 fn parse_iri(text: &str) -> Result<NamedNode, String> {

@@ -12,6 +12,7 @@ mod get;
 mod import;
 mod man;
 mod put;
+#[cfg(feature = "rdf")]
 mod rdf;
 mod run;
 mod scan;

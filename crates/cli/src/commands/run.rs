@@ -1,7 +1,9 @@
 //! Which function does which verb.
 
+#[cfg(feature = "rdf")]
+use super::rdf;
 use super::{
-    changes, check, compact, completions, count, del, demo, export, get, import, man, put, rdf, scan, stats, tables,
+    changes, check, compact, completions, count, del, demo, export, get, import, man, put, scan, stats, tables,
 };
 use crate::arguments::Verb;
 use crate::failure::Failure;
@@ -24,6 +26,7 @@ pub fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Changes(arguments) => changes::run(&arguments),
         Verb::Check(arguments) => check::run(&arguments),
         Verb::Compact(arguments) => compact::run(&arguments),
+        #[cfg(feature = "rdf")]
         Verb::Rdf(arguments) => rdf::run(&arguments.verb),
         Verb::Demo(arguments) => demo::run(&arguments),
         Verb::Completions(arguments) => completions::run(&arguments),

@@ -11,5 +11,8 @@ mod documents;
 mod exits;
 mod fixture;
 mod forms;
+#[cfg(feature = "rdf")]
 mod rdf;
+#[cfg(feature = "rdf")]
+mod serve;
 mod verbs;

@@ -10,6 +10,7 @@
 mod batch;
 mod build;
 mod depth;
+mod document;
 mod feeder;
 mod input;
 mod json_base;
@@ -47,8 +48,9 @@ use scratch::Scratch;
 use sink::{Sink, Way};
 use stash::Stashed;
 
-pub use json_base::JsonBase;
+pub use document::parse_document;
 pub use options::{BadStatement, LoadInput, LoadOptions, LoadProgress, LoadReport};
+pub use parse::shallow;
 pub use xml_literal::canonicalize;
 
 impl Store {

@@ -209,7 +209,7 @@ impl<F: FnMut(Batch) -> Result<()>> Worker<'_, F> {
     }
 }
 
-fn parser_of(document: &Document) -> Result<RdfParser> {
+pub fn parser_of(document: &Document) -> Result<RdfParser> {
     let parser = RdfParser::from_format(document.format);
     let Some(base) = &document.base else { return Ok(parser) };
     parser.with_base_iri(base_iri::without_dots(base)).map_err(|error| {
@@ -231,12 +231,11 @@ fn with_loader<R: Read>(parser: ReaderQuadParser<R>, loader: DocumentLoader) -> 
 }
 
 /// A text that does not take the parser too deep, where that is known before.
-fn shallow(bytes: Box<dyn Read + Send>, format: RdfFormat, is_lenient: bool) -> Box<dyn Read + Send> {
+pub fn shallow(bytes: Box<dyn Read + Send>, format: RdfFormat, is_lenient: bool) -> Box<dyn Read + Send> {
     match format {
-        RdfFormat::Turtle | RdfFormat::TriG | RdfFormat::N3 => Box::new(Shallow::new(bytes, Nesting::new(is_lenient))),
         RdfFormat::RdfXml => Box::new(Shallow::new(bytes, XmlDepth::default())),
         RdfFormat::JsonLd { .. } => Box::new(JsonBase::new(Shallow::new(bytes, JsonDepth::default()))),
-        _ => bytes,
+        _ => Box::new(Shallow::new(bytes, Nesting::new(is_lenient))),
     }
 }
 
@@ -245,7 +244,7 @@ fn goes_on_after_errors(format: RdfFormat) -> bool {
     matches!(format, RdfFormat::NTriples | RdfFormat::NQuads | RdfFormat::Turtle | RdfFormat::TriG | RdfFormat::N3)
 }
 
-fn bad_statement(document: &Document, lines_before: u64, error: &RdfSyntaxError) -> BadStatement {
+pub fn bad_statement(document: &Document, lines_before: u64, error: &RdfSyntaxError) -> BadStatement {
     let (line, column) =
         error.location().map_or((0, 0), |location| (location.start.line + lines_before + 1, location.start.column + 1));
     BadStatement { input: document.name.clone(), line, column, message: plain_message(error) }
@@ -261,7 +260,7 @@ fn plain_message(error: &RdfSyntaxError) -> String {
     }
 }
 
-fn input_error(document: &Document, source: io::Error) -> Error {
+pub fn input_error(document: &Document, source: io::Error) -> Error {
     Error::Input { input: document.name.clone(), source }
 }
 

@@ -1,7 +1,7 @@
 //! What `LOAD` reads: files that `file:` IRIs name.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::BufReader;
 use std::path::PathBuf;
 
 use oxrdf::{GraphName, NamedNode, Quad};
@@ -9,7 +9,7 @@ use oxrdfio::{RdfFormat, RdfParseError, RdfParser, RdfSyntaxError};
 
 use crate::base_iri::without_dots;
 use crate::error::{Error, Result};
-use crate::load::{JsonBase, canonicalize};
+use crate::load::{canonicalize, shallow};
 
 /// The quads of a file. Statements that name no graph are `destination`'s; if that is a named graph, none may name one.
 pub(super) fn quads(source: &NamedNode, destination: &GraphName) -> Result<impl Iterator<Item = Result<Quad>>> {
@@ -29,11 +29,7 @@ pub(super) fn quads(source: &NamedNode, destination: &GraphName) -> Result<impl 
     let parser = parser
         .with_base_iri(without_dots(source.as_str()))
         .map_err(|error| Error::Invalid { message: format!("<{}>: {error}; give an absolute IRI", source.as_str()) })?;
-    let file = BufReader::new(file);
-    let bytes: Box<dyn Read> = match format {
-        RdfFormat::JsonLd { .. } => Box::new(JsonBase::new(file)),
-        _ => Box::new(file),
-    };
+    let bytes = shallow(Box::new(BufReader::new(file)), format, false);
     Ok(parser.for_reader(bytes).map(move |quad| {
         let mut quad = quad.map_err(|error| parse_error(&name, error))?;
         if format == RdfFormat::RdfXml {

@@ -73,8 +73,16 @@ const fn long(name: &'static str, what: &'static str, run: fn(&Path) -> Outcome)
     Step { name, what, long: true, run }
 }
 
+/// Of the command line also without its features.
 fn clippy(root: &Path) -> Outcome {
-    cargo(root, &["clippy", "--locked", "--all-targets", "--", "--deny", "warnings"])
+    let small: &[&str] = &["--package", "fulgurite-cli", "--no-default-features"];
+    for selection in [&[], small] {
+        let arguments = [&["clippy", "--locked", "--all-targets"], selection, &["--", "--deny", "warnings"]].concat();
+        if let failed @ Outcome::Failed(_) = cargo(root, &arguments) {
+            return failed;
+        }
+    }
+    Outcome::Passed
 }
 
 fn decoder(root: &Path) -> Outcome {

@@ -75,8 +75,14 @@ const CRATES: &[Allowed] = &[
         outside: Outside::Only(&[]),
     },
     Allowed {
+        directory: "server",
+        ours: &["fulgurite", "fulgurite-rdf"],
+        ours_in_tests: &[],
+        outside: Outside::Only(&["axum", "hyper", "hyper-util", "tokio"]),
+    },
+    Allowed {
         directory: "cli",
-        ours: &["fulgurite", "fulgurite-keys", "fulgurite-rdf"],
+        ours: &["fulgurite", "fulgurite-keys", "fulgurite-rdf", "fulgurite-server"],
         ours_in_tests: &["fulgurite-testkit"],
         outside: Outside::AnyButEngines,
     },

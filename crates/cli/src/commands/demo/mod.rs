@@ -4,6 +4,7 @@
 mod change;
 mod crash;
 mod load;
+#[cfg(feature = "rdf")]
 mod packages;
 mod questions;
 mod report;

@@ -5,9 +5,11 @@ use std::time::Instant;
 
 use fulgurite::Database;
 
+#[cfg(feature = "rdf")]
+use super::packages;
 use super::report::Report;
 use super::schema::Tables;
-use super::{change, crash, load, packages, questions};
+use super::{change, crash, load, questions};
 use crate::arguments::Demo;
 use crate::failure::Failure;
 use crate::output::{grouped, size};
@@ -20,7 +22,10 @@ pub fn run(arguments: &Demo) -> Result<(), Failure> {
         return crash::commit_until_killed(path);
     }
     let data = load::data_file(arguments.data.as_deref())?;
+    #[cfg(feature = "rdf")]
     let index = packages::data_file(arguments.data.as_deref()).map(|index| (index, packages::store_file(path)));
+    #[cfg(not(feature = "rdf"))]
+    let index: Option<(PathBuf, PathBuf)> = None;
     for path in std::iter::once(path).chain(index.as_ref().map(|(_, store)| store)).filter(|path| path.exists()) {
         replace(path, arguments.yes)?;
     }
@@ -40,6 +45,7 @@ pub fn run(arguments: &Demo) -> Result<(), Failure> {
     crash::crash(&report, path)?;
     report.act("Settle", "the file made small, and every page of it checked")?;
     settle(&report, path)?;
+    #[cfg(feature = "rdf")]
     if let Some((data, store)) = &index {
         report.act("Link", &format!("Debian's packages as RDF in {}, asked by SPARQL", from_here(store)))?;
         packages::load_and_ask(&report, data, store)?;

@@ -5,6 +5,7 @@ mod dump;
 mod load;
 mod query;
 mod run;
+mod serve;
 mod stats;
 mod store;
 mod update;

@@ -1,0 +1,113 @@
+//! Serving a store: what is printed tells where it is, requests are answered, and a signal ends it in order.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, ChildStderr};
+
+use crate::fixture::Place;
+
+/// A running server; killed if the test fails.
+struct Serving {
+    child: Child,
+    messages: BufReader<ChildStderr>,
+    address: String,
+    first_line: String,
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Serving {
+    fn start(place: &Place, arguments: &[&str]) -> Self {
+        let arguments = [&["rdf", "serve", "people.ful", "--bind", "127.0.0.1:0", "-v"], arguments].concat();
+        let mut child = place.spawn(&arguments);
+        let mut messages = BufReader::new(child.stderr.take().unwrap());
+        let mut first_line = String::new();
+        messages.read_line(&mut first_line).unwrap();
+        let address = first_line.split_once("http://").and_then(|(_, rest)| rest.split('/').next());
+        let address = address.unwrap_or_else(|| panic!("{first_line}")).to_owned();
+        messages.read_line(&mut String::new()).unwrap();
+        Self { child, messages, address, first_line }
+    }
+
+    /// Status and body.
+    fn ask(&self, method: &str, target: &str, headers: &str, body: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let (address, length) = (&self.address, body.len());
+        write!(
+            stream,
+            "{method} {target} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {length}\r\nConnection: close\r\n{headers}\r\n{body}"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    }
+
+    /// Ends it as Ctrl-C does, and returns what it has printed since the start.
+    #[cfg(unix)]
+    fn interrupt(mut self) -> String {
+        let process = self.child.id().to_string();
+        assert!(std::process::Command::new("kill").args(["-INT", &process]).status().unwrap().success());
+        let mut printed = String::new();
+        self.messages.read_to_string(&mut printed).unwrap();
+        assert!(self.child.wait().unwrap().success(), "{printed}");
+        printed
+    }
+}
+
+const COUNT: &str = "/sparql?query=SELECT%20(COUNT(*)%20AS%20%3Fn)%20%7B%20%3Fs%20%3Fp%20%3Fo%20%7D";
+
+fn with_people() -> Place {
+    let place = Place::new();
+    place.file("people.nt", "<http://a/ada> <http://a/born> \"1815\" .\n");
+    place.run(&["rdf", "load", "people.ful", "people.nt", "--create"]).ok();
+    place
+}
+
+#[test]
+fn a_store_is_served_beside_a_process_that_writes_to_it() {
+    let place = with_people();
+    let serving = Serving::start(&place, &[]);
+    assert!(serving.first_line.contains("people.ful") && serving.first_line.contains("(read-only)"));
+    assert_eq!(serving.ask("GET", COUNT, "Accept: text/csv\r\n", ""), (200, "n\r\n1\r\n".into()));
+    let refused = serving.ask("POST", "/sparql", "Content-Type: application/sparql-update\r\n", "CLEAR ALL");
+    assert!(refused.0 == 403 && refused.1.contains("--read-write"), "{refused:?}");
+    place.run(&["rdf", "update", "people.ful", "INSERT DATA { <http://a/s> <http://a/p> 1 }"]);
+    let after = place.run(&["rdf", "query", "people.ful", "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }", "--format", "csv"]);
+    assert_eq!(after.ok(), "n\r\n2\r\n");
+    assert_eq!(serving.ask("GET", COUNT, "Accept: text/csv\r\n", "").0, 200);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_a_server_in_order_and_what_was_changed_is_there() {
+    let place = Place::new();
+    let serving = Serving::start(&place, &["--read-write", "--create"]);
+    let text = "INSERT DATA { <http://a/s> <http://a/p> 1 }";
+    let done = serving.ask("POST", "/sparql", "Content-Type: application/sparql-update\r\n", text);
+    assert_eq!(done.0, 204, "{done:?}");
+    let printed = serving.interrupt();
+    assert!(printed.contains("204 POST /sparql 0 B in "), "{printed}");
+    assert!(printed.ends_with("stopped\n") && !printed.contains("cut off"), "{printed}");
+    assert_eq!(place.names(), ["people.ful"], "neither log nor lock is left");
+    let count = place.run(&["rdf", "query", "people.ful", "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }", "--format", "csv"]);
+    assert_eq!(count.ok(), "n\r\n1\r\n");
+}
+
+#[test]
+fn an_address_that_cannot_be_had_is_an_error_that_names_it() {
+    let place = with_people();
+    let serving = Serving::start(&place, &[]);
+    let refused = place.run(&["rdf", "serve", "people.ful", "--bind", &serving.address]).fails(1);
+    assert!(refused.contains(&serving.address), "{refused}");
+    let refused = place.run(&["rdf", "serve", "people.ful", "--base", "http://example.org/no-slash"]).fails(1);
+    assert!(refused.contains("slash"), "{refused}");
+    place.run(&["rdf", "serve", "missing.ful"]).fails(1);
+    assert!(!place.path("missing.ful").exists());
+}

@@ -1,0 +1,89 @@
+//! One document, statement by statement, for callers that do something else with it than a load.
+
+use std::io::Read;
+
+use oxrdf::Quad;
+use oxrdfio::{RdfFormat, RdfParseError};
+
+use super::input::Document;
+use super::parse::{bad_statement, input_error, parser_of, shallow};
+use super::xml_literal::canonicalize;
+use crate::error::{Error, Result};
+
+/// The quads of a document, parsed as they are asked for; `name` is for messages. Nothing is decompressed. The first error ends them. A
+/// document that nests too deep for the parser is an error, not an overflow of the stack.
+///
+/// ```
+/// use fulgurite_rdf::{RdfFormat, parse_document};
+///
+/// let text: &[u8] = b"<s> <p> 1, 2 .";
+/// let quads = parse_document("text", text, RdfFormat::Turtle, Some("http://example.org/"))?;
+/// assert_eq!(quads.count(), 2);
+/// # Ok::<(), fulgurite_rdf::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Invalid`] if `base` is no absolute IRI; the quads return [`Error::Syntax`], [`Error::Input`].
+pub fn parse_document(
+    name: &str,
+    bytes: impl Read + Send + 'static,
+    format: RdfFormat,
+    base: Option<&str>,
+) -> Result<impl Iterator<Item = Result<Quad>>> {
+    let (name, base) = (name.to_owned(), base.map(str::to_owned));
+    let document = Document { number: 0, name, format, graph: oxrdf::GraphName::DefaultGraph, base };
+    let quads = parser_of(&document)?.for_reader(shallow(Box::new(bytes), format, false));
+    let mut is_ended = false;
+    Ok(quads.map_while(move |quad| {
+        if is_ended {
+            return None;
+        }
+        is_ended = quad.is_err();
+        let quad = quad.map(|mut quad| {
+            if format == RdfFormat::RdfXml {
+                canonicalize(&mut quad);
+            }
+            quad
+        });
+        Some(quad.map_err(|error| match error {
+            RdfParseError::Io(source) => input_error(&document, source),
+            RdfParseError::Syntax(error) => {
+                let bad = bad_statement(&document, 0, &error);
+                Error::Syntax { input: bad.input, line: bad.line, column: bad.column, message: bad.message }
+            }
+        }))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcomes(text: impl Into<Vec<u8>>, format: RdfFormat) -> Vec<Result<Quad>> {
+        parse_document("text", std::io::Cursor::new(text.into()), format, None).unwrap().collect()
+    }
+
+    #[test]
+    fn a_document_ends_with_its_first_error_which_says_where_it_is() {
+        let outcomes = outcomes(
+            "<http://a/s> <http://a/p> 1 .\n<http://a/s> oops 2 .\n<http://a/s> <http://a/p> 3 .",
+            RdfFormat::Turtle,
+        );
+        assert_eq!(outcomes.len(), 2);
+        assert!(outcomes[0].is_ok());
+        assert!(matches!(&outcomes[1], Err(Error::Syntax { line: 2, .. })), "{:?}", outcomes[1]);
+    }
+
+    #[test]
+    fn triple_terms_that_would_overflow_the_stack_are_an_error_in_every_form() {
+        let deep = |open: &str, close: &str| {
+            let depth = 100_000;
+            format!("<http://a/s> <http://a/p> {}<http://a/o>{} .", open.repeat(depth), close.repeat(depth))
+        };
+        let text = deep("<<( <http://a/s> <http://a/p> ", " )>>");
+        for format in [RdfFormat::Turtle, RdfFormat::TriG, RdfFormat::NTriples, RdfFormat::NQuads] {
+            let outcomes = outcomes(text.as_str(), format);
+            assert!(matches!(outcomes[..], [Err(Error::Input { .. })]), "{format:?}: {outcomes:?}");
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Answers that are written on a blocking thread while they are sent.
+//!
+//! The thread writes into an [`AnswerWriter`]. What fits into one chunk is sent as a whole, with its length, and so can still
+//! be refused; of longer answers the head is sent with the first chunk, and a failure after that cuts the connection off.
+
+use std::io::{self, Write};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use axum::body::{Body, Bytes};
+use axum::http::HeaderValue;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, VARY};
+use axum::response::Response;
+use fulgurite_rdf::{CancellationToken, Error};
+use hyper::body::{Frame, SizeHint};
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+
+use crate::refusal::Refusal;
+use crate::running::{Evaluation, Running};
+
+/// Runs `work` on a blocking thread when its turn has come, and returns what it returns.
+///
+/// # Errors
+/// As [`Running::begin`], those of `work`, and 500 if it panics.
+pub async fn compute<T: Send + 'static>(
+    running: &Arc<Running>,
+    work: impl FnOnce(CancellationToken) -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
+    let (evaluation, permit) = running.begin().await?;
+    let token = evaluation.token();
+    let computed = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        work(token)
+    });
+    computed.await.unwrap_or_else(|panic| Err(Refusal::failure(format!("a request has panicked: {panic}"))))
+}
+
+/// As [`compute`], for work that writes the body of the answer, of the media type that it tells its writer.
+///
+/// # Errors
+/// As [`compute`], of what happens before the first chunk is full.
+pub async fn stream(
+    running: &Arc<Running>,
+    work: impl FnOnce(CancellationToken, &mut AnswerWriter) -> Result<(), Refusal> + Send + 'static,
+) -> Result<Response, Refusal> {
+    let (evaluation, permit) = running.begin().await?;
+    let token = evaluation.token();
+    let (head_sender, head) = oneshot::channel();
+    let handle = Handle::current();
+    tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        let mut writer = AnswerWriter::new(head_sender, handle);
+        let outcome = work(token, &mut writer);
+        writer.end(outcome);
+    });
+    let Head { media_type, body } = match head.await {
+        Ok(head) => head?,
+        Err(_) => return Err(Refusal::failure("a request has panicked".into())),
+    };
+    let body = match body {
+        Content::Whole(bytes) => Body::from(bytes),
+        Content::Chunks(chunks) => Body::new(Streamed { chunks, is_ended: false, _evaluation: evaluation }),
+    };
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    headers.insert(VARY, HeaderValue::from_static("accept"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    Ok(response)
+}
+
+/// What is known when the answer begins.
+struct Head {
+    media_type: &'static str,
+    body: Content,
+}
+
+enum Content {
+    Whole(Bytes),
+    Chunks(mpsc::Receiver<Piece>),
+}
+
+enum Piece {
+    Chunk(Bytes),
+    /// The answer is whole. Without it, it has failed.
+    End,
+}
+
+/// Where an answer is written. Requires: [`AnswerWriter::media_type`] is set before the first byte.
+pub struct AnswerWriter {
+    media_type: &'static str,
+    buffer: Vec<u8>,
+    begun: Instant,
+    writes: u32,
+    state: Sending,
+    handle: Handle,
+}
+
+enum Sending {
+    /// Nothing yet.
+    Nothing(oneshot::Sender<Result<Head, Refusal>>),
+    Chunks(mpsc::Sender<Piece>),
+    /// The client is gone, or all was sent.
+    Ended,
+}
+
+impl AnswerWriter {
+    fn new(head: oneshot::Sender<Result<Head, Refusal>>, handle: Handle) -> Self {
+        Self {
+            media_type: "application/octet-stream",
+            buffer: Vec::new(),
+            begun: Instant::now(),
+            writes: 0,
+            state: Sending::Nothing(head),
+            handle,
+        }
+    }
+
+    pub fn media_type(&mut self, media_type: &'static str) {
+        self.media_type = media_type;
+    }
+
+    fn send_chunk(&mut self) -> io::Result<()> {
+        let chunk = Bytes::from(std::mem::replace(&mut self.buffer, Vec::with_capacity(CHUNK_BYTES + CHUNK_BYTES / 8)));
+        self.begun = Instant::now();
+        if let Sending::Nothing(_) = self.state {
+            let (sender, chunks) = mpsc::channel(CHUNKS_AHEAD);
+            let head = Head { media_type: self.media_type, body: Content::Chunks(chunks) };
+            if let Sending::Nothing(head_sender) = std::mem::replace(&mut self.state, Sending::Chunks(sender)) {
+                // If nobody waits for the head, sending the chunk tells so.
+                let _ = head_sender.send(Ok(head));
+            }
+        }
+        self.send(Piece::Chunk(chunk))
+    }
+
+    /// Waits until the connection has taken earlier chunks, but not for a client that has stopped to read.
+    fn send(&mut self, piece: Piece) -> io::Result<()> {
+        let gone = || io::Error::new(io::ErrorKind::BrokenPipe, "the client takes no more");
+        let Sending::Chunks(sender) = &self.state else { return Err(gone()) };
+        let sent = match sender.try_send(piece) {
+            Ok(()) => true,
+            Err(mpsc::error::TrySendError::Closed(_)) => false,
+            Err(mpsc::error::TrySendError::Full(piece)) => {
+                self.handle.block_on(async { matches!(timeout(STALL, sender.send(piece)).await, Ok(Ok(()))) })
+            }
+        };
+        if sent {
+            return Ok(());
+        }
+        self.state = Sending::Ended;
+        Err(gone())
+    }
+
+    fn end(mut self, outcome: Result<(), Refusal>) {
+        match (std::mem::replace(&mut self.state, Sending::Ended), outcome) {
+            (Sending::Nothing(head), Ok(())) => {
+                let body = Content::Whole(std::mem::take(&mut self.buffer).into());
+                let _ = head.send(Ok(Head { media_type: self.media_type, body }));
+            }
+            (Sending::Nothing(head), Err(refusal)) => {
+                let _ = head.send(Err(refusal));
+            }
+            (Sending::Chunks(sender), Ok(())) => {
+                self.state = Sending::Chunks(sender);
+                let _ = self.send_chunk().and_then(|()| self.send(Piece::End));
+            }
+            // The receiver sees the end without `Piece::End`.
+            (Sending::Chunks(_), Err(_)) | (Sending::Ended, _) => {}
+        }
+    }
+}
+
+impl Write for AnswerWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.buffer.is_empty() {
+            self.begun = Instant::now();
+        }
+        self.buffer.extend_from_slice(bytes);
+        self.writes = self.writes.wrapping_add(1);
+        let is_late = || self.writes.is_multiple_of(WRITES_PER_LOOK) && self.begun.elapsed() >= CHUNK_TIME;
+        if self.buffer.len() >= CHUNK_BYTES || is_late() {
+            self.send_chunk()?;
+        }
+        Ok(bytes.len())
+    }
+
+    /// Does nothing: chunks are sent when they are full, or late.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The refusal of an evaluation that was written to a client: if the client is gone, nobody reads it.
+pub fn written(outcome: Result<u64, Error>) -> Result<(), Refusal> {
+    match outcome {
+        Ok(_) => Ok(()),
+        Err(Error::Output { source }) if source.kind() == io::ErrorKind::BrokenPipe => {
+            Err(Refusal::bad_request("the client is gone"))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The body of an answer of several chunks. Dropping it cancels the evaluation.
+struct Streamed {
+    chunks: mpsc::Receiver<Piece>,
+    is_ended: bool,
+    _evaluation: Evaluation,
+}
+
+impl hyper::body::Body for Streamed {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        if self.is_ended {
+            return Poll::Ready(None);
+        }
+        self.chunks.poll_recv(context).map(|piece| match piece {
+            Some(Piece::Chunk(bytes)) => Some(Ok(Frame::data(bytes))),
+            Some(Piece::End) => {
+                self.is_ended = true;
+                None
+            }
+            None => {
+                self.is_ended = true;
+                Some(Err(io::Error::other("the evaluation has failed")))
+            }
+        })
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::default()
+    }
+}
+
+const CHUNK_BYTES: usize = 32 << 10;
+const CHUNKS_AHEAD: usize = 2;
+/// A chunk that is not full is sent after so long, so that rows that come slowly are seen.
+const CHUNK_TIME: Duration = Duration::from_millis(500);
+const WRITES_PER_LOOK: u32 = 16;
+/// A client that takes nothing for so long is given up.
+const STALL: Duration = Duration::from_secs(60);

@@ -1,0 +1,135 @@
+//! Connections: accepted, served, and ended in order at a shutdown.
+
+use std::future::{Future, poll_fn};
+use std::net::TcpListener;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpStream;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{sleep, timeout};
+
+use crate::error::{Error, Result};
+use crate::options::Event;
+use crate::routes::{Service, router};
+
+/// Serves until `stop` says so.
+///
+/// # Errors
+/// [`Error::System`].
+pub async fn serve(listener: TcpListener, service: Arc<Service>, stop: watch::Sender<bool>) -> Result<()> {
+    let system = |what| move |source| Error::System { what, source };
+    let listener = tokio::net::TcpListener::from_std(listener).map_err(system("sockets"))?;
+    if service.served.options.stop_on_signals {
+        stop_on_signals(stop.clone()).map_err(system("signals"))?;
+    }
+    let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX as usize));
+    let mut stopping = stop.subscribe();
+    let router = TowerToHyperService::new(router(Arc::clone(&service)));
+    loop {
+        let next = async {
+            let place = Arc::clone(&connections).acquire_owned().await;
+            (place, listener.accept().await)
+        };
+        let Either::Right((place, accepted)) = either(pin!(stopped(&mut stopping)), pin!(next)).await else { break };
+        match accepted {
+            Ok((stream, _)) => {
+                let (router, stopping) = (router.clone(), stop.subscribe());
+                tokio::spawn(async move {
+                    let _place = place;
+                    serve_connection(stream, router, stopping).await;
+                });
+            }
+            Err(error) => {
+                // Most often there are no more files; those that are open have to end first.
+                let message = format!("a connection cannot be accepted: {error}");
+                service.served.options.tell(Event::Failed { message: &message });
+                let _ = either(pin!(sleep(ACCEPT_PAUSE)), pin!(stopped(&mut stopping))).await;
+            }
+        }
+    }
+    drop(listener);
+    let all_closed = connections.acquire_many(CONNECTIONS_MAX);
+    let mut all_closed = pin!(all_closed);
+    if timeout(service.served.options.grace, all_closed.as_mut()).await.is_err() {
+        service.running.cancel_all();
+        let _ = timeout(CANCELLED, all_closed).await;
+    }
+    service.running.cancel_all();
+    let _ = timeout(CANCELLED, service.running.all_ended()).await;
+    Ok(())
+}
+
+type Routes = TowerToHyperService<axum::Router>;
+
+async fn serve_connection(stream: TcpStream, router: Routes, mut stopping: watch::Receiver<bool>) {
+    // Small answers are not to wait for acknowledgements.
+    let _ = stream.set_nodelay(true);
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), router));
+    // Errors are of clients that are gone, or speak no HTTP.
+    if let Either::Right(()) = either(connection.as_mut(), pin!(stopped(&mut stopping))).await {
+        connection.as_mut().graceful_shutdown();
+        let _ = connection.await;
+    }
+}
+
+/// Returns when the server is to stop.
+async fn stopped(stopping: &mut watch::Receiver<bool>) {
+    // An error means that the sender is gone, and with it the server.
+    let _ = stopping.wait_for(|stop| *stop).await;
+}
+
+#[cfg(unix)]
+fn stop_on_signals(stop: watch::Sender<bool>) -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
+        let (mut received, stop) = (signal(kind)?, stop.clone());
+        tokio::spawn(async move {
+            if received.recv().await.is_some() {
+                stop.send_replace(true);
+            }
+        });
+    }
+    Ok(())
+}
+
+#[cfg(windows)]
+fn stop_on_signals(stop: watch::Sender<bool>) -> std::io::Result<()> {
+    let mut received = tokio::signal::windows::ctrl_c()?;
+    tokio::spawn(async move {
+        if received.recv().await.is_some() {
+            stop.send_replace(true);
+        }
+    });
+    Ok(())
+}
+
+/// Which of two was done first; of two that are done, the left one.
+enum Either<L, R> {
+    Left(L),
+    Right(R),
+}
+
+async fn either<L: Future, R: Future>(mut left: Pin<&mut L>, mut right: Pin<&mut R>) -> Either<L::Output, R::Output> {
+    poll_fn(|context| {
+        if let Poll::Ready(done) = left.as_mut().poll(context) {
+            return Poll::Ready(Either::Left(done));
+        }
+        right.as_mut().poll(context).map(Either::Right)
+    })
+    .await
+}
+
+const CONNECTIONS_MAX: u32 = 1024;
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// A client that does not send the head of a request for so long is cut off.
+const HEAD_TIME: Duration = Duration::from_secs(30);
+/// What is cancelled has so long to notice.
+const CANCELLED: Duration = Duration::from_secs(3);

@@ -1,0 +1,97 @@
+//! Documents of clients, put into graphs.
+
+use std::collections::HashMap;
+use std::io::Cursor;
+use std::time::{Duration, Instant};
+
+use axum::body::Bytes;
+use fulgurite_rdf::oxrdf::{BlankNode, GraphName, NamedOrBlankNode, QuadRef, Term, Triple};
+use fulgurite_rdf::{CancellationToken, Error, Quads, RdfFormat, Result, Transaction, parse_document};
+
+/// A document that was sent.
+pub struct Sent {
+    pub bytes: Bytes,
+    pub format: RdfFormat,
+    /// What relative IRIs are resolved against.
+    pub base: String,
+}
+
+/// What ends a request early.
+pub struct Watch {
+    pub token: CancellationToken,
+    pub begun: Instant,
+    pub timeout: Option<Duration>,
+}
+
+impl Watch {
+    /// # Errors
+    /// [`Error::Cancelled`], [`Error::TimedOut`].
+    pub fn look(&self) -> Result<()> {
+        if self.token.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        match self.timeout {
+            Some(timeout) if self.begun.elapsed() > timeout => Err(Error::TimedOut { timeout }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Adds the document's triples to a graph. Its blank nodes become new ones.
+///
+/// # Errors
+/// If it is no such document, or has graphs of its own; as [`Watch::look`]; what the store reports.
+pub fn insert(sent: &Sent, graph: &GraphName, transaction: &mut Transaction, watch: &Watch) -> Result<()> {
+    let mut nodes = NewNodes::default();
+    let quads = parse_document("the document", Cursor::new(sent.bytes.clone()), sent.format, Some(&sent.base))?;
+    for quad in quads {
+        watch.look()?;
+        let quad = quad?;
+        if quad.graph_name != GraphName::DefaultGraph {
+            let message = format!("the document has a graph of its own, {}; send triples alone", quad.graph_name);
+            return Err(Error::Invalid { message });
+        }
+        let subject = nodes.subject(quad.subject, transaction)?;
+        let object = nodes.term(quad.object, transaction)?;
+        transaction.insert(QuadRef::new(subject.as_ref(), quad.predicate.as_ref(), object.as_ref(), graph.as_ref()))?;
+    }
+    Ok(())
+}
+
+/// The nodes of the store that stand for the blank nodes of one document.
+#[derive(Default)]
+struct NewNodes(HashMap<BlankNode, BlankNode>);
+
+impl NewNodes {
+    fn node(&mut self, node: BlankNode, transaction: &mut Transaction) -> Result<BlankNode> {
+        if let Some(new) = self.0.get(&node) {
+            return Ok(new.clone());
+        }
+        let id = transaction.new_blank_node()?;
+        let Term::BlankNode(new) = transaction.view().term(id)? else {
+            unreachable!("a new blank node is a blank node");
+        };
+        self.0.insert(node, new.clone());
+        Ok(new)
+    }
+
+    fn subject(&mut self, subject: NamedOrBlankNode, transaction: &mut Transaction) -> Result<NamedOrBlankNode> {
+        Ok(match subject {
+            NamedOrBlankNode::BlankNode(node) => self.node(node, transaction)?.into(),
+            named => named,
+        })
+    }
+
+    /// Goes as deep as triple terms are nested, which the parser bounds.
+    fn term(&mut self, term: Term, transaction: &mut Transaction) -> Result<Term> {
+        Ok(match term {
+            Term::BlankNode(node) => self.node(node, transaction)?.into(),
+            Term::Triple(triple) => {
+                let Triple { subject, predicate, object } = *triple;
+                let subject = self.subject(subject, transaction)?;
+                Triple::new(subject, predicate, self.term(object, transaction)?).into()
+            }
+            other => other,
+        })
+    }
+}

@@ -1,0 +1,160 @@
+//! Who may ask: requests of pages of other sites, and of names that are none of the server's, are refused.
+//!
+//! A server on a loopback address is reached by every page that its user looks at. The browser tells two things that a page cannot
+//! forge: `Host`, the name that the page believes to talk to, which shows a foreign name that was made to resolve to this machine; and
+//! `Origin`, which shows forms and scripts of other sites.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, HOST, ORIGIN, VARY,
+};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
+use axum::response::Response;
+
+use crate::refusal::Refusal;
+
+/// What a server lets pass.
+pub struct Guard {
+    is_loopback: bool,
+    /// Of `ServerOptions::base`: `name` or `name:port`.
+    base_authority: Option<String>,
+    cors_origin: Option<HeaderValue>,
+}
+
+impl Guard {
+    pub fn new(address: SocketAddr, base: Option<&str>, cors_origin: Option<HeaderValue>) -> Self {
+        let base_authority = base.and_then(authority_of).map(str::to_ascii_lowercase);
+        Self { is_loopback: address.ip().is_loopback(), base_authority, cors_origin }
+    }
+
+    /// # Errors
+    /// If the request is meant for another server, or comes from a page of another site.
+    pub fn check<B>(&self, request: &Request<B>) -> Result<(), Refusal> {
+        let authority = authority(request.uri(), request.headers())
+            .ok_or_else(|| Refusal::bad_request("the request has no Host"))?;
+        let is_base = self.base_authority.as_deref() == Some(&authority);
+        if self.is_loopback && !is_base && !is_loopback_name(name_of(&authority)) {
+            let message = format!(
+                "this server is for this machine, and not known as {authority}; ask localhost, or start it with --base"
+            );
+            return Err(Refusal::of(StatusCode::MISDIRECTED_REQUEST, message));
+        }
+        let Some(origin) = request.headers().get(ORIGIN) else { return Ok(()) };
+        let is_own = origin.to_str().ok().and_then(authority_of).is_some_and(|origin| {
+            let origin = origin.to_ascii_lowercase();
+            origin == authority || self.base_authority.as_deref() == Some(&origin)
+        });
+        if is_own || self.allows(origin) {
+            return Ok(());
+        }
+        let message = "pages of other sites may not use this server; start it with --cors to allow those of one";
+        Err(Refusal::of(StatusCode::FORBIDDEN, message))
+    }
+
+    fn allows(&self, origin: &HeaderValue) -> bool {
+        self.cors_origin.as_ref().is_some_and(|allowed| allowed == "*" || allowed == origin)
+    }
+
+    /// The answer to a browser that asks whether it may ask; `None` if the request is something else.
+    pub fn preflight<B>(&self, request: &Request<B>) -> Option<Response> {
+        if request.method() != Method::OPTIONS || self.cors_origin.is_none() {
+            return None;
+        }
+        let mut response = Response::new(axum::body::Body::empty());
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        let headers = response.headers_mut();
+        let methods = HeaderValue::from_static("GET, HEAD, POST, PUT, DELETE");
+        headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
+        headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("accept, content-type"));
+        headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+        Some(response)
+    }
+
+    /// Lets the pages of the allowed origin read an answer.
+    pub fn mark(&self, headers: &mut HeaderMap) {
+        if let Some(origin) = &self.cors_origin {
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+            headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("location"));
+            headers.append(VARY, HeaderValue::from_static("origin"));
+        }
+    }
+}
+
+/// The name and port that the client believes to talk to, in small letters.
+pub fn authority(uri: &Uri, headers: &HeaderMap) -> Option<String> {
+    let of_headers = || headers.get(HOST).and_then(|host| host.to_str().ok());
+    let authority = uri.authority().map(|authority| authority.as_str()).or_else(of_headers)?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:[]%".contains(&byte);
+    (!authority.is_empty() && authority.bytes().all(is_plain)).then(|| authority.to_ascii_lowercase())
+}
+
+fn authority_of(url: &str) -> Option<&str> {
+    url.split_once("://")?.1.split('/').next()
+}
+
+/// An authority without its port.
+fn name_of(authority: &str) -> &str {
+    match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => authority.split(':').next().unwrap_or_default(),
+    }
+}
+
+fn is_loopback_name(name: &str) -> bool {
+    name == "localhost" || name.ends_with(".localhost") || name.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(guard: &Guard, headers: &[(&str, &str)]) -> u16 {
+        let mut request = Request::builder().uri("/sparql");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        guard.check(&request.body(()).unwrap()).map_or_else(|refusal| refusal.status.as_u16(), |()| 200)
+    }
+
+    #[test]
+    fn a_server_on_loopback_answers_to_names_of_this_machine_alone() {
+        let guard = Guard::new("127.0.0.1:7878".parse().unwrap(), Some("https://quads.example/"), None);
+        for (host, expected) in [
+            ("localhost:7878", 200),
+            ("LOCALHOST", 200),
+            ("a.localhost", 200),
+            ("127.0.0.1:7878", 200),
+            ("[::1]:7878", 200),
+            ("quads.example", 200),
+            ("evil.example", 421),
+            ("localhost.evil.example:7878", 421),
+            ("127.0.0.1.evil.example", 421),
+            ("8.8.8.8", 421),
+            ("", 400),
+            ("a b", 400),
+        ] {
+            assert_eq!(status(&guard, &[("host", host)]), expected, "{host}");
+        }
+        assert_eq!(status(&guard, &[]), 400);
+        let guard = Guard::new("192.0.2.1:80".parse().unwrap(), None, None);
+        assert_eq!(status(&guard, &[("host", "anything.example")]), 200);
+    }
+
+    #[test]
+    fn pages_of_other_sites_are_refused_unless_they_are_allowed() {
+        let address = "127.0.0.1:7878".parse().unwrap();
+        let asks = |guard: &Guard, origin| status(guard, &[("host", "localhost:7878"), ("origin", origin)]);
+        let guard = Guard::new(address, None, None);
+        assert_eq!(asks(&guard, "http://localhost:7878"), 200);
+        assert_eq!(asks(&guard, "http://localhost:1"), 403);
+        assert_eq!(asks(&guard, "https://evil.example"), 403);
+        assert_eq!(asks(&guard, "null"), 403);
+        let guard = Guard::new(address, None, Some(HeaderValue::from_static("https://good.example")));
+        assert_eq!(asks(&guard, "https://good.example"), 200);
+        assert_eq!(asks(&guard, "https://evil.example"), 403);
+        let guard = Guard::new(address, None, Some(HeaderValue::from_static("*")));
+        assert_eq!(asks(&guard, "https://evil.example"), 200);
+    }
+}

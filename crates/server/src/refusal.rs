@@ -1,0 +1,108 @@
+//! [`Refusal`]: why a request is not answered, as a status and a text for the client.
+
+use std::borrow::Cow;
+
+use axum::body::Body;
+use axum::http::header::{CONTENT_TYPE, HeaderName, RETRY_AFTER};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use fulgurite_rdf::Error;
+
+/// Why a request is not answered.
+#[derive(Debug)]
+pub struct Refusal {
+    pub status: StatusCode,
+    /// One line or several, for people.
+    pub message: Cow<'static, str>,
+    header: Option<(HeaderName, &'static str)>,
+    /// What the client is not told, if it is the server's fault.
+    particulars: Option<String>,
+}
+
+/// With a response: what the client is not told.
+#[derive(Clone)]
+pub struct Particulars(pub String);
+
+impl Refusal {
+    pub fn of(status: StatusCode, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { status, message: message.into(), header: None, particulars: None }
+    }
+
+    pub fn bad_request(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::of(StatusCode::BAD_REQUEST, message)
+    }
+
+    /// For now: the client may come again after a second.
+    pub fn busy(message: impl Into<Cow<'static, str>>) -> Self {
+        Self { header: Some((RETRY_AFTER, "1")), ..Self::of(StatusCode::SERVICE_UNAVAILABLE, message) }
+    }
+
+    pub fn read_only() -> Self {
+        Self::of(
+            StatusCode::FORBIDDEN,
+            "this server only reads; start it with --read-write (ServerOptions::writable) to allow changes",
+        )
+    }
+
+    /// The server's fault: clients are not told of paths and the like.
+    pub fn failure(particulars: String) -> Self {
+        let message = "the server failed; its log says more";
+        Self { particulars: Some(particulars), ..Self::of(StatusCode::INTERNAL_SERVER_ERROR, message) }
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        let text = error.to_string();
+        match error {
+            Error::SparqlSyntax { .. }
+            | Error::QueryTooDeep { .. }
+            | Error::QueryTooLong { .. }
+            | Error::Syntax { .. }
+            | Error::Input { .. }
+            | Error::TooDeep { .. }
+            | Error::LimitReached { .. }
+            | Error::ServiceUnsupported { .. }
+            | Error::Evaluation { .. }
+            | Error::Graph { .. }
+            | Error::Invalid { .. } => Self::bad_request(text),
+            Error::LoadRefused { .. } => Self::of(StatusCode::FORBIDDEN, text),
+            Error::TimedOut { .. } => Self::of(StatusCode::SERVICE_UNAVAILABLE, text),
+            Error::Cancelled => Self::of(StatusCode::SERVICE_UNAVAILABLE, "cancelled, because the server shuts down"),
+            Error::WriterBusy { .. } => {
+                Self::busy("a bulk load or another long change is running; changes have to wait for its end")
+            }
+            Error::Engine(error) => engine_refusal(&error),
+            _ => Self::failure(text),
+        }
+    }
+}
+
+fn engine_refusal(error: &fulgurite::Error) -> Refusal {
+    use fulgurite::Error as Engine;
+    match error {
+        error if error.is_retryable() => Refusal::busy("others changed the same again and again; nothing was done"),
+        Engine::ReadOnly { .. } => Refusal::read_only(),
+        Engine::DiskFull { .. } | Engine::QuotaExceeded { .. } => Refusal {
+            particulars: Some(error.to_string()),
+            ..Refusal::of(StatusCode::INSUFFICIENT_STORAGE, "there is no space left for this; nothing was done")
+        },
+        error => Refusal::failure(error.to_string()),
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::from(format!("{}\n", self.message)));
+        *response.status_mut() = self.status;
+        if let Some(particulars) = self.particulars {
+            response.extensions_mut().insert(Particulars(particulars));
+        }
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        if let Some((name, value)) = self.header {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        response
+    }
+}

@@ -1,0 +1,137 @@
+//! What runs: how many requests may evaluate at once, and how they are cancelled.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use fulgurite_rdf::CancellationToken;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use crate::refusal::Refusal;
+
+/// The evaluations of a server.
+pub struct Running {
+    permits: Arc<Semaphore>,
+    permits_max: u32,
+    uploads: Arc<Semaphore>,
+    wait: Duration,
+    /// Requests that wait for a permit; more than [`WAITING_MAX`] are refused at once.
+    waiting: Semaphore,
+    tokens: Mutex<Tokens>,
+    stopping: AtomicBool,
+}
+
+/// Those that run, so that a shutdown can cancel them. Leaf lock: nothing else is taken while it is held.
+#[derive(Default)]
+struct Tokens {
+    next: u64,
+    all: HashMap<u64, CancellationToken>,
+}
+
+/// One evaluation, for as long as somebody waits for it. Dropping it cancels it.
+pub struct Evaluation {
+    running: Arc<Running>,
+    number: u64,
+    token: CancellationToken,
+}
+
+impl Running {
+    pub fn new(queries_max: usize, wait: Duration) -> Self {
+        let permits_max = u32::try_from(queries_max).unwrap_or(u32::MAX).clamp(1, PERMITS_MAX);
+        Self {
+            permits: Arc::new(Semaphore::new(permits_max as usize)),
+            permits_max,
+            uploads: Arc::new(Semaphore::new(permits_max as usize)),
+            wait,
+            waiting: Semaphore::new(WAITING_MAX),
+            tokens: Mutex::default(),
+            stopping: AtomicBool::new(false),
+        }
+    }
+
+    /// How many may evaluate at once.
+    pub fn permits_max(&self) -> usize {
+        self.permits_max as usize
+    }
+
+    /// Waits until one of those that run has ended, and begins.
+    ///
+    /// # Errors
+    /// 503 if that takes too long, if too many wait, and while the server shuts down.
+    pub async fn begin(self: &Arc<Self>) -> Result<(Evaluation, OwnedSemaphorePermit), Refusal> {
+        let busy = || Refusal::busy("too many requests run and wait; come again later");
+        let permit = match Arc::clone(&self.permits).try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => {
+                let _waits = self.waiting.try_acquire().map_err(|_| busy())?;
+                let permit = timeout(self.wait, Arc::clone(&self.permits).acquire_owned()).await;
+                permit.map_err(|_| busy())?.map_err(|_| stopping())?
+            }
+        };
+        let token = CancellationToken::new();
+        let number = {
+            let mut tokens = self.lock();
+            tokens.next += 1;
+            let number = tokens.next;
+            tokens.all.insert(number, token.clone());
+            number
+        };
+        // `cancel_all` sets this before it takes the lock: whom it has not seen there sees it here.
+        if self.stopping.load(Ordering::SeqCst) {
+            token.cancel();
+        }
+        Ok((Evaluation { running: Arc::clone(self), number, token }, permit))
+    }
+
+    /// Waits for the right to hold a large body in memory: as many as may evaluate have it.
+    ///
+    /// # Errors
+    /// As [`Running::begin`].
+    pub async fn receive(&self) -> Result<OwnedSemaphorePermit, Refusal> {
+        let permit = timeout(self.wait, Arc::clone(&self.uploads).acquire_owned()).await;
+        let busy = |_| Refusal::busy("too many uploads at once; come again later");
+        permit.map_err(busy)?.map_err(|_| stopping())
+    }
+
+    /// Cancels what runs, and all that begins from now on.
+    pub fn cancel_all(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        for token in self.lock().all.values() {
+            token.cancel();
+        }
+    }
+
+    /// Returns when nothing runs any more; from then on nothing begins.
+    pub async fn all_ended(&self) {
+        if let Ok(permits) = self.permits.acquire_many(self.permits_max).await {
+            permits.forget();
+            self.permits.close();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tokens> {
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Evaluation {
+    pub fn token(&self) -> CancellationToken {
+        self.token.clone()
+    }
+}
+
+impl Drop for Evaluation {
+    fn drop(&mut self) {
+        self.token.cancel();
+        self.running.lock().all.remove(&self.number);
+    }
+}
+
+fn stopping() -> Refusal {
+    Refusal::of(axum::http::StatusCode::SERVICE_UNAVAILABLE, "the server shuts down")
+}
+
+const WAITING_MAX: usize = 256;
+const PERMITS_MAX: u32 = 1 << 12;

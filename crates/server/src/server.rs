@@ -1,0 +1,120 @@
+//! [`Server`]: listening, serving, and shutting down in order.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::HeaderValue;
+use fulgurite_rdf::Store;
+use fulgurite_rdf::oxrdf::NamedNode;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
+
+use crate::connection;
+use crate::error::{Error, Result};
+use crate::guard::Guard;
+use crate::options::ServerOptions;
+use crate::routes::{Served, Service};
+use crate::running::Running;
+
+/// A server that listens. [`Server::run`] serves.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    runtime: Runtime,
+    service: Arc<Service>,
+    stop: watch::Sender<bool>,
+}
+
+/// Shuts a server down, from any thread. Clones do the same.
+#[derive(Clone, Debug)]
+pub struct ServerHandle {
+    stop: watch::Sender<bool>,
+}
+
+impl Server {
+    /// Listens on `address`, such as `127.0.0.1:7878`; port 0 is any that is free. Connections wait until [`Server::run`].
+    ///
+    /// # Errors
+    /// [`Error::Bind`]; [`Error::System`]; [`Error::Invalid`] if an option is none that can be.
+    pub fn bind(store: &Store, address: &str, options: ServerOptions) -> Result<Self> {
+        check(&options)?;
+        let failed = |source| Error::Bind { address: address.to_owned(), source };
+        let listener = TcpListener::bind(address).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let bound = listener.local_addr().map_err(failed)?;
+        let running = Running::new(options.queries_max, options.wait);
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(WORKERS)
+            .thread_name("http")
+            .thread_stack_size(STACK_BYTES)
+            .max_blocking_threads(running.permits_max() + BLOCKING_SPARE)
+            .enable_io()
+            .enable_time()
+            .build()
+            .map_err(|source| Error::System { what: "threads", source })?;
+        let cors_origin = options.cors_origin.as_deref().map(HeaderValue::from_str).transpose();
+        let cors_origin =
+            cors_origin.map_err(|_| Error::Invalid { message: "the allowed origin is no text".into() })?;
+        let guard = Guard::new(bound, options.base.as_deref(), cors_origin);
+        let served = Arc::new(Served { store: store.clone(), options });
+        let service = Arc::new(Service { served, running: Arc::new(running), guard });
+        Ok(Self { listener, address: bound, runtime, service, stop: watch::channel(false).0 })
+    }
+
+    /// Where it listens, with the port that it really has.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What shuts it down.
+    pub fn handle(&self) -> ServerHandle {
+        ServerHandle { stop: self.stop.clone() }
+    }
+
+    /// Serves until it is shut down: then no more connections are taken, those that are open have the time of
+    /// [`ServerOptions::grace`] to end, and what still runs is cancelled. The store stays open; closing it is the caller's.
+    ///
+    /// # Errors
+    /// [`Error::System`].
+    pub fn run(self) -> Result<()> {
+        let Self { listener, runtime, service, stop, .. } = self;
+        let served = runtime.block_on(connection::serve(listener, service, stop));
+        // What does not look at its token (joins in memory alone) is left behind.
+        runtime.shutdown_timeout(LEFT_BEHIND);
+        served
+    }
+}
+
+impl ServerHandle {
+    /// Begins to shut down, and returns at once.
+    pub fn shut_down(&self) {
+        self.stop.send_replace(true);
+    }
+}
+
+fn check(options: &ServerOptions) -> Result<()> {
+    if let Some(base) = &options.base
+        && (NamedNode::new(base).is_err() || !base.ends_with('/') || !base.starts_with("http"))
+    {
+        let message = format!("{base}: not a base; give an absolute http or https URL that ends with a slash");
+        return Err(Error::Invalid { message });
+    }
+    match options.cors_origin.as_deref() {
+        None | Some("*") => Ok(()),
+        Some(origin) if origin.split_once("://").is_some_and(|(_, host)| !host.is_empty() && !host.contains('/')) => {
+            Ok(())
+        }
+        Some(origin) => {
+            let message = format!("{origin}: not an origin; give scheme, host and port alone, as https://example.org");
+            Err(Error::Invalid { message })
+        }
+    }
+}
+
+/// Threads that serve connections; they only pass bytes on.
+const WORKERS: usize = 2;
+/// Room for queries of some depth: deeper ones have threads of their own.
+const STACK_BYTES: usize = 4 << 20;
+const BLOCKING_SPARE: usize = 4;
+const LEFT_BEHIND: Duration = Duration::from_secs(2);

@@ -1,0 +1,63 @@
+//! The update operation: a SPARQL text and the graphs that its `WHERE` sees, carried out in one transaction.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use fulgurite_rdf::oxrdf::NamedNode;
+use fulgurite_rdf::sparql::{Limits, Update};
+use fulgurite_rdf::{CancellationToken, Quads};
+
+use crate::answer::compute;
+use crate::parameters::Parameters;
+use crate::refusal::Refusal;
+use crate::routes::{Served, Service};
+
+/// An update as it was asked for.
+pub struct Asked {
+    pub text: String,
+    pub using_graphs: Vec<NamedNode>,
+    pub using_named_graphs: Vec<NamedNode>,
+    /// What relative IRIs are resolved against.
+    pub base: String,
+}
+
+impl Asked {
+    /// # Errors
+    /// If a graph's name is no IRI.
+    pub fn new(text: String, parameters: &Parameters, base: String) -> Result<Self, Refusal> {
+        let using_graphs = parameters.iris("using-graph-uri")?;
+        let using_named_graphs = parameters.iris("using-named-graph-uri")?;
+        Ok(Self { text, using_graphs, using_named_graphs, base })
+    }
+}
+
+/// Carries it out.
+///
+/// # Errors
+/// Why nothing was changed.
+pub async fn carry_out(service: &Service, asked: Asked) -> Result<StatusCode, Refusal> {
+    if !service.served.options.writable {
+        return Err(Refusal::read_only());
+    }
+    let served = Arc::clone(&service.served);
+    compute(&service.running, move |token| execute(&served, &asked, token)).await
+}
+
+fn execute(served: &Served, asked: &Asked, token: CancellationToken) -> Result<StatusCode, Refusal> {
+    let namespaces = served.store.snapshot()?.namespaces()?;
+    let mut limits = Limits::new().cancellation(token);
+    if let Some(timeout) = served.options.timeout {
+        limits = limits.timeout(timeout);
+    }
+    let mut update = Update::parse_with_prefixes(&asked.text, Some(&asked.base), &namespaces)?
+        .with_limits(limits)
+        .union_default_graph(served.options.union_default_graph);
+    for graph in &asked.using_graphs {
+        update = update.with_using_graph(graph.clone());
+    }
+    for graph in &asked.using_named_graphs {
+        update = update.with_using_named_graph(graph.clone());
+    }
+    update.execute(&served.store)?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,126 @@
+//! What bounds requests, and what clients are told when they come to a bound.
+
+use std::time::Duration;
+
+use crate::client::{Asked, form, post, query, update};
+use crate::fixture::{ENDLESS, ENDLESS_ROWS, Fixture, QUADS, Told};
+use fulgurite_server::ServerOptions;
+
+/// Long enough for a query that is short to end, so that one that comes meanwhile has its turn.
+const TURN: Duration = Duration::from_secs(1);
+
+#[test]
+fn a_query_that_takes_too_long_is_ended_and_refused() {
+    let fixture = Fixture::with_quads(ServerOptions::new().timeout(Some(Duration::from_millis(50))));
+    let refused = query(ENDLESS).ask(fixture.address).expect(503);
+    assert!(refused.body.contains("not done after 50ms"), "{refused:?}");
+}
+
+#[test]
+fn an_answer_that_fails_half_way_is_cut_off() {
+    let fixture = Fixture::with_quads(ServerOptions::new().timeout(Some(Duration::from_secs(1))));
+    let cut = query(ENDLESS_ROWS).accept("text/csv").ask(fixture.address).expect(200);
+    assert!(!cut.is_whole && cut.body.lines().count() > 100);
+    let told = fixture.told.recv().expect("it is told of");
+    assert_eq!(told, Told { method: "GET".into(), path: "/sparql".into(), status: 200, is_whole: false });
+}
+
+#[test]
+fn answers_without_a_body_are_told_of_as_whole() {
+    let fixture = Fixture::writable();
+    for (asked, status) in
+        [(update("CLEAR ALL"), 204), (Asked::new("HEAD", "/graphs?default"), 200), (query("ASK {}"), 200)]
+    {
+        asked.ask(fixture.address).expect(status);
+        let told = fixture.told.recv().expect("it is told of");
+        assert!(told.status == status && told.is_whole, "{told:?}");
+    }
+}
+
+#[test]
+fn more_rows_than_allowed_are_refused() {
+    let fixture = Fixture::with_quads(ServerOptions::new().rows_max(Some(10)));
+    let refused = query("SELECT * { ?s ?p ?o }").ask(fixture.address).expect(400);
+    assert!(refused.body.contains("more than 10 rows"), "{refused:?}");
+    query("SELECT * { ?s ?p ?o } LIMIT 10").ask(fixture.address).expect(200);
+}
+
+#[test]
+fn bodies_larger_than_allowed_are_refused_whether_they_tell_their_length_or_not() {
+    let fixture = Fixture::with(ServerOptions::new().writable(true).body_bytes_max(100_000));
+    let large = format!("ASK {{}} #{}", "x".repeat(200_000));
+    let refused = post("/sparql", "application/sparql-query", large.as_str()).ask(fixture.address).expect(413);
+    assert!(refused.body.contains("100000 bytes"), "{refused:?}");
+    let chunks: String = (0..20).map(|_| format!("2710\r\n{}\r\n", " ".repeat(10_000))).collect();
+    let chunked = post("/sparql", "application/sparql-query", format!("{chunks}0\r\n\r\n"));
+    chunked.header("Transfer-Encoding", "chunked").ask(fixture.address).expect(413);
+    let fits: String = (0..5).map(|_| format!("2710\r\n{}\r\n", " ".repeat(10_000))).collect();
+    let chunked = post("/sparql", "application/sparql-query", format!("{fits}6\r\nASK {{}}\r\n0\r\n\r\n"));
+    chunked.header("Transfer-Encoding", "chunked").ask(fixture.address).expect(200);
+}
+
+#[test]
+fn texts_of_queries_are_shorter_than_a_mebibyte() {
+    let fixture = Fixture::with(ServerOptions::new());
+    let long = format!("ASK {{}} #{}", "x".repeat(1 << 20));
+    post("/sparql", "application/sparql-query", long).ask(fixture.address).expect(413);
+}
+
+#[test]
+fn a_query_whose_client_leaves_is_cancelled() {
+    let options = ServerOptions::new().timeout(None).queries_max(1).wait(Duration::from_secs(100));
+    let fixture = Fixture::with_quads(options);
+    // Rows are on the way.
+    query(ENDLESS_ROWS).begin(fixture.address).leave();
+    // There is one place, which is free when the first has ended.
+    query("ASK {}").ask(fixture.address).expect(200);
+}
+
+#[test]
+fn a_query_whose_client_leaves_before_the_answer_begins_is_cancelled() {
+    let fixture = Fixture::with_quads(ServerOptions::new().timeout(None).queries_max(1).wait(TURN));
+    let endless = query(ENDLESS).send(fixture.address);
+    let busy = || query("ASK {}").ask(fixture.address);
+    // It is refused as soon as the first one runs, and has its place.
+    let refused = std::iter::repeat_with(busy).find(|answer| answer.status != 200).expect("endless");
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")), "{refused:?}");
+    drop(endless);
+    std::iter::repeat_with(busy).find(|answer| answer.status == 200).expect("endless");
+    let told = std::iter::from_fn(|| fixture.told.recv().ok()).find(|told| told.status == 499).expect("it is told of");
+    assert_eq!(told, Told { method: "GET".into(), path: "/sparql".into(), status: 499, is_whole: false });
+}
+
+#[test]
+fn an_update_whose_time_is_over_has_changed_nothing() {
+    let options = ServerOptions::new().writable(true).timeout(Some(Duration::from_millis(50)));
+    let fixture = Fixture::with_quads(options);
+    let text = "DELETE WHERE { <http://a/s1> ?p ?o } ;
+                INSERT { ?a <http://a/new> ?i } WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }";
+    update(text).ask(fixture.address).expect(503);
+    let count = query("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }").accept("text/csv").ask(fixture.address).expect(200);
+    assert_eq!(count.body, format!("n\r\n{QUADS}\r\n"));
+}
+
+#[test]
+fn a_server_that_only_reads_refuses_changes_and_says_how_to_allow_them() {
+    let fixture = Fixture::with_quads(ServerOptions::new());
+    let turtle = "<http://a/s> <http://a/p> 1 .";
+    for asked in [
+        update("CLEAR ALL"),
+        form("update", "CLEAR ALL"),
+        post("/graphs?default", "text/turtle", turtle),
+        Asked::new("PUT", "/graphs?default").header("Content-Type", "text/turtle").body(turtle),
+        Asked::new("DELETE", "/graphs?default"),
+    ] {
+        let refused = asked.ask(fixture.address).expect(403);
+        assert!(refused.body.contains("--read-write"), "{refused:?}");
+    }
+    let count = query("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }").accept("text/csv").ask(fixture.address).expect(200);
+    assert_eq!(count.body, format!("n\r\n{QUADS}\r\n"));
+}
+
+#[test]
+fn files_of_the_machine_cannot_be_loaded() {
+    let fixture = Fixture::writable();
+    update("LOAD <file:///etc/passwd>").ask(fixture.address).expect(403);
+}

@@ -1,0 +1,10 @@
+//! The server over real connections: every class of request, and how it ends when something does not go well.
+
+mod client;
+mod fixture;
+mod graph_store;
+mod limits;
+mod negotiation;
+mod protocol;
+mod safety;
+mod shutdown;

@@ -1,0 +1,72 @@
+//! Who may ask: names and pages of others.
+
+use crate::client::{Asked, form, query};
+use crate::fixture::Fixture;
+use fulgurite_server::{Error, Server, ServerOptions};
+
+#[test]
+fn a_foreign_name_that_resolves_to_this_machine_is_refused() {
+    let fixture = Fixture::writable();
+    let refused = query("ASK {}").header("Host", "evil.example:7878").ask(fixture.address).expect(421);
+    assert!(refused.body.contains("evil.example"), "{refused:?}");
+    query("ASK {}").header("Host", "localhost:7878").ask(fixture.address).expect(200);
+}
+
+#[test]
+fn a_form_on_a_page_of_another_site_cannot_change_the_store() {
+    let fixture = Fixture::writable();
+    fixture.change("INSERT DATA { <http://a/s> <http://a/p> 1 }");
+    form("update", "CLEAR ALL").header("Origin", "https://evil.example").ask(fixture.address).expect(403);
+    let kept = query("ASK { ?s ?p ?o }").ask(fixture.address).expect(200);
+    assert!(kept.body.contains("true"));
+    let own = format!("http://{}", fixture.address);
+    form("update", "CLEAR ALL").header("Origin", &own).ask(fixture.address).expect(204);
+}
+
+#[test]
+fn pages_of_the_allowed_origin_may_ask_and_read() {
+    let origin = "https://good.example";
+    let fixture = Fixture::with(ServerOptions::new().cors_origin(Some(origin.into())));
+    let preflight = Asked::new("OPTIONS", "/sparql").header("Origin", origin);
+    let preflight = preflight.header("Access-Control-Request-Method", "POST").ask(fixture.address).expect(204);
+    assert_eq!(preflight.header("access-control-allow-origin"), Some(origin));
+    assert!(preflight.header("access-control-allow-methods").is_some_and(|methods| methods.contains("POST")));
+    let answer = query("ASK {}").header("Origin", origin).ask(fixture.address).expect(200);
+    assert_eq!(answer.header("access-control-allow-origin"), Some(origin));
+    query("ASK {}").header("Origin", "https://evil.example").ask(fixture.address).expect(403);
+}
+
+#[test]
+fn nobody_is_allowed_unless_it_is_said() {
+    let fixture = Fixture::with(ServerOptions::new());
+    let answer = query("ASK {}").ask(fixture.address).expect(200);
+    assert_eq!(answer.header("access-control-allow-origin"), None);
+    Asked::new("OPTIONS", "/sparql").ask(fixture.address).expect(405);
+}
+
+#[test]
+fn options_that_cannot_be_are_refused_before_anything_listens() {
+    let fixture = Fixture::writable();
+    for options in [
+        ServerOptions::new().base(Some("relative/".into())),
+        ServerOptions::new().base(Some("http://example.org/no-slash".into())),
+        ServerOptions::new().cors_origin(Some("https://example.org/path".into())),
+        ServerOptions::new().cors_origin(Some("example.org".into())),
+    ] {
+        let refused = Server::bind(&fixture.store, "127.0.0.1:0", options);
+        assert!(matches!(refused, Err(Error::Invalid { .. })));
+    }
+    let taken = Server::bind(&fixture.store, &fixture.address.to_string(), ServerOptions::new());
+    assert!(matches!(taken, Err(Error::Bind { .. })));
+}
+
+#[test]
+fn names_are_made_from_the_base_that_is_given() {
+    let base = "https://quads.example/data/";
+    let fixture = Fixture::with(ServerOptions::new().writable(true).base(Some(base.into())));
+    let put = Asked::new("PUT", "/graphs/one").header("Content-Type", "text/turtle").body("<a> <b> <c> .");
+    put.ask(fixture.address).expect(201);
+    let asked = format!("ASK {{ GRAPH <{base}graphs/one> {{ <{base}graphs/a> ?p ?o }} }}");
+    let found = query(&asked).header("Host", "quads.example").ask(fixture.address).expect(200);
+    assert!(found.body.contains("true"), "{found:?}");
+}
