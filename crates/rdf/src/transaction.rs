@@ -14,7 +14,7 @@ use crate::pattern::{GraphPattern, IdPattern, IdQuad, Position};
 use crate::plan::{plan, plan_sorted};
 use crate::quads::{GraphNames, QuadIds, Quads, Source};
 use crate::shared::Shared;
-use crate::tables::{Reads, Tables};
+use crate::tables::{Index, Reads, Tables, damaged};
 use crate::view::View;
 
 /// A set of changes that is committed as one, or dropped without a trace. It reads what it has written, by its
@@ -93,9 +93,15 @@ impl Inner {
     /// Takes a quad away. Tells whether it was there.
     fn remove(&self, quad: &IdQuad) -> Result<bool> {
         self.write(|txn| {
-            for index in self.tables.indexes_of(quad.graph) {
-                if !txn.delete(&index.table, index.order.key_of(quad).as_bytes())? {
-                    return Ok(false);
+            let mut indexes = self.tables.indexes_of(quad.graph).iter();
+            let mut delete = |index: &Index| txn.delete(&index.table, index.order.key_of(quad).as_bytes());
+            if !delete(indexes.next().expect("a store has indexes of both"))? {
+                return Ok(false);
+            }
+            for index in indexes {
+                if !delete(index)? {
+                    let place = format!("table `{}`", index.table.name());
+                    return Err(damaged(self.shared.path(), &place, "it has not a quad that another index has"));
                 }
             }
             Ok(true)
@@ -430,6 +436,8 @@ impl Transaction {
         // Some of these terms may be gone.
         state.known.clear();
         state.checked.clear();
+        // If it fails, what was to be undone may be there still.
+        state.is_broken = true;
         state.txn.as_mut().ok_or(Error::TransactionEnded)?.rollback_to(savepoint.inner)?;
         state.is_broken = savepoint.is_broken;
         Ok(())

@@ -193,7 +193,10 @@ impl Load<'_> {
             Ok(())
         };
         std::thread::scope(|scope| {
-            let work = || self.parsing.run(keep).map_err(|error| self.watch.fail(error));
+            let work = || {
+                let _alarm = Alarm(self.watch);
+                self.parsing.run(keep).map_err(|error| self.watch.fail(error))
+            };
             let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, work);
             let (threads, failed): (Vec<_>, Vec<_>) = (0..self.threads).map(spawn).partition(|thread| thread.is_ok());
             // Fewer than were asked for will do.
@@ -208,6 +211,17 @@ impl Load<'_> {
             if outcomes.iter().all(|outcome| outcome.is_ok()) { Ok(()) } else { Err(self.watch.cause()) }
         })?;
         Ok(kept.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Ends the work of the other threads if its own panics.
+struct Alarm<'l>(&'l Watch);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.fail(Error::Cancelled);
+        }
     }
 }
 

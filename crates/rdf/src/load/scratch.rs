@@ -6,6 +6,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
@@ -16,7 +17,7 @@ pub struct Scratch {
     state: Mutex<State>,
     /// The state of the numbers by which what is kept is changed.
     #[cfg(test)]
-    damage: Option<std::sync::atomic::AtomicU64>,
+    damage: Option<AtomicU64>,
 }
 
 struct State {
@@ -45,7 +46,10 @@ impl Scratch {
         let directory =
             if is_on_disk { database.parent().unwrap_or(Path::new("")).to_path_buf() } else { std::env::temp_dir() };
         let name = database.file_name().unwrap_or_default().to_string_lossy();
-        let path = directory.join(format!("{name}.load-{}", std::process::id()));
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        // Relaxed: nothing is read through the number.
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = directory.join(format!("{name}.load-{}-{number}", std::process::id()));
         let state = Mutex::new(State { memory_left_bytes: memory_bytes, file: None, end: 0 });
         Self {
             path,
@@ -58,14 +62,14 @@ impl Scratch {
     /// Changes a byte of some of what is kept.
     #[cfg(test)]
     pub fn damaging(mut self, seed: Option<u64>) -> Self {
-        self.damage = seed.map(std::sync::atomic::AtomicU64::new);
+        self.damage = seed.map(AtomicU64::new);
         self
     }
 
     #[cfg(test)]
     fn damage(&self, bytes: &mut [u8]) {
         let Some(state) = &self.damage else { return };
-        let step = state.fetch_add(0x9e37_79b9_7f4a_7c15, std::sync::atomic::Ordering::Relaxed);
+        let step = state.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
         let random = (step ^ step >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let random = random ^ random >> 29;
         if !bytes.is_empty() && random.is_multiple_of(4) {

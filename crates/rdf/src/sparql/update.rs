@@ -140,7 +140,8 @@ impl Update {
         let before = transaction.savepoint();
         let done = self.run(transaction, self.deadline());
         if done.is_err() {
-            transaction.rollback_to(before)?;
+            // If that fails the transaction is broken, and says so when it is used. The first error says why.
+            let _ = transaction.rollback_to(before);
         }
         done
     }
@@ -419,7 +420,8 @@ fn removed_quad(quad: &term::GroundQuad) -> Quad {
 }
 
 fn ends_the_update(error: &Error) -> bool {
-    matches!(error, Error::TimedOut { .. } | Error::Cancelled | Error::LimitReached { .. } | Error::Engine(_))
+    let is_of_limits = matches!(error, Error::TimedOut { .. } | Error::Cancelled | Error::LimitReached { .. });
+    is_of_limits || matches!(error, Error::Engine(_) | Error::Damaged { .. } | Error::TransactionBroken)
 }
 
 /// The quad as numbers; `None` if the store has not all of its terms, and so not the quad.

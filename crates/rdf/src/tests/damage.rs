@@ -96,3 +96,17 @@ fn a_hash_that_leads_nowhere_is_damage() {
         assert!(matches!(snapshot.id(iri("a").as_ref().into()), Err(Error::Damaged { .. })), "{value:?}");
     }
 }
+
+#[test]
+fn a_quad_that_only_some_indexes_have_is_damage_to_who_removes_it() {
+    let store = opened_after("gosp", |txn, table| {
+        let key = txn.range(table, ..)?.next().expect("it has one")?.0.to_vec();
+        txn.delete(table, &key).map(drop)
+    });
+    let store = store.expect("it opens");
+    let removed = quad("a", "p", iri("o"), Some("g"));
+    let mut txn = store.begin().expect("a transaction");
+    assert!(matches!(txn.remove(&removed), Err(Error::Damaged { .. })));
+    assert!(matches!(txn.commit(), Err(Error::TransactionBroken)));
+    assert!(store.snapshot().expect("a snapshot").count(&IdPattern::ALL).expect("it is counted") > 0);
+}

@@ -26,7 +26,7 @@ pub const STEPS: &[Step] = &[
     quick("tidy", "the house rules hold (cargo xtask tidy)", |root| outcome(tidy::check_workspace(root))),
     quick("clippy", "no warning from the compiler or clippy", clippy),
     quick("tests", "unit and integration tests of the default members", |root| {
-        cargo(root, &["test", "--locked", "--lib", "--bins", "--tests", "--examples"])
+        cargo(root, &["test", "--locked", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"])
     }),
     quick("doctests", "the examples in the documentation run", |root| cargo(root, &["test", "--locked", "--doc"])),
     quick("decoder", "a decoder written from the format document alone reads the golden files", decoder),
