@@ -3,7 +3,9 @@
 //! Invariant: no algebra that leaves this file has more than [`DEPTH_MAX`] levels, and [`query_depth`] says how many. All three
 //! operators are associative, with errors too: an `||` is true if any operand is, else an error if any is one, else false.
 
-use spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression, PropertyPathExpression};
+use spargebra::algebra::{
+    AggregateExpression, Expression, Function, GraphPattern, OrderExpression, PropertyPathExpression,
+};
 use spargebra::{GraphUpdateOperation, Query, Update};
 
 use super::text::DEPTH_MAX;
@@ -88,33 +90,22 @@ pub(crate) fn pattern_depth(pattern: &GraphPattern) -> usize {
 }
 
 fn expression_depth(expression: &Expression) -> usize {
-    1 + match expression {
-        Expression::NamedNode(_) | Expression::Literal(_) | Expression::Variable(_) | Expression::Bound(_) => 0,
-        Expression::Or(left, right)
-        | Expression::And(left, right)
-        | Expression::Equal(left, right)
-        | Expression::SameTerm(left, right)
-        | Expression::Greater(left, right)
-        | Expression::GreaterOrEqual(left, right)
-        | Expression::Less(left, right)
-        | Expression::LessOrEqual(left, right)
-        | Expression::Add(left, right)
-        | Expression::Subtract(left, right)
-        | Expression::Multiply(left, right)
-        | Expression::Divide(left, right) => expression_depth(left).max(expression_depth(right)),
-        Expression::UnaryPlus(inner) | Expression::UnaryMinus(inner) | Expression::Not(inner) => {
-            expression_depth(inner)
-        }
-        Expression::In(value, list) => list.iter().map(expression_depth).fold(expression_depth(value), usize::max),
-        Expression::If(condition, then, otherwise) => {
-            expression_depth(condition).max(expression_depth(then)).max(expression_depth(otherwise))
-        }
-        Expression::Coalesce(list) | Expression::FunctionCall(_, list) => {
-            list.iter().map(expression_depth).max().unwrap_or_default()
-        }
-        Expression::Exists(pattern) => pattern_depth(pattern),
-    }
+    let mut deepest = 0;
+    visit_operands(expression, &mut |operand| {
+        deepest = deepest.max(match operand {
+            Operand::Pattern(pattern) => pattern_depth(pattern),
+            Operand::Expression(expression) => expression_depth(expression),
+        });
+    });
+    let levels = match expression {
+        Expression::FunctionCall(Function::BNode, label) if !label.is_empty() => NAMED_NODE_LEVELS,
+        _ => 1,
+    };
+    levels + deepest
 }
+
+/// What [`plan`](super::plan) makes of a node that an expression names.
+const NAMED_NODE_LEVELS: usize = 4;
 
 fn path_depth(path: &PropertyPathExpression) -> usize {
     1 + match path {
@@ -246,6 +237,42 @@ pub(crate) fn map_children(
         GraphPattern::Reduced { inner } => GraphPattern::Reduced { inner: child(inner) },
         GraphPattern::Slice { inner, start, length } => GraphPattern::Slice { inner: child(inner), start, length },
         GraphPattern::Service { name, inner, silent } => GraphPattern::Service { name, inner: child(inner), silent },
+    }
+}
+
+/// What an expression is made of.
+pub(crate) enum Operand<'e> {
+    Pattern(&'e GraphPattern),
+    Expression(&'e Expression),
+}
+
+/// Goes over the operands of the expression, and not over theirs.
+pub(crate) fn visit_operands<'e>(expression: &'e Expression, visit: &mut dyn FnMut(Operand<'e>)) {
+    use Expression as E;
+    let mut each =
+        |operands: &[&'e Expression]| operands.iter().for_each(|operand| visit(Operand::Expression(operand)));
+    match expression {
+        E::NamedNode(_) | E::Literal(_) | E::Variable(_) | E::Bound(_) => {}
+        E::Or(left, right)
+        | E::And(left, right)
+        | E::Equal(left, right)
+        | E::SameTerm(left, right)
+        | E::Greater(left, right)
+        | E::GreaterOrEqual(left, right)
+        | E::Less(left, right)
+        | E::LessOrEqual(left, right)
+        | E::Add(left, right)
+        | E::Subtract(left, right)
+        | E::Multiply(left, right)
+        | E::Divide(left, right) => each(&[left, right]),
+        E::UnaryPlus(inner) | E::UnaryMinus(inner) | E::Not(inner) => each(&[inner]),
+        E::If(condition, then, otherwise) => each(&[condition, then, otherwise]),
+        E::In(value, list) => {
+            each(&[value]);
+            list.iter().for_each(|item| each(&[item]));
+        }
+        E::Coalesce(list) | E::FunctionCall(_, list) => list.iter().for_each(|item| each(&[item])),
+        E::Exists(pattern) => visit(Operand::Pattern(pattern)),
     }
 }
 

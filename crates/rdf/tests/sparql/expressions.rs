@@ -195,6 +195,7 @@ fn dates_of_which_one_has_no_zone_are_neither_equal_nor_unequal() {
     assert_eq!(selected(&format!("{date} = ?v")), ["s=a"]);
     assert_eq!(selected(&format!("?v != {date}")), ["s=c", "s=d", "s=e", "s=f"]);
     assert_eq!(selected(&format!("COALESCE(?v = {date}, true)")), ["s=a", "s=b"]);
+    assert_eq!(selected(&format!("COALESCE(IF(true, ?v, 1) = {date}, true)")), ["s=a", "s=b"]);
     assert_eq!(selected("?v = \"2006-08-23T08:00:00Z\"^^xsd:dateTime"), ["s=d"]);
     assert_eq!(selected("?v != \"2006-08-23T00:00:01Z\"^^xsd:dateTime"), ["s=a", "s=b", "s=c", "s=d", "s=e"]);
 }
@@ -214,6 +215,14 @@ fn a_node_of_a_text_is_one_in_a_solution_and_another_in_the_next() {
     assert_eq!(count("SELECT (COUNT(*) AS ?n) { ?p :age ?a FILTER(BNODE(\"x\") = BNODE(\"x\")) }"), "n=\"4\"");
     assert_eq!(count("SELECT (COUNT(?x) AS ?n) { ?p :age ?a BIND(BNODE(?a) AS ?x) }"), "n=\"0\"");
     assert_eq!(count("SELECT (COUNT(?x) AS ?n) { ?p :name ?a BIND(BNODE(?a) AS ?x) }"), "n=\"3\"");
+    let computed = "BIND(BNODE(CONCAT(\"k\", \"\")) AS ?x) BIND(BNODE(\"k\") AS ?y)";
+    assert_eq!(
+        count(&format!(
+            "SELECT (COUNT(DISTINCT ?x) AS ?n) (SUM(IF(?x = ?y, 1, 0)) AS ?same) {{ ?p :age ?a {computed} }}"
+        )),
+        "n=\"4\" same=\"4\""
+    );
+    assert_eq!(count("SELECT (COUNT(?x) AS ?n) { ?p :name ?a BIND(BNODE(STRLANG(\"k\", \"en\")) AS ?x) }"), "n=\"0\"");
     assert_eq!(
         count("SELECT (COUNT(DISTINCT *) AS ?n) { VALUES ?a { 1 1 } FILTER(ISBLANK(BNODE(\"x\"))) }"),
         "n=\"1\""

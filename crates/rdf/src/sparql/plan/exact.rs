@@ -5,7 +5,7 @@
 //! | `STR(?v)` | `STR(IF(SAMETERM(?v, F), ?v, ?v))` | keeps the value of a number, not how it was written |
 //! | `!?v`, `?v && …` | `!IF(SAMETERM(?v, T), ?v, ?v)` | takes ill-typed numbers for errors, which are false |
 //! | `?v = date` | `IF(?v is a date, ?v <= date && ?v >= date, …)` | takes dates of which one has no zone for unequal, not for an error |
-//! | `BNODE(s)` | `BNODE(MD5(CONCAT(row, s)))` | gives one node for one text in all solutions |
+//! | `BNODE(s)` | `BNODE(MD5(CONCAT(row, STRDT(s, xsd:string))))` | gives one node for one text in all solutions |
 //!
 //! `F` and `T` are [`Form`]s: comparing a term with one has the dataset return that form of the term the next time, which is at once.
 //! `row` is a variable of its own for the solutions of a group, with a text that no two of them share.
@@ -17,7 +17,7 @@ use oxrdf::{Literal, NamedNode, NamedNodeRef, Variable};
 use spargebra::algebra::{Expression, Function, GraphPattern, OrderExpression};
 
 use super::witness;
-use crate::sparql::shape::{map_children, map_operands};
+use crate::sparql::shape::{Operand, map_children, map_operands, visit_operands};
 use crate::sparql::terms::Form;
 
 /// The pattern with its expressions in that form.
@@ -112,27 +112,12 @@ fn names_nodes(pattern: &GraphPattern) -> bool {
 }
 
 fn makes_nodes(expression: &Expression) -> bool {
-    use Expression as E;
-    match expression {
-        E::NamedNode(_) | E::Literal(_) | E::Variable(_) | E::Bound(_) | E::Exists(_) => false,
-        E::Or(left, right)
-        | E::And(left, right)
-        | E::Equal(left, right)
-        | E::SameTerm(left, right)
-        | E::Greater(left, right)
-        | E::GreaterOrEqual(left, right)
-        | E::Less(left, right)
-        | E::LessOrEqual(left, right)
-        | E::Add(left, right)
-        | E::Subtract(left, right)
-        | E::Multiply(left, right)
-        | E::Divide(left, right) => makes_nodes(left) || makes_nodes(right),
-        E::UnaryPlus(inner) | E::UnaryMinus(inner) | E::Not(inner) => makes_nodes(inner),
-        E::In(value, list) => makes_nodes(value) || list.iter().any(makes_nodes),
-        E::If(condition, then, otherwise) => makes_nodes(condition) || makes_nodes(then) || makes_nodes(otherwise),
-        E::FunctionCall(Function::BNode, arguments) if !arguments.is_empty() => true,
-        E::Coalesce(list) | E::FunctionCall(_, list) => list.iter().any(makes_nodes),
-    }
+    let mut makes = matches!(expression, Expression::FunctionCall(Function::BNode, label) if !label.is_empty());
+    visit_operands(expression, &mut |operand| match operand {
+        Operand::Expression(operand) => makes = makes || makes_nodes(operand),
+        Operand::Pattern(_) => {}
+    });
+    makes
 }
 
 fn call(function: Function, arguments: Vec<Expression>) -> Expression {
@@ -182,14 +167,40 @@ fn time_type(expression: &Expression) -> Option<NamedNode> {
 }
 
 /// Times that cannot be put in an order are neither equal nor unequal.
+///
+/// A value stands four times in what is returned, so a large one is left as it is: one within the other they would be more than any memory
+/// holds. So is one that is not the same each time.
 fn equal_times(value: Expression, time: Expression, datatype: NamedNode) -> Expression {
     use Expression as E;
     let (value, time) = (Box::new(value), Box::new(time));
+    if !may_be_repeated(&value, &mut { REPEATED_MAX }) {
+        return E::Equal(value, time);
+    }
     let in_order = E::And(
         Box::new(E::LessOrEqual(value.clone(), time.clone())),
         Box::new(E::GreaterOrEqual(value.clone(), time.clone())),
     );
     E::If(Box::new(has_type(&value, datatype)), Box::new(in_order), Box::new(E::Equal(value, time)))
+}
+
+/// An expression that is repeated has so many parts. What it becomes has more, and is not repeated again.
+const REPEATED_MAX: usize = 8;
+
+/// Whether the expression has no more parts than `left`, and the same value each time.
+fn may_be_repeated(expression: &Expression, left: &mut usize) -> bool {
+    let changes = |function: &Function| {
+        matches!(function, Function::BNode | Function::Rand | Function::StrUuid | Function::Uuid | Function::Custom(_))
+    };
+    if *left == 0 || matches!(expression, Expression::FunctionCall(function, _) if changes(function)) {
+        return false;
+    }
+    *left -= 1;
+    let mut may_be = true;
+    visit_operands(expression, &mut |operand| match operand {
+        Operand::Expression(operand) => may_be = may_be && may_be_repeated(operand, left),
+        Operand::Pattern(_) => may_be = false,
+    });
+    may_be
 }
 
 /// Whether it is a literal of the datatype: false for what has none.
@@ -203,9 +214,61 @@ fn node(mut arguments: Vec<Expression>, row: Row<'_>) -> Expression {
     let Some(label) = arguments.pop() else { return call(Function::BNode, arguments) };
     // In the condition of an optional part, where two rows have come together, each call is a node of its own.
     let row = row.map_or_else(|| call(Function::StrUuid, Vec::new()), |row| row.clone().into());
-    let unique = call(Function::Md5, vec![call(Function::Concat, vec![row, label.clone()])]);
-    let is_text = has_type(&label, xsd::STRING.into_owned());
-    let node = |label| call(Function::BNode, vec![label]);
-    // Of what is no text the evaluator makes the error.
-    Expression::If(Box::new(is_text), Box::new(node(unique)), Box::new(node(label)))
+    // `CONCAT` takes texts with a language too: of these, and of what is no text, this makes an error.
+    let text = call(Function::StrDt, vec![label, xsd::STRING.into_owned().into()]);
+    let unique = call(Function::Md5, vec![call(Function::Concat, vec![row, text])]);
+    call(Function::BNode, vec![unique])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sparql::text::{Prologue, parse_query};
+
+    /// Constants, variables and operators of the filter of a query.
+    fn filter_nodes(filter: &str) -> usize {
+        fn nodes(expression: &Expression) -> usize {
+            let mut total = 1;
+            visit_operands(expression, &mut |operand| match operand {
+                Operand::Expression(operand) => total += nodes(operand),
+                Operand::Pattern(pattern) => panic!("{pattern}"),
+            });
+            total
+        }
+        let text = format!("SELECT * {{ ?s ?p ?a FILTER({filter}) }}");
+        let spargebra::Query::Select { pattern, .. } = parse_query(&text, &Prologue::default()).expect("a query")
+        else {
+            panic!("no SELECT");
+        };
+        let GraphPattern::Project { inner, .. } = with_exact_expressions(pattern) else { panic!("no projection") };
+        let GraphPattern::Filter { expr, .. } = *inner else { panic!("no filter") };
+        nodes(&expr)
+    }
+
+    /// The expression, in itself so many times: `{}` is where.
+    fn nested(within: &str, innermost: &str, times: usize) -> String {
+        (0..times).fold(innermost.to_owned(), |inner, _| within.replace("{}", &inner))
+    }
+
+    #[test]
+    fn an_expression_grows_as_its_text_does() {
+        let date = "\"2020-01-01\"^^<http://www.w3.org/2001/XMLSchema#date>";
+        for (within, innermost) in [
+            (format!("({{}} = {date})"), "?a"),
+            (format!("({{}} != {date})"), "?a"),
+            (format!("(COALESCE({{}}, {date}) = {date})"), "?a"),
+            ("BNODE(CONCAT(\"a\", {}))".to_owned(), "?a"),
+            (format!("BNODE(STR({{}} = {date}))"), "?a"),
+        ] {
+            let nodes = [5, 10, 40].map(|times| filter_nodes(&nested(&within, innermost, times)));
+            assert_eq!(nodes[2] - nodes[1], 6 * (nodes[1] - nodes[0]), "{within}: {nodes:?}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_changes_is_not_repeated() {
+        let date = "\"2020-01-01\"^^<http://www.w3.org/2001/XMLSchema#date>";
+        assert_eq!(filter_nodes(&format!("IF(RAND() < 0.5, ?a, ?p) = {date}")), 8);
+        assert!(filter_nodes(&format!("IF(?s < 0.5, ?a, ?p) = {date}")) > 8);
+    }
 }
