@@ -6,7 +6,8 @@
 //!
 //! Invariants: (1) the payload of [`interrupt`] is thrown only within [`run`], which catches it, and calls no panic hook: nothing is printed.
 //! (2) Nothing is thrown while the thread unwinds already. (3) What was interrupted is dropped, never resumed. (4) Where panics abort, nothing
-//! is thrown: callbacks return [`Stopped`] as an error, and loops that read no quads run to their end.
+//! is thrown: callbacks return [`Stopped`] as an error, and loops that read no quads run to their end. (5) A form that is asked for within [`run`]
+//! is asked for there alone: an evaluation that is interrupted before it takes the form leaves nothing to the next one.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -86,17 +87,19 @@ fn look() {
 /// The time in which a watch is that of the thread. Evaluations whose rows are asked for in turns follow each other.
 struct Running {
     before: Option<Watch>,
+    wanted_before: Option<(EvaluationTerm, Form)>,
 }
 
 impl Running {
     fn begin(watch: &Watch) -> Self {
-        Self { before: RUNNING.replace(Some(watch.clone())) }
+        Self { before: RUNNING.replace(Some(watch.clone())), wanted_before: WANTED.take() }
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
         RUNNING.set(self.before.take());
+        WANTED.set(self.wanted_before.take());
     }
 }
 
@@ -191,6 +194,31 @@ mod tests {
         }
         assert!(run(&Watch::start(&Limits::new()), || ()).is_ok());
         interrupt();
+    }
+
+    #[test]
+    fn a_form_that_an_interrupted_evaluation_asked_for_is_not_given_to_the_next() {
+        let form = EvaluationTerm::Form(Form::Text).into();
+        let interrupted = run::<()>(&cancelled(), || {
+            assert!(held() == form);
+            interrupt();
+        });
+        let _: Stopped = interrupted.expect_err("it is interrupted before it takes the form");
+        let next = run(&Watch::start(&Limits::new()), || held().wanted_form());
+        assert!(matches!(next, Ok(None)), "{:?}", next.ok());
+    }
+
+    #[test]
+    fn an_evaluation_within_another_leaves_the_form_that_this_one_asked_for() {
+        let form = EvaluationTerm::Form(Form::Text).into();
+        let watch = Watch::start(&Limits::new());
+        let outer = run(&watch, || {
+            assert!(held() == form);
+            let inner = run(&watch, || held().wanted_form());
+            assert!(matches!(inner, Ok(None)));
+            held().wanted_form()
+        });
+        assert!(matches!(outer, Ok(Some(Form::Text))));
     }
 
     #[test]
