@@ -189,9 +189,23 @@ fn each_graph_is_asked_by_itself_whatever_is_asked() {
         "?s :p ?o FILTER EXISTS { SELECT ?s { ?s :q ?x } }",
         "?s :p ?o FILTER NOT EXISTS { SELECT ?o { ?z :p ?o FILTER(?o > 1) } }",
         "?s :p ?o OPTIONAL { SELECT ?s (COUNT(*) AS ?n) { ?s :q ?x } GROUP BY ?s }",
+        "?s :q ?x OPTIONAL { ?s :q ?y FILTER EXISTS { SELECT ?s { ?s :p 1 } } }",
+        "?s :q ?x OPTIONAL { ?s :q ?y FILTER(1 = 2 || !EXISTS { SELECT ?s { ?s :p 1 } }) }",
+        "{ SELECT (COUNT(*) AS ?n) { ?s ?p ?o } HAVING (EXISTS { ?a :p 3 }) }",
+        "{ SELECT (COUNT(*) AS ?n) { ?s ?p ?o } HAVING (NOT EXISTS { ?a :p 3 }) }",
+        "{ SELECT (COUNT(*) AS ?n) (EXISTS { :c :p ?n } AS ?e) { ?s :q ?o } }",
+        "{ SELECT (MAX(?o) AS ?m) { ?s :p ?o } HAVING (EXISTS { :c :p 3 }) } ?s :p ?m",
+        "{ SELECT (COUNT(*) AS ?n) { { SELECT (COUNT(*) AS ?m) { ?s :p ?o } HAVING (EXISTS { ?a :p 3 }) } } }",
+        "VALUES ?n { 2 3 } FILTER EXISTS { SELECT (COUNT(*) AS ?n) { ?s :p ?o } }",
+        "GRAPH ?h { SELECT (COUNT(*) AS ?n) { ?s ?p ?o } HAVING (EXISTS { ?a :p 3 }) }",
+        "GRAPH ?h { SELECT (COUNT(*) AS ?n) { ?s ?p ?o } } FILTER EXISTS { ?a :p 3 }",
         "{ SELECT (COUNT(*) AS ?n) { { SELECT DISTINCT ?o { ?s :p ?o } } } }",
         "GRAPH :g1 { ?s :q ?x }",
         "{ SELECT (COUNT(DISTINCT *) AS ?n) { ?s :p ?o } }",
+        "{ SELECT (COUNT(DISTINCT *) AS ?n) { ?s :p ?o FILTER(ISBLANK(BNODE(\"x\"))) } }",
+        "{ SELECT (COUNT(DISTINCT *) AS ?n) { ?s :p ?o VALUES ?u { UNDEF 1 } } }",
+        "{ SELECT ?s (COUNT(DISTINCT *) AS ?n) { ?s :p ?o FILTER(ISBLANK(BNODE(\"x\"))) } GROUP BY ?s }",
+        "?s :q ?x FILTER EXISTS { SELECT (COUNT(DISTINCT *) AS ?n) { ?s :p ?o VALUES ?u { UNDEF 1 } } HAVING (?n > 1) }",
         "?s :p ?o",
         "?s (:p|:q)* ?o",
     ] {
@@ -203,6 +217,27 @@ fn each_graph_is_asked_by_itself_whatever_is_asked() {
         let expected = ordered(graphs.iter().flat_map(in_graph));
         assert_eq!(found, expected, "{pattern}");
     }
+}
+
+#[test]
+fn a_condition_of_an_optional_part_looks_in_the_graph_of_that_part() {
+    let fixture = Fixture::new("GRAPH :g1 { :a :p :b ; :q :x } GRAPH :g2 { :b :r :z }");
+    let condition = "FILTER EXISTS { SELECT ?o { ?o :r ?z } }";
+    let text = format!("SELECT ?g ?x {{ GRAPH ?g {{ ?s :p ?o OPTIONAL {{ ?s :q ?x {condition} }} }} }}");
+    assert_eq!(fixture.rows(&text), ["g=g1"]);
+    fixture.update("INSERT DATA { GRAPH :g1 { :b :r :z } }");
+    assert_eq!(fixture.rows(&text), ["g=g1 x=x"]);
+}
+
+#[test]
+fn aggregates_of_a_loop_count_and_look_in_one_graph() {
+    let fixture = Fixture::new("GRAPH :g1 { :a :p 1 } GRAPH :g2 { :b :p 2 ; :q 3 }");
+    for joined in ["FILTER(ISBLANK(BNODE(\"x\")))", "VALUES ?u { UNDEF }"] {
+        let text = format!("SELECT * {{ GRAPH ?g {{ SELECT (COUNT(DISTINCT *) AS ?n) {{ ?s :p ?o {joined} }} }} }}");
+        assert_eq!(ordered(fixture.rows(&text)), ["g=g1 n=\"1\"", "g=g2 n=\"1\""], "{joined}");
+    }
+    let having = "SELECT * { GRAPH ?g { SELECT (COUNT(*) AS ?n) { ?s ?p ?o } HAVING (EXISTS { ?a :q ?b }) } }";
+    assert_eq!(ordered(fixture.rows(having)), ["g=g2 n=\"2\""]);
 }
 
 #[test]

@@ -182,6 +182,14 @@ fn a_query_tells_how_many_quads_it_has_read_so_far() {
     assert_eq!(rows.quads_read(), None);
 }
 
+#[test]
+fn a_long_join_within_a_graph_is_looked_at_once() {
+    let fixture = Fixture::new("GRAPH :g { :a :p :b }");
+    let paths: Vec<String> = (0..64).map(|number| format!("?x{number} (:p|:q)* ?x{}", number + 1)).collect();
+    let text = format!("SELECT * {{ GRAPH ?g {{ {} }} }}", paths.join(" . "));
+    query(&text).with_join_order(JoinOrder::Written).explain(&fixture.snapshot()).expect("planned");
+}
+
 /// Quads that may be counted so often.
 #[derive(Clone)]
 struct Counted {

@@ -164,6 +164,7 @@ impl<'p, Q: Quads> Planner<'p, Q> {
     fn whole(&mut self, pattern: GraphPattern) -> Result<GraphPattern, Stopped> {
         let context = Context { graph: None, outer: Names::default(), times: 1.0, filters: Vec::new() };
         let planned = self.plan(graphs::with_loops_over_graphs(pattern), &context)?.pattern;
+        let planned = graphs::with_graphs_of_aggregates(planned);
         Ok(witness::with_witnesses(exact::with_exact_expressions(planned)))
     }
 

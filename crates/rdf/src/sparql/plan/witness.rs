@@ -2,19 +2,21 @@
 //!
 //! The evaluator is interrupted when it touches a term. `VALUES () { () () … }`, `UNDEF`, alternatives of patterns without variables
 //! and options over these have rows without any. Where such rows are joined, each side gets a variable of its own with a constant value:
-//! a witness. No text can name it, and `COUNT(DISTINCT *)` and what is not joined never see one.
+//! a witness. No text can name it, and `COUNT(DISTINCT *)` and what is not joined never see one: that counts without hidden variables, but for the
+//! one of the loop over graphs that it is in, which its patterns need and which has one value.
 
 use std::cell::Cell;
 
 use oxrdf::{Literal, Variable};
 use spargebra::algebra::{AggregateExpression, Expression, GraphPattern};
 
+use super::graphs::graph_within;
 use super::names::certain;
 use crate::sparql::shape::{map_children, map_operands};
 
 /// The pattern with witnesses where they are needed. Its solutions are the same but for these.
 pub(super) fn with_witnesses(pattern: GraphPattern) -> GraphPattern {
-    Witnesses::default().pattern(pattern)
+    Witnesses::default().pattern(pattern, None)
 }
 
 #[derive(Default)]
@@ -23,9 +25,12 @@ struct Witnesses {
 }
 
 impl Witnesses {
-    fn pattern(&self, pattern: GraphPattern) -> GraphPattern {
-        let mapped = map_children(pattern, &mut |inner| self.pattern(inner), &mut |expr| self.expression(expr));
-        match mapped {
+    /// `around`: the variable of the graph that the pattern is looked up in.
+    fn pattern(&self, pattern: GraphPattern, around: Option<&Variable>) -> GraphPattern {
+        let within = graph_within(&pattern, around).cloned();
+        let within = within.as_ref();
+        let on_pattern = &mut |inner| self.pattern(inner, within);
+        match map_children(pattern, on_pattern, &mut |expression| self.expression(expression, within)) {
             GraphPattern::Join { left, right } => {
                 GraphPattern::Join { left: self.operand(left), right: self.operand(right) }
             }
@@ -41,15 +46,16 @@ impl Witnesses {
                 let counts_rows = |(_, aggregate): &(Variable, AggregateExpression)| {
                     matches!(aggregate, AggregateExpression::CountSolutions { distinct: true })
                 };
-                let inner = if aggregates.iter().any(counts_rows) { without_hidden(inner) } else { inner };
+                let inner = if aggregates.iter().any(counts_rows) { without_hidden(inner, around) } else { inner };
                 GraphPattern::Group { inner, variables, aggregates }
             }
             other => other,
         }
     }
 
-    fn expression(&self, expression: Expression) -> Expression {
-        map_operands(expression, &mut |pattern| self.pattern(pattern), &mut |operand| self.expression(operand))
+    fn expression(&self, expression: Expression, around: Option<&Variable>) -> Expression {
+        let on_pattern = &mut |pattern| self.pattern(pattern, around);
+        map_operands(expression, on_pattern, &mut |operand| self.expression(operand, around))
     }
 
     fn operand(&self, inner: Box<GraphPattern>) -> Box<GraphPattern> {
@@ -71,8 +77,8 @@ pub(super) fn hidden_variable(name: &str) -> Variable {
 /// No variable of a text begins with it.
 const PREFIX: char = '·';
 
-/// The pattern without its hidden variables, of which nothing else is to be seen in the solutions.
-fn without_hidden(inner: Box<GraphPattern>) -> Box<GraphPattern> {
+/// The pattern without its hidden variables, of which nothing else is to be seen in the solutions. A loop's variable is let through.
+fn without_hidden(inner: Box<GraphPattern>, around: Option<&Variable>) -> Box<GraphPattern> {
     let (mut variables, mut has_hidden) = (Vec::new(), false);
     inner.on_in_scope_variable(|variable| {
         if variable.as_str().starts_with(PREFIX) {
@@ -81,7 +87,11 @@ fn without_hidden(inner: Box<GraphPattern>) -> Box<GraphPattern> {
             variables.push(variable.clone());
         }
     });
-    if has_hidden { Box::new(GraphPattern::Project { inner, variables }) } else { inner }
+    if !has_hidden {
+        return inner;
+    }
+    variables.extend(around.filter(|graph| graph.as_str().starts_with(PREFIX)).cloned());
+    Box::new(GraphPattern::Project { inner, variables })
 }
 
 fn has_at_most_one_row(pattern: &GraphPattern) -> bool {
