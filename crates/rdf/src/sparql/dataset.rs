@@ -120,7 +120,9 @@ impl<Q: Quads> Source<Q> {
                     }
                     *current = None;
                 }
-                let Some(graph) = scope.named.as_ref().and_then(|named| named.get(*next)) else { return Ok(None) };
+                let Some(graph) = scope.named.as_ref().and_then(|named| named.names().get(*next)) else {
+                    return Ok(None);
+                };
                 *next += 1;
                 if let EvaluationTerm::Stored(id) = graph {
                     *current = Some(quads.quads(&triple.within(GraphPattern::Named(*id))));
@@ -341,7 +343,7 @@ impl<Q: Quads> QueryableDataset<'static> for EvaluationDataset<Q> {
 
     fn internal_named_graphs(&self) -> impl Iterator<Item = Result<HeldTerm, Stopped>> + use<Q> {
         match &self.scope.named {
-            Some(names) => GraphTerms::Listed(names.clone().into_iter()),
+            Some(names) => GraphTerms::Listed(names.names().to_vec().into_iter()),
             None if self.terms.watch().has_failed() => GraphTerms::Ended,
             None => GraphTerms::Stored(self.terms.quads().graph_names(), self.terms.watch().clone()),
         }
@@ -350,7 +352,7 @@ impl<Q: Quads> QueryableDataset<'static> for EvaluationDataset<Q> {
     fn contains_internal_graph_name(&self, graph_name: &HeldTerm) -> Result<bool, Stopped> {
         let watch = self.terms.watch();
         or_interrupt(watch.step().and_then(|()| match (&self.scope.named, graph_name.term()) {
-            (Some(named), graph) => Ok(named.contains(&graph)),
+            (Some(named), graph) => Ok(named.contains(graph)),
             (None, EvaluationTerm::Stored(id)) if id != TermId::DEFAULT_GRAPH => {
                 watch.keep(self.terms.quads().contains_graph(id))
             }

@@ -38,7 +38,30 @@ pub(crate) enum DefaultGraph {
 pub(crate) struct Scope {
     pub default: DefaultGraph,
     /// The named graphs that are allowed, each once; `None`: all of the store. Graphs that the store has not are there, and empty.
-    pub named: Option<Vec<EvaluationTerm>>,
+    pub named: Option<NamedGraphs>,
+}
+
+/// Names of graphs, each once, in the order in which they were given.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NamedGraphs {
+    names: Vec<EvaluationTerm>,
+    set: HashSet<EvaluationTerm>,
+}
+
+impl NamedGraphs {
+    pub(crate) fn names(&self) -> &[EvaluationTerm] {
+        &self.names
+    }
+
+    pub(crate) fn contains(&self, graph: EvaluationTerm) -> bool {
+        self.set.contains(&graph)
+    }
+
+    fn add(&mut self, graph: EvaluationTerm) {
+        if self.set.insert(graph) {
+            self.names.push(graph);
+        }
+    }
 }
 
 impl DatasetChoice {
@@ -71,7 +94,7 @@ impl DatasetChoice {
 impl Scope {
     /// Whether a named graph may be read.
     pub(crate) fn allows(&self, graph: EvaluationTerm) -> bool {
-        self.named.as_ref().is_none_or(|named| named.contains(&graph))
+        self.named.as_ref().is_none_or(|named| named.contains(graph))
     }
 }
 
@@ -94,14 +117,10 @@ fn merge<Q: Quads>(graphs: impl Iterator<Item = GraphName>, terms: &Terms<Q>) ->
     Ok(DefaultGraph::Merge(merged))
 }
 
-fn named_graphs<Q: Quads>(names: impl Iterator<Item = Term>, terms: &Terms<Q>) -> Result<Vec<EvaluationTerm>, Stopped> {
-    let mut seen = HashSet::new();
-    let mut graphs = Vec::new();
+fn named_graphs<Q: Quads>(names: impl Iterator<Item = Term>, terms: &Terms<Q>) -> Result<NamedGraphs, Stopped> {
+    let mut graphs = NamedGraphs::default();
     for name in names {
-        let term = terms.internalize(name)?;
-        if seen.insert(term) {
-            graphs.push(term);
-        }
+        graphs.add(terms.internalize(name)?);
     }
     Ok(graphs)
 }

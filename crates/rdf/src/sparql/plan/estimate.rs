@@ -275,6 +275,7 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
             (Some(_), _) => Vec::new(),
             (None, None) => vec![GraphPattern::AnyNamed],
             (None, Some(named)) => named
+                .names()
                 .iter()
                 .filter_map(|graph| match graph {
                     EvaluationTerm::Stored(id) => Some(GraphPattern::Named(*id)),
