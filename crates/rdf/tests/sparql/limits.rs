@@ -25,11 +25,24 @@ fn a_time_that_is_over_ends_a_query_once_and_then_there_is_nothing() {
     let fixture = many();
     let timeout = Duration::from_secs(1);
     let text = "SELECT * { ?a :p ?b . ?c :p ?d . ?e :p ?f . ?g :p ?h . ?i :p ?j }";
-    let mut rows = solutions(&query(text).with_timeout(timeout), &fixture.snapshot());
-    let error = rows.by_ref().find_map(Result::err).expect("there are more rows than time");
+    let error = first_error(&query(text).with_timeout(timeout), &fixture.snapshot());
     assert!(matches!(error, Error::TimedOut { timeout: limit } if limit == timeout), "{error}");
-    assert!(rows.next().is_none());
-    assert!(rows.next().is_none());
+}
+
+/// The error that ends the query, before its first row or after some. After it there is nothing.
+fn first_error(query: &Query, quads: &impl Quads) -> Error {
+    fn of<T>(mut results: impl Iterator<Item = Result<T, Error>>) -> Error {
+        let error = results.by_ref().find_map(Result::err).expect("there are more results than time");
+        assert!(results.next().is_none());
+        assert!(results.next().is_none());
+        error
+    }
+    match query.evaluate(quads) {
+        Err(error) => error,
+        Ok(QueryResults::Solutions(rows)) => of(rows),
+        Ok(QueryResults::Triples(triples)) => of(triples),
+        Ok(other) => panic!("{other:?}"),
+    }
 }
 
 #[test]
@@ -58,12 +71,8 @@ fn ask_construct_and_describe_are_timed_too() {
         [format!("CONSTRUCT {{ ?a :q ?d }} {all}"), format!("DESCRIBE ?a {{ {all} FILTER(?b + ?d + ?f + ?h < 0) }}")]
     {
         let timed = query(&text).with_timeout(Duration::from_secs(1));
-        let QueryResults::Triples(mut triples) = timed.evaluate(&fixture.snapshot()).expect("begun") else {
-            panic!("no triples");
-        };
-        let error = triples.by_ref().find_map(Result::err).expect("there are more rows than time");
+        let error = first_error(&timed, &fixture.snapshot());
         assert!(matches!(error, Error::TimedOut { .. }), "{text}: {error}");
-        assert!(triples.next().is_none(), "{text}");
     }
 }
 
@@ -203,6 +212,10 @@ fn texts_that_nest_deep_are_evaluated_all_the_same() {
     assert_eq!(people.rows(&nested("?s :age ?o OPTIONAL {", "?s :name ?n", "}", 60)).len(), 5);
     let sum = format!("SELECT * {{ ?s :age ?o FILTER(0 < 1{}) }}", " + 1".repeat(400));
     assert_eq!(people.rows(&sum).len(), 4);
+    let nodes = format!("ASK {{ FILTER(ISBLANK({}\"a\"{})) }}", "BNODE(STR(".repeat(150), "))".repeat(150));
+    assert!(!people.ask(&nodes), "the text of a node is an error");
+    let graphs = "GRAPH ?g { ".repeat(60);
+    assert!(people.rows(&nested(&graphs, "{ SELECT (COUNT(*) AS ?n) { ?s ?p ?o } }", &"}".repeat(60), 1)).is_empty());
     let options: String = (0..150).map(|number| format!("OPTIONAL {{ ?s :p{number} ?x{number} }} ")).collect();
     assert_eq!(people.rows(&format!("SELECT ?s {{ ?s :age ?o {options} }}")).len(), 4);
     let ask = format!("ASK {{ {}{} }}", "?s :age ?o FILTER EXISTS {".repeat(60), "}".repeat(60));
