@@ -16,6 +16,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::error::{Error, Result};
 use crate::options::Event;
+use crate::patience::Patient;
 use crate::routes::{Service, router};
 
 /// Serves until `stop` says so.
@@ -40,9 +41,10 @@ pub async fn serve(listener: TcpListener, service: Arc<Service>, stop: watch::Se
         match accepted {
             Ok((stream, _)) => {
                 let (router, stopping) = (router.clone(), stop.subscribe());
+                let stall = service.served.options.stall;
                 tokio::spawn(async move {
                     let _place = place;
-                    serve_connection(stream, router, stopping).await;
+                    serve_connection(stream, stall, router, stopping).await;
                 });
             }
             Err(error) => {
@@ -67,12 +69,13 @@ pub async fn serve(listener: TcpListener, service: Arc<Service>, stop: watch::Se
 
 type Routes = TowerToHyperService<axum::Router>;
 
-async fn serve_connection(stream: TcpStream, router: Routes, mut stopping: watch::Receiver<bool>) {
+async fn serve_connection(stream: TcpStream, stall: Duration, router: Routes, mut stopping: watch::Receiver<bool>) {
     // Small answers are not to wait for acknowledgements.
     let _ = stream.set_nodelay(true);
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), router));
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(BUFFER_BYTES);
+    let stream = TokioIo::new(Patient::new(stream, stall));
+    let mut connection = pin!(builder.serve_connection(stream, router));
     // Errors are of clients that are gone, or speak no HTTP.
     if let Either::Right(()) = either(connection.as_mut(), pin!(stopped(&mut stopping))).await {
         connection.as_mut().graceful_shutdown();
@@ -128,6 +131,8 @@ async fn either<L: Future, R: Future>(mut left: Pin<&mut L>, mut right: Pin<&mut
 }
 
 const CONNECTIONS_MAX: u32 = 1024;
+/// Of each direction of a connection; the head of a request is no longer.
+const BUFFER_BYTES: usize = 64 << 10;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// A client that does not send the head of a request for so long is cut off.
 const HEAD_TIME: Duration = Duration::from_secs(30);
