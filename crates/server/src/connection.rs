@@ -89,14 +89,22 @@ async fn stopped(stopping: &mut watch::Receiver<bool>) {
     let _ = stopping.wait_for(|stop| *stop).await;
 }
 
+/// Begins to stop; at the second time ends the process. What was committed is there nevertheless.
+fn stop_or_exit(stop: &watch::Sender<bool>, code: i32) {
+    let stops_already = stop.send_replace(true);
+    if stops_already {
+        std::process::exit(code);
+    }
+}
+
 #[cfg(unix)]
 fn stop_on_signals(stop: watch::Sender<bool>) -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
         let (mut received, stop) = (signal(kind)?, stop.clone());
         tokio::spawn(async move {
-            if received.recv().await.is_some() {
-                stop.send_replace(true);
+            while received.recv().await.is_some() {
+                stop_or_exit(&stop, 128 + kind.as_raw_value());
             }
         });
     }
@@ -107,8 +115,8 @@ fn stop_on_signals(stop: watch::Sender<bool>) -> std::io::Result<()> {
 fn stop_on_signals(stop: watch::Sender<bool>) -> std::io::Result<()> {
     let mut received = tokio::signal::windows::ctrl_c()?;
     tokio::spawn(async move {
-        if received.recv().await.is_some() {
-            stop.send_replace(true);
+        while received.recv().await.is_some() {
+            stop_or_exit(&stop, INTERRUPTED);
         }
     });
     Ok(())
@@ -130,6 +138,9 @@ async fn either<L: Future, R: Future>(mut left: Pin<&mut L>, mut right: Pin<&mut
     .await
 }
 
+/// What shells tell of processes that Ctrl-C has ended.
+#[cfg(windows)]
+const INTERRUPTED: i32 = 130;
 const CONNECTIONS_MAX: u32 = 1024;
 /// Of each direction of a connection; the head of a request is no longer.
 const BUFFER_BYTES: usize = 64 << 10;

@@ -88,7 +88,7 @@ impl ServerOptions {
         self
     }
 
-    /// Whether Ctrl-C and, where there is such, SIGTERM shut the server down. Default: no.
+    /// Whether Ctrl-C and, where there is such, SIGTERM shut the server down; the second of them ends the process at once. Default: no.
     #[must_use]
     pub fn stop_on_signals(mut self, stop: bool) -> Self {
         self.stop_on_signals = stop;
