@@ -16,6 +16,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::error::{Error, Result};
 use crate::options::Event;
+use crate::patience::Patient;
 use crate::routes::{Service, router};
 
 /// Serves until `stop` says so.
@@ -40,9 +41,10 @@ pub async fn serve(listener: TcpListener, service: Arc<Service>, stop: watch::Se
         match accepted {
             Ok((stream, _)) => {
                 let (router, stopping) = (router.clone(), stop.subscribe());
+                let stall = service.served.options.stall;
                 tokio::spawn(async move {
                     let _place = place;
-                    serve_connection(stream, router, stopping).await;
+                    serve_connection(stream, stall, router, stopping).await;
                 });
             }
             Err(error) => {
@@ -67,12 +69,13 @@ pub async fn serve(listener: TcpListener, service: Arc<Service>, stop: watch::Se
 
 type Routes = TowerToHyperService<axum::Router>;
 
-async fn serve_connection(stream: TcpStream, router: Routes, mut stopping: watch::Receiver<bool>) {
+async fn serve_connection(stream: TcpStream, stall: Duration, router: Routes, mut stopping: watch::Receiver<bool>) {
     // Small answers are not to wait for acknowledgements.
     let _ = stream.set_nodelay(true);
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), router));
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(BUFFER_BYTES);
+    let stream = TokioIo::new(Patient::new(stream, stall));
+    let mut connection = pin!(builder.serve_connection(stream, router));
     // Errors are of clients that are gone, or speak no HTTP.
     if let Either::Right(()) = either(connection.as_mut(), pin!(stopped(&mut stopping))).await {
         connection.as_mut().graceful_shutdown();
@@ -86,14 +89,22 @@ async fn stopped(stopping: &mut watch::Receiver<bool>) {
     let _ = stopping.wait_for(|stop| *stop).await;
 }
 
+/// Begins to stop; at the second time ends the process. What was committed is there nevertheless.
+fn stop_or_exit(stop: &watch::Sender<bool>, code: i32) {
+    let stops_already = stop.send_replace(true);
+    if stops_already {
+        std::process::exit(code);
+    }
+}
+
 #[cfg(unix)]
 fn stop_on_signals(stop: watch::Sender<bool>) -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
         let (mut received, stop) = (signal(kind)?, stop.clone());
         tokio::spawn(async move {
-            if received.recv().await.is_some() {
-                stop.send_replace(true);
+            while received.recv().await.is_some() {
+                stop_or_exit(&stop, 128 + kind.as_raw_value());
             }
         });
     }
@@ -104,8 +115,8 @@ fn stop_on_signals(stop: watch::Sender<bool>) -> std::io::Result<()> {
 fn stop_on_signals(stop: watch::Sender<bool>) -> std::io::Result<()> {
     let mut received = tokio::signal::windows::ctrl_c()?;
     tokio::spawn(async move {
-        if received.recv().await.is_some() {
-            stop.send_replace(true);
+        while received.recv().await.is_some() {
+            stop_or_exit(&stop, INTERRUPTED);
         }
     });
     Ok(())
@@ -127,7 +138,12 @@ async fn either<L: Future, R: Future>(mut left: Pin<&mut L>, mut right: Pin<&mut
     .await
 }
 
+/// What shells tell of processes that Ctrl-C has ended.
+#[cfg(windows)]
+const INTERRUPTED: i32 = 130;
 const CONNECTIONS_MAX: u32 = 1024;
+/// Of each direction of a connection; the head of a request is no longer.
+const BUFFER_BYTES: usize = 64 << 10;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// A client that does not send the head of a request for so long is cut off.
 const HEAD_TIME: Duration = Duration::from_secs(30);

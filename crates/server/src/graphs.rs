@@ -171,7 +171,7 @@ fn is_graph(quads: &impl Quads, name: Term) -> Result<Option<TermId>, Error> {
     }
 }
 
-/// Terms of a snapshot, of which the recent ones are kept.
+/// Terms of a snapshot, of which the recent names are kept.
 struct Terms<'s> {
     snapshot: &'s Snapshot,
     recent: HashMap<TermId, Term>,
@@ -200,10 +200,62 @@ impl Terms<'_> {
             self.recent.clear();
         }
         let term = self.snapshot.term(id)?;
-        self.recent.insert(id, term.clone());
+        if is_kept(&term) {
+            self.recent.insert(id, term.clone());
+        }
         Ok(term)
+    }
+}
+
+/// Texts seldom come again, and may be long.
+fn is_kept(term: &Term) -> bool {
+    match term {
+        Term::NamedNode(node) => node.as_str().len() <= NAME_BYTES_MAX,
+        Term::BlankNode(node) => node.as_str().len() <= NAME_BYTES_MAX,
+        _ => false,
     }
 }
 
 /// So many terms are kept: those of some thousand subjects.
 const RECENT_MAX: usize = 16 << 10;
+/// With [`RECENT_MAX`], the bound of the memory that names take: 16 MiB.
+const NAME_BYTES_MAX: usize = 1 << 10;
+
+#[cfg(test)]
+mod tests {
+    use fulgurite_rdf::oxrdf::{Literal, Quad};
+    use fulgurite_rdf::{Store, StoreOptions};
+
+    use super::*;
+
+    #[test]
+    fn names_are_kept_and_texts_and_long_names_are_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::create(directory.path().join("a.ful"), StoreOptions::new()).unwrap();
+        let name = |text: &str| NamedNode::new_unchecked(format!("http://a/{text}"));
+        let objects: [Term; 3] = [
+            Literal::new_simple_literal("a text").into(),
+            name(&"n".repeat(NAME_BYTES_MAX)).into(),
+            BlankNode::default().into(),
+        ];
+        store
+            .update(|transaction| {
+                for object in &objects {
+                    transaction.insert(&Quad::new(name("s"), name("p"), object.clone(), GraphName::DefaultGraph))?;
+                }
+                Ok(())
+            })
+            .unwrap();
+        let snapshot = store.snapshot().unwrap();
+        let mut terms = Terms { snapshot: &snapshot, recent: HashMap::new() };
+        let triples: Vec<Triple> = snapshot
+            .quads(&IdPattern::ALL)
+            .map(|quad| quad.and_then(|quad| terms.triple(quad.subject, quad.predicate, quad.object)).unwrap())
+            .collect();
+        assert_eq!(triples.len(), 3);
+        assert!(triples.iter().any(|triple| triple.object == objects[0]));
+        let mut kept: Vec<Term> = terms.recent.into_values().filter(|term| !term.is_blank_node()).collect();
+        kept.sort_by_key(Term::to_string);
+        assert_eq!(kept, [Term::from(name("p")), Term::from(name("s"))]);
+    }
+}

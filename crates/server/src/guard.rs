@@ -2,7 +2,7 @@
 //!
 //! A server on a loopback address is reached by every page that its user looks at. The browser tells two things that a page cannot
 //! forge: `Host`, the name that the page believes to talk to, which shows a foreign name that was made to resolve to this machine; and
-//! `Origin`, which shows forms and scripts of other sites.
+//! `Origin`, which shows forms and scripts of other sites. Where a page asks without `Origin`, as for an image, `Sec-Fetch-Site` shows it.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -32,6 +32,9 @@ impl Guard {
     /// # Errors
     /// If the request is meant for another server, or comes from a page of another site.
     pub fn check<B>(&self, request: &Request<B>) -> Result<(), Refusal> {
+        if request.headers().get_all(HOST).iter().nth(1).is_some() {
+            return Err(Refusal::bad_request("the request has several Hosts"));
+        }
         let authority = authority(request.uri(), request.headers())
             .ok_or_else(|| Refusal::bad_request("the request has no Host"))?;
         let is_base = self.base_authority.as_deref() == Some(&authority);
@@ -41,7 +44,15 @@ impl Guard {
             );
             return Err(Refusal::of(StatusCode::MISDIRECTED_REQUEST, message));
         }
-        let Some(origin) = request.headers().get(ORIGIN) else { return Ok(()) };
+        let message = "pages of other sites may not use this server; start it with --cors to allow those of one";
+        let refused = || Refusal::of(StatusCode::FORBIDDEN, message);
+        let Some(origin) = request.headers().get(ORIGIN) else {
+            // Images, frames and links of pages have no `Origin`. Of them only `*` can be known to be allowed.
+            let site = request.headers().get(FETCH_SITE).map(HeaderValue::as_bytes);
+            let is_foreign = matches!(site, Some(b"cross-site" | b"same-site")) && is_of_store(request.uri().path());
+            let is_allowed = self.cors_origin.as_ref().is_some_and(|allowed| allowed == "*");
+            return if is_foreign && !is_allowed { Err(refused()) } else { Ok(()) };
+        };
         let is_own = origin.to_str().ok().and_then(authority_of).is_some_and(|origin| {
             let origin = origin.to_ascii_lowercase();
             origin == authority || self.base_authority.as_deref() == Some(&origin)
@@ -49,8 +60,7 @@ impl Guard {
         if is_own || self.allows(origin) {
             return Ok(());
         }
-        let message = "pages of other sites may not use this server; start it with --cors to allow those of one";
-        Err(Refusal::of(StatusCode::FORBIDDEN, message))
+        Err(refused())
     }
 
     fn allows(&self, origin: &HeaderValue) -> bool {
@@ -90,6 +100,11 @@ pub fn authority(uri: &Uri, headers: &HeaderMap) -> Option<String> {
     (!authority.is_empty() && authority.bytes().all(is_plain)).then(|| authority.to_ascii_lowercase())
 }
 
+/// Whether a path is of the store, and not of the page.
+fn is_of_store(path: &str) -> bool {
+    path == "/sparql" || path == "/graphs" || path.starts_with("/graphs/")
+}
+
 fn authority_of(url: &str) -> Option<&str> {
     url.split_once("://")?.1.split('/').next()
 }
@@ -106,12 +121,18 @@ fn is_loopback_name(name: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost") || name.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
 }
 
+const FETCH_SITE: &str = "sec-fetch-site";
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn status(guard: &Guard, headers: &[(&str, &str)]) -> u16 {
-        let mut request = Request::builder().uri("/sparql");
+        status_of("/sparql", guard, headers)
+    }
+
+    fn status_of(path: &str, guard: &Guard, headers: &[(&str, &str)]) -> u16 {
+        let mut request = Request::builder().uri(path);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
@@ -138,6 +159,7 @@ mod tests {
             assert_eq!(status(&guard, &[("host", host)]), expected, "{host}");
         }
         assert_eq!(status(&guard, &[]), 400);
+        assert_eq!(status(&guard, &[("host", "localhost"), ("host", "localhost")]), 400, "which of them?");
         let guard = Guard::new("192.0.2.1:80".parse().unwrap(), None, None);
         assert_eq!(status(&guard, &[("host", "anything.example")]), 200);
     }
@@ -156,5 +178,24 @@ mod tests {
         assert_eq!(asks(&guard, "https://evil.example"), 403);
         let guard = Guard::new(address, None, Some(HeaderValue::from_static("*")));
         assert_eq!(asks(&guard, "https://evil.example"), 200);
+    }
+
+    #[test]
+    fn what_other_sites_ask_without_an_origin_is_refused_but_for_the_page() {
+        let address = "127.0.0.1:7878".parse().unwrap();
+        let asks =
+            |guard: &Guard, path, site| status_of(path, guard, &[("host", "localhost:7878"), ("sec-fetch-site", site)]);
+        let guard = Guard::new(address, None, Some(HeaderValue::from_static("https://good.example")));
+        for site in ["cross-site", "same-site"] {
+            for path in ["/sparql", "/sparql?query=ASK%20%7B%7D", "/graphs?default", "/graphs/a"] {
+                assert_eq!(asks(&guard, path, site), 403, "{site} {path}");
+            }
+            assert_eq!(asks(&guard, "/", site), 200);
+        }
+        for site in ["same-origin", "none"] {
+            assert_eq!(asks(&guard, "/sparql", site), 200);
+        }
+        let guard = Guard::new(address, None, Some(HeaderValue::from_static("*")));
+        assert_eq!(asks(&guard, "/sparql", "cross-site"), 200);
     }
 }

@@ -24,6 +24,7 @@
 //! ```
 
 mod answer;
+mod body;
 mod connection;
 mod description;
 mod document;
@@ -34,6 +35,7 @@ mod negotiation;
 mod options;
 mod page;
 mod parameters;
+mod patience;
 mod query;
 mod refusal;
 mod routes;

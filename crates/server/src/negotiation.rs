@@ -42,7 +42,7 @@ pub fn negotiate<F: Copy>(headers: &HeaderMap, offers: &[Offer<F>]) -> Result<(&
     }
     let mut best: Option<(u16, &Offer<F>)> = None;
     for offer in offers {
-        let quality = names(offer).map(|name| quality(&ranges, name)).max().unwrap_or(0);
+        let quality = quality(&ranges, offer);
         if quality > best.map_or(0, |(best, _)| best) {
             best = Some((quality, offer));
         }
@@ -83,18 +83,25 @@ fn range(text: &str) -> Range {
     Range { kind: essence(text).to_ascii_lowercase(), quality: quality.unwrap_or(1000) }
 }
 
-/// The quality of a media type: that of the range that fits it most closely.
-fn quality(ranges: &[Range], name: &str) -> u16 {
+/// The quality of an offer: that of the range that fits the name that it is sent as most closely, or of its other names, which only ranges
+/// without `*` mean. An offer whose own name is refused is not sent by another one.
+fn quality<F>(ranges: &[Range], offer: &Offer<F>) -> u16 {
+    let sent = essence(offer.0);
+    let exact = |name: &str| ranges.iter().filter(|range| range.kind == name).map(|range| range.quality).max();
+    if exact(sent) == Some(0) {
+        return 0;
+    }
+    let aliases = offer.1.iter().filter_map(|name| exact(name)).max();
     let closeness = |range: &Range| match range.kind.as_str() {
-        kind if kind == name => 3,
+        kind if kind == sent => 3,
         "*/*" | "*" => 1,
         kind => match kind.strip_suffix("/*") {
-            Some(major) if name.split('/').next() == Some(major) => 2,
+            Some(major) if sent.split('/').next() == Some(major) => 2,
             _ => 0,
         },
     };
     let fitting = ranges.iter().map(|range| (closeness(range), range.quality)).filter(|(closeness, _)| *closeness > 0);
-    fitting.max().map_or(0, |(_, quality)| quality)
+    fitting.max().map_or(0, |(_, quality)| quality).max(aliases.unwrap_or(0))
 }
 
 /// A media type without its parameters.
@@ -159,9 +166,15 @@ mod tests {
             ("TEXT/CSV;q=1.0", Some(Csv)),
             ("*/*", Some(Json)),
             ("", Some(Json)),
-            ("text/*", Some(Xml)),
+            ("text/*", Some(Csv)),
+            ("text/xml", Some(Xml)),
+            ("application/*", Some(Json)),
+            ("application/*;q=0.2, text/*;q=0.1", Some(Json)),
             ("text/csv;q=0.5, application/xml;q=0.6", Some(Xml)),
-            ("application/sparql-results+json;q=0, */*;q=0.1", Some(Json)),
+            ("application/sparql-results+json;q=0, */*;q=0.1", Some(Xml)),
+            ("application/sparql-results+json;q=0, application/json", None),
+            ("application/json;q=0, */*", Some(Json)),
+            ("*/*;q=0, application/json", Some(Json)),
             ("application/sparql-results+json;q=0, application/json;q=0, */*;q=0.1", Some(Xml)),
             ("text/tab-separated-values, text/csv;q=0.9, */*;q=0.1", Some(Tsv)),
             ("image/png", None),

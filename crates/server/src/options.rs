@@ -40,7 +40,10 @@ pub struct ServerOptions {
     pub(crate) union_default_graph: bool,
     pub(crate) timeout: Option<Duration>,
     pub(crate) rows_max: Option<u64>,
+    pub(crate) computed_bytes_max: Option<u64>,
     pub(crate) body_bytes_max: usize,
+    pub(crate) body_time: Duration,
+    pub(crate) stall: Duration,
     pub(crate) queries_max: usize,
     pub(crate) wait: Duration,
     pub(crate) grace: Duration,
@@ -58,7 +61,10 @@ impl Default for ServerOptions {
             union_default_graph: false,
             timeout: Some(Duration::from_secs(60)),
             rows_max: None,
+            computed_bytes_max: Some(256 << 20),
             body_bytes_max: 64 << 20,
+            body_time: Duration::from_secs(300),
+            stall: Duration::from_secs(60),
             queries_max: 2 * processors,
             wait: Duration::from_secs(10),
             grace: Duration::from_secs(5),
@@ -82,7 +88,7 @@ impl ServerOptions {
         self
     }
 
-    /// Whether Ctrl-C and, where there is such, SIGTERM shut the server down. Default: no.
+    /// Whether Ctrl-C and, where there is such, SIGTERM shut the server down; the second of them ends the process at once. Default: no.
     #[must_use]
     pub fn stop_on_signals(mut self, stop: bool) -> Self {
         self.stop_on_signals = stop;
@@ -96,7 +102,8 @@ impl ServerOptions {
         self
     }
 
-    /// The time that one request may take; `None` for any. Default: 60 seconds.
+    /// The time that one request may be evaluated, from when its turn has come to the end of the answer; `None` for any. What its body takes
+    /// to come is [`ServerOptions::body_time`], what it waits for its turn [`ServerOptions::wait`]. Default: 60 seconds.
     #[must_use]
     pub fn timeout(mut self, timeout: Option<Duration>) -> Self {
         self.timeout = timeout;
@@ -110,10 +117,32 @@ impl ServerOptions {
         self
     }
 
+    /// The bytes of memory that the terms may take that one query or update makes itself (by `CONCAT`, `BIND`, aggregates); `None` for any.
+    /// What joins, sorting and `DISTINCT` hold is not counted. Default: 256 MiB.
+    #[must_use]
+    pub fn computed_bytes_max(mut self, bytes: Option<u64>) -> Self {
+        self.computed_bytes_max = bytes;
+        self
+    }
+
     /// The bytes of a request's body. It is held in memory while the request runs. Default: 64 MiB.
     #[must_use]
     pub fn body_bytes_max(mut self, bytes: usize) -> Self {
         self.body_bytes_max = bytes;
+        self
+    }
+
+    /// The time in which all of a request's body has to come. Default: 5 minutes.
+    #[must_use]
+    pub fn body_time(mut self, time: Duration) -> Self {
+        self.body_time = time;
+        self
+    }
+
+    /// A client that takes nothing of an answer for so long is cut off. Default: 60 seconds.
+    #[must_use]
+    pub fn stall(mut self, stall: Duration) -> Self {
+        self.stall = stall;
         self
     }
 
@@ -173,10 +202,22 @@ impl fmt::Debug for ServerOptions {
             .field("writable", &self.writable)
             .field("timeout", &self.timeout)
             .field("rows_max", &self.rows_max)
+            .field("computed_bytes_max", &self.computed_bytes_max)
             .field("body_bytes_max", &self.body_bytes_max)
             .field("queries_max", &self.queries_max)
             .field("base", &self.base)
             .field("cors_origin", &self.cors_origin)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_a_client_could_take_without_end_is_unbounded_by_default() {
+        let options = ServerOptions::new();
+        assert!(options.timeout.is_some() && options.computed_bytes_max.is_some());
     }
 }

@@ -2,9 +2,7 @@
 
 use axum::body::Body;
 use axum::http::HeaderValue;
-use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
-};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY};
 use axum::response::Response;
 
 pub async fn html() -> Response {
@@ -25,7 +23,6 @@ fn sent(media_type: &'static str, text: &'static str) -> Response {
     for (name, value) in [
         (CONTENT_TYPE, media_type),
         (CONTENT_SECURITY_POLICY, POLICY),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (REFERRER_POLICY, "no-referrer"),
         (CACHE_CONTROL, "no-cache"),
     ] {

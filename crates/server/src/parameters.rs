@@ -5,13 +5,13 @@ use fulgurite_rdf::oxrdf::NamedNode;
 
 use crate::refusal::Refusal;
 
-/// Decoded parameters in their order; names may come several times.
+/// Decoded parameters in their order, of those that mean something somewhere; names may come several times.
 #[derive(Debug, Default)]
-pub struct Parameters(Vec<(String, String)>);
+pub struct Parameters(Vec<(&'static str, String)>);
 
 impl Parameters {
     /// # Errors
-    /// If escapes are broken, or make no UTF-8.
+    /// If there are more than a thousand; if escapes of those that mean something are broken, or make no UTF-8.
     pub fn of_url(uri: &Uri) -> Result<Self, Refusal> {
         Self::parse(uri.query().unwrap_or_default().as_bytes())
     }
@@ -20,10 +20,13 @@ impl Parameters {
     /// As [`Parameters::of_url`].
     pub fn parse(text: &[u8]) -> Result<Self, Refusal> {
         let mut pairs = Vec::new();
-        for pair in text.split(|&byte| byte == b'&').filter(|pair| !pair.is_empty()) {
+        for (number, pair) in text.split(|&byte| byte == b'&').filter(|pair| !pair.is_empty()).enumerate() {
+            if number == PARAMETERS_MAX {
+                return Err(Refusal::bad_request(format!("there are more than {PARAMETERS_MAX} parameters")));
+            }
             let end = pair.iter().position(|&byte| byte == b'=').unwrap_or(pair.len());
-            let value = pair.get(end + 1..).unwrap_or_default();
-            pairs.push((decoded(&pair[..end])?, decoded(value)?));
+            let Some(name) = known(&pair[..end]) else { continue };
+            pairs.push((name, decoded(pair.get(end + 1..).unwrap_or_default())?));
         }
         Ok(Self(pairs))
     }
@@ -39,7 +42,7 @@ impl Parameters {
     }
 
     pub fn all<'p>(&'p self, name: &str) -> impl Iterator<Item = &'p str> {
-        self.0.iter().filter(move |(other, _)| other == name).map(|(_, value)| value.as_str())
+        self.0.iter().filter(move |(other, _)| *other == name).map(|(_, value)| value.as_str())
     }
 
     /// The value of a parameter that may come once.
@@ -53,6 +56,16 @@ impl Parameters {
             None => Ok(first),
             Some(_) => Err(Refusal::bad_request(format!("the parameter {name} is given more than once; give it once"))),
         }
+    }
+
+    /// Takes the value of a parameter that may come once out of them.
+    ///
+    /// # Errors
+    /// If it comes several times.
+    pub fn take_one(&mut self, name: &str) -> Result<Option<String>, Refusal> {
+        self.at_most_one(name)?;
+        let place = self.0.iter().position(|(other, _)| *other == name);
+        Ok(place.map(|place| self.0.remove(place).1))
     }
 
     /// The IRIs of a parameter.
@@ -82,6 +95,14 @@ pub fn iri(parameter: &str, value: &str) -> Result<NamedNode, Refusal> {
         .map_err(|error| Refusal::bad_request(format!("{parameter}=`{value}` is not an absolute IRI: {error}")))
 }
 
+/// The name, if it means something.
+fn known(text: &[u8]) -> Option<&'static str> {
+    // Every byte of a name may be an escape of three.
+    let longest = NAMES.iter().map(|name| name.len()).max().unwrap_or_default();
+    let name = if text.len() <= 3 * longest { decoded(text).ok()? } else { return None };
+    NAMES.iter().find(|known| **known == name).copied()
+}
+
 fn decoded(text: &[u8]) -> Result<String, Refusal> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.iter();
@@ -101,25 +122,48 @@ fn decoded(text: &[u8]) -> Result<String, Refusal> {
     String::from_utf8(bytes).map_err(|_| Refusal::bad_request("a parameter is not UTF-8; send it as such"))
 }
 
+const NAMES: &[&str] = &[
+    "query",
+    "update",
+    "default-graph-uri",
+    "named-graph-uri",
+    "using-graph-uri",
+    "using-named-graph-uri",
+    "default",
+    "graph",
+];
+const PARAMETERS_MAX: usize = 1000;
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn parameters_are_decoded_and_keep_their_order() {
-        let parameters = Parameters::parse(b"query=ASK+%7B%7D&g=http%3a%2F%2Fa&&g=b&empty=&bare").unwrap();
-        assert_eq!(parameters.at_most_one("query").unwrap(), Some("ASK {}"));
-        assert_eq!(parameters.all("g").collect::<Vec<_>>(), ["http://a", "b"]);
-        assert_eq!(parameters.at_most_one("empty").unwrap(), Some(""));
-        assert!(parameters.has("bare") && !parameters.has("missing"));
-        assert!(parameters.at_most_one("g").is_err());
-        assert!(parameters.iris("g").is_err());
+        let text = b"query=ASK+%7B%7D&gr%61ph=http%3a%2F%2Fa&&graph=b&update=&default&other=c";
+        let mut parameters = Parameters::parse(text).unwrap();
+        assert_eq!(parameters.all("graph").collect::<Vec<_>>(), ["http://a", "b"]);
+        assert_eq!(parameters.at_most_one("update").unwrap(), Some(""));
+        assert!(parameters.has("default") && !parameters.has("named-graph-uri"));
+        assert!(parameters.at_most_one("graph").is_err() && parameters.take_one("graph").is_err());
+        assert!(parameters.iris("graph").is_err());
+        assert_eq!(parameters.take_one("query").unwrap().as_deref(), Some("ASK {}"));
+        assert_eq!(parameters.take_one("query").unwrap(), None);
     }
 
     #[test]
     fn broken_escapes_and_other_encodings_are_refused() {
-        for text in ["a=%", "a=%4", "a=%zz", "a=%+1", "a=%ff"] {
+        for text in ["query=%", "query=%4", "query=%zz", "query=%+1", "query=%ff"] {
             assert!(Parameters::parse(text.as_bytes()).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn parameters_that_mean_nothing_are_not_kept_and_more_than_a_thousand_are_refused() {
+        let text = |count: usize| "a=b&".repeat(count - 1) + "query=c";
+        let parameters = Parameters::parse(text(1000).as_bytes()).unwrap();
+        assert_eq!(parameters.0, [("query", "c".to_owned())]);
+        assert!(Parameters::parse(text(1001).as_bytes()).is_err());
+        assert!(Parameters::parse(&b"a&".repeat(1 << 20)).is_err());
     }
 }

@@ -51,8 +51,12 @@ fn evaluate(
 ) -> Result<(), Refusal> {
     let snapshot = served.store.snapshot()?;
     let namespaces = snapshot.namespaces()?;
+    let mut limits = limits(served, token);
+    if let Some(rows) = served.options.rows_max {
+        limits = limits.rows_max(rows);
+    }
     let mut query = Query::parse_with_prefixes(&asked.text, Some(&asked.base), &namespaces)?
-        .with_limits(limits(served, token))
+        .with_limits(limits)
         .union_default_graph(served.options.union_default_graph);
     for graph in &asked.default_graphs {
         query = query.with_default_graph(graph.clone());
@@ -77,13 +81,14 @@ fn evaluate(
     }
 }
 
-fn limits(served: &Served, token: CancellationToken) -> Limits {
+/// What bounds a query or an update.
+pub fn limits(served: &Served, token: CancellationToken) -> Limits {
     let mut limits = Limits::new().cancellation(token);
     if let Some(timeout) = served.options.timeout {
         limits = limits.timeout(timeout);
     }
-    if let Some(rows) = served.options.rows_max {
-        limits = limits.rows_max(rows);
+    if let Some(bytes) = served.options.computed_bytes_max {
+        limits = limits.computed_bytes_max(bytes);
     }
     limits
 }

@@ -1,16 +1,16 @@
 //! What is served where, and what every request goes through: [`Guard`], and being told of.
 
-use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
+use axum::http::header::X_CONTENT_TYPE_OPTIONS;
 use axum::http::request::Parts;
-use axum::http::{StatusCode, Uri};
+use axum::http::{HeaderValue, StatusCode, Uri, Version};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -18,7 +18,6 @@ use fulgurite_rdf::Store;
 use fulgurite_rdf::oxrdf::GraphName;
 use hyper::body::{Frame, SizeHint};
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::timeout;
 
 use crate::answer::compute;
 use crate::document::Sent;
@@ -29,7 +28,7 @@ use crate::options::{Event, ServerOptions};
 use crate::parameters::{Parameters, iri};
 use crate::refusal::{Particulars, Refusal};
 use crate::running::Running;
-use crate::{description, page, query, update};
+use crate::{body, description, page, query, update};
 
 /// What requests are answered from.
 pub struct Served {
@@ -77,10 +76,14 @@ async fn surround(State(service): State<Arc<Service>>, request: Request, next: N
     let mut response = match service.guard.check(&request) {
         Err(refusal) => refusal.into_response(),
         Ok(()) => {
+            let version = request.version();
             let mut response = match service.guard.preflight(&request) {
                 Some(response) => response,
                 None => next.run(request).await,
             };
+            if version < Version::HTTP_11 && response.body().size_hint().exact().is_none() {
+                response = no_end().into_response();
+            }
             service.guard.mark(response.headers_mut());
             response
         }
@@ -88,10 +91,18 @@ async fn surround(State(service): State<Arc<Service>>, request: Request, next: N
     if let Some(Particulars(message)) = response.extensions_mut().remove() {
         service.served.options.tell(Event::Failed { message: &message });
     }
+    response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     told.status = response.status().as_u16();
     // An empty body is not asked for its end.
     told.is_whole = response.body().is_end_stream();
     response.map(|body| Body::new(Counted { told, body }))
+}
+
+/// Without chunks, an answer that was cut off looks like one that has ended.
+fn no_end() -> Refusal {
+    let message = "the answer is too long to be sent by HTTP/1.0, which cannot tell whether it came to its end; \
+                   ask by HTTP/1.1, or for less";
+    Refusal::of(StatusCode::HTTP_VERSION_NOT_SUPPORTED, message)
 }
 
 async fn not_found(uri: Uri) -> Refusal {
@@ -132,20 +143,23 @@ async fn post_sparql(State(service): State<Arc<Service>>, request: Request) -> A
         let message = format!("the Content-Type is {is}; it can be one of:\n{}", SPARQL_TYPES.join("\n"));
         return Err(Refusal::of(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
-    let received = service.receive(body).await?;
     if kind == FORM {
-        let parameters = url.and(Parameters::parse(&received.bytes)?);
-        return match (parameters.at_most_one("query")?, parameters.at_most_one("update")?) {
-            (Some(text), None) => service.query(parts, text.to_owned(), &parameters, &base).await,
-            (None, Some(text)) => service.update(text.to_owned(), &parameters, &base).await,
+        // The place among the uploads is held for as long as the text is.
+        let (form, _upload) = service.form(body).await?;
+        let mut parameters = url.and(form);
+        return match (parameters.take_one("query")?, parameters.take_one("update")?) {
+            (Some(text), None) => service.query(parts, text, &parameters, &base).await,
+            (None, Some(text)) => service.update(text, &parameters, &base).await,
             (Some(_), Some(_)) => Err(Refusal::bad_request("the form has a query and an update; send one of them")),
             (None, None) => Err(Refusal::bad_request("the form has neither query nor update")),
         };
     }
     url.refuse(&["query", "update"], "the body is the text")?;
-    let text = String::from_utf8(received.bytes.to_vec())
-        .map_err(|_| Refusal::bad_request("the text is not UTF-8; send it as such"))?;
-    match kind == QUERY {
+    let is_query = kind == QUERY;
+    let bytes_max = if is_query { QUERY_BYTES_MAX } else { usize::MAX };
+    let Received { bytes, upload: _upload } = service.receive(body, bytes_max).await?;
+    let text = String::from_utf8(bytes).map_err(|_| Refusal::bad_request("the text is not UTF-8; send it as such"))?;
+    match is_query {
         true => service.query(parts, text, &url, &base).await,
         false => service.update(text, &url, &base).await,
     }
@@ -243,69 +257,33 @@ impl Service {
             GraphName::NamedNode(name) => name.as_str().to_owned(),
             _ => format!("{}graphs", self.base(parts)?),
         };
-        let Received { bytes, upload } = self.receive(body).await?;
-        Ok((Sent { bytes, format, base }, upload))
+        let Received { bytes, upload } = self.receive(body, usize::MAX).await?;
+        Ok((Sent { bytes: bytes.into(), format, base }, upload))
     }
 
-    /// Reads a body, if it is not too large.
-    async fn receive(&self, body: Body) -> Result<Received, Refusal> {
-        let max = self.served.options.body_bytes_max;
-        let too_large = || {
-            let message =
-                format!("the body is larger than {max} bytes; send less at once, or load it by `fulgurite rdf load`");
-            Refusal::of(StatusCode::PAYLOAD_TOO_LARGE, message)
-        };
-        let hint = body.size_hint();
-        let mut body = pin!(body);
-        if hint.lower() > max as u64 {
-            discard(body).await;
-            return Err(too_large());
-        }
-        let is_small = hint.upper().is_some_and(|upper| upper <= SMALL_BODY_BYTES);
-        let upload = if is_small { None } else { Some(self.running.receive().await?) };
-        let mut bytes = Vec::new();
-        while let Some(data) = next_data(body.as_mut()).await? {
-            if bytes.len() + data.len() > max {
-                discard(body).await;
-                return Err(too_large());
-            }
-            bytes.extend_from_slice(&data);
-        }
-        Ok(Received { bytes: bytes.into(), upload })
+    /// Reads a body, if it is not too large: of `bytes_max`, and of what bodies may be at all.
+    async fn receive(&self, body: Body, bytes_max: usize) -> Result<Received, Refusal> {
+        let options = &self.served.options;
+        let bounds = body::Bounds { bytes_max: bytes_max.min(options.body_bytes_max), time: options.body_time };
+        let upload = if body::is_small(&body) { None } else { Some(self.running.receive().await?) };
+        Ok(Received { bytes: body::read(body, bounds).await?, upload })
     }
-}
 
-/// The next bytes of a body; `None` at its end.
-async fn next_data(mut body: Pin<&mut Body>) -> Result<Option<Bytes>, Refusal> {
-    loop {
-        let frame = timeout(STALL, poll_fn(|context| body.as_mut().poll_frame(context))).await;
-        let stalled = |_| Refusal::of(StatusCode::REQUEST_TIMEOUT, "the body did not go on");
-        match frame.map_err(stalled)? {
-            None => return Ok(None),
-            Some(Err(error)) => return Err(Refusal::bad_request(format!("the body cannot be read: {error}"))),
-            Some(Ok(frame)) => {
-                if let Ok(data) = frame.into_data() {
-                    return Ok(Some(data));
-                }
-            }
+    /// The parameters of a form. Those of a large one are not looked for where connections are served.
+    async fn form(&self, body: Body) -> Result<(Parameters, Option<OwnedSemaphorePermit>), Refusal> {
+        let Received { bytes, upload } = self.receive(body, usize::MAX).await?;
+        if bytes.len() as u64 <= body::SMALL_BYTES {
+            return Ok((Parameters::parse(&bytes)?, upload));
         }
+        let parsed = tokio::task::spawn_blocking(move || Parameters::parse(&bytes)).await;
+        let failed = |panic| Refusal::failure(format!("a request has panicked: {panic}"));
+        Ok((parsed.map_err(failed)??, upload))
     }
-}
-
-/// Reads on for a while: a client that still sends when the connection is closed may not see the answer.
-async fn discard(mut body: Pin<&mut Body>) {
-    let read = async {
-        let mut bytes = 0;
-        while let (true, Ok(Some(data))) = (bytes < DISCARDED_BYTES, next_data(body.as_mut()).await) {
-            bytes += data.len();
-        }
-    };
-    let _ = timeout(DISCARD_TIME, read).await;
 }
 
 /// A body in memory.
 struct Received {
-    bytes: Bytes,
+    bytes: Vec<u8>,
     /// Of a large one, for as long as it is held.
     upload: Option<OwnedSemaphorePermit>,
 }
@@ -380,9 +358,5 @@ const QUERY: &str = "application/sparql-query";
 const SPARQL_TYPES: &[&str] = &[QUERY, "application/sparql-update", FORM];
 /// What others log of requests whose clients left.
 const CLIENT_GONE: u16 = 499;
+/// Of a query's text, and so of the body that is one.
 const QUERY_BYTES_MAX: usize = 1 << 20;
-const SMALL_BODY_BYTES: u64 = 64 << 10;
-const DISCARDED_BYTES: usize = 16 << 20;
-const DISCARD_TIME: Duration = Duration::from_secs(2);
-/// A body of which nothing comes for so long is given up.
-const STALL: Duration = Duration::from_secs(30);

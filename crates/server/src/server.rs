@@ -80,7 +80,7 @@ impl Server {
     pub fn run(self) -> Result<()> {
         let Self { listener, runtime, service, stop, .. } = self;
         let served = runtime.block_on(connection::serve(listener, service, stop));
-        // What does not look at its token (joins in memory alone) is left behind.
+        // What does not look at its token in time (one call of a function, say) is left behind.
         runtime.shutdown_timeout(LEFT_BEHIND);
         served
     }
@@ -95,7 +95,7 @@ impl ServerHandle {
 
 fn check(options: &ServerOptions) -> Result<()> {
     if let Some(base) = &options.base
-        && (NamedNode::new(base).is_err() || !base.ends_with('/') || !base.starts_with("http"))
+        && (NamedNode::new(base).is_err() || !base.ends_with('/') || !is_http(base))
     {
         let message = format!("{base}: not a base; give an absolute http or https URL that ends with a slash");
         return Err(Error::Invalid { message });
@@ -110,6 +110,10 @@ fn check(options: &ServerOptions) -> Result<()> {
             Err(Error::Invalid { message })
         }
     }
+}
+
+fn is_http(url: &str) -> bool {
+    url.starts_with("http://") || url.starts_with("https://")
 }
 
 /// Threads that serve connections; they only pass bytes on.

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use fulgurite_rdf::oxrdf::NamedNode;
-use fulgurite_rdf::sparql::{Limits, Update};
+use fulgurite_rdf::sparql::Update;
 use fulgurite_rdf::{CancellationToken, Quads};
 
 use crate::answer::compute;
 use crate::parameters::Parameters;
+use crate::query::limits;
 use crate::refusal::Refusal;
 use crate::routes::{Served, Service};
 
@@ -45,12 +46,8 @@ pub async fn carry_out(service: &Service, asked: Asked) -> Result<StatusCode, Re
 
 fn execute(served: &Served, asked: &Asked, token: CancellationToken) -> Result<StatusCode, Refusal> {
     let namespaces = served.store.snapshot()?.namespaces()?;
-    let mut limits = Limits::new().cancellation(token);
-    if let Some(timeout) = served.options.timeout {
-        limits = limits.timeout(timeout);
-    }
     let mut update = Update::parse_with_prefixes(&asked.text, Some(&asked.base), &namespaces)?
-        .with_limits(limits)
+        .with_limits(limits(served, token))
         .union_default_graph(served.options.union_default_graph);
     for graph in &asked.using_graphs {
         update = update.with_using_graph(graph.clone());

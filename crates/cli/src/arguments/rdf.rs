@@ -240,15 +240,21 @@ pub struct Serve {
     /// The default graph of queries is the union of all graphs.
     #[arg(long)]
     pub union: bool,
-    /// End a request after so many seconds.
+    /// End a request whose evaluation and answer take more than so many seconds.
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = parse_seconds)]
     pub timeout: Duration,
     /// End a query after so many rows or triples.
     #[arg(long, value_name = "N")]
     pub rows_max: Option<u64>,
+    /// End a query or update whose own terms (CONCAT, BIND, aggregates) take more than so many MiB.
+    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub computed_max: u32,
     /// Refuse bodies of more than so many MiB.
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1 << 11))]
     pub body_max: u32,
+    /// Refuse bodies that are not whole after so many seconds.
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = parse_seconds)]
+    pub body_time: Duration,
     /// Run so many requests at once [default: two for each processor].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1 << 10))]
     pub queries: Option<u16>,

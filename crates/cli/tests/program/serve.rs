@@ -111,3 +111,28 @@ fn an_address_that_cannot_be_had_is_an_error_that_names_it() {
     place.run(&["rdf", "serve", "missing.ful"]).fails(1);
     assert!(!place.path("missing.ful").exists());
 }
+
+#[cfg(unix)]
+#[test]
+fn a_second_interrupt_ends_a_server_at_once() {
+    let place = Place::new();
+    let text: String = (0..1000).map(|n| format!("<http://a/{n}> <http://a/p> \"{n}\" .\n")).collect();
+    place.file("people.nt", &text);
+    place.run(&["rdf", "load", "people.ful", "people.nt", "--create"]).ok();
+    let mut serving = Serving::start(&place, &["--timeout", "1000"]);
+    // An answer of 10^15 rows, which nobody takes: a server that is interrupted once waits for it for some seconds.
+    let text = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?n ?o }";
+    let mut endless = TcpStream::connect(&serving.address).unwrap();
+    let (address, length) = (&serving.address, text.len());
+    let head = "POST /sparql HTTP/1.1\r\nContent-Type: application/sparql-query\r\n";
+    write!(endless, "{head}Host: {address}\r\nContent-Length: {length}\r\n\r\n{text}").unwrap();
+    endless.read_exact(&mut [0]).unwrap();
+    let process = serving.child.id().to_string();
+    let status = loop {
+        assert!(std::process::Command::new("kill").args(["-INT", &process]).status().unwrap().success());
+        if let Some(status) = serving.child.try_wait().unwrap() {
+            break status;
+        }
+    };
+    assert_eq!(status.code(), Some(130));
+}

@@ -1,18 +1,22 @@
 //! How deep the elements of an XML text, and the objects and arrays of a JSON text, are nested, found out before they are parsed: what the
-//! parsers make of them goes as deep on the stack when it is dropped or written.
+//! parsers make of them goes as deep on the stack when it is dropped or written. In XML, what entities come to is found out on the way.
 //!
 //! (1) Tokens end where the parsers end them, also in texts that are wrong: else what is nested could be hidden. (2) What the parsers refuse
 //! may be counted as anything, for they stop there.
 
+mod entities;
+
 use std::io::{self, Read};
+
+use entities::Entities;
 
 /// Goes over a text byte by byte.
 pub trait Depth {
-    /// Goes over bytes. Tells whether the text is too deep somewhere.
+    /// Goes over bytes. Tells whether the text is too deep somewhere, or becomes too large.
     fn is_too_deep(&mut self, bytes: &[u8]) -> bool;
 
-    /// What is wrong with a text that is too deep.
-    fn message() -> String;
+    /// What is wrong with a text of which that was told.
+    fn message(&self) -> String;
 }
 
 /// A text that ends with an error where it is too deep.
@@ -31,17 +35,20 @@ impl<R: Read, D: Depth> Read for Shallow<R, D> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         if self.depth.is_too_deep(&buffer[..count]) {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, D::message()));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, self.depth.message()));
         }
         Ok(count)
     }
 }
 
 /// Of XML.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct XmlDepth {
     state: Xml,
     depth: usize,
+    entities: Entities,
+    read_bytes: u64,
+    lines: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -68,6 +75,14 @@ enum Xml {
 
 impl XmlDepth {
     fn step(&mut self, byte: u8) {
+        self.read_bytes += 1;
+        self.lines += u64::from(byte == b'\n');
+        match self.state {
+            Xml::Doctype(0) if byte == b'>' => self.entities.end_declarations(),
+            Xml::Doctype(_) => self.entities.declare(byte),
+            Xml::Text | Xml::Less | Xml::Start(..) | Xml::End(_) => self.entities.refer(byte),
+            Xml::Bang | Xml::Comment(..) | Xml::Cdata(_) | Xml::Instruction(_) => {}
+        }
         self.state = match (self.state, byte) {
             (Xml::Text, b'<') => Xml::Less,
             (Xml::Text, _) => Xml::Text,
@@ -122,15 +137,20 @@ fn quote_after(quote: u8, byte: u8) -> u8 {
 
 impl Depth for XmlDepth {
     fn is_too_deep(&mut self, bytes: &[u8]) -> bool {
-        let mut is_too_deep = false;
         for &byte in bytes {
             self.step(byte);
-            is_too_deep |= self.depth > DEPTH_MAX;
+            // The first place is the one that is told.
+            if self.depth > DEPTH_MAX || self.entities.are_too_many(self.read_bytes) {
+                return true;
+            }
         }
-        is_too_deep
+        false
     }
 
-    fn message() -> String {
+    fn message(&self) -> String {
+        if self.depth <= DEPTH_MAX {
+            return entities::message(self.lines + 1);
+        }
         format!(
             "elements are nested deeper than {DEPTH_MAX}; name the inner nodes, and write them beside the outer ones"
         )
@@ -181,7 +201,7 @@ impl Depth for JsonDepth {
         is_too_deep
     }
 
-    fn message() -> String {
+    fn message(&self) -> String {
         format!(
             "objects and arrays are nested deeper than {DEPTH_MAX}; name the inner nodes, and write them beside the outer ones"
         )
@@ -240,5 +260,23 @@ mod tests {
         let text = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
         assert!(!JsonDepth::default().is_too_deep(text(DEPTH_MAX).as_bytes()));
         assert!(JsonDepth::default().is_too_deep(text(DEPTH_MAX + 1).as_bytes()));
+    }
+
+    #[test]
+    fn references_count_in_texts_and_tags_and_not_in_comments() {
+        let entity = format!("<!DOCTYPE a [\n<!ENTITY e \"{}\"> ]>\n", "x".repeat(1 << 19));
+        let is_too_large = |text: &str| {
+            let mut depth = XmlDepth::default();
+            let is_too_large = depth.is_too_deep(format!("{entity}{text}").as_bytes());
+            assert!(!is_too_large || depth.message().starts_with("line 3: "), "{}", depth.message());
+            is_too_large
+        };
+        for text in ["<a>@</a>", "<a x='1' y='@'/>", "<a x=\"@\">"] {
+            assert!(is_too_large(&text.replace('@', &"&e;".repeat(50))), "{text}");
+            assert!(!is_too_large(&text.replace('@', &"&e;".repeat(10))), "{text}");
+        }
+        for text in ["<!-- @ -->", "<a><![CDATA[@]]></a>", "<?a @?>", "<a>&amp;amp;e;</a>"] {
+            assert!(!is_too_large(&text.replace('@', &"&e;".repeat(50))), "{text}");
+        }
     }
 }

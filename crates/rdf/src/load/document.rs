@@ -11,7 +11,7 @@ use super::xml_literal::canonicalize;
 use crate::error::{Error, Result};
 
 /// The quads of a document, parsed as they are asked for; `name` is for messages. Nothing is decompressed. The first error ends them. A
-/// document that nests too deep for the parser is an error, not an overflow of the stack.
+/// document that nests too deep for the parser, or whose entities would fill the memory, is an error, and goes no further.
 ///
 /// ```
 /// use fulgurite_rdf::{RdfFormat, parse_document};
@@ -72,6 +72,15 @@ mod tests {
         assert_eq!(outcomes.len(), 2);
         assert!(outcomes[0].is_ok());
         assert!(matches!(&outcomes[1], Err(Error::Syntax { line: 2, .. })), "{:?}", outcomes[1]);
+    }
+
+    #[test]
+    fn entities_that_would_fill_the_memory_are_an_error() {
+        let doubled: String = (1..40).map(|n| format!("<!ENTITY e{n} \"&e{0};&e{0};\">\n", n - 1)).collect();
+        let bomb = format!("<!DOCTYPE rdf:RDF [\n<!ENTITY e0 \"12\">\n{doubled}]>\n<a>&e39;</a>");
+        let outcomes = outcomes(bomb, RdfFormat::RdfXml);
+        let [Err(error @ Error::Input { .. })] = &outcomes[..] else { panic!("{outcomes:?}") };
+        assert!(error.to_string().contains("line 2"), "{error}");
     }
 
     #[test]

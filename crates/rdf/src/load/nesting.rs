@@ -247,7 +247,7 @@ impl Depth for Nesting {
         is_too_deep
     }
 
-    fn message() -> String {
+    fn message(&self) -> String {
         message()
     }
 }

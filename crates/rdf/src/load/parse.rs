@@ -223,14 +223,15 @@ fn with_loader<R: Read>(parser: ReaderQuadParser<R>, loader: DocumentLoader) -> 
     parser.with_document_loader(move |iri| {
         let format = RdfFormat::JsonLd { profile: JsonLdProfileSet::empty() };
         let content = loader(iri)?;
-        if JsonDepth::default().is_too_deep(&content) {
-            return Err(JsonDepth::message().into());
+        let mut depth = JsonDepth::default();
+        if depth.is_too_deep(&content) {
+            return Err(depth.message().into());
         }
         Ok(LoadedDocument { url: iri.to_owned(), content: json_base::rewritten(&content), format })
     })
 }
 
-/// A text that does not take the parser too deep, where that is known before.
+/// A text that does not take the parser too deep, and whose entities do not become too large, where that is known before.
 pub fn shallow(bytes: Box<dyn Read + Send>, format: RdfFormat, is_lenient: bool) -> Box<dyn Read + Send> {
     match format {
         RdfFormat::RdfXml => Box::new(Shallow::new(bytes, XmlDepth::default())),

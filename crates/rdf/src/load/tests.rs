@@ -510,6 +510,24 @@ fn documents_that_are_nested_too_deep_are_refused_before_they_overflow_the_stack
 }
 
 #[test]
+fn entities_that_would_fill_the_memory_are_refused_and_others_are_put_in_place() {
+    let rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
+    let document = |entities: &str, text: &str| {
+        format!(
+            "<!DOCTYPE rdf:RDF [\n<!ENTITY rdf \"{rdf}\">\n{entities}\n]>\n<rdf:RDF xmlns:rdf=\"&rdf;\" xmlns=\"http://a/\">\n\
+             <rdf:Description rdf:about=\"&rdf;s\"><p>{text}</p></rdf:Description></rdf:RDF>"
+        )
+    };
+    let long = format!("<!ENTITY long \"{}\">", "x".repeat(100_000));
+    let place = Place::new();
+    let error = place.load(&document(&long, &"&long;".repeat(100_000)), RdfFormat::RdfXml).expect_err("10 GB");
+    assert!(matches!(&error, Error::Input { .. }) && error.to_string().contains("line 6: the entities"), "{error}");
+    let nested = "<!ENTITY a \"1\"><!ENTITY b \"&a;2\">";
+    place.load(&document(nested, "&b;&amp;3"), RdfFormat::RdfXml).expect("it is loaded");
+    assert_eq!(place.texts(), BTreeSet::from([format!("<{rdf}s> <http://a/p> \"12&3\"")]));
+}
+
+#[test]
 fn documents_that_inputs_refer_to_are_refused_if_they_are_nested_too_deep() {
     let place = Place::new();
     let text = "{\"@context\": \"http://a/context\", \"@id\": \"http://a/s\", \"http://a/p\": \"o\"}";

@@ -69,6 +69,12 @@ impl Asked {
         self
     }
 
+    /// Of HTTP, instead of 1.1.
+    pub fn version(mut self, version: &str) -> Self {
+        self.head = self.head.replace("HTTP/1.1", &format!("HTTP/{version}"));
+        self
+    }
+
     pub fn accept(self, value: &str) -> Self {
         self.header("Accept", value)
     }

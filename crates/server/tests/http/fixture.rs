@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 
 use fulgurite_rdf::sparql::Update;
-use fulgurite_rdf::{LoadInput, LoadOptions, RdfFormat, Store, StoreOptions};
+use fulgurite_rdf::{IdPattern, LoadInput, LoadOptions, Quads, RdfFormat, Store, StoreOptions};
 use fulgurite_server::{Event, Server, ServerHandle, ServerOptions};
 use tempfile::TempDir;
 
@@ -76,6 +76,11 @@ impl Fixture {
     /// Changes the store without the server.
     pub fn change(&self, update: &str) {
         Update::parse(update, None).expect("an update").execute(&self.store).expect("it can be done");
+    }
+
+    /// How many quads the store has, counted without the server.
+    pub fn quads(&self) -> usize {
+        self.store.snapshot().expect("a snapshot").quads(&IdPattern::ALL).count()
     }
 
     /// Shuts the server down, and waits until it has ended.

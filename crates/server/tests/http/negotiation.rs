@@ -15,6 +15,8 @@ fn solutions_and_answers_come_in_the_form_that_is_asked_for() {
         ("text/tab-separated-values", "text/tab-separated-values", "?o\n"),
         ("text/csv;q=0.1, text/tab-separated-values;q=0.2", "text/tab-separated-values", "?o\n"),
         ("*/*", "application/sparql-results+json", "{\"head\""),
+        ("text/*", "text/csv", "o\r\n"),
+        ("application/sparql-results+json;q=0, */*;q=0.1", "application/sparql-results+xml", "<?xml"),
     ] {
         let asked = query("SELECT ?o { ?s ?p ?o } ORDER BY ?o LIMIT 3").accept(accept);
         let answer = asked.ask(fixture.address).expect(200);

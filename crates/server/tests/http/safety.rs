@@ -1,6 +1,6 @@
 //! Who may ask: names and pages of others.
 
-use crate::client::{Asked, form, query};
+use crate::client::{Asked, form, get, query};
 use crate::fixture::Fixture;
 use fulgurite_server::{Error, Server, ServerOptions};
 
@@ -37,6 +37,30 @@ fn pages_of_the_allowed_origin_may_ask_and_read() {
 }
 
 #[test]
+fn a_picture_on_a_page_of_another_site_cannot_make_the_server_work() {
+    let fixture = Fixture::writable();
+    query("ASK {}").header("Sec-Fetch-Site", "cross-site").ask(fixture.address).expect(403);
+    query("ASK {}").header("Sec-Fetch-Site", "same-origin").ask(fixture.address).expect(200);
+    get("/").header("Sec-Fetch-Site", "cross-site").ask(fixture.address).expect(200);
+}
+
+#[test]
+fn a_request_with_several_hosts_is_refused() {
+    let fixture = Fixture::writable();
+    let own = fixture.address.to_string();
+    query("ASK {}").header("Host", &own).header("Host", "evil.example").ask(fixture.address).expect(400);
+}
+
+#[test]
+fn no_answer_is_taken_for_another_type_than_it_says() {
+    let fixture = Fixture::writable();
+    for target in ["/", "/sparql", "/sparql?query=ASK%20%7B%7D", "/graphs?default", "/nothing", "/sparql?query=oops"] {
+        let answer = get(target).ask(fixture.address);
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{target}");
+    }
+}
+
+#[test]
 fn nobody_is_allowed_unless_it_is_said() {
     let fixture = Fixture::with(ServerOptions::new());
     let answer = query("ASK {}").ask(fixture.address).expect(200);
@@ -50,6 +74,7 @@ fn options_that_cannot_be_are_refused_before_anything_listens() {
     for options in [
         ServerOptions::new().base(Some("relative/".into())),
         ServerOptions::new().base(Some("http://example.org/no-slash".into())),
+        ServerOptions::new().base(Some("httpx://example.org/".into())),
         ServerOptions::new().cors_origin(Some("https://example.org/path".into())),
         ServerOptions::new().cors_origin(Some("example.org".into())),
     ] {

@@ -1,7 +1,7 @@
 //! Shutting down: what runs may end, but not for ever.
 
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::client::{Begun, query};
 use crate::fixture::{ENDLESS, ENDLESS_ROWS, Fixture};
@@ -43,6 +43,9 @@ fn a_connection_that_asks_nothing_does_not_hold_the_server_up() {
     let mut fixture = Fixture::with(ServerOptions::new().grace(Duration::from_secs(100)));
     let idle = TcpStream::connect(fixture.address).expect("it listens");
     query("ASK {}").ask(fixture.address).expect(200);
+    let begun = Instant::now();
     fixture.end();
+    // After 30 seconds without a request it is cut off in any case.
+    assert!(begun.elapsed() < Duration::from_secs(25), "{:?}", begun.elapsed());
     drop(idle);
 }

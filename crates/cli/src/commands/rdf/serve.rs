@@ -39,7 +39,9 @@ fn options(arguments: &Serve) -> ServerOptions {
         .union_default_graph(arguments.union)
         .timeout(Some(arguments.timeout))
         .rows_max(arguments.rows_max)
+        .computed_bytes_max(Some(u64::from(arguments.computed_max) << 20))
         .body_bytes_max((arguments.body_max as usize) << 20)
+        .body_time(arguments.body_time)
         .wait(arguments.wait)
         .base(arguments.base.clone())
         .cors_origin(arguments.cors.clone())
@@ -68,6 +70,7 @@ fn announce(server: &Server, arguments: &Serve, path: &Path) {
     let url = arguments.base.clone().unwrap_or_else(|| format!("http://{address}/"));
     let mode = if arguments.read_write { "read-write" } else { "read-only" };
     let mut out = std::io::stderr().lock();
+    let _ = writeln!(out, "serving {} at {url} ({mode}); Ctrl-C stops it", printable(&path.display().to_string()));
     if !address.ip().is_loopback() {
         let may = if arguments.read_write { "read and change" } else { "read" };
         let _ = writeln!(
@@ -75,7 +78,6 @@ fn announce(server: &Server, arguments: &Serve, path: &Path) {
             "warning: whoever reaches {address} may {may} everything: there are no passwords; put a proxy that asks for them in front"
         );
     }
-    let _ = writeln!(out, "serving {} at {url} ({mode}); Ctrl-C stops it", printable(&path.display().to_string()));
     let _ = writeln!(
         out,
         "try: curl {url}sparql --data-urlencode 'query=SELECT * {{ ?s ?p ?o }} LIMIT 9' -H 'Accept: text/csv'"
