@@ -9,13 +9,13 @@ final class Watch {
     private final long cpu = SYSTEM.getProcessCpuTime();
     private final long wall = System.nanoTime();
 
-    long wallNanos() {
-        return System.nanoTime() - wall;
+    long cpuNanos() {
+        return SYSTEM.getProcessCpuTime() - cpu;
     }
 
     void print(String name, long operations, Latencies latencies) {
-        long wallNanos = wallNanos();
-        long cpuNanos = SYSTEM.getProcessCpuTime() - cpu;
+        long wallNanos = System.nanoTime() - wall;
+        long cpuNanos = cpuNanos();
         String percentiles = latencies == null ? "NaN NaN" : latencies.percentile(0.5) + " " + latencies.percentile(0.99);
         System.out.println("sample " + name + " " + operations + " " + cpuNanos + " " + wallNanos + " " + percentiles);
     }
