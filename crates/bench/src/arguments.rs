@@ -48,6 +48,8 @@ pub struct Options<W> {
     pub keep: bool,
     /// The suite's test of itself instead.
     pub self_test: bool,
+    /// A file that gets the suite's data, instead.
+    pub generate: Option<PathBuf>,
 }
 
 impl<W: PartialEq> Options<W> {
@@ -68,6 +70,7 @@ impl<W: PartialEq> Options<W> {
             directory: None,
             keep: false,
             self_test: false,
+            generate: None,
         }
     }
 
@@ -88,7 +91,7 @@ pub enum Wanted<W> {
     /// The help.
     Help,
     /// A run.
-    Run(Options<W>),
+    Run(Box<Options<W>>),
 }
 
 /// The workloads that a name stands for, if it is one.
@@ -110,6 +113,8 @@ pub struct Grammar<W: 'static> {
     pub levels: bool,
     /// Whether it can test itself.
     pub self_test: bool,
+    /// Whether its records are statements, which it writes to a file if asked to.
+    pub statements: bool,
     /// Rounds of each workload if nothing is said.
     pub rounds: usize,
     /// Bounds that a number of records is kept within.
@@ -133,7 +138,8 @@ impl<W: PartialEq> Grammar<W> {
                 "--engines" if !self.engines.is_empty() => {
                     options.engines = list("engine", &value()?, |name| self.engine(name))?;
                 }
-                "--records" => {
+                "--generate" if self.statements => options.generate = Some(value()?.into()),
+                "--records" | "--statements" if (name == "--statements") == self.statements => {
                     let records = number(name, &value()?)? as usize;
                     options.records = Some(records.clamp(*self.records.start(), *self.records.end()));
                 }
@@ -148,7 +154,7 @@ impl<W: PartialEq> Grammar<W> {
             }
             Ok(())
         })?;
-        Ok(if help { Wanted::Help } else { Wanted::Run(options) })
+        Ok(if help { Wanted::Help } else { Wanted::Run(Box::new(options)) })
     }
 
     fn engine(&self, name: &str) -> Option<&'static str> {

@@ -17,9 +17,18 @@ pub fn answers<T>(
     environment: Option<(&str, &str)>,
     parse: impl Fn(&str) -> Option<T>,
 ) -> Result<Vec<T>> {
-    let failed = |outcome: String| Error::Child { what: what.to_owned(), outcome };
     let mut command = this_program()?;
-    command.args(arguments).envs(environment).stdin(Stdio::null()).stderr(Stdio::inherit());
+    command.args(arguments).envs(environment);
+    answers_of(what, command, parse)
+}
+
+/// The same with another program.
+///
+/// # Errors
+/// As [`answers`].
+pub fn answers_of<T>(what: &str, mut command: Command, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<T>> {
+    let failed = |outcome: String| Error::Child { what: what.to_owned(), outcome };
+    command.stdin(Stdio::null()).stderr(Stdio::inherit());
     let output = command.output().map_err(|error| Error::io("start", Path::new(command.get_program()), error))?;
     if !output.status.success() {
         return Err(failed(output.status.to_string()));

@@ -67,6 +67,7 @@ impl Suite for Core {
             shapes: true,
             levels: false,
             self_test: true,
+            statements: false,
             rounds: ROUNDS,
             records: 0..=usize::MAX,
         }
@@ -104,7 +105,7 @@ mod tests {
 
     #[test]
     fn no_options_mean_the_whole_suite_in_five_rounds() {
-        assert_eq!(parsed::<Core>("").unwrap(), Wanted::Run(Options::default()));
+        assert_eq!(parsed::<Core>("").unwrap(), Wanted::Run(Box::default()));
         assert_eq!(Options::default().rounds, 5);
         assert!(Options::default().wants(&Workload::Put1) && Options::default().shapes == [] as [Shape; 0]);
     }
@@ -128,8 +129,9 @@ mod tests {
             directory: Some("/d".into()),
             keep: true,
             self_test: true,
+            generate: None,
         };
-        assert_eq!(parsed::<Core>(line).unwrap(), Wanted::Run(expected));
+        assert_eq!(parsed::<Core>(line).unwrap(), Wanted::Run(Box::new(expected)));
     }
 
     #[test]

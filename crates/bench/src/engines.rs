@@ -128,6 +128,7 @@ pub mod not_built {
         bf_tree: "bf-tree" "";
         fjall: "fjall" "";
         libmdbx: "libmdbx" ", where libclang is installed (the package libclang-dev)";
+        oxigraph: "oxigraph" ", where libclang is installed (the package libclang-dev)";
         redb: "redb" "";
         sqlite: "sqlite" "";
     }

@@ -11,6 +11,7 @@ use crate::core_suite::Core;
 use crate::engines;
 use crate::error::{Error, Result};
 use crate::machine;
+use crate::quads::{self, Rdf4j};
 use crate::random;
 use crate::report::Report;
 use crate::sustained::{self, Sustained};
@@ -35,6 +36,14 @@ pub trait Suite {
     /// The verdicts in words, a last line that counts them, and whether all is well.
     fn judgement(options: &Options<Self::Workload>, report: &Report) -> (String, bool);
 
+    /// Writes the suite's data to a file, and nothing else, where its options have that.
+    ///
+    /// # Errors
+    /// What the disk answers.
+    fn generate(_options: &Options<Self::Workload>, _file: &Path) -> Result<()> {
+        Ok(())
+    }
+
     /// The suite's test of itself, where that is no run like others: its outcome in words, and whether all is well.
     ///
     /// # Errors
@@ -48,23 +57,25 @@ pub trait Suite {
 type Execute = fn(Vec<String>) -> Result<bool>;
 
 /// Every suite by its name. Without one, the first one's help is printed.
-const SUITES: [(&str, Execute); 5] = [
+const SUITES: [(&str, Execute); 6] = [
     ("core", execute::<Core>),
     ("writers", execute::<Writers>),
     ("sustained", execute::<Sustained>),
     ("geaflow", execute::<Geaflow>),
     ("ycsb", execute::<Ycsb>),
+    ("rdf4j", execute::<Rdf4j>),
 ];
 
 /// Does a part of a suite, as the arguments say.
 type Work = fn(&[String]) -> Result<()>;
 
 /// What processes of this program do for others of it, by the word that asks for it.
-const TASKS: [(&str, Work); 4] = [
+const TASKS: [(&str, Work); 5] = [
     (sustained::VERB, sustained::work),
     ("fill", writers::recovery::fill),
     ("worker", worker::work),
     (tables::VERB, tables::work),
+    (quads::VERB, quads::work),
 ];
 
 /// Reads the arguments that follow the program's name, and does what they ask for.
@@ -97,11 +108,14 @@ fn execute<S: Suite>(arguments: Vec<String>) -> Result<bool> {
             print!("{}", grammar.full_help());
             return Ok(true);
         }
-        Wanted::Run(options) => options,
+        Wanted::Run(options) => *options,
     };
     let seed = options.seed.unwrap_or_else(seed_of_the_clock);
     let directory = options.directory.clone().map_or_else(default_directory, Ok)?;
     eprintln!("{}; queries: --seed {seed}", machine::summary(None));
+    if let Some(file) = &options.generate {
+        return S::generate(&options, file).map(|()| true);
+    }
     if options.self_test
         && let Some(outcome) = S::self_test(&options, &directory, seed)
     {

@@ -2,7 +2,7 @@
 //!
 //! Reading order: `house` starts a suite, with `arguments`, and prints its `report` with what `judge` makes of it. Of `core`, `workload`
 //! names what is measured and `plan` says on which data; `suite` runs it through `reads`, `writes` and `worker`, and `bars` are its
-//! bars. `writers`, `sustained` and those of `tables` are suites of their own, with the same parts.
+//! bars. `writers`, `sustained`, those of `tables` and that of `quads` are suites of their own, with the same parts.
 
 mod arguments;
 mod bars;
@@ -23,6 +23,7 @@ mod plan;
 #[cfg(test)]
 mod planted;
 mod planted_writing;
+mod quads;
 mod queries;
 mod random;
 mod reads;

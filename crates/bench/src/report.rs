@@ -72,6 +72,9 @@ impl Contest {
 
     /// Data set as the table shows it, such as `hashed 32/100 10,000,000`.
     pub fn data_name(&self) -> String {
+        if self.key_bytes == 0 && self.value_bytes == 0 {
+            return format!("{} × {}", self.shape, self.records);
+        }
         format!("{} {}/{} × {}", self.shape, self.key_bytes, self.value_bytes, self.records)
     }
 
@@ -176,6 +179,8 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Which instructions the measured engine searches with, where it says so.
     pub search: Option<&'static str>,
+    /// Answers that are not what they should be, of suites that compare them in the end: no figure counts then.
+    pub wrong: Vec<String>,
 }
 
 impl Report {

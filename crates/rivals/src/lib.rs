@@ -39,6 +39,9 @@ pub use leveldb::{LevelDb, LevelDbReader, LevelDbStore};
 pub use libmdbx::{Mdbx, MdbxSnapshot, MdbxStore, MdbxTransaction};
 pub use lmdb::{Lmdb, LmdbReader, LmdbStore, LmdbWriteMap};
 pub use lmdb_writing::{LmdbSnapshot, LmdbTransaction, LmdbWritingStore};
+/// A store of quads has no interface of its own here: the benchmark of quads calls Oxigraph's.
+#[cfg(feature = "oxigraph")]
+pub use oxigraph;
 #[cfg(feature = "redb")]
 pub use redb::{Redb, RedbSnapshot, RedbStore, RedbTransaction};
 pub use rocksdb::{RocksDb, RocksDbSnapshot, RocksDbStore, RocksDbTransaction};

@@ -40,8 +40,12 @@ Builds the benchmark with full optimisation, and the other engines with it, and 
             beside them, against the same engines, with the bars they must meet
   geaflow   every table of a report on the LMDB backend of Apache GeaFlow, its claims beside what is measured
   ycsb      the workloads A to F of the Yahoo! Cloud Serving Benchmark
+  rdf4j     the store of quads: loads, scans, reads of several threads, space and SPARQL, against RDF4J's LmdbStore
+            (where a JDK, 11 or later, and Maven are installed) and Oxigraph (where libclang is installed to build
+            its RocksDB), with the bars they must meet. `cargo xtask bench rdf4j --generate FILE --statements N`
+            writes its data and does nothing else
 
-The last two measure LMDB, RocksDB and LevelDB (where their libraries are installed: the packages librocksdb-dev and
+geaflow and ycsb measure LMDB, RocksDB and LevelDB (where their libraries are installed: the packages librocksdb-dev and
 libleveldb-dev), fjall, redb, SQLite, Bf-Tree and, where libclang is installed to build it, libmdbx.
 
 All arguments go to the benchmark; `cargo xtask bench -- --help` shows them.
@@ -251,10 +255,32 @@ fn demo_of(root: &Path, program: &[&str], arguments: &[&str]) -> Result<(), Fail
 
 fn bench(arguments: &[String]) -> Result<(), Failure> {
     let root = workspace::root()?;
-    let features = rivals(has_libclang());
-    let mut all = vec!["run", "--release", "--package", "fulgurite-bench", "--features", &features, "--"];
-    all.extend(without_dashes(arguments));
-    cargo(&root, &all)
+    let arguments = without_dashes(arguments);
+    let is_of_quads = arguments.first() == Some(&"rdf4j");
+    let features = if is_of_quads { rivals_of_quads(has_libclang()).to_owned() } else { rivals(has_libclang()) };
+    let all = ["run", "--locked", "--release", "--package", "fulgurite-bench", "--features", &features, "--"];
+    let mut command = workspace::child(&root, "cargo", &all);
+    command.args(&arguments);
+    let asks_java = is_of_quads && !arguments.iter().any(|argument| WITHOUT_JAVA.contains(argument));
+    if asks_java {
+        match tools::ensure_rdf4j(&root) {
+            Ok(directory) => drop(command.env("FULGURITE_RDF4J", directory)),
+            Err(reason) => eprintln!("lmdbstore is left out: {reason}"),
+        }
+    }
+    wait(command)
+}
+
+/// What the suite of quads does without other engines.
+const WITHOUT_JAVA: [&str; 4] = ["--generate", "--help", "--self-test", "-h"];
+
+/// The rivals of the store of quads that are features of the benchmarks.
+fn rivals_of_quads(libclang: bool) -> &'static str {
+    if libclang {
+        return "oxigraph";
+    }
+    eprintln!("oxigraph is left out: the bindings of its RocksDB need libclang to be built (the package libclang-dev)");
+    ""
 }
 
 /// The rivals that are features of the benchmarks.
@@ -442,6 +468,7 @@ mod tests {
         assert!(!holds("libclang-cpp.so.14") && holds("libclang-14.so.1"));
         std::fs::remove_dir_all(&directory).expect("it is ours");
         assert!(rivals(true).ends_with("libmdbx") && !rivals(false).contains("libmdbx"));
+        assert_eq!((rivals_of_quads(true), rivals_of_quads(false)), ("oxigraph", ""));
     }
 
     #[test]

@@ -106,6 +106,23 @@ pub fn ensure_suites(root: &Path) -> Result<PathBuf, String> {
     }
 }
 
+/// Makes sure that the Java program that measures RDF4J's LmdbStore is built below target/rdf4j, with the libraries that its
+/// crates/bench/java/pom.xml pins, and returns where.
+///
+/// # Errors
+/// The reason why it cannot be had, and what to install.
+pub fn ensure_rdf4j(root: &Path) -> Result<PathBuf, String> {
+    const HELP: &str = "install a JDK (11 or later) and Maven, which needs Maven Central or a mirror of it";
+    let directory = root.join("target").join("rdf4j");
+    let sources = root.join("crates").join("bench").join("java").join("pom.xml");
+    let (sources, place) = (sources.to_string_lossy(), format!("-Dout.directory={}", directory.display()));
+    quiet(workspace::child(root, "java", &["-version"])).map_err(|reason| format!("{reason}; {HELP}"))?;
+    eprintln!("building crates/bench/java into target/rdf4j");
+    let build = ["--batch-mode", "--quiet", "--file", &sources, &place, "prepare-package"];
+    quiet(workspace::child(root, "mvn", &build)).map_err(|reason| format!("{reason}; {HELP}"))?;
+    Ok(directory)
+}
+
 fn toolchain_is_complete(root: &Path, toolchain: &str, components: &[&str]) -> Result<bool, String> {
     let toolchains = quiet(workspace::child(root, "rustup", &["toolchain", "list"]))?;
     let prefix = format!("{toolchain}-");

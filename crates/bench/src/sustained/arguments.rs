@@ -69,6 +69,7 @@ impl Suite for Sustained {
             shapes: false,
             levels: false,
             self_test: true,
+            statements: false,
             rounds: ROUNDS,
             records: RECORDS_MIN..=RECORDS_MAX,
         }
@@ -113,8 +114,8 @@ mod tests {
             self_test: true,
             ..Options::default()
         };
-        assert_eq!(parsed::<Sustained>(line).unwrap(), Wanted::Run(expected));
-        assert_eq!(parsed::<Sustained>("").unwrap(), Wanted::Run(Options::default()));
+        assert_eq!(parsed::<Sustained>(line).unwrap(), Wanted::Run(Box::new(expected)));
+        assert_eq!(parsed::<Sustained>("").unwrap(), Wanted::Run(Box::default()));
         assert_eq!(parsed::<Sustained>("--only put1 --help").unwrap(), Wanted::Help);
         assert!(
             Sustained::grammar().full_help().contains("sequential")

@@ -186,6 +186,7 @@ pub fn grammar(help: &'static str, definitions: &'static [Definition]) -> Gramma
         shapes: false,
         levels: true,
         self_test: true,
+        statements: false,
         rounds: 5,
         records: 100..=20_000_000,
     }

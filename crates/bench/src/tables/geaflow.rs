@@ -285,7 +285,7 @@ mod tests {
             self_test: true,
             ..Options::all(5)
         };
-        assert_eq!(parsed::<Geaflow>(line).unwrap(), Wanted::Run(expected));
+        assert_eq!(parsed::<Geaflow>(line).unwrap(), Wanted::Run(Box::new(expected)));
         let help = Geaflow::grammar().full_help();
         assert!(["value_10k_read", "bf-tree", "leveldb", "100,000 rising keys"].iter().all(|name| help.contains(name)));
         names_what_it_does_not_understand::<Geaflow>(&[

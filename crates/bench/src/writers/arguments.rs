@@ -58,6 +58,7 @@ impl Suite for Writers {
             shapes: false,
             levels: false,
             self_test: false,
+            statements: false,
             rounds: ROUNDS,
             records: 1000..=usize::MAX,
         }
@@ -96,8 +97,8 @@ mod tests {
             seed: Some(7),
             ..Options::default()
         };
-        assert_eq!(parsed::<Writers>(line).unwrap(), Wanted::Run(expected));
-        assert_eq!(parsed::<Writers>("").unwrap(), Wanted::Run(Options::default()));
+        assert_eq!(parsed::<Writers>(line).unwrap(), Wanted::Run(Box::new(expected)));
+        assert_eq!(parsed::<Writers>("").unwrap(), Wanted::Run(Box::default()));
         assert_eq!(parsed::<Writers>("--only bank --help").unwrap(), Wanted::Help);
         assert!(
             Writers::grammar().full_help().contains("put1_log") && Writers::grammar().full_help().contains("rocksdb")

@@ -91,7 +91,7 @@ const CRATES: &[Allowed] = &[
     Allowed { directory: "rivals", ours: &[], ours_in_tests: &[], outside: Outside::Any },
     Allowed {
         directory: "bench",
-        ours: &["fulgurite", "fulgurite-keys", "fulgurite-rivals", "fulgurite-testkit"],
+        ours: &["fulgurite", "fulgurite-keys", "fulgurite-rdf", "fulgurite-rivals", "fulgurite-testkit"],
         ours_in_tests: &[],
         outside: Outside::AnyButEngines,
     },
@@ -105,8 +105,22 @@ const CRATES: &[Allowed] = &[
 
 /// Other engines and their bindings, by the beginning of the package's name: only `rivals` builds them.
 const ENGINES: &[&str] = &[
-    "bf-tree", "fjall", "heed", "jammdb", "leveldb", "libmdbx", "lmdb", "mdbx", "nebari", "persy", "redb", "rocksdb",
-    "rusqlite", "sled",
+    "bf-tree",
+    "fjall",
+    "heed",
+    "jammdb",
+    "leveldb",
+    "libmdbx",
+    "lmdb",
+    "mdbx",
+    "nebari",
+    "oxigraph",
+    "oxrocksdb",
+    "persy",
+    "redb",
+    "rocksdb",
+    "rusqlite",
+    "sled",
 ];
 
 /// A dependency that a manifest names.

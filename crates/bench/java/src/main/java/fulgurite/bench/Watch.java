@@ -1,0 +1,22 @@
+package fulgurite.bench;
+
+import java.lang.management.ManagementFactory;
+
+/** Processor time of the whole process, garbage collector and compiler included, and wall time, since it was made. */
+final class Watch {
+    private static final com.sun.management.OperatingSystemMXBean SYSTEM =
+            (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+    private final long cpu = SYSTEM.getProcessCpuTime();
+    private final long wall = System.nanoTime();
+
+    long cpuNanos() {
+        return SYSTEM.getProcessCpuTime() - cpu;
+    }
+
+    void print(String name, long operations, Latencies latencies) {
+        long wallNanos = System.nanoTime() - wall;
+        long cpuNanos = cpuNanos();
+        String percentiles = latencies == null ? "NaN NaN" : latencies.percentile(0.5) + " " + latencies.percentile(0.99);
+        System.out.println("sample " + name + " " + operations + " " + cpuNanos + " " + wallNanos + " " + percentiles);
+    }
+}
