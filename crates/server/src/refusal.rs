@@ -32,7 +32,7 @@ impl Refusal {
         Self::of(StatusCode::BAD_REQUEST, message)
     }
 
-    /// For now: the client may come again after a second.
+    /// Busy: the client may come again after a second.
     pub fn busy(message: impl Into<Cow<'static, str>>) -> Self {
         Self { header: Some((RETRY_AFTER, "1")), ..Self::of(StatusCode::SERVICE_UNAVAILABLE, message) }
     }
