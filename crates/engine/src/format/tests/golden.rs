@@ -43,7 +43,9 @@ fn the_hash_is_the_documented_one() {
     });
     let vectors: Vec<_> = vectors.collect();
     assert_eq!(vectors.len(), 27);
-    for (length, hash) in vectors {
+    // Miri takes a minute for the longest.
+    let length_max = if cfg!(miri) { 2048 } else { usize::MAX };
+    for (length, hash) in vectors.into_iter().filter(|(length, _)| *length <= length_max) {
         assert_eq!(identity().hash(&bytes(length)), hash, "hash of {length} bytes");
     }
     assert_eq!(identity().tag_seed, 0x0808_0808_0808_0808);
