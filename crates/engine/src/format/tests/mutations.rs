@@ -304,7 +304,9 @@ fn of_a_page_that_was_built_here_only_the_tags_are_not_looked_at() {
     assert!(own(&page) && foreign(&page));
     let blocks = crate::format::bytes::get_u16(&page, 8) as usize;
     let mut tags = 0;
-    for byte in 0..blocks + 128 {
+    // Each page that is looked at takes Miri a second.
+    let step = if cfg!(miri) { 23 } else { 1 };
+    for byte in (0..blocks + 128).step_by(step) {
         let mut mutant = page.clone();
         mutant[byte] ^= 4;
         let is_tag = (blocks..).step_by(64).take(2).any(|block| (block..block + 32).contains(&byte));
@@ -313,7 +315,7 @@ fn of_a_page_that_was_built_here_only_the_tags_are_not_looked_at() {
         assert!(is_tag || !own(&mutant), "byte {byte}");
         tags += u32::from(is_tag && own(&mutant));
     }
-    assert!(tags >= 32, "{tags} bytes of tags");
+    assert!(tags >= if cfg!(miri) { 1 } else { 32 }, "{tags} bytes of tags");
 }
 
 #[test]
