@@ -140,8 +140,9 @@ class Database:  # `tables` maps names to ids and descriptions, `contents` maps 
         """Keys, values and operations below a node, their net count, and whether there is an overflow among them."""
         number, _, birth = self.place(extent, slot, 1)
         page = self.page(number, extent, slot, birth)
-        check([*page[:2]] == [2, level] if level else page[0] == 1, f"page {number} is of another kind or level")
-        entries, *rest = self.branch(page, level) if level else self.leaf(page)
+        check([*page[:2]] == [2, level] if level else page[0] in (1, 3), f"page {number} is of another kind or level")
+        leaf = self.leaf if page[0] == 1 else self.packed_leaf
+        entries, *rest = self.branch(page, level) if level else leaf(page)
         check(all(a[0] < b[0] for a, b in zip(entries, entries[1:])), f"page {number} has keys out of order")
         return entries, *rest
 
@@ -158,6 +159,25 @@ class Database:  # `tables` maps names to ids and descriptions, `contents` maps 
             found |= (key_field | value_field) >> 15
         check(sum((1, 0, -1, 0)[operation] for _, _, operation in entries) == net, "a leaf's count is wrong")
         return entries, net, found
+
+    def packed_leaf(self, page):  # Packed leaf
+        (n, value_length, at), entries, key, found = numbers("H2xHH", page, 2), [], b"", 0
+        for i in range(n):
+            shared, rest, rest_at = page[at] >> 4, page[at] & 15, at + 1
+            if shared == 15:
+                more, rest_at = self.length(page, rest_at)
+                shared += more
+            if rest == 15:
+                more, rest_at = self.length(page, rest_at)
+                rest += more
+            field, rest_at = self.length(page, rest_at) if value_length == 0xFFFF else (2 * value_length, rest_at)
+            key, value_at = key[:shared] + page[rest_at:rest_at + rest], rest_at + rest
+            at, found = value_at + field // 2, found | field & 1
+            entries.append((key, self.overflow(page[value_at:at]) if field & 1 else page[value_at:at], 0))
+        return entries, n, found
+
+    def length(self, page, at):  # Packed entry
+        return (page[at], at + 1) if page[at] < 128 else (page[at] % 128 | page[at + 1] << 7, at + 2)
 
     def branch(self, page, level):  # Branch
         n, p, children, counts, slots, prefix = numbers("HH4xHHHH", page, 2)
@@ -180,9 +200,9 @@ class Database:  # `tables` maps names to ids and descriptions, `contents` maps 
         end = 32 + at + numbers("H", text, 30 + at)[0]
         key_type, value_type = text[30:30 + at].decode(), text[32 + at:end].decode()
         check(merge <= 3 and not (merge and flags & 1), "a table's merge operator is unknown")
-        check(version == 1 and flags < 8 and (end < len(text) if flags & 4 else end == len(text)), "a table is badly described")
+        check(version == 1 and flags < 16 and (end < len(text) if flags & 4 else end == len(text)), "a table is badly described")
         self.tables[name] = table, {"table": name.decode(), "multimap": bool(flags & 1), "counted": bool(flags & 2),
-                                    "value_align": alignment, "key_type": key_type, "value_type": value_type,
+                                    **({"packed": True} if flags & 8 else {}), "value_align": alignment, "key_type": key_type, "value_type": value_type,
                                     **({"merge": OPERATORS[merge - 1]} if merge else {})}
         if table not in self.contents:
             self.contents[table] = self.tree((extent, slot, level) if root & 1 else None, count)

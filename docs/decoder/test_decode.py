@@ -10,7 +10,7 @@ from xxhash import xxh3_64_intdigest as xxh3
 from fulgurite_decoder import DAMAGE, Database, align, numbers
 
 GOLDEN = Path(__file__).resolve().parents[2] / "crates" / "engine" / "tests" / "golden" / "format-1"
-NAMES = "empty", "closed", "crashed", "merging", "kept", "runs", "counted"
+NAMES = "empty", "closed", "crashed", "merging", "kept", "runs", "counted", "packed"
 SEED = 1
 
 
@@ -58,6 +58,29 @@ class Strict(Database):
         assert not page[16 + 4 * b:blocks].strip(b"\xff")
         return entries, net, found
 
+    def packed_leaf(self, page):
+        entries, net, found = super().packed_leaf(page)
+        flags, n, p, value_length, start, end, reserved = numbers("BHHHHHI", page, 1)
+        b, keys, at, places = align(n, 16) // 16, [key for key, *_ in entries], start, []
+        lengths = {len(value) for _, value, _ in entries}
+        assert n == len(entries) >= 1 and not reserved and start == 16 + 10 * b and flags == found
+        assert value_length == (lengths.pop() if len(lengths) == 1 and not found else 0xFFFF)
+        for i, (key, value, _) in enumerate(entries):
+            places += [at] * (i % 16 == 0)
+            shared = len(commonprefix([keys[i - 1], key])) if i % 16 else 0
+            head, more = min(shared, 15) << 4 | min(len(key) - shared, 15), [shared - 15, len(key) - shared - 15]
+            is_apart = len(value) > 4096
+            field = 2 * 24 + 1 if is_apart else 2 * len(value)
+            more = [length for length in more if length >= 0] + [field] * (value_length == 0xFFFF)
+            stored = bytes([head]) + b"".join(map(length_bytes, more)) + key[shared:] + value * (not is_apart)
+            assert page[at:at + len(stored)] == stored
+            at += len(stored) + 24 * is_apart
+        assert at == end and not any(page[at:-48])
+        self.expect_prefix(keys, p)
+        assert [*numbers(f"{b}Q", page, 16)] == heads(keys[::16], p, 8)
+        assert [*numbers(f"{b}H", page, 16 + 8 * b)] == places
+        return entries, net, found
+
     def branch(self, page, level):
         its_level, n, p, h, at_heads, children, counts, slots, prefix, at, flags = numbers("BHHHHHHHHHB", page, 1)
         w = 2 if level == 1 else 8
@@ -91,8 +114,12 @@ class Strict(Database):
         assert p == (len(commonprefix([keys[0][:1024], keys[-1][:1024]])) if len(keys) > 1 else 0)
 
 
-def heads(keys, p):
-    return [int.from_bytes(key[:1024][p:p + 4].ljust(4, b"\0"), "big") for key in keys]
+def heads(keys, p, width=4):
+    return [int.from_bytes(key[:1024][p:p + width].ljust(width, b"\0"), "big") for key in keys]
+
+
+def length_bytes(length):
+    return bytes([length] if length < 128 else [length % 128 | 128, length >> 7])
 
 
 class Decoder(unittest.TestCase):
@@ -132,15 +159,15 @@ class Decoder(unittest.TestCase):
 
     def test_golden_files_are_built_as_the_document_says(self):
         kinds = set().union(*(Strict(self.path(name)).kinds for name in NAMES))
-        # Leaves, branches of two levels, the extent table; overflows to which trees refer, and one to which the log does; runs
+        # Leaves of both forms, branches of two levels, the extent table; overflows to which trees refer, and one to which the log does; runs
         # without and with filters, and in them short and long values, and deletes, those that are counted and others.
-        self.assertEqual(kinds, {(1, 0), (2, 1), (2, 2), (6, 0), ("overflow", False), ("overflow", True),
+        self.assertEqual(kinds, {(1, 0), (3, 0), (2, 1), (2, 2), (6, 0), ("overflow", False), ("overflow", True),
                                  ("run", False), ("run", True), ("in a run", 0, False), ("in a run", 0, True),
                                  ("in a run", 1, False), ("in a run", 1, True), ("in a run", 2, False),
                                  ("in a run", 3, False)})
 
     def test_a_flipped_bit_in_a_live_page_is_refused(self):
-        for name in "closed", "runs":
+        for name in "closed", "runs", "packed":
             for start, length in Strict(self.path(name)).places:
                 at = start + self.random.randrange(length)
                 self.assertIsNone(self.flipped(name, self.path(name), at), f"seed {SEED}, {name}, byte {at}")

@@ -235,6 +235,7 @@ impl Options {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableOptions {
     pub(crate) counted: bool,
+    pub(crate) packed: bool,
     pub(crate) value_align: u8,
     pub(crate) key_type: String,
     pub(crate) value_type: String,
@@ -253,6 +254,15 @@ impl TableOptions {
     #[must_use]
     pub fn counted(mut self, counted: bool) -> Self {
         self.counted = counted;
+        self
+    }
+
+    /// Stores keys by what they have beyond the key before them: several times denser where keys that follow each other begin
+    /// alike, as compound keys and lists do. Scans are as fast; a get takes a third longer from memory that is at hand, and less
+    /// where the table would not fit otherwise. Values cannot be aligned then. Default: off.
+    #[must_use]
+    pub fn packed(mut self, packed: bool) -> Self {
+        self.packed = packed;
         self
     }
 
@@ -298,6 +308,10 @@ impl TableOptions {
     pub(crate) fn validate(&self) -> Result<()> {
         if !matches!(self.value_align, 0 | 1 | 4 | 8 | 16) {
             let message = format!("value_align is 1, 4, 8 or 16 bytes, not {}", self.value_align);
+            return Err(Error::Invalid { message });
+        }
+        if self.packed && self.value_align > 1 {
+            let message = "values of a packed table cannot be aligned; leave packed or value_align away".into();
             return Err(Error::Invalid { message });
         }
         if self.key_type.len() > TYPE_NAME_BYTES_MAX || self.value_type.len() > TYPE_NAME_BYTES_MAX {

@@ -14,7 +14,7 @@ use flate2::read::GzDecoder;
 use fulgurite::{Change, Database, Options, Sequence, Table};
 
 /// Names of the golden databases.
-const NAMES: [&str; 7] = ["empty", "closed", "crashed", "merging", "kept", "runs", "counted"];
+const NAMES: [&str; 8] = ["empty", "closed", "crashed", "merging", "kept", "runs", "counted", "packed"];
 
 #[test]
 fn a_golden_file_is_of_format_version_1() {
@@ -191,9 +191,10 @@ fn lines_of(db: &Database) -> String {
 fn description(table: &Table, entries: u64) -> String {
     let (multimap, counted, align) = (table.is_multimap(), table.is_counted(), table.value_align());
     let (key_type, value_type) = (table.key_type(), table.value_type());
+    let packed = if table.is_packed() { "\"packed\": true, " } else { "" };
     let merge = table.merge_operator().map_or(String::new(), |operator| format!("\"merge\": \"{operator}\", "));
     format!(
-        "{{\"table\": \"{}\", \"multimap\": {multimap}, \"counted\": {counted}, \"value_align\": {align}, \
+        "{{\"table\": \"{}\", \"multimap\": {multimap}, \"counted\": {counted}, {packed}\"value_align\": {align}, \
          \"key_type\": \"{key_type}\", \"value_type\": \"{value_type}\", {merge}\"entries\": {entries}}}\n",
         table.name()
     )

@@ -159,6 +159,73 @@ fn many_tables_are_found_again() {
     }
 }
 
+/// Keys that begin alike; some are long, and so are some values.
+fn packable(number: u32) -> (Vec<u8>, Vec<u8>) {
+    let mut key = [b"shared ".as_slice(), &(number / 50).to_be_bytes(), &(number * 7).to_be_bytes()].concat();
+    key.resize(if number % 9_970 == 5 { 1_500 } else { key.len() }, b'k');
+    (key, vec![number as u8; if number % 499 == 7 { 9_000 } else { number as usize % 3 * 4 }])
+}
+
+#[test]
+fn a_packed_table_reads_as_any_other_and_is_smaller() {
+    for map in [true, false] {
+        let disk = MemoryDisk::new();
+        let db = options(&disk).map(map).open("a.ful").unwrap();
+        let packed = db.create_table("packed", TableOptions::new().packed(true).counted(true)).unwrap();
+        let plain = db.create_table("plain", TableOptions::new().counted(true)).unwrap();
+        assert!(packed.is_packed() && !plain.is_packed());
+        let mut pages = Vec::new();
+        for table in [&packed, &plain] {
+            let before = db.stats().unwrap().tree_bytes;
+            db.bulk_load(table, (0..20_000).map(packable)).unwrap();
+            pages.push(db.stats().unwrap().tree_bytes - before);
+            db.update(|txn| {
+                (0..20_000).step_by(333).try_for_each(|number| txn.delete(table, &packable(number).0).map(drop))?;
+                (0..20_000).step_by(77).try_for_each(|number| txn.put(table, &packable(number).0, b"another"))
+            })
+            .unwrap();
+        }
+        assert!(2 * pages[0] < pages[1], "{pages:?} bytes");
+        for _ in 0..2 {
+            let txn = db.read().unwrap();
+            let all = |table| txn.range(table, ..).unwrap().map(Result::unwrap).collect::<Vec<_>>();
+            let (entries, expected) = (all(&packed), all(&plain));
+            assert!(entries == expected, "map: {map}");
+            assert!(txn.range(&packed, ..).unwrap().rev().map(Result::unwrap).eq(expected.iter().rev().cloned()));
+            let mut batched = Vec::new();
+            for batch in txn.leaf_batches(&packed, ..).unwrap() {
+                batched.extend(batch.unwrap().iter().map(|(key, value)| (key.to_vec(), value.to_vec())));
+            }
+            assert!(
+                batched.iter().map(|(key, value)| (&**key, &**value)).eq(expected.iter().map(|(k, v)| (&**k, &**v)))
+            );
+            let keys: Vec<_> = (0..20_400).step_by(17).map(|number| packable(number).0).collect();
+            let slices: Vec<&[u8]> = keys.iter().map(|key| &**key).collect();
+            assert_eq!(txn.get_many(&packed, &slices).unwrap(), txn.get_many(&plain, &slices).unwrap());
+            for (from, to) in keys.iter().zip(&keys[40..]).step_by(19) {
+                assert_eq!(txn.get(&packed, from).unwrap(), txn.get(&plain, from).unwrap());
+                let bounds = &**from..&**to;
+                assert_eq!(txn.count(&packed, bounds.clone()).unwrap(), txn.count(&plain, bounds.clone()).unwrap());
+                let part = |table| txn.range(table, bounds.clone()).unwrap().map(Result::unwrap).collect::<Vec<_>>();
+                assert!(part(&packed) == part(&plain));
+            }
+            drop((entries, expected));
+            drop(txn);
+            db.checkpoint().unwrap();
+        }
+        assert!(db.check().unwrap().damages.is_empty());
+    }
+}
+
+#[test]
+fn values_of_a_packed_table_cannot_be_aligned() {
+    let db = open(&MemoryDisk::new());
+    let error = db.create_table("t", TableOptions::new().packed(true).value_align(8)).unwrap_err();
+    assert!(matches!(&error, Error::Invalid { message } if message.contains("value_align")), "{error}");
+    db.create_table("t", TableOptions::new().packed(true)).unwrap();
+    assert!(matches!(db.open_or_create_table("t", TableOptions::new()), Err(Error::TableMismatch { .. })));
+}
+
 #[test]
 fn a_typed_table_opens_only_as_what_it_was_created() {
     let disk = MemoryDisk::new();

@@ -50,8 +50,19 @@ pub fn all() -> Result<Vec<Golden>> {
     runs.fill_runs(TableOptions::new())?;
     let mut counted = Maker::new("counted", pages_of(8192).delta_bytes(1 << 20))?;
     counted.fill_runs(TableOptions::new().counted(true))?;
+    let mut packed = Maker::new("packed", pages_of(8192))?;
+    packed.fill_packed()?;
     let (kept, crashed) = (kept.crash(now), crashed.crash(before));
-    Ok(vec![empty.close()?, closed.close()?, crashed, merging.close()?, kept, runs.close()?, counted.close()?])
+    Ok(vec![
+        empty.close()?,
+        closed.close()?,
+        crashed,
+        merging.close()?,
+        kept,
+        runs.close()?,
+        counted.close()?,
+        packed.close()?,
+    ])
 }
 
 /// Lines that say what a database holds.
@@ -204,6 +215,33 @@ impl Maker {
             }
             Ok(())
         })
+    }
+
+    /// Packed leaves with values of one length, of none, and of many; with short keys and long; beside one with an overflow.
+    fn fill_packed(&mut self) -> Result<()> {
+        self.create("pairs", TableOptions::new().packed(true).counted(true))?;
+        self.create("numbers", TableOptions::new().packed(true).value_type("u64"))?;
+        self.create("mixed", TableOptions::new().packed(true))?;
+        let pairs: Vec<_> = (0..3_000_u32)
+            .map(|number| ([(number / 7).to_be_bytes(), (number * 77).to_be_bytes()].concat(), Some(Vec::new())))
+            .collect();
+        self.write("pairs", &pairs)?;
+        let numbers: Vec<_> = (0..200_u32).map(|number| (number.to_be_bytes().to_vec(), self.value(8))).collect();
+        self.write("numbers", &numbers)?;
+        for round in 0..3_usize {
+            let mixed: Vec<_> = (0..120_usize)
+                .map(|_| {
+                    let (number, length) = (self.random.index(300), [0, 3, 130, 700][self.random.index(4)]);
+                    let key = format!("{}-{number:03}", "k".repeat(number % 9 * 40)).into_bytes();
+                    (key, self.value(length + round).filter(|_| self.random.chance(4, 5)))
+                })
+                .collect();
+            self.write("mixed", &mixed)?;
+            self.db.checkpoint()?;
+        }
+        let (large, beside) = (self.value(6_000), self.value(9));
+        self.write("mixed", &[(Vec::new(), beside.clone()), (b"large".to_vec(), large), (vec![b'k'; 1_100], beside)])?;
+        self.db.checkpoint()
     }
 
     /// Keys so long, and separators too, that a few leaves have two levels of branches above them.
@@ -394,10 +432,11 @@ fn stamp(disk: &MemoryDisk, path: &str) -> io::Result<()> {
 fn describe(lines: &mut String, table: &Table, entries: u64) {
     let (multimap, counted, align) = (table.is_multimap(), table.is_counted(), table.value_align());
     let (name, key_type, value_type) = (table.name(), table.key_type(), table.value_type());
+    let packed = if table.is_packed() { r#""packed": true, "# } else { "" };
     let merge = table.merge_operator().map_or(String::new(), |operator| format!(r#""merge": "{operator}", "#));
     writeln!(
         lines,
-        r#"{{"table": "{name}", "multimap": {multimap}, "counted": {counted}, "value_align": {align}, "key_type": "{key_type}", "value_type": "{value_type}", {merge}"entries": {entries}}}"#
+        r#"{{"table": "{name}", "multimap": {multimap}, "counted": {counted}, {packed}"value_align": {align}, "key_type": "{key_type}", "value_type": "{value_type}", {merge}"entries": {entries}}}"#
     )
     .expect("a string takes everything");
 }

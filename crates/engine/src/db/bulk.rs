@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::db::checkpoint::{Job, LoadJob, LoadSource};
 use crate::db::database::Database;
 use crate::error::{Error, Result};
-use crate::format::ValueAlign;
+use crate::format::LeafForm;
 use crate::ids::TableId;
 use crate::options::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::pager::{PageWriter, Pages};
@@ -284,7 +284,7 @@ impl<'l> BulkLoad<'l> {
             });
         }
         self.tables.push(id);
-        self.sources.push(Box::new(Load { changes, align: table.info.align(), outcome: MergeOutcome::default() }));
+        self.sources.push(Box::new(Load { changes, form: table.info.form(), outcome: MergeOutcome::default() }));
         Ok(())
     }
 }
@@ -298,13 +298,13 @@ impl fmt::Debug for BulkLoad<'_> {
 /// What goes into one table.
 struct Load<C> {
     changes: C,
-    align: ValueAlign,
+    form: LeafForm,
     outcome: MergeOutcome,
 }
 
 impl<C: Changes> LoadSource for Load<C> {
     fn merge(&mut self, pages: &Pages, root: Option<&Root>, writer: &mut PageWriter<'_>) -> Result<Option<Root>> {
-        self.outcome = tree::merge(pages, root, &mut self.changes, writer, self.align, &mut || Ok(()))?;
+        self.outcome = tree::merge(pages, root, &mut self.changes, writer, self.form, &mut || Ok(()))?;
         Ok(self.outcome.root)
     }
 

@@ -19,7 +19,7 @@ use crate::db::roots::{CatalogChanges, store_catalog, store_root};
 use crate::db::stacking::{self, DeltaSource, Mergeable, Shape};
 use crate::delta;
 use crate::error::{Error, Result};
-use crate::format::{Meta, ValueAlign};
+use crate::format::{LeafForm, Meta, ValueAlign};
 use crate::ids::{Sequence, TableId};
 use crate::metrics;
 use crate::pager::{ExtentMap, Moving, Operation, PageFile, PageWriter, Pages, Pins as SpacePins, Placing, Space};
@@ -460,7 +460,14 @@ impl Checkpointer {
             }
         }
         let mut changes = CatalogChanges::new(changes);
-        let outcome = tree::merge(pages, self.catalog.as_ref(), &mut changes, writer, ValueAlign::One, &mut || Ok(()))?;
+        let outcome = tree::merge(
+            pages,
+            self.catalog.as_ref(),
+            &mut changes,
+            writer,
+            LeafForm::Tagged(ValueAlign::One),
+            &mut || Ok(()),
+        )?;
         Ok(outcome.root)
     }
 

@@ -8,7 +8,7 @@ use std::ops::{Bound, Deref};
 
 use crate::delta::{self, Delta, Position};
 use crate::error::Result;
-use crate::format::ValueAlign;
+use crate::format::LeafForm;
 use crate::ids::{Sequence, TableId};
 use crate::pager::{PageWriter, Pages};
 use crate::planted::{Situation, met};
@@ -81,7 +81,7 @@ pub fn flush(
     let is_small = entries_of(base) <= SMALL_TREE_DELTAS.saturating_mul(source.entries());
     if trees.stack.is_none() && is_small {
         let mut all = source.changes(vec![(None, None)])?;
-        let base = merge(pages, base, &mut all, writer, info.align())?;
+        let base = merge(pages, base, &mut all, writer, info.form())?;
         source.used(all);
         met(Situation::FlushedIntoTree);
         return Ok(Flushed { trees: Trees { base, stack: None }, runs: 0 });
@@ -95,7 +95,7 @@ pub fn flush(
     } else {
         let slices = merged.into_iter().map(|index| bounds_of(&ranges, index)).collect();
         let mut changes = source.changes(slices)?;
-        let base = merge(pages, base, &mut changes, writer, info.align())?;
+        let base = merge(pages, base, &mut changes, writer, info.form())?;
         source.used(changes);
         base
     };
@@ -134,7 +134,7 @@ pub fn take_in(
     writer: &mut PageWriter<'_>,
 ) -> Result<Trees> {
     let Some(stack) = &trees.stack else {
-        let base = merge(pages, trees.base.as_ref(), changes, writer, info.align())?;
+        let base = merge(pages, trees.base.as_ref(), changes, writer, info.form())?;
         return Ok(Trees { base, stack: None });
     };
     let mut ranges = stack.ranges().to_vec();
@@ -168,7 +168,7 @@ pub fn merge_range(
     let mut ranges = stack.ranges().to_vec();
     let runs = std::mem::take(&mut ranges[range].runs);
     let mut changes = RunMerge::new(pages, &runs, stack.bounds(range))?;
-    let base = merge(pages, trees.base.as_ref(), &mut changes, writer, info.align())?;
+    let base = merge(pages, trees.base.as_ref(), &mut changes, writer, info.form())?;
     changes.bury(writer)?;
     runs.iter().try_for_each(|run| run.remove_but_values(pages, writer))?;
     Ok(Trees { base, stack: Stack::new(ranges, info.descriptor.counted).map(Arc::new) })
@@ -179,7 +179,7 @@ pub fn merge_range(
 /// # Errors
 /// As [`flush`].
 pub fn move_tree(pages: &Pages, info: &TableInfo, trees: &Trees, writer: &mut PageWriter<'_>) -> Result<Option<Root>> {
-    merge(pages, trees.base.as_ref(), &mut NoChanges, writer, info.align())
+    merge(pages, trees.base.as_ref(), &mut NoChanges, writer, info.form())
 }
 
 /// Marks all pages of a table as dead.
@@ -218,9 +218,9 @@ fn merge(
     base: Option<&Root>,
     changes: &mut impl Changes,
     writer: &mut PageWriter<'_>,
-    align: ValueAlign,
+    form: LeafForm,
 ) -> Result<Option<Root>> {
-    Ok(tree::merge(pages, base, changes, writer, align, &mut || Ok(()))?.root)
+    Ok(tree::merge(pages, base, changes, writer, form, &mut || Ok(()))?.root)
 }
 
 /// What becomes of the changes of a range.

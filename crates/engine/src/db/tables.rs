@@ -78,6 +78,7 @@ mod tests {
                 id: TableId(id),
                 multimap: false,
                 counted: false,
+                packed: false,
                 value_align: 1,
                 merge: None,
                 key_type,

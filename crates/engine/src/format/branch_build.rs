@@ -117,7 +117,8 @@ impl BranchBuilder {
             }
         };
         assert!(child.page.slot < PageRef::SLOTS_MAX, "slot of a child is out of range");
-        let limit = if self.level == 1 { (self.page_size.bytes() / 8) as i64 } else { COUNT_MAX };
+        // An entry of a packed leaf takes two bytes at least.
+        let limit = if self.level == 1 { (self.page_size.bytes() / 2) as i64 } else { COUNT_MAX };
         assert!((-limit..=limit).contains(&count), "count of a child is out of range");
         let part: Box<[u8]> = separator.part().into();
         debug_assert!(

@@ -141,8 +141,8 @@ fn children(page: &[u8], header: &Header) -> Result<(), Offence> {
         } else {
             let at = header.layout.counts + 2 * child;
             let count = get_u16(page, at) as i16 as isize;
-            // A cell takes 4 bytes, and a tag and a slot beside it.
-            require(count.unsigned_abs() <= page.len() / 8, at, "count of a child is out of range")?;
+            // An entry of a packed leaf takes two bytes at least; one of another, eight.
+            require(count.unsigned_abs() <= page.len() / 2, at, "count of a child is out of range")?;
         }
     }
     Ok(())

@@ -170,6 +170,8 @@ pub struct TableDescriptor {
     pub multimap: bool,
     /// Whether counts of ranges are kept exact in every layer.
     pub counted: bool,
+    /// Whether leaves of its tree are packed.
+    pub packed: bool,
     /// Alignment of values: 1, 4, 8 or 16 bytes.
     pub value_align: u8,
     /// How values can be merged: an operator that means something for the value type.
@@ -196,6 +198,7 @@ impl TableDescriptor {
         bytes.push(
             flag(self.multimap, FLAG_MULTIMAP)
                 | flag(self.counted, FLAG_COUNTED)
+                | flag(self.packed, FLAG_PACKED)
                 | flag(!self.ranges.is_empty(), FLAG_RUNS),
         );
         bytes.push(self.value_align);
@@ -220,7 +223,7 @@ impl TableDescriptor {
         if header[0] != DESCRIPTOR_VERSION {
             return Err(DescriptorFault::Unsupported("a table descriptor has an unknown version"));
         }
-        if header[1] & !(FLAG_MULTIMAP | FLAG_COUNTED | FLAG_RUNS) != 0 {
+        if header[1] & !(FLAG_MULTIMAP | FLAG_COUNTED | FLAG_RUNS | FLAG_PACKED) != 0 {
             return Err(DescriptorFault::Unsupported("a table descriptor has unknown flags"));
         }
         let merge = match header[3] {
@@ -242,6 +245,10 @@ impl TableDescriptor {
             false => return Err("a table descriptor is too long".into()),
         };
         let multimap = header[1] & FLAG_MULTIMAP != 0;
+        let packed = header[1] & FLAG_PACKED != 0;
+        if packed && header[2] != 1 {
+            return Err("a table descriptor asks for aligned values in packed leaves".into());
+        }
         if merge.is_some_and(|operator| multimap || MergeRule::of(operator, &value_type).is_none()) {
             return Err("a table descriptor has a merge operator that does not fit its values".into());
         }
@@ -249,6 +256,7 @@ impl TableDescriptor {
             id: TableId(u32::from_le_bytes([header[4], header[5], header[6], header[7]])),
             multimap,
             counted: header[1] & FLAG_COUNTED != 0,
+            packed,
             value_align: header[2],
             merge,
             key_type,
@@ -279,6 +287,7 @@ const HEADER_BYTES: usize = 8 + StoredRoot::BYTES;
 const FLAG_MULTIMAP: u8 = 1;
 const FLAG_COUNTED: u8 = 2;
 const FLAG_RUNS: u8 = 4;
+const FLAG_PACKED: u8 = 8;
 /// Flags of a root. On disk: never renumber.
 const PRESENT: u8 = 1;
 const HAS_OVERFLOW: u8 = 2;
@@ -292,6 +301,7 @@ mod tests {
             id: TableId(7),
             multimap: true,
             counted: false,
+            packed: false,
             value_align: 8,
             merge: None,
             key_type: "(u32,string)".into(),

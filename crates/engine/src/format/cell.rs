@@ -104,6 +104,25 @@ impl ValueAlign {
     }
 }
 
+/// In which form the leaves of a table's tree are built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeafForm {
+    /// With hash tags, values aligned so.
+    Tagged(ValueAlign),
+    /// Packed. What no packed leaf can hold stands in tagged ones between them.
+    Packed,
+}
+
+impl LeafForm {
+    /// How values are aligned.
+    pub fn align(self) -> ValueAlign {
+        match self {
+            Self::Tagged(align) => align,
+            Self::Packed => ValueAlign::One,
+        }
+    }
+}
+
 /// A key as a cell holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellKey<'p> {

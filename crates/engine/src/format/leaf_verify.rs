@@ -134,7 +134,7 @@ pub(super) fn long_key(page: &[u8], at: usize, length: usize) -> Result<u64, Off
 }
 
 /// Checks a stored reference. Requires: `at + 24 <= page.len()`.
-fn reference(page: &[u8], at: usize) -> Result<OverflowRef, Offence> {
+pub(super) fn reference(page: &[u8], at: usize) -> Result<OverflowRef, Offence> {
     let mut bytes = [0; OverflowRef::BYTES];
     bytes.copy_from_slice(&page[at..at + OverflowRef::BYTES]);
     match OverflowRef::offence(&bytes) {

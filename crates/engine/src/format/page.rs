@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::format::bytes::{get_u64, put};
 use crate::format::hash::{Identity, checksum};
-use crate::format::{branch_verify, extent, leaf_verify};
+use crate::format::{branch_verify, extent, leaf_verify, packed_verify};
 use crate::ids::{Birth, PageRef};
 
 /// Bytes at the end of every page that are not its body: reserved (for encryption), birth, checksum.
@@ -64,7 +64,9 @@ pub enum PageKind {
     Leaf = 1,
     /// Separators and children.
     Branch = 2,
-    // 3 is reserved for packed leaves, 4 for dense ones, 5 for hashed ones.
+    /// Entries whose keys are stored by their differences.
+    Packed = 3,
+    // 4 is reserved for dense leaves, 5 for hashed ones.
     /// A part of the extent table.
     ExtentTable = 6,
     // 7 is reserved for deleted ranges.
@@ -129,8 +131,9 @@ pub(super) fn verify_body(bytes: &[u8], tags_of: Option<&Identity>) -> Result<Pa
     match bytes[0] {
         1 => leaf_verify::verify(bytes, tags_of).map(|()| PageKind::Leaf),
         2 => branch_verify::verify(bytes).map(|()| PageKind::Branch),
+        3 => packed_verify::verify(bytes).map(|()| PageKind::Packed),
         6 => extent::verify(bytes).map(|()| PageKind::ExtentTable),
-        3..=5 | 7 => Err(Offence::new(0, "a kind of page that is reserved for later versions")),
+        4 | 5 | 7 => Err(Offence::new(0, "a kind of page that is reserved for later versions")),
         _ => Err(Offence::new(0, "unknown kind of page")),
     }
 }

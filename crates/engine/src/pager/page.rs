@@ -18,8 +18,8 @@ use std::ptr::NonNull;
 
 use crate::error::{Error, Place, Result};
 use crate::format::{
-    Branch, ExtentKind, Identity, LINE_BYTES, Leaf, LongKeys, Offence, OverflowRef, PageKind, filter_line,
-    verify_own_page, verify_page,
+    Branch, ExtentKind, Identity, LINE_BYTES, Leaf, LeafView, LongKeys, Offence, OverflowRef, PackedLeaf, PageKind,
+    filter_line, verify_own_page, verify_page,
 };
 use crate::ids::{Birth, PageNumber, PageRef};
 use crate::io::Map;
@@ -317,7 +317,7 @@ impl Pages {
             Error::corrupt(self.file.path(), Place::Page(PageNumber(number)), offence.to_string())
         })?;
         match kind {
-            PageKind::Leaf | PageKind::Branch => Ok(()),
+            PageKind::Leaf | PageKind::Packed | PageKind::Branch => Ok(()),
             _ => Err(self.misfit(at, "a page of another kind than leaf or branch is in a tree")),
         }
     }
@@ -364,7 +364,7 @@ impl<'a> VerifiedPages<'a> {
         Branch::is_of_level(bytes, level).then(|| unsafe { Branch::new_unchecked(bytes) })
     }
 
-    /// The page at `at`, with its first lines on their way, as a leaf, if it was verified and is one.
+    /// The page at `at`, with its first lines on their way, as a leaf with tags, if it was verified and is one.
     #[inline(always)]
     pub fn leaf(self, at: PageRef) -> Option<Leaf<'a>> {
         let bytes = self.bytes(at)?;
@@ -417,9 +417,9 @@ impl<'a> Page<'a> {
 
     /// The page as a leaf, if it is one.
     #[inline(always)]
-    pub fn leaf(&self) -> Option<Leaf<'_>> {
-        // SAFETY: the page was verified (invariant 1), and it is a leaf.
-        (self.bytes()[0] == PageKind::Leaf as u8).then(|| unsafe { Leaf::new_unchecked(self.bytes()) })
+    pub fn leaf(&self) -> Option<LeafView<'_>> {
+        // SAFETY: the page was verified (invariant 1).
+        unsafe { view(self.bytes()) }
     }
 
     /// The page as a branch, if it is one.
@@ -432,7 +432,7 @@ impl<'a> Page<'a> {
     /// The page as a guard that knows that it is a leaf, if it is one.
     #[inline(always)]
     pub fn into_leaf(self) -> Option<LeafPage<'a>> {
-        (self.bytes()[0] == PageKind::Leaf as u8).then_some(LeafPage { page: self })
+        self.leaf().is_some().then_some(LeafPage { page: self })
     }
 
     /// Keeps a part of the page readable on its own.
@@ -457,6 +457,19 @@ impl<'a> Page<'a> {
     }
 }
 
+/// A page as a leaf, if it is one.
+///
+/// # Safety
+/// The page was verified, and its bytes do not change during `'p`.
+#[inline(always)]
+unsafe fn view(page: &[u8]) -> Option<LeafView<'_>> {
+    if page[0] == PageKind::Leaf as u8 {
+        // SAFETY: this function's contract, and the page is a leaf.
+        return Some(LeafView::Tagged(unsafe { Leaf::new_unchecked(page) }));
+    }
+    (page[0] == PageKind::Packed as u8).then(|| LeafView::Packed(PackedLeaf::of(page)))
+}
+
 /// A verified page that is a leaf.
 #[derive(Debug)]
 pub struct LeafPage<'a> {
@@ -466,21 +479,21 @@ pub struct LeafPage<'a> {
 impl<'a> LeafPage<'a> {
     /// The leaf.
     #[inline(always)]
-    pub fn leaf(&self) -> Leaf<'_> {
-        // SAFETY: the page was verified (invariant 1), and `into_leaf` saw that it is a leaf.
-        unsafe { Leaf::new_unchecked(self.page.bytes()) }
+    pub fn leaf(&self) -> LeafView<'_> {
+        // SAFETY: the page was verified (invariant 1).
+        unsafe { view(self.page.bytes()) }.expect("`into_leaf` saw that it is a leaf")
     }
 
     /// The leaf for as long as the snapshot lives, if it is mapped.
     #[inline(always)]
-    pub fn mapped(&self) -> Option<Leaf<'a>> {
+    pub fn mapped(&self) -> Option<LeafView<'a>> {
         if !self.page.owner.is_none() {
             return None;
         }
         // SAFETY: without an owner the bytes are those of the map, which live for `'a` (invariant 2).
         let bytes = unsafe { self.page.bytes.as_ref() };
-        // SAFETY: the page was verified (invariant 1), and `into_leaf` saw that it is a leaf.
-        Some(unsafe { Leaf::new_unchecked(bytes) })
+        // SAFETY: the page was verified (invariant 1).
+        unsafe { view(bytes) }
     }
 
     /// The page.

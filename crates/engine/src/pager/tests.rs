@@ -123,7 +123,7 @@ impl Fixture {
         let pages = self.pages();
         let page = pages.page(at).expect("it is live");
         let leaf = page.leaf().expect("it is a leaf");
-        leaf.key(0).part().to_vec()
+        leaf.tagged().expect("it has tags").key(0).part().to_vec()
     }
 }
 

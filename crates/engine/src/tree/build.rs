@@ -12,14 +12,15 @@ use std::ops::Range;
 
 use crate::error::{Error, Place, Result};
 use crate::format::{
-    BranchBuilder, Cell, CellKey, CellValue, Child, INLINE_KEY_BYTES_MAX, Identity, LEVEL_MAX, LeafBuilder, Op,
-    OverflowRef, PageSize, PlainEntries, ValueAlign,
+    BranchBuilder, Cell, CellKey, CellValue, Child, INLINE_KEY_BYTES_MAX, Identity, LEVEL_MAX, LeafBuilder, LeafForm,
+    Op, OverflowRef, PackedBuilder, PageSize, PlainEntries, ValueAlign,
 };
 use crate::ids::PageNumber;
 use crate::pager::{PageWriter, Pages};
 
 use super::changes::Action;
 use super::root::Root;
+use super::staging::Staging;
 
 /// Builds one tree.
 #[derive(Debug)]
@@ -27,8 +28,8 @@ pub(super) struct Builder<'w, 's> {
     pub(super) writer: &'w mut PageWriter<'s>,
     base: &'w Pages,
     identity: Identity,
-    align: ValueAlign,
-    leaves: Pair<LeafBuilder>,
+    form: LeafForm,
+    leaves: Pair<Staging>,
     /// The branches of level 1 and up.
     levels: Vec<Pair<BranchBuilder>>,
     before: Before,
@@ -92,17 +93,21 @@ pub(super) struct Subtree<'k> {
 
 impl<'w, 's> Builder<'w, 's> {
     /// A builder that writes to `writer`. `base` has the long keys and values that entries pass on by reference.
-    pub(super) fn new(base: &'w Pages, writer: &'w mut PageWriter<'s>, align: ValueAlign) -> Self {
+    pub(super) fn new(base: &'w Pages, writer: &'w mut PageWriter<'s>, form: LeafForm) -> Self {
         let page_size = writer.page_size();
         let identity = *writer.file().identity();
-        let leaves = Pair { full: LeafBuilder::new(page_size, align), open: LeafBuilder::new(page_size, align) };
-        Self { writer, base, identity, align, leaves, levels: Vec::new(), before: Before::Nothing }
+        let staging = || match form {
+            LeafForm::Tagged(align) => Staging::tagged(page_size, align),
+            LeafForm::Packed => Staging::packed(page_size),
+        };
+        let leaves = Pair { full: staging(), open: staging() };
+        Self { writer, base, identity, form, leaves, levels: Vec::new(), before: Before::Nothing }
     }
 
-    /// The hash of a whole key.
+    /// The hash of a whole key; 0 where leaves are packed, which need none.
     #[inline]
     pub(super) fn hash(&self, key: &[u8]) -> u64 {
-        self.identity.hash(key)
+        if self.form == LeafForm::Packed { 0 } else { self.identity.hash(key) }
     }
 
     /// Adds an entry with a new key: key and value are stored in full, as overflow where they are long.
@@ -127,7 +132,7 @@ impl<'w, 's> Builder<'w, 's> {
     /// The value as a cell holds it beside a key of this length: stored, if it is long.
     #[inline]
     pub(super) fn store_value<'v>(&mut self, key_length: usize, value: &'v [u8]) -> Result<CellValue<'v>> {
-        if LeafBuilder::value_is_inline(self.writer.page_size(), self.align, key_length, value.len()) {
+        if LeafBuilder::value_is_inline(self.writer.page_size(), self.form.align(), key_length, value.len()) {
             return Ok(CellValue::Inline(value));
         }
         Ok(CellValue::Overflow(self.writer.add_value(value)?))
@@ -141,9 +146,31 @@ impl<'w, 's> Builder<'w, 's> {
 
     #[inline]
     fn push_as(&mut self, op: Op, key: CellKey<'_>, value: CellValue<'_>, hash: u64) -> Result<()> {
-        if !self.leaves.open.fits(key.stored_length(), value.stored_length()) {
+        if self.form == LeafForm::Packed {
+            return self.push_packed(op, key, value);
+        }
+        if !self.leaves.open.fits(&key, &value) {
             self.turn_leaf()?;
         }
+        self.leaves.open.push(op, key, value, hash);
+        Ok(())
+    }
+
+    /// Adds an entry of a table whose leaves are packed: to one with tags, if no packed leaf can hold it.
+    #[inline]
+    fn push_packed(&mut self, op: Op, key: CellKey<'_>, value: CellValue<'_>) -> Result<()> {
+        let packs = PackedBuilder::can_hold(self.writer.page_size(), op, &key, &value);
+        // Once a leaf has tags it is filled, whatever comes: a leaf for each entry that needs one would be nearly empty.
+        let can_take = packs || !self.leaves.open.is_packed();
+        if !can_take || !self.leaves.open.fits(&key, &value) {
+            self.turn_leaf()?;
+            if self.leaves.open.is_packed() != packs {
+                let page_size = self.writer.page_size();
+                self.leaves.open =
+                    if packs { Staging::packed(page_size) } else { Staging::tagged(page_size, self.form.align()) };
+            }
+        }
+        let hash = if self.leaves.open.is_packed() { 0 } else { key.hash(&self.identity) };
         self.leaves.open.push(op, key, value, hash);
         Ok(())
     }
@@ -165,9 +192,9 @@ impl<'w, 's> Builder<'w, 's> {
         self.writer.add_value(bytes)
     }
 
-    /// The hash of a key as a cell holds it.
+    /// The hash of a key as a cell holds it; 0 where leaves are packed.
     pub(super) fn hash_of(&self, key: &CellKey<'_>) -> u64 {
-        key.hash(&self.identity)
+        if self.form == LeafForm::Packed { 0 } else { key.hash(&self.identity) }
     }
 
     /// Where a long key or value of the base is from now on: if it is moved, it is copied, and the old one marked as dead.
@@ -194,11 +221,12 @@ impl<'w, 's> Builder<'w, 's> {
     /// Adds entries of a page of the base as they stand there, and returns those that must be added one by one: from an entry
     /// on that is larger than a cell may be, or all of them. Requires: as [`Builder::push`].
     pub(super) fn push_plain(&mut self, from: &PlainEntries<'_>, mut range: Range<usize>) -> Result<Range<usize>> {
-        if self.align != ValueAlign::One {
+        if self.form != LeafForm::Tagged(ValueAlign::One) {
             return Ok(range);
         }
         while !range.is_empty() {
-            range.start += self.leaves.open.push_plain(from, range.clone());
+            let Staging::Tagged(open) = &mut self.leaves.open else { return Ok(range) };
+            range.start += open.push_plain(from, range.clone());
             if range.is_empty() || self.leaves.open.is_empty() {
                 break;
             }
@@ -213,7 +241,7 @@ impl<'w, 's> Builder<'w, 's> {
             (CellKey::Inline(key), _) if key.len() > INLINE_KEY_BYTES_MAX => false,
             (_, CellValue::Overflow(_)) => true,
             (key, CellValue::Inline(value)) => {
-                LeafBuilder::value_is_inline(self.writer.page_size(), self.align, key.key_length(), value.len())
+                LeafBuilder::value_is_inline(self.writer.page_size(), self.form.align(), key.key_length(), value.len())
             }
         }
     }
@@ -290,6 +318,9 @@ impl<'w, 's> Builder<'w, 's> {
 
     /// The leaf being filled is full: writes the one before it, and begins another.
     fn turn_leaf(&mut self) -> Result<()> {
+        if self.leaves.open.is_empty() {
+            return Ok(());
+        }
         if !self.leaves.full.is_empty() {
             self.write_leaf(|leaves| &mut leaves.full, None)?;
         }
@@ -322,10 +353,12 @@ impl<'w, 's> Builder<'w, 's> {
     fn close_leaves(&mut self) -> Result<()> {
         let body = self.writer.page_size().body_bytes();
         let Pair { full, open } = &mut self.leaves;
-        if !full.is_empty() && open.bytes_used() * 100 < body * LEAF_MIN_PERCENT {
+        let is_small = open.bytes_used() * 100 < body * LEAF_MIN_PERCENT;
+        if !full.is_empty() && is_small && full.is_packed() == open.is_packed() {
             for index in 0..open.count() {
                 let cell = open.cell(index);
-                full.push(cell.op, cell.key, cell.value, cell.key.hash(&self.identity));
+                let hash = if full.is_packed() { 0 } else { cell.key.hash(&self.identity) };
+                full.push(cell.op, cell.key, cell.value, hash);
             }
             open.clear();
             let half = full.split_point();
@@ -357,11 +390,7 @@ impl<'w, 's> Builder<'w, 's> {
     }
 
     /// Writes the first `count` entries (or all) of a leaf builder as a leaf.
-    fn write_leaf(
-        &mut self,
-        which: impl Fn(&mut Pair<LeafBuilder>) -> &mut LeafBuilder,
-        count: Option<usize>,
-    ) -> Result<()> {
+    fn write_leaf(&mut self, which: impl Fn(&mut Pair<Staging>) -> &mut Staging, count: Option<usize>) -> Result<()> {
         let builder = which(&mut self.leaves);
         let count = count.unwrap_or(builder.count());
         let last = OwnedKey::new(&builder.key(count - 1));

@@ -3,7 +3,7 @@
 //! What is wrong is reported and the walk goes on beside it, so that one damaged page hides no other.
 
 use crate::error::{Error, Result};
-use crate::format::{Branch, Cell, CellKey, CellValue, Child, Leaf, OverflowRef};
+use crate::format::{Branch, Cell, CellKey, CellValue, Child, Leaf, LeafView, OverflowRef, PackedLeaf};
 use crate::ids::PageRef;
 use crate::pager::Pages;
 
@@ -17,8 +17,11 @@ pub trait CheckVisitor {
     /// Something is wrong.
     fn fault(&mut self, error: Error);
 
-    /// A sound leaf.
+    /// A sound leaf with tags.
     fn leaf(&mut self, _leaf: Leaf<'_>) {}
+
+    /// A sound packed leaf.
+    fn packed_leaf(&mut self, _at: PageRef) {}
 }
 
 /// What a tree consists of.
@@ -131,7 +134,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn leaf(&mut self, leaf: Leaf<'_>, expected: &Expected<'_>) -> Result<()> {
+    fn leaf(&mut self, leaf: LeafView<'_>, expected: &Expected<'_>) -> Result<()> {
         let at = expected.child.page;
         self.summary.leaves += 1;
         if leaf.net_count() != expected.count {
@@ -150,6 +153,23 @@ impl Walk<'_> {
         {
             self.fault(at, "the last key is above the parent's separator");
         }
+        match leaf {
+            LeafView::Tagged(leaf) => self.cells(leaf, at),
+            LeafView::Packed(leaf) => {
+                self.packed_cells(leaf)?;
+                self.visitor.packed_leaf(at);
+                Ok(())
+            }
+        }
+    }
+
+    fn packed_cells(&mut self, leaf: PackedLeaf<'_>) -> Result<()> {
+        // Order was seen when the page was verified: no key is long.
+        let entries = leaf.unpack(0..leaf.count());
+        (0..entries.len()).try_for_each(|index| self.cell(&entries.cell(index)))
+    }
+
+    fn cells(&mut self, leaf: Leaf<'_>, at: PageRef) -> Result<()> {
         let mut previous: Option<Cell<'_>> = None;
         for (index, cell) in leaf.cells(0..leaf.count()).enumerate() {
             self.cell(&cell)?;

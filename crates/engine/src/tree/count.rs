@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use crate::error::Result;
-use crate::format::{Leaf, Search, WithSearch, with_search};
+use crate::format::{Search, WithSearch, with_search};
 use crate::pager::Pages;
 
 use super::root::{Root, branch_at, leaf_at};
@@ -94,18 +94,10 @@ impl WithSearch for Rank<'_> {
         }
         let page = leaf_at(pages, pages.page(at)?, at)?;
         let leaf = page.leaf();
-        let mut index = leaf.lower_bound::<S, Pages>(key, pages)?;
-        if matches!(side, Side::UpTo(_)) && index < leaf.count() && leaf.compare(index, key, pages)?.is_eq() {
-            index += 1;
-        }
-        Ok(sum.saturating_add(net_before(leaf, index)))
+        let index = match side {
+            Side::Below(_) => leaf.lower_bound::<S, Pages>(key, pages)?,
+            Side::UpTo(_) => leaf.upper_bound::<S, Pages>(key, pages)?,
+        };
+        Ok(sum.saturating_add(leaf.net_before(index)))
     }
-}
-
-/// Net count of a leaf's entries before one.
-fn net_before(leaf: Leaf<'_>, index: usize) -> i64 {
-    if leaf.all_new() {
-        return index as i64;
-    }
-    leaf.cells(0..index).map(|cell| i64::from(cell.op.net())).sum()
 }

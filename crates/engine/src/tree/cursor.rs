@@ -5,10 +5,13 @@
 //! call is given the same [`Pages`] and the cursor's root, and a wrong one gives an error or other entries, nothing worse.
 
 use crate::error::Result;
-use crate::format::{CellKey, CellValue, InlineCells, Leaf, Search, WithSearch, head8, with_search};
+use crate::format::{
+    CellKey, CellValue, InlineCells, Leaf, LeafView, Search, Unpacked, WithSearch, head8, with_search,
+};
 use crate::ids::PageRef;
 use crate::pager::{LeafPage, Pages, Value};
 
+use super::packed_entries::{PackedEntries, packed, unpacked};
 use super::root::{Root, branch_at, leaf_at};
 
 /// An entry, readable on its own.
@@ -148,7 +151,18 @@ impl Cursor {
         if self.index >= leaf.leaf().count() {
             return Ok(None);
         }
-        let cell = leaf.leaf().cell(self.index);
+        let tagged = match leaf.leaf() {
+            LeafView::Tagged(tagged) => tagged,
+            LeafView::Packed(packed) => {
+                let mut key = Vec::new();
+                let value = match packed.key(self.index, &mut key) {
+                    CellValue::Inline(value) => leaf.value(value),
+                    CellValue::Overflow(at) => pages.value(&at)?,
+                };
+                return Ok(Some((Value::from(key), Some(value))));
+            }
+        };
+        let cell = tagged.cell(self.index);
         let key = match cell.key {
             CellKey::Inline(key) => leaf.value(key),
             CellKey::Overflow { at, .. } => pages.value(&at)?,
@@ -169,9 +183,16 @@ impl Cursor {
     pub fn head(&self, pages: &Pages) -> Result<Option<u64>> {
         let leaf = self.leaf(pages)?;
         let is_at_entry = !self.before_first && self.index < leaf.leaf().count();
-        Ok(is_at_entry.then(|| {
-            leaf.leaf().prefetch_after(self.index);
-            head8(leaf.leaf().key(self.index).part(), 0)
+        Ok(is_at_entry.then(|| match leaf.leaf() {
+            LeafView::Tagged(leaf) => {
+                leaf.prefetch_after(self.index);
+                head8(leaf.key(self.index).part(), 0)
+            }
+            LeafView::Packed(leaf) => {
+                let mut key = Vec::new();
+                leaf.key(self.index, &mut key);
+                head8(&key, 0)
+            }
         }))
     }
 
@@ -303,11 +324,7 @@ impl WithSearch for SeekTo<'_> {
             Seek::First => 0,
             Seek::End => cursor.count,
             Seek::AtLeast(key) => leaf.lower_bound::<S, Pages>(key, pages)?,
-            Seek::Above(key) => {
-                let index = leaf.lower_bound::<S, Pages>(key, pages)?;
-                let equal = index < cursor.count && leaf.compare(index, key, pages)?.is_eq();
-                index + usize::from(equal)
-            }
+            Seek::Above(key) => leaf.upper_bound::<S, Pages>(key, pages)?,
         };
         Ok(cursor)
     }
@@ -326,6 +343,8 @@ pub struct LeafEntries<'p> {
 enum Left<'p> {
     /// They lie in the map and have no overflow: the usual case, which costs a few instructions an entry.
     Inline(InlineCells<'p>),
+    /// They are in a packed leaf.
+    Packed(PackedEntries),
     /// They are kept by their page, or some have to be fetched from elsewhere.
     Other(std::ops::Range<usize>),
 }
@@ -334,9 +353,13 @@ impl<'p> LeafEntries<'p> {
     /// Requires: `from` is at most the leaf's count.
     fn new(pages: &'p Pages, leaf: LeafPage<'p>, from: usize) -> Self {
         let indices = from..leaf.leaf().count();
-        let left = match leaf.mapped().and_then(|leaf| leaf.inline_cells(indices.clone())) {
-            Some(cells) => Left::Inline(cells),
-            None => Left::Other(indices),
+        let left = match leaf.mapped() {
+            Some(LeafView::Tagged(tagged)) => match tagged.inline_cells(indices.clone()) {
+                Some(cells) => Left::Inline(cells),
+                None => Left::Other(indices),
+            },
+            _ if packed(&leaf).is_some() => Left::Packed(PackedEntries::new(indices)),
+            _ => Left::Other(indices),
         };
         Self { pages, leaf, left }
     }
@@ -350,6 +373,10 @@ impl<'p> LeafEntries<'p> {
     pub fn next(&mut self) -> Result<Option<Entry<'p>>> {
         match &mut self.left {
             Left::Inline(cells) => Ok(cells.next().map(Entry::from)),
+            Left::Packed(entries) => match (entries.indices.next(), packed(&self.leaf)) {
+                (Some(index), Some(packed)) => entries.entry(self.pages, &self.leaf, packed, index).map(Some),
+                _ => Ok(None),
+            },
             Left::Other(indices) => match indices.next() {
                 Some(index) => self.entry(index).map(Some),
                 None => Ok(None),
@@ -365,6 +392,10 @@ impl<'p> LeafEntries<'p> {
     pub fn next_back(&mut self) -> Result<Option<Entry<'p>>> {
         match &mut self.left {
             Left::Inline(cells) => Ok(cells.next_back().map(Entry::from)),
+            Left::Packed(entries) => match (entries.indices.next_back(), packed(&self.leaf)) {
+                (Some(index), Some(packed)) => entries.entry(self.pages, &self.leaf, packed, index).map(Some),
+                _ => Ok(None),
+            },
             Left::Other(indices) => match indices.next_back() {
                 Some(index) => self.entry(index).map(Some),
                 None => Ok(None),
@@ -413,6 +444,14 @@ impl<'p> LeafEntries<'p> {
         Some(taken)
     }
 
+    /// Takes all that is left, if the leaf is mapped and packed.
+    pub(super) fn take_unpacked(&mut self) -> Option<Unpacked<'p>> {
+        let Left::Packed(entries) = &mut self.left else { return None };
+        let taken = unpacked(&self.leaf, entries.indices.clone())?;
+        entries.indices.start = entries.indices.end;
+        Some(taken)
+    }
+
     /// Takes back what was left out before the place of the cursor that made this.
     pub(super) fn rewind(&mut self) {
         self.set_indices(0..self.indices().end);
@@ -422,6 +461,7 @@ impl<'p> LeafEntries<'p> {
     fn indices(&self) -> std::ops::Range<usize> {
         match &self.left {
             Left::Inline(cells) => cells.indices(),
+            Left::Packed(entries) => entries.indices.clone(),
             Left::Other(indices) => indices.clone(),
         }
     }
@@ -429,13 +469,15 @@ impl<'p> LeafEntries<'p> {
     fn set_indices(&mut self, indices: std::ops::Range<usize>) {
         match &mut self.left {
             Left::Inline(cells) => cells.set_indices(indices),
+            Left::Packed(entries) => entries.indices = indices,
             Left::Other(left) => *left = indices,
         }
     }
 
     #[inline(never)]
     fn entry(&self, index: usize) -> Result<Entry<'p>> {
-        let cell = self.leaf.leaf().cell(index);
+        let leaf = self.leaf.leaf().tagged().expect("packed leaves are read as such");
+        let cell = leaf.cell(index);
         let key = match cell.key {
             CellKey::Inline(key) => self.leaf.value(key),
             CellKey::Overflow { at, .. } => self.pages.value(&at)?,

@@ -6,8 +6,8 @@ use std::cmp::Ordering;
 
 use crate::error::Result;
 use crate::format::{
-    Candidate, Cell, CellKey, CellValue, Found, INLINE_KEY_BYTES_MAX, Leaf, LongKeys, Lookup, OverflowRef, Search,
-    WithSearch, look_up, with_search,
+    Candidate, Cell, CellKey, CellValue, Found, INLINE_KEY_BYTES_MAX, Leaf, LeafView, LongKeys, Lookup, Op,
+    OverflowRef, PackedLeaf, Search, WithSearch, look_up, with_search,
 };
 use crate::ids::PageRef;
 use crate::pager::{Page, Pages, Value};
@@ -193,8 +193,12 @@ impl<'p> WithSearch for Get<'_, 'p> {
     #[inline(always)]
     fn run<S: Search>(self) -> Self::Output {
         let leaf = self.root.leaf_of::<S>(self.pages, self.key)?;
-        let cell = leaf.leaf().find::<S>(self.key, self.hash);
-        value_of::<S>(self.pages, leaf.page(), self.key, cell)
+        match leaf.leaf() {
+            LeafView::Tagged(tagged) => {
+                value_of::<S>(self.pages, leaf.page(), self.key, tagged.find::<S>(self.key, self.hash))
+            }
+            LeafView::Packed(packed) => packed_value(self.pages, leaf.page(), packed, self.key),
+        }
     }
 }
 
@@ -255,10 +259,18 @@ fn get_group<'p, S: Search>(
         *value = None;
         let Some(page) = &leaves[index] else { continue };
         let (key, hash) = (keys[index], hashes[index]);
+        let leaf = match page.leaf() {
+            Some(LeafView::Packed(packed)) => {
+                *value = packed_value(pages, page, packed, key)?;
+                continue;
+            }
+            Some(LeafView::Tagged(leaf)) => leaf,
+            None => continue,
+        };
         let cell = match candidates[index] {
-            Some(candidate) => page.leaf().and_then(|leaf| leaf.confirm::<S>(candidate, key, hash)),
+            Some(candidate) => leaf.confirm::<S>(candidate, key, hash),
             // A long key is no matter for tags alone.
-            None if key.len() > INLINE_KEY_BYTES_MAX => page.leaf().and_then(|leaf| leaf.find::<S>(key, hash)),
+            None if key.len() > INLINE_KEY_BYTES_MAX => leaf.find::<S>(key, hash),
             None => None,
         };
         *value = value_of::<S>(pages, page, key, cell)?;
@@ -266,7 +278,7 @@ fn get_group<'p, S: Search>(
     Ok(())
 }
 
-/// The first candidate for a key in its leaf.
+/// The first candidate for a key in its leaf; none in a packed one.
 #[inline(always)]
 fn candidate<'l, S: Search>(
     pages: &Pages,
@@ -276,7 +288,8 @@ fn candidate<'l, S: Search>(
     hash: u64,
 ) -> Result<Option<Candidate<'l>>> {
     match page.and_then(Page::leaf) {
-        Some(leaf) => Ok(leaf.candidate::<S>(key, hash)),
+        Some(LeafView::Tagged(leaf)) => Ok(leaf.candidate::<S>(key, hash)),
+        Some(LeafView::Packed(_)) => Ok(None),
         None => Err(pages.misfit(at, "the page is not a leaf, as its parent says")),
     }
 }
@@ -297,13 +310,32 @@ impl<'p, R, F: FnOnce(&Page<'p>, Option<Cell<'_>>) -> Result<R>> WithSearch for 
     #[inline(always)]
     fn run<S: Search>(self) -> Self::Output {
         let leaf = self.root.leaf_of::<S>(self.pages, self.key)?;
-        let mut cell = leaf.leaf().find::<S>(self.key, self.hash);
+        let tagged = match leaf.leaf() {
+            LeafView::Tagged(tagged) => tagged,
+            LeafView::Packed(packed) => return (self.then)(leaf.page(), packed_cell(packed, self.key)),
+        };
+        let mut cell = tagged.find::<S>(self.key, self.hash);
         if self.key.len() > INLINE_KEY_BYTES_MAX
             && let Some(found) = cell
         {
-            cell = cell_of_long_key::<S>(self.pages, leaf.leaf(), self.key, found)?;
+            cell = cell_of_long_key::<S>(self.pages, tagged, self.key, found)?;
         }
         (self.then)(leaf.page(), cell)
+    }
+}
+
+/// The entry of a key in a packed leaf, as a cell.
+fn packed_cell<'l>(leaf: PackedLeaf<'l>, key: &'l [u8]) -> Option<Cell<'l>> {
+    Some(Cell { op: Op::PutNew, key: CellKey::Inline(key), value: leaf.find(key)? })
+}
+
+/// The value of a key in a packed leaf, which is in `page`.
+#[inline]
+fn packed_value<'p>(pages: &'p Pages, page: &Page<'p>, leaf: PackedLeaf<'_>, key: &[u8]) -> Result<Option<Value<'p>>> {
+    match leaf.find(key) {
+        None => Ok(None),
+        Some(CellValue::Inline(value)) => Ok(Some(page.value(value))),
+        Some(CellValue::Overflow(at)) => pages.value(&at).map(Some),
     }
 }
 
@@ -336,7 +368,7 @@ fn value_of_long_key<'p, S: Search>(
     key: &[u8],
     cell: &Cell<'_>,
 ) -> Result<Option<Value<'p>>> {
-    let Some(view) = leaf.leaf() else { return Ok(None) };
+    let Some(LeafView::Tagged(view)) = leaf.leaf() else { return Ok(None) };
     let Some(cell) = cell_of_long_key::<S>(pages, view, key, *cell)? else { return Ok(None) };
     match cell.value {
         _ if cell.op.is_delete() => Ok(None),

@@ -14,8 +14,8 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::format::{
-    Branch, Cell, CellKey, CellValue, Child, Leaf, OverflowRef, PlainEntries, Search, ValueAlign, WithSearch,
-    with_search,
+    Branch, Cell, CellKey, CellValue, Child, Leaf, LeafForm, LeafView, OverflowRef, PlainEntries, Search, Unpacked,
+    WithSearch, with_search,
 };
 use crate::ids::PageRef;
 use crate::pager::{PageWriter, Pages};
@@ -52,10 +52,10 @@ pub fn merge<C: Changes>(
     root: Option<&Root>,
     changes: &mut C,
     writer: &mut PageWriter<'_>,
-    align: ValueAlign,
+    form: LeafForm,
     step: &mut dyn FnMut() -> Result<()>,
 ) -> Result<MergeOutcome> {
-    let builder = Builder::new(pages, writer, align);
+    let builder = Builder::new(pages, writer, form);
     let mut merge = Merge {
         pages,
         changes,
@@ -130,7 +130,7 @@ impl<C: Changes> Merge<'_, '_, C> {
         self.builder.writer.kill_page(at)?;
         if subtree.level == 0 {
             let leaf = leaf_at(self.pages, page, at)?;
-            return self.leaf(leaf.leaf(), PlainEntries::of(leaf.page().bytes()), subtree);
+            return self.leaf(&Entries::of(leaf.leaf()), subtree);
         }
         let branch = branch_at(self.pages, &page, at, subtree.level)?;
         self.branch(branch, subtree)
@@ -156,18 +156,24 @@ impl<C: Changes> Merge<'_, '_, C> {
     }
 
     /// Whether a leaf has room for several entries more.
-    fn is_loose(&self, leaf: Leaf<'_>) -> bool {
+    fn is_loose(&self, leaf: LeafView<'_>) -> bool {
         let (used, body) = (leaf.bytes_used(), self.builder.writer.page_size().body_bytes());
         used * 100 < body * FULL_PERCENT && used + 2 * used / leaf.count() <= body
     }
 
     /// Whether any long part of a leaf's entries is moved.
-    fn is_apart_moved(&self, leaf: Leaf<'_>) -> bool {
+    fn is_apart_moved(&self, leaf: LeafView<'_>) -> bool {
         let is_moved = |at: &OverflowRef| self.builder.writer.moves(self.pages, at.page());
-        leaf.cells(0..leaf.count()).any(|cell| {
-            matches!(cell.key, CellKey::Overflow { at, .. } if is_moved(&at))
-                || matches!(cell.value, CellValue::Overflow(at) if is_moved(&at))
-        })
+        match leaf {
+            LeafView::Tagged(leaf) => leaf.cells(0..leaf.count()).any(|cell| {
+                matches!(cell.key, CellKey::Overflow { at, .. } if is_moved(&at))
+                    || matches!(cell.value, CellValue::Overflow(at) if is_moved(&at))
+            }),
+            LeafView::Packed(leaf) => {
+                let entries = leaf.unpack(0..leaf.count());
+                entries.values().any(|value| matches!(value, CellValue::Overflow(at) if is_moved(&at)))
+            }
+        }
     }
 
     fn branch(&mut self, branch: Branch<'_>, subtree: &Subtree<'_>) -> Result<()> {
@@ -210,9 +216,9 @@ impl<C: Changes> Merge<'_, '_, C> {
         Ok(())
     }
 
-    fn leaf(&mut self, leaf: Leaf<'_>, plain: Option<PlainEntries<'_>>, subtree: &Subtree<'_>) -> Result<()> {
+    fn leaf(&mut self, leaf: &Entries<'_>, subtree: &Subtree<'_>) -> Result<()> {
         self.check_fences(leaf, subtree)?;
-        let stretch = Stretch { pages: self.pages, leaf, plain, at: subtree.child.page };
+        let stretch = Stretch { pages: self.pages, leaf, at: subtree.child.page };
         let count = leaf.count();
         let mut next = 0;
         while let Some(change) = self.changes.peek()?.filter(|change| below(change.key, subtree.high)) {
@@ -255,7 +261,7 @@ impl<C: Changes> Merge<'_, '_, C> {
     }
 
     /// Refuses a leaf with keys outside of its parent's separators: the new tree's order rests on them.
-    fn check_fences(&self, leaf: Leaf<'_>, subtree: &Subtree<'_>) -> Result<()> {
+    fn check_fences(&self, leaf: &Entries<'_>, subtree: &Subtree<'_>) -> Result<()> {
         let first_below = match subtree.low {
             Some(low) => leaf.compare(0, low, self.pages)?.is_lt(),
             None => false,
@@ -272,22 +278,74 @@ impl<C: Changes> Merge<'_, '_, C> {
     }
 }
 
+/// The entries of a leaf of the base.
+enum Entries<'l> {
+    Tagged { leaf: Leaf<'l>, plain: Option<PlainEntries<'l>> },
+    Packed(Unpacked<'l>),
+}
+
+impl<'l> Entries<'l> {
+    fn of(leaf: LeafView<'l>) -> Self {
+        match leaf {
+            LeafView::Tagged(leaf) => Self::Tagged { leaf, plain: PlainEntries::of(leaf.page()) },
+            LeafView::Packed(leaf) => Self::Packed(leaf.unpack(0..leaf.count())),
+        }
+    }
+
+    fn count(&self) -> usize {
+        match self {
+            Self::Tagged { leaf, .. } => leaf.count(),
+            Self::Packed(entries) => entries.len(),
+        }
+    }
+
+    #[inline]
+    fn cell(&self, index: usize) -> Cell<'_> {
+        match self {
+            Self::Tagged { leaf, .. } => leaf.cell(index),
+            Self::Packed(entries) => entries.cell(index),
+        }
+    }
+
+    #[inline]
+    fn compare(&self, index: usize, key: &[u8], pages: &Pages) -> Result<Ordering> {
+        match self {
+            Self::Tagged { leaf, .. } => leaf.compare(index, key, pages),
+            Self::Packed(entries) => Ok(entries.key(index).cmp(key)),
+        }
+    }
+
+    /// The first entry whose key is at least `key`.
+    fn lower_bound(&self, key: &[u8], pages: &Pages) -> Result<usize> {
+        match self {
+            Self::Tagged { leaf, .. } => with_search(LowerBound { pages, leaf: *leaf, key }),
+            Self::Packed(entries) => Ok(entries.lower_bound(key)),
+        }
+    }
+}
+
 /// A leaf of the base, of which stretches are passed on.
 struct Stretch<'s> {
     pages: &'s Pages,
-    leaf: Leaf<'s>,
-    plain: Option<PlainEntries<'s>>,
+    leaf: &'s Entries<'s>,
     at: PageRef,
 }
 
 impl Stretch<'_> {
     /// Passes entries on: as raw bytes as far as that goes.
     fn keep(&self, builder: &mut Builder<'_, '_>, range: Range<usize>) -> Result<()> {
-        let rest = match &self.plain {
-            Some(plain) => builder.push_plain(plain, range)?,
-            None => range,
+        let rest = match self.leaf {
+            Entries::Tagged { plain: Some(plain), .. } => builder.push_plain(plain, range)?,
+            _ => range,
         };
-        self.leaf.cells(rest).try_for_each(|cell| keep(builder, self.pages, &cell, self.at))
+        match self.leaf {
+            Entries::Tagged { leaf, .. } => {
+                leaf.cells(rest).try_for_each(|cell| keep(builder, self.pages, &cell, self.at))
+            }
+            Entries::Packed(entries) => {
+                rest.map(|index| entries.cell(index)).try_for_each(|cell| keep(builder, self.pages, &cell, self.at))
+            }
+        }
     }
 }
 
@@ -387,7 +445,7 @@ struct Place {
 
 /// Finds a key's place from entry `from` on: step by step as long as it may be near, for dense changes, then by search.
 #[inline]
-fn place_of(pages: &Pages, leaf: Leaf<'_>, from: usize, key: &[u8]) -> Result<Place> {
+fn place_of(pages: &Pages, leaf: &Entries<'_>, from: usize, key: &[u8]) -> Result<Place> {
     let count = leaf.count();
     for index in from..(from + NEAR_ENTRIES).min(count) {
         match leaf.compare(index, key, pages)? {
@@ -398,7 +456,7 @@ fn place_of(pages: &Pages, leaf: Leaf<'_>, from: usize, key: &[u8]) -> Result<Pl
     if from + NEAR_ENTRIES >= count {
         return Ok(Place { index: count, found: false });
     }
-    let index = with_search(LowerBound { pages, leaf, key })?.max(from);
+    let index = leaf.lower_bound(key, pages)?.max(from);
     let found = index < count && leaf.compare(index, key, pages)?.is_eq();
     Ok(Place { index, found })
 }

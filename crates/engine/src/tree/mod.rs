@@ -19,12 +19,14 @@ mod count;
 mod cursor;
 mod get;
 mod merge;
+mod packed_entries;
 mod range;
 mod remove;
 mod root;
 mod run;
 mod run_merge;
 mod stack;
+mod staging;
 #[cfg(test)]
 mod tests;
 

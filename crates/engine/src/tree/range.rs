@@ -6,7 +6,7 @@
 use std::ops::Bound;
 
 use crate::error::Result;
-use crate::format::InlineCells;
+use crate::format::{InlineCells, Unpacked};
 use crate::pager::Pages;
 
 use super::cursor::{Cursor, Entry, LeafEntries, Seek};
@@ -119,6 +119,25 @@ impl<'p> Range<'p> {
     pub fn next_inline(&mut self) -> Result<Option<InlineCells<'p>>> {
         let found = self.advance_front()?;
         Ok(self.front.as_mut().filter(|_| found).and_then(|front| front.entries.take_inline()))
+    }
+
+    /// As [`Range::next_inline`], of a mapped leaf that is packed.
+    ///
+    /// # Errors
+    /// As [`Range::new`].
+    pub fn next_unpacked(&mut self) -> Result<Option<Unpacked<'p>>> {
+        let found = self.advance_front()?;
+        Ok(self.front.as_mut().filter(|_| found).and_then(|front| front.entries.take_unpacked()))
+    }
+
+    /// As [`Range::next_unpacked`], from the back.
+    ///
+    /// # Errors
+    /// As [`Range::new`].
+    pub fn next_unpacked_back(&mut self) -> Result<Option<Unpacked<'p>>> {
+        let found = self.advance_back()?;
+        let end = if self.joined { &mut self.front } else { &mut self.back };
+        Ok(end.as_mut().filter(|_| found).and_then(|end| end.entries.take_unpacked()))
     }
 
     /// As [`Range::next_inline`], from the back.

@@ -1,7 +1,7 @@
 //! Marks all pages of a tree as dead: of a dropped table, or of a run that was merged.
 
 use crate::error::Result;
-use crate::format::{CellKey, CellValue, Child, Leaf};
+use crate::format::{Cell, CellKey, CellValue, Child, LeafView};
 use crate::pager::{PageWriter, Pages};
 
 use super::root::{Root, branch_at};
@@ -58,7 +58,13 @@ impl Removal<'_, '_> {
         if level == 0 {
             let leaf = page.leaf();
             let leaf = leaf.ok_or_else(|| pages.misfit(child.page, "the page is not a leaf, as its parent says"))?;
-            return self.overflows(leaf);
+            return match leaf {
+                LeafView::Tagged(leaf) => leaf.cells(0..leaf.count()).try_for_each(|cell| self.overflows(&cell)),
+                LeafView::Packed(leaf) => {
+                    let entries = leaf.unpack(0..leaf.count());
+                    (0..entries.len()).try_for_each(|index| self.overflows(&entries.cell(index)))
+                }
+            };
         }
         let branch = branch_at(pages, &page, child.page, level)?;
         let mut buffer = Vec::new();
@@ -70,14 +76,12 @@ impl Removal<'_, '_> {
         (0..branch.children()).try_for_each(|index| self.node(branch.child(index), level - 1))
     }
 
-    fn overflows(&mut self, leaf: Leaf<'_>) -> Result<()> {
-        for cell in leaf.cells(0..leaf.count()) {
-            if let CellKey::Overflow { at, .. } = cell.key {
-                self.writer.kill_value(&at)?;
-            }
-            if let (CellValue::Overflow(at), false) = (cell.value, self.keeps_values) {
-                self.writer.kill_value(&at)?;
-            }
+    fn overflows(&mut self, cell: &Cell<'_>) -> Result<()> {
+        if let CellKey::Overflow { at, .. } = cell.key {
+            self.writer.kill_value(&at)?;
+        }
+        if let (CellValue::Overflow(at), false) = (cell.value, self.keeps_values) {
+            self.writer.kill_value(&at)?;
         }
         Ok(())
     }

@@ -7,8 +7,8 @@ use std::ops::Bound;
 
 use crate::error::Result;
 use crate::format::{
-    Cell, CellKey, CellValue, Leaf, Op, OverflowRef, ValueAlign, build_filter, filter_line, filter_passes, prefetch,
-    with_search,
+    Cell, CellKey, CellValue, Leaf, LeafForm, Op, OverflowRef, ValueAlign, build_filter, filter_line, filter_passes,
+    prefetch, with_search,
 };
 use crate::ids::PageRef;
 use crate::pager::{PageWriter, Pages, Value};
@@ -59,7 +59,7 @@ pub fn build_run<C: Changes>(
     align: ValueAlign,
     beneath: Option<&Beneath<'_>>,
 ) -> Result<Option<Run>> {
-    let mut builder = Builder::new(pages, writer, align);
+    let mut builder = Builder::new(pages, writer, LeafForm::Tagged(align));
     let mut hashes = Vec::new();
     while let Some(change) = changes.peek()? {
         let hash = change.hash.unwrap_or_else(|| builder.hash(change.key));
@@ -246,6 +246,10 @@ impl CheckVisitor for LookedAt<'_> {
 
     fn fault(&mut self, error: crate::Error) {
         self.below.fault(error);
+    }
+
+    fn packed_leaf(&mut self, at: PageRef) {
+        self.below.fault(self.pages.misfit(at, "a run has a packed leaf"));
     }
 
     fn leaf(&mut self, leaf: Leaf<'_>) {

@@ -6,7 +6,7 @@
 //! the new tree rests on them.
 
 use crate::error::{Error, Result};
-use crate::format::{Cell, CellKey, CellValue, OverflowRef, head8};
+use crate::format::{Cell, CellKey, CellValue, Leaf, LeafView, OverflowRef, head8};
 use crate::pager::{LeafPage, PageWriter, Pages, Value};
 use crate::planted::{Fault, planted};
 
@@ -133,7 +133,7 @@ impl<'p> Source<'p> {
         if !cursor.settle(pages)? {
             return Ok(None);
         }
-        let (leaf, index) = (cursor.leaf(pages)?, cursor.index());
+        let (leaf, index) = (leaf_of_run(&cursor, pages)?, cursor.index());
         let mut source = Self { cursor, leaf, index, head: 0, long: None };
         source.note_key(pages)?;
         if low.is_some_and(|low| source.key() < low) {
@@ -142,9 +142,14 @@ impl<'p> Source<'p> {
         Ok(Some(source))
     }
 
+    #[inline(always)]
+    fn leaf(&self) -> Leaf<'_> {
+        self.leaf.leaf().tagged().expect("`leaf_of_run` saw that it has tags")
+    }
+
     #[inline]
     fn cell(&self) -> Cell<'_> {
-        self.leaf.leaf().cell(self.index)
+        self.leaf().cell(self.index)
     }
 
     #[inline]
@@ -173,7 +178,7 @@ impl<'p> Source<'p> {
     #[inline]
     fn advance(&mut self, pages: &'p Pages, end: Option<&[u8]>) -> Result<bool> {
         // The order of other keys was seen when their page was verified.
-        if self.index + 1 == self.leaf.leaf().count() || self.long.is_some() {
+        if self.index + 1 == self.leaf().count() || self.long.is_some() {
             return self.advance_with_care(pages, end);
         }
         self.index += 1;
@@ -185,17 +190,17 @@ impl<'p> Source<'p> {
     fn advance_with_care(&mut self, pages: &'p Pages, end: Option<&[u8]>) -> Result<bool> {
         let before = match self.long.take() {
             Some(long) => long,
-            None => self.leaf.value(self.leaf.leaf().key(self.index).part()),
+            None => self.leaf.value(self.leaf().key(self.index).part()),
         };
         self.index += 1;
-        if self.index == self.leaf.leaf().count() {
+        if self.index == self.leaf().count() {
             if end.is_some_and(|end| *before >= *end) {
                 return Err(self.disorder(pages));
             }
             if !self.cursor.next_leaf(pages)? {
                 return Ok(false);
             }
-            (self.leaf, self.index) = (self.cursor.leaf(pages)?, 0);
+            (self.leaf, self.index) = (leaf_of_run(&self.cursor, pages)?, 0);
         }
         self.note_key(pages)?;
         if *before >= *self.key() { Err(self.disorder(pages)) } else { Ok(true) }
@@ -208,7 +213,7 @@ impl<'p> Source<'p> {
 
     #[inline]
     fn note_key(&mut self, pages: &'p Pages) -> Result<()> {
-        let leaf = self.leaf.leaf();
+        let leaf = self.leaf();
         let key = leaf.key(self.index);
         let long = match key {
             CellKey::Inline(_) => None,
@@ -223,5 +228,14 @@ impl<'p> Source<'p> {
         self.head = head8(key.part(), 0);
         self.long = long;
         Ok(())
+    }
+}
+
+/// The leaf in which a cursor is: leaves of runs have tags.
+fn leaf_of_run<'p>(cursor: &Cursor, pages: &'p Pages) -> Result<LeafPage<'p>> {
+    let leaf = cursor.leaf(pages)?;
+    match leaf.leaf() {
+        LeafView::Tagged(_) => Ok(leaf),
+        LeafView::Packed(_) => Err(pages.misfit(cursor.at(), "a run has a packed leaf")),
     }
 }

@@ -5,7 +5,7 @@
 use std::ops::Bound;
 
 use crate::error::Result;
-use crate::format::InlineCells;
+use crate::format::{InlineCells, Unpacked, UnpackedEntries};
 use crate::pager::Value;
 use crate::sync::Arc;
 use crate::tree;
@@ -414,6 +414,8 @@ pub struct LeafBatch<'t>(Batch<'t>);
 enum Batch<'t> {
     /// A mapped leaf without overflows.
     Inline(InlineCells<'t>),
+    /// A mapped leaf that is packed.
+    Unpacked(Unpacked<'t>),
     /// Some that were fetched or merged one by one.
     Fetched(Vec<Pair<'t>>),
 }
@@ -425,10 +427,13 @@ impl<'t> LeafBatches<'t> {
 
     fn read(&mut self, back: bool) -> Result<Option<LeafBatch<'t>>> {
         self.0.begin()?;
-        if let Source::Tree(range) = &mut self.0.source
-            && let Some(cells) = if back { range.next_inline_back()? } else { range.next_inline()? }
-        {
-            return Ok(Some(LeafBatch(Batch::Inline(cells))));
+        if let Source::Tree(range) = &mut self.0.source {
+            if let Some(cells) = if back { range.next_inline_back()? } else { range.next_inline()? } {
+                return Ok(Some(LeafBatch(Batch::Inline(cells))));
+            }
+            if let Some(entries) = if back { range.next_unpacked_back()? } else { range.next_unpacked()? } {
+                return Ok(Some(LeafBatch(Batch::Unpacked(entries))));
+            }
         }
         let (mut fetched, mut bytes) = (Vec::new(), 0);
         while fetched.len() < FETCHED_ENTRIES_MAX
@@ -474,6 +479,7 @@ impl LeafBatch<'_> {
     pub fn len(&self) -> usize {
         match &self.0 {
             Batch::Inline(cells) => cells.len(),
+            Batch::Unpacked(entries) => entries.len(),
             Batch::Fetched(entries) => entries.len(),
         }
     }
@@ -483,6 +489,7 @@ impl LeafBatch<'_> {
     pub fn iter(&self) -> BatchEntries<'_> {
         BatchEntries(match &self.0 {
             Batch::Inline(cells) => Entries::Inline(cells.clone()),
+            Batch::Unpacked(entries) => Entries::Unpacked(entries.iter()),
             Batch::Fetched(entries) => Entries::Fetched(entries.iter()),
         })
     }
@@ -505,6 +512,7 @@ pub struct BatchEntries<'b>(Entries<'b>);
 #[derive(Clone, Debug)]
 enum Entries<'b> {
     Inline(InlineCells<'b>),
+    Unpacked(UnpackedEntries<'b>),
     Fetched(std::slice::Iter<'b, Pair<'b>>),
 }
 
@@ -520,6 +528,7 @@ impl<'b> Iterator for BatchEntries<'b> {
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.0 {
             Entries::Inline(cells) => cells.next(),
+            Entries::Unpacked(entries) => entries.next(),
             Entries::Fetched(entries) => entries.next().map(bytes),
         }
     }
@@ -528,6 +537,7 @@ impl<'b> Iterator for BatchEntries<'b> {
     fn size_hint(&self) -> (usize, Option<usize>) {
         match &self.0 {
             Entries::Inline(cells) => cells.size_hint(),
+            Entries::Unpacked(entries) => entries.size_hint(),
             Entries::Fetched(entries) => entries.size_hint(),
         }
     }
@@ -536,6 +546,7 @@ impl<'b> Iterator for BatchEntries<'b> {
     fn fold<B, F: FnMut(B, Self::Item) -> B>(self, folded: B, f: F) -> B {
         match self.0 {
             Entries::Inline(cells) => cells.fold(folded, f),
+            Entries::Unpacked(entries) => entries.fold(folded, f),
             Entries::Fetched(entries) => entries.map(bytes).fold(folded, f),
         }
     }
@@ -546,6 +557,7 @@ impl DoubleEndedIterator for BatchEntries<'_> {
     fn next_back(&mut self) -> Option<Self::Item> {
         match &mut self.0 {
             Entries::Inline(cells) => cells.next_back(),
+            Entries::Unpacked(entries) => entries.next_back(),
             Entries::Fetched(entries) => entries.next_back().map(bytes),
         }
     }
@@ -554,6 +566,7 @@ impl DoubleEndedIterator for BatchEntries<'_> {
     fn rfold<B, F: FnMut(B, Self::Item) -> B>(self, folded: B, f: F) -> B {
         match self.0 {
             Entries::Inline(cells) => cells.rfold(folded, f),
+            Entries::Unpacked(entries) => entries.rfold(folded, f),
             Entries::Fetched(entries) => entries.map(bytes).rfold(folded, f),
         }
     }

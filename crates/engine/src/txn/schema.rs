@@ -15,6 +15,7 @@ impl TableOptions {
     pub(crate) fn matches(&self, table: &TableInfo) -> Result<()> {
         let stored = &table.descriptor;
         let same = stored.counted == self.counted
+            && stored.packed == self.packed
             && stored.value_align == self.value_align.max(1)
             && stored.multimap == self.multimap
             && stored.merge == self.merge
@@ -225,9 +226,10 @@ fn options_text(table: &TableDescriptor) -> String {
     let kind = if table.multimap { "multimap " } else { "" };
     let name = |name: &str| if name.is_empty() { "bytes" } else { name }.to_owned();
     let counted = if table.counted { ", counted" } else { "" };
+    let packed = if table.packed { ", packed" } else { "" };
     let merge = table.merge.map_or(String::new(), |operator| format!(", merge {operator}"));
     let (key, value, align) = (name(&table.key_type), name(&table.value_type), table.value_align);
-    format!("{kind}{key} → {value}{counted}, value_align {align}{merge}")
+    format!("{kind}{key} → {value}{counted}{packed}, value_align {align}{merge}")
 }
 
 fn descriptor(id: TableId, options: TableOptions) -> TableDescriptor {
@@ -235,6 +237,7 @@ fn descriptor(id: TableId, options: TableOptions) -> TableDescriptor {
         id,
         multimap: options.multimap,
         counted: options.counted,
+        packed: options.packed,
         value_align: options.value_align.max(1),
         merge: options.merge,
         key_type: options.key_type,

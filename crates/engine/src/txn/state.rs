@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::delta::Delta;
 use crate::error::{Error, Result};
-use crate::format::{MergeOperator, MergeRule, TableDescriptor, ValueAlign};
+use crate::format::{LeafForm, MergeOperator, MergeRule, TableDescriptor, ValueAlign};
 use crate::ids::{Birth, Sequence, TableId};
 use crate::options::VALUE_BYTES_MAX;
 use crate::pager::Pages;
@@ -77,6 +77,11 @@ impl TableInfo {
     pub fn align(&self) -> ValueAlign {
         ValueAlign::from_bytes(usize::from(self.descriptor.value_align))
             .expect("descriptors are checked when they are made")
+    }
+
+    /// In which form the leaves of its tree are built.
+    pub fn form(&self) -> LeafForm {
+        if self.descriptor.packed { LeafForm::Packed } else { LeafForm::Tagged(self.align()) }
     }
 
     /// How values are merged, if the table has an operator.
@@ -261,6 +266,11 @@ impl Table {
     /// Whether this is a multimap.
     pub fn is_multimap(&self) -> bool {
         self.info.descriptor.multimap
+    }
+
+    /// Whether it was created with [`crate::TableOptions::packed`].
+    pub fn is_packed(&self) -> bool {
+        self.info.descriptor.packed
     }
 
     /// Whether it was created with [`crate::TableOptions::counted`].
@@ -487,6 +497,7 @@ mod tests {
             id: TableId(1),
             multimap: false,
             counted: false,
+            packed: false,
             value_align: 1,
             merge: Some(MergeOperator::Add),
             key_type: String::new(),

@@ -560,11 +560,13 @@ fn options(session: &mut Session) -> Result<()> {
     session.table("counted", TableOptions::new().counted(true))?;
     session.table("aligned", TableOptions::new().value_align(16))?;
     session.table("typed", TableOptions::new().key_type("u64").value_type("string"))?;
+    session.table("packed", TableOptions::new().packed(true))?;
     for step in 0..36 {
         let level = any_level(&mut session.random);
         session.commit(level, |change, random| {
             any_change(change, random, "counted", 60, 10..400)?;
             any_change(change, random, "aligned", 60, 10..400)?;
+            any_change(change, random, "packed", 60, 10..400)?;
             any_change(change, random, "typed", 60, 10..400)
         })?;
         match step % 10 {

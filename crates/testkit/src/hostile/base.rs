@@ -205,10 +205,16 @@ fn small(maker: &mut Maker) -> Result<()> {
     maker.table("counted", TableOptions::new().counted(true).key_type("string"))?;
     maker.table("aligned", TableOptions::new().value_align(8).value_type("u64"))?;
     maker.table("joined", TableOptions::new().merge(MergeOperator::Append))?;
+    maker.table("packed", TableOptions::new().packed(true))?;
     maker.table("sums", TableOptions::new().merge(MergeOperator::Add))?;
-    for (name, lengths) in
-        [("plain", 5..200), ("counted", 5..200), ("aligned", 5..200), ("joined", 5..200), ("sums", 8..9)]
-    {
+    for (name, lengths) in [
+        ("plain", 5..200),
+        ("counted", 5..200),
+        ("aligned", 5..200),
+        ("joined", 5..200),
+        ("packed", 0..20),
+        ("sums", 8..9),
+    ] {
         let entries: Vec<_> = (0..200)
             .map(|number| (format!("key-{number:05}").into_bytes(), Some(maker.value(lengths.clone()))))
             .collect();

@@ -275,8 +275,11 @@ impl World {
         if more {
             self.coverage.note(Call::CreateTable);
             let name = format!("table {}", self.random.below(1000));
-            let options =
-                TableOptions::new().counted(self.random.coin()).value_align([1, 4, 8, 16][self.random.index(4)]);
+            let options = TableOptions::new().counted(self.random.coin());
+            let options = match self.random.index(6) {
+                form @ 0..4 => options.value_align([1, 4, 8, 16][form]),
+                _ => options.packed(true),
+            };
             let options = match self.random.below(6) {
                 0 => options.merge(MergeOperator::Add),
                 1 => options.merge(MergeOperator::Max),

@@ -58,6 +58,8 @@ pub struct Kind {
     pub space: u32,
     /// With counts of its own.
     pub counted: bool,
+    /// With packed leaves.
+    pub packed: bool,
     /// Values are numbers that are added to.
     pub adds: bool,
 }
@@ -96,7 +98,7 @@ pub enum Change {
 impl Kind {
     /// The table's options.
     pub fn options(&self) -> TableOptions {
-        let options = TableOptions::new().counted(self.counted);
+        let options = TableOptions::new().counted(self.counted).packed(self.packed);
         if self.adds { options.merge(MergeOperator::Add) } else { options }
     }
 
@@ -308,7 +310,7 @@ mod tests {
     use super::*;
 
     fn model() -> Model {
-        let kind = Kind { keys: KeyForm::Short, space: 10, counted: false, adds: true };
+        let kind = Kind { keys: KeyForm::Short, space: 10, counted: false, packed: false, adds: true };
         let entries = BTreeMap::new();
         let table = TableModel { name: "t".into(), kind, created: 0, dropped: None, handle: None, entries };
         Model { tables: vec![table], ..Model::default() }
@@ -346,7 +348,7 @@ mod tests {
     #[test]
     fn keys_rise_with_their_numbers() {
         for keys in [KeyForm::Short, KeyForm::Text, KeyForm::Long] {
-            let kind = Kind { keys, space: 100, counted: false, adds: false };
+            let kind = Kind { keys, space: 100, counted: false, packed: false, adds: false };
             assert!((0..300).map(|number| kind.key(number)).is_sorted());
         }
     }

@@ -234,14 +234,14 @@ impl<'s> World<'s> {
         let faults = std::mem::take(&mut *self.disk.plan()).without_faults();
         *self.disk.plan() = faults;
         self.life.faulty = false;
-        for (keys, space, counted, adds, loaded) in [
-            (KeyForm::Text, 24_000, false, false, 9_000),
-            (KeyForm::Short, 16_000, false, false, 0),
-            (KeyForm::Text, 6_000, true, false, 3_000),
-            (KeyForm::Short, 5_000, false, true, 0),
-            (KeyForm::Long, 1_200, false, false, 0),
+        for (keys, space, counted, packed, adds, loaded) in [
+            (KeyForm::Text, 24_000, false, false, false, 9_000),
+            (KeyForm::Short, 16_000, false, true, false, 0),
+            (KeyForm::Text, 6_000, true, true, false, 3_000),
+            (KeyForm::Short, 5_000, false, false, true, 0),
+            (KeyForm::Long, 1_200, false, false, false, 0),
         ] {
-            let place = self.create_table(Kind { keys, space, counted, adds })?;
+            let place = self.create_table(Kind { keys, space, counted, packed, adds })?;
             let entries: Vec<(u32, Value)> = (0..loaded)
                 .map(|number| (number * (space / loaded.max(1)), Value::Bytes(30 + number % 40, number)))
                 .collect();

@@ -295,7 +295,13 @@ impl World<'_> {
         if live.len() < TABLES_MAX && (live.len() < TABLES_MIN || self.random.coin()) {
             let keys = [KeyForm::Text, KeyForm::Short, KeyForm::Long][self.random.index(3)];
             let space = if keys == KeyForm::Long { 500 } else { 500 + self.random.below(20_000) as u32 };
-            let kind = Kind { keys, space, counted: self.random.chance(1, 5), adds: self.random.chance(1, 5) };
+            let kind = Kind {
+                keys,
+                space,
+                counted: self.random.chance(1, 5),
+                packed: self.random.chance(1, 4),
+                adds: self.random.chance(1, 5),
+            };
             return self.create_table(kind).map(drop);
         }
         let place = live[self.random.index(live.len())];

@@ -3,8 +3,9 @@
 use crate::format::hash::checksum;
 use crate::format::{
     BranchBuilder, CatalogRoot, CellKey, CellValue, Child, ExtentEntry, ExtentFlags, ExtentKind, ExtentTablePage,
-    ExtentTableRef, FeatureBits, Identity, LeafBuilder, Meta, MetaError, Op, OverflowRef, PageSize, StoredRange,
-    StoredRoot, StoredRun, TableDescriptor, ValueAlign, build_filter, filter_passes, seal_page, verify_page,
+    ExtentTableRef, FeatureBits, Identity, LeafBuilder, Meta, MetaError, Op, OverflowRef, PackedBuilder, PageSize,
+    StoredRange, StoredRoot, StoredRun, TableDescriptor, ValueAlign, build_filter, filter_passes, seal_page,
+    verify_page,
 };
 use crate::ids::{Birth, ExtentId, PageNumber, PageRef, SegmentNumber, Sequence, TableId};
 
@@ -70,6 +71,17 @@ fn a_leaf_is_stored_as_documented() {
 }
 
 #[test]
+fn a_packed_leaf_is_stored_as_documented() {
+    let mut builder = PackedBuilder::new(PageSize::KiB8);
+    [b"n1" as &[u8], b"n10", b"n2", b"n20"].iter().for_each(|key| builder.push(key, &CellValue::Inline(b"")));
+    let mut page = vec![0; 8192];
+    builder.finish_first(4, &mut page);
+    seal_page(&mut page, &identity(), at(5), BIRTH);
+    assert_documented("### Example of a packed leaf", &page);
+    assert!(verify_page(&page, &identity(), at(5), BIRTH).is_ok());
+}
+
+#[test]
 fn a_branch_is_stored_as_documented() {
     let mut builder = BranchBuilder::new(PageSize::KiB8, 1);
     let children: [(&[u8], u32, bool, i64); 3] =
@@ -111,6 +123,7 @@ fn a_description_with_runs_is_stored_as_documented() {
         id: TableId(7),
         multimap: false,
         counted: false,
+        packed: false,
         value_align: 1,
         merge: None,
         key_type: "string".into(),

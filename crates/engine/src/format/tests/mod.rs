@@ -4,5 +4,6 @@ mod branches;
 mod golden;
 mod leaves;
 mod mutations;
+mod packed;
 mod searching;
 mod shapes;

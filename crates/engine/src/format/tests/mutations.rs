@@ -10,7 +10,8 @@ use crate::format::tests::shapes::{
 };
 use crate::format::{
     Branch, BranchBuilder, CellKey, CellValue, Child, ExtentEntry, ExtentFlags, ExtentKind, ExtentTablePage, Leaf,
-    LeafBuilder, Op, OverflowRef, PageKind, PageSize, Search, ValueAlign, seal_page, verify_page,
+    LeafBuilder, Op, OverflowRef, PackedBuilder, PackedLeaf, PageKind, PageSize, Search, ValueAlign, seal_page,
+    verify_page,
 };
 use crate::ids::{Birth, ExtentId, PageNumber, PageRef};
 
@@ -24,6 +25,9 @@ fn pages() -> Vec<(Vec<u8>, Vec<Vec<u8>>)> {
         let align = ValueAlign::from_bytes([1, 4, 8, 16][number % 4]).expect("a legal alignment");
         pages.push(leaf(shape, align, number % 3 == 0));
         pages.push(branch(shape, 1 + (number % 2) as u8));
+    }
+    for (number, values) in [(0, false), (3, true), (8, true)] {
+        pages.push(packed(&SHAPES[number], values));
     }
     pages.push((extent_table(), Vec::new()));
     pages
@@ -52,6 +56,29 @@ fn leaf(shape: &Shape, align: ValueAlign, mixed: bool) -> (Vec<u8>, Vec<Vec<u8>>
     }
     let mut page = vec![0; PAGE_SIZE.bytes()];
     builder.finish(&mut page);
+    (page, keys)
+}
+
+fn packed(shape: &Shape, values: bool) -> (Vec<u8>, Vec<Vec<u8>>) {
+    let mut random = Random(2);
+    let mut builder = PackedBuilder::new(PAGE_SIZE);
+    let mut keys = shape.keys(if cfg!(miri) { 30 } else { 1_000 });
+    for (index, key) in keys.iter().enumerate() {
+        let bytes = vec![0x5A; if values { random.below(200) } else { 0 }];
+        let value = match index % 7 {
+            3 if values => {
+                CellValue::Overflow(OverflowRef { extent: ExtentId(5), slot: 9, length: 9999, checksum: 77 })
+            }
+            _ => CellValue::Inline(&bytes),
+        };
+        if !builder.fits(key, &value) {
+            keys.truncate(index);
+            break;
+        }
+        builder.push(key, &value);
+    }
+    let mut page = vec![0; PAGE_SIZE.bytes()];
+    builder.finish_first(builder.count(), &mut page);
     (page, keys)
 }
 
@@ -140,6 +167,10 @@ fn read_all(page: &[u8], kind: PageKind, keys: &[Vec<u8>], random: &mut Random) 
             queries.extend((0..leaf.count()).step_by(7).map(|index| leaf.key(index).part().to_vec()));
             on_every_isa(&LeafReads { leaf, queries });
         }
+        PageKind::Packed => {
+            let leaf = PackedLeaf::verify(page, &identity(), AT, BIRTH).expect("it was accepted before");
+            read_packed(leaf, &queries);
+        }
         PageKind::Branch => {
             let branch = Branch::verify(page, &identity(), AT, BIRTH).expect("it was accepted before");
             on_every_isa(&BranchReads { branch, queries });
@@ -174,6 +205,17 @@ impl Check for LeafReads<'_> {
                 assert_eq!(bound, cells.partition_point(|cell| cell.key.part() < key.as_slice()));
             }
         }
+    }
+}
+
+fn read_packed(leaf: PackedLeaf<'_>, queries: &[Vec<u8>]) {
+    let entries = leaf.unpack(0..leaf.count());
+    assert!(entries.iter().is_sorted_by(|(before, _), (after, _)| before < after));
+    let own = entries.iter().step_by(7).map(|(key, _)| key);
+    for key in queries.iter().map(Vec::as_slice).chain(own) {
+        let lower = entries.iter().take_while(|(stored, _)| *stored < key).count();
+        let found = (lower < entries.len() && entries.key(lower) == key).then(|| entries.value(lower));
+        assert_eq!((leaf.lower_bound(key), leaf.find(key)), (lower, found));
     }
 }
 
@@ -242,7 +284,7 @@ fn mutants_are_refused_or_behave_as_pages() {
 #[test]
 fn every_bit_of_a_header_matters() {
     for (number, (page, keys)) in pages().into_iter().enumerate() {
-        let header = if page[0] == PageKind::Leaf as u8 { 16 } else { 64 };
+        let header = if [PageKind::Leaf as u8, PageKind::Packed as u8].contains(&page[0]) { 16 } else { 64 };
         for bit in (0..header * 8).step_by(if cfg!(miri) { 251 } else { 1 }) {
             let mut mutant = page.clone();
             mutant[bit / 8] ^= 1 << (bit % 8);
@@ -253,6 +295,7 @@ fn every_bit_of_a_header_matters() {
             if let Ok(kind) = verdict {
                 let harmless = match kind {
                     PageKind::Leaf => bit / 8 == 14,
+                    PageKind::Packed => false,
                     PageKind::Branch => bit / 8 == 1,
                     PageKind::ExtentTable => (2..8).contains(&(bit / 8)),
                 };
@@ -321,13 +364,13 @@ fn of_a_page_that_was_built_here_only_the_tags_are_not_looked_at() {
 #[test]
 fn page_kinds_that_are_reserved_are_refused() {
     let (page, _) = leaf(&SHAPES[0], ValueAlign::One, false);
-    for kind in if cfg!(miri) { &[3][..] } else { &[0, 3, 4, 5, 7, 8, 255] } {
+    for kind in if cfg!(miri) { &[4][..] } else { &[0, 4, 5, 7, 8, 255] } {
         let mut page = page.clone();
         page[0] = *kind;
         seal_page(&mut page, &identity(), AT, BIRTH);
         let offence = verify_page(&page, &identity(), AT, BIRTH).expect_err("a kind that is not written");
         let what = match kind {
-            3..=5 | 7 => "a kind of page that is reserved for later versions",
+            4 | 5 | 7 => "a kind of page that is reserved for later versions",
             _ => "unknown kind of page",
         };
         assert_eq!((offence.at, offence.what), (0, what));

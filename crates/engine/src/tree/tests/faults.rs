@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::store::{Delta, DeltaChanges, Random, Store};
 use crate::error::{Error, Result};
-use crate::format::{ExtentKind, Identity, PageSize, ValueAlign, seal_page};
+use crate::format::{ExtentKind, Identity, LeafForm, PageSize, ValueAlign, seal_page};
 use crate::ids::{Birth, ExtentId, PageNumber, PageRef};
 use crate::io::{Access, Disk, File, MemoryDisk};
 use crate::pager::{ExtentMap, PageFile, PageWriter, Pages, ReadOptions, Space};
@@ -33,6 +33,8 @@ fn value(number: u64) -> Vec<u8> {
     vec![number as u8; length as usize]
 }
 
+const TAGGED: LeafForm = LeafForm::Tagged(ValueAlign::One);
+
 /// A sound tree of three levels or more, and the means to damage its file.
 struct Target {
     store: Store,
@@ -41,14 +43,17 @@ struct Target {
 }
 
 impl Target {
-    fn new() -> Self {
+    fn new(form: LeafForm) -> Self {
         let disk = MemoryDisk::new();
         let mut store = Store::on(&disk, Path::new(PATH), PAGE_SIZE);
+        store.form = form;
         store.apply(&(0..ENTRIES).map(|number| (key(number), Some(value(number)))).collect());
         // Several births, and holes.
         store.apply(&(0..ENTRIES).step_by(300).map(|number| (key(number), Some(value(number)))).collect());
         store.apply(&(ENTRIES / 6..ENTRIES / 5).map(|number| (key(number), None)).collect());
-        assert!(store.root.is_some_and(|root| root.level >= if cfg!(miri) { 1 } else { 2 }));
+        assert!(
+            store.root.is_some_and(|root| root.level >= if cfg!(miri) || form == LeafForm::Packed { 1 } else { 2 })
+        );
         store.check();
         let raw = disk.open(Path::new(PATH), Access::Write).expect("it exists");
         let nodes =
@@ -94,13 +99,14 @@ impl Target {
         let map = ExtentMap::new(entries.clone(), self.store.map.page_count(), None);
         let pages = file.pages(Arc::new(map)).expect("the file is whole");
         let space = Space::open(file, entries, self.store.map.page_count(), self.store.birth(), None);
-        Opened { pages, space: Mutex::new(space.expect("the extents are sound")) }
+        Opened { pages, space: Mutex::new(space.expect("the extents are sound")), form: self.store.form }
     }
 }
 
 struct Opened {
     pages: Pages,
     space: Mutex<Space>,
+    form: LeafForm,
 }
 
 /// Reads and writes a tree in every way. Whatever succeeds is compared, if the file is damaged rather than forged.
@@ -172,7 +178,7 @@ fn write_all(opened: &Opened, root: &Root, random: &mut Random) {
         }
         let mut writer = PageWriter::new(&opened.space);
         let mut changes = DeltaChanges::new(&delta);
-        let _ = merge(pages, Some(root), &mut changes, &mut writer, ValueAlign::Eight, &mut || Ok(()));
+        let _ = merge(pages, Some(root), &mut changes, &mut writer, opened.form, &mut || Ok(()));
     }
     let mut writer = PageWriter::new(&opened.space);
     let _ = remove(pages, root, &mut writer, &mut || Ok(()));
@@ -197,47 +203,51 @@ fn flip(bytes: &mut [u8], random: &mut Random) {
 
 #[test]
 fn damage_is_found_or_does_not_matter() {
-    let target = Target::new();
-    let mut random = Random(11);
-    let root = target.store.root.expect("it is loaded");
-    for round in 0..if cfg!(miri) { 3 } else { 60 } {
-        let at = target.nodes[random.below(target.nodes.len() as u64) as usize];
-        let sound = target.read(at);
-        let mut bytes = sound.clone();
-        match round % 3 {
-            0 => flip(&mut bytes, &mut random),
-            1 => bytes = target.read(target.nodes[random.below(target.nodes.len() as u64) as usize]),
-            _ => bytes.fill(0),
+    for form in [TAGGED, LeafForm::Packed] {
+        let target = Target::new(form);
+        let mut random = Random(11);
+        let root = target.store.root.expect("it is loaded");
+        for round in 0..if cfg!(miri) { 3 } else { 60 } {
+            let at = target.nodes[random.below(target.nodes.len() as u64) as usize];
+            let sound = target.read(at);
+            let mut bytes = sound.clone();
+            match round % 3 {
+                0 => flip(&mut bytes, &mut random),
+                1 => bytes = target.read(target.nodes[random.below(target.nodes.len() as u64) as usize]),
+                _ => bytes.fill(0),
+            }
+            target.write(at, &bytes);
+            use_all(&target.opened(), &root, Some(&target.store.model), &mut random);
+            target.write(at, &sound);
         }
-        target.write(at, &bytes);
         use_all(&target.opened(), &root, Some(&target.store.model), &mut random);
-        target.write(at, &sound);
     }
-    use_all(&target.opened(), &root, Some(&target.store.model), &mut random);
 }
 
 #[test]
 fn forged_pages_cause_no_panic() {
-    let target = Target::new();
-    let mut random = Random(12);
-    let root = target.store.root.expect("it is loaded");
-    for round in 0..if cfg!(miri) { 2 } else { 400 } {
-        // Branches are few: every second time one of them.
-        let branches = target.nodes.iter().filter(|at| target.read(**at)[0] == 2).collect::<Vec<_>>();
-        let at = match round % 2 {
-            0 => *branches[random.below(branches.len() as u64) as usize],
-            _ => target.nodes[random.below(target.nodes.len() as u64) as usize],
-        };
-        let sound = target.read(at);
-        let mut bytes = sound.clone();
-        match random.below(4) {
-            0 => bytes = target.read(target.nodes[random.below(target.nodes.len() as u64) as usize]),
-            _ => flip(&mut bytes, &mut random),
+    for form in [TAGGED, LeafForm::Packed] {
+        let target = Target::new(form);
+        let mut random = Random(12);
+        let root = target.store.root.expect("it is loaded");
+        for round in 0..if cfg!(miri) { 2 } else { 400 } {
+            // Branches are few: every second time one of them.
+            let branches = target.nodes.iter().filter(|at| target.read(**at)[0] == 2).collect::<Vec<_>>();
+            let at = match round % 2 {
+                0 => *branches[random.below(branches.len() as u64) as usize],
+                _ => target.nodes[random.below(target.nodes.len() as u64) as usize],
+            };
+            let sound = target.read(at);
+            let mut bytes = sound.clone();
+            match random.below(4) {
+                0 => bytes = target.read(target.nodes[random.below(target.nodes.len() as u64) as usize]),
+                _ => flip(&mut bytes, &mut random),
+            }
+            target.reseal(at, &mut bytes);
+            target.write(at, &bytes);
+            use_all(&target.opened(), &root, None, &mut random);
+            target.write(at, &sound);
         }
-        target.reseal(at, &mut bytes);
-        target.write(at, &bytes);
-        use_all(&target.opened(), &root, None, &mut random);
-        target.write(at, &sound);
     }
 }
 
@@ -248,7 +258,7 @@ fn children_offset(bytes: &[u8]) -> usize {
 
 #[test]
 fn forged_children_cause_no_panic_and_no_endless_walk() {
-    let target = Target::new();
+    let target = Target::new(TAGGED);
     let mut random = Random(13);
     let root = target.store.root.expect("it is loaded");
     let branches: Vec<_> = target.nodes.iter().copied().filter(|at| target.read(*at)[0] == 2).collect();
@@ -280,7 +290,7 @@ fn forged_children_cause_no_panic_and_no_endless_walk() {
 
 #[test]
 fn forged_roots_are_errors() {
-    let target = Target::new();
+    let target = Target::new(TAGGED);
     let mut random = Random(14);
     let root = target.store.root.expect("it is loaded");
     let leaf = target.nodes.iter().copied().find(|at| target.read(*at)[0] == 1).expect("there are leaves");
@@ -309,7 +319,7 @@ fn forged_roots_are_errors() {
 
 #[test]
 fn a_page_of_an_older_birth_is_refused() {
-    let target = Target::new();
+    let target = Target::new(TAGGED);
     let at = target.nodes[3];
     let sound = target.read(at);
     let mut stale = sound.clone();
@@ -321,7 +331,7 @@ fn a_page_of_an_older_birth_is_refused() {
 
 #[test]
 fn a_check_counts_a_shared_and_a_lost_page() {
-    let target = Target::new();
+    let target = Target::new(TAGGED);
     let root = target.store.root.expect("it is loaded");
     let mut bytes = target.read(root.page);
     let place = children_offset(&bytes);

@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use super::store::{Delta, Random, Store};
-use crate::format::{PageSize, ValueAlign};
+use crate::format::{LeafForm, PageSize, ValueAlign};
 
 /// Shapes of keys that trees must bear.
 #[derive(Clone, Copy, Debug)]
@@ -91,13 +91,13 @@ fn delta(shape: Shape, keys: u64, store: &Store, random: &mut Random) -> Delta {
     delta
 }
 
-fn run(shape: Shape, page_size: PageSize, align: ValueAlign, keys: u64, merges: u32, seed: u64) {
-    println!("seed {seed}: {shape:?} {page_size:?} {align:?}");
+fn run(shape: Shape, page_size: PageSize, form: LeafForm, keys: u64, merges: u32, seed: u64) {
+    println!("seed {seed}: {shape:?} {page_size:?} {form:?}");
     // An interpreter takes half a second for the checksum of a page.
     let (keys, merges) = if cfg!(miri) { (keys / 50, merges / 20) } else { (keys, merges) };
     let mut random = Random(seed);
     let mut store = Store::in_memory(page_size);
-    store.align = align;
+    store.form = form;
     for _ in 0..merges {
         let delta = delta(shape, keys, &store, &mut random);
         let before = store.model.len() as u64;
@@ -126,30 +126,35 @@ fn run(shape: Shape, page_size: PageSize, align: ValueAlign, keys: u64, merges: 
 
 #[test]
 fn numbers_equal_the_model_after_every_merge() {
-    run(Shape::Numbers, PageSize::KiB16, ValueAlign::One, 20_000, 60, 1);
-    run(Shape::Numbers, PageSize::KiB8, ValueAlign::Eight, 9_000, 60, 2);
+    run(Shape::Numbers, PageSize::KiB16, LeafForm::Tagged(ValueAlign::One), 20_000, 60, 1);
+    run(Shape::Numbers, PageSize::KiB8, LeafForm::Tagged(ValueAlign::Eight), 9_000, 60, 2);
+    run(Shape::Numbers, PageSize::KiB16, LeafForm::Packed, 12_000, 60, 11);
 }
 
 #[test]
 fn hashed_keys_equal_the_model_after_every_merge() {
-    run(Shape::Hashed, PageSize::KiB16, ValueAlign::Sixteen, 12_000, 60, 3);
-    run(Shape::Hashed, PageSize::KiB8, ValueAlign::One, 6_000, 60, 4);
+    run(Shape::Hashed, PageSize::KiB16, LeafForm::Tagged(ValueAlign::Sixteen), 12_000, 60, 3);
+    run(Shape::Hashed, PageSize::KiB8, LeafForm::Tagged(ValueAlign::One), 6_000, 60, 4);
+    run(Shape::Hashed, PageSize::KiB8, LeafForm::Packed, 6_000, 40, 12);
 }
 
 #[test]
 fn keys_with_shared_prefixes_equal_the_model_after_every_merge() {
-    run(Shape::SharedPrefixes, PageSize::KiB16, ValueAlign::One, 12_000, 50, 5);
-    run(Shape::SharedPrefixes, PageSize::KiB8, ValueAlign::Four, 6_000, 50, 6);
+    run(Shape::SharedPrefixes, PageSize::KiB16, LeafForm::Tagged(ValueAlign::One), 12_000, 50, 5);
+    run(Shape::SharedPrefixes, PageSize::KiB8, LeafForm::Tagged(ValueAlign::Four), 6_000, 50, 6);
+    run(Shape::SharedPrefixes, PageSize::KiB16, LeafForm::Packed, 12_000, 50, 13);
 }
 
 #[test]
 fn short_words_and_the_empty_key_equal_the_model_after_every_merge() {
-    run(Shape::Words, PageSize::KiB16, ValueAlign::One, 20_000, 60, 7);
-    run(Shape::Words, PageSize::KiB8, ValueAlign::One, 10_000, 60, 8);
+    run(Shape::Words, PageSize::KiB16, LeafForm::Tagged(ValueAlign::One), 20_000, 60, 7);
+    run(Shape::Words, PageSize::KiB8, LeafForm::Tagged(ValueAlign::One), 10_000, 60, 8);
+    run(Shape::Words, PageSize::KiB8, LeafForm::Packed, 10_000, 60, 14);
 }
 
 #[test]
 fn long_keys_equal_the_model_after_every_merge() {
-    run(Shape::Long, PageSize::KiB16, ValueAlign::One, 900, 60, 9);
-    run(Shape::Long, PageSize::KiB8, ValueAlign::Eight, 700, 80, 10);
+    run(Shape::Long, PageSize::KiB16, LeafForm::Tagged(ValueAlign::One), 900, 60, 9);
+    run(Shape::Long, PageSize::KiB8, LeafForm::Tagged(ValueAlign::Eight), 700, 80, 10);
+    run(Shape::Long, PageSize::KiB8, LeafForm::Packed, 700, 60, 15);
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::store::{Delta, DeltaChanges, Random, Store};
 use crate::error::Result;
-use crate::format::{PageSize, ValueAlign};
+use crate::format::{LeafForm, PageSize, ValueAlign};
 use crate::io::{Access, Disk, MemoryDisk};
 use crate::pager::{PageFile, PageWriter, Pages, ReadOptions};
 use crate::sync::Arc;
@@ -67,7 +67,7 @@ impl Layered {
 
     /// Adds a run of a delta. Values of [`LARGE_BYTES`] lie in pages of their own before, as those of large commits do.
     fn add_run(&mut self, delta: &Delta) {
-        let (align, counted, runs, root) = (self.store.align, self.counted, self.runs.clone(), self.store.root);
+        let (align, counted, runs, root) = (self.store.form.align(), self.counted, self.runs.clone(), self.store.root);
         let run = self.operate(|pages, writer| {
             let mut changes: Vec<(&[u8], Action<'_>)> = Vec::new();
             for (key, value) in delta {
@@ -92,10 +92,10 @@ impl Layered {
 
     /// Merges all runs into the tree.
     fn merge_runs(&mut self) {
-        let (runs, root, align) = (std::mem::take(&mut self.runs), self.store.root, self.store.align);
+        let (runs, root, form) = (std::mem::take(&mut self.runs), self.store.root, self.store.form);
         self.store.root = self.operate(|pages, writer| {
             let mut changes = RunMerge::new(pages, &runs, (None, None))?;
-            let merged = merge(pages, root.as_ref(), &mut changes, writer, align, &mut || Ok(()))?;
+            let merged = merge(pages, root.as_ref(), &mut changes, writer, form, &mut || Ok(()))?;
             changes.bury(writer)?;
             runs.iter().try_for_each(|run| run.remove_but_values(pages, writer))?;
             Ok(merged.root)
@@ -257,12 +257,12 @@ fn a_delta_without_changes_makes_no_run() {
 }
 
 /// Runs added and merged in random numbers, over all kinds of keys and values.
-fn merges_equal_the_model(page_size: PageSize, align: ValueAlign, counted: bool, seed: u64) {
-    println!("seed {seed}: {page_size:?} {align:?}, counted: {counted}");
+fn merges_equal_the_model(page_size: PageSize, form: LeafForm, counted: bool, seed: u64) {
+    println!("seed {seed}: {page_size:?} {form:?}, counted: {counted}");
     let (keys, rounds, changes) = if cfg!(miri) { (60, 2, 12) } else { (1_500, 25, 250) };
     let mut random = Random(seed);
     let mut layered = Layered::new(page_size);
-    layered.store.align = align;
+    layered.store.form = form;
     layered.counted = counted;
     let all: Vec<_> = (0..keys + 40).map(key).collect();
     for round in 0..rounds {
@@ -295,10 +295,13 @@ fn merges_equal_the_model(page_size: PageSize, align: ValueAlign, counted: bool,
 
 #[test]
 fn merged_runs_equal_the_model() {
-    merges_equal_the_model(PageSize::KiB8, ValueAlign::One, false, 2);
+    let one = LeafForm::Tagged(ValueAlign::One);
+    merges_equal_the_model(PageSize::KiB8, one, false, 2);
     if !cfg!(miri) {
-        merges_equal_the_model(PageSize::KiB16, ValueAlign::Eight, false, 3);
-        merges_equal_the_model(PageSize::KiB8, ValueAlign::One, true, 4);
+        merges_equal_the_model(PageSize::KiB16, LeafForm::Tagged(ValueAlign::Eight), false, 3);
+        merges_equal_the_model(PageSize::KiB8, one, true, 4);
+        merges_equal_the_model(PageSize::KiB8, LeafForm::Packed, false, 5);
+        merges_equal_the_model(PageSize::KiB16, LeafForm::Packed, true, 6);
     }
 }
 

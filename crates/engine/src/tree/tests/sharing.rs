@@ -254,7 +254,7 @@ fn a_step_that_fails_ends_the_merge() {
         if steps < 5 { Ok(()) } else { Err(Error::Closed { path: "x".into() }) }
     };
     let mut changes = DeltaChanges::new(&delta);
-    let ended = merge(&pages, store.root.as_ref(), &mut changes, &mut writer, store.align, &mut step);
+    let ended = merge(&pages, store.root.as_ref(), &mut changes, &mut writer, store.form, &mut step);
     assert!(matches!(ended, Err(Error::Closed { .. })));
     drop(writer);
     assert_eq!(steps, 5);

@@ -7,7 +7,7 @@ use std::ops::Bound;
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::format::{Identity, Leaf, LeafBuilder, PageSize, ValueAlign};
+use crate::format::{Identity, Leaf, LeafBuilder, LeafForm, PageSize, ValueAlign};
 use crate::ids::{Birth, PageRef};
 use crate::io::{Access, Disk, MemoryDisk};
 use crate::pager::{
@@ -29,7 +29,7 @@ pub struct Store {
     pub map: Arc<ExtentMap>,
     pub root: Option<Root>,
     pub model: BTreeMap<Vec<u8>, Vec<u8>>,
-    pub align: ValueAlign,
+    pub form: LeafForm,
     /// Births that snapshots of the test still show.
     pub pins: Vec<Birth>,
     pub pages_written: u64,
@@ -76,7 +76,7 @@ impl Store {
             map: Arc::new(ExtentMap::empty(1)),
             root: None,
             model: BTreeMap::new(),
-            align: ValueAlign::One,
+            form: LeafForm::Tagged(ValueAlign::One),
             pins: Vec::new(),
             pages_written: 0,
         }
@@ -108,7 +108,7 @@ impl Store {
         let pages = self.file.pages(Arc::clone(&self.map))?;
         let space = Arc::clone(&self.space);
         let mut writer = PageWriter::new(&space);
-        let outcome = merge(&pages, self.root.as_ref(), changes, &mut writer, self.align, &mut || Ok(()))?;
+        let outcome = merge(&pages, self.root.as_ref(), changes, &mut writer, self.form, &mut || Ok(()))?;
         self.pages_written = writer.pages_added();
         let operation = writer.finish()?;
         self.publish(operation)?;
@@ -194,7 +194,7 @@ impl Store {
             }
             fn leaf(&mut self, leaf: Leaf<'_>) {
                 let page_size = self.0.file.page_size();
-                let mut builder = LeafBuilder::new(page_size, self.0.align);
+                let mut builder = LeafBuilder::new(page_size, self.0.form.align());
                 leaf.cells(0..leaf.count()).for_each(|cell| {
                     let hash = match cell.key {
                         crate::format::CellKey::Inline(key) => self.0.file.identity().hash(key),

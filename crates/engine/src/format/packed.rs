@@ -1,0 +1,343 @@
+//! The packed leaf: layout, and the view over a verified page.
+//!
+//! Entries in blocks; a key is stored by what it has beyond the key before it, the first of a block whole. A search goes by
+//! the heads of the blocks' first keys to one block, and through that without putting any key together.
+//!
+//! Invariant: a [`PackedLeaf`] stands for a page that `packed_verify` accepted: every entry lies inside the body, keys rise, and
+//! each says exactly how much it shares with the one before. What is read here is checked for bounds all the same.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use crate::format::bytes::{common_prefix, get_u16, get_u64, head8};
+use crate::format::cell::CellValue;
+use crate::format::hash::Identity;
+use crate::format::overflow::{INLINE_KEY_BYTES_MAX, OverflowRef};
+use crate::format::packed_cells::{Unpacked, ValuePlace};
+use crate::format::page::{Offence, PageKind, verify_page};
+use crate::format::search::prefetch;
+use crate::ids::{Birth, PageRef};
+
+pub(super) const FLAGS: usize = 1;
+pub(super) const ENTRY_COUNT: usize = 2;
+pub(super) const PREFIX_LENGTH: usize = 4;
+pub(super) const VALUE_LENGTH: usize = 6;
+pub(super) const ENTRIES_OFFSET: usize = 8;
+pub(super) const ENTRIES_END: usize = 10;
+pub(super) const RESERVED_END: usize = 12;
+/// Heads begin here, a u64 for each block; behind them the places of the blocks, a u16 each.
+pub(super) const HEADS: usize = 16;
+/// Entries of a block.
+pub(super) const BLOCK_ENTRIES: usize = 16;
+/// What a block takes beside its entries: head and place.
+pub(super) const BLOCK_BYTES: usize = 10;
+/// Flag: some value is an overflow.
+pub(super) const HAS_OVERFLOW: u8 = 1;
+/// As the length of all values: each entry has its own.
+pub(super) const VALUES_DIFFER: usize = 0xFFFF;
+/// A half of an entry's first byte that says: so many, and what the next bytes say.
+pub(super) const NIBBLE_MAX: usize = 15;
+/// Bytes of lengths at most: the first byte, and two for each of three lengths.
+pub(super) const LENGTHS_BYTES_MAX: usize = 7;
+
+/// Where the entries of a leaf with so many begin.
+pub(super) const fn entries_offset(entry_count: usize) -> usize {
+    HEADS + BLOCK_BYTES * entry_count.div_ceil(BLOCK_ENTRIES)
+}
+
+/// A verified packed leaf.
+#[derive(Clone, Copy, Debug)]
+pub struct PackedLeaf<'p> {
+    page: &'p [u8],
+}
+
+/// One stored entry: where its parts are in the page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stored {
+    /// Bytes of the key before that the key begins with; 0 for the first of a block.
+    pub shared: usize,
+    /// What the key has beyond that.
+    pub rest_at: usize,
+    pub rest_length: usize,
+    pub value_at: usize,
+    pub value_length: usize,
+    /// The value is a reference to an overflow.
+    pub is_overflow: bool,
+}
+
+impl Stored {
+    /// Where the next entry begins.
+    #[inline(always)]
+    pub fn end(&self) -> usize {
+        self.value_at + self.value_length
+    }
+}
+
+/// Where a key belongs.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// Of the first entry whose key is not below it.
+    index: usize,
+    /// That entry, if it has the key.
+    found: Option<Stored>,
+}
+
+impl<'p> PackedLeaf<'p> {
+    /// A view over a page that `verify_page` or `verify_own_page` accepted as a packed leaf. Over another one it gives wrong
+    /// entries, or panics.
+    #[inline(always)]
+    pub const fn of(page: &'p [u8]) -> Self {
+        Self { page }
+    }
+
+    /// Verifies a page, and returns the view over it.
+    ///
+    /// # Errors
+    /// The first offence found; a page of another kind is one too.
+    pub fn verify(page: &'p [u8], identity: &Identity, at: PageRef, birth: Birth) -> Result<Self, Offence> {
+        match verify_page(page, identity, at, birth)? {
+            PageKind::Packed => Ok(Self::of(page)),
+            _ => Err(Offence::new(0, "not a packed leaf")),
+        }
+    }
+
+    /// The page's bytes.
+    #[inline(always)]
+    pub fn page(self) -> &'p [u8] {
+        self.page
+    }
+
+    /// Number of entries, at least 1.
+    #[inline(always)]
+    pub fn count(self) -> usize {
+        get_u16(self.page, ENTRY_COUNT) as usize
+    }
+
+    /// Bytes that its entries take, of [`PageSize::body_bytes`](crate::format::PageSize::body_bytes).
+    pub fn bytes_used(self) -> usize {
+        get_u16(self.page, ENTRIES_END) as usize
+    }
+
+    /// Whether some value lives in an overflow.
+    #[inline(always)]
+    pub fn has_overflow(self) -> bool {
+        self.page[FLAGS] & HAS_OVERFLOW != 0
+    }
+
+    /// The value of `key`, if it has one.
+    #[inline]
+    pub fn find(self, key: &[u8]) -> Option<CellValue<'p>> {
+        self.place_of(key).found.map(|found| self.stored_value(&found))
+    }
+
+    /// The value at a place in this page.
+    #[inline]
+    pub fn value(self, place: &ValuePlace) -> CellValue<'p> {
+        let at = usize::from(place.at);
+        value(&self.page[at..at + usize::from(place.length)], place.is_overflow)
+    }
+
+    /// The first entry whose key is at least `key`; [`PackedLeaf::count`] if there is none.
+    #[inline]
+    pub fn lower_bound(self, key: &[u8]) -> usize {
+        self.place_of(key).index
+    }
+
+    /// The first entry whose key is above `key`; [`PackedLeaf::count`] if there is none.
+    #[inline]
+    pub fn upper_bound(self, key: &[u8]) -> usize {
+        let place = self.place_of(key);
+        place.index + usize::from(place.found.is_some())
+    }
+
+    /// How the key of an entry compares to `key`.
+    ///
+    /// # Panics
+    /// Unless `index < self.count()`.
+    pub fn compare(self, index: usize, key: &[u8]) -> Ordering {
+        let mut own = Vec::new();
+        self.key(index, &mut own);
+        own.as_slice().cmp(key)
+    }
+
+    /// Puts the key of an entry into `key`, and gives its value.
+    ///
+    /// # Panics
+    /// Unless `index < self.count()`.
+    pub fn key(self, index: usize, key: &mut Vec<u8>) -> CellValue<'p> {
+        assert!(index < self.count(), "entry index out of range");
+        let mut stored = self.first_of(index / BLOCK_ENTRIES);
+        key.clear();
+        key.extend_from_slice(self.rest(&stored));
+        for _ in 0..index % BLOCK_ENTRIES {
+            stored = self.stored(stored.end());
+            key.truncate(stored.shared);
+            key.extend_from_slice(self.rest(&stored));
+        }
+        self.stored_value(&stored)
+    }
+
+    /// The entries of `range`, with whole keys.
+    ///
+    /// # Panics
+    /// Unless `range.start <= range.end <= self.count()`.
+    pub fn unpack(self, range: Range<usize>) -> Unpacked<'p> {
+        Unpacked::new(self, range)
+    }
+
+    /// Of the block that has this entry, which entries these are.
+    pub fn block_of(self, index: usize) -> Range<usize> {
+        let from = index / BLOCK_ENTRIES * BLOCK_ENTRIES;
+        from..(from + BLOCK_ENTRIES).min(self.count())
+    }
+
+    /// The entry at a place in the page.
+    #[inline(always)]
+    pub(super) fn stored(self, at: usize) -> Stored {
+        let fixed = get_u16(self.page, VALUE_LENGTH) as usize;
+        let first = self.page[at] as usize;
+        let (mut shared, mut rest_length, mut at) = (first >> 4, first & NIBBLE_MAX, at + 1);
+        if shared == NIBBLE_MAX {
+            let more = self.length_at(&mut at);
+            shared += more;
+        }
+        if rest_length == NIBBLE_MAX {
+            let more = self.length_at(&mut at);
+            rest_length += more;
+        }
+        let field = if fixed == VALUES_DIFFER { self.length_at(&mut at) } else { fixed << 1 };
+        let (value_length, is_overflow) = (field >> 1, field & 1 != 0);
+        Stored { shared, rest_at: at, rest_length, value_at: at + rest_length, value_length, is_overflow }
+    }
+
+    /// The first entry of a block.
+    #[inline(always)]
+    pub(super) fn first_of(self, block: usize) -> Stored {
+        self.stored(self.block_at(block))
+    }
+
+    /// What an entry's key has beyond the one before.
+    #[inline(always)]
+    pub(super) fn rest(self, stored: &Stored) -> &'p [u8] {
+        &self.page[stored.rest_at..stored.rest_at + stored.rest_length]
+    }
+
+    #[inline(always)]
+    fn stored_value(self, stored: &Stored) -> CellValue<'p> {
+        value(&self.page[stored.value_at..stored.end()], stored.is_overflow)
+    }
+
+    #[inline(always)]
+    pub(super) fn block_at(self, block: usize) -> usize {
+        get_u16(self.page, HEADS + 8 * self.block_count() + 2 * block) as usize
+    }
+
+    #[inline(always)]
+    fn block_count(self) -> usize {
+        self.count().div_ceil(BLOCK_ENTRIES)
+    }
+
+    #[inline(always)]
+    fn head(self, block: usize) -> u64 {
+        get_u64(self.page, HEADS + 8 * block)
+    }
+
+    /// A length of one byte or two.
+    #[inline(always)]
+    fn length_at(self, at: &mut usize) -> usize {
+        let (low, high) = (self.page[*at] as usize, self.page[*at + 1] as usize);
+        *at += 1 + (low >> 7);
+        if low < 0x80 { low } else { low & 0x7F | high << 7 }
+    }
+
+    /// A key longer than any that is packed stands where its first bytes do.
+    #[inline]
+    fn place_of(self, key: &[u8]) -> Place {
+        match self.blocks_up_to(key) {
+            None => Place { index: self.count(), found: None },
+            Some(0) => Place { index: 0, found: None },
+            Some(blocks) => self.place_in(blocks - 1, key),
+        }
+    }
+
+    /// How many blocks begin with keys that are at most `key`; `None` if all keys are below it because they begin otherwise.
+    #[inline]
+    fn blocks_up_to(self, key: &[u8]) -> Option<usize> {
+        let prefix_length = get_u16(self.page, PREFIX_LENGTH) as usize;
+        let first = self.first_of(0);
+        let prefix = &self.page[first.rest_at..first.rest_at + prefix_length];
+        let Some(start) = key.get(..prefix_length) else {
+            // It ends within what all keys begin with.
+            return if prefix < key { None } else { Some(0) };
+        };
+        if start != prefix {
+            return if prefix < start { None } else { Some(0) };
+        }
+        let head = head8(key, prefix_length);
+        let (mut from, mut size) = (0, self.block_count());
+        while size > 0 {
+            let half = size / 2;
+            let below = self.head(from + half) < head;
+            from = if below { from + half + 1 } else { from };
+            size = if below { size - half - 1 } else { half };
+        }
+        // Where heads tie, whole keys tell.
+        let mut tied = 0;
+        while from + tied < self.block_count() && self.head(from + tied) == head {
+            tied += 1;
+        }
+        while tied > 0 {
+            let half = tied / 2;
+            let up_to = self.rest(&self.first_of(from + half)) <= key;
+            from = if up_to { from + half + 1 } else { from };
+            tied = if up_to { tied - half - 1 } else { half };
+        }
+        Some(from)
+    }
+
+    /// The place of a key in a block, which begins with a key that is at most it; or at the block's end.
+    #[inline]
+    fn place_in(self, block: usize, key: &[u8]) -> Place {
+        let entries = self.block_of(block * BLOCK_ENTRIES);
+        let mut stored = self.first_of(block);
+        prefetch(self.page, stored.rest_at + 64);
+        // The bytes that the entry before and the key have in common, which was below the key.
+        let mut common = 0;
+        for index in entries.clone() {
+            if index > entries.start {
+                stored = self.stored(stored.end());
+            }
+            match stored.shared.cmp(&common) {
+                // It differs from the key where the one before did.
+                Ordering::Greater => continue,
+                // It differs from the one before where that did not differ from the key.
+                Ordering::Less => return Place { index, found: None },
+                Ordering::Equal => {}
+            }
+            let (rest, wanted) = (self.rest(&stored), &key[common..]);
+            let same = common_prefix(rest, wanted);
+            match (rest.get(same), wanted.get(same)) {
+                (None, None) => return Place { index, found: Some(stored) },
+                (Some(_), None) => return Place { index, found: None },
+                (Some(rest), Some(wanted)) if rest > wanted => return Place { index, found: None },
+                _ => common += same,
+            }
+        }
+        Place { index: entries.end, found: None }
+    }
+}
+
+/// A value as it is stored.
+#[inline(always)]
+pub(super) fn value(stored: &[u8], is_overflow: bool) -> CellValue<'_> {
+    if is_overflow { CellValue::Overflow(reference(stored)) } else { CellValue::Inline(stored) }
+}
+
+#[cold]
+fn reference(stored: &[u8]) -> OverflowRef {
+    let mut bytes = [0; OverflowRef::BYTES];
+    bytes.copy_from_slice(stored);
+    OverflowRef::from_bytes(&bytes)
+}
+
+const _: () = assert!(INLINE_KEY_BYTES_MAX < 0x4000, "a length takes two bytes at most");

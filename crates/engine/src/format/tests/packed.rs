@@ -1,0 +1,167 @@
+//! Packed leaves: what the builder writes, the verifier accepts and the view finds, against a sorted list.
+
+use crate::format::tests::shapes::{AT, BIRTH, PAGE_SIZES, Random, brief, identity, neighbours, shapes};
+use crate::format::{CellKey, CellValue, Op, OverflowRef, PackedBuilder, PackedLeaf, PageSize, Unpacked, seal_page};
+use crate::ids::ExtentId;
+
+type Entry = (Vec<u8>, Result<Vec<u8>, OverflowRef>);
+
+/// How long values are.
+#[derive(Clone, Copy, Debug)]
+enum Values {
+    None,
+    Eight,
+    UpTo(usize),
+    /// All of one length but some late ones: the lengths of the others come into the page with these.
+    OneThenOthers,
+    /// Some of eight bytes, some in overflows.
+    Overflows,
+}
+
+fn entries(keys: Vec<Vec<u8>>, values: Values, random: &mut Random) -> Vec<Entry> {
+    let count = keys.len();
+    let of = |(index, key): (usize, Vec<u8>)| {
+        let length = match values {
+            Values::None => 0,
+            Values::Eight | Values::Overflows => 8,
+            Values::UpTo(max) => random.below(max + 1),
+            Values::OneThenOthers => 5 + usize::from(index + 3 > count) * random.below(300),
+        };
+        let at = OverflowRef { extent: ExtentId(3), slot: 5, length: 70_000, checksum: random.next() };
+        let is_overflow = matches!(values, Values::Overflows) && index % 5 == 3;
+        let value = (0..length).map(|_| random.next() as u8).collect();
+        (key, if is_overflow { Err(at) } else { Ok(value) })
+    };
+    keys.into_iter().enumerate().map(of).collect()
+}
+
+fn stored(entry: &Entry) -> CellValue<'_> {
+    match &entry.1 {
+        Ok(value) => CellValue::Inline(value),
+        Err(at) => CellValue::Overflow(*at),
+    }
+}
+
+fn sealed(builder: &mut PackedBuilder, count: usize, page_size: PageSize) -> Vec<u8> {
+    let mut page = vec![0xAA; page_size.bytes()];
+    let bytes = builder.bytes_of(count);
+    let summary = builder.finish_first(count, &mut page);
+    assert_eq!((summary.entries, summary.net_count), (count, count as i64));
+    let leaf = PackedLeaf::of(&page);
+    assert_eq!((leaf.bytes_used(), leaf.has_overflow()), (bytes, summary.has_overflow));
+    seal_page(&mut page, &identity(), AT, BIRTH);
+    page
+}
+
+/// Fills pages with entries, and checks each.
+fn check_pages(entries: &[Entry], page_size: PageSize, random: &mut Random) -> usize {
+    let mut builder = PackedBuilder::new(page_size);
+    let (mut from, mut pages) = (0, 0);
+    for (index, entry) in entries.iter().enumerate() {
+        let (key, value) = (&entry.0, &stored(entry));
+        if !builder.fits(key, value) {
+            let page = sealed(&mut builder, index - from, page_size);
+            check_page(&page, &entries[from..index], random);
+            (from, pages) = (index, pages + 1);
+            assert!(builder.is_empty());
+        }
+        builder.push(key, value);
+    }
+    // The last ones, cut in two where the builder would: the second part begins its blocks anew.
+    let staged = builder.count();
+    let cut = builder.split_point();
+    let page = sealed(&mut builder, cut, page_size);
+    check_page(&page, &entries[from..from + cut], random);
+    if cut < staged {
+        let page = sealed(&mut builder, staged - cut, page_size);
+        check_page(&page, &entries[from + cut..], random);
+    }
+    pages + 1
+}
+
+fn check_page(page: &[u8], entries: &[Entry], random: &mut Random) {
+    let leaf = PackedLeaf::verify(page, &identity(), AT, BIRTH).unwrap_or_else(|offence| panic!("{offence}"));
+    assert_eq!(leaf.count(), entries.len());
+    let unpacked = leaf.unpack(0..entries.len());
+    assert_eq!(leaf.has_overflow(), entries.iter().any(|entry| entry.1.is_err()));
+    assert!(unpacked.values().eq(entries.iter().map(stored)));
+    assert!(unpacked.value_places().map(|place| leaf.value(&place)).eq(entries.iter().map(stored)));
+    assert!(unpacked.iter().map(|(key, _)| key).eq(entries.iter().map(|(key, _)| &key[..])));
+    assert!(unpacked.iter().rev().map(|(key, _)| key).eq(entries.iter().rev().map(|(key, _)| &key[..])));
+    for _ in 0..8 {
+        let (one, other) = (random.below(entries.len() + 1), random.below(entries.len() + 1));
+        let range = one.min(other)..one.max(other);
+        let part = leaf.unpack(range.clone());
+        assert_eq!(part.len(), range.len());
+        assert!(part.iter().map(|(key, _)| key).eq(entries[range.clone()].iter().map(|(key, _)| &key[..])));
+        assert!(part.values().eq(entries[range].iter().map(stored)));
+    }
+    let mut key = b"left from before".to_vec();
+    for _ in 0..8 {
+        let index = random.below(entries.len());
+        let value = leaf.key(index, &mut key);
+        assert_eq!((&key, value), (&entries[index].0, stored(&entries[index])));
+        let cell = unpacked.cell(index);
+        assert_eq!((cell.op, cell.key, cell.value), (Op::PutNew, CellKey::Inline(&key), value));
+        for query in neighbours(&key, random) {
+            check_query(leaf, entries, &query, &unpacked);
+        }
+    }
+    check_query(leaf, entries, &[], &unpacked);
+    check_query(leaf, entries, &[0xFF; 40], &unpacked);
+}
+
+fn check_query(leaf: PackedLeaf<'_>, entries: &[Entry], query: &[u8], unpacked: &Unpacked<'_>) {
+    let lower = entries.partition_point(|(key, _)| key.as_slice() < query);
+    let found = entries.get(lower).filter(|(key, _)| key == query);
+    assert_eq!(leaf.find(query), found.map(stored), "{}", brief(query));
+    assert_eq!(leaf.lower_bound(query), lower, "{}", brief(query));
+    assert_eq!(leaf.upper_bound(query), lower + usize::from(found.is_some()), "{}", brief(query));
+    assert_eq!(unpacked.lower_bound(query), lower);
+    if let Some((key, _)) = entries.get(lower) {
+        assert_eq!(leaf.compare(lower, query), key.as_slice().cmp(query));
+    }
+}
+
+#[test]
+fn packed_leaves_of_every_shape_hold_what_was_put_into_them() {
+    let mut random = Random(5);
+    for shape in shapes() {
+        for values in [
+            Values::None,
+            Values::Eight,
+            Values::UpTo(40),
+            Values::UpTo(3_000),
+            Values::OneThenOthers,
+            Values::Overflows,
+        ] {
+            for &page_size in PAGE_SIZES {
+                let mut keys = shape.keys(if cfg!(miri) { 40 } else { 4_000 });
+                keys.retain(|key| key.len() <= 1024);
+                if !keys.is_empty() {
+                    check_pages(&entries(keys, values, &mut random), page_size, &mut random);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn keys_that_share_their_beginnings_take_a_third() {
+    let keys: Vec<_> =
+        (0..100_000u32).map(|number| [&b"a shared beginning"[..], &number.to_be_bytes()].concat()).collect();
+    let pages = check_pages(&entries(keys, Values::None, &mut Random(1)), PageSize::KiB16, &mut Random(2));
+    assert!(pages * 16_384 < 100_000 * 22 / 3, "{pages} pages");
+}
+
+#[test]
+fn a_packed_leaf_takes_no_long_keys_and_no_deletes() {
+    let holds = |op, key: &CellKey<'_>, value: &CellValue<'_>| PackedBuilder::can_hold(PageSize::KiB8, op, key, value);
+    let (key, value) = (CellKey::Inline(&[1; 1024]), CellValue::Inline(&[2; 4000]));
+    assert!(holds(Op::PutNew, &key, &value));
+    assert!(!holds(Op::PutReplace, &key, &value) && !holds(Op::Delete, &key, &CellValue::Inline(&[])));
+    assert!(!holds(Op::PutNew, &key, &CellValue::Inline(&[2; 8000])));
+    let at = OverflowRef { extent: ExtentId(1), slot: 2, length: 9_999, checksum: 4 };
+    assert!(holds(Op::PutNew, &key, &CellValue::Overflow(at)));
+    assert!(!holds(Op::PutNew, &CellKey::Overflow { prefix: &[1; 1024], hash: 4, at }, &value));
+}
