@@ -178,7 +178,7 @@ impl Tables {
             named_graphs: Vec::new(),
         };
         for &order in orders {
-            let index = Index { order, table: table(order.name(), plain().counted(true))? };
+            let index = Index { order, table: table(order.name(), plain().counted(true).packed(true))? };
             let is_named = order.is_of_named_graphs();
             if is_named { &mut tables.named_graphs } else { &mut tables.default_graph }.push(index);
         }
