@@ -391,6 +391,21 @@ mod tests {
     }
 
     #[test]
+    fn programs_are_built_with_the_features_that_the_tests_choose() {
+        let root = workspace::root().expect("cargo runs this test");
+        let packages = |edges: &str| -> Vec<String> {
+            let arguments = ["tree", "--locked", "--edges", edges, "--format", "{p} {f}", "--prefix", "none"];
+            let output = workspace::child(&root, "cargo", &arguments).output().expect("cargo runs this test");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            text.lines().map(|line| line.trim_end_matches(" (*)").trim_end().to_owned()).collect()
+        };
+        let (of_programs, of_tests) = (packages("normal"), packages("normal,dev"));
+        let otherwise: Vec<_> = of_programs.iter().filter(|package| !of_tests.contains(package)).collect();
+        assert!(!of_programs.is_empty() && otherwise.is_empty(), "these would be built twice: {otherwise:?}");
+    }
+
+    #[test]
     fn libclang_is_told_from_the_library_beside_it() {
         let directory = std::env::temp_dir().join(format!("xtask-libclang-{}", std::process::id()));
         std::fs::create_dir_all(&directory).expect("the directory of temporary files takes another");
