@@ -62,19 +62,26 @@ fn run_in(lanes: usize, root: &Path, tasks: &[Task<'_>]) -> Vec<Ending> {
             scope.spawn(|| {
                 while let Some(work) = queue.next() {
                     let begun = Instant::now();
+                    let task = &tasks[work.task];
                     let (programs, result) = match work.program {
-                        None => match (tasks[work.task].prepare)(root) {
+                        None => match (task.prepare)(root) {
+                            Ok(programs) if programs.is_empty() => (programs, Err(nothing_to_run())),
                             Ok(programs) => (programs, Ok(())),
                             Err(failure) => (Vec::new(), Err(failure)),
                         },
                         Some((label, program)) => (Vec::new(), show(&label, program)),
                     };
-                    queue.ended(work.task, tasks[work.task].name, programs, result, begun.elapsed());
+                    queue.ended(work.task, task.name, programs, result, begun.elapsed());
                 }
             });
         }
     });
     queue.state.into_inner().expect("no lane panics while it holds this lock").endings
+}
+
+/// A task without programs would prove nothing and look like success.
+fn nothing_to_run() -> Failure {
+    Failure::Failed("it has no program to run".into())
 }
 
 /// What waits for a lane, and what came of the rest. The one lock of this file.
@@ -220,10 +227,14 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_cannot_start_fails_its_task() {
+    fn a_program_that_cannot_start_fails_its_task_and_so_does_the_lack_of_one() {
         let missing: &Prepare<'_> = &|root| Ok(vec![Program::new(workspace::child(root, "no-such-tool", &["run"]))]);
-        let endings = run_in(1, Path::new("."), &[Task { name: "task", prepare: missing }]);
-        assert!(matches!(&endings[0].result, Err(Failure::Failed(reason)) if reason.contains("cannot start")));
+        let none: &Prepare<'_> = &|_| Ok(Vec::new());
+        let tasks = [missing, none].map(|prepare| Task { name: "task", prepare });
+        let endings = run_in(1, Path::new("."), &tasks);
+        for (ending, why) in endings.iter().zip(["cannot start", "no program"]) {
+            assert!(matches!(&ending.result, Err(Failure::Failed(reason)) if reason.contains(why)), "{ending:?}");
+        }
     }
 
     #[test]
@@ -232,7 +243,7 @@ mod tests {
         let both = std::sync::Barrier::new(2);
         let prepare: &Prepare<'_> = &|_| {
             both.wait();
-            Ok(Vec::new())
+            Ok(vec![tool(&["--version"])])
         };
         let tasks = [Task { name: "one", prepare }, Task { name: "other", prepare }];
         assert!(run_in(2, Path::new("."), &tasks).iter().all(|ending| ending.result.is_ok()));
