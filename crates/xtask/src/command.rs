@@ -1,8 +1,9 @@
 //! The table of commands, their help, and how a command ends.
 
+use std::fmt;
 use std::process::ExitCode;
 
-use crate::{ci, launch, tidy};
+use crate::{ci, launch, miri, tidy};
 
 /// One command of `cargo xtask`.
 pub struct Command {
@@ -23,8 +24,19 @@ pub enum Failure {
     Usage(String),
     /// The work failed, for this reason: exit code 1.
     Failed(String),
+    /// The work needs something that cannot be had here, for this reason: exit code 1, and CI says that it was skipped.
+    Unavailable(String),
     /// A child has said why already; its exit code becomes ours.
     Child(u8),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(reason) | Self::Failed(reason) | Self::Unavailable(reason) => out.write_str(reason),
+            Self::Child(code) => write!(out, "exit code {code}, see above"),
+        }
+    }
 }
 
 /// Every command, in the order in which a newcomer meets them.
@@ -44,7 +56,7 @@ const COMMANDS: &[&Command] = &[
     &launch::SOAK,
     &launch::W3C,
     &launch::QUADS,
-    &launch::MIRI,
+    &miri::MIRI,
 ];
 
 /// Runs the command that `arguments` name.
@@ -71,11 +83,11 @@ pub fn run(arguments: &[String]) -> ExitCode {
             eprintln!("{name}: {reason}\n`cargo xtask {name} --help` shows what it takes");
             ExitCode::from(2)
         }
-        Err(Failure::Failed(reason)) => {
-            eprintln!("{name}: {reason}");
+        Err(Failure::Child(code)) => ExitCode::from(code),
+        Err(failure) => {
+            eprintln!("{name}: {failure}");
             ExitCode::FAILURE
         }
-        Err(Failure::Child(code)) => ExitCode::from(code),
     }
 }
 

@@ -1,9 +1,8 @@
 //! Commands that build a program of the workspace and run it. What they share: the build is cargo's, all arguments go on to
 //! the program, and its exit code becomes ours.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 
 use crate::command::{Command, Failure};
 use crate::tools;
@@ -206,21 +205,6 @@ Example, the long runs: cargo xtask quads power --images 100000 && cargo xtask q
     run: |arguments| run_of_tests(&workspace::root()?, "quads", &without_dashes(arguments)),
 };
 
-/// `cargo xtask miri`
-pub const MIRI: Command = Command {
-    name: "miri",
-    summary: "proof: run engine modules under Miri, which finds undefined behaviour",
-    help: "\
-Usage: cargo xtask miri [MODULE...]
-
-Runs the unit tests of the engine's modules under Miri with portable search. Without a module: format and
-db::tests::slots, which is what CI runs. The long run is `cargo xtask miri format pager tree delta db::tests::slots`.",
-    run: miri,
-};
-
-/// The modules that CI runs under Miri.
-pub const MIRI_MODULES: &[&str] = &["format", "db::tests::slots"];
-
 fn demo(arguments: &[String]) -> Result<(), Failure> {
     let root = workspace::root()?;
     run_demo(&root, &without_dashes(arguments))
@@ -342,11 +326,16 @@ pub fn run_w3c(root: &Path, archive: &Path, arguments: &[&str]) -> Result<(), Fa
     run_of_tests(root, "w3c", &all)
 }
 
-/// Runs a program as the tests have built it. No package is named: then features are those of the tests, and nothing is built twice.
+/// Runs a program as the tests have built it.
 pub fn run_of_tests(root: &Path, name: &str, arguments: &[&str]) -> Result<(), Failure> {
-    let mut all = vec!["run", "--profile", "test", "--bin", name, "--"];
-    all.extend(arguments);
-    cargo(root, &all)
+    wait(program_of_tests(root, name, arguments))
+}
+
+/// A program as the tests have built it. No package is named: then features are those of the tests, and nothing is built twice.
+pub fn program_of_tests(root: &Path, name: &str, arguments: &[&str]) -> std::process::Command {
+    let mut command = workspace::child(root, "cargo", &["run", "--locked", "--profile", "test", "--bin", name, "--"]);
+    command.args(arguments);
+    command
 }
 
 /// Explores the models of `crates/loom-models`, optimised but with assertions.
@@ -354,56 +343,6 @@ pub fn run_loom(root: &Path, arguments: &[&str]) -> Result<(), Failure> {
     let mut all = vec!["run", "--profile", "proof", "--package", "fulgurite-loom", "--"];
     all.extend(arguments);
     cargo(root, &all)
-}
-
-fn miri(arguments: &[String]) -> Result<(), Failure> {
-    let root = workspace::root()?;
-    let modules = without_dashes(arguments);
-    if let Some(option) = modules.iter().find(|module| module.starts_with('-')) {
-        return Err(Failure::Usage(format!("no option `{option}`")));
-    }
-    tools::ensure_miri(&root).map_err(Failure::Failed)?;
-    run_miri(&root, if modules.is_empty() { MIRI_MODULES } else { &modules })
-}
-
-/// Runs the unit tests of `modules` under Miri. The toolchain must be there. A module without tests is a failure: it would
-/// prove nothing and look like success.
-pub fn run_miri(root: &Path, modules: &[&str]) -> Result<(), Failure> {
-    for module in modules {
-        let arguments = ["cargo", "miri", "test", "--locked", "--package", "fulgurite", "--lib", "--"];
-        let mut command = workspace::child_of_toolchain(root, tools::NIGHTLY, &arguments);
-        command.arg(format!("{module}::"));
-        // The choice of search is planted, whatever the host's environment says. An open database asks the host's clock.
-        command.env("MIRIFLAGS", "-Zmiri-env-set=FULGURITE_SEARCH=portable -Zmiri-disable-isolation");
-        if wait_and_count_tests(command)? == 0 {
-            return Err(Failure::Failed(format!("the engine's module `{module}` has no unit tests to run under Miri")));
-        }
-    }
-    Ok(())
-}
-
-/// As [`wait`], for a run of tests: returns how many ran.
-fn wait_and_count_tests(mut command: std::process::Command) -> Result<u64, Failure> {
-    let shown = workspace::shown(&command);
-    eprintln!("$ {shown}");
-    let failed = |error: std::io::Error| Failure::Failed(format!("`{shown}`: {error}"));
-    let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
-    let mut count = 0;
-    if let Some(output) = child.stdout.take() {
-        for line in BufReader::new(output).lines() {
-            let line = line.map_err(failed)?;
-            println!("{line}");
-            count += tests_announced(&line);
-        }
-    }
-    judge(&shown, child.wait().map_err(failed)?)?;
-    Ok(count)
-}
-
-/// How many tests a line of the test program's output announces: `running 12 tests`.
-fn tests_announced(line: &str) -> u64 {
-    let number = line.strip_prefix("running ").and_then(|rest| rest.split(' ').next());
-    number.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
 /// Runs cargo with the lock file as it is committed.
@@ -422,7 +361,8 @@ pub fn wait(mut command: std::process::Command) -> Result<(), Failure> {
     judge(&shown, status)
 }
 
-fn judge(shown: &str, status: ExitStatus) -> Result<(), Failure> {
+/// What an exit code says.
+pub fn judge(shown: &str, status: ExitStatus) -> Result<(), Failure> {
     match status.code() {
         Some(0) => Ok(()),
         Some(code) => Err(Failure::Child(u8::try_from(code).unwrap_or(1))),
@@ -451,10 +391,18 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_no_tests_is_told_from_one_of_some() {
-        assert_eq!(tests_announced("running 12 tests"), 12);
-        assert_eq!(tests_announced("running 1 test"), 1);
-        assert_eq!(tests_announced("running 0 tests") + tests_announced("test a ... ok"), 0);
+    fn programs_are_built_with_the_features_that_the_tests_choose() {
+        let root = workspace::root().expect("cargo runs this test");
+        let packages = |edges: &str| -> Vec<String> {
+            let arguments = ["tree", "--locked", "--edges", edges, "--format", "{p} {f}", "--prefix", "none"];
+            let output = workspace::child(&root, "cargo", &arguments).output().expect("cargo runs this test");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            text.lines().map(|line| line.trim_end_matches(" (*)").trim_end().to_owned()).collect()
+        };
+        let (of_programs, of_tests) = (packages("normal"), packages("normal,dev"));
+        let otherwise: Vec<_> = of_programs.iter().filter(|package| !of_tests.contains(package)).collect();
+        assert!(!of_programs.is_empty() && otherwise.is_empty(), "these would be built twice: {otherwise:?}");
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! Developer tasks of the Fulgurite workspace: `cargo xtask COMMAND`.
 //!
-//! Reading order: [`command`] (the table of commands), [`launch`] (commands that build a program and run it), [`ci`] (`test`:
-//! everything that CI checks), [`tidy`] (rules on the sources that no compiler knows), [`tools`] (what these install).
+//! Reading order: [`command`] (the table of commands), [`launch`] and [`miri`] (commands that build a program and run it),
+//! [`lanes`] (programs side by side), [`ci`] (`test`: everything that CI checks), [`tidy`] (rules on the sources that no compiler
+//! knows), [`tools`] (what these install).
 
 mod ci;
 mod command;
+mod lanes;
 mod launch;
+mod miri;
 mod tidy;
 mod tools;
 mod workspace;

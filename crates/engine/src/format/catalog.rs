@@ -395,13 +395,13 @@ mod tests {
 
     fn never_misread(bytes: &[u8]) {
         let whole = TableDescriptor::decode(bytes);
-        for length in 0..bytes.len() {
+        for length in (0..bytes.len()).step_by(if cfg!(miri) { 3 } else { 1 }) {
             let cut = TableDescriptor::decode(&bytes[..length]);
             // What is cut between two ranges is a descriptor of fewer.
             assert!(cut.is_err() || (cut != whole && bytes[1] & FLAG_RUNS != 0));
         }
         for at in 0..bytes.len() {
-            for bit in (0..8).step_by(if cfg!(miri) { 5 } else { 1 }) {
+            for bit in if cfg!(miri) { at % 8..at % 8 + 1 } else { 0..8 } {
                 let mut altered = bytes.to_vec();
                 altered[at] ^= 1 << bit;
                 if let Ok(read) = TableDescriptor::decode(&altered) {

@@ -159,8 +159,10 @@ mod tests {
     #[test]
     fn sums_and_greatest_numbers_are_those_of_the_type_and_wrap_around() {
         let numbers = [0, 1, -1, 255, 256, -256, 65_535, i64::MAX, i64::MIN, 1 << 40];
-        for a in numbers {
-            for b in numbers {
+        // An interpreter takes half of these: none, one less, and those that carry and wrap around.
+        let step = if cfg!(miri) { 2 } else { 1 };
+        for a in numbers.into_iter().step_by(step) {
+            for b in numbers.into_iter().step_by(step) {
                 let sum = merged(MergeOperator::Add, "i64", &a.to_le_bytes(), &b.to_le_bytes());
                 assert_eq!(sum, a.wrapping_add(b).to_le_bytes());
                 let greater = merged(MergeOperator::Max, "i64", &a.to_le_bytes(), &b.to_le_bytes());

@@ -1,4 +1,5 @@
-//! `cargo xtask test`: everything that CI checks, as a list of steps that run one after another.
+//! `cargo xtask test`: everything that CI checks, as a list of steps that run one after another, but for neighbours whose programs
+//! keep one processor busy each: these run side by side.
 //!
 //! (1) A step that fails does not keep the later ones from running. (2) A step that cannot run says why where it stands and
 //! again in the summary, and never counts as passed. (3) The steps install what they need.
@@ -6,12 +7,14 @@
 mod report;
 mod steps;
 
+use std::path::Path;
 use std::time::Instant;
 
 use crate::command::{Command, Failure};
+use crate::lanes::{self, Task};
 use crate::workspace;
 use report::{Outcome, Record};
-use steps::{STEPS, Step};
+use steps::{STEPS, Step, Work};
 
 /// `cargo xtask test`
 pub const TEST: Command = Command {
@@ -21,7 +24,8 @@ pub const TEST: Command = Command {
 Usage: cargo xtask test [OPTIONS]
 
 Runs every step, prints its name and time, and ends with a table and the line `N passed, N failed`. The exit code is 0 if
-no step failed. A step that cannot run here (a tool that cannot be installed) is skipped with its reason. Toolchains,
+no step failed. Steps whose programs keep one processor busy each run side by side; what a program prints is shown when it
+ends, and the time of such a step is that of its programs, added up. A step that cannot run here (a tool that cannot be installed) is skipped with its reason. Toolchains,
 targets and the Python package that are missing are installed: by rustup, and into target/python.
 
 Options:
@@ -41,20 +45,48 @@ fn test(arguments: &[String]) -> Result<(), Failure> {
         }
         Choice::Run(steps) => steps,
     };
-    let mut records = Vec::new();
-    for (index, step) in selection.iter().enumerate() {
-        println!("\n== {}/{} {}: {}", index + 1, selection.len(), step.name, step.what);
-        let start = Instant::now();
-        let outcome = (step.run)(&root);
-        let record = Record { name: step.name, outcome, time: start.elapsed() };
-        println!("== {}", report::line(&record));
-        records.push(record);
+    let begun = Instant::now();
+    let mut records: Vec<Record> = Vec::new();
+    for steps in selection.chunk_by(|step, next| goes_beside(step) && goes_beside(next)) {
+        for (number, step) in (records.len() + 1..).zip(steps) {
+            println!("\n== {number}/{} {}: {}", selection.len(), step.name, step.what);
+        }
+        let ended = run(&root, steps);
+        ended.iter().for_each(|record| println!("== {}", report::line(record)));
+        records.extend(ended);
     }
-    print!("{}", report::summary(&records));
+    print!("{}", report::summary(&records, begun.elapsed()));
     if records.iter().any(|record| matches!(record.outcome, Outcome::Failed(_))) {
         return Err(Failure::Child(1));
     }
     Ok(())
+}
+
+fn goes_beside(step: &Step) -> bool {
+    matches!(step.work, Work::SideBySide(_))
+}
+
+/// Runs a step that is alone, or steps that go side by side.
+fn run(root: &Path, steps: &[&Step]) -> Vec<Record> {
+    let mut tasks: Vec<Task<'_>> = Vec::new();
+    for step in steps {
+        match &step.work {
+            Work::Alone(run) => {
+                assert_eq!(steps.len(), 1, "only steps that go side by side come together");
+                let start = Instant::now();
+                let outcome = run(root);
+                return vec![Record { name: step.name, outcome, time: start.elapsed() }];
+            }
+            Work::SideBySide(programs) => tasks.push(Task { name: step.name, prepare: programs }),
+        }
+    }
+    let endings = lanes::run(root, &tasks);
+    let record = |(task, ending): (&Task<'_>, lanes::Ending)| Record {
+        name: task.name,
+        outcome: steps::outcome(ending.result),
+        time: ending.time,
+    };
+    tasks.iter().zip(endings).map(record).collect()
 }
 
 /// What the arguments ask for.
@@ -116,6 +148,15 @@ mod tests {
         assert_eq!(chosen(&["--only", "tidy,format"]), ["format", "tidy"]);
         assert!(!chosen(&["--except", "demo"]).contains(&"demo"));
         assert!(chosen(&["--fast"]).len() < STEPS.len());
+    }
+
+    #[test]
+    fn steps_that_go_side_by_side_are_neighbours_and_measure_no_time() {
+        let beside = |step: &&Step| goes_beside(step);
+        let groups = STEPS.chunk_by(|step, next| goes_beside(step) && goes_beside(next));
+        assert_eq!(groups.filter(|group| group.len() > 1).count(), 1);
+        assert!(STEPS.iter().filter(beside).count() > 1);
+        assert!(!STEPS.iter().filter(beside).any(|step| ["soak", "kill", "kernel-faults"].contains(&step.name)));
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use super::report::Outcome;
 use crate::command::Failure;
-use crate::{launch, tidy, tools, workspace};
+use crate::lanes::Program;
+use crate::{launch, miri, tidy, tools, workspace};
 
 /// One thing that CI checks.
 #[derive(Debug)]
@@ -16,8 +17,18 @@ pub struct Step {
     pub what: &'static str,
     /// Whether it takes minutes.
     pub long: bool,
-    /// Checks it, in the workspace's root directory.
-    pub run: fn(&Path) -> Outcome,
+    /// What checks it.
+    pub work: Work,
+}
+
+/// How a step does its work, in the workspace's root directory.
+#[derive(Debug)]
+pub enum Work {
+    /// Nothing runs beside it: it uses all processors, or measures time.
+    Alone(fn(&Path) -> Outcome),
+    /// Programs that keep one processor busy each. They run beside each other, and beside those of the steps of this kind that
+    /// come just before or after.
+    SideBySide(fn(&Path) -> Result<Vec<Program>, Failure>),
 }
 
 /// All steps, in the order in which they run.
@@ -39,8 +50,14 @@ pub const STEPS: &[Step] = &[
     long("macos", "the engine and its command line compile for macOS", |root| {
         portable(root, "aarch64-apple-darwin", ENGINE)
     }),
-    long("miri", "no undefined behaviour where stored bytes are read (portable search), and in slots of threads", miri),
-    long("model", "random use of the whole API agrees with a simple model", model),
+    beside(
+        "miri",
+        "no undefined behaviour where stored bytes are read (portable search), and in slots of threads",
+        |root| miri::programs(root, miri::MODULES),
+    ),
+    beside("model", "random use of the whole API agrees with a simple model", model),
+    beside("simulate", "no interleaving of work in the background with the rest gives a wrong answer", simulate),
+    beside("quads", "stores of quads survive power cuts, and tell of damage", quads),
     long("crash", "no power cut loses an acknowledged commit", |root| {
         outcome(launch::run_of_tests(root, "crash", &["--images", "40000"]))
     }),
@@ -53,7 +70,6 @@ pub const STEPS: &[Step] = &[
     long("loom", "threads may come in any order (the concurrent files, explored by a model checker)", |root| {
         outcome(launch::run_loom(root, &[]))
     }),
-    long("simulate", "no interleaving of work in the background with the rest gives a wrong answer", simulate),
     long("hostile", "damaged files give errors, never harm", |root| {
         outcome(launch::run_of_tests(root, "hostile", &["--files", "20000"]))
     }),
@@ -65,16 +81,19 @@ pub const STEPS: &[Step] = &[
         outcome(launch::run_of_tests(root, "soak", &["--minutes", "1"]))
     }),
     long("w3c", "the W3C's suites of RDF and SPARQL pass, but for the tests known to fail", w3c),
-    long("quads", "stores of quads survive power cuts, and tell of damage", quads),
     long("demo", "the demo runs from beginning to end", |root| outcome(launch::run_demo_of_tests(root))),
 ];
 
 const fn quick(name: &'static str, what: &'static str, run: fn(&Path) -> Outcome) -> Step {
-    Step { name, what, long: false, run }
+    Step { name, what, long: false, work: Work::Alone(run) }
 }
 
 const fn long(name: &'static str, what: &'static str, run: fn(&Path) -> Outcome) -> Step {
-    Step { name, what, long: true, run }
+    Step { name, what, long: true, work: Work::Alone(run) }
+}
+
+const fn beside(name: &'static str, what: &'static str, programs: fn(&Path) -> Result<Vec<Program>, Failure>) -> Step {
+    Step { name, what, long: true, work: Work::SideBySide(programs) }
 }
 
 /// Of the command line also without its features.
@@ -146,24 +165,27 @@ fn portable(root: &Path, target: &str, packages: &[&str]) -> Outcome {
     cargo(root, &[&["check", "--locked", "--all-targets", "--target", target], packages].concat())
 }
 
-fn miri(root: &Path) -> Outcome {
-    match tools::ensure_miri(root) {
-        Ok(()) => outcome(launch::run_miri(root, launch::MIRI_MODULES)),
-        Err(reason) => Outcome::Skipped(reason),
-    }
+/// The model test, and proof that it is one: it has to find faults that are planted in the engine.
+fn model(root: &Path) -> Result<Vec<Program>, Failure> {
+    programs(root, "model", &[&["--operations", "2000000"], &["--plant"]])
 }
 
-/// The model test, then proof that it is one: it has to find a fault that is planted in the engine.
-fn model(root: &Path) -> Outcome {
-    let run = launch::run_of_tests(root, "model", &["--operations", "2000000"]);
-    outcome(run.and_then(|()| launch::run_of_tests(root, "model", &["--plant"])))
-}
-
-/// The simulation, then proof that it is one: it has to find faults that are planted in the engine.
-fn simulate(root: &Path) -> Outcome {
+/// The simulation, and proof that it is one: it has to find faults that are planted in the engine.
+fn simulate(root: &Path) -> Result<Vec<Program>, Failure> {
     // A seed decides all that comes, so these meet in so short a run what must be met.
-    let run = launch::run_of_tests(root, "simulate", &["--seeds", "4", "--operations", "50000", "--seed", "100"]);
-    outcome(run.and_then(|()| launch::run_of_tests(root, "simulate", &["--plant", "--seed", "500"])))
+    let run = ["--seeds", "4", "--operations", "50000", "--seed", "100"];
+    programs(root, "simulate", &[&run, &["--plant", "--seed", "500"]])
+}
+
+/// Both proofs of the quad store, and proof that the first is one.
+fn quads(root: &Path) -> Result<Vec<Program>, Failure> {
+    let power = ["power", "--images", "2000"];
+    programs(root, "quads", &[&power, &["power", "--plant", "--seed", "1"], &["damage", "--stores", "2000"]])
+}
+
+/// Runs of a program that the tests have built.
+fn programs(root: &Path, name: &str, runs: &[&[&str]]) -> Result<Vec<Program>, Failure> {
+    Ok(runs.iter().map(|arguments| Program::new(launch::program_of_tests(root, name, arguments))).collect())
 }
 
 /// Needs root and loop devices, and tells by its exit code that they are missing.
@@ -182,22 +204,16 @@ fn w3c(root: &Path) -> Outcome {
     }
 }
 
-/// Both proofs of the quad store.
-fn quads(root: &Path) -> Outcome {
-    let runs: [&[&str]; 3] =
-        [&["power", "--images", "2000"], &["power", "--plant", "--seed", "1"], &["damage", "--stores", "2000"]];
-    outcome(runs.into_iter().try_for_each(|arguments| launch::run_of_tests(root, "quads", arguments)))
-}
-
 fn cargo(root: &Path, arguments: &[&str]) -> Outcome {
     outcome(launch::wait(workspace::child(root, "cargo", arguments)))
 }
 
-fn outcome(result: Result<(), Failure>) -> Outcome {
+/// What the end of some work says of its step.
+pub fn outcome(result: Result<(), Failure>) -> Outcome {
     match result {
         Ok(()) => Outcome::Passed,
-        Err(Failure::Failed(reason) | Failure::Usage(reason)) => Outcome::Failed(reason),
-        Err(Failure::Child(code)) => Outcome::Failed(format!("exit code {code}, see above")),
+        Err(Failure::Unavailable(reason)) => Outcome::Skipped(reason),
+        Err(failure) => Outcome::Failed(failure.to_string()),
     }
 }
 

@@ -38,6 +38,8 @@ fn entries(keys: Vec<Vec<u8>>, value_bytes_max: usize, mixed_ops: bool, random: 
             0 if mixed_ops => {
                 Err(OverflowRef { extent: ExtentId(3), slot: 5, length: 70_000, checksum: random.next() })
             }
+            // An interpreter draws one byte for all.
+            _ if cfg!(miri) => Ok(vec![random.next() as u8; random.below(value_bytes_max + 1)]),
             _ => Ok((0..random.below(value_bytes_max + 1)).map(|_| random.next() as u8).collect()),
         };
         Entry { key, op, value }
@@ -233,7 +235,8 @@ impl Check for Settled<'_> {
 
 #[test]
 fn ties_across_blocks_are_settled_at_the_first_look() {
-    for count in [17, 18, 40, 9 * 16 - 1, 9 * 16] {
+    for count in if cfg!(miri) { &[18, 9 * 16][..] } else { &[17, 18, 40, 9 * 16 - 1, 9 * 16] } {
+        let count = *count;
         let all: Vec<Vec<u8>> = (0..2 * count).map(|i| format!("MMMM{}{i:04}", i % 3).into_bytes()).collect();
         let mut stored: Vec<Vec<u8>> = all.iter().step_by(2).cloned().collect();
         stored.push(b"A".to_vec()); // So that the heads are what ties, not the prefix.
@@ -361,7 +364,9 @@ fn a_stretch_of_a_page_is_staged_like_its_entries_one_by_one() {
     let identity = identity();
     for &page_size in PAGE_SIZES {
         let mut random = Random(11);
-        let mut keys: Vec<Vec<u8>> = (0..2000).map(|_| random.next().to_be_bytes().repeat(4)).collect();
+        // More than fit into a page.
+        let mut keys: Vec<Vec<u8>> =
+            (0..if cfg!(miri) { 130 } else { 2000 }).map(|_| random.next().to_be_bytes().repeat(4)).collect();
         keys.sort();
         let entries = entries(keys, 100, false, &mut random);
         let push = |builder: &mut LeafBuilder, entry: &Entry| {
@@ -377,7 +382,8 @@ fn a_stretch_of_a_page_is_staged_like_its_entries_one_by_one() {
         let mut page = vec![0; page_size.bytes()];
         builder.finish(&mut page);
         let plain = PlainEntries::of(&page).expect("all entries are plain");
-        for (before, from, to) in [(0, 0, count), (0, 1, count), (3, 7, 8), (3, 7, 7), (16, 16, count), (9, 9, 40)] {
+        let stretches = [(0, 1, count), (3, 7, 8), (9, 9, 40), (0, 0, count), (3, 7, 7), (16, 16, count)];
+        for &(before, from, to) in &stretches[..if cfg!(miri) { 3 } else { 6 }] {
             let [mut whole, mut single] = [(); 2].map(|()| LeafBuilder::new(page_size, ValueAlign::One));
             for entry in &entries[..before] {
                 push(&mut whole, entry);

@@ -1,0 +1,17 @@
+//! Tests of the engine through what it makes public, a file for each subject: one program, which is built and linked once.
+
+mod changes;
+mod compaction;
+mod forgetting;
+mod golden;
+mod large_values;
+mod merges;
+mod merges_overtaken;
+mod opening;
+mod recovery;
+mod smoke;
+mod spilled;
+mod stack;
+mod tables;
+mod transactions;
+mod writers;
