@@ -84,6 +84,25 @@ mod tests {
     }
 
     #[test]
+    fn names_that_would_fill_the_memory_are_an_error() {
+        let attributes: String = (0..100_000).map(|number| format!(" n:a{number}='x'")).collect();
+        let namespace = "n".repeat(1_000_000);
+        let rdf = "xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'";
+        let bombs = [
+            format!("<rdf:RDF {rdf}\n xmlns:n='http://a/{namespace}'><rdf:Description{attributes}/></rdf:RDF>"),
+            format!(
+                "<rdf:RDF {rdf}\n xmlns:n='http://a/{namespace}'><n:s><n:p rdf:parseType='Literal'>{}</n:p></n:s></rdf:RDF>",
+                "<a/>".repeat(100_000)
+            ),
+        ];
+        for bomb in bombs {
+            let outcomes = outcomes(bomb, RdfFormat::RdfXml);
+            let [Err(error @ Error::Input { .. })] = &outcomes[..] else { panic!("{} outcomes", outcomes.len()) };
+            assert!(error.to_string().contains("line 2"), "{error}");
+        }
+    }
+
+    #[test]
     fn triple_terms_that_would_overflow_the_stack_are_an_error_in_every_form() {
         let deep = |open: &str, close: &str| {
             let depth = 100_000;
