@@ -27,7 +27,7 @@ pub use check::StoreCheck;
 pub use error::{Error, Result};
 pub use fulgurite::{Database, Durability, Isolation};
 pub use id::{InlineValue, ShortText, TermId, TermKind};
-pub use load::{BadStatement, LoadInput, LoadOptions, LoadProgress, LoadReport, parse_document};
+pub use load::{BadStatement, DocumentQuads, LoadInput, LoadOptions, LoadProgress, LoadReport, parse_document};
 pub use oxrdfio::RdfFormat;
 pub use pattern::{GraphPattern, IdPattern, IdQuad, Order, Position};
 pub use quads::{GraphNames, QuadIds, Quads};

@@ -102,7 +102,7 @@ pub fn authority(uri: &Uri, headers: &HeaderMap) -> Option<String> {
 
 /// Whether a path is of the store, and not of the page.
 fn is_of_store(path: &str) -> bool {
-    path == "/sparql" || path == "/graphs" || path.starts_with("/graphs/")
+    matches!(path, "/sparql" | "/namespaces" | "/graphs") || path.starts_with("/graphs/")
 }
 
 fn authority_of(url: &str) -> Option<&str> {

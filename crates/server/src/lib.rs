@@ -31,6 +31,7 @@ mod document;
 mod error;
 mod graphs;
 mod guard;
+mod namespaces;
 mod negotiation;
 mod options;
 mod page;

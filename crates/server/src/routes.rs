@@ -28,7 +28,7 @@ use crate::options::{Event, ServerOptions};
 use crate::parameters::{Parameters, iri};
 use crate::refusal::{Particulars, Refusal};
 use crate::running::Running;
-use crate::{body, description, page, query, update};
+use crate::{body, description, namespaces, page, query, update};
 
 /// What requests are answered from.
 pub struct Served {
@@ -53,6 +53,7 @@ pub fn router(service: Arc<Service>) -> Router {
         .route("/page.js", get(page::script))
         .route("/page.css", get(page::style))
         .route("/sparql", get(get_sparql).post(post_sparql))
+        .route("/namespaces", get(read_namespaces))
         .route("/graphs", graphs())
         .route("/graphs/{*name}", graphs())
         .method_not_allowed_fallback(method_not_allowed)
@@ -163,6 +164,10 @@ async fn post_sparql(State(service): State<Arc<Service>>, request: Request) -> A
         true => service.query(parts, text, &url, &base).await,
         false => service.update(text, &url, &base).await,
     }
+}
+
+async fn read_namespaces(State(service): State<Arc<Service>>) -> Answer {
+    namespaces::read(&service).await
 }
 
 async fn read_graph(State(service): State<Arc<Service>>, request: Request) -> Answer {
