@@ -6,6 +6,7 @@
 mod base_iri;
 mod check;
 mod dictionary;
+mod dump;
 mod error;
 mod id;
 mod load;
@@ -24,6 +25,7 @@ mod transaction;
 mod view;
 
 pub use check::StoreCheck;
+pub use dump::dump;
 pub use error::{Error, Result};
 pub use fulgurite::{Database, Durability, Isolation};
 pub use id::{InlineValue, ShortText, TermId, TermKind};
