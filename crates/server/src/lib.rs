@@ -24,6 +24,7 @@
 //! ```
 
 mod answer;
+mod asked;
 mod body;
 mod connection;
 mod description;

@@ -20,6 +20,7 @@ use hyper::body::{Frame, SizeHint};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::answer::compute;
+use crate::asked::{Asked, QUERY_GRAPHS, UPDATE_GRAPHS};
 use crate::document::Sent;
 use crate::graphs::{self, Change};
 use crate::guard::{self, Guard};
@@ -236,18 +237,18 @@ impl Service {
     }
 
     async fn query(&self, parts: Parts, text: String, parameters: &Parameters, base: &str) -> Answer {
-        parameters.refuse(&["using-graph-uri", "using-named-graph-uri"], "it is for updates")?;
+        parameters.refuse(&UPDATE_GRAPHS, "it is for updates")?;
         if text.len() > QUERY_BYTES_MAX {
             let message = format!("the query is longer than {QUERY_BYTES_MAX} bytes");
             return Err(Refusal::of(StatusCode::PAYLOAD_TOO_LARGE, message));
         }
-        let asked = query::Asked::new(text, parameters, format!("{base}sparql"))?;
+        let asked = Asked::new(text, parameters, QUERY_GRAPHS, format!("{base}sparql"))?;
         query::answer(self, parts.headers, asked).await
     }
 
     async fn update(&self, text: String, parameters: &Parameters, base: &str) -> Answer {
-        parameters.refuse(&["default-graph-uri", "named-graph-uri"], "it is for queries")?;
-        let asked = update::Asked::new(text, parameters, format!("{base}sparql"))?;
+        parameters.refuse(&QUERY_GRAPHS, "it is for queries")?;
+        let asked = Asked::new(text, parameters, UPDATE_GRAPHS, format!("{base}sparql"))?;
         Ok(update::carry_out(self, asked).await?.into_response())
     }
 
