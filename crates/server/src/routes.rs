@@ -50,9 +50,7 @@ type Answer = Result<Response, Refusal>;
 pub fn router(service: Arc<Service>) -> Router {
     let graphs = || get(read_graph).put(replace_graph).post(extend_graph).delete(delete_graph);
     Router::new()
-        .route("/", get(page::html))
-        .route("/page.js", get(page::script))
-        .route("/page.css", get(page::style))
+        .merge(page::routes())
         .route("/sparql", get(get_sparql).post(post_sparql))
         .route("/namespaces", get(read_namespaces))
         .route("/graphs", graphs())

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::{ci, launch, tidy};
+use crate::{ci, launch, page, tidy};
 
 /// One command of `cargo xtask`.
 pub struct Command {
@@ -33,6 +33,7 @@ const COMMANDS: &[&Command] = &[
     &ci::TEST,
     &tidy::TIDY,
     &launch::BENCH,
+    &page::PAGE,
     &launch::MODEL,
     &launch::CRASH,
     &launch::KILL,

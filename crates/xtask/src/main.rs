@@ -1,11 +1,12 @@
 //! Developer tasks of the Fulgurite workspace: `cargo xtask COMMAND`.
 //!
 //! Reading order: [`command`] (the table of commands), [`launch`] (commands that build a program and run it), [`ci`] (`test`:
-//! everything that CI checks), [`tidy`] (rules on the sources that no compiler knows), [`tools`] (what these install).
+//! everything that CI checks), [`tidy`] (rules on the sources that no compiler knows), [`page`] (the editor in the page of the server, and tries of it), [`tools`] (what these install).
 
 mod ci;
 mod command;
 mod launch;
+mod page;
 mod tidy;
 mod tools;
 mod workspace;
