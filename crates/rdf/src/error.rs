@@ -92,6 +92,11 @@ pub enum Error {
         /// The limit.
         limit: usize,
     },
+    /// A query or update has more aggregates within each other than the limit.
+    AggregatesTooDeep {
+        /// The limit.
+        limit: usize,
+    },
     /// A query or update has more operators and brackets than the limit.
     QueryTooLong {
         /// The limit.
@@ -203,6 +208,9 @@ impl fmt::Display for Error {
             }
             Self::QueryTooDeep { limit } => {
                 write!(out, "the SPARQL text nests deeper than {limit}; split it, or use VALUES for long lists")
+            }
+            Self::AggregatesTooDeep { limit } => {
+                write!(out, "aggregates are nested deeper than {limit}; ask for the inner ones by themselves")
             }
             Self::QueryTooLong { limit } => {
                 write!(out, "the SPARQL text has more than {limit} operators and brackets; split it")

@@ -6,6 +6,7 @@
 mod base_iri;
 mod check;
 mod dictionary;
+mod dump;
 mod error;
 mod id;
 mod load;
@@ -24,10 +25,11 @@ mod transaction;
 mod view;
 
 pub use check::StoreCheck;
+pub use dump::dump;
 pub use error::{Error, Result};
 pub use fulgurite::{Database, Durability, Isolation};
 pub use id::{InlineValue, ShortText, TermId, TermKind};
-pub use load::{BadStatement, LoadInput, LoadOptions, LoadProgress, LoadReport, parse_document};
+pub use load::{BadStatement, DocumentQuads, LoadInput, LoadOptions, LoadProgress, LoadReport, parse_document};
 pub use oxrdfio::RdfFormat;
 pub use pattern::{GraphPattern, IdPattern, IdQuad, Order, Position};
 pub use quads::{GraphNames, QuadIds, Quads};

@@ -410,6 +410,18 @@ impl Transaction {
         inner.write_one_step(|txn| txn.put(&inner.tables.namespaces, prefix.as_bytes(), iri.as_bytes()))
     }
 
+    /// Gives prefixes namespaces, those that have none: what a document declares does not change what a store has.
+    ///
+    /// # Errors
+    /// As [`Transaction::set_namespace`].
+    pub fn note_namespaces<'n>(&mut self, namespaces: impl Iterator<Item = (&'n str, &'n str)>) -> Result<()> {
+        let inner = self.inner();
+        for (prefix, iri) in namespaces {
+            inner.write_one_step(|txn| txn.insert(&inner.tables.namespaces, prefix.as_bytes(), iri.as_bytes()))?;
+        }
+        Ok(())
+    }
+
     /// Takes the namespace of a prefix away. Tells whether it had one.
     ///
     /// # Errors

@@ -37,14 +37,14 @@ impl Watch {
     }
 }
 
-/// Adds the document's triples to a graph. Its blank nodes become new ones.
+/// Adds the document's triples to a graph. Its blank nodes become new ones, its prefixes namespaces of the store where that has none of them.
 ///
 /// # Errors
 /// If it is no such document, or has graphs of its own; as [`Watch::look`]; what the store reports.
 pub fn insert(sent: &Sent, graph: &GraphName, transaction: &mut Transaction, watch: &Watch) -> Result<()> {
     let mut nodes = NewNodes::default();
-    let quads = parse_document("the document", Cursor::new(sent.bytes.clone()), sent.format, Some(&sent.base))?;
-    for quad in quads {
+    let mut quads = parse_document("the document", Cursor::new(sent.bytes.clone()), sent.format, Some(&sent.base))?;
+    for quad in &mut quads {
         watch.look()?;
         let quad = quad?;
         if quad.graph_name != GraphName::DefaultGraph {
@@ -55,7 +55,7 @@ pub fn insert(sent: &Sent, graph: &GraphName, transaction: &mut Transaction, wat
         let object = nodes.term(quad.object, transaction)?;
         transaction.insert(QuadRef::new(subject.as_ref(), quad.predicate.as_ref(), object.as_ref(), graph.as_ref()))?;
     }
-    Ok(())
+    transaction.note_namespaces(quads.prefixes())
 }
 
 /// The nodes of the store that stand for the blank nodes of one document.

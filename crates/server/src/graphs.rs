@@ -1,6 +1,5 @@
 //! The graph store: graphs that are read, replaced, extended and deleted as documents.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -8,9 +7,8 @@ use axum::body::Body;
 use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use fulgurite_rdf::oxrdf::{BlankNode, GraphName, NamedNode, NamedOrBlankNode, Term, Triple};
-use fulgurite_rdf::oxrdfio::RdfSerializer;
-use fulgurite_rdf::{CancellationToken, Error, GraphPattern, IdPattern, Quads, Snapshot, TermId};
+use fulgurite_rdf::oxrdf::{BlankNode, GraphName, NamedNode, TermRef};
+use fulgurite_rdf::{CancellationToken, Error, GraphPattern, IdPattern, Quads, TermId, Transaction, dump};
 
 use crate::answer::{AnswerWriter, compute, stream, written};
 use crate::document::{self, Sent, Watch};
@@ -37,32 +35,13 @@ fn write(
     let (media_type, format) = negotiate(headers, GRAPHS)?;
     out.media_type(media_type);
     let snapshot = served.store.snapshot()?;
-    let Some(id) = graph_id(&snapshot, graph)? else { return Err(no_graph(graph)) };
-    let watch = watch(served, token);
-    let mut serializer = RdfSerializer::from_format(format);
-    for (prefix, namespace) in snapshot.namespaces()? {
-        // One that is no IRI cannot be declared, but nothing depends on it.
-        serializer = serializer.clone().with_prefix(prefix, namespace).unwrap_or(serializer);
-    }
-    let mut terms = Terms { snapshot: &snapshot, recent: HashMap::new() };
+    let Some(id) = existing(&snapshot, graph)? else { return Err(no_graph(graph)) };
     let pattern = match id {
         TermId::DEFAULT_GRAPH => GraphPattern::Default,
         id => GraphPattern::Named(id),
     };
-    let mut writer = serializer.for_writer(out);
-    let mut serialize = || {
-        let mut rows = 0;
-        for quad in snapshot.quads(&IdPattern { graph: pattern, ..IdPattern::ALL }) {
-            watch.look()?;
-            let quad = quad?;
-            let triple = terms.triple(quad.subject, quad.predicate, quad.object)?;
-            writer.serialize_triple(&triple).map_err(|source| Error::Output { source })?;
-            rows += 1;
-        }
-        Ok(rows)
-    };
-    written(serialize())?;
-    written(writer.finish().map(|_| 0).map_err(|source| Error::Output { source }))
+    let watch = watch(served, token);
+    written(dump(&snapshot, &IdPattern { graph: pattern, ..IdPattern::ALL }, format, out, |_| watch.look()))
 }
 
 /// How a document changes a graph.
@@ -88,7 +67,8 @@ pub async fn change(service: &Service, graph: GraphName, sent: Sent, change: Cha
                 is_new = transaction.create_graph(name.as_ref().into())?;
             }
             if change == Change::Replace && !is_new {
-                transaction.clear_graph(graph.as_ref())?;
+                let id = existing(&transaction.view(), &graph)?;
+                id.map_or(Ok(()), |id| clear(id, transaction, &watch))?;
             }
             document::insert(&sent, &graph, transaction, &watch)?;
             watch.look()?;
@@ -123,16 +103,13 @@ pub async fn delete(service: &Service, graph: GraphName) -> Result<Response, Ref
     compute(&service.running, move |token| {
         let watch = watch(&served, token);
         let deleted = served.store.update(|transaction| {
-            let is_there = match &graph {
-                GraphName::DefaultGraph => true,
-                GraphName::NamedNode(name) => is_graph(&transaction.view(), Term::from(name.clone()))?.is_some(),
-                GraphName::BlankNode(name) => is_graph(&transaction.view(), Term::from(name.clone()))?.is_some(),
-            };
-            if is_there {
+            let id = existing(&transaction.view(), &graph)?;
+            if let Some(id) = id {
+                clear(id, transaction, &watch)?;
                 transaction.drop_graph(graph.as_ref())?;
             }
             watch.look()?;
-            Ok(is_there)
+            Ok(id.is_some())
         })?;
         if deleted { Ok(StatusCode::NO_CONTENT.into_response()) } else { Err(no_graph(&graph)) }
     })
@@ -155,107 +132,66 @@ fn no_graph(graph: &GraphName) -> Refusal {
     Refusal::of(StatusCode::NOT_FOUND, format!("there is no graph {graph}"))
 }
 
-fn graph_id(snapshot: &Snapshot, graph: &GraphName) -> Result<Option<TermId>, Error> {
-    match graph {
-        GraphName::DefaultGraph => Ok(Some(TermId::DEFAULT_GRAPH)),
-        GraphName::NamedNode(name) => is_graph(snapshot, Term::from(name.clone())),
-        GraphName::BlankNode(name) => is_graph(snapshot, Term::from(name.clone())),
+/// Takes all quads of a graph away, one by one, so that it ends in time.
+fn clear(graph: TermId, transaction: &mut Transaction, watch: &Watch) -> Result<(), Error> {
+    let pattern = match graph {
+        TermId::DEFAULT_GRAPH => IdPattern { graph: GraphPattern::Default, ..IdPattern::ALL },
+        graph => IdPattern::of_graph(graph),
+    };
+    for quad in transaction.view().quads(&pattern) {
+        watch.look()?;
+        transaction.remove_ids(&quad?)?;
     }
+    Ok(())
 }
 
-/// The number of a graph that is there.
-fn is_graph(quads: &impl Quads, name: Term) -> Result<Option<TermId>, Error> {
-    match quads.id(name.as_ref())? {
+/// The number of a graph that is there; the default graph always is.
+fn existing(quads: &impl Quads, graph: &GraphName) -> Result<Option<TermId>, Error> {
+    let name = match graph {
+        GraphName::DefaultGraph => return Ok(Some(TermId::DEFAULT_GRAPH)),
+        GraphName::NamedNode(name) => TermRef::from(name.as_ref()),
+        GraphName::BlankNode(name) => TermRef::from(name.as_ref()),
+    };
+    match quads.id(name)? {
         Some(id) if quads.contains_graph(id)? => Ok(Some(id)),
         _ => Ok(None),
     }
 }
 
-/// Terms of a snapshot, of which the recent names are kept.
-struct Terms<'s> {
-    snapshot: &'s Snapshot,
-    recent: HashMap<TermId, Term>,
-}
-
-impl Terms<'_> {
-    fn triple(&mut self, subject: TermId, predicate: TermId, object: TermId) -> Result<Triple, Error> {
-        let impossible = |term: Term| Error::Invalid { message: format!("{term} stands where it cannot in a triple") };
-        let subject: NamedOrBlankNode = match self.term(subject)? {
-            Term::NamedNode(node) => node.into(),
-            Term::BlankNode(node) => node.into(),
-            other => return Err(impossible(other)),
-        };
-        let predicate: NamedNode = match self.term(predicate)? {
-            Term::NamedNode(node) => node,
-            other => return Err(impossible(other)),
-        };
-        Ok(Triple { subject, predicate, object: self.term(object)? })
-    }
-
-    fn term(&mut self, id: TermId) -> Result<Term, Error> {
-        if let Some(term) = self.recent.get(&id) {
-            return Ok(term.clone());
-        }
-        if self.recent.len() >= RECENT_MAX {
-            self.recent.clear();
-        }
-        let term = self.snapshot.term(id)?;
-        if is_kept(&term) {
-            self.recent.insert(id, term.clone());
-        }
-        Ok(term)
-    }
-}
-
-/// Texts seldom come again, and may be long.
-fn is_kept(term: &Term) -> bool {
-    match term {
-        Term::NamedNode(node) => node.as_str().len() <= NAME_BYTES_MAX,
-        Term::BlankNode(node) => node.as_str().len() <= NAME_BYTES_MAX,
-        _ => false,
-    }
-}
-
-/// So many terms are kept: those of some thousand subjects.
-const RECENT_MAX: usize = 16 << 10;
-/// With [`RECENT_MAX`], the bound of the memory that names take: 16 MiB.
-const NAME_BYTES_MAX: usize = 1 << 10;
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use fulgurite_rdf::oxrdf::{Literal, Quad};
     use fulgurite_rdf::{Store, StoreOptions};
 
     use super::*;
 
     #[test]
-    fn names_are_kept_and_texts_and_long_names_are_not() {
+    fn clearing_a_graph_ends_when_its_time_is_over_and_when_nobody_waits() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::create(directory.path().join("a.ful"), StoreOptions::new()).unwrap();
-        let name = |text: &str| NamedNode::new_unchecked(format!("http://a/{text}"));
-        let objects: [Term; 3] = [
-            Literal::new_simple_literal("a text").into(),
-            name(&"n".repeat(NAME_BYTES_MAX)).into(),
-            BlankNode::default().into(),
-        ];
-        store
-            .update(|transaction| {
-                for object in &objects {
-                    transaction.insert(&Quad::new(name("s"), name("p"), object.clone(), GraphName::DefaultGraph))?;
-                }
-                Ok(())
-            })
-            .unwrap();
-        let snapshot = store.snapshot().unwrap();
-        let mut terms = Terms { snapshot: &snapshot, recent: HashMap::new() };
-        let triples: Vec<Triple> = snapshot
-            .quads(&IdPattern::ALL)
-            .map(|quad| quad.and_then(|quad| terms.triple(quad.subject, quad.predicate, quad.object)).unwrap())
-            .collect();
-        assert_eq!(triples.len(), 3);
-        assert!(triples.iter().any(|triple| triple.object == objects[0]));
-        let mut kept: Vec<Term> = terms.recent.into_values().filter(|term| !term.is_blank_node()).collect();
-        kept.sort_by_key(Term::to_string);
-        assert_eq!(kept, [Term::from(name("p")), Term::from(name("s"))]);
+        let name = NamedNode::new_unchecked("http://a/g");
+        let quad = |graph: &GraphName, number: i32| {
+            Quad::new(name.clone(), name.clone(), Literal::from(number), graph.clone())
+        };
+        let over = Watch { token: CancellationToken::new(), begun: Instant::now(), timeout: Some(Duration::ZERO) };
+        let unwanted = Watch { token: CancellationToken::new(), begun: Instant::now(), timeout: None };
+        unwanted.token.cancel();
+        for graph in [GraphName::DefaultGraph, name.clone().into()] {
+            let mut transaction = store.begin().unwrap();
+            for number in 0..10 {
+                transaction.insert(&quad(&graph, number)).unwrap();
+            }
+            let id = existing(&transaction.view(), &graph).unwrap().unwrap();
+            for watch in [&over, &unwanted] {
+                let ended = clear(id, &mut transaction, watch).expect_err("it is not done");
+                assert!(matches!(ended, Error::TimedOut { .. } | Error::Cancelled), "{ended}");
+                assert_eq!(transaction.view().count(&IdPattern::ALL).unwrap(), 10);
+            }
+            let patient = Watch { token: CancellationToken::new(), begun: Instant::now(), timeout: None };
+            clear(id, &mut transaction, &patient).unwrap();
+            assert_eq!(transaction.view().count(&IdPattern::ALL).unwrap(), 0);
+        }
     }
 }

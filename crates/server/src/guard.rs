@@ -18,6 +18,8 @@ use crate::refusal::Refusal;
 /// What a server lets pass.
 pub struct Guard {
     is_loopback: bool,
+    /// In small letters; `*` is any.
+    host_names: Vec<String>,
     /// Of `ServerOptions::base`: `name` or `name:port`.
     base_authority: Option<String>,
     cors_origin: Option<HeaderValue>,
@@ -26,7 +28,22 @@ pub struct Guard {
 impl Guard {
     pub fn new(address: SocketAddr, base: Option<&str>, cors_origin: Option<HeaderValue>) -> Self {
         let base_authority = base.and_then(authority_of).map(str::to_ascii_lowercase);
-        Self { is_loopback: address.ip().is_loopback(), base_authority, cors_origin }
+        Self { is_loopback: address.ip().is_loopback(), host_names: Vec::new(), base_authority, cors_origin }
+    }
+
+    /// The server is known by these names too.
+    pub fn host_names(mut self, names: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        self.host_names.extend(names.into_iter().map(|name| name.as_ref().to_ascii_lowercase()));
+        self
+    }
+
+    /// Whether the server is known by this authority. By an address nobody is misled: that page was asked for at this machine.
+    fn is_known_as(&self, authority: &str) -> bool {
+        let name = name_of(authority);
+        self.base_authority.as_deref() == Some(authority)
+            || is_loopback_name(name)
+            || !self.is_loopback && name.parse::<IpAddr>().is_ok()
+            || self.host_names.iter().any(|known| known == "*" || known == name)
     }
 
     /// # Errors
@@ -37,11 +54,12 @@ impl Guard {
         }
         let authority = authority(request.uri(), request.headers())
             .ok_or_else(|| Refusal::bad_request("the request has no Host"))?;
-        let is_base = self.base_authority.as_deref() == Some(&authority);
-        if self.is_loopback && !is_base && !is_loopback_name(name_of(&authority)) {
-            let message = format!(
-                "this server is for this machine, and not known as {authority}; ask localhost, or start it with --base"
-            );
+        if !self.is_known_as(&authority) {
+            let mend = match self.is_loopback {
+                true => "it is for this machine: ask localhost, or start it with --host-name or --base",
+                false => "ask its address, or start it with --host-name or --base",
+            };
+            let message = format!("this server is not known as {authority}; {mend}");
             return Err(Refusal::of(StatusCode::MISDIRECTED_REQUEST, message));
         }
         let message = "pages of other sites may not use this server; start it with --cors to allow those of one";
@@ -102,7 +120,7 @@ pub fn authority(uri: &Uri, headers: &HeaderMap) -> Option<String> {
 
 /// Whether a path is of the store, and not of the page.
 fn is_of_store(path: &str) -> bool {
-    path == "/sparql" || path == "/graphs" || path.starts_with("/graphs/")
+    matches!(path, "/sparql" | "/namespaces" | "/graphs") || path.starts_with("/graphs/")
 }
 
 fn authority_of(url: &str) -> Option<&str> {
@@ -160,8 +178,32 @@ mod tests {
         }
         assert_eq!(status(&guard, &[]), 400);
         assert_eq!(status(&guard, &[("host", "localhost"), ("host", "localhost")]), 400, "which of them?");
-        let guard = Guard::new("192.0.2.1:80".parse().unwrap(), None, None);
-        assert_eq!(status(&guard, &[("host", "anything.example")]), 200);
+    }
+
+    #[test]
+    fn a_server_for_others_answers_to_addresses_and_to_the_names_that_it_was_given() {
+        let guard = Guard::new("192.0.2.1:80".parse().unwrap(), Some("https://quads.example/"), None);
+        let named = |guard: Guard, names: &[&str]| guard.host_names(names);
+        let guard = named(guard, &["Data.example", "inner"]);
+        for (host, expected) in [
+            ("192.0.2.1", 200),
+            ("203.0.113.9:8080", 200),
+            ("[2001:db8::1]:80", 200),
+            ("localhost:80", 200),
+            ("quads.example", 200),
+            ("data.example:80", 200),
+            ("INNER", 200),
+            ("evil.example", 421),
+            ("a.data.example", 421),
+            ("192.0.2.1.evil.example", 421),
+        ] {
+            assert_eq!(status(&guard, &[("host", host)]), expected, "{host}");
+        }
+        let any = named(Guard::new("192.0.2.1:80".parse().unwrap(), None, None), &["*"]);
+        assert_eq!(status(&any, &[("host", "anything.example")]), 200);
+        let local = named(Guard::new("127.0.0.1:80".parse().unwrap(), None, None), &["quads.test"]);
+        assert_eq!(status(&local, &[("host", "quads.test:80")]), 200);
+        assert_eq!(status(&local, &[("host", "192.0.2.1")]), 421);
     }
 
     #[test]

@@ -24,6 +24,7 @@
 //! ```
 
 mod answer;
+mod asked;
 mod body;
 mod connection;
 mod description;
@@ -31,6 +32,7 @@ mod document;
 mod error;
 mod graphs;
 mod guard;
+mod namespaces;
 mod negotiation;
 mod options;
 mod page;

@@ -32,154 +32,91 @@ pub enum Event<'e> {
 
 type Listener = Arc<dyn Fn(Event<'_>) + Send + Sync>;
 
-/// How to serve.
-#[derive(Clone)]
-pub struct ServerOptions {
-    pub(crate) writable: bool,
-    pub(crate) stop_on_signals: bool,
-    pub(crate) union_default_graph: bool,
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) rows_max: Option<u64>,
-    pub(crate) computed_bytes_max: Option<u64>,
-    pub(crate) body_bytes_max: usize,
-    pub(crate) body_time: Duration,
-    pub(crate) stall: Duration,
-    pub(crate) queries_max: usize,
-    pub(crate) wait: Duration,
-    pub(crate) grace: Duration,
-    pub(crate) base: Option<String>,
-    pub(crate) cors_origin: Option<String>,
-    pub(crate) listener: Option<Listener>,
+/// Declares the options: of each what it is, its type and its default.
+macro_rules! options {
+    ($($(#[$about:meta])* $name:ident: $kind:ty = $default:expr;)*) => {
+        /// How to serve.
+        #[derive(Clone)]
+        pub struct ServerOptions {
+            $(pub(crate) $name: $kind,)*
+            pub(crate) listener: Option<Listener>,
+        }
+
+        impl Default for ServerOptions {
+            fn default() -> Self {
+                Self { $($name: $default,)* listener: None }
+            }
+        }
+
+        impl ServerOptions {
+            $(
+                $(#[$about])*
+                #[must_use]
+                pub fn $name(mut self, $name: $kind) -> Self {
+                    self.$name = $name;
+                    self
+                }
+            )*
+        }
+    };
 }
 
-impl Default for ServerOptions {
-    fn default() -> Self {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        Self {
-            writable: false,
-            stop_on_signals: false,
-            union_default_graph: false,
-            timeout: Some(Duration::from_secs(60)),
-            rows_max: None,
-            computed_bytes_max: Some(256 << 20),
-            body_bytes_max: 64 << 20,
-            body_time: Duration::from_secs(300),
-            stall: Duration::from_secs(60),
-            queries_max: 2 * processors,
-            wait: Duration::from_secs(10),
-            grace: Duration::from_secs(5),
-            base: None,
-            cors_origin: None,
-            listener: None,
-        }
-    }
+options! {
+    /// Whether updates and changes of graphs are allowed. Default: no.
+    writable: bool = false;
+
+    /// Whether Ctrl-C and, where there is such, SIGTERM shut the server down; the second of them ends the process at once. Default: no.
+    stop_on_signals: bool = false;
+
+    /// Whether the default graph of queries and of `WHERE` is the union of all graphs. Default: no.
+    union_default_graph: bool = false;
+
+    /// The time that one request may be evaluated, from when its turn has come to the end of the answer; `None` for any. What its body takes
+    /// to come is [`ServerOptions::body_time`], what it waits for its turn [`ServerOptions::wait`]. Default: 60 seconds.
+    timeout: Option<Duration> = Some(Duration::from_secs(60));
+
+    /// The rows or triples that one query may return. Default: any number.
+    rows_max: Option<u64> = None;
+
+    /// The bytes of memory that the terms may take that one query or update makes itself (by `CONCAT`, `BIND`, aggregates); `None` for any.
+    /// What joins, sorting and `DISTINCT` hold is not counted. Default: 256 MiB.
+    computed_bytes_max: Option<u64> = Some(256 << 20);
+
+    /// The bytes of a request's body. It is held in memory while the request runs. Default: 64 MiB.
+    body_bytes_max: usize = 64 << 20;
+
+    /// The time in which all of a request's body has to come. Default: 5 minutes.
+    body_time: Duration = Duration::from_secs(300);
+
+    /// A client that takes nothing of an answer for so long is cut off. Default: 60 seconds.
+    stall: Duration = Duration::from_secs(60);
+
+    /// The queries, updates and changes of graphs that run at once, at least 1. Default: two for each processor.
+    queries_max: usize = 2 * std::thread::available_parallelism().map_or(1, usize::from);
+
+    /// The time that a request waits for others to end before it is refused. Default: 10 seconds.
+    wait: Duration = Duration::from_secs(10);
+
+    /// The time that running requests are given at a shutdown before they are cancelled. Default: 5 seconds.
+    grace: Duration = Duration::from_secs(5);
+
+    /// Where clients reach the server, with a slash at the end: what relative IRIs are resolved against, and how the graphs under
+    /// `/graphs/` are named. Default: what each request says by its `Host`.
+    base: Option<String> = None;
+
+    /// Names, without ports, by which clients reach the server besides those that it is known by anyway: those of the loopback, that of
+    /// [`ServerOptions::base`], and, if it does not listen on the loopback, all IP addresses and the name that it was bound to. Requests by other
+    /// names are refused: a site can make its own name resolve to any machine. `*` is any name. Default: none.
+    host_names: Vec<String> = Vec::new();
+
+    /// An origin (`https://example.org`) whose pages may use the server, or `*` for all. Default: none but the server's own.
+    cors_origin: Option<String> = None;
 }
 
 impl ServerOptions {
     /// The defaults.
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Whether updates and changes of graphs are allowed. Default: no.
-    #[must_use]
-    pub fn writable(mut self, writable: bool) -> Self {
-        self.writable = writable;
-        self
-    }
-
-    /// Whether Ctrl-C and, where there is such, SIGTERM shut the server down; the second of them ends the process at once. Default: no.
-    #[must_use]
-    pub fn stop_on_signals(mut self, stop: bool) -> Self {
-        self.stop_on_signals = stop;
-        self
-    }
-
-    /// Whether the default graph of queries and of `WHERE` is the union of all graphs. Default: no.
-    #[must_use]
-    pub fn union_default_graph(mut self, union: bool) -> Self {
-        self.union_default_graph = union;
-        self
-    }
-
-    /// The time that one request may be evaluated, from when its turn has come to the end of the answer; `None` for any. What its body takes
-    /// to come is [`ServerOptions::body_time`], what it waits for its turn [`ServerOptions::wait`]. Default: 60 seconds.
-    #[must_use]
-    pub fn timeout(mut self, timeout: Option<Duration>) -> Self {
-        self.timeout = timeout;
-        self
-    }
-
-    /// The rows or triples that one query may return. Default: any number.
-    #[must_use]
-    pub fn rows_max(mut self, rows: Option<u64>) -> Self {
-        self.rows_max = rows;
-        self
-    }
-
-    /// The bytes of memory that the terms may take that one query or update makes itself (by `CONCAT`, `BIND`, aggregates); `None` for any.
-    /// What joins, sorting and `DISTINCT` hold is not counted. Default: 256 MiB.
-    #[must_use]
-    pub fn computed_bytes_max(mut self, bytes: Option<u64>) -> Self {
-        self.computed_bytes_max = bytes;
-        self
-    }
-
-    /// The bytes of a request's body. It is held in memory while the request runs. Default: 64 MiB.
-    #[must_use]
-    pub fn body_bytes_max(mut self, bytes: usize) -> Self {
-        self.body_bytes_max = bytes;
-        self
-    }
-
-    /// The time in which all of a request's body has to come. Default: 5 minutes.
-    #[must_use]
-    pub fn body_time(mut self, time: Duration) -> Self {
-        self.body_time = time;
-        self
-    }
-
-    /// A client that takes nothing of an answer for so long is cut off. Default: 60 seconds.
-    #[must_use]
-    pub fn stall(mut self, stall: Duration) -> Self {
-        self.stall = stall;
-        self
-    }
-
-    /// The queries, updates and changes of graphs that run at once, at least 1. Default: two for each processor.
-    #[must_use]
-    pub fn queries_max(mut self, queries: usize) -> Self {
-        self.queries_max = queries;
-        self
-    }
-
-    /// The time that a request waits for others to end before it is refused. Default: 10 seconds.
-    #[must_use]
-    pub fn wait(mut self, wait: Duration) -> Self {
-        self.wait = wait;
-        self
-    }
-
-    /// The time that running requests are given at a shutdown before they are cancelled. Default: 5 seconds.
-    #[must_use]
-    pub fn grace(mut self, grace: Duration) -> Self {
-        self.grace = grace;
-        self
-    }
-
-    /// Where clients reach the server, with a slash at the end: what relative IRIs are resolved against, and how the graphs under
-    /// `/graphs/` are named. Default: what each request says by its `Host`.
-    #[must_use]
-    pub fn base(mut self, base: Option<String>) -> Self {
-        self.base = base;
-        self
-    }
-
-    /// An origin (`https://example.org`) whose pages may use the server, or `*` for all. Default: none but the server's own.
-    #[must_use]
-    pub fn cors_origin(mut self, origin: Option<String>) -> Self {
-        self.cors_origin = origin;
-        self
     }
 
     /// Is called with what happens.
@@ -206,6 +143,7 @@ impl fmt::Debug for ServerOptions {
             .field("body_bytes_max", &self.body_bytes_max)
             .field("queries_max", &self.queries_max)
             .field("base", &self.base)
+            .field("host_names", &self.host_names)
             .field("cors_origin", &self.cors_origin)
             .finish_non_exhaustive()
     }

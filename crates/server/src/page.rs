@@ -1,20 +1,21 @@
-//! The page for browsers: a query editor of one document, one script and one style, without anything from elsewhere.
+//! The pages for browsers, without anything from elsewhere: a query editor of one document, one script and one style; and, with the feature
+//! `yasgui`, in its place the editor YASGUI, whose files `build.rs` has brought.
 
+use axum::Router;
 use axum::body::Body;
 use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY};
 use axum::response::Response;
+use axum::routing::get;
 
-pub async fn html() -> Response {
-    sent("text/html; charset=utf-8", include_str!("page/page.html"))
-}
+/// A file of a page: where it is served, its media type, and its text.
+type File = (&'static str, &'static str, &'static str);
 
-pub async fn script() -> Response {
-    sent("text/javascript; charset=utf-8", include_str!("page/page.js"))
-}
-
-pub async fn style() -> Response {
-    sent("text/css; charset=utf-8", include_str!("page/page.css"))
+/// The routes of all pages.
+pub fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    FILES.iter().chain(EDITOR).fold(Router::new(), |router, &(path, media_type, text)| {
+        router.route(path, get(move || async move { sent(media_type, text) }))
+    })
 }
 
 fn sent(media_type: &'static str, text: &'static str) -> Response {
@@ -30,6 +31,29 @@ fn sent(media_type: &'static str, text: &'static str) -> Response {
     }
     response
 }
+
+const HTML: &str = "text/html; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+
+/// The page of our own.
+const FILES: &[File] = &[
+    (if cfg!(feature = "yasgui") { "/plain" } else { "/" }, HTML, include_str!("page/page.html")),
+    ("/page.js", SCRIPT, include_str!("page/page.js")),
+    ("/page.css", STYLE, include_str!("page/page.css")),
+];
+
+#[cfg(not(feature = "yasgui"))]
+const EDITOR: &[File] = &[];
+#[cfg(feature = "yasgui")]
+const EDITOR: &[File] = &[
+    ("/", HTML, include_str!("page/yasgui/editor.html")),
+    ("/editor.js", SCRIPT, include_str!("page/yasgui/editor.js")),
+    ("/editor.css", STYLE, include_str!("page/yasgui/editor.css")),
+    ("/licences.txt", "text/plain; charset=utf-8", include_str!("page/yasgui/licences.txt")),
+    ("/yasgui.min.js", SCRIPT, include_str!(concat!(env!("OUT_DIR"), "/yasgui.min.js"))),
+    ("/yasgui.min.css", STYLE, include_str!(concat!(env!("OUT_DIR"), "/yasgui.min.css"))),
+];
 
 /// Scripts and styles of this server alone, and requests to it alone: what stands in the store cannot become part of the page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \

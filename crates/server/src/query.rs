@@ -4,34 +4,14 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use axum::response::Response;
-use fulgurite_rdf::oxrdf::NamedNode;
-use fulgurite_rdf::sparql::{Limits, Query, QueryForm, QueryResults};
+use fulgurite_rdf::sparql::{Query, QueryForm, QueryResults};
 use fulgurite_rdf::{CancellationToken, Quads};
 
 use crate::answer::{AnswerWriter, stream, written};
+use crate::asked::{Asked, limits};
 use crate::negotiation::{GRAPHS, RESULTS, negotiate};
-use crate::parameters::Parameters;
 use crate::refusal::Refusal;
 use crate::routes::{Served, Service};
-
-/// A query as it was asked.
-pub struct Asked {
-    pub text: String,
-    pub default_graphs: Vec<NamedNode>,
-    pub named_graphs: Vec<NamedNode>,
-    /// What relative IRIs are resolved against.
-    pub base: String,
-}
-
-impl Asked {
-    /// # Errors
-    /// If a graph's name is no IRI.
-    pub fn new(text: String, parameters: &Parameters, base: String) -> Result<Self, Refusal> {
-        let default_graphs = parameters.iris("default-graph-uri")?;
-        let named_graphs = parameters.iris("named-graph-uri")?;
-        Ok(Self { text, default_graphs, named_graphs, base })
-    }
-}
 
 /// Answers.
 ///
@@ -79,16 +59,4 @@ fn evaluate(
         QueryResults::Boolean(answer) => written(QueryResults::write_boolean(answer, format, out).map(|()| 1)),
         QueryResults::Triples(_) => Err(Refusal::failure("a SELECT or ASK with triples".into())),
     }
-}
-
-/// What bounds a query or an update.
-pub fn limits(served: &Served, token: CancellationToken) -> Limits {
-    let mut limits = Limits::new().cancellation(token);
-    if let Some(timeout) = served.options.timeout {
-        limits = limits.timeout(timeout);
-    }
-    if let Some(bytes) = served.options.computed_bytes_max {
-        limits = limits.computed_bytes_max(bytes);
-    }
-    limits
 }

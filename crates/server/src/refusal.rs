@@ -57,6 +57,7 @@ impl From<Error> for Refusal {
         match error {
             Error::SparqlSyntax { .. }
             | Error::QueryTooDeep { .. }
+            | Error::AggregatesTooDeep { .. }
             | Error::QueryTooLong { .. }
             | Error::Syntax { .. }
             | Error::Input { .. }

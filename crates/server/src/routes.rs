@@ -20,6 +20,7 @@ use hyper::body::{Frame, SizeHint};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::answer::compute;
+use crate::asked::{Asked, QUERY_GRAPHS, UPDATE_GRAPHS};
 use crate::document::Sent;
 use crate::graphs::{self, Change};
 use crate::guard::{self, Guard};
@@ -28,7 +29,7 @@ use crate::options::{Event, ServerOptions};
 use crate::parameters::{Parameters, iri};
 use crate::refusal::{Particulars, Refusal};
 use crate::running::Running;
-use crate::{body, description, page, query, update};
+use crate::{body, description, namespaces, page, query, update};
 
 /// What requests are answered from.
 pub struct Served {
@@ -49,10 +50,9 @@ type Answer = Result<Response, Refusal>;
 pub fn router(service: Arc<Service>) -> Router {
     let graphs = || get(read_graph).put(replace_graph).post(extend_graph).delete(delete_graph);
     Router::new()
-        .route("/", get(page::html))
-        .route("/page.js", get(page::script))
-        .route("/page.css", get(page::style))
+        .merge(page::routes())
         .route("/sparql", get(get_sparql).post(post_sparql))
+        .route("/namespaces", get(read_namespaces))
         .route("/graphs", graphs())
         .route("/graphs/{*name}", graphs())
         .method_not_allowed_fallback(method_not_allowed)
@@ -165,6 +165,10 @@ async fn post_sparql(State(service): State<Arc<Service>>, request: Request) -> A
     }
 }
 
+async fn read_namespaces(State(service): State<Arc<Service>>) -> Answer {
+    namespaces::read(&service).await
+}
+
 async fn read_graph(State(service): State<Arc<Service>>, request: Request) -> Answer {
     let (parts, _) = request.into_parts();
     let graph = service.graph(&parts)?.ok_or_else(no_graph_named)?;
@@ -231,18 +235,18 @@ impl Service {
     }
 
     async fn query(&self, parts: Parts, text: String, parameters: &Parameters, base: &str) -> Answer {
-        parameters.refuse(&["using-graph-uri", "using-named-graph-uri"], "it is for updates")?;
+        parameters.refuse(&UPDATE_GRAPHS, "it is for updates")?;
         if text.len() > QUERY_BYTES_MAX {
             let message = format!("the query is longer than {QUERY_BYTES_MAX} bytes");
             return Err(Refusal::of(StatusCode::PAYLOAD_TOO_LARGE, message));
         }
-        let asked = query::Asked::new(text, parameters, format!("{base}sparql"))?;
+        let asked = Asked::new(text, parameters, QUERY_GRAPHS, format!("{base}sparql"))?;
         query::answer(self, parts.headers, asked).await
     }
 
     async fn update(&self, text: String, parameters: &Parameters, base: &str) -> Answer {
-        parameters.refuse(&["default-graph-uri", "named-graph-uri"], "it is for queries")?;
-        let asked = update::Asked::new(text, parameters, format!("{base}sparql"))?;
+        parameters.refuse(&QUERY_GRAPHS, "it is for queries")?;
+        let asked = Asked::new(text, parameters, UPDATE_GRAPHS, format!("{base}sparql"))?;
         Ok(update::carry_out(self, asked).await?.into_response())
     }
 

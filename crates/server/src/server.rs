@@ -56,7 +56,9 @@ impl Server {
         let cors_origin = options.cors_origin.as_deref().map(HeaderValue::from_str).transpose();
         let cors_origin =
             cors_origin.map_err(|_| Error::Invalid { message: "the allowed origin is no text".into() })?;
-        let guard = Guard::new(bound, options.base.as_deref(), cors_origin);
+        let guard = Guard::new(bound, options.base.as_deref(), cors_origin)
+            .host_names(&options.host_names)
+            .host_names(name_bound_to(address));
         let served = Arc::new(Served { store: store.clone(), options });
         let service = Arc::new(Service { served, running: Arc::new(running), guard });
         Ok(Self { listener, address: bound, runtime, service, stop: watch::channel(false).0 })
@@ -100,6 +102,15 @@ fn check(options: &ServerOptions) -> Result<()> {
         let message = format!("{base}: not a base; give an absolute http or https URL that ends with a slash");
         return Err(Error::Invalid { message });
     }
+    let is_of_names = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%[]".contains(&byte);
+    if let Some(name) =
+        options.host_names.iter().find(|name| *name != "*" && (name.is_empty() || !name.bytes().all(is_of_names)))
+    {
+        let message = format!(
+            "{name}: not the name of a machine; give it without scheme and port, as data.example.org, or * for any"
+        );
+        return Err(Error::Invalid { message });
+    }
     match options.cors_origin.as_deref() {
         None | Some("*") => Ok(()),
         Some(origin) if origin.split_once("://").is_some_and(|(_, host)| !host.is_empty() && !host.contains('/')) => {
@@ -110,6 +121,12 @@ fn check(options: &ServerOptions) -> Result<()> {
             Err(Error::Invalid { message })
         }
     }
+}
+
+/// The name in an address that is no number, without its port.
+fn name_bound_to(address: &str) -> Option<&str> {
+    let (name, _) = address.rsplit_once(':')?;
+    (!name.is_empty() && name.parse::<std::net::Ipv4Addr>().is_err() && !name.starts_with('[')).then_some(name)
 }
 
 fn is_http(url: &str) -> bool {

@@ -3,34 +3,13 @@
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use fulgurite_rdf::oxrdf::NamedNode;
 use fulgurite_rdf::sparql::Update;
 use fulgurite_rdf::{CancellationToken, Quads};
 
 use crate::answer::compute;
-use crate::parameters::Parameters;
-use crate::query::limits;
+use crate::asked::{Asked, limits};
 use crate::refusal::Refusal;
 use crate::routes::{Served, Service};
-
-/// An update as it was asked for.
-pub struct Asked {
-    pub text: String,
-    pub using_graphs: Vec<NamedNode>,
-    pub using_named_graphs: Vec<NamedNode>,
-    /// What relative IRIs are resolved against.
-    pub base: String,
-}
-
-impl Asked {
-    /// # Errors
-    /// If a graph's name is no IRI.
-    pub fn new(text: String, parameters: &Parameters, base: String) -> Result<Self, Refusal> {
-        let using_graphs = parameters.iris("using-graph-uri")?;
-        let using_named_graphs = parameters.iris("using-named-graph-uri")?;
-        Ok(Self { text, using_graphs, using_named_graphs, base })
-    }
-}
 
 /// Carries it out.
 ///
@@ -49,10 +28,10 @@ fn execute(served: &Served, asked: &Asked, token: CancellationToken) -> Result<S
     let mut update = Update::parse_with_prefixes(&asked.text, Some(&asked.base), &namespaces)?
         .with_limits(limits(served, token))
         .union_default_graph(served.options.union_default_graph);
-    for graph in &asked.using_graphs {
+    for graph in &asked.default_graphs {
         update = update.with_using_graph(graph.clone());
     }
-    for graph in &asked.using_named_graphs {
+    for graph in &asked.named_graphs {
         update = update.with_using_named_graph(graph.clone());
     }
     update.execute(&served.store)?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use crate::{ci, launch, miri, tidy};
+use crate::{ci, launch, miri, page, tidy};
 
 /// One command of `cargo xtask`.
 pub struct Command {
@@ -45,6 +45,7 @@ const COMMANDS: &[&Command] = &[
     &ci::TEST,
     &tidy::TIDY,
     &launch::BENCH,
+    &page::PAGE,
     &launch::MODEL,
     &launch::CRASH,
     &launch::KILL,

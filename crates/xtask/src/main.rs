@@ -2,13 +2,14 @@
 //!
 //! Reading order: [`command`] (the table of commands), [`launch`] and [`miri`] (commands that build a program and run it),
 //! [`lanes`] (programs side by side), [`ci`] (`test`: everything that CI checks), [`tidy`] (rules on the sources that no compiler
-//! knows), [`tools`] (what these install).
+//! knows), [`page`] (the editor in the page of the server, and tries of it), [`tools`] (what these install).
 
 mod ci;
 mod command;
 mod lanes;
 mod launch;
 mod miri;
+mod page;
 mod tidy;
 mod tools;
 mod workspace;

@@ -138,7 +138,7 @@ fn toolchain_is_complete(root: &Path, toolchain: &str, components: &[&str]) -> R
 ///
 /// # Errors
 /// The command and the last line of its complaint.
-fn quiet(mut command: Command) -> Result<String, String> {
+pub fn quiet(mut command: Command) -> Result<String, String> {
     let shown = workspace::shown(&command);
     let output = command.output().map_err(|error| format!("`{shown}` cannot start: {error}"))?;
     if output.status.success() {

@@ -264,6 +264,9 @@ pub struct Serve {
     /// Where clients reach the server, if not where it listens: http or https, with a slash at the end.
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     pub base: Option<String>,
+    /// A name by which clients reach the server, besides its addresses and the name in --base; can be given several times. * is any name.
+    #[arg(long, value_name = "NAME", value_hint = ValueHint::Hostname)]
+    pub host_name: Vec<String>,
     /// Let the pages of this site use the server: its scheme, host and port, or * for all.
     #[arg(long, value_name = "ORIGIN")]
     pub cors: Option<String>,

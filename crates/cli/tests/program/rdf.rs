@@ -43,7 +43,8 @@ fn answers_come_in_every_form() {
     let triples = "CONSTRUCT { ?o <x:knownBy> ?s } { ?s <http://example.org/knows> ?o }";
     let expected = "<http://example.org/charles> <x:knownBy> <http://example.org/ada> .\n";
     assert_eq!(answer(triples, "nt"), expected);
-    assert_eq!(answer(triples, "table"), expected);
+    let with_prefixes = "@prefix ex: <http://example.org/> .\nex:charles <x:knownBy> ex:ada .\n";
+    assert_eq!(answer(triples, "table"), with_prefixes);
     for (query, format) in [(select, "nt"), (triples, "csv")] {
         let refused = place.run(&["rdf", "query", "people.ful", query, "--format", format]).fails(1);
         assert!(refused.contains("--format"), "{refused}");
@@ -75,6 +76,18 @@ fn what_is_dumped_is_what_was_loaded() {
         let again = sorted(place.run(&["rdf", "dump", &store]).ok());
         assert_eq!(again, sorted(place.run(&["rdf", "dump", "first.ful"]).ok()), "{format}");
     }
+}
+
+#[test]
+fn prefixes_of_what_was_loaded_shorten_what_is_dumped_and_need_not_be_declared() {
+    let place = with_people();
+    let dumped = place.run(&["rdf", "dump", "people.ful", "--format", "ttl"]).ok();
+    assert!(dumped.starts_with("@prefix ex: <http://example.org/> .\n") && dumped.contains("ex:ada ex:"), "{dumped}");
+    let asked = place.run(&["rdf", "query", "people.ful", "ASK { ex:ada ex:born 1815 }"]).ok();
+    assert_eq!(asked, "true\n");
+    place.file("other.ttl", "@prefix ex: <http://other.example/> . ex:a ex:p 1 .");
+    place.run(&["rdf", "load", "people.ful", "other.ttl"]).ok();
+    assert_eq!(place.run(&["rdf", "query", "people.ful", "ASK { ex:ada ex:born 1815 }"]).ok(), "true\n");
 }
 
 #[test]

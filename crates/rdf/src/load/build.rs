@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use fulgurite::ReadTxn;
 
 use super::merge::{Known, Numbered, Numbering, TermMerge, number_blanks, resolve_scoped, unscoped};
+use super::prefixes::Prefixes;
 use super::progress::{Stage, Watch};
 use super::scratch::{Scratch, Segment, SegmentReader};
 use super::sink::Sink;
@@ -37,6 +38,8 @@ pub struct Builder<'b> {
     pub batches: &'b [Stashed],
     /// Namespaces that are worth a number, the best first.
     pub namespaces: &'b [&'b str],
+    /// What the documents declare.
+    pub prefixes: &'b Prefixes,
     pub memory_bytes: usize,
 }
 
@@ -51,6 +54,8 @@ pub struct Prepared {
 struct Between {
     numbered: OnceLock<Arc<Numbered>>,
     namespaces: NumberedNamespaces,
+    /// Prefixes that the store has not, in their order, and their IRIs.
+    prefixes: Vec<(String, String)>,
     scoped: Vec<(usize, Segment)>,
 }
 
@@ -85,7 +90,8 @@ impl Builder<'_> {
         let first = next_number(&read, self.tables, self.shared.path())?;
         let end = dictionary::end_of_numbers(first, self.places())?;
         Numbering::start_at(&mut numberings, self.batches, first);
-        let between = Between { numbered: OnceLock::new(), namespaces, scoped };
+        let prefixes = self.new_prefixes(&read)?;
+        let between = Between { numbered: OnceLock::new(), namespaces, prefixes, scoped };
         let (start, started) = sync_channel::<Arc<Numbered>>(1);
         let (sender, blocks) = sync_channel(1);
         let built = std::thread::scope(|scope| {
@@ -143,9 +149,10 @@ impl Builder<'_> {
         let (mut sink, tables) = (sink, self.tables);
         sink.put(&tables.meta, std::iter::once(Ok((NEXT_NUMBER_KEY, next_number.to_be_bytes()))))?;
         sink.put(&tables.iri_namespaces, between.namespaces.entries().into_iter().map(Ok))?;
+        sink.put(&tables.namespaces, between.prefixes.iter().map(|(prefix, iri)| Ok((prefix, iri))))?;
         sink.put(&tables.ids, terms)?;
         sink.put(&tables.terms, self.terms(between))?;
-        let (mut given, mut firsts) = (4, Vec::new());
+        let (mut given, mut firsts) = (5, Vec::new());
         let keys = || Keys::new(blocks, self.watch, self.scratch);
         for indexes in self.indexes() {
             firsts.push(given);
@@ -160,6 +167,17 @@ impl Builder<'_> {
         let inserted = sink.commit()?;
         let terms = between.numbered.get().map_or(0, |numbered| numbered.terms);
         Ok(Built { quads: firsts.iter().map(|&first| inserted[first]).sum(), terms })
+    }
+
+    /// The prefixes that the store has not. Requires: nobody commits after `read`.
+    fn new_prefixes(&self, read: &ReadTxn) -> Result<Vec<(String, String)>> {
+        let mut new = Vec::new();
+        for (prefix, iri) in self.prefixes.iter() {
+            if !read.contains_key(&self.tables.namespaces, prefix.as_bytes())? {
+                new.push((prefix.to_owned(), iri.to_owned()));
+            }
+        }
+        Ok(new)
     }
 
     fn has_named(&self) -> bool {

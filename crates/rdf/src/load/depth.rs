@@ -1,14 +1,17 @@
 //! How deep the elements of an XML text, and the objects and arrays of a JSON text, are nested, found out before they are parsed: what the
-//! parsers make of them goes as deep on the stack when it is dropped or written. In XML, what entities come to is found out on the way.
+//! parsers make of them goes as deep on the stack when it is dropped or written. In XML, what entities and long names come to is found out on
+//! the way.
 //!
 //! (1) Tokens end where the parsers end them, also in texts that are wrong: else what is nested could be hidden. (2) What the parsers refuse
 //! may be counted as anything, for they stop there.
 
 mod entities;
+mod names;
 
 use std::io::{self, Read};
 
 use entities::Entities;
+use names::Names;
 
 /// Goes over a text byte by byte.
 pub trait Depth {
@@ -47,6 +50,7 @@ pub struct XmlDepth {
     state: Xml,
     depth: usize,
     entities: Entities,
+    names: Names,
     read_bytes: u64,
     lines: u64,
 }
@@ -89,7 +93,10 @@ impl XmlDepth {
             (Xml::Less, b'!') => Xml::Bang,
             (Xml::Less, b'?') => Xml::Instruction(true),
             (Xml::Less, b'/') => Xml::End(0),
-            (Xml::Less, _) => return self.step_within_start(0, false, byte),
+            (Xml::Less, _) => {
+                self.names.begin_tag();
+                return self.step_within_start(0, false, byte);
+            }
             (Xml::Bang, b'-') => Xml::Comment(2, 1),
             (Xml::Bang, b'[') => Xml::Cdata(0),
             (Xml::Bang, b'D' | b'd') => Xml::Doctype(0),
@@ -110,6 +117,7 @@ impl XmlDepth {
             (Xml::Start(quote, is_closed), _) => return self.step_within_start(quote, is_closed, byte),
             (Xml::End(0), b'>') => {
                 self.depth = self.depth.saturating_sub(1);
+                self.names.end_element();
                 Xml::Text
             }
             (Xml::End(quote), _) => Xml::End(quote_after(quote, byte)),
@@ -119,8 +127,10 @@ impl XmlDepth {
     fn step_within_start(&mut self, quote: u8, is_closed: bool, byte: u8) {
         self.state = if quote == 0 && byte == b'>' {
             self.depth += usize::from(!is_closed);
+            self.names.end_tag(is_closed);
             Xml::Text
         } else {
+            self.names.take(quote, byte, self.entities.expanded_bytes());
             Xml::Start(quote_after(quote, byte), byte == b'/')
         };
     }
@@ -140,7 +150,7 @@ impl Depth for XmlDepth {
         for &byte in bytes {
             self.step(byte);
             // The first place is the one that is told.
-            if self.depth > DEPTH_MAX || self.entities.are_too_many(self.read_bytes) {
+            if self.depth > DEPTH_MAX || self.entities.are_too_many(self.read_bytes) || self.names.are_too_long() {
                 return true;
             }
         }
@@ -148,6 +158,9 @@ impl Depth for XmlDepth {
     }
 
     fn message(&self) -> String {
+        if self.names.are_too_long() {
+            return names::message(self.lines + 1);
+        }
         if self.depth <= DEPTH_MAX {
             return entities::message(self.lines + 1);
         }

@@ -3,10 +3,11 @@
 use std::io::Read;
 
 use oxrdf::Quad;
-use oxrdfio::{RdfFormat, RdfParseError};
+use oxrdfio::{RdfFormat, RdfParseError, RdfParser, ReaderQuadParser};
 
 use super::input::Document;
 use super::parse::{bad_statement, input_error, parser_of, shallow};
+use super::prefixes::Prefixes;
 use super::xml_literal::canonicalize;
 use crate::error::{Error, Result};
 
@@ -29,30 +30,67 @@ pub fn parse_document(
     bytes: impl Read + Send + 'static,
     format: RdfFormat,
     base: Option<&str>,
-) -> Result<impl Iterator<Item = Result<Quad>>> {
+) -> Result<DocumentQuads> {
     let (name, base) = (name.to_owned(), base.map(str::to_owned));
     let document = Document { number: 0, name, format, graph: oxrdf::GraphName::DefaultGraph, base };
-    let quads = parser_of(&document)?.for_reader(shallow(Box::new(bytes), format, false));
-    let mut is_ended = false;
-    Ok(quads.map_while(move |quad| {
-        if is_ended {
-            return None;
-        }
-        is_ended = quad.is_err();
-        let quad = quad.map(|mut quad| {
-            if format == RdfFormat::RdfXml {
-                canonicalize(&mut quad);
-            }
-            quad
-        });
-        Some(quad.map_err(|error| match error {
-            RdfParseError::Io(source) => input_error(&document, source),
+    let parser = parser_of(&document)?;
+    Ok(DocumentQuads::new(document, parser, Box::new(bytes)))
+}
+
+/// The quads of a document, see [`parse_document`].
+pub struct DocumentQuads {
+    document: Document,
+    parser: ReaderQuadParser<Box<dyn Read + Send>>,
+    prefixes: Prefixes,
+    is_begun: bool,
+    is_ended: bool,
+}
+
+impl DocumentQuads {
+    /// Requires: the parser is of the document's format.
+    pub(crate) fn new(document: Document, parser: RdfParser, bytes: Box<dyn Read + Send>) -> Self {
+        let parser = parser.for_reader(shallow(bytes, document.format, false));
+        Self { document, parser, prefixes: Prefixes::default(), is_begun: false, is_ended: false }
+    }
+
+    /// The prefixes that the document declares, with their IRIs: all of them that [`Store::load`](crate::Store::load) would note, when the quads
+    /// have ended.
+    pub fn prefixes(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.prefixes.iter()
+    }
+
+    fn error(&self, error: RdfParseError) -> Error {
+        match error {
+            RdfParseError::Io(source) => input_error(&self.document, source),
             RdfParseError::Syntax(error) => {
-                let bad = bad_statement(&document, 0, &error);
+                let bad = bad_statement(&self.document, 0, &error);
                 Error::Syntax { input: bad.input, line: bad.line, column: bad.column, message: bad.message }
             }
-        }))
-    }))
+        }
+    }
+}
+
+impl Iterator for DocumentQuads {
+    type Item = Result<Quad>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_ended {
+            return None;
+        }
+        let quad = self.parser.next();
+        self.is_ended = !matches!(quad, Some(Ok(_)));
+        if self.is_ended || !self.is_begun {
+            self.prefixes.note(self.document.number, self.parser.prefixes());
+            self.is_begun = true;
+        }
+        quad.map(|quad| {
+            let mut quad = quad.map_err(|error| self.error(error))?;
+            if self.document.format == RdfFormat::RdfXml {
+                canonicalize(&mut quad);
+            }
+            Ok(quad)
+        })
+    }
 }
 
 #[cfg(test)]
@@ -81,6 +119,25 @@ mod tests {
         let outcomes = outcomes(bomb, RdfFormat::RdfXml);
         let [Err(error @ Error::Input { .. })] = &outcomes[..] else { panic!("{outcomes:?}") };
         assert!(error.to_string().contains("line 2"), "{error}");
+    }
+
+    #[test]
+    fn names_that_would_fill_the_memory_are_an_error() {
+        let attributes: String = (0..100_000).map(|number| format!(" n:a{number}='x'")).collect();
+        let namespace = "n".repeat(1_000_000);
+        let rdf = "xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'";
+        let bombs = [
+            format!("<rdf:RDF {rdf}\n xmlns:n='http://a/{namespace}'><rdf:Description{attributes}/></rdf:RDF>"),
+            format!(
+                "<rdf:RDF {rdf}\n xmlns:n='http://a/{namespace}'><n:s><n:p rdf:parseType='Literal'>{}</n:p></n:s></rdf:RDF>",
+                "<a/>".repeat(100_000)
+            ),
+        ];
+        for bomb in bombs {
+            let outcomes = outcomes(bomb, RdfFormat::RdfXml);
+            let [Err(error @ Error::Input { .. })] = &outcomes[..] else { panic!("{} outcomes", outcomes.len()) };
+            assert!(error.to_string().contains("line 2"), "{error}");
+        }
     }
 
     #[test]

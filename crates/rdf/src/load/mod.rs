@@ -19,6 +19,7 @@ mod merge;
 mod nesting;
 mod options;
 mod parse;
+mod prefixes;
 mod progress;
 mod scratch;
 mod sink;
@@ -43,15 +44,16 @@ use build::{Builder, Built};
 use feeder::Feeder;
 use input::BytesRead;
 use parse::{BadStatements, Parsing};
+use prefixes::SharedPrefixes;
 use progress::{Stage, Watch};
 use scratch::Scratch;
 use sink::{Sink, Way};
 use stash::Stashed;
 
-pub use document::parse_document;
+pub use document::{DocumentQuads, parse_document};
+pub use input::Document;
 pub use options::{BadStatement, LoadInput, LoadOptions, LoadProgress, LoadReport};
-pub use parse::shallow;
-pub use xml_literal::canonicalize;
+pub use parse::parser_of;
 
 impl Store {
     /// Loads files and other inputs, all of them or nothing, in bounded memory: several times faster than transactions, into an empty store
@@ -60,7 +62,9 @@ impl Store {
     /// Others read and write while it parses. While it builds and commits, they read what was before; who begins or commits a
     /// transaction waits, and is in conflict if what it had read or written was loaded meanwhile.
     ///
-    /// Blank nodes are new, those of one input apart from those of another.
+    /// Blank nodes are new, those of one input apart from those of another. Prefixes that the inputs declare become namespaces of the store,
+    /// where it has none of that prefix: of Turtle and TriG all, of RDF/XML those around the first statement, of JSON-LD those of the context.
+    /// Inputs without a statement change nothing.
     ///
     /// ```
     /// # fn main() -> fulgurite_rdf::Result<()> {
@@ -89,6 +93,7 @@ impl Store {
         let inputs = input::describe(inputs, &bytes_read)?;
         let watch = Watch::new(options, Arc::clone(&bytes_read));
         let (feeder, bad) = (Feeder::new(inputs, bytes_read), BadStatements::default());
+        let prefixes = SharedPrefixes::default();
         let memory_bytes = options.memory_bytes.unwrap_or(MEMORY_BYTES).max(MEMORY_BYTES_MIN);
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         let threads = options.threads.unwrap_or_else(processors).clamp(1, THREADS_MAX);
@@ -103,6 +108,7 @@ impl Store {
                 document_loader: options.document_loader.as_ref(),
                 batch_bytes: (memory_bytes / (4 * threads)).min(BATCH_BYTES_MAX),
                 bad: &bad,
+                prefixes: &prefixes,
             },
             options,
             threads,
@@ -166,10 +172,11 @@ impl Load<'_> {
             return Ok(Built::default());
         }
         let namespaces = worth_a_number(&namespaces);
+        let prefixes = &self.parsing.prefixes.noted();
         let tables = self.shared.tables();
         let (shared, watch, memory_bytes) = (self.shared, self.watch, self.memory_bytes);
         let (batches, scratch, namespaces) = (&batches[..], &scratch, &namespaces[..]);
-        let builder = Builder { shared, tables: &tables, scratch, watch, batches, namespaces, memory_bytes };
+        let builder = Builder { shared, tables: &tables, scratch, watch, batches, namespaces, prefixes, memory_bytes };
         let prepared = builder.prepare()?;
         let quads = batches.iter().map(|batch| batch.quads_count).sum();
         let way = Way::of(quads, store.snapshot()?.count(&crate::IdPattern::ALL)?);

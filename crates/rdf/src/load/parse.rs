@@ -17,6 +17,7 @@ use super::json_base::{self, JsonBase};
 use super::lines::PlainLines;
 use super::nesting::{self, Nesting};
 use super::options::{BadStatement, DocumentLoader};
+use super::prefixes::SharedPrefixes;
 use super::progress::Watch;
 use super::xml_literal;
 use crate::base_iri;
@@ -33,6 +34,7 @@ pub struct Parsing<'p> {
     /// A batch that takes so much is handed on.
     pub batch_bytes: usize,
     pub bad: &'p BadStatements,
+    pub prefixes: &'p SharedPrefixes,
 }
 
 /// Statements that were passed over.
@@ -81,11 +83,17 @@ impl Parsing<'_> {
                 Work::Whole(opened) => {
                     let bytes = shallow(opened.bytes, opened.document.format, self.lenient);
                     let parser = parser_of(&opened.document)?.for_reader(bytes);
-                    let parser = match self.document_loader {
+                    let mut parser = match self.document_loader {
                         Some(loader) => with_loader(parser, Arc::clone(loader)),
                         None => parser,
                     };
-                    worker.take_all(&opened.document, 0, parser)?;
+                    let number = opened.document.number;
+                    if let Some(first) = parser.next() {
+                        // Some forms forget at the end what was declared around all of it.
+                        self.prefixes.note(number, parser.prefixes());
+                        worker.take_all(&opened.document, 0, std::iter::once(first).chain(&mut parser))?;
+                        self.prefixes.note(number, parser.prefixes());
+                    }
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Loads: what they read, and what they make of it.
 
 mod atomic;
+mod namespaces;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

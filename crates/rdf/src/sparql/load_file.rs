@@ -4,15 +4,14 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 
-use oxrdf::{GraphName, NamedNode, Quad};
-use oxrdfio::{RdfFormat, RdfParseError, RdfParser, RdfSyntaxError};
+use oxrdf::{GraphName, NamedNode};
+use oxrdfio::RdfFormat;
 
-use crate::base_iri::without_dots;
 use crate::error::{Error, Result};
-use crate::load::{canonicalize, shallow};
+use crate::load::{Document, DocumentQuads, parser_of};
 
 /// The quads of a file. Statements that name no graph are `destination`'s; if that is a named graph, none may name one.
-pub(super) fn quads(source: &NamedNode, destination: &GraphName) -> Result<impl Iterator<Item = Result<Quad>>> {
+pub(super) fn quads(source: &NamedNode, destination: &GraphName) -> Result<DocumentQuads> {
     let refused = || Error::LoadRefused { iri: source.as_str().to_owned() };
     let path = path(source.as_str()).ok_or_else(refused)?;
     let name = path.display().to_string();
@@ -21,37 +20,13 @@ pub(super) fn quads(source: &NamedNode, destination: &GraphName) -> Result<impl 
         message: format!("{name}: the name tells no RDF format; end it in .ttl, .nt, .nq, .trig, .rdf or .jsonld"),
     })?;
     let file = File::open(&path).map_err(|source| Error::Input { input: name.clone(), source })?;
-    let mut parser = RdfParser::from_format(format).with_default_graph(destination.clone());
+    // A relative IRI is relative to its file.
+    let document = Document { number: 0, name, format, graph: destination.clone(), base: Some(source.as_str().into()) };
+    let mut parser = parser_of(&document)?.with_default_graph(destination.clone());
     if *destination != GraphName::DefaultGraph {
         parser = parser.without_named_graphs();
     }
-    // A relative IRI is relative to its file.
-    let parser = parser
-        .with_base_iri(without_dots(source.as_str()))
-        .map_err(|error| Error::Invalid { message: format!("<{}>: {error}; give an absolute IRI", source.as_str()) })?;
-    let bytes = shallow(Box::new(BufReader::new(file)), format, false);
-    Ok(parser.for_reader(bytes).map(move |quad| {
-        let mut quad = quad.map_err(|error| parse_error(&name, error))?;
-        if format == RdfFormat::RdfXml {
-            canonicalize(&mut quad);
-        }
-        Ok(quad)
-    }))
-}
-
-fn parse_error(name: &str, error: RdfParseError) -> Error {
-    match error {
-        RdfParseError::Io(source) => Error::Input { input: name.to_owned(), source },
-        RdfParseError::Syntax(error) => {
-            let (line, column) = position(&error);
-            Error::Syntax { input: name.to_owned(), line, column, message: error.to_string() }
-        }
-    }
-}
-
-/// Line and column from 1; 0 where they are not known.
-fn position(error: &RdfSyntaxError) -> (u64, u64) {
-    error.location().map_or((0, 0), |location| (location.start.line + 1, location.start.column + 1))
+    Ok(DocumentQuads::new(document, parser, Box::new(BufReader::new(file))))
 }
 
 /// The path that a `file:` IRI names on this machine.

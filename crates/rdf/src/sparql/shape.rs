@@ -1,6 +1,7 @@
 //! The shape of a parsed text: chains of `||`, `&&` and `UNION` become balanced trees, and what is still too deep is refused.
 //!
-//! Invariant: no algebra that leaves this file has more than [`DEPTH_MAX`] levels, and [`query_depth`] says how many. All three
+//! Invariant: no algebra that leaves this file has more than [`DEPTH_MAX`] levels, and [`query_depth`] says how many; nor more than
+//! [`AGGREGATES_NESTED_MAX`] of aggregates. All three
 //! operators are associative, with errors too: an `||` is true if any operand is, else an error if any is one, else false.
 
 use spargebra::algebra::{
@@ -26,7 +27,7 @@ pub(crate) fn balance_query(query: Query) -> Result<Query> {
             Query::Ask { dataset, pattern: balance_pattern(pattern), base_iri }
         }
     };
-    check(query_depth(&query))?;
+    check(pattern_of(&query))?;
     Ok(query)
 }
 
@@ -35,23 +36,36 @@ pub(crate) fn balance_update(mut update: Update) -> Result<Update> {
         if let GraphUpdateOperation::DeleteInsert { pattern, .. } = operation {
             let unbalanced = std::mem::replace(&mut **pattern, GraphPattern::Bgp { patterns: Vec::new() });
             **pattern = balance_pattern(unbalanced);
-            check(pattern_depth(pattern))?;
+            check(pattern)?;
         }
     }
     Ok(update)
 }
 
-fn check(depth: usize) -> Result<()> {
-    if depth > DEPTH_MAX { Err(Error::QueryTooDeep { limit: DEPTH_MAX }) } else { Ok(()) }
+fn check(pattern: &GraphPattern) -> Result<()> {
+    if pattern_depth(pattern) > DEPTH_MAX {
+        return Err(Error::QueryTooDeep { limit: DEPTH_MAX });
+    }
+    if aggregate_depth(pattern) > AGGREGATES_NESTED_MAX {
+        return Err(Error::AggregatesTooDeep { limit: AGGREGATES_NESTED_MAX });
+    }
+    Ok(())
 }
+
+/// Aggregates within aggregates that a text may have: the optimizer looks at what is within one twice, and so at the innermost 2ⁿ times.
+const AGGREGATES_NESTED_MAX: usize = 8;
 
 /// Levels of operators.
 pub(crate) fn query_depth(query: &Query) -> usize {
+    pattern_depth(pattern_of(query))
+}
+
+fn pattern_of(query: &Query) -> &GraphPattern {
     let (Query::Select { pattern, .. }
     | Query::Construct { pattern, .. }
     | Query::Describe { pattern, .. }
     | Query::Ask { pattern, .. }) = query;
-    pattern_depth(pattern)
+    pattern
 }
 
 /// Levels of operators; each triple of a basic graph pattern is one, since it becomes a join.
@@ -59,33 +73,61 @@ pub(crate) fn pattern_depth(pattern: &GraphPattern) -> usize {
     1 + match pattern {
         GraphPattern::Bgp { patterns } => patterns.len(),
         GraphPattern::Path { path, .. } => path_depth(path),
-        GraphPattern::Values { .. } => 0,
+        pattern => deepest_part(pattern, pattern_depth, expression_depth),
+    }
+}
+
+/// Levels of `GROUP BY` and other aggregates.
+fn aggregate_depth(pattern: &GraphPattern) -> usize {
+    let is_group = matches!(pattern, GraphPattern::Group { .. });
+    usize::from(is_group) + deepest_part(pattern, aggregate_depth, aggregate_depth_of_expression)
+}
+
+fn aggregate_depth_of_expression(expression: &Expression) -> usize {
+    let mut deepest = 0;
+    visit_operands(expression, &mut |operand| {
+        deepest = deepest.max(match operand {
+            Operand::Pattern(pattern) => aggregate_depth(pattern),
+            Operand::Expression(expression) => aggregate_depth_of_expression(expression),
+        });
+    });
+    deepest
+}
+
+/// The deepest of the patterns and expressions that a pattern is made of, as these measure them.
+fn deepest_part(
+    pattern: &GraphPattern,
+    of_pattern: fn(&GraphPattern) -> usize,
+    of_expression: fn(&Expression) -> usize,
+) -> usize {
+    match pattern {
+        GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Values { .. } => 0,
         GraphPattern::Join { left, right }
         | GraphPattern::Lateral { left, right }
         | GraphPattern::Union { left, right }
-        | GraphPattern::Minus { left, right } => pattern_depth(left).max(pattern_depth(right)),
+        | GraphPattern::Minus { left, right } => of_pattern(left).max(of_pattern(right)),
         GraphPattern::LeftJoin { left, right, expression } => {
-            pattern_depth(left).max(pattern_depth(right)).max(expression.as_ref().map_or(0, expression_depth))
+            of_pattern(left).max(of_pattern(right)).max(expression.as_ref().map_or(0, of_expression))
         }
-        GraphPattern::Filter { expr, inner } => expression_depth(expr).max(pattern_depth(inner)),
-        GraphPattern::Extend { inner, expression, .. } => expression_depth(expression).max(pattern_depth(inner)),
+        GraphPattern::Filter { expr, inner } => of_expression(expr).max(of_pattern(inner)),
+        GraphPattern::Extend { inner, expression, .. } => of_expression(expression).max(of_pattern(inner)),
         GraphPattern::OrderBy { inner, expression } => expression
             .iter()
-            .map(|(OrderExpression::Asc(expression) | OrderExpression::Desc(expression))| expression_depth(expression))
-            .fold(pattern_depth(inner), usize::max),
+            .map(|(OrderExpression::Asc(expression) | OrderExpression::Desc(expression))| of_expression(expression))
+            .fold(of_pattern(inner), usize::max),
         GraphPattern::Group { inner, aggregates, .. } => aggregates
             .iter()
             .filter_map(|(_, aggregate)| match aggregate {
                 AggregateExpression::CountSolutions { .. } => None,
-                AggregateExpression::FunctionCall { expr, .. } => Some(expression_depth(expr)),
+                AggregateExpression::FunctionCall { expr, .. } => Some(of_expression(expr)),
             })
-            .fold(pattern_depth(inner), usize::max),
+            .fold(of_pattern(inner), usize::max),
         GraphPattern::Graph { inner, .. }
         | GraphPattern::Project { inner, .. }
         | GraphPattern::Distinct { inner }
         | GraphPattern::Reduced { inner }
         | GraphPattern::Slice { inner, .. }
-        | GraphPattern::Service { inner, .. } => pattern_depth(inner),
+        | GraphPattern::Service { inner, .. } => of_pattern(inner),
     }
 }
 
@@ -332,6 +374,25 @@ mod tests {
     fn balancing_keeps_the_order_of_operands() {
         let operands: Vec<String> = (0..7).map(|number| number.to_string()).collect();
         assert_eq!(balanced(operands, |left, right| format!("{left}{right}")), "0123456");
+    }
+
+    #[test]
+    fn aggregates_within_aggregates_are_bounded_wherever_they_are() {
+        let nested = |levels: usize| {
+            let inner = (0..levels).fold("?s ?p ?o".to_owned(), |inner, level| {
+                format!("{{ SELECT (COUNT(*) AS ?c{level}) {{ {inner} }} GROUP BY ?s }}")
+            });
+            [format!("SELECT * {{ {inner} }}"), format!("SELECT * {{ ?s ?p ?o FILTER EXISTS {{ {inner} }} }}")]
+        };
+        for text in nested(AGGREGATES_NESTED_MAX) {
+            parse_query(&text, &Prologue::default()).expect("not too deep");
+        }
+        for text in nested(AGGREGATES_NESTED_MAX + 1).into_iter().chain(nested(100)) {
+            let error = parse_query(&text, &Prologue::default()).expect_err("too deep");
+            assert!(matches!(error, Error::AggregatesTooDeep { limit: AGGREGATES_NESTED_MAX }), "{error}");
+        }
+        let beside = "{ SELECT (COUNT(*) AS ?c) { ?s ?p ?o } GROUP BY ?s } ".repeat(50);
+        parse_query(&format!("SELECT * {{ {beside} }}"), &Prologue::default()).expect("they are beside each other");
     }
 
     #[test]

@@ -372,11 +372,13 @@ impl Update {
         }
         let mut nodes = NewNodes::default();
         let mut inserted = 0;
-        for quad in load_file::quads(source, destination)? {
+        let mut quads = load_file::quads(source, destination)?;
+        for quad in &mut quads {
             step(watch, inserted)?;
             let quad = nodes.quad(&quad?, transaction)?;
             inserted += u64::from(transaction.insert(&quad)?);
         }
+        transaction.note_namespaces(quads.prefixes())?;
         step(watch, inserted)?;
         Ok(inserted)
     }

@@ -3,7 +3,7 @@
 use fulgurite_rdf::oxrdf::NamedNode;
 use fulgurite_rdf::oxrdfio::JsonLdProfileSet;
 use fulgurite_rdf::sparql::{Query, UpdateReport};
-use fulgurite_rdf::{Error, LoadInput, LoadOptions, RdfFormat};
+use fulgurite_rdf::{Error, LoadInput, LoadOptions, Quads, RdfFormat};
 
 use crate::fixture::{Fixture, query, rows_of, update};
 
@@ -222,13 +222,15 @@ fn graphs_are_added_copied_and_moved() {
 fn load_reads_files_only_where_that_is_allowed() {
     let fixture = Fixture::new("");
     let file = fixture.directory.path().join("some data.ttl");
-    std::fs::write(&file, "<http://example.org/a> <http://example.org/p> 1 , _:x .").expect("written");
+    std::fs::write(&file, "@prefix e: <http://example.org/> . e:a e:p 1 , _:x .").expect("written");
     let iri = format!("file://{}", file.display().to_string().replace(' ', "%20"));
     let text = format!("LOAD <{iri}> INTO GRAPH :g");
     assert!(matches!(fixture.try_update(&text), Err(Error::LoadRefused { .. })));
     let report = update(&text).loads_files(true).execute(&fixture.store).expect("loaded");
     assert_eq!(report.inserted, 2);
     assert_eq!(fixture.rows("SELECT ?s { GRAPH :g { ?s :p 1 } }"), ["s=a"]);
+    let namespaces = fixture.store.snapshot().and_then(|snapshot| snapshot.namespaces()).expect("they are read");
+    assert!(namespaces.contains(&("e".into(), "http://example.org/".into())), "{namespaces:?}");
     let remote = update("LOAD <http://example.org/data.ttl>").loads_files(true).execute(&fixture.store);
     assert!(matches!(remote, Err(Error::LoadRefused { .. })), "{remote:?}");
 }

@@ -27,6 +27,30 @@ fn triples(answer: &Answer) -> usize {
 }
 
 #[test]
+fn prefixes_of_documents_become_namespaces_that_queries_need_not_declare() {
+    let fixture = Fixture::writable();
+    assert_eq!(get("/namespaces").ask(fixture.address).expect(200).body, "");
+    for (iri, status) in [("http://first/", 201), ("http://second/", 204)] {
+        let text = format!("@prefix ex: <{iri}> . ex:s ex:p 1 .");
+        post("/graphs?graph=http://a/g", TURTLE, text).ask(fixture.address).expect(status);
+    }
+    let namespaces = get("/namespaces").ask(fixture.address).expect(200);
+    assert_eq!((namespaces.body.as_str(), namespaces.media_type()), ("PREFIX ex: <http://first/>\n", "text/turtle"));
+    let found = query("ASK { GRAPH <http://a/g> { ex:s ex:p 1 } }").accept("text/csv").ask(fixture.address).expect(200);
+    assert_eq!(found.body.trim(), "true");
+    let turtle = get("/graphs?graph=http://a/g").accept(TURTLE).ask(fixture.address).expect(200);
+    assert!(
+        turtle.body.starts_with("@prefix ex: <http://first/> .") && turtle.body.contains("ex:s ex:p"),
+        "{turtle:?}"
+    );
+    // A document that is refused declares nothing.
+    post("/graphs?default", TURTLE, "@prefix no: <http://no/> . no:s no:p 1 . no:s oops")
+        .ask(fixture.address)
+        .expect(400);
+    assert!(!get("/namespaces").ask(fixture.address).body.contains("http://no/"));
+}
+
+#[test]
 fn every_case_of_the_graph_store_suite_ends_as_it_says_but_for_multipart() {
     let fixture = Fixture::writable();
     let ask = |asked: Asked, status: u16| asked.ask(fixture.address).expect(status);

@@ -100,10 +100,34 @@ fn what_is_not_there_is_refused_with_what_is() {
     assert!(refused.body.contains("/sparql") && refused.body.contains("/graphs"));
 }
 
+/// Where the page of our own is.
+const OWN_PAGE: &str = if cfg!(feature = "yasgui") { "/plain" } else { "/" };
+
+#[cfg(feature = "yasgui")]
+#[test]
+fn the_editor_is_whole_and_says_whose_it_is() {
+    let fixture = Fixture::with(ServerOptions::new());
+    let page = get("/").ask(fixture.address).expect(200).body;
+    for quoted in ["href=\"", "src=\""] {
+        for file in page.split(quoted).skip(1).filter_map(|rest| rest.split('"').next()) {
+            if file == "data:," {
+                continue;
+            }
+            let answer = get(&format!("/{file}")).ask(fixture.address).expect(200);
+            let policy = answer.header("content-security-policy").expect("a policy");
+            assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{file}: {policy}");
+            assert!(!answer.body.is_empty() && answer.is_whole, "{file}");
+        }
+    }
+    assert!(page.contains("YASGUI") && page.contains("MIT"));
+    let licences = get("/licences.txt").ask(fixture.address).expect(200).body;
+    assert!(licences.contains("Permission is hereby granted, free of charge"));
+}
+
 #[test]
 fn the_page_is_whole_and_lets_nothing_in_from_elsewhere() {
     let fixture = Fixture::with(ServerOptions::new());
-    for (path, media_type) in [("/", "text/html"), ("/page.js", "text/javascript"), ("/page.css", "text/css")] {
+    for (path, media_type) in [(OWN_PAGE, "text/html"), ("/page.js", "text/javascript"), ("/page.css", "text/css")] {
         let page = get(path).ask(fixture.address).expect(200);
         assert_eq!(page.media_type(), media_type);
         let policy = page.header("content-security-policy").expect("a policy").to_owned();
@@ -112,7 +136,7 @@ fn the_page_is_whole_and_lets_nothing_in_from_elsewhere() {
             assert!(!page.body.contains(foreign), "{path}: {foreign}");
         }
     }
-    let page = get("/").ask(fixture.address).body;
+    let page = get(OWN_PAGE).ask(fixture.address).body;
     for found in ["<label for=\"text\"", "lang=\"en\"", "src=\"page.js\"", "href=\"page.css\"", "aria-live"] {
         assert!(page.contains(found), "{found}");
     }

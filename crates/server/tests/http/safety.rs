@@ -13,6 +13,35 @@ fn a_foreign_name_that_resolves_to_this_machine_is_refused() {
 }
 
 #[test]
+fn a_server_answers_to_the_names_that_it_was_given() {
+    let fixture = Fixture::with(ServerOptions::new().host_names(vec!["quads.example".into()]));
+    for (host, status) in [("quads.example:7878", 200), ("QUADS.example", 200), ("evil.example", 421)] {
+        query("ASK {}").header("Host", host).ask(fixture.address).expect(status);
+    }
+    for wrong in ["", "http://quads.example", "quads.example:80", "a b"] {
+        let options = ServerOptions::new().host_names(vec![wrong.into()]);
+        let refused = Server::bind(&fixture.store, "127.0.0.1:0", options).map(drop).expect_err(wrong);
+        assert!(matches!(refused, Error::Invalid { .. }), "{refused}");
+    }
+}
+
+#[test]
+fn a_server_for_other_machines_refuses_foreign_names_too() {
+    let fixture = Fixture::writable();
+    let options = ServerOptions::new().host_names(vec!["quads.example".into()]);
+    let server = Server::bind(&fixture.store, "0.0.0.0:0", options).expect("a port is free");
+    let (handle, port) = (server.handle(), server.address().port());
+    let address = std::net::SocketAddr::from(([127, 0, 0, 1], port));
+    let thread = std::thread::spawn(move || server.run());
+    for (host, status) in [("192.0.2.7:80", 200), ("quads.example", 200), ("localhost", 200), ("evil.example", 421)] {
+        let answer = query("ASK {}").header("Host", host).ask(address).expect(status);
+        assert!(status == 200 || answer.body.contains("--host-name"), "{answer:?}");
+    }
+    handle.shut_down();
+    thread.join().expect("it does not panic").expect("it ends in order");
+}
+
+#[test]
 fn a_form_on_a_page_of_another_site_cannot_change_the_store() {
     let fixture = Fixture::writable();
     fixture.change("INSERT DATA { <http://a/s> <http://a/p> 1 }");

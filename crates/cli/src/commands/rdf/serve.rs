@@ -44,6 +44,7 @@ fn options(arguments: &Serve) -> ServerOptions {
         .body_time(arguments.body_time)
         .wait(arguments.wait)
         .base(arguments.base.clone())
+        .host_names(arguments.host_name.clone())
         .cors_origin(arguments.cors.clone())
         .on_event(move |event| tell(event, verbose));
     if let Some(queries) = arguments.queries {

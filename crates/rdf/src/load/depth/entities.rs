@@ -63,6 +63,11 @@ impl Entities {
         }
     }
 
+    /// Bytes that references have come to so far.
+    pub fn expanded_bytes(&self) -> u64 {
+        self.expanded_bytes
+    }
+
     /// Whether references come to more than a text of `read_bytes` so far may have.
     pub fn are_too_many(&self, read_bytes: u64) -> bool {
         self.is_too_long || self.expanded_bytes > EXPANDED_BYTES_MIN + EXPANDED_BYTES_PER_BYTE * read_bytes
