@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use fulgurite::{Database, Isolation, Options, UPDATE_ATTEMPTS};
+use fulgurite::{Database, Isolation, Options, UPDATE_ATTEMPTS, WriteTxn};
 
 use crate::dictionary::TermHasher;
 use crate::error::{Error, Result};
@@ -143,8 +143,8 @@ impl Store {
     /// # Errors
     /// What the engine reports.
     pub fn snapshot(&self) -> Result<Snapshot> {
-        let shared = &self.shared;
-        Ok(Snapshot::new(Arc::new(shared.database.read()?), shared.tables(), Arc::clone(shared)))
+        let (read, tables) = self.shared.read()?;
+        Ok(Snapshot::new(Arc::new(read), tables, Arc::clone(&self.shared)))
     }
 
     /// Begins a write transaction, serializable unless the engine's options say otherwise. It waits while a bulk load builds and commits,
@@ -153,8 +153,7 @@ impl Store {
     /// # Errors
     /// What the engine reports.
     pub fn begin(&self) -> Result<Transaction> {
-        let txn = self.shared.database.write()?;
-        Ok(Transaction::new(txn, self.shared.tables(), Arc::clone(&self.shared)))
+        self.transaction(|database| Ok(database.write()?))
     }
 
     /// As [`Store::begin`], at another isolation.
@@ -162,8 +161,12 @@ impl Store {
     /// # Errors
     /// As [`Store::begin`].
     pub fn begin_with(&self, isolation: Isolation) -> Result<Transaction> {
-        let txn = self.shared.database.write_with(isolation)?;
-        Ok(Transaction::new(txn, self.shared.tables(), Arc::clone(&self.shared)))
+        self.transaction(|database| Ok(database.write_with(isolation)?))
+    }
+
+    fn transaction(&self, begin: impl FnOnce(&Database) -> Result<WriteTxn>) -> Result<Transaction> {
+        let (txn, tables) = self.shared.write(begin)?;
+        Ok(Transaction::new(txn, tables, Arc::clone(&self.shared)))
     }
 
     /// Runs `change` in a transaction and commits it, or drops it if `change` fails. While others come in between, `change` is called

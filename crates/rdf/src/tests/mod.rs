@@ -3,7 +3,9 @@
 mod check;
 mod damage;
 mod full;
+mod inferred;
 mod model;
+mod sweep;
 mod terms;
 mod writers;
 

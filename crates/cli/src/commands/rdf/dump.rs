@@ -6,7 +6,7 @@ use std::path::Path;
 
 use fulgurite_rdf::oxrdf::{GraphName, NamedOrBlankNode, Quad, Term, TermRef};
 use fulgurite_rdf::oxrdfio::RdfSerializer;
-use fulgurite_rdf::{GraphPattern, IdPattern, Quads, RdfFormat, Snapshot, TermId};
+use fulgurite_rdf::{GraphPattern, IdPattern, Quads, RdfFormat, Snapshot, Statements, TermId};
 
 use super::load::format_of;
 use super::store::reading;
@@ -21,7 +21,9 @@ pub fn run(arguments: &Dump) -> Result<(), Failure> {
     let path = arguments.output.as_deref().filter(|path| *path != Path::new("-"));
     let promised = arguments.format.map(RdfFormat::from).or_else(|| path.and_then(format_of));
     let format = promised.unwrap_or(RdfFormat::NQuads);
+    let statements = if arguments.inferred { Statements::All } else { Statements::Explicit };
     reading(&arguments.store.path, |_, snapshot| {
+        let snapshot = &snapshot.statements(statements);
         let pattern = IdPattern { graph: graphs(arguments, snapshot)?, ..IdPattern::ALL };
         if pattern.graph == GraphPattern::Any && !format.supports_datasets() {
             check_one_graph(snapshot, format)?;
