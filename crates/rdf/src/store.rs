@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use fulgurite::{Database, Isolation, Options, UPDATE_ATTEMPTS, WriteTxn};
+use fulgurite::{Database, Options, UPDATE_ATTEMPTS, WriteTxn};
 
 use crate::dictionary::TermHasher;
 use crate::error::{Error, Result};
+use crate::isolation::IsolationLevel;
 use crate::pattern::Order;
 use crate::shared::Shared;
 use crate::snapshot::Snapshot;
@@ -156,11 +157,24 @@ impl Store {
         self.transaction(|database| Ok(database.write()?))
     }
 
-    /// As [`Store::begin`], at another isolation.
+    /// As [`Store::begin`], at this isolation: one of RDF4J's levels, or of the engine's.
+    ///
+    /// ```
+    /// # fn main() -> fulgurite_rdf::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// use fulgurite_rdf::{IsolationLevel, Store, StoreOptions};
+    ///
+    /// let store = Store::create(directory.path().join("a.ful"), StoreOptions::new())?;
+    /// let level = IsolationLevel::parse("SNAPSHOT_READ").expect("it is one of RDF4J's");
+    /// let txn = store.begin_with(level)?;
+    /// # drop(txn);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// As [`Store::begin`].
-    pub fn begin_with(&self, isolation: Isolation) -> Result<Transaction> {
+    pub fn begin_with(&self, isolation: impl Into<IsolationLevel>) -> Result<Transaction> {
+        let isolation = isolation.into().engine();
         self.transaction(|database| Ok(database.write_with(isolation)?))
     }
 
