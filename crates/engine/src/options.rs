@@ -32,7 +32,8 @@ pub enum Isolation {
     #[default]
     Serializable,
     /// Nothing that it wrote has changed since; what it only read may have. Two transactions may each read what the other writes
-    /// (write skew); fewer are in conflict. What it merged counts as neither: others may have changed it, even if it read it too.
+    /// (write skew); fewer are in conflict. What it merged counts as neither: others may have changed it, even if it read it too. What it
+    /// [guarded](crate::WriteTxn::guard) has not changed either.
     Snapshot,
 }
 

@@ -6,7 +6,7 @@ use std::ops::Bound;
 
 use fulgurite::{Table, WriteTxn};
 use fulgurite_rdf::sparql::{Query, Update};
-use fulgurite_rdf::{Error, IdPattern, Quads, Store};
+use fulgurite_rdf::{Error, IdPattern, Quads, Store, SweepOptions};
 use fulgurite_testkit::panics::catch;
 use fulgurite_testkit::{CrashDisk, Random};
 
@@ -206,6 +206,8 @@ fn use_store(store: &Store, is_sound: bool) -> Result<(), String> {
     let counted = store.snapshot().and_then(|snapshot| snapshot.count(&IdPattern::ALL));
     counted.map(drop).or_else(told)?;
     store.stats().map(drop).or_else(told)?;
+    store.sweep(&SweepOptions::new()).map(drop).or_else(told)?;
+    store.update(|txn| txn.clear_inferred(&IdPattern::ALL)).map(drop).or_else(told)?;
     for text in UPDATES {
         Update::parse(text, None).and_then(|update| update.execute(store)).map(drop).or_else(told)?;
     }

@@ -7,7 +7,9 @@ use fulgurite::io::Disk;
 use fulgurite::{Database, Durability, Options};
 use fulgurite_rdf::oxrdf::{BlankNode, GraphName, Literal, NamedNode, NamedOrBlankNode, Quad, Term, Triple};
 use fulgurite_rdf::oxrdfio::RdfFormat;
-use fulgurite_rdf::{IdPattern, LoadInput, LoadOptions, Order, Quads, Result, Store, StoreOptions, Transaction};
+use fulgurite_rdf::{
+    IdPattern, LoadInput, LoadOptions, Order, Quads, Result, Store, StoreOptions, SweepOptions, Transaction,
+};
 use fulgurite_testkit::{CrashDisk, Random};
 
 use crate::contents::Contents;
@@ -104,6 +106,7 @@ impl Session {
                 1 => self.reopen()?,
                 2 | 3 => self.load()?,
                 4 => self.abort()?,
+                6 => self.sweep()?,
                 5 => {
                     self.store().database().sync()?;
                     self.mark_durable();
@@ -197,6 +200,13 @@ impl Session {
         Ok(())
     }
 
+    /// Takes unused terms away, which changes nothing that a user can see.
+    fn sweep(&mut self) -> Result<()> {
+        self.store().sweep(&SweepOptions::new())?;
+        self.mark_durable();
+        Ok(())
+    }
+
     fn reopen(&mut self) -> Result<()> {
         self.store.take().expect("it is open").close()?;
         self.mark_durable();
@@ -213,7 +223,7 @@ fn stamp(state: usize) -> Quad {
 
 /// One call of a transaction, and the same to the model.
 fn change(random: &mut Random, txn: &mut Transaction, contents: &mut Contents) -> Result<()> {
-    match random.below(16) {
+    match random.below(20) {
         0 => {
             let node = subject(random);
             let term = Term::from(node);
@@ -259,11 +269,37 @@ fn change(random: &mut Random, txn: &mut Transaction, contents: &mut Contents) -
                 contents.remove(&quad);
             }
         }
+        16..20 => change_inferred(random, txn, contents)?,
         _ => {
             for _ in 0..random.below(30) {
                 let quad = quad(random);
                 txn.insert(&quad)?;
                 contents.insert(&quad);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One call that changes what is inferred, and the same to the model.
+fn change_inferred(random: &mut Random, txn: &mut Transaction, contents: &mut Contents) -> Result<()> {
+    match random.below(8) {
+        0 => {
+            txn.clear_inferred(&IdPattern::ALL)?;
+            contents.clear_inferred();
+        }
+        1 | 2 => {
+            for _ in 0..random.below(10) {
+                let quad = quad(random);
+                txn.remove_inferred(&quad)?;
+                contents.remove_inferred(&quad);
+            }
+        }
+        _ => {
+            for _ in 0..random.below(20) {
+                let quad = quad(random);
+                txn.insert_inferred(&quad)?;
+                contents.insert_inferred(&quad);
             }
         }
     }

@@ -9,9 +9,10 @@ use std::path::Path;
 use fulgurite::{CheckReport, ReadTxn, Table};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::dictionary::{IriNamespaces, NAMESPACES_MAX, TermHasher, bytes};
+use crate::dictionary::{IriNamespaces, NAMESPACE_NUMBER_MAX, TermHasher, bytes};
 use crate::error::{Error, Result};
 use crate::id::{Tag, TermId, TermKind};
+use crate::inferred::quad_of_both;
 use crate::pattern::{IdQuad, Position};
 use crate::store::Store;
 use crate::tables::{Index, Tables, next_number};
@@ -23,8 +24,10 @@ use crate::transaction::check_kinds;
 pub struct StoreCheck {
     /// What the engine says of the pages below.
     pub pages: CheckReport,
-    /// Quads, of all graphs.
+    /// Quads, of all graphs, explicit and inferred.
     pub quads: u64,
+    /// Quads that are inferred and not explicit.
+    pub inferred: u64,
     /// Terms in the dictionary.
     pub terms: u64,
     /// Those of them that no quad has and no graph is named by. They are sound: a term stays when its last quad goes.
@@ -43,7 +46,7 @@ impl StoreCheck {
 }
 
 impl Store {
-    /// Reads all of the store: that its pages are sound ([`fulgurite::Database::check`]), that every index has the same quads, that these
+    /// Reads all of the store: that its pages are sound ([`fulgurite::Database::check`]), that every index has the same quads, that none is twice, explicit and inferred, that these
     /// are made of terms which the dictionary has, each of which has one number and is found by its hash, and that graphs and namespaces
     /// are listed. A quad that only one index had, because the store has no other for its graph, is not missed if it is gone. A page
     /// that cannot be read ends the check: what was not read then is not counted.
@@ -103,6 +106,7 @@ impl<'c> Checking<'c> {
         for indexes in [&self.tables.default_graph, &self.tables.named_graphs] {
             self.quads(indexes)?;
         }
+        self.inferred()?;
         self.prefixes()?;
         self.report.unused_terms = self.terms.count(|seen| seen & IN_DICTIONARY != 0 && seen & USED == 0);
         Ok(())
@@ -258,6 +262,43 @@ impl<'c> Checking<'c> {
         })
     }
 
+    /// That inferred quads are sound, that none is explicit, and that those which are said to be both are.
+    fn inferred(&mut self) -> Result<()> {
+        let tables = self.tables;
+        let Some(inferred) = tables.inferred.as_deref() else {
+            let is_of_inferred = |table: &Table| table.name().contains("inferred");
+            if self.read.tables().iter().any(is_of_inferred) {
+                self.add(&tables.meta, b"inferred", "it is not there, and tables of inferred quads are");
+            }
+            return Ok(());
+        };
+        let explicit = self.report.quads;
+        let groups = [(&tables.default_graph, &inferred.default_graph), (&tables.named_graphs, &inferred.named_graphs)];
+        for (explicit, indexes) in groups {
+            self.quads(indexes)?;
+            let (Some(first), Some(index)) = (explicit.first(), indexes.first()) else { continue };
+            self.each(&index.table, |checking, key, _| {
+                if checking.read.get(&first.table, key)?.is_some() {
+                    checking.add(&index.table, key, "the quad is explicit too");
+                }
+                Ok(())
+            })?;
+        }
+        self.report.inferred = self.report.quads - explicit;
+        let both = &inferred.both;
+        self.each(both, |checking, key, value| {
+            let Some(quad) = quad_of_both(key).filter(|_| value.is_empty()) else {
+                checking.add(both, key, "it is no quad");
+                return Ok(());
+            };
+            let Some(first) = tables.indexes_of(quad.graph).first() else { return Ok(()) };
+            if checking.read.get(&first.table, first.order.key_of(&quad).as_bytes())?.is_none() {
+                checking.add(both, key, "the quad is not explicit");
+            }
+            Ok(())
+        })
+    }
+
     /// That all these indexes have the same quads, and that these are sound.
     fn quads(&mut self, indexes: &'c [Index]) -> Result<()> {
         let mut first = None;
@@ -365,7 +406,7 @@ impl Census {
 }
 
 fn is_namespace_number(bytes: &[u8]) -> bool {
-    bytes.try_into().is_ok_and(|bytes| (u32::from_be_bytes(bytes) as usize) < NAMESPACES_MAX)
+    bytes.try_into().is_ok_and(|bytes| u32::from_be_bytes(bytes) < NAMESPACE_NUMBER_MAX)
 }
 
 fn hash_of(quad: &IdQuad) -> u128 {

@@ -37,7 +37,7 @@ pub enum Error {
         /// What is wrong with it.
         offence: String,
     },
-    /// A bulk load waited for another load, or an exclusive writer, for as long as it was allowed to.
+    /// A bulk load or a sweep waited for another load, or an exclusive writer, for as long as it was allowed to.
     WriterBusy {
         /// The database.
         path: PathBuf,
@@ -187,8 +187,8 @@ impl fmt::Display for Error {
             }
             Self::WriterBusy { path, waited } => write!(
                 out,
-                "{}: another load or writer was still at work after {waited:?}; load again when it has ended, or allow \
-                 more time by LoadOptions::wait",
+                "{}: another load or writer was still at work after {waited:?}; try again when it has ended, or allow \
+                 more time by LoadOptions::wait or SweepOptions::wait",
                 path.display()
             ),
             Self::Syntax { input, line: 0, message, .. } => write!(out, "{input}: {message}"),

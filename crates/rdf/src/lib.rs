@@ -4,11 +4,14 @@
 //! It knows no network. [`Store`] is the entrance; what SPARQL reads through is [`Quads`].
 
 mod base_iri;
+mod changes;
 mod check;
 mod dictionary;
 mod dump;
 mod error;
 mod id;
+mod inferred;
+mod isolation;
 mod load;
 mod pattern;
 mod plan;
@@ -18,6 +21,7 @@ mod snapshot;
 pub mod sparql;
 mod stats;
 mod store;
+mod sweep;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -29,6 +33,8 @@ pub use dump::dump;
 pub use error::{Error, Result};
 pub use fulgurite::{Database, Durability, Isolation};
 pub use id::{InlineValue, ShortText, TermId, TermKind};
+pub use inferred::Statements;
+pub use isolation::IsolationLevel;
 pub use load::{BadStatement, DocumentQuads, LoadInput, LoadOptions, LoadProgress, LoadReport, parse_document};
 pub use oxrdfio::RdfFormat;
 pub use pattern::{GraphPattern, IdPattern, IdQuad, Order, Position};
@@ -37,6 +43,7 @@ pub use snapshot::Snapshot;
 pub use spareval::CancellationToken;
 pub use stats::{GraphStats, StoreStats};
 pub use store::{Store, StoreOptions};
+pub use sweep::{SweepOptions, SweepProgress, SweepReport};
 pub use transaction::{Savepoint, Transaction, TransactionView};
 pub use {oxrdf, oxrdfio, sparesults, spareval, spargebra};
 

@@ -1,14 +1,15 @@
 //! What clones of a store share.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use fulgurite::{Database, Table};
+use fulgurite::{Database, ReadTxn, Table, WriteTxn};
 
 use crate::dictionary::{self, IriNamespaces, Numbers, TermHasher};
 use crate::error::{Error, Result};
+use crate::inferred::{self, Inferred};
 use crate::pattern::Order;
-use crate::tables::{Settings, Tables, damaged};
+use crate::tables::{Reads, Settings, Tables, damaged};
 
 /// One open store.
 pub struct Shared {
@@ -17,7 +18,10 @@ pub struct Shared {
     pub hasher: TermHasher,
     pub numbers: Numbers,
     pub iri_namespaces: IriNamespaces,
+    /// Without those of inferred quads.
     tables: Arc<Tables>,
+    /// With those of inferred quads, once a snapshot has had them.
+    with_inferred: OnceLock<Arc<Tables>>,
 }
 
 impl Shared {
@@ -38,6 +42,7 @@ impl Shared {
             numbers: Numbers::default(),
             iri_namespaces,
             tables: Arc::new(tables),
+            with_inferred: OnceLock::new(),
             database,
         }))
     }
@@ -46,8 +51,62 @@ impl Shared {
         self.database.path()
     }
 
+    /// The tables that there are in every snapshot: without those of inferred quads.
     pub fn tables(&self) -> Arc<Tables> {
         Arc::clone(&self.tables)
+    }
+
+    /// The tables that there are in every snapshot that is taken from now on, with those of inferred quads, if that is known of them.
+    pub fn tables_of_all(&self) -> Option<Arc<Tables>> {
+        self.with_inferred.get().cloned()
+    }
+
+    /// Begins a snapshot, and tells the tables that it has.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`]; what the engine reports.
+    pub fn read(&self) -> Result<(ReadTxn, Arc<Tables>)> {
+        // Before the snapshot is taken, which so is not older than these.
+        let known = self.tables_of_all();
+        let read = self.database.read()?;
+        let tables = known.map_or_else(|| self.tables_as_seen(&read, |name| read.open_table(name)), Ok)?;
+        Ok((read, tables))
+    }
+
+    /// As [`Shared::read`], of a transaction that `begin` begins. It is in conflict with who makes the tables of inferred quads, if it has
+    /// them not.
+    ///
+    /// # Errors
+    /// As [`Shared::read`].
+    pub fn write(&self, begin: impl FnOnce(&Database) -> Result<WriteTxn>) -> Result<(WriteTxn, Arc<Tables>)> {
+        let known = self.tables_of_all();
+        let mut txn = begin(&self.database)?;
+        if let Some(tables) = known {
+            return Ok((txn, tables));
+        }
+        inferred::guard(&mut txn, &self.tables)?;
+        let tables = self.tables_as_seen(&txn, |name| txn.open_table(name))?;
+        Ok((txn, tables))
+    }
+
+    /// The tables of a snapshot, which asks the table `meta`.
+    fn tables_as_seen(
+        &self,
+        reads: &impl Reads,
+        open: impl Fn(&str) -> fulgurite::Result<Table>,
+    ) -> Result<Arc<Tables>> {
+        if !inferred::is_there(reads, &self.tables)? {
+            return Ok(self.tables());
+        }
+        let inferred = Inferred::open(&self.tables, |name| match open(name) {
+            Err(fulgurite::Error::TableNotFound { name }) => {
+                Err(damaged(self.path(), &format!("table `{name}`"), "it is not there"))
+            }
+            opened => Ok(opened?),
+        })?;
+        // They stay: so later snapshots have them too.
+        let tables = self.with_inferred.get_or_init(|| Arc::new(self.tables.with_inferred(Arc::new(inferred))));
+        Ok(Arc::clone(tables))
     }
 
     /// An index with a key that is no quad's.

@@ -8,11 +8,12 @@ use oxrdf::{Term, TermRef};
 
 use crate::error::{Error, Result};
 use crate::id::TermId;
+use crate::inferred::{self, Statements};
 use crate::pattern::{IdPattern, IdQuad, Position};
 use crate::plan::{plan, plan_sorted};
 use crate::quads::{GraphNames, QuadIds, Quads, Source};
 use crate::shared::Shared;
-use crate::tables::{Reads, Tables};
+use crate::tables::Tables;
 use crate::view::View;
 
 /// All that was committed when it was taken: later commits do not change what it reads, it blocks no writer and waits for
@@ -24,13 +25,24 @@ pub struct Snapshot {
 
 struct State {
     read: Arc<ReadTxn>,
+    /// What is read.
     tables: Arc<Tables>,
+    /// What there is.
+    all: Arc<Tables>,
     shared: Arc<Shared>,
 }
 
 impl Snapshot {
     pub(crate) fn new(read: Arc<ReadTxn>, tables: Arc<Tables>, shared: Arc<Shared>) -> Self {
-        Self { state: Arc::new(State { read, tables, shared }) }
+        Self { state: Arc::new(State { read, all: Arc::clone(&tables), tables, shared }) }
+    }
+
+    /// The same snapshot with these statements alone; a new one has all. Terms, names of graphs and namespaces are the same.
+    #[must_use]
+    pub fn statements(&self, statements: Statements) -> Self {
+        let State { read, all, shared, .. } = &*self.state;
+        let (read, shared) = (Arc::clone(read), Arc::clone(shared));
+        Self { state: Arc::new(State { read, tables: all.of(statements), all: Arc::clone(all), shared }) }
     }
 
     /// The newest commit that it sees.
@@ -38,12 +50,21 @@ impl Snapshot {
         self.state.read.sequence()
     }
 
+    /// Whether a quad is inferred, be it explicit too or not, whatever statements this one has.
+    ///
+    /// # Errors
+    /// As [`Quads::term`].
+    pub fn is_inferred(&self, quad: &IdQuad) -> Result<bool> {
+        View { tables: &self.state.all, ..self.view() }.is_inferred(quad)
+    }
+
     pub(crate) fn read(&self) -> &ReadTxn {
         &self.state.read
     }
 
-    pub(crate) fn tables(&self) -> &Tables {
-        &self.state.tables
+    /// All that there are.
+    pub(crate) fn tables(&self) -> &Arc<Tables> {
+        &self.state.all
     }
 
     fn source(&self) -> Arc<dyn Source> {
@@ -64,7 +85,7 @@ impl Source for State {
         keys_min: usize,
         each: &mut dyn FnMut(&[u8]),
     ) -> Result<bool> {
-        Ok(Reads::scan(&*self.read, table, low, high, keys_min, each)?)
+        Ok(inferred::scan(&*self.read, &self.tables, table, (low, high), keys_min, each)?)
     }
 
     fn damaged(&self, table: &Table) -> Error {

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::id::TermId;
+use crate::inferred::Statements;
 use crate::pattern::IdPattern;
 use crate::quads::Quads;
 use crate::store::Store;
@@ -9,8 +10,10 @@ use crate::store::Store;
 /// What a store holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoreStats {
-    /// Quads, of all graphs.
+    /// Quads, of all graphs, explicit and inferred.
     pub quads: u64,
+    /// Quads that are inferred and not explicit.
+    pub inferred: u64,
     /// Terms in the dictionary: those that are no numbers by themselves.
     pub terms: u64,
     /// The default graph first, then the named graphs.
@@ -24,7 +27,7 @@ pub struct StoreStats {
 pub struct GraphStats {
     /// Its name; `None` for the default graph.
     pub name: Option<oxrdf::Term>,
-    /// Its quads.
+    /// Its quads, explicit and inferred.
     pub quads: u64,
 }
 
@@ -37,6 +40,7 @@ impl Store {
         let snapshot = self.snapshot()?;
         let mut stats = StoreStats {
             quads: snapshot.count(&IdPattern::ALL)?,
+            inferred: snapshot.statements(Statements::Inferred).count(&IdPattern::ALL)?,
             terms: snapshot.read().len(&snapshot.tables().terms)?,
             ..StoreStats::default()
         };

@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use fulgurite::{Database, Isolation, Options, UPDATE_ATTEMPTS};
+use fulgurite::{Database, Options, UPDATE_ATTEMPTS, WriteTxn};
 
 use crate::dictionary::TermHasher;
 use crate::error::{Error, Result};
+use crate::isolation::IsolationLevel;
 use crate::pattern::Order;
 use crate::shared::Shared;
 use crate::snapshot::Snapshot;
@@ -143,8 +144,8 @@ impl Store {
     /// # Errors
     /// What the engine reports.
     pub fn snapshot(&self) -> Result<Snapshot> {
-        let shared = &self.shared;
-        Ok(Snapshot::new(Arc::new(shared.database.read()?), shared.tables(), Arc::clone(shared)))
+        let (read, tables) = self.shared.read()?;
+        Ok(Snapshot::new(Arc::new(read), tables, Arc::clone(&self.shared)))
     }
 
     /// Begins a write transaction, serializable unless the engine's options say otherwise. It waits while a bulk load builds and commits,
@@ -153,17 +154,33 @@ impl Store {
     /// # Errors
     /// What the engine reports.
     pub fn begin(&self) -> Result<Transaction> {
-        let txn = self.shared.database.write()?;
-        Ok(Transaction::new(txn, self.shared.tables(), Arc::clone(&self.shared)))
+        self.transaction(|database| Ok(database.write()?))
     }
 
-    /// As [`Store::begin`], at another isolation.
+    /// As [`Store::begin`], at this isolation: one of RDF4J's levels, or of the engine's.
+    ///
+    /// ```
+    /// # fn main() -> fulgurite_rdf::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// use fulgurite_rdf::{IsolationLevel, Store, StoreOptions};
+    ///
+    /// let store = Store::create(directory.path().join("a.ful"), StoreOptions::new())?;
+    /// let level = IsolationLevel::parse("SNAPSHOT_READ").expect("it is one of RDF4J's");
+    /// let txn = store.begin_with(level)?;
+    /// # drop(txn);
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// As [`Store::begin`].
-    pub fn begin_with(&self, isolation: Isolation) -> Result<Transaction> {
-        let txn = self.shared.database.write_with(isolation)?;
-        Ok(Transaction::new(txn, self.shared.tables(), Arc::clone(&self.shared)))
+    pub fn begin_with(&self, isolation: impl Into<IsolationLevel>) -> Result<Transaction> {
+        let isolation = isolation.into().engine();
+        self.transaction(|database| Ok(database.write_with(isolation)?))
+    }
+
+    fn transaction(&self, begin: impl FnOnce(&Database) -> Result<WriteTxn>) -> Result<Transaction> {
+        let (txn, tables) = self.shared.write(begin)?;
+        Ok(Transaction::new(txn, tables, Arc::clone(&self.shared)))
     }
 
     /// Runs `change` in a transaction and commits it, or drops it if `change` fails. While others come in between, `change` is called

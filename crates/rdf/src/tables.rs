@@ -9,15 +9,18 @@
 //! | `graphs` | number of a named graph | |
 //! | `namespaces` | prefix | IRI |
 //! | one for each order, by its name | three or four numbers | |
+//! | the same for inferred quads, once there are any, and `explicit_and_inferred` | the same; four numbers | |
 
 use std::ops::Bound;
 use std::path::Path;
+use std::sync::Arc;
 
 use fulgurite::{Database, MergeOperator, Range, ReadTxn, Table, TableOptions, Value, WriteTxn};
 
 use crate::dictionary::TermHasher;
 use crate::error::{Error, Result};
 use crate::id::{PAYLOAD_MAX, TermId};
+use crate::inferred::{Inferred, Statements};
 use crate::pattern::Order;
 
 /// One index of quads.
@@ -40,6 +43,10 @@ pub struct Tables {
     pub default_graph: Vec<Index>,
     /// Indexes of the named graphs; at least one.
     pub named_graphs: Vec<Index>,
+    /// The tables of inferred quads, if there are any and they are to be read: reads take what is in these for the same as what is above.
+    pub inferred: Option<Arc<Inferred>>,
+    /// Whether no quad is to be read.
+    pub has_no_quads: bool,
 }
 
 /// What `meta` says once and for all.
@@ -176,6 +183,8 @@ impl Tables {
             namespaces: table("namespaces", plain())?,
             default_graph: Vec::new(),
             named_graphs: Vec::new(),
+            inferred: None,
+            has_no_quads: false,
         };
         for &order in orders {
             let index = Index { order, table: table(order.name(), plain().counted(true).packed(true))? };
@@ -197,6 +206,32 @@ impl Tables {
         } else {
             // The store was created before its graphs had an operator.
             txn.insert(&self.graphs, key.as_bytes(), &[]).map(|_| ())
+        }
+    }
+
+    /// All indexes: those of one element have the same quads, and no two elements have one.
+    pub fn indexes(&self) -> impl Iterator<Item = &[Index]> {
+        let inferred = self.inferred.iter().flat_map(|inferred| [&inferred.default_graph[..], &inferred.named_graphs]);
+        [&self.default_graph[..], &self.named_graphs].into_iter().chain(inferred)
+    }
+
+    /// The same with the tables of inferred quads.
+    pub fn with_inferred(&self, inferred: Arc<Inferred>) -> Self {
+        Self { inferred: Some(inferred), ..self.clone() }
+    }
+
+    /// What is to be read for these statements. Requires: these are tables for all of them.
+    pub fn of(self: &Arc<Self>, statements: Statements) -> Arc<Self> {
+        match (statements, &self.inferred) {
+            (Statements::All, _) | (Statements::Explicit, None) => Arc::clone(self),
+            (Statements::Explicit, Some(_)) => Arc::new(Self { inferred: None, ..Self::clone(self) }),
+            (Statements::Inferred, None) => Arc::new(Self { has_no_quads: true, ..Self::clone(self) }),
+            (Statements::Inferred, Some(inferred)) => Arc::new(Self {
+                default_graph: inferred.default_graph.clone(),
+                named_graphs: inferred.named_graphs.clone(),
+                inferred: None,
+                ..Self::clone(self)
+            }),
         }
     }
 

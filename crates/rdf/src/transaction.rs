@@ -1,20 +1,24 @@
 //! [`Transaction`]: private changes over a snapshot, committed together or not at all.
 
+mod inferred;
+
 use std::collections::{HashMap, HashSet};
 use std::ops::Bound;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use fulgurite::{Durability, Sequence, Table, WriteTxn};
 use oxrdf::{GraphNameRef, QuadRef, Term, TermRef};
 
+use crate::changes;
 use crate::dictionary::{self, bytes};
 use crate::error::{Error, Result};
 use crate::id::{TermId, TermKind};
+use crate::inferred::Statements;
 use crate::pattern::{GraphPattern, IdPattern, IdQuad, Position};
 use crate::plan::{plan, plan_sorted};
 use crate::quads::{GraphNames, QuadIds, Quads, Source};
 use crate::shared::Shared;
-use crate::tables::{Index, Reads, Tables, damaged};
+use crate::tables::Tables;
 use crate::view::View;
 
 /// A set of changes that is committed as one, or dropped without a trace. It reads what it has written, by its
@@ -36,11 +40,13 @@ pub struct Transaction {
 #[derive(Clone)]
 pub struct TransactionView {
     inner: Arc<Inner>,
+    statements: Statements,
 }
 
 struct Inner {
     state: Mutex<State>,
-    tables: Arc<Tables>,
+    /// Those that the transaction sees: it may make some. Held for no longer than it takes to look.
+    tables: RwLock<Arc<Tables>>,
     shared: Arc<Shared>,
 }
 
@@ -51,6 +57,8 @@ struct State {
     known: HashMap<Box<[u8]>, TermId>,
     /// Numbers that stand for terms, of those that were inserted lately.
     checked: HashSet<TermId>,
+    /// Whether the namespaces that are known are good for what it writes.
+    has_refreshed_namespaces: bool,
     /// Whether a change may be half made.
     is_broken: bool,
 }
@@ -61,6 +69,8 @@ pub struct Savepoint {
     inner: fulgurite::Savepoint,
     /// Whether the transaction was broken there.
     is_broken: bool,
+    /// Whether the tables of inferred quads were there.
+    has_inferred: bool,
 }
 
 impl Drop for Transaction {
@@ -76,10 +86,22 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn tables(&self) -> Arc<Tables> {
+        Arc::clone(&self.tables.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn set_tables(&self, tables: Arc<Tables>) {
+        *self.tables.write().unwrap_or_else(PoisonError::into_inner) = tables;
+    }
+
     fn read<T>(&self, read: impl FnOnce(View<'_, WriteTxn>) -> Result<T>) -> Result<T> {
+        self.read_from(&self.tables(), read)
+    }
+
+    fn read_from<T>(&self, tables: &Tables, read: impl FnOnce(View<'_, WriteTxn>) -> Result<T>) -> Result<T> {
         let state = self.lock();
         let reads = state.txn.as_ref().ok_or(Error::TransactionEnded)?;
-        read(View { reads, tables: &self.tables, shared: &self.shared })
+        read(View { reads, tables, shared: &self.shared })
     }
 
     /// Runs a change, of which some may be made when it fails.
@@ -90,22 +112,10 @@ impl Inner {
         outcome
     }
 
-    /// Takes a quad away. Tells whether it was there.
+    /// Takes an explicit quad away. Tells whether it was there.
     fn remove(&self, quad: &IdQuad) -> Result<bool> {
-        self.write(|txn| {
-            let mut indexes = self.tables.indexes_of(quad.graph).iter();
-            let mut delete = |index: &Index| txn.delete(&index.table, index.order.key_of(quad).as_bytes());
-            if !delete(indexes.next().expect("a store has indexes of both"))? {
-                return Ok(false);
-            }
-            for index in indexes {
-                if !delete(index)? {
-                    let place = format!("table `{}`", index.table.name());
-                    return Err(damaged(self.shared.path(), &place, "it has not a quad that another index has"));
-                }
-            }
-            Ok(true)
-        })
+        let tables = self.tables();
+        self.write(|txn| changes::remove_explicit(txn, &tables, self.shared.path(), quad))
     }
 
     /// Runs a change of one step, which is not made when it fails.
@@ -123,9 +133,16 @@ impl State {
 
 impl Transaction {
     pub(crate) fn new(txn: WriteTxn, tables: Arc<Tables>, shared: Arc<Shared>) -> Self {
-        let state = State { txn: Some(txn), known: HashMap::new(), checked: HashSet::new(), is_broken: false };
-        let state = Mutex::new(state);
-        Self { view: TransactionView { inner: Arc::new(Inner { state, tables, shared }) } }
+        let state = Mutex::new(State {
+            txn: Some(txn),
+            known: HashMap::new(),
+            checked: HashSet::new(),
+            has_refreshed_namespaces: false,
+            is_broken: false,
+        });
+        let tables = RwLock::new(tables);
+        let inner = Arc::new(Inner { state, tables, shared });
+        Self { view: TransactionView { inner, statements: Statements::All } }
     }
 
     fn inner(&self) -> &Inner {
@@ -137,19 +154,22 @@ impl Transaction {
         self.view.clone()
     }
 
-    /// Adds a quad, and its graph. Tells whether it was not there.
+    /// Adds a quad as explicit, and its graph. Tells whether it was not there as such; if it was inferred, it is both then.
     ///
     /// # Errors
     /// [`Error::TooDeep`]; [`Error::TransactionBroken`]; what the engine reports.
     pub fn insert<'q>(&mut self, quad: impl Into<QuadRef<'q>>) -> Result<bool> {
-        let quad = quad.into();
-        let quad = IdQuad {
+        let quad = self.intern_quad(quad.into())?;
+        self.insert_known(&quad)
+    }
+
+    fn intern_quad(&mut self, quad: QuadRef<'_>) -> Result<IdQuad> {
+        Ok(IdQuad {
             subject: self.intern(quad.subject.into())?,
             predicate: self.intern(quad.predicate.into())?,
             object: self.intern(quad.object)?,
             graph: self.intern_graph(quad.graph_name)?,
-        };
-        self.insert_known(&quad)
+        })
     }
 
     /// As [`Transaction::insert`], of terms that have numbers.
@@ -165,14 +185,18 @@ impl Transaction {
 
     /// Checks that every number stands for a term.
     fn check_terms(&self, quad: &IdQuad) -> Result<()> {
-        let Inner { tables, .. } = self.inner();
+        let tables = &self.inner().tables();
         let mut state = self.inner().lock();
         for id in [quad.subject, quad.predicate, quad.object, quad.graph] {
             if id == TermId::DEFAULT_GRAPH || state.checked.contains(&id) {
                 continue;
             }
             let is_there = match id.tag().is_of_dictionary() {
-                true => state.writable()?.contains_key(&tables.terms, id.key().as_bytes())?,
+                true => {
+                    let txn = state.writable()?;
+                    dictionary::guard(txn, tables, id)?;
+                    txn.contains_key(&tables.terms, id.key().as_bytes())?
+                }
                 false => id.inline_term().is_some(),
             };
             if !is_there {
@@ -191,42 +215,33 @@ impl Transaction {
 
     /// As [`Transaction::insert_ids`], of terms that are known to be there.
     fn insert_known(&mut self, quad: &IdQuad) -> Result<bool> {
-        let inner = self.inner();
-        inner.write(|txn| {
-            let indexes = inner.tables.indexes_of(quad.graph);
-            let first = indexes.first().expect("a store has indexes of both");
-            if !txn.insert(&first.table, first.order.key_of(quad).as_bytes(), &[])? {
-                return Ok(false);
-            }
-            for index in &indexes[1..] {
-                txn.put(&index.table, index.order.key_of(quad).as_bytes(), &[])?;
-            }
-            if quad.graph != TermId::DEFAULT_GRAPH {
-                inner.tables.note_graph(txn, quad.graph)?;
-            }
-            Ok(true)
-        })
+        let (inner, tables) = (self.inner(), self.inner().tables());
+        inner.write(|txn| changes::insert_explicit(txn, &tables, inner.shared.path(), quad))
     }
 
-    /// Takes a quad away. Tells whether it was there. Its graph stays, even if it is empty now.
+    /// Takes an explicit quad away. Tells whether it was there as such. Its graph stays, even if it is empty now; and if the quad was inferred
+    /// too, it is inferred still.
     ///
     /// # Errors
     /// As [`Transaction::insert`].
     pub fn remove<'q>(&mut self, quad: impl Into<QuadRef<'q>>) -> Result<bool> {
-        let quad = quad.into();
-        let graph = match quad.graph_name {
-            GraphNameRef::DefaultGraph => Some(TermId::DEFAULT_GRAPH),
-            GraphNameRef::NamedNode(node) => self.view.id(node.into())?,
-            GraphNameRef::BlankNode(node) => self.view.id(node.into())?,
-        };
+        match self.find_quad(quad.into())? {
+            Some(quad) => self.remove_ids(&quad),
+            None => Ok(false),
+        }
+    }
+
+    /// The numbers of a quad's terms, if they all have one.
+    fn find_quad(&self, quad: QuadRef<'_>) -> Result<Option<IdQuad>> {
+        let graph = self.graph_id(quad.graph_name)?;
         let subject = self.view.id(quad.subject.into())?;
         let (predicate, object) = (self.view.id(quad.predicate.into())?, self.view.id(quad.object)?);
-        match (subject, predicate, object, graph) {
+        Ok(match (subject, predicate, object, graph) {
             (Some(subject), Some(predicate), Some(object), Some(graph)) => {
-                self.remove_ids(&IdQuad { subject, predicate, object, graph })
+                Some(IdQuad { subject, predicate, object, graph })
             }
-            _ => Ok(false),
-        }
+            _ => None,
+        })
     }
 
     /// As [`Transaction::remove`], of terms that have numbers.
@@ -237,7 +252,7 @@ impl Transaction {
         self.inner().remove(quad)
     }
 
-    /// Takes all quads of a pattern away; their graphs stay. Returns how many.
+    /// Takes all explicit quads of a pattern away; their graphs stay. Returns how many. What is inferred, too or alone, is inferred still.
     ///
     /// # Errors
     /// [`Error::TransactionBroken`]; what the engine reports; some may be gone then: return to a [`savepoint`](Transaction::savepoint)
@@ -259,16 +274,18 @@ impl Transaction {
         let mut removed = 0;
         for graph in parts {
             let part = IdPattern { graph, ..*pattern };
-            removed += if part.is_all_of_its_graphs() { self.remove_all(graph)? } else { self.remove_each(&part)? };
+            // Where something is inferred, each may be both.
+            let is_by_range = part.is_all_of_its_graphs() && self.inner().tables().inferred.is_none();
+            removed += if is_by_range { self.remove_all(graph)? } else { self.remove_each(&part)? };
         }
         Ok(removed)
     }
 
     /// Takes all quads of whole tables away, by ranges.
     fn remove_all(&self, graph: GraphPattern) -> Result<u64> {
-        let inner = self.inner();
+        let (inner, tables) = (self.inner(), self.inner().tables());
         let is_named = graph == GraphPattern::AnyNamed;
-        let indexes = if is_named { &inner.tables.named_graphs } else { &inner.tables.default_graph };
+        let indexes = if is_named { &tables.named_graphs } else { &tables.default_graph };
         inner.write(|txn| {
             let mut removed = 0;
             for index in indexes {
@@ -281,7 +298,7 @@ impl Transaction {
     fn remove_each(&self, pattern: &IdPattern) -> Result<u64> {
         let mut removed = 0;
         // It reads on behind what it has given, whatever became of that.
-        for quad in self.view.quads(pattern) {
+        for quad in self.view.statements(Statements::Explicit).quads(pattern) {
             removed += u64::from(self.inner().remove(&quad?)?);
         }
         Ok(removed)
@@ -297,7 +314,7 @@ impl Transaction {
         }
         let mut encoded = Vec::new();
         bytes::encode(term, &mut encoded)?;
-        let Inner { tables, shared, .. } = self.inner();
+        let (tables, shared) = (&self.inner().tables(), &self.inner().shared);
         let mut state = self.inner().lock();
         if let Some(&id) = state.known.get(&encoded[..]) {
             return Ok(id);
@@ -306,8 +323,16 @@ impl Transaction {
         let hash = shared.hasher.hash(&encoded);
         let found = View { reads: &*txn, tables, shared }.find(hash, &encoded)?;
         let id = match found {
-            Some(id) => id,
+            Some(id) => {
+                dictionary::guard(txn, tables, id)?;
+                id
+            }
             None => {
+                if bytes::iri_text(&encoded).is_some() && !state.has_refreshed_namespaces {
+                    shared.iri_namespaces.refresh(state.writable()?, tables, shared.path())?;
+                    state.has_refreshed_namespaces = true;
+                }
+                let txn = state.writable()?;
                 let id = TermId::new(bytes::tag_of(term), shared.numbers.take(&shared.database, tables)?);
                 shared.iri_namespaces.note(&shared.database, tables, &encoded)?;
                 let added = dictionary::add(txn, tables, &shared.iri_namespaces, hash, &encoded, id);
@@ -341,7 +366,7 @@ impl Transaction {
         Ok(TermId::new_blank())
     }
 
-    /// Takes all quads of a graph away; the graph stays. Returns how many.
+    /// Takes all explicit quads of a graph away; the graph stays. Returns how many.
     ///
     /// # Errors
     /// As [`Transaction::remove_matching`].
@@ -362,21 +387,22 @@ impl Transaction {
             return Err(Error::Invalid { message: "the default graph is always there; name another to create".into() });
         }
         let inner = self.inner();
-        inner.write(|txn| Ok(txn.insert(&inner.tables.graphs, id.key().as_bytes(), &[])?))
+        inner.write(|txn| Ok(txn.insert(&inner.tables().graphs, id.key().as_bytes(), &[])?))
     }
 
-    /// Takes a graph away with all its quads; of the default graph its quads. Tells whether it was there.
+    /// Takes a graph away with all its quads, inferred ones too; of the default graph its quads. Tells whether it was there.
     ///
     /// # Errors
     /// As [`Transaction::remove_matching`].
     pub fn drop_graph(&mut self, graph: GraphNameRef<'_>) -> Result<bool> {
         let Some(id) = self.graph_id(graph)? else { return Ok(false) };
+        self.clear_inferred(&IdPattern::of_graph(id))?;
         self.remove_matching(&IdPattern::of_graph(id))?;
         if id == TermId::DEFAULT_GRAPH {
             return Ok(true);
         }
         let inner = self.inner();
-        inner.write(|txn| Ok(txn.delete(&inner.tables.graphs, id.key().as_bytes())?))
+        inner.write(|txn| Ok(txn.delete(&inner.tables().graphs, id.key().as_bytes())?))
     }
 
     fn graph_id(&self, graph: GraphNameRef<'_>) -> Result<Option<TermId>> {
@@ -387,17 +413,23 @@ impl Transaction {
         }
     }
 
-    /// Takes all quads and all named graphs away; namespaces stay. Returns how many quads.
+    /// Takes all quads, explicit and inferred, and all named graphs away; namespaces stay. Returns how many quads.
     ///
-    /// Terms keep their numbers, for others may be about to insert quads of them. What is loaded later is as fast as into a new store,
-    /// but for looking terms up.
+    /// Terms keep their numbers until a [sweep](crate::Store::sweep), for others may be about to insert quads of them. What is loaded later is
+    /// as fast as into a new store, but for looking terms up.
     ///
     /// # Errors
     /// As [`Transaction::remove_matching`].
     pub fn clear(&mut self) -> Result<u64> {
-        let removed = self.remove_matching(&IdPattern::ALL)?;
-        let inner = self.inner();
-        inner.write(|txn| Ok(txn.delete_range(&inner.tables.graphs, ..)?))?;
+        let removed = self.view.count(&IdPattern::ALL)?;
+        self.clear_inferred(&IdPattern::ALL)?;
+        let cleared = [GraphPattern::Default, GraphPattern::AnyNamed].into_iter().try_for_each(|graph| {
+            // Nothing is both any more.
+            self.remove_all(graph).map(drop)
+        });
+        cleared?;
+        let (inner, tables) = (self.inner(), self.inner().tables());
+        inner.write(|txn| Ok(txn.delete_range(&tables.graphs, ..)?))?;
         Ok(removed)
     }
 
@@ -407,7 +439,7 @@ impl Transaction {
     /// [`Error::TransactionBroken`]; what the engine reports.
     pub fn set_namespace(&mut self, prefix: &str, iri: &str) -> Result<()> {
         let inner = self.inner();
-        inner.write_one_step(|txn| txn.put(&inner.tables.namespaces, prefix.as_bytes(), iri.as_bytes()))
+        inner.write_one_step(|txn| txn.put(&inner.tables().namespaces, prefix.as_bytes(), iri.as_bytes()))
     }
 
     /// Gives prefixes namespaces, those that have none: what a document declares does not change what a store has.
@@ -415,9 +447,9 @@ impl Transaction {
     /// # Errors
     /// As [`Transaction::set_namespace`].
     pub fn note_namespaces<'n>(&mut self, namespaces: impl Iterator<Item = (&'n str, &'n str)>) -> Result<()> {
-        let inner = self.inner();
+        let (inner, tables) = (self.inner(), self.inner().tables());
         for (prefix, iri) in namespaces {
-            inner.write_one_step(|txn| txn.insert(&inner.tables.namespaces, prefix.as_bytes(), iri.as_bytes()))?;
+            inner.write_one_step(|txn| txn.insert(&tables.namespaces, prefix.as_bytes(), iri.as_bytes()))?;
         }
         Ok(())
     }
@@ -428,14 +460,15 @@ impl Transaction {
     /// [`Error::TransactionBroken`]; what the engine reports.
     pub fn remove_namespace(&mut self, prefix: &str) -> Result<bool> {
         let inner = self.inner();
-        inner.write_one_step(|txn| txn.delete(&inner.tables.namespaces, prefix.as_bytes()))
+        inner.write_one_step(|txn| txn.delete(&inner.tables().namespaces, prefix.as_bytes()))
     }
 
     /// Marks the present state of the transaction.
     pub fn savepoint(&mut self) -> Savepoint {
+        let has_inferred = self.inner().tables().inferred.is_some();
         let mut state = self.inner().lock();
         let txn = state.txn.as_mut().expect("it ends when it is taken or dropped, and here it is");
-        Savepoint { inner: txn.savepoint(), is_broken: state.is_broken }
+        Savepoint { inner: txn.savepoint(), is_broken: state.is_broken, has_inferred }
     }
 
     /// Undoes everything since `savepoint`, which may be returned to again; later savepoints may not. A transaction that a change since then
@@ -452,6 +485,12 @@ impl Transaction {
         state.is_broken = true;
         state.txn.as_mut().ok_or(Error::TransactionEnded)?.rollback_to(savepoint.inner)?;
         state.is_broken = savepoint.is_broken;
+        drop(state);
+        if !savepoint.has_inferred {
+            // If it had made them, they are gone.
+            let without = self.inner().tables().of(Statements::Explicit);
+            self.inner().set_tables(without);
+        }
         Ok(())
     }
 
@@ -504,7 +543,7 @@ pub fn check_kinds(quad: &IdQuad) -> Result<()> {
     Ok(())
 }
 
-impl Source for Inner {
+impl Source for TransactionView {
     fn scan(
         &self,
         table: &Table,
@@ -513,35 +552,48 @@ impl Source for Inner {
         keys_min: usize,
         each: &mut dyn FnMut(&[u8]),
     ) -> Result<bool> {
-        self.read(|view| Ok(view.reads.scan(table, low, high, keys_min, each)?))
+        let tables = self.tables();
+        let bounds = (low, high);
+        self.inner.read(|view| Ok(crate::inferred::scan(view.reads, &tables, table, bounds, keys_min, each)?))
     }
 
     fn damaged(&self, table: &Table) -> Error {
-        self.shared.damaged_key(table)
+        self.inner.shared.damaged_key(table)
     }
 }
 
 impl TransactionView {
     fn source(&self) -> Arc<dyn Source> {
-        Arc::clone(&self.inner) as Arc<dyn Source>
+        Arc::new(self.clone())
+    }
+
+    /// The same view with these statements alone; that of a transaction has all. Terms, names of graphs and namespaces are the same.
+    #[must_use]
+    pub fn statements(&self, statements: Statements) -> Self {
+        Self { inner: Arc::clone(&self.inner), statements }
+    }
+
+    /// What it reads.
+    fn tables(&self) -> Arc<Tables> {
+        self.inner.tables().of(self.statements)
     }
 }
 
 impl Quads for TransactionView {
     fn quads(&self, pattern: &IdPattern) -> QuadIds {
-        QuadIds::new(self.source(), plan(&self.inner.tables, pattern))
+        QuadIds::new(self.source(), plan(&self.tables(), pattern))
     }
 
     fn quads_sorted_by(&self, pattern: &IdPattern, position: Position) -> Option<QuadIds> {
-        plan_sorted(&self.inner.tables, pattern, position).map(|steps| QuadIds::new(self.source(), steps))
+        plan_sorted(&self.tables(), pattern, position).map(|steps| QuadIds::new(self.source(), steps))
     }
 
     fn count(&self, pattern: &IdPattern) -> Result<u64> {
-        self.inner.read(|view| view.count(pattern))
+        self.inner.read_from(&self.tables(), |view| view.count(pattern))
     }
 
     fn counts_fast(&self, pattern: &IdPattern) -> bool {
-        plan(&self.inner.tables, pattern).iter().all(|step| step.filter.is_none())
+        plan(&self.tables(), pattern).iter().all(|step| step.filter.is_none())
     }
 
     fn term(&self, id: TermId) -> Result<Term> {
@@ -553,11 +605,11 @@ impl Quads for TransactionView {
     }
 
     fn contains(&self, quad: &IdQuad) -> Result<bool> {
-        self.inner.read(|view| view.contains(quad))
+        self.inner.read_from(&self.tables(), |view| view.contains(quad))
     }
 
     fn graph_names(&self) -> GraphNames {
-        GraphNames::new(self.source(), self.inner.tables.graphs.clone())
+        GraphNames::new(self.source(), self.inner.tables().graphs.clone())
     }
 
     fn contains_graph(&self, graph: TermId) -> Result<bool> {

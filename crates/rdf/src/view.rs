@@ -7,6 +7,7 @@ use oxrdf::{Term, TermRef};
 use crate::dictionary::{self, bytes};
 use crate::error::Result;
 use crate::id::TermId;
+use crate::inferred;
 use crate::pattern::{IdPattern, IdQuad};
 use crate::plan::plan;
 use crate::shared::Shared;
@@ -27,14 +28,15 @@ impl<R: Reads> View<'_, R> {
             let (low, high) = (low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice));
             let table = &step.index.table;
             let Some(filter) = step.filter else {
-                total += self.reads.count(table, low, high)?;
+                total += inferred::count(self.reads, self.tables, table, low, high)?;
                 continue;
             };
             let mut is_damaged = false;
-            self.reads.scan(table, low, high, usize::MAX, &mut |key| match step.index.order.quad_of(key) {
+            let mut note = |key: &[u8]| match step.index.order.quad_of(key) {
                 Some(quad) => total += u64::from(filter.matches(&quad)),
                 None => is_damaged = true,
-            })?;
+            };
+            inferred::scan(self.reads, self.tables, table, (low, high), usize::MAX, &mut note)?;
             if is_damaged {
                 return Err(self.shared.damaged_key(table));
             }
@@ -68,8 +70,12 @@ impl<R: Reads> View<'_, R> {
     }
 
     pub fn contains(&self, quad: &IdQuad) -> Result<bool> {
-        let index = self.tables.indexes_of(quad.graph).first().expect("a store has indexes of both");
-        Ok(self.reads.get(&index.table, index.order.key_of(quad).as_bytes())?.is_some())
+        inferred::contains(self.reads, self.tables, quad)
+    }
+
+    /// Requires: the tables are all that there are.
+    pub fn is_inferred(&self, quad: &IdQuad) -> Result<bool> {
+        self.tables.inferred.as_ref().map_or(Ok(false), |inferred| inferred.has(self.reads, quad))
     }
 
     pub fn contains_graph(&self, graph: TermId) -> Result<bool> {

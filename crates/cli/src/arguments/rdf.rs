@@ -34,6 +34,8 @@ pub enum RdfVerb {
     Stats(RdfStats),
     /// Check that all of a store is sound: its pages, indexes and dictionary.
     Check(RdfCheck),
+    /// Take terms that no quad uses out of the dictionary.
+    Sweep(Sweep),
     /// Serve a store over HTTP: SPARQL queries, updates and graphs.
     Serve(Serve),
 }
@@ -155,6 +157,9 @@ pub struct Query {
     /// The default graph of the query is the union of all graphs.
     #[arg(long)]
     pub union: bool,
+    /// Leave out quads that are only inferred.
+    #[arg(long)]
+    pub explicit: bool,
     /// Give up after so many seconds.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub timeout: Option<Duration>,
@@ -201,6 +206,9 @@ pub struct Dump {
     /// Only the default graph.
     #[arg(long, conflicts_with = "graph")]
     pub default_graph: bool,
+    /// Write quads that are only inferred, too: when they are loaded, they are explicit.
+    #[arg(long)]
+    pub inferred: bool,
 }
 
 /// Arguments of `rdf stats`.
@@ -208,9 +216,19 @@ pub struct Dump {
 pub struct RdfStats {
     #[command(flatten)]
     pub store: StoreArgument,
+    /// Tell how many terms of the dictionary no quad uses, too, for which all quads are read.
+    #[arg(long)]
+    pub unused: bool,
     /// How to print.
     #[arg(long, value_enum, default_value = "table")]
     pub format: OutputFormat,
+}
+
+/// Arguments of `rdf sweep`.
+#[derive(Args, Debug)]
+pub struct Sweep {
+    #[command(flatten)]
+    pub store: StoreArgument,
 }
 
 /// Arguments of `rdf check`.

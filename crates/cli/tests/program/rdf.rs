@@ -277,3 +277,45 @@ fn a_second_writer_is_told_the_first_ones_pid() {
     assert!(told.starts_with("100,000 statements loaded"), "{told}");
     assert!(writer.wait().unwrap().success());
 }
+
+#[test]
+fn unused_terms_are_counted_and_swept() {
+    let place = Place::new();
+    let subject = "<http://e.org/x/a> <http://e.org/x/p>";
+    place.file("a.nt", format!("{subject} \"a text of some length\" .\n{subject} <http://e.org/x/b> .\n"));
+    place.run(&["rdf", "load", "a.ful", "a.nt", "--create"]).ok();
+    assert!(!place.run(&["rdf", "stats", "a.ful"]).ok().contains("unused"));
+    assert!(
+        place.run(&["rdf", "stats", "a.ful", "--unused"]).ok().contains("4 terms in the dictionary of which 0 unused")
+    );
+    place.run(&["rdf", "update", "a.ful", "DELETE WHERE { ?s ?p <http://e.org/x/b> }"]).ok();
+    let rows = place.run(&["rdf", "stats", "a.ful", "--unused", "--format", "csv"]).ok();
+    assert!(rows.contains("unused,terms,,1"), "{rows}");
+    let swept = place.run(&["rdf", "sweep", "a.ful"]);
+    assert!(swept.messages.starts_with("1 term of 4 removed in "), "{}", swept.messages);
+    let check = place.run(&["rdf", "check", "a.ful"]).ok();
+    assert!(check.contains("1 quad, 3 terms of which 0 unused"), "{check}");
+    place.run(&["rdf", "sweep", "none.ful"]).fails(1);
+}
+
+#[test]
+fn inferred_quads_are_shown_and_are_dumped_when_they_are_asked_for() {
+    use fulgurite_rdf::oxrdf::{GraphName, NamedNode, Quad};
+
+    let place = Place::new();
+    let node = |name: &str| NamedNode::new_unchecked(format!("http://e.org/{name}"));
+    let quad = |name: &str| Quad::new(node(name), node("is"), node("animal"), GraphName::DefaultGraph);
+    let options = fulgurite_rdf::StoreOptions::new();
+    let store = fulgurite_rdf::Store::create(place.path("a.ful"), options).expect("a new store");
+    store.update(|txn| Ok((txn.insert(&quad("dog"))?, txn.insert_inferred(&quad("cat"))?))).expect("it is committed");
+    store.close().expect("it closes");
+    let rows = |more: &[&str]| {
+        let base = ["rdf", "query", "a.ful", "SELECT ?s { ?s ?p ?o }", "--format", "csv"];
+        place.run(&[&base[..], more].concat()).ok().lines().count() - 1
+    };
+    assert_eq!((rows(&[]), rows(&["--explicit"])), (2, 1));
+    let dumped = |more: &[&str]| place.run(&[&["rdf", "dump", "a.ful"][..], more].concat()).ok();
+    assert_eq!(dumped(&[]), "<http://e.org/dog> <http://e.org/is> <http://e.org/animal> .\n");
+    assert_eq!(dumped(&["--inferred"]).lines().count(), 2);
+    assert!(place.run(&["rdf", "stats", "a.ful"]).ok().contains("2 quads of which 1 inferred"));
+}

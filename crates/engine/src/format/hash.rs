@@ -70,7 +70,8 @@ mod tests {
         for uuid in [[0; 16], [7; 16], std::array::from_fn(|index| (index * index + 1) as u8)] {
             let identity = Identity::new(uuid);
             // Under Miri some lengths of each way to hash, and those where one way ends.
-            let asked = |length: &usize| !cfg!(miri) || length.is_multiple_of(31) || [16, 17, 128, 129].contains(length);
+            let asked =
+                |length: &usize| !cfg!(miri) || length.is_multiple_of(31) || [16, 17, 128, 129].contains(length);
             for length in (0..=bytes.len()).filter(asked) {
                 let expected = xxh3_64_with_seed(&bytes[..length], identity.tag_seed);
                 assert_eq!(identity.hash(&bytes[..length]), expected, "{length} bytes");

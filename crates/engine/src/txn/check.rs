@@ -48,8 +48,14 @@ impl Core {
                     later.check_ranges(reads, since)?;
                 }
             }
-            Checks::Writes if planted(Fault::WritesUnchecked) => {}
-            Checks::Writes => later.check_writes(proposal.set, since)?,
+            Checks::Writes(_) if planted(Fault::WritesUnchecked) => {}
+            Checks::Writes(guarded) => {
+                later.check_writes(proposal.set, since)?;
+                if let Some(guarded) = guarded {
+                    later.check_keys(guarded, since)?;
+                    later.check_ranges(guarded, since)?;
+                }
+            }
         }
         Ok(visible)
     }
@@ -63,16 +69,15 @@ impl Proposal<'_> {
         }
         match &self.checks {
             Checks::Nothing => true,
-            // So much is better compared without the lock.
-            Checks::Reads(reads) if reads.keys().len() as u64 * (last.0 - checked.0) > COMPARED_MAX => false,
-            Checks::Reads(reads) => {
-                reads.ranges().next().is_none() && !prints.may_hold(checked, last, reads.keys().map(|read| read.hash))
+            Checks::Reads(reads) => are_clear_since(reads, prints, checked, last),
+            Checks::Writes(guarded) => {
+                let is_written_clear = print.hashes().is_some_and(|hashes| {
+                    let changes = hashes.iter().zip(self.set.iter());
+                    let overwritten = changes.filter(|(_, (_, _, pending))| !matches!(pending, Pending::Merge(_)));
+                    !prints.may_hold(checked, last, overwritten.map(|(&hash, _)| hash))
+                });
+                is_written_clear && guarded.is_none_or(|guarded| are_clear_since(guarded, prints, checked, last))
             }
-            Checks::Writes => print.hashes().is_some_and(|hashes| {
-                let changes = hashes.iter().zip(self.set.iter());
-                let overwritten = changes.filter(|(_, (_, _, pending))| !matches!(pending, Pending::Merge(_)));
-                !prints.may_hold(checked, last, overwritten.map(|(&hash, _)| hash))
-            }),
         }
     }
 
@@ -82,18 +87,23 @@ impl Proposal<'_> {
     /// [`Error::Conflict`].
     pub fn check_tables(&self, newer: &State) -> Result<()> {
         let held = &self.snapshot.state;
-        let uses_names = matches!(&self.checks, Checks::Reads(reads) if reads.names()) || !self.schema.is_empty();
+        let reads = match &self.checks {
+            Checks::Nothing => None,
+            Checks::Reads(reads) => Some(*reads),
+            Checks::Writes(guarded) => *guarded,
+        };
+        let uses_names = reads.is_some_and(Reads::names) || !self.schema.is_empty();
         if uses_names && newer.tables_changed != held.tables_changed {
             return Err(Error::conflict("", &[], ConflictReason::Tables));
         }
         for id in self.set.tables() {
             // What this transaction created is in no state yet.
             if let Some(view) = held.view_of(id) {
-                let overwrites = || matches!(self.checks, Checks::Writes) && self.set.overwrites(id);
+                let overwrites = || matches!(self.checks, Checks::Writes(_)) && self.set.overwrites(id);
                 check_table(view, newer, overwrites)?;
             }
         }
-        if let Checks::Reads(reads) = &self.checks {
+        if let Some(reads) = reads {
             let tables = reads.keys().map(|read| read.table).chain(reads.ranges().map(|range| range.table));
             let mut last = None;
             for id in tables {
@@ -106,6 +116,13 @@ impl Proposal<'_> {
         }
         Ok(())
     }
+}
+
+/// As [`Proposal::is_clear_since`], of what was read.
+fn are_clear_since(reads: &Reads, prints: &Footprints, checked: Sequence, last: Sequence) -> bool {
+    // So much is better compared without the lock.
+    let is_little = reads.keys().len() as u64 * (last.0 - checked.0) <= COMPARED_MAX;
+    is_little && reads.ranges().next().is_none() && !prints.may_hold(checked, last, reads.keys().map(|read| read.hash))
 }
 
 /// A table must be there still, and, where what it held `was_used`, no bulk load may have changed that.

@@ -52,8 +52,8 @@ pub enum Checks<'t> {
     Nothing,
     /// What it read.
     Reads(&'t Reads),
-    /// What it overwrites.
-    Writes,
+    /// What it overwrites, and what it guarded.
+    Writes(Option<&'t Reads>),
 }
 
 /// How near to the places of the set's first keys their inserts have come.

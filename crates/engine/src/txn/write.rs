@@ -64,6 +64,8 @@ pub struct WriteTxn {
     large: Vec<LargeValue>,
     /// What it has read, if that is checked.
     reads: Option<ReadSet>,
+    /// What it has guarded, if what it reads is not checked.
+    guarded: Option<Box<ReadSet>>,
     exclusive: Option<Exclusive>,
     /// See [`crate::Options::write_set_bytes`].
     memory_bytes_max: usize,
@@ -94,6 +96,7 @@ impl WriteTxn {
             begun: None,
             large: Vec::new(),
             reads,
+            guarded: None,
             exclusive,
             memory_bytes_max: core.writer.as_ref().map_or(usize::MAX, |writer| writer.write_set_bytes),
         })
@@ -252,6 +255,44 @@ impl WriteTxn {
             }
         };
         self.put(table, key, &value)
+    }
+
+    /// Guards `key`: if another transaction has given it a value or taken it away since this one began, this one does not commit, at
+    /// any isolation, as if it had read the key at [`Isolation::Serializable`]. Those that guard one key are in no conflict with each
+    /// other.
+    ///
+    /// So a transaction at [`Isolation::Snapshot`] may refer to what lies elsewhere, and be sure that it is there when the reference is.
+    ///
+    /// ```
+    /// # fn main() -> fulgurite::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// # let db = fulgurite::Database::create(directory.path().join("a.ful"))?;
+    /// use fulgurite::Isolation;
+    ///
+    /// let [people, letters] = ["people", "letters"].map(|name| db.create_table(name, Default::default()).expect("a table"));
+    /// db.update(|txn| txn.put(&people, b"bob", b"here"))?;
+    /// let mut letter = db.write_with(Isolation::Snapshot)?;
+    /// letter.guard(&people, b"bob")?;
+    /// assert!(letter.contains_key(&people, b"bob")?);
+    /// letter.put(&letters, b"1", b"to bob")?;
+    /// db.update(|txn| txn.delete(&people, b"bob"))?;
+    /// assert!(letter.commit().is_err_and(|error| error.is_retryable()));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::TableNotFound`].
+    pub fn guard(&mut self, table: &Table, key: &[u8]) -> Result<()> {
+        self.view(table)?;
+        if self.exclusive.is_some() {
+            return Ok(());
+        }
+        let hash = self.held.snapshot.state.pages.identity().hash(key);
+        match &self.reads {
+            Some(reads) => reads.note_key(table.info.id, key, hash),
+            None => self.guarded.get_or_insert_default().note_key(table.info.id, key, hash),
+        }
+        Ok(())
     }
 
     /// Gives `key` this value unless it has one. Tells whether it did.
@@ -461,12 +502,13 @@ impl WriteTxn {
             self.held.core.harden(self.held.snapshot.sequence, durability)?;
             return Ok(self.held.snapshot.sequence);
         }
+        let guarded = self.guarded.as_mut().map(|guarded| guarded.reads());
         let checks = match self.reads.as_mut().map(ReadSet::reads) {
             _ if self.exclusive.is_some() => Checks::Nothing,
             Some(reads) if reads.is_empty() => Checks::Nothing,
             Some(reads) => Checks::Reads(reads),
-            None if self.set.is_merges_alone() => Checks::Nothing,
-            None => Checks::Writes,
+            None if guarded.is_none() && self.set.is_merges_alone() => Checks::Nothing,
+            None => Checks::Writes(guarded),
         };
         let is_spilled = self.set.spilled().is_some();
         // Should this thread panic amid the commit, what may be in the log is not given back.

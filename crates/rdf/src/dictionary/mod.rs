@@ -1,13 +1,15 @@
 //! The dictionary: terms that are longer than a number, and their numbers.
 //!
 //! (1) A term is found by its hash, and verified: chains hold the numbers of terms with one hash. (2) A number that was committed
-//! stands for its term for ever. (3) Numbers are reserved in blocks, in transactions of their own, so that transactions which add
+//! stands for its term until a sweep takes that away because no quad uses it, and never stands for another. Who refers to a term that it has
+//! found guards its row of `terms` ([`guard`]), so that it is in conflict with such a sweep. (3) Numbers are reserved in blocks, in transactions of their own, so that transactions which add
 //! different terms are in no conflict; two that add the same term are, by its hash.
 
 pub mod bytes;
 mod hasher;
 mod namespaces;
 mod numbers;
+mod removal;
 
 use std::path::Path;
 
@@ -19,8 +21,12 @@ use crate::id::{Tag, TermId};
 use crate::tables::{Reads, Tables, damaged};
 
 pub use hasher::TermHasher;
-pub use namespaces::{IriNamespaces, NAMESPACES_MAX, Numbered as NumberedNamespaces, split as split_namespace};
+pub use namespaces::{
+    IriNamespaces, NAMESPACE_NUMBER_MAX, NAMESPACES_MAX, Numbered as NumberedNamespaces,
+    numbers_of as numbers_of_namespaces, split as split_namespace,
+};
 pub use numbers::{Numbers, check as check_numbers, end as end_of_numbers};
+pub use removal::remove;
 
 /// The number of the term with these [bytes](bytes::encode).
 ///
@@ -92,7 +98,15 @@ pub fn term(reads: &impl Reads, tables: &Tables, namespaces: &IriNamespaces, pat
     Ok(NamedNode::new_unchecked([&*namespace, rest].concat()).into())
 }
 
-/// Adds a term that is not there.
+/// Lets the transaction commit only if nobody has taken this term away since it began.
+///
+/// # Errors
+/// What the engine reports.
+pub fn guard(txn: &mut WriteTxn, tables: &Tables, id: TermId) -> Result<()> {
+    Ok(txn.guard(&tables.terms, id.key().as_bytes())?)
+}
+
+/// Adds a term that is not there. Requires: the transaction has [refreshed](IriNamespaces::refresh) the namespaces, if it is an IRI.
 ///
 /// # Errors
 /// What the engine reports.

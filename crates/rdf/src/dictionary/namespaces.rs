@@ -1,14 +1,16 @@
 //! Namespaces of IRIs that have a number, so that IRIs in them are stored by the number and the rest.
 //!
-//! A namespace that was committed stays for ever. It is committed in a transaction of its own before the first IRI that needs it, or by a bulk
-//! load together with these. So what is known here holds for every snapshot.
+//! A namespace is committed in a transaction of its own before the first IRI that needs it, or by a bulk load together with these. It stays until
+//! a sweep finds that no IRI needs it; its number is never given to another. So the text of a number that is known here holds for every
+//! snapshot. The number of a text may be gone: sweeps that take some away count themselves in `meta`, and who is about to write an IRI looks
+//! there first ([`IriNamespaces::refresh`]).
 
 use std::collections::HashMap;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use fulgurite::{Database, Durability};
+use fulgurite::{Database, Durability, WriteTxn};
 
 use super::bytes;
 use crate::error::Result;
@@ -24,6 +26,8 @@ pub struct IriNamespaces {
 struct Known {
     texts: HashMap<u32, Arc<str>>,
     numbers: HashMap<Arc<str>, u32>,
+    /// Sweeps of namespaces that `numbers` is later than.
+    sweeps: u64,
 }
 
 impl IriNamespaces {
@@ -32,7 +36,7 @@ impl IriNamespaces {
     /// # Errors
     /// [`crate::Error::Damaged`]; what the engine reports.
     pub fn read(reads: &impl Reads, tables: &Tables, path: &Path) -> Result<Self> {
-        let mut known = Known::default();
+        let mut known = Known { sweeps: sweeps(reads, tables, path)?, ..Known::default() };
         for entry in reads.range(&tables.iri_namespaces, Bound::Included(&[0]), Bound::Excluded(&[1]))? {
             let (key, text) = entry?;
             let number = key[1..].try_into().ok().map(u32::from_be_bytes);
@@ -43,6 +47,49 @@ impl IriNamespaces {
             known.add(number, text);
         }
         Ok(Self { known: RwLock::new(known) })
+    }
+
+    /// Forgets numbers that sweeps have taken away, as far as a transaction sees these; it is in conflict with later ones. What is known
+    /// here is then good for all that it writes.
+    ///
+    /// # Errors
+    /// [`crate::Error::Damaged`]; what the engine reports.
+    pub fn refresh(&self, txn: &mut WriteTxn, tables: &Tables, path: &Path) -> Result<()> {
+        txn.guard(&tables.meta, SWEEPS_KEY)?;
+        self.refresh_from(txn, tables, path)
+    }
+
+    /// As [`IriNamespaces::refresh`], for who keeps others from committing.
+    ///
+    /// # Errors
+    /// As [`IriNamespaces::refresh`].
+    pub fn refresh_from(&self, reads: &impl Reads, tables: &Tables, path: &Path) -> Result<()> {
+        let sweeps = sweeps(reads, tables, path)?;
+        if self.known.read().unwrap_or_else(PoisonError::into_inner).sweeps >= sweeps {
+            return Ok(());
+        }
+        let newer = Self::read(reads, tables, path)?.known.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if known.sweeps < sweeps {
+            known.texts.extend(newer.texts);
+            (known.numbers, known.sweeps) = (newer.numbers, sweeps);
+        }
+        Ok(())
+    }
+
+    /// Takes these numbers away, and counts that. Requires: nobody else commits beside the transaction, and no IRI needs them.
+    ///
+    /// # Errors
+    /// [`crate::Error::Damaged`]; what the engine reports.
+    pub fn remove(txn: &mut WriteTxn, tables: &Tables, path: &Path, numbers: &[u32]) -> Result<()> {
+        for &number in numbers {
+            let text = txn.get(&tables.iri_namespaces, &number_key(number))?.map(|text| text.to_vec());
+            let text = text.ok_or_else(|| damaged(path, "table `iri_namespaces`", "a number is not there"))?;
+            txn.delete(&tables.iri_namespaces, &number_key(number))?;
+            txn.delete(&tables.iri_namespaces, &[&[1], &text[..]].concat())?;
+        }
+        let sweeps = sweeps(txn, tables, path)? + 1;
+        Ok(txn.put(&tables.meta, SWEEPS_KEY, &sweeps.to_be_bytes())?)
     }
 
     /// The text of a number.
@@ -58,7 +105,8 @@ impl IriNamespaces {
         let text =
             text.ok_or_else(|| damaged(path, "table `iri_namespaces`", "the number of an IRI's is not there"))?;
         let text: Arc<str> = text.into();
-        self.known.write().unwrap_or_else(PoisonError::into_inner).add(number, &text);
+        // In an old snapshot the number may be one that is gone: it is not to be written again.
+        self.known.write().unwrap_or_else(PoisonError::into_inner).texts.insert(number, Arc::clone(&text));
         Ok(text)
     }
 
@@ -78,7 +126,7 @@ impl IriNamespaces {
     pub fn note(&self, database: &Database, tables: &Tables, iri: &[u8]) -> Result<()> {
         let Some((namespace, _)) = split(iri) else { return Ok(()) };
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        if known.texts.len() >= NOTED_MAX || known.numbers.contains_key(namespace) {
+        if known.numbers.len() >= NOTED_MAX || known.numbers.contains_key(namespace) {
             return Ok(());
         }
         drop(known);
@@ -107,10 +155,12 @@ impl IriNamespaces {
         }
     }
 
-    /// Remembers namespaces whose numbers are committed.
+    /// Remembers namespaces whose numbers are committed, unless a sweep may have taken them away since.
     pub fn learn(&self, numbered: &Numbered) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        numbered.numbers.iter().for_each(|(text, number)| known.add(*number, text));
+        if known.sweeps == numbered.sweeps {
+            numbered.numbers.iter().for_each(|(text, number)| known.add(*number, text));
+        }
     }
 }
 
@@ -120,6 +170,8 @@ pub struct Numbered {
     numbers: HashMap<Box<str>, u32>,
     /// Those from here on are new.
     first_new: u32,
+    /// As [`sweeps`] says where they were looked up.
+    sweeps: u64,
 }
 
 impl Numbered {
@@ -130,21 +182,28 @@ impl Numbered {
     pub fn of(reads: &impl Reads, tables: &Tables, path: &Path, namespaces: &[&str]) -> Result<Self> {
         let first_new = next_number(reads, tables, path)?;
         let (mut next, mut numbers) = (first_new, HashMap::new());
+        let mut room = NAMESPACES_MAX.saturating_sub(first_new as usize);
+        if room < namespaces.len() {
+            // Some numbers may have been taken away.
+            room = NAMESPACES_MAX.saturating_sub(numbers_of(reads, tables, path)?.len());
+        }
+        room = room.min((NAMESPACE_NUMBER_MAX - first_new) as usize);
         for &namespace in namespaces {
             let number = match reads.get(&tables.iri_namespaces, &text_key(namespace))? {
                 Some(stored) => {
                     let number = (*stored).try_into().ok().map(u32::from_be_bytes).filter(|&number| number < first_new);
                     number.ok_or_else(|| damaged(path, "table `iri_namespaces`", "a text has no number"))?
                 }
-                None if next as usize >= NAMESPACES_MAX => continue,
+                None if room == 0 => continue,
                 None => {
+                    room -= 1;
                     next += 1;
                     next - 1
                 }
             };
             numbers.insert(namespace.into(), number);
         }
-        Ok(Self { numbers, first_new })
+        Ok(Self { numbers, first_new, sweeps: sweeps(reads, tables, path)? })
     }
 
     /// What the table gets for those that are new, in the order of its keys.
@@ -175,11 +234,29 @@ impl Known {
     }
 }
 
+/// All numbers that there are, rising.
+///
+/// # Errors
+/// [`crate::Error::Damaged`]; what the engine reports.
+pub fn numbers_of(reads: &impl Reads, tables: &Tables, path: &Path) -> Result<Vec<u32>> {
+    let range = reads.range(&tables.iri_namespaces, Bound::Included(&[0]), Bound::Excluded(&[1]))?;
+    let number = |key: &[u8]| key[1..].try_into().ok().map(u32::from_be_bytes);
+    let damaged = || damaged(path, "table `iri_namespaces`", "an entry is no number and text");
+    range.map(|entry| number(&entry?.0).ok_or_else(damaged)).collect()
+}
+
+/// How often namespaces were swept.
+fn sweeps(reads: &impl Reads, tables: &Tables, path: &Path) -> Result<u64> {
+    let Some(stored) = reads.get(&tables.meta, SWEEPS_KEY)? else { return Ok(0) };
+    let sweeps = (*stored).try_into().ok().map(u64::from_be_bytes).filter(|&sweeps| sweeps < u64::MAX);
+    sweeps.ok_or_else(|| damaged(path, "meta `namespace_sweeps`", "it is no number"))
+}
+
 /// The number after the last.
 fn next_number(reads: &impl Reads, tables: &Tables, path: &Path) -> Result<u32> {
     let mut range = reads.range(&tables.iri_namespaces, Bound::Included(&[0]), Bound::Excluded(&[1]))?;
     let Some((key, _)) = range.next_back().transpose()? else { return Ok(0) };
-    let last = key[1..].try_into().ok().map(u32::from_be_bytes).filter(|&last| (last as usize) < NAMESPACES_MAX);
+    let last = key[1..].try_into().ok().map(u32::from_be_bytes).filter(|&last| last < NAMESPACE_NUMBER_MAX);
     last.map(|last| last + 1).ok_or_else(|| damaged(path, "table `iri_namespaces`", "a number is too high"))
 }
 
@@ -206,3 +283,6 @@ const NAMESPACE_BYTES: std::ops::RangeInclusive<usize> = 8..=400;
 const NOTED_MAX: usize = 256;
 /// There are never more, so that all fit into memory.
 pub const NAMESPACES_MAX: usize = 1 << 14;
+/// Numbers are below it: more than sweeps will ever let be given.
+pub const NAMESPACE_NUMBER_MAX: u32 = 1 << 28;
+const SWEEPS_KEY: &[u8] = b"namespace_sweeps";

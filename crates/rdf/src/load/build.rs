@@ -85,6 +85,7 @@ impl Builder<'_> {
         self.watch.stage(Stage::Numbering)?;
         // Nobody commits any more: this stays the newest.
         let read = self.shared.database.read()?;
+        self.shared.iri_namespaces.refresh_from(&read, self.tables, self.shared.path())?;
         let namespaces = NumberedNamespaces::of(&read, self.tables, self.shared.path(), self.namespaces)?;
         let Prepared { mut numberings, scoped } = prepared;
         let first = next_number(&read, self.tables, self.shared.path())?;
@@ -164,6 +165,7 @@ impl Builder<'_> {
         if self.has_named() {
             sink.put(&tables.graphs, keys())?;
         }
+        sink.settle(self.shared)?;
         let inserted = sink.commit()?;
         let terms = between.numbered.get().map_or(0, |numbered| numbered.terms);
         Ok(Built { quads: firsts.iter().map(|&first| inserted[first]).sum(), terms })

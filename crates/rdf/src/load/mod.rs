@@ -183,8 +183,25 @@ impl Load<'_> {
         #[cfg(test)]
         let way = self.options.way.unwrap_or(way);
         watch.stage(Stage::Waiting)?;
-        let sink = Sink::begin(way, shared, watch, self.options.wait.unwrap_or(WAIT))?;
-        builder.build(prepared, sink)
+        builder.build(prepared, self.begin(way)?)
+    }
+
+    /// Keeps others from committing. Trees take nothing away: where quads are inferred, of which some may be explicit after the load, a
+    /// transaction is needed.
+    fn begin(&self, way: Way) -> Result<Sink<'_>> {
+        let begin = |way| Sink::begin(way, self.shared, self.watch, self.options.wait.unwrap_or(WAIT));
+        if way == Way::Transaction {
+            return begin(way);
+        }
+        let sink = begin(way)?;
+        let (read, tables) = self.shared.read()?;
+        match &tables.inferred {
+            Some(inferred) if !inferred.is_empty(&read)? => {
+                drop(sink);
+                begin(Way::Transaction)
+            }
+            _ => Ok(sink),
+        }
     }
 
     /// Parses everything on several threads, and keeps it.

@@ -14,6 +14,7 @@ use fulgurite::{BulkLoad, Durability, Table, WriteTxn};
 
 use super::progress::Watch;
 use crate::error::{Error, Result};
+use crate::inferred;
 use crate::shared::Shared;
 
 /// How entries come into tables.
@@ -91,6 +92,20 @@ impl<'l> Sink<'l> {
                 }
                 inserted.push(new);
                 Ok(())
+            }
+        }
+    }
+
+    /// Notes those quads that were inferred, and are explicit now, as both. Where trees are filled nothing is inferred.
+    ///
+    /// # Errors
+    /// What the engine reports.
+    pub fn settle(&mut self, shared: &Shared) -> Result<()> {
+        match self {
+            Self::Trees { .. } => Ok(()),
+            Self::Transaction { txn, .. } => {
+                let (_, tables) = shared.read()?;
+                inferred::settle(txn, &tables).map(drop)
             }
         }
     }

@@ -104,7 +104,7 @@ fn each_thing_that_can_be_wrong_is_told() {
         ("spo", default_key(b"\xff"), Vec::new(), "it is no quad"),
         ("pos", b"\x08".to_vec(), Vec::new(), "it is no quad"),
         ("spo", default_key(object.as_bytes()), Vec::new(), "another index does not have this quad"),
-        ("iri_namespaces", b"\0\0\xff\0\0".to_vec(), b"http://example.org/x/".to_vec(), "no number and text"),
+        ("iri_namespaces", b"\0\xff\0\0\0".to_vec(), b"http://example.org/x/".to_vec(), "no number and text"),
     ];
     for (table, key, value, offence) in cases {
         let defects = defects_after(table, |txn, table| txn.put(table, &key, &value));

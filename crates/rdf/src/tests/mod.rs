@@ -3,7 +3,10 @@
 mod check;
 mod damage;
 mod full;
+mod inferred;
+mod isolation;
 mod model;
+mod sweep;
 mod terms;
 mod writers;
 

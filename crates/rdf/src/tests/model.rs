@@ -6,9 +6,30 @@ use oxrdf::{GraphName, Literal, Quad, Term};
 use proptest::test_runner::{RngAlgorithm, TestRng};
 
 use super::{Place, iri};
-use crate::{GraphPattern, IdPattern, Order, Position, Quads, StoreOptions, TermId, Transaction};
+use crate::{
+    GraphPattern, IdPattern, Order, Position, Quads, Statements, StoreOptions, SweepOptions, TermId, Transaction,
+};
 
 type Statement = (u8, u8, u8, Option<u8>);
+
+/// What a store is to hold: a statement may be in both.
+#[derive(Clone, Default)]
+struct Model {
+    explicit: BTreeSet<Statement>,
+    inferred: BTreeSet<Statement>,
+}
+
+impl Model {
+    fn of(&self, statements: Statements) -> BTreeSet<Statement> {
+        match statements {
+            Statements::All => &self.explicit | &self.inferred,
+            Statements::Explicit => self.explicit.clone(),
+            Statements::Inferred => &self.inferred - &self.explicit,
+        }
+    }
+}
+
+const STATEMENTS: [Statements; 3] = [Statements::All, Statements::Explicit, Statements::Inferred];
 
 type Matches = Box<dyn Fn(&Statement) -> bool>;
 
@@ -135,33 +156,35 @@ fn compare(chance: &mut Chance, view: &impl Quads, model: &BTreeSet<Statement>) 
     }
 }
 
-/// One change of both. The transaction may be rolled back to where it was before.
-fn change(chance: &mut Chance, txn: &mut Transaction, model: &mut BTreeSet<Statement>) {
+/// One change of the transaction and the model. It may be rolled back to where it was before.
+fn change(chance: &mut Chance, txn: &mut Transaction, model: &mut Model, infers: bool) {
     let (before, savepoint) = (model.clone(), txn.savepoint());
     match chance.below(40) {
+        number if infers && number % 3 == 2 => change_inferred(chance, txn, &mut model.inferred),
         0 => {
             let view = txn.view();
             if let Some((pattern, matches)) = pattern_of(chance, &view) {
                 let removed = txn.remove_matching(&pattern).expect("they are removed");
-                model.retain(|statement| !matches(statement));
-                assert_eq!(removed as usize, before.len() - model.len());
+                model.explicit.retain(|statement| !matches(statement));
+                assert_eq!(removed as usize, before.explicit.len() - model.explicit.len());
             }
         }
         1 => {
             let graph = chance.statement().3;
             let name = graph.map_or(GraphName::DefaultGraph, |graph| iri(&format!("g{graph}")).into());
             txn.drop_graph(name.as_ref()).expect("it is dropped");
-            model.retain(|statement| statement.3 != graph);
+            model.explicit.retain(|statement| statement.3 != graph);
+            model.inferred.retain(|statement| statement.3 != graph);
         }
         2..14 => {
             let statement = chance.statement();
             let removed = txn.remove(&quad_of(statement)).expect("it is removed");
-            assert_eq!(removed, model.remove(&statement));
+            assert_eq!(removed, model.explicit.remove(&statement));
         }
         _ => {
             let statement = chance.statement();
             let inserted = txn.insert(&quad_of(statement)).expect("it is inserted");
-            assert_eq!(inserted, model.insert(statement));
+            assert_eq!(inserted, model.explicit.insert(statement));
         }
     }
     if chance.below(10) == 0 {
@@ -170,17 +193,43 @@ fn change(chance: &mut Chance, txn: &mut Transaction, model: &mut BTreeSet<State
     }
 }
 
-fn run(seed: u64, options: StoreOptions) {
+/// One change of what is inferred.
+fn change_inferred(chance: &mut Chance, txn: &mut Transaction, inferred: &mut BTreeSet<Statement>) {
+    match chance.below(12) {
+        0 => {
+            let view = txn.view();
+            let everything = chance.below(3) == 0;
+            let pattern = if everything { None } else { pattern_of(chance, &view) };
+            let (pattern, matches) = pattern.unwrap_or((IdPattern::ALL, Box::new(|_| true)));
+            let (cleared, before) = (txn.clear_inferred(&pattern).expect("they are cleared"), inferred.len());
+            inferred.retain(|statement| !matches(statement));
+            assert_eq!(cleared as usize, before - inferred.len());
+        }
+        1..5 => {
+            let statement = chance.statement();
+            let removed = txn.remove_inferred(&quad_of(statement)).expect("it is removed");
+            assert_eq!(removed, inferred.remove(&statement));
+        }
+        _ => {
+            let statement = chance.statement();
+            let inserted = txn.insert_inferred(&quad_of(statement)).expect("it is inserted");
+            assert_eq!(inserted, inferred.insert(statement));
+        }
+    }
+}
+
+fn run(seed: u64, options: StoreOptions, infers: bool) {
     println!("seed {seed}");
     let chance = &mut Chance::new(seed);
     let mut place = Place::new(options);
-    let mut model = BTreeSet::new();
+    let mut model = Model::default();
     for _ in 0..40 {
         let mut changed = model.clone();
         let mut txn = place.store.begin().expect("a transaction");
         for _ in 0..chance.below(40) {
-            change(chance, &mut txn, &mut changed);
-            compare(chance, &txn.view(), &changed);
+            change(chance, &mut txn, &mut changed, infers);
+            let statements = STATEMENTS[chance.below(3) as usize];
+            compare(chance, &txn.view().statements(statements), &changed.of(statements));
         }
         match chance.below(4) {
             0 => drop(txn),
@@ -192,24 +241,44 @@ fn run(seed: u64, options: StoreOptions) {
         if chance.below(6) == 0 {
             place = place.reopen();
         }
+        if chance.below(4) == 0 {
+            let before = place.store.snapshot().expect("a snapshot");
+            place.store.sweep(&SweepOptions::new()).expect("it is swept");
+            assert_eq!(place.store.unused_terms().expect("they are counted"), 0);
+            compare(chance, &before, &model.of(Statements::All));
+        }
         let snapshot = place.store.snapshot().expect("a snapshot");
-        for _ in 0..20 {
-            compare(chance, &snapshot, &model);
+        for statements in STATEMENTS {
+            let (view, expected) = (snapshot.statements(statements), model.of(statements));
+            (0..7).for_each(|_| compare(chance, &view, &expected));
         }
     }
+    let check = place.store.check().expect("it is checked");
+    assert!(check.is_sound(), "{check:?}");
+    let expected = [Statements::All, Statements::Inferred].map(|statements| model.of(statements).len() as u64);
+    assert_eq!([check.quads, check.inferred], expected);
+    let has_tables = place.store.stats().expect("statistics").tables.iter().any(|(name, _)| name == "inferred_spo");
+    assert!(infers || !has_tables, "who infers nothing has no tables for that");
 }
 
 #[test]
 fn a_store_holds_what_a_plain_set_holds_after_any_changes() {
-    for seed in 0..8 {
-        run(seed, StoreOptions::new());
+    for seed in 0..6 {
+        run(seed, StoreOptions::new(), false);
+    }
+}
+
+#[test]
+fn a_store_keeps_explicit_and_inferred_quads_apart_as_two_plain_sets_do() {
+    for seed in 200..206 {
+        run(seed, StoreOptions::new(), true);
     }
 }
 
 #[test]
 fn a_store_with_few_orders_or_all_of_them_answers_the_same() {
     let orders = |names: &str| StoreOptions::new().orders(names.split(' ').filter_map(Order::parse));
-    run(100, orders("spo gspo"));
-    run(101, orders("osp posg"));
-    run(102, orders("spo sop pso pos osp ops gspo gsop gpso gpos gosp gops spgo sogp psog pogs ospg opgs"));
+    run(100, orders("spo gspo"), true);
+    run(101, orders("osp posg"), false);
+    run(102, orders("spo sop pso pos osp ops gspo gsop gpso gpos gosp gops spgo sogp psog pogs ospg opgs"), true);
 }

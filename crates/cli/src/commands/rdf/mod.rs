@@ -8,6 +8,7 @@ mod run;
 mod serve;
 mod stats;
 mod store;
+mod sweep;
 mod update;
 
 pub use run::run;

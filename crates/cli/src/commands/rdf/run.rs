@@ -1,6 +1,6 @@
 //! Which function does which verb of `rdf`.
 
-use super::{check, dump, load, query, serve, stats, update};
+use super::{check, dump, load, query, serve, stats, sweep, update};
 use crate::arguments::rdf::RdfVerb;
 use crate::failure::Failure;
 
@@ -16,6 +16,7 @@ pub fn run(verb: &RdfVerb) -> Result<(), Failure> {
         RdfVerb::Dump(arguments) => dump::run(arguments),
         RdfVerb::Stats(arguments) => stats::run(arguments),
         RdfVerb::Check(arguments) => check::run(arguments),
+        RdfVerb::Sweep(arguments) => sweep::run(arguments),
         RdfVerb::Serve(arguments) => serve::run(arguments),
     }
 }

@@ -6,7 +6,7 @@ use super::store::reading;
 use crate::arguments::OutputFormat;
 use crate::arguments::rdf::RdfStats;
 use crate::failure::Failure;
-use crate::output::{Cell, Printer, counted, size, standard_output};
+use crate::output::{Cell, Printer, counted, grouped, size, standard_output};
 
 /// Prints a row for each graph and each table.
 pub fn run(arguments: &RdfStats) -> Result<(), Failure> {
@@ -20,17 +20,26 @@ pub fn run(arguments: &RdfStats) -> Result<(), Failure> {
         for (name, entries) in &stats.tables {
             printer.row(&[Cell::Text("table"), Cell::Text(name), Cell::Nothing, Cell::Number(*entries)])?;
         }
+        let unused = if arguments.unused { Some(store.unused_terms()?) } else { None };
+        if let Some(unused) = unused {
+            printer.row(&[Cell::Text("unused"), Cell::Text("terms"), Cell::Nothing, Cell::Number(unused)])?;
+        }
         printer.finish()?;
         if arguments.format == OutputFormat::Table {
-            let quads = counted(stats.quads, "quad", "quads");
+            let inferred = match stats.inferred {
+                0 => String::new(),
+                inferred => format!(" of which {} inferred", grouped(inferred)),
+            };
+            let quads = counted(stats.quads, "quad", "quads") + &inferred;
             let terms = counted(stats.terms, "term", "terms");
+            let unused = unused.map_or_else(String::new, |unused| format!(" of which {} unused", grouped(unused)));
             let bytes = store.database().stats()?.file_bytes;
             let each = match stats.quads {
                 0 => String::new(),
                 quads => format!(", {:.1} bytes a quad", bytes as f64 / quads as f64),
             };
             let mut out = standard_output();
-            writeln!(out, "\n{quads}, {terms} in the dictionary; {}{each}", size(bytes))
+            writeln!(out, "\n{quads}, {terms} in the dictionary{unused}; {}{each}", size(bytes))
                 .and_then(|()| out.flush())
                 .map_err(Failure::Output)?;
         }

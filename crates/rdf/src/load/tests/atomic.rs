@@ -132,7 +132,7 @@ fn a_second_load_waits_for_the_first_and_says_what_to_do_if_that_takes_too_long(
             let options = by(other).wait(Duration::from_millis(20));
             let error = place.load_with(&many(10), &options).expect_err("the first runs still");
             assert!(matches!(error, Error::WriterBusy { .. }), "{error}");
-            assert!(error.to_string().contains("load again when it has ended"), "{error}");
+            assert!(error.to_string().contains("try again when it has ended"), "{error}");
             let token = CancellationToken::new();
             let cancel = token.clone();
             let options = at_stage(other, "waiting for writers", move || cancel.cancel()).cancellation(token);
