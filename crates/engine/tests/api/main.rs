@@ -4,6 +4,7 @@ mod changes;
 mod compaction;
 mod forgetting;
 mod golden;
+mod guards;
 mod large_values;
 mod merges;
 mod merges_overtaken;
