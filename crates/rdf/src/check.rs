@@ -58,7 +58,7 @@ impl Store {
         let mut report = StoreCheck { pages: self.database().check()?, ..StoreCheck::default() };
         let mut checking = Checking {
             read: snapshot.read(),
-            tables: snapshot.tables(),
+            tables: snapshot.all_tables(),
             hasher: self.shared.hasher,
             namespaces: IriNamespaces::default(),
             terms: Census::default(),

@@ -63,7 +63,7 @@ impl Snapshot {
     }
 
     /// All that there are.
-    pub(crate) fn tables(&self) -> &Arc<Tables> {
+    pub(crate) fn all_tables(&self) -> &Arc<Tables> {
         &self.state.all
     }
 

@@ -41,7 +41,7 @@ impl Store {
         let mut stats = StoreStats {
             quads: snapshot.count(&IdPattern::ALL)?,
             inferred: snapshot.statements(Statements::Inferred).count(&IdPattern::ALL)?,
-            terms: snapshot.read().len(&snapshot.tables().terms)?,
+            terms: snapshot.read().len(&snapshot.all_tables().terms)?,
             ..StoreStats::default()
         };
         for table in snapshot.read().tables() {

@@ -171,7 +171,7 @@ fn every_index_has_every_quad() {
     for place in [Place::new(), Place::with_one()] {
         place.load(&many(2000), RdfFormat::NQuads).expect("it is loaded");
         let snapshot = place.store.snapshot().expect("a snapshot");
-        let tables = snapshot.tables();
+        let tables = snapshot.all_tables();
         for indexes in [&tables.default_graph, &tables.named_graphs] {
             let quads = |index: &crate::tables::Index| -> BTreeSet<_> {
                 let keys = snapshot.read().range(&index.table, ..).expect("it is read");
@@ -391,7 +391,7 @@ fn iris_of_a_load_are_stored_by_their_namespaces_on_either_way() {
         let place = Place::with_one();
         place.load_with(&many(100), &by(way)).expect("it is loaded");
         let snapshot = place.store.snapshot().expect("a snapshot");
-        let range = snapshot.read().range(&snapshot.tables().iri_namespaces, ..).expect("it is read");
+        let range = snapshot.read().range(&snapshot.all_tables().iri_namespaces, ..).expect("it is read");
         let namespaces: Vec<String> = range
             .map(|entry| entry.expect("it is read"))
             .filter(|(key, _)| key[0] == 0)
@@ -402,7 +402,7 @@ fn iris_of_a_load_are_stored_by_their_namespaces_on_either_way() {
         }
         let name = NamedNode::new_unchecked("http://example.org/node/7");
         let id = snapshot.id(name.as_ref().into()).expect("it is looked up").expect("it is there");
-        let stored = snapshot.read().get(&snapshot.tables().terms, id.key().as_bytes()).expect("it is read");
+        let stored = snapshot.read().get(&snapshot.all_tables().terms, id.key().as_bytes()).expect("it is read");
         assert!(stored.expect("it is there").len() < 8, "{way:?}");
         assert_eq!(snapshot.term(id).expect("it has a term"), name.into());
         // A handle that was opened before knows them, too.

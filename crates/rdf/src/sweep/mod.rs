@@ -68,9 +68,9 @@ impl Store {
         let snapshot = self.snapshot()?;
         let mut sweep = Sweep {
             shared: &self.shared,
-            tables: Arc::clone(snapshot.tables()),
+            tables: Arc::clone(snapshot.all_tables()),
             options,
-            report: SweepReport { terms: snapshot.read().len(&snapshot.tables().terms)?, ..SweepReport::default() },
+            report: SweepReport { terms: snapshot.read().len(&snapshot.all_tables().terms)?, ..SweepReport::default() },
         };
         match Probe::all(&sweep.tables) {
             Some(_) => {
@@ -98,9 +98,9 @@ impl Store {
     /// [`Error::Damaged`]; what the engine reports.
     pub fn unused_terms(&self) -> Result<u64> {
         let snapshot = self.snapshot()?;
-        let census = Census::take(snapshot.read(), snapshot.tables(), &self.shared, |_| Ok(()))?;
+        let census = Census::take(snapshot.read(), snapshot.all_tables(), &self.shared, |_| Ok(()))?;
         let (mut unused, mut low) = (0, Bound::Unbounded);
-        while let Some(part) = Part::read(snapshot.read(), snapshot.tables(), &self.shared, low, &census)? {
+        while let Some(part) = Part::read(snapshot.read(), snapshot.all_tables(), &self.shared, low, &census)? {
             unused += part.unused.len() as u64;
             low = Bound::Excluded(part.last);
         }
@@ -181,7 +181,7 @@ impl Sweep<'_> {
     fn alone(&mut self, store: &Store) -> Result<()> {
         let mut txn = self.begin_alone()?;
         let snapshot = store.snapshot()?;
-        self.tables = Arc::clone(snapshot.tables());
+        self.tables = Arc::clone(snapshot.all_tables());
         let census = self.census(snapshot.read(), snapshot.count(&IdPattern::ALL)?)?;
         let (mut low, mut done, mut removed) = (Bound::Unbounded, 0, 0);
         while let Some(part) = Part::read(snapshot.read(), &self.tables, self.shared, low, &census)? {

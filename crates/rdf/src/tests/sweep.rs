@@ -197,7 +197,8 @@ fn threads_that_use_terms_while_they_are_swept_lose_none() {
                             ["g", "h"].get(round as usize % 3).copied(),
                         );
                         let mut txn = store.begin_with(level).expect("a transaction");
-                        let changed = if round % 2 == 0 { txn.insert(&used).map(drop) } else { txn.clear().map(drop) };
+                        let changed =
+                            if round.is_multiple_of(2) { txn.insert(&used).map(drop) } else { txn.clear().map(drop) };
                         match changed.and_then(|()| txn.commit()) {
                             Ok(_) => round += 1,
                             Err(error) => assert!(error.is_retryable(), "{error}"),

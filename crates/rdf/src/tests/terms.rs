@@ -114,7 +114,7 @@ fn iris_share_their_namespaces_in_the_file() {
     let inserted = place.store.update(|txn| txn.insert(&quad("one", "two", iri("three"), None)));
     assert_eq!(inserted.ok(), Some(true));
     let snapshot = place.store.snapshot().expect("a snapshot");
-    let terms = snapshot.read().range(&snapshot.tables().terms, ..).expect("they are read");
+    let terms = snapshot.read().range(&snapshot.all_tables().terms, ..).expect("they are read");
     let longest = terms.map(|entry| entry.expect("it is read").1.len()).max();
     assert_eq!(longest, Some("three".len() + 2));
 }
