@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fulgurite_rdf::oxrdf::{GraphName, Quad, Term};
-use fulgurite_rdf::{IdPattern, Quads, Result, Snapshot, Statements, TermId};
+use fulgurite_rdf::{IdPattern, Quads, Result, Snapshot, StatementKinds, TermId};
 
 /// All that a store holds and a user can see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,8 +23,8 @@ impl Contents {
     /// The store's.
     pub fn read(snapshot: &Snapshot) -> Result<Self> {
         let mut contents = Self::default();
-        for (statements, is_explicit) in [(Statements::Explicit, true), (Statements::Inferred, false)] {
-            for quad in snapshot.statements(statements).quads(&IdPattern::ALL) {
+        for (statements, is_explicit) in [(StatementKinds::Explicit, true), (StatementKinds::Inferred, false)] {
+            for quad in snapshot.of_kinds(statements).quads(&IdPattern::ALL) {
                 let quad = quad?;
                 let graph = match quad.graph {
                     TermId::DEFAULT_GRAPH => None,

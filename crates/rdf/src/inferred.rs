@@ -18,7 +18,7 @@ use crate::tables::{Index, Reads, Tables, has_entries};
 
 /// Which statements are meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Statements {
+pub enum StatementKinds {
     /// Explicit ones and inferred ones, each quad once.
     #[default]
     All,

@@ -33,7 +33,7 @@ pub use dump::dump;
 pub use error::{Error, Result};
 pub use fulgurite::{Database, Durability, Isolation};
 pub use id::{InlineValue, ShortText, TermId, TermKind};
-pub use inferred::Statements;
+pub use inferred::StatementKinds;
 pub use isolation::IsolationLevel;
 pub use load::{BadStatement, DocumentQuads, LoadInput, LoadOptions, LoadProgress, LoadReport, parse_document};
 pub use oxrdfio::RdfFormat;

@@ -8,7 +8,7 @@ use oxrdf::{Term, TermRef};
 
 use crate::error::{Error, Result};
 use crate::id::TermId;
-use crate::inferred::{self, Statements};
+use crate::inferred::{self, StatementKinds};
 use crate::pattern::{IdPattern, IdQuad, Position};
 use crate::plan::{plan, plan_sorted};
 use crate::quads::{GraphNames, QuadIds, Quads, Source};
@@ -39,10 +39,10 @@ impl Snapshot {
 
     /// The same snapshot with these statements alone; a new one has all. Terms, names of graphs and namespaces are the same.
     #[must_use]
-    pub fn statements(&self, statements: Statements) -> Self {
+    pub fn of_kinds(&self, kinds: StatementKinds) -> Self {
         let State { read, all, shared, .. } = &*self.state;
         let (read, shared) = (Arc::clone(read), Arc::clone(shared));
-        Self { state: Arc::new(State { read, tables: all.of(statements), all: Arc::clone(all), shared }) }
+        Self { state: Arc::new(State { read, tables: all.of(kinds), all: Arc::clone(all), shared }) }
     }
 
     /// The newest commit that it sees.

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::id::TermId;
-use crate::inferred::Statements;
+use crate::inferred::StatementKinds;
 use crate::pattern::IdPattern;
 use crate::quads::Quads;
 use crate::store::Store;
@@ -40,7 +40,7 @@ impl Store {
         let snapshot = self.snapshot()?;
         let mut stats = StoreStats {
             quads: snapshot.count(&IdPattern::ALL)?,
-            inferred: snapshot.statements(Statements::Inferred).count(&IdPattern::ALL)?,
+            inferred: snapshot.of_kinds(StatementKinds::Inferred).count(&IdPattern::ALL)?,
             terms: snapshot.read().len(&snapshot.all_tables().terms)?,
             ..StoreStats::default()
         };

@@ -20,7 +20,7 @@ use fulgurite::{Database, MergeOperator, Range, ReadTxn, Table, TableOptions, Va
 use crate::dictionary::TermHasher;
 use crate::error::{Error, Result};
 use crate::id::{PAYLOAD_MAX, TermId};
-use crate::inferred::{Inferred, Statements};
+use crate::inferred::{Inferred, StatementKinds};
 use crate::pattern::Order;
 
 /// One index of quads.
@@ -221,12 +221,12 @@ impl Tables {
     }
 
     /// What is to be read for these statements. Requires: these are tables for all of them.
-    pub fn of(self: &Arc<Self>, statements: Statements) -> Arc<Self> {
+    pub fn of(self: &Arc<Self>, statements: StatementKinds) -> Arc<Self> {
         match (statements, &self.inferred) {
-            (Statements::All, _) | (Statements::Explicit, None) => Arc::clone(self),
-            (Statements::Explicit, Some(_)) => Arc::new(Self { inferred: None, ..Self::clone(self) }),
-            (Statements::Inferred, None) => Arc::new(Self { has_no_quads: true, ..Self::clone(self) }),
-            (Statements::Inferred, Some(inferred)) => Arc::new(Self {
+            (StatementKinds::All, _) | (StatementKinds::Explicit, None) => Arc::clone(self),
+            (StatementKinds::Explicit, Some(_)) => Arc::new(Self { inferred: None, ..Self::clone(self) }),
+            (StatementKinds::Inferred, None) => Arc::new(Self { has_no_quads: true, ..Self::clone(self) }),
+            (StatementKinds::Inferred, Some(inferred)) => Arc::new(Self {
                 default_graph: inferred.default_graph.clone(),
                 named_graphs: inferred.named_graphs.clone(),
                 inferred: None,

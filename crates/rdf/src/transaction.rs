@@ -13,7 +13,7 @@ use crate::changes;
 use crate::dictionary::{self, bytes};
 use crate::error::{Error, Result};
 use crate::id::{TermId, TermKind};
-use crate::inferred::Statements;
+use crate::inferred::StatementKinds;
 use crate::pattern::{GraphPattern, IdPattern, IdQuad, Position};
 use crate::plan::{plan, plan_sorted};
 use crate::quads::{GraphNames, QuadIds, Quads, Source};
@@ -40,7 +40,7 @@ pub struct Transaction {
 #[derive(Clone)]
 pub struct TransactionView {
     inner: Arc<Inner>,
-    statements: Statements,
+    statements: StatementKinds,
 }
 
 struct Inner {
@@ -142,7 +142,7 @@ impl Transaction {
         });
         let tables = RwLock::new(tables);
         let inner = Arc::new(Inner { state, tables, shared });
-        Self { view: TransactionView { inner, statements: Statements::All } }
+        Self { view: TransactionView { inner, statements: StatementKinds::All } }
     }
 
     fn inner(&self) -> &Inner {
@@ -298,7 +298,7 @@ impl Transaction {
     fn remove_each(&self, pattern: &IdPattern) -> Result<u64> {
         let mut removed = 0;
         // It reads on behind what it has given, whatever became of that.
-        for quad in self.view.statements(Statements::Explicit).quads(pattern) {
+        for quad in self.view.of_kinds(StatementKinds::Explicit).quads(pattern) {
             removed += u64::from(self.inner().remove(&quad?)?);
         }
         Ok(removed)
@@ -488,7 +488,7 @@ impl Transaction {
         drop(state);
         if !savepoint.has_inferred {
             // If it had made them, they are gone.
-            let without = self.inner().tables().of(Statements::Explicit);
+            let without = self.inner().tables().of(StatementKinds::Explicit);
             self.inner().set_tables(without);
         }
         Ok(())
@@ -569,8 +569,8 @@ impl TransactionView {
 
     /// The same view with these statements alone; that of a transaction has all. Terms, names of graphs and namespaces are the same.
     #[must_use]
-    pub fn statements(&self, statements: Statements) -> Self {
-        Self { inner: Arc::clone(&self.inner), statements }
+    pub fn of_kinds(&self, kinds: StatementKinds) -> Self {
+        Self { inner: Arc::clone(&self.inner), statements: kinds }
     }
 
     /// What it reads.

@@ -6,7 +6,7 @@ use oxrdf::{Literal, Quad};
 use super::{Place, count, iri, quad, texts};
 use crate::sparql::{Query, QueryResults, Update};
 use crate::{
-    GraphPattern, IdPattern, IdQuad, Isolation, LoadInput, LoadOptions, Position, Quads, RdfFormat, Statements, Store,
+    GraphPattern, IdPattern, IdQuad, Isolation, LoadInput, LoadOptions, Position, Quads, RdfFormat, StatementKinds, Store,
     StoreOptions, SweepOptions, TermId, Transaction,
 };
 
@@ -23,11 +23,11 @@ fn state_of(store: &Store, quad: &Quad) -> (bool, bool) {
     let [subject, predicate, object] =
         terms.map(|term: oxrdf::Term| snapshot.id(term.as_ref()).expect("it is looked up").expect("it is there"));
     let id = IdQuad { subject, predicate, object, graph: TermId::DEFAULT_GRAPH };
-    let has = |statements| snapshot.statements(statements).contains(&id).expect("it is looked up");
-    let (explicit, inferred) = (has(Statements::Explicit), has(Statements::Inferred));
-    assert_eq!(has(Statements::All), explicit || inferred);
+    let has = |statements| snapshot.of_kinds(statements).contains(&id).expect("it is looked up");
+    let (explicit, inferred) = (has(StatementKinds::Explicit), has(StatementKinds::Inferred));
+    assert_eq!(has(StatementKinds::All), explicit || inferred);
     assert!(!(explicit && inferred));
-    let is_inferred = snapshot.statements(Statements::Explicit).is_inferred(&id).expect("it is looked up");
+    let is_inferred = snapshot.of_kinds(StatementKinds::Explicit).is_inferred(&id).expect("it is looked up");
     assert!(is_inferred || !inferred);
     (explicit, inferred)
 }
@@ -82,8 +82,8 @@ fn views_read_merge_and_count_what_they_are_asked_for() {
     });
     let place = place.reopen();
     let snapshot = place.store.snapshot().expect("a snapshot");
-    let counts = [Statements::All, Statements::Explicit, Statements::Inferred]
-        .map(|statements| count(&snapshot.statements(statements)));
+    let counts = [StatementKinds::All, StatementKinds::Explicit, StatementKinds::Inferred]
+        .map(|statements| count(&snapshot.of_kinds(statements)));
     assert_eq!(counts, [60, 30, 30]);
     // In the order of the index, explicit and inferred among each other.
     let default = IdPattern { graph: GraphPattern::Default, ..IdPattern::ALL };
@@ -95,9 +95,9 @@ fn views_read_merge_and_count_what_they_are_asked_for() {
     skipping.skip_to(rest[30]);
     assert_eq!(skipping.next().expect("there are some").expect("it is read").object, rest[30]);
     // Shown alone, and of it all again.
-    let explicit = snapshot.statements(Statements::Explicit);
-    assert_eq!(texts(&explicit.statements(Statements::All)), texts(&snapshot));
-    assert_eq!(texts(&explicit).len() + texts(&snapshot.statements(Statements::Inferred)).len(), 60);
+    let explicit = snapshot.of_kinds(StatementKinds::Explicit);
+    assert_eq!(texts(&explicit.of_kinds(StatementKinds::All)), texts(&snapshot));
+    assert_eq!(texts(&explicit).len() + texts(&snapshot.of_kinds(StatementKinds::Inferred)).len(), 60);
 }
 
 #[test]
@@ -111,14 +111,14 @@ fn where_nothing_is_inferred_there_are_no_tables_for_it_and_its_view_is_empty() 
     let mut txn = place.store.begin().expect("a transaction");
     let before = txn.savepoint();
     txn.insert_inferred(&fact()).expect("it is inserted");
-    assert_eq!(texts(&txn.view().statements(Statements::Inferred)).len(), 1);
+    assert_eq!(texts(&txn.view().of_kinds(StatementKinds::Inferred)).len(), 1);
     txn.rollback_to(before).expect("it is rolled back");
     assert_eq!(texts(&txn.view()).len(), 1);
     txn.insert(&quad("a", "b", Literal::from(2), None)).expect("it is inserted");
     txn.commit().expect("it is committed");
     let stats = place.store.stats().expect("statistics");
     assert!(stats.tables.iter().all(|(name, _)| !name.contains("inferred")), "{:?}", stats.tables);
-    let inferred = place.store.snapshot().expect("a snapshot").statements(Statements::Inferred);
+    let inferred = place.store.snapshot().expect("a snapshot").of_kinds(StatementKinds::Inferred);
     assert_eq!((count(&inferred), texts(&inferred).len(), inferred.graph_names().count()), (0, 0, 1));
     drop(inferred);
     // After the roll back it can be made all the same.
@@ -142,7 +142,7 @@ fn a_snapshot_from_before_the_first_inferred_quad_reads_on() {
     // Which now knows of the tables.
     assert_eq!(texts(&place.store.snapshot().expect("a snapshot")).len(), 2);
     assert_eq!((texts(&before).len(), texts(&txn.view()).len()), (1, 1));
-    assert_eq!(count(&before.statements(Statements::Inferred)), 0);
+    assert_eq!(count(&before.of_kinds(StatementKinds::Inferred)), 0);
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn sparql_sees_both_unless_asked_otherwise_and_deletes_what_is_explicit() {
         QueryResults::Solutions(solutions) => solutions.count(),
         _ => panic!("it has solutions"),
     };
-    let views = [Statements::All, Statements::Explicit, Statements::Inferred].map(|which| snapshot.statements(which));
+    let views = [StatementKinds::All, StatementKinds::Explicit, StatementKinds::Inferred].map(|which| snapshot.of_kinds(which));
     assert_eq!(views.each_ref().map(rows), [2, 1, 1]);
     let update = Update::parse("DELETE WHERE { ?s ?p ?o }", None).expect("it is an update");
     assert_eq!(update.execute(&place.store).expect("it is executed").removed, 1);

@@ -7,7 +7,7 @@ use proptest::test_runner::{RngAlgorithm, TestRng};
 
 use super::{Place, iri};
 use crate::{
-    GraphPattern, IdPattern, Order, Position, Quads, Statements, StoreOptions, SweepOptions, TermId, Transaction,
+    GraphPattern, IdPattern, Order, Position, Quads, StatementKinds, StoreOptions, SweepOptions, TermId, Transaction,
 };
 
 type Statement = (u8, u8, u8, Option<u8>);
@@ -20,16 +20,16 @@ struct Model {
 }
 
 impl Model {
-    fn of(&self, statements: Statements) -> BTreeSet<Statement> {
+    fn of(&self, statements: StatementKinds) -> BTreeSet<Statement> {
         match statements {
-            Statements::All => &self.explicit | &self.inferred,
-            Statements::Explicit => self.explicit.clone(),
-            Statements::Inferred => &self.inferred - &self.explicit,
+            StatementKinds::All => &self.explicit | &self.inferred,
+            StatementKinds::Explicit => self.explicit.clone(),
+            StatementKinds::Inferred => &self.inferred - &self.explicit,
         }
     }
 }
 
-const STATEMENTS: [Statements; 3] = [Statements::All, Statements::Explicit, Statements::Inferred];
+const STATEMENTS: [StatementKinds; 3] = [StatementKinds::All, StatementKinds::Explicit, StatementKinds::Inferred];
 
 type Matches = Box<dyn Fn(&Statement) -> bool>;
 
@@ -229,7 +229,7 @@ fn run(seed: u64, options: StoreOptions, infers: bool) {
         for _ in 0..chance.below(40) {
             change(chance, &mut txn, &mut changed, infers);
             let statements = STATEMENTS[chance.below(3) as usize];
-            compare(chance, &txn.view().statements(statements), &changed.of(statements));
+            compare(chance, &txn.view().of_kinds(statements), &changed.of(statements));
         }
         match chance.below(4) {
             0 => drop(txn),
@@ -245,17 +245,17 @@ fn run(seed: u64, options: StoreOptions, infers: bool) {
             let before = place.store.snapshot().expect("a snapshot");
             place.store.sweep(&SweepOptions::new()).expect("it is swept");
             assert_eq!(place.store.unused_terms().expect("they are counted"), 0);
-            compare(chance, &before, &model.of(Statements::All));
+            compare(chance, &before, &model.of(StatementKinds::All));
         }
         let snapshot = place.store.snapshot().expect("a snapshot");
         for statements in STATEMENTS {
-            let (view, expected) = (snapshot.statements(statements), model.of(statements));
+            let (view, expected) = (snapshot.of_kinds(statements), model.of(statements));
             (0..7).for_each(|_| compare(chance, &view, &expected));
         }
     }
     let check = place.store.check().expect("it is checked");
     assert!(check.is_sound(), "{check:?}");
-    let expected = [Statements::All, Statements::Inferred].map(|statements| model.of(statements).len() as u64);
+    let expected = [StatementKinds::All, StatementKinds::Inferred].map(|statements| model.of(statements).len() as u64);
     assert_eq!([check.quads, check.inferred], expected);
     let has_tables = place.store.stats().expect("statistics").tables.iter().any(|(name, _)| name == "inferred_spo");
     assert!(infers || !has_tables, "who infers nothing has no tables for that");

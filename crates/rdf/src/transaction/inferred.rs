@@ -8,7 +8,7 @@ use oxrdf::QuadRef;
 use super::{Transaction, TransactionView, check_kinds};
 use crate::changes;
 use crate::error::{Error, Result};
-use crate::inferred::{Inferred, Statements, quad_of_both};
+use crate::inferred::{Inferred, StatementKinds, quad_of_both};
 use crate::pattern::{IdPattern, IdQuad};
 use crate::quads::Quads;
 use crate::tables::Tables;
@@ -112,7 +112,7 @@ impl Transaction {
     fn clear_each_inferred(&mut self, inferred: &Inferred, pattern: &IdPattern) -> Result<u64> {
         let mut cleared = 0;
         // It reads on behind what it has given, whatever became of that.
-        for quad in self.view.statements(Statements::Inferred).quads(pattern) {
+        for quad in self.view.of_kinds(StatementKinds::Inferred).quads(pattern) {
             cleared += u64::from(self.remove_inferred_ids(&quad?)?);
         }
         let mut low = Bound::Unbounded;

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use fulgurite_rdf::oxrdf::TermRef;
-use fulgurite_rdf::{GraphPattern, IdPattern, Quads, RdfFormat, Snapshot, Statements, dump};
+use fulgurite_rdf::{GraphPattern, IdPattern, Quads, RdfFormat, Snapshot, StatementKinds, dump};
 
 use super::load::format_of;
 use super::store::reading;
@@ -19,9 +19,9 @@ pub fn run(arguments: &Dump) -> Result<(), Failure> {
     let path = arguments.output.as_deref().filter(|path| *path != Path::new("-"));
     let promised = arguments.format.map(RdfFormat::from).or_else(|| path.and_then(format_of));
     let format = promised.unwrap_or(RdfFormat::NQuads);
-    let statements = if arguments.inferred { Statements::All } else { Statements::Explicit };
+    let statements = if arguments.inferred { StatementKinds::All } else { StatementKinds::Explicit };
     reading(&arguments.store.path, |_, snapshot| {
-        let snapshot = &snapshot.statements(statements);
+        let snapshot = &snapshot.of_kinds(statements);
         let pattern = IdPattern { graph: graphs(arguments, snapshot)?, ..IdPattern::ALL };
         if pattern.graph == GraphPattern::Any && !format.supports_datasets() {
             check_one_graph(snapshot, format)?;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use fulgurite_rdf::oxrdf::{Term, vocab::xsd};
 use fulgurite_rdf::sparesults::QueryResultsFormat;
 use fulgurite_rdf::sparql::{Limits, Query, QueryForm, QueryResults, Solutions};
-use fulgurite_rdf::{Quads, Snapshot, Statements};
+use fulgurite_rdf::{Quads, Snapshot, StatementKinds};
 
 use super::store::{reading, sparql};
 use crate::arguments::OutputFormat;
@@ -31,8 +31,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             limits = limits.rows_max(rows);
         }
         let query = query.with_limits(limits).union_default_graph(arguments.union);
-        let statements = if arguments.explicit { Statements::Explicit } else { Statements::All };
-        let snapshot = snapshot.statements(statements);
+        let statements = if arguments.explicit { StatementKinds::Explicit } else { StatementKinds::All };
+        let snapshot = snapshot.of_kinds(statements);
         match arguments.explain {
             true => explain(&query, &snapshot),
             false => answer(&query, &snapshot, arguments.format, &namespaces),
