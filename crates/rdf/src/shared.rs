@@ -7,7 +7,9 @@ use fulgurite::{Database, Table};
 
 use crate::dictionary::{self, IriNamespaces, Numbers, TermHasher};
 use crate::error::{Error, Result};
+use crate::id::TermId;
 use crate::pattern::Order;
+use crate::predicates::Predicates;
 use crate::tables::{Settings, Tables, damaged};
 
 /// One open store.
@@ -17,6 +19,7 @@ pub struct Shared {
     pub hasher: TermHasher,
     pub numbers: Numbers,
     pub iri_namespaces: IriNamespaces,
+    pub predicates: Predicates,
     tables: Arc<Tables>,
 }
 
@@ -37,6 +40,7 @@ impl Shared {
             hasher: settings.hasher,
             numbers: Numbers::default(),
             iri_namespaces,
+            predicates: Predicates::default(),
             tables: Arc::new(tables),
             database,
         }))
@@ -48,6 +52,15 @@ impl Shared {
 
     pub fn tables(&self) -> Arc<Tables> {
         Arc::clone(&self.tables)
+    }
+
+    /// A quad with a number that stands for nothing that can be in its place.
+    pub fn damaged_quad(&self, id: TermId) -> Error {
+        dictionary::damaged_term(
+            self.path(),
+            id,
+            "a quad has it in a place where its kind cannot be, or it stands for no term",
+        )
     }
 
     /// An index with a key that is no quad's.

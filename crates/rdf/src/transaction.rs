@@ -11,10 +11,11 @@ use crate::dictionary::{self, bytes};
 use crate::error::{Error, Result};
 use crate::id::{TermId, TermKind};
 use crate::pattern::{GraphPattern, IdPattern, IdQuad, Position};
-use crate::plan::{plan, plan_sorted};
-use crate::quads::{GraphNames, QuadIds, Quads, Source};
+use crate::plan::{Steps, is_a_range};
+use crate::quads::{GraphNames, QuadIds, Quads, Reached, Source, Wanted};
 use crate::shared::Shared;
 use crate::tables::{Index, Reads, Tables, damaged};
+use crate::term_batch::TermBatch;
 use crate::view::View;
 
 /// A set of changes that is committed as one, or dropped without a trace. It reads what it has written, by its
@@ -493,6 +494,14 @@ pub fn check_kinds(quad: &IdQuad) -> Result<()> {
 }
 
 impl Source for Inner {
+    fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    fn read_quads(&self, wanted: &Wanted<'_>, quads: &mut Vec<IdQuad>) -> Result<Reached> {
+        self.read(|view| view.read_quads(wanted, quads))
+    }
+
     fn scan(
         &self,
         table: &Table,
@@ -504,8 +513,16 @@ impl Source for Inner {
         self.read(|view| Ok(view.reads.scan(table, low, high, keys_min, each)?))
     }
 
+    fn read_terms(&self, terms: &mut TermBatch) -> Result<()> {
+        self.read(|view| view.read_terms(terms))
+    }
+
     fn damaged(&self, table: &Table) -> Error {
         self.shared.damaged_key(table)
+    }
+
+    fn damaged_term(&self, id: TermId) -> Error {
+        self.shared.damaged_quad(id)
     }
 }
 
@@ -517,11 +534,11 @@ impl TransactionView {
 
 impl Quads for TransactionView {
     fn quads(&self, pattern: &IdPattern) -> QuadIds {
-        QuadIds::new(self.source(), plan(&self.inner.tables, pattern))
+        QuadIds::new(self.source(), Steps::new(pattern))
     }
 
     fn quads_sorted_by(&self, pattern: &IdPattern, position: Position) -> Option<QuadIds> {
-        plan_sorted(&self.inner.tables, pattern, position).map(|steps| QuadIds::new(self.source(), steps))
+        Steps::sorted_by(&self.inner.tables, pattern, position).map(|steps| QuadIds::new(self.source(), steps))
     }
 
     fn count(&self, pattern: &IdPattern) -> Result<u64> {
@@ -529,7 +546,7 @@ impl Quads for TransactionView {
     }
 
     fn counts_fast(&self, pattern: &IdPattern) -> bool {
-        plan(&self.inner.tables, pattern).iter().all(|step| step.filter.is_none())
+        is_a_range(&self.inner.tables, pattern)
     }
 
     fn term(&self, id: TermId) -> Result<Term> {

@@ -3,10 +3,11 @@
 //! A namespace that was committed stays for ever. It is committed in a transaction of its own before the first IRI that needs it, or by a bulk
 //! load together with these. So what is known here holds for every snapshot.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Bound;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{OnceLock, PoisonError, RwLock};
 
 use fulgurite::{Database, Durability};
 
@@ -17,13 +18,33 @@ use crate::tables::{Reads, Tables, damaged};
 /// The namespaces that are known.
 #[derive(Debug, Default)]
 pub struct IriNamespaces {
-    known: RwLock<Known>,
+    texts: Texts,
+    /// Guards the numbers, which only those who write look for.
+    numbers: RwLock<HashMap<Box<str>, u32>>,
 }
 
+/// Texts by their numbers. Each is set once, so that who reads terms waits for nobody and shares nothing that changes.
 #[derive(Debug, Default)]
-struct Known {
-    texts: HashMap<u32, Arc<str>>,
-    numbers: HashMap<Arc<str>, u32>,
+struct Texts {
+    blocks: [OnceLock<Block>; NAMESPACES_MAX / BLOCK],
+}
+
+type Block = Box<[OnceLock<Box<str>>; BLOCK]>;
+const BLOCK: usize = 512;
+
+impl Texts {
+    fn get(&self, number: u32) -> Option<&str> {
+        let block = self.blocks.get(number as usize / BLOCK)?.get()?;
+        block[number as usize % BLOCK].get().map(|text| &**text)
+    }
+
+    /// Numbers that no namespace can have are not remembered.
+    fn set(&self, number: u32, text: &str) {
+        if let Some(block) = self.blocks.get(number as usize / BLOCK) {
+            let block = block.get_or_init(|| Box::new([const { OnceLock::new() }; BLOCK]));
+            block[number as usize % BLOCK].get_or_init(|| text.into());
+        }
+    }
 }
 
 impl IriNamespaces {
@@ -32,7 +53,7 @@ impl IriNamespaces {
     /// # Errors
     /// [`crate::Error::Damaged`]; what the engine reports.
     pub fn read(reads: &impl Reads, tables: &Tables, path: &Path) -> Result<Self> {
-        let mut known = Known::default();
+        let known = Self::default();
         for entry in reads.range(&tables.iri_namespaces, Bound::Included(&[0]), Bound::Excluded(&[1]))? {
             let (key, text) = entry?;
             let number = key[1..].try_into().ok().map(u32::from_be_bytes);
@@ -40,33 +61,43 @@ impl IriNamespaces {
             let (Some(number), Some(text)) = (number, text) else {
                 return Err(damaged(path, "table `iri_namespaces`", "an entry is no number and text"));
             };
-            known.add(number, text);
+            known.remember(number, text);
         }
-        Ok(Self { known: RwLock::new(known) })
+        Ok(known)
+    }
+
+    fn remember(&self, number: u32, text: &str) {
+        self.texts.set(number, text);
+        self.numbers.write().unwrap_or_else(PoisonError::into_inner).insert(text.into(), number);
     }
 
     /// The text of a number.
     ///
     /// # Errors
     /// [`crate::Error::Damaged`] if there is none; what the engine reports.
-    pub fn text(&self, reads: &impl Reads, tables: &Tables, path: &Path, number: u32) -> Result<Arc<str>> {
-        if let Some(text) = self.known.read().unwrap_or_else(PoisonError::into_inner).texts.get(&number) {
-            return Ok(Arc::clone(text));
+    #[inline]
+    pub fn text(&self, reads: &impl Reads, tables: &Tables, path: &Path, number: u32) -> Result<Cow<'_, str>> {
+        match self.texts.get(number) {
+            Some(text) => Ok(Cow::Borrowed(text)),
+            None => self.read_text(reads, tables, path, number).map(Cow::Owned),
         }
+    }
+
+    #[cold]
+    fn read_text(&self, reads: &impl Reads, tables: &Tables, path: &Path, number: u32) -> Result<String> {
         let stored = reads.get(&tables.iri_namespaces, &number_key(number))?;
         let text = stored.as_deref().and_then(|text| std::str::from_utf8(text).ok());
         let text =
             text.ok_or_else(|| damaged(path, "table `iri_namespaces`", "the number of an IRI's is not there"))?;
-        let text: Arc<str> = text.into();
-        self.known.write().unwrap_or_else(PoisonError::into_inner).add(number, &text);
-        Ok(text)
+        self.remember(number, text);
+        Ok(text.into())
     }
 
     /// Writes the stored form of an IRI to `out`, if its namespace has a number.
     pub fn shorten(&self, iri: &[u8], out: &mut Vec<u8>) -> bool {
         let Some((namespace, rest)) = split(iri) else { return false };
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let Some(&number) = known.numbers.get(namespace) else { return false };
+        let numbers = self.numbers.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(&number) = numbers.get(namespace) else { return false };
         bytes::encode_in_namespace(number, rest.as_bytes(), out);
         true
     }
@@ -77,11 +108,11 @@ impl IriNamespaces {
     /// [`crate::Error::Damaged`]; what the engine reports.
     pub fn note(&self, database: &Database, tables: &Tables, iri: &[u8]) -> Result<()> {
         let Some((namespace, _)) = split(iri) else { return Ok(()) };
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        if known.texts.len() >= NOTED_MAX || known.numbers.contains_key(namespace) {
+        let numbers = self.numbers.read().unwrap_or_else(PoisonError::into_inner);
+        if numbers.len() >= NOTED_MAX || numbers.contains_key(namespace) {
             return Ok(());
         }
-        drop(known);
+        drop(numbers);
         self.add(database, tables, &[namespace])
     }
 
@@ -109,8 +140,7 @@ impl IriNamespaces {
 
     /// Remembers namespaces whose numbers are committed.
     pub fn learn(&self, numbered: &Numbered) {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        numbered.numbers.iter().for_each(|(text, number)| known.add(*number, text));
+        numbered.numbers.iter().for_each(|(text, number)| self.remember(*number, text));
     }
 }
 
@@ -164,14 +194,6 @@ impl Numbered {
         let Some(&number) = self.numbers.get(namespace) else { return false };
         bytes::encode_in_namespace(number, rest.as_bytes(), out);
         true
-    }
-}
-
-impl Known {
-    fn add(&mut self, number: u32, text: &str) {
-        let text: Arc<str> = text.into();
-        self.texts.insert(number, Arc::clone(&text));
-        self.numbers.insert(text, number);
     }
 }
 

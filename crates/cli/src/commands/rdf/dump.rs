@@ -1,12 +1,11 @@
 //! `rdf dump`: writes quads as RDF.
 
-use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
-use fulgurite_rdf::oxrdf::{GraphName, NamedOrBlankNode, Quad, Term, TermRef};
+use fulgurite_rdf::oxrdf::{GraphNameRef, TermRef};
 use fulgurite_rdf::oxrdfio::RdfSerializer;
-use fulgurite_rdf::{GraphPattern, IdPattern, Quads, RdfFormat, Snapshot, TermId};
+use fulgurite_rdf::{GraphPattern, IdPattern, Quads, RdfFormat, Snapshot};
 
 use super::load::format_of;
 use super::store::reading;
@@ -73,58 +72,19 @@ fn write<W: Write>(
         serializer = serializer.with_prefix(&prefix, &namespace).map_err(refused)?;
     }
     let mut writer = serializer.for_writer(out);
-    let mut terms = Terms { snapshot, recent: HashMap::new() };
+    let mut statements = snapshot.statements(pattern);
     let mut written = 0;
-    for quad in snapshot.quads(pattern) {
-        let quad = quad?;
-        // A graph that was chosen is dumped as what a file of triples holds.
-        let graph_name = match pattern.graph {
-            GraphPattern::Named(_) => GraphName::DefaultGraph,
-            _ => terms.graph(quad.graph)?,
-        };
-        let (subject, object) = (terms.node(quad.subject)?, terms.term(quad.object)?);
-        let Term::NamedNode(predicate) = terms.term(quad.predicate)? else {
-            return Err(Failure::Message(format!("a predicate that is no IRI: {:?}", quad.predicate)));
-        };
-        writer.serialize_quad(&Quad { subject, predicate, object, graph_name }).map_err(Failure::Output)?;
-        written += 1;
-        progress.tell(written, || Some(written as f64 / total as f64));
+    while let Some(batch) = statements.next_batch() {
+        for mut statement in batch? {
+            // A graph that was chosen is dumped as what a file of triples holds.
+            if matches!(pattern.graph, GraphPattern::Named(_)) {
+                statement.graph_name = GraphNameRef::DefaultGraph;
+            }
+            writer.serialize_quad(statement).map_err(Failure::Output)?;
+            written += 1;
+            progress.tell(written, || Some(written as f64 / total as f64));
+        }
     }
     writer.finish().and_then(|mut out| out.flush()).map_err(Failure::Output)?;
     Ok(written)
 }
-
-/// Terms of a snapshot, of which the recent ones are kept.
-struct Terms<'a> {
-    snapshot: &'a Snapshot,
-    recent: HashMap<TermId, Term>,
-}
-
-impl Terms<'_> {
-    fn term(&mut self, id: TermId) -> Result<Term, Failure> {
-        if let Some(term) = self.recent.get(&id) {
-            return Ok(term.clone());
-        }
-        if self.recent.len() >= RECENT_MAX {
-            self.recent.clear();
-        }
-        let term = self.snapshot.term(id)?;
-        self.recent.insert(id, term.clone());
-        Ok(term)
-    }
-
-    fn node(&mut self, id: TermId) -> Result<NamedOrBlankNode, Failure> {
-        match self.term(id)? {
-            Term::NamedNode(node) => Ok(node.into()),
-            Term::BlankNode(node) => Ok(node.into()),
-            other => Err(Failure::Message(format!("{other} stands where only an IRI or a blank node can"))),
-        }
-    }
-
-    fn graph(&mut self, id: TermId) -> Result<GraphName, Failure> {
-        if id == TermId::DEFAULT_GRAPH { Ok(GraphName::DefaultGraph) } else { Ok(self.node(id)?.into()) }
-    }
-}
-
-/// So many terms are kept: those of some thousand subjects.
-const RECENT_MAX: usize = 16 << 10;
