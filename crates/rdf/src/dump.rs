@@ -1,14 +1,12 @@
 //! Quads written out as RDF, with the namespaces of their store as prefixes.
 
-use std::collections::HashMap;
 use std::io::Write;
 
-use oxrdf::{GraphName, NamedNode, NamedOrBlankNode, Quad, Term};
+use oxrdf::GraphNameRef;
 use oxrdfio::{RdfFormat, RdfSerializer};
 
 use crate::error::{Error, Result};
-use crate::id::TermId;
-use crate::pattern::{GraphPattern, IdPattern, IdQuad};
+use crate::pattern::{GraphPattern, IdPattern};
 use crate::quads::Quads;
 
 /// Writes the quads of a pattern, and returns how many. Those of a single graph are written as what a document of triples holds, without its
@@ -43,86 +41,25 @@ pub fn dump(
         serializer = serializer.clone().with_prefix(prefix, namespace).unwrap_or(serializer);
     }
     let mut writer = serializer.for_writer(out);
-    let mut terms = Terms { quads, recent: HashMap::new() };
     let failed = |source| Error::Output { source };
-    let mut written = 0;
-    for quad in quads.quads(pattern) {
-        each(written)?;
-        let mut quad = terms.quad(&quad?)?;
-        if matches!(pattern.graph, GraphPattern::Named(_)) {
-            quad.graph_name = GraphName::DefaultGraph;
+    let (mut statements, mut written) = (quads.statements(pattern), 0);
+    while let Some(batch) = statements.next_batch() {
+        for mut statement in batch? {
+            each(written)?;
+            if matches!(pattern.graph, GraphPattern::Named(_)) {
+                statement.graph_name = GraphNameRef::DefaultGraph;
+            }
+            writer.serialize_quad(statement).map_err(failed)?;
+            written += 1;
         }
-        writer.serialize_quad(&quad).map_err(failed)?;
-        written += 1;
     }
     writer.finish().and_then(|mut out| out.flush()).map_err(failed)?;
     Ok(written)
 }
 
-/// Terms of a store, of which the recent names are kept.
-struct Terms<'q, Q> {
-    quads: &'q Q,
-    recent: HashMap<TermId, Term>,
-}
-
-impl<Q: Quads> Terms<'_, Q> {
-    fn quad(&mut self, quad: &IdQuad) -> Result<Quad> {
-        let graph_name = match quad.graph {
-            TermId::DEFAULT_GRAPH => GraphName::DefaultGraph,
-            graph => self.node(graph)?.into(),
-        };
-        let subject = self.node(quad.subject)?;
-        let predicate: NamedNode = match self.term(quad.predicate)? {
-            Term::NamedNode(node) => node,
-            other => return Err(misplaced(&other)),
-        };
-        Ok(Quad { subject, predicate, object: self.term(quad.object)?, graph_name })
-    }
-
-    fn node(&mut self, id: TermId) -> Result<NamedOrBlankNode> {
-        match self.term(id)? {
-            Term::NamedNode(node) => Ok(node.into()),
-            Term::BlankNode(node) => Ok(node.into()),
-            other => Err(misplaced(&other)),
-        }
-    }
-
-    fn term(&mut self, id: TermId) -> Result<Term> {
-        if let Some(term) = self.recent.get(&id) {
-            return Ok(term.clone());
-        }
-        if self.recent.len() >= RECENT_MAX {
-            self.recent.clear();
-        }
-        let term = self.quads.term(id)?;
-        if is_kept(&term) {
-            self.recent.insert(id, term.clone());
-        }
-        Ok(term)
-    }
-}
-
-/// Texts seldom come again, and may be long.
-fn is_kept(term: &Term) -> bool {
-    match term {
-        Term::NamedNode(node) => node.as_str().len() <= NAME_BYTES_MAX,
-        Term::BlankNode(node) => node.as_str().len() <= NAME_BYTES_MAX,
-        _ => false,
-    }
-}
-
-fn misplaced(term: &Term) -> Error {
-    Error::Invalid { message: format!("{term} stands where it cannot in a quad; check the store") }
-}
-
-/// So many terms are kept: those of some thousand subjects.
-const RECENT_MAX: usize = 16 << 10;
-/// With [`RECENT_MAX`], the bound of the memory that names take: 16 MiB.
-const NAME_BYTES_MAX: usize = 1 << 10;
-
 #[cfg(test)]
 mod tests {
-    use oxrdf::{BlankNode, Literal};
+    use oxrdf::{GraphName, NamedNode, Quad, Term};
 
     use super::*;
     use crate::{Store, StoreOptions};
@@ -143,25 +80,6 @@ mod tests {
         };
         store.update(insert).unwrap();
         (directory, store)
-    }
-
-    #[test]
-    fn names_are_kept_and_texts_and_long_names_are_not() {
-        let objects: [Term; 3] = [
-            Literal::new_simple_literal("a text").into(),
-            name(&"n".repeat(NAME_BYTES_MAX)).into(),
-            BlankNode::default().into(),
-        ];
-        let (_directory, store) = store(&objects, &GraphName::DefaultGraph);
-        let snapshot = store.snapshot().unwrap();
-        let mut terms = Terms { quads: &snapshot, recent: HashMap::new() };
-        let quads: Vec<Quad> =
-            snapshot.quads(&IdPattern::ALL).map(|quad| quad.and_then(|quad| terms.quad(&quad)).unwrap()).collect();
-        assert_eq!(quads.len(), 3);
-        assert!(quads.iter().any(|quad| quad.object == objects[0]));
-        let mut kept: Vec<Term> = terms.recent.into_values().filter(|term| !term.is_blank_node()).collect();
-        kept.sort_by_key(Term::to_string);
-        assert_eq!(kept, [Term::from(name("p")), Term::from(name("s"))]);
     }
 
     #[test]

@@ -137,7 +137,7 @@ pub fn scan(
     table: &Table,
     (low, high): (Bound<&[u8]>, Bound<&[u8]>),
     keys_min: usize,
-    each: &mut dyn FnMut(&[u8]),
+    each: impl FnMut(&[u8]),
 ) -> fulgurite::Result<bool> {
     if let Some(beside) = beside(tables, table) {
         return scan_both(reads, [table, beside], (low, high), keys_min, each);
@@ -154,7 +154,7 @@ fn scan_both(
     [first, second]: [&Table; 2],
     (low, high): (Bound<&[u8]>, Bound<&[u8]>),
     keys_min: usize,
-    each: &mut dyn FnMut(&[u8]),
+    mut each: impl FnMut(&[u8]),
 ) -> fulgurite::Result<bool> {
     let mut seconds = reads.range(second, low, high)?;
     let mut next_second = seconds.next().transpose()?;
@@ -241,7 +241,7 @@ pub fn settle(txn: &mut WriteTxn, tables: &Tables) -> Result<u64> {
         loop {
             let (mut keys, mut last) = (Vec::new(), Vec::new());
             let from = low.as_ref().map(|key: &Vec<u8>| &key[..]);
-            let ended = Reads::scan(txn, &index.table, from, Bound::Unbounded, SETTLED_KEYS, &mut |key| {
+            let ended = Reads::scan(txn, &index.table, from, Bound::Unbounded, SETTLED_KEYS, |key| {
                 keys.push(key.to_vec());
                 last = key.to_vec();
             })?;

@@ -1,6 +1,6 @@
 //! Quads and patterns of them, as numbers of terms; and the orders of indexes.
 
-use crate::id::{IdKey, TermId};
+use crate::id::{IdKey, TermId, unpack};
 
 /// A statement and its graph, as numbers of terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -67,6 +67,8 @@ use Position::{Graph as G, Object as O, Predicate as P, Subject as S};
 pub struct Order {
     name: &'static str,
     positions: &'static [Position],
+    /// Where in a key the subject, the predicate, the object and the graph are. Of a default graph nothing is in the key: the last.
+    places: [u8; 4],
 }
 
 /// Every order there is.
@@ -107,7 +109,8 @@ impl Order {
     /// The order of a name such as `spo` or `gpos`; `None` if it is no permutation of S, P, O, or S, P, O and G.
     pub fn parse(name: &str) -> Option<Self> {
         let row = ORDERS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))?;
-        Some(Self { name: row.0, positions: row.1 })
+        let place = |position| row.1.iter().position(|&other| other == position).unwrap_or(3) as u8;
+        Some(Self { name: row.0, positions: row.1, places: Position::ALL.map(place) })
     }
 
     /// Its name in small letters.
@@ -133,19 +136,23 @@ impl Order {
 
     /// The quad of a key. `None` if it is the key of none.
     #[inline]
-    pub(crate) fn quad_of(self, mut key: &[u8]) -> Option<IdQuad> {
-        let none = TermId::DEFAULT_GRAPH;
-        let mut quad = IdQuad { subject: none, predicate: none, object: none, graph: none };
-        for position in self.positions {
-            let id = TermId::take(&mut key)?;
-            match position {
-                S => quad.subject = id,
-                P => quad.predicate = id,
-                O => quad.object = id,
-                G => quad.graph = id,
-            }
-        }
-        key.is_empty().then_some(quad)
+    pub(crate) fn quad_of(self, key: &[u8]) -> Option<IdQuad> {
+        if self.is_of_named_graphs() { self.quad_of_all::<4>(key) } else { self.quad_of_all::<3>(key) }
+    }
+
+    /// As [`Order::quad_of`], of an order of so many places.
+    #[inline(always)]
+    pub(crate) fn quad_of_all<const PLACES: usize>(self, key: &[u8]) -> Option<IdQuad> {
+        let ids = unpack::<PLACES>(key)?;
+        // In turn, so that no number goes through memory: what a scan asks here is the same for every key.
+        let [subject, predicate, object, graph] = self.places;
+        let at = |place: u8| match place {
+            0 => ids[0],
+            1 => ids[1],
+            2 => ids[2],
+            _ => ids[3],
+        };
+        Some(IdQuad { subject: at(subject), predicate: at(predicate), object: at(object), graph: at(graph) })
     }
 
     /// How many places in front of the order `pattern` binds.

@@ -8,10 +8,13 @@ use std::sync::Arc;
 use fulgurite::Table;
 use oxrdf::{Term, TermRef};
 
-use crate::error::Result;
-use crate::id::TermId;
-use crate::pattern::{IdPattern, IdQuad, Order, Position};
-use crate::plan::Step;
+use crate::error::{Error, Result};
+use crate::id::{IdKey, TermId};
+use crate::pattern::{IdPattern, IdQuad, Position};
+use crate::plan::{Step, Steps};
+use crate::statements::Statements;
+use crate::tables::Tables;
+use crate::term_batch::TermBatch;
 
 /// A set of quads to read from. Clones share what they read; iterators own what they need, so that they outlive the value they
 /// came from and may be sent to other threads.
@@ -19,6 +22,12 @@ pub trait Quads: Clone + Send + Sync + 'static {
     /// The quads of a pattern, in the order of the index that is read ([`QuadIds::order`]). With graphs of
     /// [`GraphPattern::Any`](crate::GraphPattern::Any) the default graph comes first, then the named ones.
     fn quads(&self, pattern: &IdPattern) -> QuadIds;
+
+    /// The quads of a pattern as terms, in the order of [`Quads::quads`]. What else gives numbers gives statements by
+    /// [`Statements::from`].
+    fn statements(&self, pattern: &IdPattern) -> Statements {
+        self.quads(pattern).into()
+    }
 
     /// As [`Quads::quads`], from an index in which the quads of the pattern are sorted by `position` first; `None` if the store
     /// has no such index, or `position` is bound.
@@ -72,6 +81,12 @@ pub trait Quads: Clone + Send + Sync + 'static {
 
 /// What iterators keep to read on from.
 pub(crate) trait Source: Send + Sync {
+    /// The tables that are read.
+    fn tables(&self) -> &Tables;
+
+    /// Appends what is wanted to `quads`.
+    fn read_quads(&self, wanted: &Wanted<'_>, quads: &mut Vec<IdQuad>) -> Result<Reached>;
+
     /// Hands keys within the bounds to `each`, `keys_min` or somewhat more.
     fn scan(
         &self,
@@ -82,115 +97,154 @@ pub(crate) trait Source: Send + Sync {
         each: &mut dyn FnMut(&[u8]),
     ) -> Result<bool>;
 
+    /// Reads the terms that a batch wants.
+    fn read_terms(&self, terms: &mut TermBatch) -> Result<()>;
+
     /// An entry of a table that cannot have been written.
-    fn damaged(&self, table: &Table) -> crate::error::Error;
+    fn damaged(&self, table: &Table) -> Error;
+
+    /// A number of a quad that stands for nothing that can be in its place.
+    fn damaged_term(&self, id: TermId) -> Error;
+}
+
+/// Some quads of a range.
+pub(crate) struct Wanted<'w> {
+    /// The range.
+    pub step: &'w Step,
+    /// Where in it to begin.
+    pub low: &'w Bound<IdKey>,
+    /// What the quads must match, where not all of the range do.
+    pub filter: Option<&'w IdPattern>,
+    /// So many keys are looked at, or somewhat more, as far as there are.
+    pub keys_min: usize,
+}
+
+/// How far a range was read.
+pub(crate) enum Reached {
+    /// To its end.
+    End,
+    /// Up to this key, and including it.
+    Key(IdKey),
 }
 
 /// Quads of a pattern. The first error ends it.
+///
+/// As an iterator it gives one quad after the other. Who goes over many takes them in [batches](QuadIds::next_batch), or by
+/// [`for_each`](Iterator::for_each) and [`fold`](Iterator::fold), which do the same.
 pub struct QuadIds {
     source: Arc<dyn Source>,
-    /// What is still to be read, the last first. At least one, until the end.
-    steps: Vec<Step>,
-    order: Order,
+    /// What is to be read after this step.
+    steps: Steps,
+    step: Step,
+    /// Where the step is read on from; `None` at its end.
+    low: Option<Bound<IdKey>>,
     buffer: Vec<IdQuad>,
+    /// The first of the buffer that was not given yet.
     next: usize,
-    low: Bound<Vec<u8>>,
-    high: Bound<Vec<u8>>,
     batch_keys: usize,
 }
 
 impl QuadIds {
     /// Requires: `steps` has one at least.
-    pub(crate) fn new(source: Arc<dyn Source>, mut steps: Vec<Step>) -> Self {
-        steps.reverse();
-        let order = steps.last().expect("a plan has one step at least").index.order;
-        let (buffer, unbounded) = (Vec::new(), || Bound::Unbounded);
-        let mut quads =
-            Self { source, steps, order, buffer, next: 0, low: unbounded(), high: unbounded(), batch_keys: 0 };
-        quads.begin_step();
-        quads
-    }
-
-    fn begin_step(&mut self) {
-        let Some(step) = self.steps.last() else { return };
-        self.order = step.index.order;
-        (self.low, self.high) = step.bounds();
-        self.batch_keys = BATCH_KEYS_FIRST;
+    pub(crate) fn new(source: Arc<dyn Source>, mut steps: Steps) -> Self {
+        let step = steps.next(source.tables()).expect("a store has indexes of both");
+        let low = Some(Bound::Included(step.prefix));
+        Self { source, steps, step, low, buffer: Vec::new(), next: 0, batch_keys: BATCH_KEYS_FIRST }
     }
 
     /// The places by which the quads are sorted, the most significant first. With graphs of
     /// [`GraphPattern::Any`](crate::GraphPattern::Any) that holds for the default graph and for the named ones, each by itself.
     pub fn order(&self) -> &'static [Position] {
-        self.order.positions()
+        self.step.order.positions()
+    }
+
+    /// The next quads in the order of the iterator: as many as suit, at least one. `None` when there are no more.
+    ///
+    /// ```
+    /// # fn main() -> fulgurite_rdf::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// use fulgurite_rdf::{IdPattern, Quads, Store, StoreOptions};
+    ///
+    /// let store = Store::create(directory.path().join("a.ful"), StoreOptions::new())?;
+    /// let (mut quads, mut count) = (store.snapshot()?.quads(&IdPattern::ALL), 0);
+    /// while let Some(batch) = quads.next_batch() {
+    ///     count += batch?.len();
+    /// }
+    /// assert_eq!(count, 0);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As the iterator's items.
+    pub fn next_batch(&mut self) -> Option<Result<&[IdQuad]>> {
+        self.next_batch_and_source().map(|batch| batch.map(|(quads, _)| quads))
+    }
+
+    #[inline]
+    pub(crate) fn next_batch_and_source(&mut self) -> Option<Result<(&[IdQuad], &dyn Source)>> {
+        if self.next == self.buffer.len() {
+            match self.fill() {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        let first = std::mem::replace(&mut self.next, self.buffer.len());
+        Some(Ok((&self.buffer[first..], &*self.source)))
     }
 
     /// Passes over the quads whose term in the first unbound place of the order is below `id`.
     pub fn skip_to(&mut self, id: TermId) {
-        let Some(step) = self.steps.last() else { return };
-        let Some(&position) = self.order.positions().get(step.bound_places) else { return };
+        let Some(&position) = self.order().get(self.step.bound_places) else { return };
         let ahead = &self.buffer[self.next..];
         let passed = ahead.partition_point(|quad| quad.at(position) < id);
         self.next += passed;
         if passed < ahead.len() {
             return;
         }
-        let mut key = step.prefix;
+        let Some(Bound::Included(low) | Bound::Excluded(low)) = &self.low else { return };
+        let mut key = self.step.prefix;
         key.push(id);
-        let is_ahead = match &self.low {
-            Bound::Included(low) | Bound::Excluded(low) => &low[..] < key.as_bytes(),
-            Bound::Unbounded => true,
-        };
-        if is_ahead && !is_empty(&self.low, &self.high) {
-            self.low = Bound::Included(key.as_bytes().to_vec());
+        if low.as_bytes() < key.as_bytes() {
+            self.low = Some(Bound::Included(key));
             self.batch_keys = BATCH_KEYS_FIRST;
         }
     }
 
-    /// Reads the next quads that there are into the buffer. Tells whether there are any.
+    /// No quad is left.
+    pub(crate) fn end(&mut self) {
+        self.buffer.clear();
+        self.next = 0;
+        self.low = None;
+        self.steps.end();
+    }
+
+    /// Reads the next quads that there are into the buffer. Tells whether there are any. After an error there are none.
+    #[inline(never)]
     fn fill(&mut self) -> Result<bool> {
         self.buffer.clear();
         self.next = 0;
-        while let Some(step) = self.steps.last() {
-            let order = self.order;
-            let (mut last, mut is_damaged) = (Vec::new(), false);
-            let buffer = &mut self.buffer;
-            let ended = is_empty(&self.low, &self.high)
-                || self.source.scan(
-                    &step.index.table,
-                    as_slice(&self.low),
-                    as_slice(&self.high),
-                    self.batch_keys,
-                    &mut |key| {
-                        match order.quad_of(key) {
-                            Some(quad) if step.filter.as_ref().is_none_or(|filter| filter.matches(&quad)) => {
-                                buffer.push(quad);
-                            }
-                            Some(_) => {}
-                            None => is_damaged = true,
-                        }
-                        last.clear();
-                        last.extend_from_slice(key);
-                    },
-                )?;
-            if is_damaged {
-                return Err(self.source.damaged(&step.index.table));
-            }
-            self.batch_keys = (self.batch_keys * 4).min(BATCH_KEYS_MAX);
-            let filled = !self.buffer.is_empty();
-            match (ended, filled) {
-                (false, _) => self.low = Bound::Excluded(last),
-                // The order of what is in the buffer is still asked for.
-                (true, true) => (self.low, self.high) = NOTHING_LEFT,
-                (true, false) => {
-                    self.steps.pop();
-                    self.begin_step();
+        loop {
+            let Some(low) = self.low.take() else {
+                let Some(step) = self.steps.next(self.source.tables()) else { return Ok(false) };
+                (self.step, self.low, self.batch_keys) = (step, Some(Bound::Included(step.prefix)), BATCH_KEYS_FIRST);
+                continue;
+            };
+            let filter = self.step.is_filtered.then(|| self.steps.pattern());
+            let wanted = Wanted { step: &self.step, low: &low, filter, keys_min: self.batch_keys };
+            match self.source.read_quads(&wanted, &mut self.buffer) {
+                Ok(Reached::End) => {}
+                Ok(Reached::Key(key)) => self.low = Some(Bound::Excluded(key)),
+                Err(error) => {
+                    self.end();
+                    return Err(error);
                 }
             }
-            if filled {
+            self.batch_keys = (self.batch_keys * 4).min(BATCH_KEYS_MAX);
+            if !self.buffer.is_empty() {
                 return Ok(true);
             }
         }
-        Ok(false)
     }
 }
 
@@ -199,20 +253,27 @@ impl Iterator for QuadIds {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.next == self.buffer.len() {
+        loop {
+            if let Some(quad) = self.buffer.get(self.next) {
+                self.next += 1;
+                return Some(Ok(*quad));
+            }
             match self.fill() {
                 Ok(true) => {}
                 Ok(false) => return None,
-                Err(error) => {
-                    self.buffer.clear();
-                    self.steps.clear();
-                    return Some(Err(error));
-                }
+                Err(error) => return Some(Err(error)),
             }
         }
-        let quad = self.buffer[self.next];
-        self.next += 1;
-        Some(Ok(quad))
+    }
+
+    fn fold<B, F: FnMut(B, Self::Item) -> B>(mut self, mut folded: B, mut f: F) -> B {
+        while let Some(batch) = self.next_batch() {
+            match batch {
+                Ok(quads) => folded = quads.iter().fold(folded, |folded, quad| f(folded, Ok(*quad))),
+                Err(error) => folded = f(folded, Err(error)),
+            }
+        }
+        folded
     }
 }
 
@@ -267,17 +328,6 @@ fn as_slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
     bound.as_ref().map(Vec::as_slice)
 }
 
-/// Whether nothing can lie between the bounds.
-fn is_empty(low: &Bound<Vec<u8>>, high: &Bound<Vec<u8>>) -> bool {
-    match (low, high) {
-        (Bound::Included(low) | Bound::Excluded(low), Bound::Excluded(high)) => low >= high,
-        (Bound::Unbounded, Bound::Excluded(high)) => high.is_empty(),
-        _ => false,
-    }
-}
-
-/// Bounds that nothing lies between.
-const NOTHING_LEFT: (Bound<Vec<u8>>, Bound<Vec<u8>>) = (Bound::Unbounded, Bound::Excluded(Vec::new()));
 /// The first batch is small: most patterns have few quads.
 const BATCH_KEYS_FIRST: usize = 16;
 const BATCH_KEYS_MAX: usize = 1024;

@@ -7,8 +7,10 @@ use fulgurite::{Database, ReadTxn, Table, WriteTxn};
 
 use crate::dictionary::{self, IriNamespaces, Numbers, TermHasher};
 use crate::error::{Error, Result};
+use crate::id::TermId;
 use crate::inferred::{self, Inferred};
 use crate::pattern::Order;
+use crate::predicates::Predicates;
 use crate::tables::{Reads, Settings, Tables, damaged};
 
 /// One open store.
@@ -18,6 +20,7 @@ pub struct Shared {
     pub hasher: TermHasher,
     pub numbers: Numbers,
     pub iri_namespaces: IriNamespaces,
+    pub predicates: Predicates,
     /// Without those of inferred quads.
     tables: Arc<Tables>,
     /// With those of inferred quads, once a snapshot has had them.
@@ -41,6 +44,7 @@ impl Shared {
             hasher: settings.hasher,
             numbers: Numbers::default(),
             iri_namespaces,
+            predicates: Predicates::default(),
             tables: Arc::new(tables),
             with_inferred: OnceLock::new(),
             database,
@@ -107,6 +111,15 @@ impl Shared {
         // They stay: so later snapshots have them too.
         let tables = self.with_inferred.get_or_init(|| Arc::new(self.tables.with_inferred(Arc::new(inferred))));
         Ok(Arc::clone(tables))
+    }
+
+    /// A quad with a number that stands for nothing that can be in its place.
+    pub fn damaged_quad(&self, id: TermId) -> Error {
+        dictionary::damaged_term(
+            self.path(),
+            id,
+            "a quad has it in a place where its kind cannot be, or it stands for no term",
+        )
     }
 
     /// An index with a key that is no quad's.

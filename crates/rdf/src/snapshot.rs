@@ -10,10 +10,11 @@ use crate::error::{Error, Result};
 use crate::id::TermId;
 use crate::inferred::{self, StatementKinds};
 use crate::pattern::{IdPattern, IdQuad, Position};
-use crate::plan::{plan, plan_sorted};
-use crate::quads::{GraphNames, QuadIds, Quads, Source};
+use crate::plan::{Steps, is_a_range};
+use crate::quads::{GraphNames, QuadIds, Quads, Reached, Source, Wanted};
 use crate::shared::Shared;
 use crate::tables::Tables;
+use crate::term_batch::TermBatch;
 use crate::view::View;
 
 /// All that was committed when it was taken: later commits do not change what it reads, it blocks no writer and waits for
@@ -72,11 +73,25 @@ impl Snapshot {
     }
 
     fn view(&self) -> View<'_, ReadTxn> {
-        View { reads: &*self.state.read, tables: &self.state.tables, shared: &self.state.shared }
+        self.state.view()
+    }
+}
+
+impl State {
+    fn view(&self) -> View<'_, ReadTxn> {
+        View { reads: &self.read, tables: &self.tables, shared: &self.shared }
     }
 }
 
 impl Source for State {
+    fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    fn read_quads(&self, wanted: &Wanted<'_>, quads: &mut Vec<IdQuad>) -> Result<Reached> {
+        self.view().read_quads(wanted, quads)
+    }
+
     fn scan(
         &self,
         table: &Table,
@@ -88,18 +103,26 @@ impl Source for State {
         Ok(inferred::scan(&*self.read, &self.tables, table, (low, high), keys_min, each)?)
     }
 
+    fn read_terms(&self, terms: &mut TermBatch) -> Result<()> {
+        self.view().read_committed_terms(terms)
+    }
+
     fn damaged(&self, table: &Table) -> Error {
         self.shared.damaged_key(table)
+    }
+
+    fn damaged_term(&self, id: TermId) -> Error {
+        self.shared.damaged_quad(id)
     }
 }
 
 impl Quads for Snapshot {
     fn quads(&self, pattern: &IdPattern) -> QuadIds {
-        QuadIds::new(self.source(), plan(&self.state.tables, pattern))
+        QuadIds::new(self.source(), Steps::new(pattern))
     }
 
     fn quads_sorted_by(&self, pattern: &IdPattern, position: Position) -> Option<QuadIds> {
-        plan_sorted(&self.state.tables, pattern, position).map(|steps| QuadIds::new(self.source(), steps))
+        Steps::sorted_by(&self.state.tables, pattern, position).map(|steps| QuadIds::new(self.source(), steps))
     }
 
     fn count(&self, pattern: &IdPattern) -> Result<u64> {
@@ -107,7 +130,7 @@ impl Quads for Snapshot {
     }
 
     fn counts_fast(&self, pattern: &IdPattern) -> bool {
-        plan(&self.state.tables, pattern).iter().all(|step| step.filter.is_none())
+        is_a_range(&self.state.tables, pattern)
     }
 
     fn term(&self, id: TermId) -> Result<Term> {

@@ -60,6 +60,9 @@ pub struct Settings {
 pub trait Reads {
     fn get(&self, table: &Table, key: &[u8]) -> fulgurite::Result<Option<Value<'_>>>;
 
+    /// Hands the values of many keys to `each`, in the order of the keys.
+    fn get_many(&self, table: &Table, keys: &[&[u8]], each: impl FnMut(Option<Value<'_>>)) -> fulgurite::Result<()>;
+
     fn range(&self, table: &Table, low: Bound<&[u8]>, high: Bound<&[u8]>) -> fulgurite::Result<Range<'_>>;
 
     fn count(&self, table: &Table, low: Bound<&[u8]>, high: Bound<&[u8]>) -> fulgurite::Result<u64>;
@@ -72,7 +75,7 @@ pub trait Reads {
         low: Bound<&[u8]>,
         high: Bound<&[u8]>,
         keys_min: usize,
-        each: &mut dyn FnMut(&[u8]),
+        mut each: impl FnMut(&[u8]),
     ) -> fulgurite::Result<bool> {
         let mut keys = 0;
         for entry in self.range(table, low, high)? {
@@ -91,6 +94,10 @@ impl Reads for ReadTxn {
         self.get(table, key)
     }
 
+    fn get_many(&self, table: &Table, keys: &[&[u8]], each: impl FnMut(Option<Value<'_>>)) -> fulgurite::Result<()> {
+        self.get_many_with(table, keys, each)
+    }
+
     fn range(&self, table: &Table, low: Bound<&[u8]>, high: Bound<&[u8]>) -> fulgurite::Result<Range<'_>> {
         self.range(table, (low, high))
     }
@@ -105,7 +112,7 @@ impl Reads for ReadTxn {
         low: Bound<&[u8]>,
         high: Bound<&[u8]>,
         keys_min: usize,
-        each: &mut dyn FnMut(&[u8]),
+        mut each: impl FnMut(&[u8]),
     ) -> fulgurite::Result<bool> {
         let mut keys = 0;
         if keys_min < WHOLE_LEAVES_FROM_KEYS {
@@ -133,6 +140,10 @@ impl Reads for ReadTxn {
 impl Reads for WriteTxn {
     fn get(&self, table: &Table, key: &[u8]) -> fulgurite::Result<Option<Value<'_>>> {
         self.get(table, key)
+    }
+
+    fn get_many(&self, table: &Table, keys: &[&[u8]], each: impl FnMut(Option<Value<'_>>)) -> fulgurite::Result<()> {
+        self.get_many_with(table, keys, each)
     }
 
     fn range(&self, table: &Table, low: Bound<&[u8]>, high: Bound<&[u8]>) -> fulgurite::Result<Range<'_>> {

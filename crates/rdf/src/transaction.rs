@@ -15,10 +15,11 @@ use crate::error::{Error, Result};
 use crate::id::{TermId, TermKind};
 use crate::inferred::StatementKinds;
 use crate::pattern::{GraphPattern, IdPattern, IdQuad, Position};
-use crate::plan::{plan, plan_sorted};
-use crate::quads::{GraphNames, QuadIds, Quads, Source};
+use crate::plan::{Steps, is_a_range};
+use crate::quads::{GraphNames, QuadIds, Quads, Reached, Source, Wanted};
 use crate::shared::Shared;
 use crate::tables::Tables;
+use crate::term_batch::TermBatch;
 use crate::view::View;
 
 /// A set of changes that is committed as one, or dropped without a trace. It reads what it has written, by its
@@ -543,7 +544,27 @@ pub fn check_kinds(quad: &IdQuad) -> Result<()> {
     Ok(())
 }
 
-impl Source for TransactionView {
+/// What iterators of a view read: the tables as they were when these began.
+struct ViewSource {
+    inner: Arc<Inner>,
+    tables: Arc<Tables>,
+}
+
+impl ViewSource {
+    fn read<T>(&self, read: impl FnOnce(View<'_, WriteTxn>) -> Result<T>) -> Result<T> {
+        self.inner.read(|view| read(View { tables: &self.tables, ..view }))
+    }
+}
+
+impl Source for ViewSource {
+    fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    fn read_quads(&self, wanted: &Wanted<'_>, quads: &mut Vec<IdQuad>) -> Result<Reached> {
+        self.read(|view| view.read_quads(wanted, quads))
+    }
+
     fn scan(
         &self,
         table: &Table,
@@ -552,19 +573,25 @@ impl Source for TransactionView {
         keys_min: usize,
         each: &mut dyn FnMut(&[u8]),
     ) -> Result<bool> {
-        let tables = self.tables();
-        let bounds = (low, high);
-        self.inner.read(|view| Ok(crate::inferred::scan(view.reads, &tables, table, bounds, keys_min, each)?))
+        self.read(|view| Ok(crate::inferred::scan(view.reads, view.tables, table, (low, high), keys_min, each)?))
+    }
+
+    fn read_terms(&self, terms: &mut TermBatch) -> Result<()> {
+        self.read(|view| view.read_terms(terms))
     }
 
     fn damaged(&self, table: &Table) -> Error {
         self.inner.shared.damaged_key(table)
     }
+
+    fn damaged_term(&self, id: TermId) -> Error {
+        self.inner.shared.damaged_quad(id)
+    }
 }
 
 impl TransactionView {
     fn source(&self) -> Arc<dyn Source> {
-        Arc::new(self.clone())
+        Arc::new(ViewSource { inner: Arc::clone(&self.inner), tables: self.tables() })
     }
 
     /// The same view with these statements alone; that of a transaction has all. Terms, names of graphs and namespaces are the same.
@@ -581,11 +608,11 @@ impl TransactionView {
 
 impl Quads for TransactionView {
     fn quads(&self, pattern: &IdPattern) -> QuadIds {
-        QuadIds::new(self.source(), plan(&self.tables(), pattern))
+        QuadIds::new(self.source(), Steps::new(pattern))
     }
 
     fn quads_sorted_by(&self, pattern: &IdPattern, position: Position) -> Option<QuadIds> {
-        plan_sorted(&self.tables(), pattern, position).map(|steps| QuadIds::new(self.source(), steps))
+        Steps::sorted_by(&self.tables(), pattern, position).map(|steps| QuadIds::new(self.source(), steps))
     }
 
     fn count(&self, pattern: &IdPattern) -> Result<u64> {
@@ -593,7 +620,7 @@ impl Quads for TransactionView {
     }
 
     fn counts_fast(&self, pattern: &IdPattern) -> bool {
-        plan(&self.tables(), pattern).iter().all(|step| step.filter.is_none())
+        is_a_range(&self.tables(), pattern)
     }
 
     fn term(&self, id: TermId) -> Result<Term> {

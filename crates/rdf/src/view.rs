@@ -1,17 +1,20 @@
 //! The reads of quads and terms, written once for snapshots and transactions.
 
+use std::borrow::Cow;
 use std::ops::Bound;
 
 use oxrdf::{Term, TermRef};
 
 use crate::dictionary::{self, bytes};
 use crate::error::Result;
-use crate::id::TermId;
+use crate::id::{IdKey, TermId};
 use crate::inferred;
 use crate::pattern::{IdPattern, IdQuad};
-use crate::plan::plan;
+use crate::plan::Steps;
+use crate::quads::{Reached, Wanted};
 use crate::shared::Shared;
 use crate::tables::{Reads, Tables, damaged};
+use crate::term_batch::TermBatch;
 
 /// What is read, and by whom.
 pub struct View<'v, R> {
@@ -22,26 +25,81 @@ pub struct View<'v, R> {
 
 impl<R: Reads> View<'_, R> {
     pub fn count(&self, pattern: &IdPattern) -> Result<u64> {
-        let mut total = 0;
-        for step in plan(self.tables, pattern) {
-            let (low, high) = step.bounds();
-            let (low, high) = (low.as_ref().map(Vec::as_slice), high.as_ref().map(Vec::as_slice));
-            let table = &step.index.table;
-            let Some(filter) = step.filter else {
-                total += inferred::count(self.reads, self.tables, table, low, high)?;
+        let (mut steps, mut total) = (Steps::new(pattern), 0);
+        while let Some(step) = steps.next(self.tables) {
+            let end = step.prefix.end();
+            let low = Bound::Included(step.prefix.as_bytes());
+            let high = end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.as_bytes()));
+            let index = step.index(self.tables);
+            if !step.is_filtered {
+                total += inferred::count(self.reads, self.tables, &index.table, low, high)?;
                 continue;
-            };
+            }
             let mut is_damaged = false;
-            let mut note = |key: &[u8]| match step.index.order.quad_of(key) {
-                Some(quad) => total += u64::from(filter.matches(&quad)),
+            let note = |key: &[u8]| match index.order.quad_of(key) {
+                Some(quad) => total += u64::from(pattern.matches(&quad)),
                 None => is_damaged = true,
             };
-            inferred::scan(self.reads, self.tables, table, (low, high), usize::MAX, &mut note)?;
+            inferred::scan(self.reads, self.tables, &index.table, (low, high), usize::MAX, note)?;
             if is_damaged {
-                return Err(self.shared.damaged_key(table));
+                return Err(self.shared.damaged_key(&index.table));
             }
         }
         Ok(total)
+    }
+
+    /// Appends quads to `quads`.
+    pub fn read_quads(&self, wanted: &Wanted<'_>, quads: &mut Vec<IdQuad>) -> Result<Reached> {
+        if wanted.step.is_one_key() {
+            let (index, key) = (wanted.step.index(self.tables), wanted.step.prefix.as_bytes());
+            let quad = index.order.quad_of(key).ok_or_else(|| self.shared.damaged_key(&index.table))?;
+            if self.contains(&quad)? {
+                quads.push(quad);
+            }
+            return Ok(Reached::End);
+        }
+        if wanted.step.order.is_of_named_graphs() {
+            self.read_places::<4>(wanted, quads)
+        } else {
+            self.read_places::<3>(wanted, quads)
+        }
+    }
+
+    fn read_places<const PLACES: usize>(&self, wanted: &Wanted<'_>, quads: &mut Vec<IdQuad>) -> Result<Reached> {
+        let index = wanted.step.index(self.tables);
+        let end = wanted.step.prefix.end();
+        let high = end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.as_bytes()));
+        let low = wanted.low.as_ref().map(IdKey::as_bytes);
+        let (mut is_damaged, mut last) = (false, None);
+        let has_ended =
+            match wanted.filter {
+                None => inferred::scan(self.reads, self.tables, &index.table, (low, high), wanted.keys_min, |key| {
+                    match index.order.quad_of_all::<PLACES>(key) {
+                        Some(quad) => quads.push(quad),
+                        None => is_damaged = true,
+                    }
+                })?,
+                Some(filter) => {
+                    inferred::scan(self.reads, self.tables, &index.table, (low, high), wanted.keys_min, |key| {
+                        match index.order.quad_of_all::<PLACES>(key) {
+                            Some(quad) => {
+                                last = Some(quad);
+                                if filter.matches(&quad) {
+                                    quads.push(quad);
+                                }
+                            }
+                            None => is_damaged = true,
+                        }
+                    })?
+                }
+            };
+        if is_damaged {
+            return Err(self.shared.damaged_key(&index.table));
+        }
+        match if wanted.filter.is_none() { quads.last() } else { last.as_ref() } {
+            Some(last) if !has_ended => Ok(Reached::Key(index.order.key_of(last))),
+            _ => Ok(Reached::End),
+        }
     }
 
     pub fn term(&self, id: TermId) -> Result<Term> {
@@ -50,9 +108,65 @@ impl<R: Reads> View<'_, R> {
         }
         let path = self.shared.database.path();
         if !id.tag().is_of_dictionary() {
-            return Err(damaged(path, &format!("term {:#x}", id.to_bits()), "a number that stands for no term"));
+            return Err(dictionary::damaged_term(path, id, "a number that stands for no term"));
         }
         dictionary::term(self.reads, self.tables, &self.shared.iri_namespaces, path, id)
+    }
+
+    /// As [`View::read_terms`], with the predicates that the store knows, of what is committed.
+    pub fn read_committed_terms(&self, batch: &mut TermBatch) -> Result<()> {
+        let known = &self.shared.predicates;
+        let mut predicates = std::mem::take(&mut batch.wanted_predicates);
+        predicates.retain(|(id, place)| match known.get(*id) {
+            Some(iri) => {
+                batch.fill_iri(*place, iri);
+                false
+            }
+            None => true,
+        });
+        batch.wanted.extend(&predicates);
+        self.read_terms(batch)?;
+        for (id, place) in &predicates {
+            if let TermRef::NamedNode(iri) = batch.term(*place) {
+                known.remember(*id, iri.as_str());
+            }
+        }
+        predicates.clear();
+        batch.wanted_predicates = predicates;
+        Ok(())
+    }
+
+    /// Reads the terms that a batch wants.
+    pub fn read_terms(&self, batch: &mut TermBatch) -> Result<()> {
+        batch.wanted.append(&mut batch.wanted_predicates);
+        let wanted = std::mem::take(&mut batch.wanted);
+        let outcome = wanted.chunks(TERMS_AT_ONCE).try_for_each(|group| self.read_some_terms(group, batch));
+        batch.wanted = wanted;
+        batch.wanted.clear();
+        outcome
+    }
+
+    fn read_some_terms(&self, wanted: &[(TermId, u32)], batch: &mut TermBatch) -> Result<()> {
+        let mut keys = [IdKey::default(); TERMS_AT_ONCE];
+        keys.iter_mut().zip(wanted).for_each(|(key, (id, _))| *key = id.key());
+        let keys: [&[u8]; TERMS_AT_ONCE] = std::array::from_fn(|index| keys[index].as_bytes());
+        let (mut rest, mut outcome) = (wanted.iter(), Ok(()));
+        self.reads.get_many(&self.tables.terms, &keys[..wanted.len()], |stored| {
+            if let (Some((id, place)), Ok(())) = (rest.next(), &outcome) {
+                outcome = self.fill_term(*id, *place, stored.as_deref(), batch);
+            }
+        })?;
+        outcome
+    }
+
+    fn fill_term(&self, id: TermId, place: u32, stored: Option<&[u8]>, batch: &mut TermBatch) -> Result<()> {
+        let path = self.shared.path();
+        let stored = dictionary::checked(path, id, stored)?;
+        let namespace = match bytes::namespace_of(stored) {
+            Some((number, _)) => self.shared.iri_namespaces.text(self.reads, self.tables, path, number)?,
+            None => Cow::Borrowed(""),
+        };
+        batch.fill(place, stored, &namespace).map_err(|offence| dictionary::damaged_term(path, id, offence))
     }
 
     pub fn id(&self, term: TermRef<'_>) -> Result<Option<TermId>> {
@@ -93,3 +207,6 @@ impl<R: Reads> View<'_, R> {
             .collect()
     }
 }
+
+/// As many terms as the engine reads side by side.
+const TERMS_AT_ONCE: usize = 32;

@@ -8,7 +8,7 @@ use fulgurite_rdf::oxrdf::{GraphName, Quad, Term, TermRef};
 use fulgurite_rdf::oxrdfio::RdfParser;
 use fulgurite_rdf::sparql::{Query, QueryResults};
 use fulgurite_rdf::{
-    Error, GraphPattern, IdPattern, LoadInput, LoadOptions, Order, Quads, RdfFormat, Snapshot, Store, StoreOptions,
+    Error, GraphPattern, IdPattern, IdQuad, LoadInput, LoadOptions, Order, Quads, RdfFormat, Store, StoreOptions,
     TermId,
 };
 use fulgurite_rivals::Failure;
@@ -103,15 +103,16 @@ fn load_in_transactions(store: &Store, file: &Path, batch: usize) -> Result<(), 
 
 fn scan_ids(store: &Store) -> fulgurite_rdf::Result<(u64, u64)> {
     let (mut count, mut sum) = (0, 0u64);
-    for quad in store.snapshot()?.quads(&IdPattern::of_graph(TermId::DEFAULT_GRAPH)) {
-        let quad = quad?;
-        count += 1;
-        sum = sum.wrapping_add(quad.subject.to_bits() ^ quad.predicate.to_bits() ^ quad.object.to_bits());
+    let mut quads = store.snapshot()?.quads(&IdPattern::of_graph(TermId::DEFAULT_GRAPH));
+    while let Some(batch) = quads.next_batch() {
+        let batch = batch?;
+        count += batch.len() as u64;
+        let bits = |quad: &IdQuad| quad.subject.to_bits() ^ quad.predicate.to_bits() ^ quad.object.to_bits();
+        sum = batch.iter().fold(sum, |sum, quad| sum.wrapping_add(bits(quad)));
     }
     Ok((count, sum))
 }
 
-/// The terms that are asked for are not looked up again.
 fn find(store: &Store, pattern: &Pattern, mut each: impl FnMut([TermRef<'_>; 3])) -> fulgurite_rdf::Result<()> {
     let snapshot = store.snapshot()?;
     let id = |term: Option<TermRef<'_>>| -> fulgurite_rdf::Result<Option<Option<TermId>>> {
@@ -129,34 +130,13 @@ fn find(store: &Store, pattern: &Pattern, mut each: impl FnMut([TermRef<'_>; 3])
         object: object.flatten(),
         graph: GraphPattern::Default,
     };
-    for quad in snapshot.quads(&ids) {
-        let quad = quad?;
-        let subject = known_or_read(&snapshot, pattern.subject.as_ref(), quad.subject)?;
-        let object = known_or_read(&snapshot, pattern.object.as_ref(), quad.object)?;
-        let read;
-        let predicate: TermRef<'_> = match &pattern.predicate {
-            Some(node) => node.as_ref().into(),
-            None => {
-                read = snapshot.term(quad.predicate)?;
-                read.as_ref()
-            }
-        };
-        each([(*subject).as_ref(), predicate, (*object).as_ref()]);
+    let mut statements = snapshot.statements(&ids);
+    while let Some(batch) = statements.next_batch() {
+        for statement in batch? {
+            each([statement.subject.into(), statement.predicate.into(), statement.object]);
+        }
     }
     Ok(())
-}
-
-/// The term that was asked for, or that of a number.
-fn known_or_read<'t>(
-    snapshot: &Snapshot,
-    known: Option<&'t Term>,
-    id: TermId,
-) -> fulgurite_rdf::Result<std::borrow::Cow<'t, Term>> {
-    use std::borrow::Cow;
-    match known {
-        Some(term) => Ok(Cow::Borrowed(term)),
-        None => snapshot.term(id).map(Cow::Owned),
-    }
 }
 
 fn query(store: &Store, text: &str, mut each: impl FnMut(&[Option<Term>])) -> fulgurite_rdf::Result<()> {

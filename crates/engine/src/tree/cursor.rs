@@ -242,6 +242,14 @@ impl Cursor {
         Ok(true)
     }
 
+    /// The place of `to` within the cursor's leaf, if there is an entry at it there.
+    ///
+    /// # Errors
+    /// As [`Cursor::seek`].
+    pub(super) fn place_in_leaf(&self, pages: &Pages, to: Seek<'_>) -> Result<Option<usize>> {
+        with_search(PlaceInLeaf { pages, cursor: self, to })
+    }
+
     /// Whether two cursors of one tree are in the same leaf.
     pub fn same_leaf(&self, other: &Self) -> bool {
         self.leaf == other.leaf && self.path == other.path
@@ -320,13 +328,36 @@ impl WithSearch for SeekTo<'_> {
         let leaf = page.leaf();
         cursor.leaf = at;
         cursor.count = leaf.count();
-        cursor.index = match to {
-            Seek::First => 0,
-            Seek::End => cursor.count,
-            Seek::AtLeast(key) => leaf.lower_bound::<S, Pages>(key, pages)?,
-            Seek::Above(key) => leaf.upper_bound::<S, Pages>(key, pages)?,
-        };
+        cursor.index = index_in::<S>(leaf, pages, to)?;
         Ok(cursor)
+    }
+}
+
+/// How many of a leaf's entries are before a place.
+#[inline(always)]
+fn index_in<S: Search>(leaf: LeafView<'_>, pages: &Pages, to: Seek<'_>) -> Result<usize> {
+    Ok(match to {
+        Seek::First => 0,
+        Seek::End => leaf.count(),
+        Seek::AtLeast(key) => leaf.lower_bound::<S, Pages>(key, pages)?,
+        Seek::Above(key) => leaf.upper_bound::<S, Pages>(key, pages)?,
+    })
+}
+
+struct PlaceInLeaf<'a> {
+    pages: &'a Pages,
+    cursor: &'a Cursor,
+    to: Seek<'a>,
+}
+
+impl WithSearch for PlaceInLeaf<'_> {
+    type Output = Result<Option<usize>>;
+
+    #[inline(always)]
+    fn run<S: Search>(self) -> Result<Option<usize>> {
+        let page = self.cursor.leaf(self.pages)?;
+        let index = index_in::<S>(page.leaf(), self.pages, self.to)?;
+        Ok((index < page.leaf().count()).then_some(index))
     }
 }
 

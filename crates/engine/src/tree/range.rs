@@ -64,11 +64,13 @@ impl<'p> Range<'p> {
             Bound::Included(key) => Some(Seek::Above(key)),
             Bound::Excluded(key) => Some(Seek::AtLeast(key)),
         };
-        if let Some(to) = to {
-            range.open_back(&root, to)?;
-        }
         if let Some(from) = from {
             range.open_front(&root, from)?;
+        }
+        if let Some(to) = to
+            && !range.ends_in_front(to)?
+        {
+            range.open_back(&root, to)?;
         }
         Ok(range)
     }
@@ -206,6 +208,15 @@ impl<'p> Range<'p> {
         self.front = Some(End { cursor, entries, leaves_passed: 0 });
         self.join();
         Ok(())
+    }
+
+    /// Joins the ends if the range ends in the leaf in which it begins: most that are short do, and need no second way down.
+    fn ends_in_front(&mut self, to: Seek<'_>) -> Result<bool> {
+        let Some(front) = &mut self.front else { return Ok(false) };
+        let Some(place) = front.cursor.place_in_leaf(self.pages, to)? else { return Ok(false) };
+        front.entries.cut(place);
+        self.joined = true;
+        Ok(true)
     }
 
     fn open_back(&mut self, root: &Root, to: Seek<'_>) -> Result<()> {

@@ -176,31 +176,90 @@ pub fn decode_scoped(bytes: &[u8], blank: &mut dyn FnMut() -> Option<BlankNode>)
 }
 
 fn decode_plain(bytes: &[u8], blank: &mut dyn FnMut() -> Option<BlankNode>) -> Result<Term, &'static str> {
+    if bytes.first() == Some(&kind::SCOPED_BLANK) {
+        return Ok(blank().ok_or(NO_KIND)?.into());
+    }
+    Ok(match take_apart(bytes)? {
+        Stored::Iri(text) => NamedNode::new_unchecked(text).into(),
+        Stored::Blank(label) => BlankNode::new_unchecked(label).into(),
+        Stored::Text(text) => Literal::new_simple_literal(text).into(),
+        Stored::LangText { language, value } => Literal::new_language_tagged_literal_unchecked(value, language).into(),
+        Stored::DirectedText { language, value, direction } => {
+            Literal::new_directional_language_tagged_literal_unchecked(value, language, direction).into()
+        }
+        Stored::TypedKnown { datatype, value } => Literal::new_typed_literal(value, datatype).into(),
+        Stored::Typed { datatype, value } => {
+            Literal::new_typed_literal(value, NamedNodeRef::new_unchecked(datatype)).into()
+        }
+        Stored::IriInNamespace { .. } | Stored::Triple => return Err(NO_KIND),
+    })
+}
+
+/// A stored term, taken apart into its texts.
+#[derive(Clone, Copy, Debug)]
+pub enum Stored<'b> {
+    Iri(&'b str),
+    /// Of which the text of the namespace with this number is the beginning.
+    IriInNamespace {
+        number: u32,
+        rest: &'b str,
+    },
+    Blank(&'b str),
+    Text(&'b str),
+    LangText {
+        language: &'b str,
+        value: &'b str,
+    },
+    DirectedText {
+        language: &'b str,
+        value: &'b str,
+        direction: BaseDirection,
+    },
+    TypedKnown {
+        datatype: NamedNodeRef<'static>,
+        value: &'b str,
+    },
+    Typed {
+        datatype: &'b str,
+        value: &'b str,
+    },
+    /// [`decode`] takes it apart.
+    Triple,
+}
+
+/// The texts of a stored term.
+///
+/// # Errors
+/// As [`decode`].
+pub fn take_apart(bytes: &[u8]) -> Result<Stored<'_>, &'static str> {
     let (&kind, mut rest) = bytes.split_first().ok_or(CUT_OFF)?;
     Ok(match kind {
-        kind::IRI => NamedNode::new_unchecked(text(rest)?).into(),
-        kind::BLANK => BlankNode::new_unchecked(text(rest)?).into(),
-        kind::STRING => Literal::new_simple_literal(text(rest)?).into(),
+        kind::IRI => Stored::Iri(text(rest)?),
+        kind::IRI_IN_NAMESPACE => {
+            let (number, rest) = namespace_of(bytes).ok_or(CUT_OFF)?;
+            Stored::IriInNamespace { number, rest: text(rest)? }
+        }
+        kind::BLANK => Stored::Blank(text(rest)?),
+        kind::STRING => Stored::Text(text(rest)?),
         kind::LANG_STRING | kind::LEFT_TO_RIGHT | kind::RIGHT_TO_LEFT => {
             let language = text(take_counted(&mut rest).ok_or(CUT_OFF)?)?;
             let value = text(rest)?;
-            let directed = Literal::new_directional_language_tagged_literal_unchecked;
             match kind {
-                kind::LANG_STRING => Literal::new_language_tagged_literal_unchecked(value, language).into(),
-                kind::LEFT_TO_RIGHT => directed(value, language, BaseDirection::Ltr).into(),
-                _ => directed(value, language, BaseDirection::Rtl).into(),
+                kind::LANG_STRING => Stored::LangText { language, value },
+                kind::LEFT_TO_RIGHT => Stored::DirectedText { language, value, direction: BaseDirection::Ltr },
+                _ => Stored::DirectedText { language, value, direction: BaseDirection::Rtl },
             }
         }
         kind::TYPED_KNOWN => {
             let (&index, rest) = rest.split_first().ok_or(CUT_OFF)?;
             let datatype = KNOWN_TYPES.get(index as usize).ok_or("a literal has a datatype that is not known")?;
-            Literal::new_typed_literal(text(rest)?, NamedNodeRef::new_unchecked(datatype)).into()
+            Stored::TypedKnown { datatype: NamedNodeRef::new_unchecked(datatype), value: text(rest)? }
         }
         kind::TYPED => {
             let datatype = text(take_counted(&mut rest).ok_or(CUT_OFF)?)?;
-            Literal::new_typed_literal(text(rest)?, NamedNode::new_unchecked(datatype)).into()
+            Stored::Typed { datatype, value: text(rest)? }
         }
-        kind::SCOPED_BLANK => blank().ok_or(NO_KIND)?.into(),
+        kind::TRIPLE => Stored::Triple,
         _ => return Err(NO_KIND),
     })
 }

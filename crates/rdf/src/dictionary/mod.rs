@@ -16,7 +16,7 @@ use std::path::Path;
 use fulgurite::WriteTxn;
 use oxrdf::{NamedNode, Term};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::id::{Tag, TermId};
 use crate::tables::{Reads, Tables, damaged};
 
@@ -87,15 +87,40 @@ fn is_same(
 /// # Errors
 /// [`crate::Error::Damaged`], also if there is no such number; what the engine reports.
 pub fn term(reads: &impl Reads, tables: &Tables, namespaces: &IriNamespaces, path: &Path, id: TermId) -> Result<Term> {
-    let wrong = |offence: &str| damaged(path, &format!("term {:#x}", id.to_bits()), offence);
-    let Some(stored) = reads.get(&tables.terms, id.key().as_bytes())? else { return Err(wrong("it is not there")) };
-    if !bytes::fits(id.tag(), &stored) {
-        return Err(wrong("it is of another kind than its number"));
+    let stored = reads.get(&tables.terms, id.key().as_bytes())?;
+    let stored = checked(path, id, stored.as_deref())?;
+    let wrong = |offence: &str| damaged_term(path, id, offence);
+    if bytes::namespace_of(stored).is_none() {
+        return bytes::decode(stored).map_err(wrong);
     }
-    let Some((number, rest)) = bytes::namespace_of(&stored) else { return bytes::decode(&stored).map_err(wrong) };
-    let rest = std::str::from_utf8(rest).map_err(|_| wrong("a term is not UTF-8"))?;
+    let bytes::Stored::IriInNamespace { number, rest } = bytes::take_apart(stored).map_err(wrong)? else {
+        unreachable!("it has a namespace");
+    };
     let namespace = namespaces.text(reads, tables, path, number)?;
-    Ok(NamedNode::new_unchecked([&*namespace, rest].concat()).into())
+    let mut iri = String::with_capacity(namespace.len() + rest.len());
+    iri.push_str(&namespace);
+    iri.push_str(rest);
+    Ok(NamedNode::new_unchecked(iri).into())
+}
+
+/// What the table `terms` has of a number, if that can be its term.
+///
+/// # Errors
+/// [`crate::Error::Damaged`].
+pub fn checked<'s>(path: &Path, id: TermId, stored: Option<&'s [u8]>) -> Result<&'s [u8]> {
+    match stored {
+        None => Err(damaged_term(path, id, "it is not there")),
+        Some(stored) if !bytes::fits(id.tag(), stored) => {
+            Err(damaged_term(path, id, "it is of another kind than its number"))
+        }
+        Some(stored) => Ok(stored),
+    }
+}
+
+/// A number that stands for what cannot be its term.
+#[cold]
+pub fn damaged_term(path: &Path, id: TermId, offence: &str) -> Error {
+    damaged(path, &format!("term {:#x}", id.to_bits()), offence)
 }
 
 /// Lets the transaction commit only if nobody has taken this term away since it began.

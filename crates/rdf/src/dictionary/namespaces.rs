@@ -5,10 +5,11 @@
 //! snapshot. The number of a text may be gone: sweeps that take some away count themselves in `meta`, and who is about to write an IRI looks
 //! there first ([`IriNamespaces::refresh`]).
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Bound;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{OnceLock, PoisonError, RwLock};
 
 use fulgurite::{Database, Durability, WriteTxn};
 
@@ -19,15 +20,40 @@ use crate::tables::{Reads, Tables, damaged};
 /// The namespaces that are known.
 #[derive(Debug, Default)]
 pub struct IriNamespaces {
-    known: RwLock<Known>,
+    texts: Texts,
+    /// Guards the numbers, which only those who write look for.
+    numbers: RwLock<Known>,
 }
 
 #[derive(Debug, Default)]
 struct Known {
-    texts: HashMap<u32, Arc<str>>,
-    numbers: HashMap<Arc<str>, u32>,
-    /// Sweeps of namespaces that `numbers` is later than.
+    by_text: HashMap<Box<str>, u32>,
+    /// Sweeps of namespaces that these are later than.
     sweeps: u64,
+}
+
+/// Texts by their numbers. Each is set once, so that who reads terms waits for nobody and shares nothing that changes.
+#[derive(Debug, Default)]
+struct Texts {
+    blocks: [OnceLock<Block>; NAMESPACES_MAX / BLOCK],
+}
+
+type Block = Box<[OnceLock<Box<str>>; BLOCK]>;
+const BLOCK: usize = 512;
+
+impl Texts {
+    fn get(&self, number: u32) -> Option<&str> {
+        let block = self.blocks.get(number as usize / BLOCK)?.get()?;
+        block[number as usize % BLOCK].get().map(|text| &**text)
+    }
+
+    /// Numbers that no namespace can have are not remembered.
+    fn set(&self, number: u32, text: &str) {
+        if let Some(block) = self.blocks.get(number as usize / BLOCK) {
+            let block = block.get_or_init(|| Box::new([const { OnceLock::new() }; BLOCK]));
+            block[number as usize % BLOCK].get_or_init(|| text.into());
+        }
+    }
 }
 
 impl IriNamespaces {
@@ -36,7 +62,8 @@ impl IriNamespaces {
     /// # Errors
     /// [`crate::Error::Damaged`]; what the engine reports.
     pub fn read(reads: &impl Reads, tables: &Tables, path: &Path) -> Result<Self> {
-        let mut known = Known { sweeps: sweeps(reads, tables, path)?, ..Known::default() };
+        let known = Self::default();
+        known.numbers.write().unwrap_or_else(PoisonError::into_inner).sweeps = sweeps(reads, tables, path)?;
         for entry in reads.range(&tables.iri_namespaces, Bound::Included(&[0]), Bound::Excluded(&[1]))? {
             let (key, text) = entry?;
             let number = key[1..].try_into().ok().map(u32::from_be_bytes);
@@ -44,9 +71,14 @@ impl IriNamespaces {
             let (Some(number), Some(text)) = (number, text) else {
                 return Err(damaged(path, "table `iri_namespaces`", "an entry is no number and text"));
             };
-            known.add(number, text);
+            known.remember(number, text);
         }
-        Ok(Self { known: RwLock::new(known) })
+        Ok(known)
+    }
+
+    fn remember(&self, number: u32, text: &str) {
+        self.texts.set(number, text);
+        self.numbers.write().unwrap_or_else(PoisonError::into_inner).by_text.insert(text.into(), number);
     }
 
     /// Forgets numbers that sweeps have taken away, as far as a transaction sees these; it is in conflict with later ones. What is known
@@ -65,14 +97,14 @@ impl IriNamespaces {
     /// As [`IriNamespaces::refresh`].
     pub fn refresh_from(&self, reads: &impl Reads, tables: &Tables, path: &Path) -> Result<()> {
         let sweeps = sweeps(reads, tables, path)?;
-        if self.known.read().unwrap_or_else(PoisonError::into_inner).sweeps >= sweeps {
+        if self.numbers.read().unwrap_or_else(PoisonError::into_inner).sweeps >= sweeps {
             return Ok(());
         }
-        let newer = Self::read(reads, tables, path)?.known.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        if known.sweeps < sweeps {
-            known.texts.extend(newer.texts);
-            (known.numbers, known.sweeps) = (newer.numbers, sweeps);
+        let newer = Self::read(reads, tables, path)?.numbers.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut numbers = self.numbers.write().unwrap_or_else(PoisonError::into_inner);
+        if numbers.sweeps < sweeps {
+            newer.by_text.iter().for_each(|(text, number)| self.texts.set(*number, text));
+            *numbers = Known { sweeps, ..newer };
         }
         Ok(())
     }
@@ -96,25 +128,30 @@ impl IriNamespaces {
     ///
     /// # Errors
     /// [`crate::Error::Damaged`] if there is none; what the engine reports.
-    pub fn text(&self, reads: &impl Reads, tables: &Tables, path: &Path, number: u32) -> Result<Arc<str>> {
-        if let Some(text) = self.known.read().unwrap_or_else(PoisonError::into_inner).texts.get(&number) {
-            return Ok(Arc::clone(text));
+    #[inline]
+    pub fn text(&self, reads: &impl Reads, tables: &Tables, path: &Path, number: u32) -> Result<Cow<'_, str>> {
+        match self.texts.get(number) {
+            Some(text) => Ok(Cow::Borrowed(text)),
+            None => self.read_text(reads, tables, path, number).map(Cow::Owned),
         }
+    }
+
+    #[cold]
+    fn read_text(&self, reads: &impl Reads, tables: &Tables, path: &Path, number: u32) -> Result<String> {
         let stored = reads.get(&tables.iri_namespaces, &number_key(number))?;
         let text = stored.as_deref().and_then(|text| std::str::from_utf8(text).ok());
         let text =
             text.ok_or_else(|| damaged(path, "table `iri_namespaces`", "the number of an IRI's is not there"))?;
-        let text: Arc<str> = text.into();
         // In an old snapshot the number may be one that is gone: it is not to be written again.
-        self.known.write().unwrap_or_else(PoisonError::into_inner).texts.insert(number, Arc::clone(&text));
-        Ok(text)
+        self.texts.set(number, text);
+        Ok(text.into())
     }
 
     /// Writes the stored form of an IRI to `out`, if its namespace has a number.
     pub fn shorten(&self, iri: &[u8], out: &mut Vec<u8>) -> bool {
         let Some((namespace, rest)) = split(iri) else { return false };
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let Some(&number) = known.numbers.get(namespace) else { return false };
+        let numbers = self.numbers.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(&number) = numbers.by_text.get(namespace) else { return false };
         bytes::encode_in_namespace(number, rest.as_bytes(), out);
         true
     }
@@ -125,11 +162,11 @@ impl IriNamespaces {
     /// [`crate::Error::Damaged`]; what the engine reports.
     pub fn note(&self, database: &Database, tables: &Tables, iri: &[u8]) -> Result<()> {
         let Some((namespace, _)) = split(iri) else { return Ok(()) };
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        if known.numbers.len() >= NOTED_MAX || known.numbers.contains_key(namespace) {
+        let numbers = self.numbers.read().unwrap_or_else(PoisonError::into_inner);
+        if numbers.by_text.len() >= NOTED_MAX || numbers.by_text.contains_key(namespace) {
             return Ok(());
         }
-        drop(known);
+        drop(numbers);
         self.add(database, tables, &[namespace])
     }
 
@@ -157,9 +194,12 @@ impl IriNamespaces {
 
     /// Remembers namespaces whose numbers are committed, unless a sweep may have taken them away since.
     pub fn learn(&self, numbered: &Numbered) {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        if known.sweeps == numbered.sweeps {
-            numbered.numbers.iter().for_each(|(text, number)| known.add(*number, text));
+        let mut numbers = self.numbers.write().unwrap_or_else(PoisonError::into_inner);
+        if numbers.sweeps == numbered.sweeps {
+            for (text, number) in &numbered.numbers {
+                self.texts.set(*number, text);
+                numbers.by_text.insert((**text).into(), *number);
+            }
         }
     }
 }
@@ -223,14 +263,6 @@ impl Numbered {
         let Some(&number) = self.numbers.get(namespace) else { return false };
         bytes::encode_in_namespace(number, rest.as_bytes(), out);
         true
-    }
-}
-
-impl Known {
-    fn add(&mut self, number: u32, text: &str) {
-        let text: Arc<str> = text.into();
-        self.texts.insert(number, Arc::clone(&text));
-        self.numbers.insert(text, number);
     }
 }
 

@@ -73,15 +73,15 @@ pub fn end(first: u64, count: u64) -> Result<u64> {
 /// # Errors
 /// [`Error::Damaged`]; what the engine reports.
 pub fn check(reads: &impl Reads, tables: &Tables, path: &Path) -> Result<()> {
-    use crate::id::{Tag, TermId, prefix_end};
+    use crate::id::{Tag, TermId};
     use std::ops::Bound;
 
     let next = next_number(reads, tables, path)?;
     for tag in Tag::DICTIONARY {
         let first = TermId::new(tag, 0);
-        let end = prefix_end(TermId::new(tag, PAYLOAD_MAX).key().as_bytes()).expect("tags are below 31");
+        let end = TermId::new(tag, PAYLOAD_MAX).key().end().expect("tags are below 31");
         let low = first.key();
-        let mut range = reads.range(&tables.terms, Bound::Included(low.as_bytes()), Bound::Excluded(&end))?;
+        let mut range = reads.range(&tables.terms, Bound::Included(low.as_bytes()), Bound::Excluded(end.as_bytes()))?;
         let Some(last) = range.next_back().transpose()? else { continue };
         let last = TermId::from_key(&last.0).filter(|id| id.tag() == tag);
         let last = last.ok_or_else(|| damaged(path, "table `terms`", "a key is no number of a term"))?;

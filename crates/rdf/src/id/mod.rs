@@ -11,6 +11,7 @@ mod tests;
 mod text;
 mod time;
 
+use std::fmt::Write as _;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +20,7 @@ use oxrdf::vocab::xsd;
 use oxrdf::{BlankNode, Literal, LiteralRef, NamedNodeRef, Term, TermRef};
 use oxsdatatypes::{Date, DateTime, Decimal, Double, Float, Time};
 
-pub(crate) use key::{IdKey, prefix_end};
+pub(crate) use key::{IdKey, unpack};
 
 /// The number of a term in one store, 64 bits: a tag, and either the term itself where it is short, or its number in the
 /// dictionary. Two terms are the same if and only if their numbers are. Numbers of one tag whose terms are inline order as the
@@ -68,6 +69,15 @@ pub enum InlineValue {
     String(ShortText),
     /// `rdf:langString`: the language, two letters, and the text.
     LangString(ShortText, ShortText),
+}
+
+/// What a term that is in its number has besides its label or its form.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum InlineForm {
+    Blank,
+    Text,
+    LangText(ShortText),
+    Typed(NamedNodeRef<'static>),
 }
 
 /// At most seven bytes of UTF-8.
@@ -201,34 +211,50 @@ impl TermId {
 
     /// The term, if it is in the number.
     pub fn inline_term(self) -> Option<Term> {
+        let mut text = String::new();
+        Some(match self.write_inline(&mut text)? {
+            InlineForm::Blank => BlankNode::new_unchecked(text).into(),
+            InlineForm::Text => Literal::new_simple_literal(text).into(),
+            InlineForm::LangText(language) => {
+                Literal::new_language_tagged_literal_unchecked(text, language.as_str()).into()
+            }
+            InlineForm::Typed(datatype) => Literal::new_typed_literal(text, datatype).into(),
+        })
+    }
+
+    /// Appends the label or the form of the term, if it is in the number, and tells the rest. `None` if it is not; then something may
+    /// have been appended.
+    pub(crate) fn write_inline(self, out: &mut String) -> Option<InlineForm> {
         let payload = self.payload();
         let tag = self.tag();
         if tag.is_of_dictionary() || tag == Tag::DEFAULT_GRAPH {
             return None;
         }
-        if tag == Tag::BLANK {
-            return Some(BlankNode::new_unchecked(text::format_blank(payload)).into());
+        match tag {
+            Tag::BLANK => {
+                text::format_blank(payload, out);
+                return Some(InlineForm::Blank);
+            }
+            Tag::LANG_STRING => {
+                let (language, text) = text::format_lang_string(payload)?;
+                out.push_str(text.as_str());
+                return Some(InlineForm::LangText(language));
+            }
+            Tag::STRING => {
+                out.push_str(text::format_string(payload)?.as_str());
+                return Some(InlineForm::Text);
+            }
+            Tag::BOOLEAN => out.push_str(text::format_boolean(payload)?),
+            Tag::DECIMAL => out.push_str(&number::format_decimal(payload)?),
+            Tag::DOUBLE => out.push_str(&number::format_double(payload)?),
+            Tag::FLOAT => out.push_str(&number::format_float(payload)?),
+            Tag::DATE_TIME => time::write_date_time(payload, out)?,
+            Tag::DATE => time::write_date(payload, out)?,
+            Tag::TIME => time::write_time(payload, out)?,
+            Tag::YEAR => time::write_year(payload, out)?,
+            _ => write!(out, "{}", number::integer(payload)).expect("a string takes everything"),
         }
-        if tag == Tag::LANG_STRING {
-            let (language, text) = text::format_lang_string(payload)?;
-            let (language, text) = (language.as_str(), text.as_str());
-            return Some(LiteralRef::new_language_tagged_literal_unchecked(text, language).into_owned().into());
-        }
-        if tag == Tag::STRING {
-            return Some(Literal::new_simple_literal(text::format_string(payload)?.as_str()).into());
-        }
-        let value = match tag {
-            Tag::BOOLEAN => text::format_boolean(payload)?.to_owned(),
-            Tag::DECIMAL => number::format_decimal(payload)?,
-            Tag::DOUBLE => number::format_double(payload)?,
-            Tag::FLOAT => number::format_float(payload)?,
-            Tag::DATE_TIME => time::format_date_time(payload)?,
-            Tag::DATE => time::format_date(payload)?,
-            Tag::TIME => time::format_time(payload)?,
-            Tag::YEAR => time::format_year(payload)?,
-            _ => number::integer(payload).to_string(),
-        };
-        Some(Literal::new_typed_literal(value, self.inline_datatype()?).into())
+        self.inline_datatype().map(InlineForm::Typed)
     }
 
     /// The value of a literal that is in the number.
@@ -244,13 +270,19 @@ impl TermId {
             Tag::DECIMAL => InlineValue::Decimal(number::decimal(payload)?),
             Tag::DOUBLE => InlineValue::Double(number::double(payload).into()),
             Tag::FLOAT => InlineValue::Float(number::float(payload)?.into()),
-            Tag::DATE_TIME => InlineValue::DateTime(time::format_date_time(payload)?.parse().ok()?),
-            Tag::DATE => InlineValue::Date(time::format_date(payload)?.parse().ok()?),
-            Tag::TIME => InlineValue::Time(time::format_time(payload)?.parse().ok()?),
+            Tag::DATE_TIME => InlineValue::DateTime(self.inline_form()?.parse().ok()?),
+            Tag::DATE => InlineValue::Date(self.inline_form()?.parse().ok()?),
+            Tag::TIME => InlineValue::Time(self.inline_form()?.parse().ok()?),
             Tag::YEAR => InlineValue::Year(payload as i64),
             tag if tag.is_integer() => InlineValue::Integer(number::integer(payload)),
             _ => return None,
         })
+    }
+
+    fn inline_form(self) -> Option<String> {
+        let mut form = String::with_capacity(32);
+        self.write_inline(&mut form)?;
+        Some(form)
     }
 
     /// The datatype of a literal, if it is in the number.

@@ -158,6 +158,28 @@ proptest! {
     }
 
     #[test]
+    fn a_key_is_unpacked_as_its_numbers_are_taken_one_by_one(
+        ids in prop::collection::vec(any_id(), 1..5), change in any::<Option<(prop::sample::Index, u8)>>(), cut in 0..4_usize
+    ) {
+        let key = IdKey::of(&ids);
+        let mut bytes = key.as_bytes().to_vec();
+        if let Some((place, byte)) = change {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+            bytes.truncate(bytes.len() - cut.min(bytes.len()));
+        }
+        let taken = |count: usize| {
+            let mut rest = &bytes[..];
+            let ids: Option<Vec<TermId>> = (0..count).map(|_| TermId::take(&mut rest)).collect();
+            ids.filter(|_| rest.is_empty())
+        };
+        let three = super::unpack::<3>(&bytes);
+        prop_assert_eq!(three.map(|ids| ids[..3].to_vec()), taken(3));
+        prop_assert!(three.is_none_or(|ids| ids[3] == TermId::DEFAULT_GRAPH));
+        prop_assert_eq!(super::unpack::<4>(&bytes).map(|ids| ids.to_vec()), taken(4));
+    }
+
+    #[test]
     fn any_number_gives_a_term_or_none_but_never_panics(id in any_id()) {
         if let Some(term) = id.inline_term() {
             prop_assert_eq!(term.is_blank_node(), id.kind() == TermKind::BlankNode);

@@ -73,7 +73,11 @@ pub fn parse_blank(label: &str) -> Option<u64> {
     u64::from_str_radix(digits, 16).ok()
 }
 
-pub fn format_blank(payload: u64) -> String {
+pub fn format_blank(payload: u64, out: &mut String) {
     debug_assert!(payload <= PAYLOAD_MAX);
-    format!("f{payload:014x}")
+    out.push('f');
+    for digit in (0..14).rev() {
+        let digit = (payload >> (4 * digit)) as u32 & 15;
+        out.push(char::from_digit(digit, 16).expect("fifteen at most"));
+    }
 }

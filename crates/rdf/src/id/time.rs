@@ -11,11 +11,15 @@ pub fn parse_date_time(value: &str) -> Option<u64> {
     in_range(instant, DATE_TIME_ZERO).map(|instant| instant << ZONE_BITS | zone.0)
 }
 
-pub fn format_date_time(payload: u64) -> Option<String> {
+/// Appends the form; `None` if there is none. So do all that write.
+pub fn write_date_time(payload: u64, out: &mut String) -> Option<()> {
     let zone = Zone::of(payload)?;
     let local = (payload >> ZONE_BITS) as i64 - DATE_TIME_ZERO + zone.minutes() * MINUTE_MS;
-    let date = format_day(local.div_euclid(DAY_MS))?;
-    Some(format!("{date}T{}{}", format_clock(local.rem_euclid(DAY_MS)), zone.format()))
+    write_day(local.div_euclid(DAY_MS), out)?;
+    out.push('T');
+    write_clock(local.rem_euclid(DAY_MS), out);
+    zone.write(out);
+    Some(())
 }
 
 /// Minutes from 1970 to where the day begins, and the zone.
@@ -25,11 +29,15 @@ pub fn parse_date(value: &str) -> Option<u64> {
     in_range(day * DAY_MINUTES - zone.minutes(), DATE_ZERO).map(|instant| instant << ZONE_BITS | zone.0)
 }
 
-pub fn format_date(payload: u64) -> Option<String> {
+pub fn write_date(payload: u64, out: &mut String) -> Option<()> {
     let zone = Zone::of(payload)?;
     let local = (payload >> ZONE_BITS) as i64 - DATE_ZERO + zone.minutes();
-    let date = format_day(local.div_euclid(DAY_MINUTES)).filter(|_| local.rem_euclid(DAY_MINUTES) == 0)?;
-    Some(format!("{date}{}", zone.format()))
+    if local.rem_euclid(DAY_MINUTES) != 0 {
+        return None;
+    }
+    write_day(local.div_euclid(DAY_MINUTES), out)?;
+    zone.write(out);
+    Some(())
 }
 
 /// Milliseconds since midnight, and the zone.
@@ -39,10 +47,13 @@ pub fn parse_time(value: &str) -> Option<u64> {
     in_range(millis - zone.minutes() * MINUTE_MS, TIME_ZERO).map(|instant| instant << ZONE_BITS | zone.0)
 }
 
-pub fn format_time(payload: u64) -> Option<String> {
+pub fn write_time(payload: u64, out: &mut String) -> Option<()> {
     let zone = Zone::of(payload)?;
     let local = (payload >> ZONE_BITS) as i64 - TIME_ZERO + zone.minutes() * MINUTE_MS;
-    (0..DAY_MS).contains(&local).then(|| format!("{}{}", format_clock(local), zone.format()))
+    (0..DAY_MS).contains(&local).then(|| {
+        write_clock(local, out);
+        zone.write(out);
+    })
 }
 
 pub fn parse_year(value: &str) -> Option<u64> {
@@ -52,8 +63,8 @@ pub fn parse_year(value: &str) -> Option<u64> {
     digits(value).map(|year| year as u64)
 }
 
-pub fn format_year(payload: u64) -> Option<String> {
-    (1..=9999).contains(&payload).then(|| format!("{payload:04}"))
+pub fn write_year(payload: u64, out: &mut String) -> Option<()> {
+    (1..=9999).contains(&payload).then(|| write_digits::<4>(payload as i64, out))
 }
 
 /// A zone as it is written: 0 for none, 1 for `Z`, else minutes from `-14:00` on.
@@ -91,13 +102,17 @@ impl Zone {
         if self.0 < 2 { 0 } else { self.0 as i64 - 2 - ZONE_MINUTES }
     }
 
-    fn format(&self) -> String {
+    fn write(&self, out: &mut String) {
         let minutes = self.minutes();
-        let sign = if minutes < 0 { '-' } else { '+' };
         match self.0 {
-            0 => String::new(),
-            1 => "Z".into(),
-            _ => format!("{sign}{:02}:{:02}", minutes.abs() / 60, minutes.abs() % 60),
+            0 => {}
+            1 => out.push('Z'),
+            _ => {
+                out.push(if minutes < 0 { '-' } else { '+' });
+                write_digits::<2>(minutes.abs() / 60, out);
+                out.push(':');
+                write_digits::<2>(minutes.abs() % 60, out);
+            }
         }
     }
 }
@@ -146,15 +161,40 @@ fn take_clock(text: &str) -> Option<(i64, &str)> {
     Some((millis + digits(fraction)? * 10_i64.pow(3 - length as u32), rest))
 }
 
-fn format_day(day: i64) -> Option<String> {
+fn write_day(day: i64, out: &mut String) -> Option<()> {
     let (year, month, day) = date_of(day);
-    (1..=9999).contains(&year).then(|| format!("{year:04}-{month:02}-{day:02}"))
+    (1..=9999).contains(&year).then(|| {
+        write_digits::<4>(year, out);
+        out.push('-');
+        write_digits::<2>(month, out);
+        out.push('-');
+        write_digits::<2>(day, out);
+    })
 }
 
-fn format_clock(millis: i64) -> String {
+fn write_clock(millis: i64, out: &mut String) {
     let (seconds, fraction) = (millis / 1000, millis % 1000);
-    let clock = format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if fraction == 0 { clock } else { format!("{clock}.{fraction:03}").trim_end_matches('0').to_owned() }
+    for (mark, part) in [("", seconds / 3600), (":", seconds / 60 % 60), (":", seconds % 60)] {
+        out.push_str(mark);
+        write_digits::<2>(part, out);
+    }
+    if fraction != 0 {
+        out.push('.');
+        write_digits::<3>(fraction, out);
+        while out.ends_with('0') {
+            out.pop();
+        }
+    }
+}
+
+/// The last digits of a number.
+fn write_digits<const DIGITS: usize>(mut number: i64, out: &mut String) {
+    let mut digits = [0; DIGITS];
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
+    digits.into_iter().for_each(|digit| out.push(char::from(digit)));
 }
 
 fn days_of(year: i64, month: i64) -> i64 {

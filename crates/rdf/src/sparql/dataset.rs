@@ -37,6 +37,10 @@ impl<Q: Quads> EvaluationDataset<Q> {
     /// The source of a pattern's quads. `None`: there can be none.
     fn source(&self, triple: Triple, graph: Option<Option<EvaluationTerm>>) -> Option<Source<Q>> {
         let quads = self.terms.quads();
+        let is_stored_default = matches!((graph, &self.scope.default), (Some(None), DefaultGraph::Stored));
+        if let (true, Some(quad)) = (is_stored_default, triple.in_default_graph()) {
+            return Some(Source::One { quads: quads.clone(), quad: Some(quad) });
+        }
         match graph {
             Some(None) => Some(match &self.scope.default {
                 DefaultGraph::Stored => Source::Plain(quads.quads(&triple.within(GraphPattern::Default))),
@@ -86,6 +90,12 @@ impl Triple {
         Some(Self { subject, predicate, object })
     }
 
+    /// The one quad that it can be in the default graph, if all three terms are bound.
+    fn in_default_graph(self) -> Option<IdQuad> {
+        let (subject, predicate, object) = (self.subject?, self.predicate?, self.object?);
+        Some(IdQuad { subject, predicate, object, graph: TermId::DEFAULT_GRAPH })
+    }
+
     fn within(self, graph: GraphPattern) -> IdPattern {
         let Self { subject, predicate, object } = self;
         IdPattern { subject, predicate, object, graph }
@@ -95,6 +105,11 @@ impl Triple {
 /// Where the quads of a pattern come from.
 enum Source<Q> {
     Plain(QuadIds),
+    /// This one, if it is there.
+    One {
+        quads: Q,
+        quad: Option<IdQuad>,
+    },
     Merge(Merge<Q>),
     Union(Union<Q>),
     /// The named graphs that are allowed, one after the other.
@@ -111,6 +126,15 @@ impl<Q: Quads> Source<Q> {
     fn next(&mut self, watch: &Watch) -> Result<Option<IdQuad>, Stopped> {
         match self {
             Self::Plain(quads) => step(quads, watch),
+            Self::One { quads, quad } => {
+                watch.step()?;
+                let Some(quad) = quad.take() else { return Ok(None) };
+                if !watch.keep(quads.contains(&quad))? {
+                    return Ok(None);
+                }
+                watch.count_quad()?;
+                Ok(Some(quad))
+            }
             Self::Merge(merge) => merge.next(watch),
             Self::Union(union) => union.next(watch),
             Self::Listed { quads, triple, scope, next, current } => loop {

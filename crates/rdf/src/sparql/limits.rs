@@ -16,6 +16,9 @@ use crate::error::{Error, Result};
 /// The clock is looked at once in so many steps: looking costs as much as a step.
 const STEPS_PER_LOOK: u64 = 32;
 
+/// What an evaluation keeps of terms that it has read, unless it is told otherwise.
+const CACHED_BYTES_MAX: u64 = 8 << 20;
+
 /// How much an evaluation may take. The default bounds nothing but the depth.
 #[derive(Clone, Default)]
 pub struct Limits {
@@ -23,6 +26,7 @@ pub struct Limits {
     pub(crate) rows_max: Option<u64>,
     pub(crate) quads_read_max: Option<u64>,
     pub(crate) computed_bytes_max: Option<u64>,
+    pub(crate) cached_bytes_max: Option<u64>,
     pub(crate) cancellation: Option<CancellationToken>,
     /// Set when nobody wants the results any more.
     pub(crate) abandoned: Option<CancellationToken>,
@@ -65,6 +69,14 @@ impl Limits {
         self
     }
 
+    /// The bytes of memory in which the evaluation keeps terms of the store that it has read, so that it need not read them again. It
+    /// costs time alone if they do not suffice. Default: 8 MiB.
+    #[must_use]
+    pub fn cached_bytes_max(mut self, bytes: u64) -> Self {
+        self.cached_bytes_max = Some(bytes);
+        self
+    }
+
     /// Whether the quads that an update changes have to be looked at one by one.
     pub(crate) fn bound_changes(&self) -> bool {
         self.timeout.is_some() || self.rows_max.is_some() || self.cancellation.is_some()
@@ -85,6 +97,7 @@ impl fmt::Debug for Limits {
             .field("rows_max", &self.rows_max)
             .field("quads_read_max", &self.quads_read_max)
             .field("computed_bytes_max", &self.computed_bytes_max)
+            .field("cached_bytes_max", &self.cached_bytes_max)
             .finish_non_exhaustive()
     }
 }
@@ -209,6 +222,11 @@ impl Watch {
     /// The value, or the watch's failure.
     pub(crate) fn keep<T>(&self, result: Result<T>) -> Result<T, Stopped> {
         result.map_err(|error| self.fail(error))
+    }
+
+    /// What terms of the store may take that are kept.
+    pub(crate) fn cached_bytes_max(&self) -> u64 {
+        self.0.limits.cached_bytes_max.unwrap_or(CACHED_BYTES_MAX)
     }
 
     pub(crate) fn has_failed(&self) -> bool {

@@ -47,6 +47,7 @@ mod removal;
 mod results;
 mod scope;
 mod shape;
+mod term_cache;
 mod terms;
 mod text;
 mod update;

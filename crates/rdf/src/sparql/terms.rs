@@ -13,6 +13,7 @@ use oxsdatatypes::Boolean;
 use spareval::ExpressionTerm;
 
 use super::limits::{Stopped, Watch};
+use super::term_cache::TermCache;
 use crate::{InlineValue, Quads, TermId, TermKind};
 
 /// A term within one evaluation.
@@ -63,11 +64,13 @@ pub(crate) struct Terms<Q> {
     quads: Q,
     watch: Watch,
     computed: Rc<Computed>,
+    cache: Rc<RefCell<TermCache>>,
 }
 
 impl<Q: Clone> Clone for Terms<Q> {
     fn clone(&self) -> Self {
-        Self { quads: self.quads.clone(), watch: self.watch.clone(), computed: Rc::clone(&self.computed) }
+        let (computed, cache) = (Rc::clone(&self.computed), Rc::clone(&self.cache));
+        Self { quads: self.quads.clone(), watch: self.watch.clone(), computed, cache }
     }
 }
 
@@ -80,7 +83,8 @@ struct Computed {
 
 impl<Q: Quads> Terms<Q> {
     pub(crate) fn new(quads: Q, watch: Watch) -> Self {
-        Self { quads, watch, computed: Rc::default() }
+        let cache = Rc::new(RefCell::new(TermCache::new(watch.cached_bytes_max())));
+        Self { quads, watch, computed: Rc::default(), cache }
     }
 
     pub(crate) fn quads(&self) -> &Q {
@@ -131,7 +135,15 @@ impl<Q: Quads> Terms<Q> {
 
     pub(crate) fn externalize(&self, term: EvaluationTerm) -> Result<Term, Stopped> {
         match term {
-            EvaluationTerm::Stored(id) => self.watch.keep(self.quads.term(id)),
+            EvaluationTerm::Stored(id) if id.is_inline() => self.watch.keep(self.quads.term(id)),
+            EvaluationTerm::Stored(id) => {
+                if let Some(term) = self.cache.borrow().get(id) {
+                    return Ok(term.clone());
+                }
+                let term = self.watch.keep(self.quads.term(id))?;
+                self.cache.borrow_mut().note(id, &term);
+                Ok(term)
+            }
             EvaluationTerm::Computed(place) => Ok(self.computed.terms.borrow()[place as usize].clone()),
             EvaluationTerm::Form(form) => Ok(NamedNode::from(form).into()),
         }
@@ -209,7 +221,7 @@ fn has_truth_values(datatype: NamedNodeRef<'_>) -> bool {
     TYPES.contains(&datatype)
 }
 
-fn text_bytes(term: &Term) -> u64 {
+pub(super) fn text_bytes(term: &Term) -> u64 {
     match term {
         Term::NamedNode(node) => node.as_str().len() as u64,
         Term::BlankNode(node) => node.as_str().len() as u64,

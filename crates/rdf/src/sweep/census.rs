@@ -74,7 +74,7 @@ fn go_over(
     loop {
         let mut keys = 0;
         let from = low.as_ref().map(|key: &Vec<u8>| &key[..]);
-        let ended = reads.scan(table, from, Bound::Unbounded, KEYS_PER_LOOK, &mut |key| {
+        let ended = reads.scan(table, from, Bound::Unbounded, KEYS_PER_LOOK, |key| {
             is_damaged |= note(key).is_none();
             keys += 1;
             last.clear();

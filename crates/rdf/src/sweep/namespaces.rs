@@ -10,7 +10,7 @@ use fulgurite::{Durability, ReadTxn};
 use super::Sweep;
 use crate::dictionary::{IriNamespaces, bytes, numbers_of_namespaces};
 use crate::error::Result;
-use crate::id::{PAYLOAD_MAX, Tag, TermId, prefix_end};
+use crate::id::{PAYLOAD_MAX, Tag, TermId};
 
 impl Sweep<'_> {
     /// Takes unused namespaces away. The one with the highest number stays, lest that be given again.
@@ -36,8 +36,8 @@ impl Sweep<'_> {
         let total = numbers.len() as u64;
         let mut unused: HashSet<u32> = numbers.iter().copied().collect();
         let first = TermId::new(Tag::IRI, 0).key();
-        let end = prefix_end(TermId::new(Tag::IRI, PAYLOAD_MAX).key().as_bytes()).expect("tags are below 31");
-        for batch in read.leaf_batches(&self.tables.terms, first.as_bytes()..&end[..])? {
+        let end = TermId::new(Tag::IRI, PAYLOAD_MAX).key().end().expect("tags are below 31");
+        for batch in read.leaf_batches(&self.tables.terms, first.as_bytes()..end.as_bytes())? {
             if unused.is_empty() {
                 return Ok(Vec::new());
             }

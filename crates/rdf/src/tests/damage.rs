@@ -3,7 +3,8 @@
 use fulgurite::{Database, Table};
 
 use super::{Place, iri, quad};
-use crate::{Error, IdPattern, Quads, Store, StoreOptions};
+use crate::id::{IdKey, Tag};
+use crate::{Error, IdPattern, Quads, Store, StoreOptions, TermId};
 
 /// Opens a store of three terms of which `change` has changed a table.
 fn opened_after(
@@ -72,6 +73,12 @@ fn entries_that_cannot_have_been_written_are_damage_where_they_are_read() {
         let store = opened_after(table, |txn, table| txn.put(table, key, value));
         let outcome = store.and_then(|store| {
             let snapshot = store.snapshot()?;
+            if table != "graphs" {
+                let mut statements = snapshot.statements(&IdPattern::ALL);
+                let read = statements.by_ref().collect::<crate::Result<Vec<_>>>();
+                assert!(matches!(read, Err(Error::Damaged { .. })), "{table} {key:?}: {read:?}");
+                assert!(statements.next().is_none() && statements.next_batch().is_none());
+            }
             let quads: Vec<_> = snapshot.quads(&IdPattern::ALL).collect::<crate::Result<_>>()?;
             let names: Vec<_> = snapshot.graph_names().collect::<crate::Result<_>>()?;
             let quad_terms = quads.iter().flat_map(|quad| [quad.subject, quad.predicate, quad.object]);
@@ -81,6 +88,19 @@ fn entries_that_cannot_have_been_written_are_damage_where_they_are_read() {
             Ok(())
         });
         assert!(matches!(outcome, Err(Error::Damaged { .. })), "{table} {key:?}: {outcome:?}");
+    }
+}
+
+#[test]
+fn a_quad_of_terms_that_cannot_be_in_their_places_is_damage_to_who_reads_statements() {
+    // A literal as the subject, a number that has no term as the predicate, a text of no UTF-8 as the object.
+    let iri = TermId::new(Tag::IRI, 0);
+    let text = |payload| TermId::new(Tag::STRING, payload);
+    for ids in [[text(0), iri, iri], [iri, TermId::new(Tag::IRI, 1 << 40), iri], [iri, iri, text(0xff << 48)]] {
+        let store = opened_after("spo", |txn, table| txn.put(table, IdKey::of(&ids).as_bytes(), b""));
+        let snapshot = store.expect("it opens").snapshot().expect("a snapshot");
+        let read = snapshot.statements(&IdPattern::of_graph(TermId::DEFAULT_GRAPH)).next();
+        assert!(matches!(read, Some(Err(Error::Damaged { .. }))), "{ids:?}: {read:?}");
     }
 }
 

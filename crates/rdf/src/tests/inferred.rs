@@ -6,8 +6,8 @@ use oxrdf::{Literal, Quad};
 use super::{Place, count, iri, quad, texts};
 use crate::sparql::{Query, QueryResults, Update};
 use crate::{
-    GraphPattern, IdPattern, IdQuad, Isolation, LoadInput, LoadOptions, Position, Quads, RdfFormat, StatementKinds, Store,
-    StoreOptions, SweepOptions, TermId, Transaction,
+    GraphPattern, IdPattern, IdQuad, Isolation, LoadInput, LoadOptions, Position, Quads, RdfFormat, StatementKinds,
+    Store, StoreOptions, SweepOptions, TermId, Transaction,
 };
 
 const LEVELS: [Isolation; 2] = [Isolation::Serializable, Isolation::Snapshot];
@@ -246,7 +246,8 @@ fn sparql_sees_both_unless_asked_otherwise_and_deletes_what_is_explicit() {
         QueryResults::Solutions(solutions) => solutions.count(),
         _ => panic!("it has solutions"),
     };
-    let views = [StatementKinds::All, StatementKinds::Explicit, StatementKinds::Inferred].map(|which| snapshot.of_kinds(which));
+    let views =
+        [StatementKinds::All, StatementKinds::Explicit, StatementKinds::Inferred].map(|which| snapshot.of_kinds(which));
     assert_eq!(views.each_ref().map(rows), [2, 1, 1]);
     let update = Update::parse("DELETE WHERE { ?s ?p ?o }", None).expect("it is an update");
     assert_eq!(update.execute(&place.store).expect("it is executed").removed, 1);

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use oxrdf::{GraphName, Literal, Quad, Term};
+use oxrdf::{GraphName, GraphNameRef, Literal, Quad, QuadRef, Term};
 use proptest::test_runner::{RngAlgorithm, TestRng};
 
 use super::{Place, iri};
 use crate::{
-    GraphPattern, IdPattern, Order, Position, Quads, StatementKinds, StoreOptions, SweepOptions, TermId, Transaction,
+    GraphPattern, IdPattern, IdQuad, Order, Position, Quads, StatementKinds, Statements, StoreOptions, SweepOptions,
+    TermId, Transaction,
 };
 
 type Statement = (u8, u8, u8, Option<u8>);
@@ -133,6 +134,7 @@ fn compare(chance: &mut Chance, view: &impl Quads, model: &BTreeSet<Statement>) 
     plain.sort();
     assert_eq!(plain, expected);
     assert_eq!(view.count(&pattern).expect("it is counted"), expected.len() as u64);
+    compare_ways_of_reading(chance, view, &pattern, &found);
     if let Some(first) = found.first() {
         assert!(view.contains(first).expect("it is looked up"));
     }
@@ -154,6 +156,48 @@ fn compare(chance: &mut Chance, view: &impl Quads, model: &BTreeSet<Statement>) 
         let left = found.iter().filter(|quad| target.is_none_or(|target| quad.at(position) >= target)).count();
         assert_eq!(rest.len(), left - begun_past);
     }
+}
+
+/// Batches, folds and statements give what the iterator of numbers gives, also where they begin in the middle.
+fn compare_ways_of_reading(chance: &mut Chance, view: &impl Quads, pattern: &IdPattern, found: &[IdQuad]) {
+    let begun = chance.below(found.len() as u64 + 1) as usize;
+    let begin = || {
+        let mut quads = view.quads(pattern);
+        assert_eq!(quads.by_ref().take(begun).count(), begun);
+        quads
+    };
+    let folded = begin().fold(Vec::new(), |mut folded, quad| {
+        folded.push(quad.expect("it is read"));
+        folded
+    });
+    assert_eq!(folded, found[begun..]);
+    let (mut quads, mut batched) = (begin(), Vec::new());
+    while let Some(batch) = quads.next_batch() {
+        let batch = batch.expect("it is read");
+        assert!(!batch.is_empty());
+        batched.extend_from_slice(batch);
+    }
+    assert_eq!(batched, found[begun..]);
+    let term = |id| view.term(id).expect("it has a term");
+    let texts = found.iter().map(|quad| [quad.subject, quad.predicate, quad.object].map(|id| term(id).to_string()));
+    let graphs = found.iter().map(|quad| (quad.graph != TermId::DEFAULT_GRAPH).then(|| term(quad.graph)));
+    let expected: Vec<_> = texts.zip(graphs).skip(begun).collect();
+    let plain = |quad: QuadRef<'_>| {
+        let graph = (!quad.graph_name.is_default_graph()).then(|| match quad.graph_name {
+            GraphNameRef::NamedNode(node) => node.into_owned().into(),
+            other => panic!("{other} is no graph of the model"),
+        });
+        ([quad.subject.to_string(), quad.predicate.to_string(), quad.object.to_string()], graph)
+    };
+    let owned: Vec<_> = Statements::from(begin()).map(|quad| plain(quad.expect("it is read").as_ref())).collect();
+    assert_eq!(owned, expected);
+    let (mut statements, mut lent) = (Statements::from(begin()), Vec::new());
+    while let Some(batch) = statements.next_batch() {
+        let batch = batch.expect("it is read");
+        assert_eq!(batch.len(), batch.iter().len());
+        lent.extend(batch.into_iter().map(plain));
+    }
+    assert_eq!(lent, expected);
 }
 
 /// One change of the transaction and the model. It may be rolled back to where it was before.

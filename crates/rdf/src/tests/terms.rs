@@ -53,6 +53,13 @@ fn terms_of_any_kind_and_length_come_back_exactly_after_reopening() {
         };
         assert_eq!(id.kind(), kind);
     }
+    let mut statements = snapshot.statements(&crate::IdPattern::ALL);
+    let mut lent = Vec::new();
+    while let Some(batch) = statements.next_batch() {
+        lent.extend(batch.expect("it is read").iter().map(|statement| statement.object.into_owned()));
+    }
+    assert_eq!(lent.len(), terms().len());
+    assert!(terms().iter().all(|term| lent.contains(term)));
     let absent = Literal::new_simple_literal("a text that is not there");
     assert_eq!(snapshot.id(absent.as_ref().into()).expect("it is looked up"), None);
 }
