@@ -37,7 +37,7 @@ pub struct Transaction {
 }
 
 /// What a transaction sees, its own changes included, for as long as the transaction lives. An iterator sees changes that are made while it
-/// runs if they lie ahead of it: collect what a change depends on before making it.
+/// runs if they lie ahead of it, but for the first inferred quads of a store: collect what a change depends on before making it.
 #[derive(Clone)]
 pub struct TransactionView {
     inner: Arc<Inner>,
@@ -552,7 +552,7 @@ struct ViewSource {
 
 impl ViewSource {
     fn read<T>(&self, read: impl FnOnce(View<'_, WriteTxn>) -> Result<T>) -> Result<T> {
-        self.inner.read(|view| read(View { tables: &self.tables, ..view }))
+        self.inner.read_from(&self.tables, read)
     }
 }
 

@@ -8,7 +8,9 @@ use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use fulgurite_rdf::oxrdf::{BlankNode, GraphName, NamedNode, TermRef};
-use fulgurite_rdf::{CancellationToken, Error, GraphPattern, IdPattern, Quads, TermId, Transaction, dump};
+use fulgurite_rdf::{
+    CancellationToken, Error, GraphPattern, IdPattern, Quads, StatementKinds, TermId, Transaction, dump,
+};
 
 use crate::answer::{AnswerWriter, compute, stream, written};
 use crate::document::{self, Sent, Watch};
@@ -41,7 +43,9 @@ fn write(
         id => GraphPattern::Named(id),
     };
     let watch = watch(served, token);
-    written(dump(&snapshot, &IdPattern { graph: pattern, ..IdPattern::ALL }, format, out, |_| watch.look()))
+    // What is inferred would be asserted by who sends the document back.
+    let explicit = snapshot.of_kinds(StatementKinds::Explicit);
+    written(dump(&explicit, &IdPattern { graph: pattern, ..IdPattern::ALL }, format, out, |_| watch.look()))
 }
 
 /// How a document changes a graph.

@@ -32,26 +32,39 @@ struct Known {
     sweeps: u64,
 }
 
-/// Texts by their numbers. Each is set once, so that who reads terms waits for nobody and shares nothing that changes.
+/// Texts by their numbers. Each is set once. Of numbers that a store gives before it was swept of thousands of namespaces, who reads terms waits
+/// for nobody and shares nothing that changes.
 #[derive(Debug, Default)]
 struct Texts {
     blocks: [OnceLock<Block>; NAMESPACES_MAX / BLOCK],
+    /// Those of higher numbers.
+    later: RwLock<HashMap<u32, Box<str>>>,
 }
 
 type Block = Box<[OnceLock<Box<str>>; BLOCK]>;
 const BLOCK: usize = 512;
 
 impl Texts {
-    fn get(&self, number: u32) -> Option<&str> {
-        let block = self.blocks.get(number as usize / BLOCK)?.get()?;
-        block[number as usize % BLOCK].get().map(|text| &**text)
+    #[inline]
+    fn get(&self, number: u32) -> Option<Cow<'_, str>> {
+        match self.blocks.get(number as usize / BLOCK) {
+            Some(block) => block.get()?[number as usize % BLOCK].get().map(|text| Cow::Borrowed(&**text)),
+            None => self.get_later(number),
+        }
     }
 
-    /// Numbers that no namespace can have are not remembered.
+    #[cold]
+    fn get_later(&self, number: u32) -> Option<Cow<'_, str>> {
+        let later = self.later.read().unwrap_or_else(PoisonError::into_inner);
+        later.get(&number).map(|text| Cow::Owned(text.to_string()))
+    }
+
     fn set(&self, number: u32, text: &str) {
         if let Some(block) = self.blocks.get(number as usize / BLOCK) {
             let block = block.get_or_init(|| Box::new([const { OnceLock::new() }; BLOCK]));
             block[number as usize % BLOCK].get_or_init(|| text.into());
+        } else {
+            self.later.write().unwrap_or_else(PoisonError::into_inner).entry(number).or_insert_with(|| text.into());
         }
     }
 }
@@ -131,7 +144,7 @@ impl IriNamespaces {
     #[inline]
     pub fn text(&self, reads: &impl Reads, tables: &Tables, path: &Path, number: u32) -> Result<Cow<'_, str>> {
         match self.texts.get(number) {
-            Some(text) => Ok(Cow::Borrowed(text)),
+            Some(text) => Ok(text),
             None => self.read_text(reads, tables, path, number).map(Cow::Owned),
         }
     }
@@ -318,3 +331,21 @@ pub const NAMESPACES_MAX: usize = 1 << 14;
 /// Numbers are below it: more than sweeps will ever let be given.
 pub const NAMESPACE_NUMBER_MAX: u32 = 1 << 28;
 const SWEEPS_KEY: &[u8] = b"namespace_sweeps";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_all_numbers_are_known_once_they_are_set() {
+        let texts = Texts::default();
+        let numbers = [0, 511, 512, NAMESPACES_MAX as u32 - 1, NAMESPACES_MAX as u32, NAMESPACE_NUMBER_MAX - 1];
+        for number in numbers {
+            assert_eq!(texts.get(number), None);
+            texts.set(number, &format!("http://example.org/{number}/"));
+        }
+        for number in numbers {
+            assert_eq!(texts.get(number).as_deref(), Some(&*format!("http://example.org/{number}/")));
+        }
+    }
+}
