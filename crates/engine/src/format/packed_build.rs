@@ -124,17 +124,32 @@ impl PackedBuilder {
         self.bytes_of(self.entries.len())
     }
 
-    /// The cut that shares the staged entries most evenly between two pages: the cut for the last two.
+    /// The cut that shares the staged entries about evenly between two pages; `None` if there is none by which each part fits its page.
     ///
-    /// Requires: they take less than one and a half page, or the rest may not fit the second page.
-    pub fn split_point(&self) -> usize {
+    /// It lies between blocks, so that those behind it stay as they are: entries that come to other places in their blocks
+    /// may take several times as much.
+    pub fn split_point(&self) -> Option<usize> {
+        let body = self.page_size.body_bytes();
+        let blocks = self.entries.len().div_ceil(BLOCK_ENTRIES);
         let half = self.bytes_used() / 2;
-        let (mut low, mut high) = (0, self.entries.len());
+        let (mut low, mut high) = (1, blocks);
         while low < high {
             let middle = low.midpoint(high);
-            if self.bytes_of(middle) < half { low = middle + 1 } else { high = middle }
+            if self.bytes_of(middle * BLOCK_ENTRIES) < half { low = middle + 1 } else { high = middle }
         }
-        low.max(1)
+        let fits = |cut: &usize| self.bytes_of(*cut) <= body && self.bytes_from(*cut) <= body;
+        [low, low - 1]
+            .map(|block| block * BLOCK_ENTRIES)
+            .into_iter()
+            .filter(|&cut| (1..self.count()).contains(&cut))
+            .find(fits)
+    }
+
+    /// Bytes at most that a page of the staged entries from one on takes, which begins a block.
+    fn bytes_from(&self, first: usize) -> usize {
+        let count = self.entries.len();
+        let entries = self.packed_end(count) - self.packed_end(first);
+        entries_offset(count - first) + entries + self.value_lengths_end(count) - self.value_lengths_end(first)
     }
 
     /// The key of a staged entry.

@@ -333,7 +333,9 @@ impl<'w, 's> Builder<'w, 's> {
     fn can_close(&self, level: u8) -> bool {
         let Pair { full, open } = &self.leaves;
         let body = self.writer.page_size().body_bytes();
-        if full.is_empty() && !open.is_empty() && open.bytes_used() * 100 < body * LEAF_ALONE_PERCENT {
+        // Two forms of leaves cannot share.
+        let is_alone = full.is_empty() || full.is_packed() != open.is_packed();
+        if is_alone && !open.is_empty() && open.bytes_used() * 100 < body * LEAF_ALONE_PERCENT {
             return false;
         }
         // Closing a level adds a child to the next.
@@ -355,13 +357,15 @@ impl<'w, 's> Builder<'w, 's> {
         let Pair { full, open } = &mut self.leaves;
         let is_small = open.bytes_used() * 100 < body * LEAF_MIN_PERCENT;
         if !full.is_empty() && is_small && full.is_packed() == open.is_packed() {
+            let whole = full.count();
             for index in 0..open.count() {
                 let cell = open.cell(index);
                 let hash = if full.is_packed() { 0 } else { cell.key.hash(&self.identity) };
                 full.push(cell.op, cell.key, cell.value, hash);
             }
             open.clear();
-            let half = full.split_point();
+            // As they were before, both parts fit.
+            let half = full.split_point(whole);
             self.write_leaf(|leaves| &mut leaves.full, Some(half))?;
             return self.write_leaf(|leaves| &mut leaves.full, None);
         }

@@ -48,9 +48,12 @@ impl Staging {
         either!(self, builder => builder.bytes_used())
     }
 
-    /// The cut that shares the staged entries most evenly between two pages.
-    pub fn split_point(&self) -> usize {
-        either!(self, builder => builder.split_point())
+    /// The cut that shares the staged entries most evenly between two pages; `otherwise` if there is none.
+    pub fn split_point(&self, otherwise: usize) -> usize {
+        match self {
+            Self::Tagged(builder) => builder.split_point(),
+            Self::Packed(builder) => builder.split_point().unwrap_or(otherwise),
+        }
     }
 
     pub fn key(&self, index: usize) -> CellKey<'_> {

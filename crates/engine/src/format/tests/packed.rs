@@ -72,7 +72,7 @@ fn check_pages(entries: &[Entry], page_size: PageSize, random: &mut Random) {
     }
     // The last ones, cut in two where the builder would: the second part begins its blocks anew.
     let staged = builder.count();
-    let cut = builder.split_point();
+    let cut = builder.split_point().unwrap_or(staged);
     let page = sealed(&mut builder, cut, page_size);
     check_page(&page, &entries[from..from + cut], random);
     if cut < staged {
@@ -146,6 +146,21 @@ fn packed_leaves_of_every_shape_hold_what_was_put_into_them() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn a_cut_leaves_two_parts_that_fit_whatever_entries_take_at_other_places() {
+    let key = |number: usize| [&vec![b'a' + (number / 16) as u8; 500][..], &[(number % 16) as u8]].concat();
+    for full in [200, 208, 217, 224] {
+        let mut builder = PackedBuilder::new(PageSize::KiB8);
+        (0..full + 32).for_each(|number| builder.push(&key(number), &CellValue::Inline(&[])));
+        // What is staged here takes more than a page.
+        let cut = builder.split_point().expect("it takes less than one and a half");
+        let mut page = vec![0; PageSize::KiB8.bytes()];
+        assert_eq!(builder.finish_first(cut, &mut page).entries, cut);
+        let rest = builder.count();
+        assert_eq!(builder.finish_first(rest, &mut page).entries, full + 32 - cut);
     }
 }
 

@@ -12,6 +12,8 @@ enum Shape {
     Hashed,
     SharedPrefixes,
     Words,
+    /// In groups of 16 that begin alike, and otherwise than the others.
+    Groups,
     /// Over 1,024 bytes, most of them sharing their first 1,024.
     Long,
 }
@@ -26,6 +28,11 @@ fn key(shape: Shape, number: u64) -> Vec<u8> {
         Shape::Words => {
             let mut key = format!("{:b}", number).into_bytes();
             key.truncate(number as usize % 14);
+            key
+        }
+        Shape::Groups => {
+            let mut key = (number / 16).to_be_bytes().repeat(40);
+            key.push((number % 16) as u8);
             key
         }
         Shape::Long => {
@@ -150,6 +157,12 @@ fn short_words_and_the_empty_key_equal_the_model_after_every_merge() {
     run(Shape::Words, PageSize::KiB16, LeafForm::Tagged(ValueAlign::One), 20_000, 60, 7);
     run(Shape::Words, PageSize::KiB8, LeafForm::Tagged(ValueAlign::One), 10_000, 60, 8);
     run(Shape::Words, PageSize::KiB8, LeafForm::Packed, 10_000, 60, 14);
+}
+
+#[test]
+fn keys_in_groups_equal_the_model_after_every_merge() {
+    run(Shape::Groups, PageSize::KiB8, LeafForm::Packed, 12_000, 60, 16);
+    run(Shape::Groups, PageSize::KiB16, LeafForm::Packed, 12_000, 40, 17);
 }
 
 #[test]
