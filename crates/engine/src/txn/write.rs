@@ -262,6 +262,8 @@ impl WriteTxn {
     /// other.
     ///
     /// So a transaction at [`Isolation::Snapshot`] may refer to what lies elsewhere, and be sure that it is there when the reference is.
+    /// A transaction that changes nothing commits whatever it guards. A guard stays when the transaction returns to a savepoint. Of tens of
+    /// thousands of guards, those near each other become ranges, in which any change counts.
     ///
     /// ```
     /// # fn main() -> fulgurite::Result<()> {
