@@ -44,6 +44,15 @@ pub mod format {
     }
 
     /// As the engine's.
+    #[derive(Clone, Copy, Debug)]
+    pub enum LeafForm {
+        /// With hash tags.
+        Tagged(ValueAlign),
+        /// Packed.
+        Packed,
+    }
+
+    /// As the engine's.
     #[derive(Clone, Debug)]
     pub struct TableDescriptor {
         /// The table's number.
@@ -52,6 +61,8 @@ pub mod format {
         pub multimap: bool,
         /// Whether counts of ranges are kept.
         pub counted: bool,
+        /// Whether leaves are packed.
+        pub packed: bool,
         /// Alignment of values.
         pub value_align: u8,
         /// Name of the key encoding.
@@ -254,6 +265,8 @@ pub mod options {
         pub multimap: bool,
         /// Whether counts of ranges are kept.
         pub counted: bool,
+        /// Whether leaves are packed.
+        pub packed: bool,
         /// Alignment of values.
         pub value_align: u8,
         /// Name of the key encoding.

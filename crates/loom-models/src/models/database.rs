@@ -181,6 +181,7 @@ fn first_state(pins: &Arc<Pins>, page: Page) -> State {
         id: TABLE,
         multimap: false,
         counted: false,
+        packed: false,
         value_align: 1,
         key_type: String::new(),
         value_type: String::new(),
