@@ -259,8 +259,8 @@ impl TableOptions {
     }
 
     /// Stores keys by what they have beyond the key before them: several times denser where keys that follow each other begin
-    /// alike, as compound keys and lists do. Scans are as fast; a get takes a third longer from memory that is at hand, and less
-    /// where the table would not fit otherwise. Values cannot be aligned then. Default: off.
+    /// alike, as compound keys and lists do. A get goes a longer way, and a scan puts keys together. Values cannot be aligned then.
+    /// Default: off.
     #[must_use]
     pub fn packed(mut self, packed: bool) -> Self {
         self.packed = packed;
