@@ -330,7 +330,7 @@ impl Transaction {
             }
             None => {
                 if bytes::iri_text(&encoded).is_some() && !state.has_refreshed_namespaces {
-                    shared.iri_namespaces.refresh(state.writable()?, tables, shared.path())?;
+                    shared.iri_namespaces.refresh(state.writable()?, &shared.database, tables)?;
                     state.has_refreshed_namespaces = true;
                 }
                 let txn = state.writable()?;

@@ -99,9 +99,18 @@ impl IriNamespaces {
     ///
     /// # Errors
     /// [`crate::Error::Damaged`]; what the engine reports.
-    pub fn refresh(&self, txn: &mut WriteTxn, tables: &Tables, path: &Path) -> Result<()> {
+    pub fn refresh(&self, txn: &mut WriteTxn, database: &Database, tables: &Tables) -> Result<()> {
+        let path = database.path();
         txn.guard(&tables.meta, SWEEPS_KEY)?;
-        self.refresh_from(txn, tables, path)
+        if self.is_older_than(sweeps(txn, tables, path)?) {
+            // Not from the transaction, which would be in conflict with who gives a namespace a number: itself, mostly.
+            self.refresh_from(&database.read()?, tables, path)?;
+        }
+        Ok(())
+    }
+
+    fn is_older_than(&self, sweeps: u64) -> bool {
+        self.numbers.read().unwrap_or_else(PoisonError::into_inner).sweeps < sweeps
     }
 
     /// As [`IriNamespaces::refresh`], for who keeps others from committing.
@@ -110,7 +119,7 @@ impl IriNamespaces {
     /// As [`IriNamespaces::refresh`].
     pub fn refresh_from(&self, reads: &impl Reads, tables: &Tables, path: &Path) -> Result<()> {
         let sweeps = sweeps(reads, tables, path)?;
-        if self.numbers.read().unwrap_or_else(PoisonError::into_inner).sweeps >= sweeps {
+        if !self.is_older_than(sweeps) {
             return Ok(());
         }
         let newer = Self::read(reads, tables, path)?.numbers.into_inner().unwrap_or_else(PoisonError::into_inner);

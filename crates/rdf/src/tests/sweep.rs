@@ -263,6 +263,21 @@ fn namespaces_without_iris_go_and_who_knew_them_stores_no_iri_by_their_numbers()
 }
 
 #[test]
+fn a_new_namespace_after_a_sweep_of_others_is_no_conflict() {
+    let place = Place::new(StoreOptions::new());
+    for namespace in ["one", "two"] {
+        place.store.update(|txn| txn.insert(&in_namespace(namespace, "a"))).expect("it is committed");
+    }
+    place.store.update(|txn| txn.clear()).expect("it is committed");
+    assert_eq!(sweep(&place.store).namespaces_removed, 1);
+    let mut txn = place.store.begin_with(Isolation::Serializable).expect("a transaction");
+    txn.insert(&in_namespace("three", "a")).expect("it is inserted");
+    txn.commit().expect("nobody else has changed anything");
+    assert_eq!(namespaces(&place.store), 2);
+    expect_sound(&place.store);
+}
+
+#[test]
 fn a_load_after_a_sweep_of_namespaces_stores_no_iri_by_their_numbers() {
     use crate::{LoadInput, LoadOptions, RdfFormat};
 
