@@ -22,12 +22,12 @@ pub use db::{
     Stats, TableStats, TypedRange, TypedTable, UPDATE_ATTEMPTS, Values,
 };
 pub use error::{ConflictReason, Error, Place, Result};
-pub use format::MergeOperator;
+pub use format::{KeySuffix, MergeOperator};
 pub use ids::{Birth, ExtentId, PageNumber, PageRef, SegmentNumber, Sequence, TableId};
 pub use metrics::Conflicts;
 pub use options::{Durability, Isolation, Options, TableOptions};
 pub use pager::Value;
 pub use txn::{
-    BatchEntries, Cursor, Estimate, LeafBatch, LeafBatches, OwnedRange, Range, Read, ReadTxn, Savepoint, Table,
-    WriteTxn,
+    BatchEntries, Cursor, Estimate, KeyBatch, KeyBatches, KeySuffixes, LeafBatch, LeafBatches, OwnedRange, Range, Read,
+    ReadTxn, Savepoint, Table, WriteTxn,
 };

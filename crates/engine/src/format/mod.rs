@@ -17,6 +17,7 @@ mod filter;
 mod hash;
 #[cfg(target_arch = "x86_64")]
 mod hash_avx512;
+mod key_suffix;
 mod leaf;
 mod leaf_build;
 mod leaf_cells;
@@ -47,6 +48,7 @@ pub use cell::{Cell, CellKey, CellValue, LeafForm, LongKeys, Op, ValueAlign};
 pub use extent::{ExtentEntry, ExtentFlags, ExtentKind, ExtentTablePage, LIVE_SLOTS_MAX};
 pub use filter::{LINE_BYTES, build_filter, filter_line, filter_line_passes, filter_passes};
 pub use hash::Identity;
+pub use key_suffix::{KeySuffix, PackedKeys};
 pub use leaf::{Candidate, Found, Leaf};
 pub use leaf_build::{LeafBuilder, LeafSummary};
 pub use leaf_cells::InlineCells;

@@ -6,7 +6,7 @@
 
 use crate::error::Result;
 use crate::format::{
-    CellKey, CellValue, InlineCells, Leaf, LeafView, Search, Unpacked, WithSearch, head8, with_search,
+    CellKey, CellValue, InlineCells, Leaf, LeafView, PackedLeaf, Search, Unpacked, WithSearch, head8, with_search,
 };
 use crate::ids::PageRef;
 use crate::pager::{LeafPage, Pages, Value};
@@ -466,13 +466,25 @@ impl<'p> LeafEntries<'p> {
         self.set_indices(from..left.end.min(other.end).max(from));
     }
 
-    /// Takes all that is left, if every entry is inline.
-    pub(super) fn take_inline(&mut self) -> Option<InlineCells<'p>> {
+    /// Takes the first that are left, so many at most, if every entry is inline.
+    pub(super) fn take_inline(&mut self, most: usize) -> Option<InlineCells<'p>> {
         let Left::Inline(cells) = &mut self.left else { return None };
-        let taken = cells.clone();
-        let end = taken.indices().end;
-        cells.set_indices(end..end);
+        let mut taken = cells.clone();
+        let left = taken.indices();
+        let end = left.start.saturating_add(most).min(left.end);
+        taken.set_indices(left.start..end);
+        cells.set_indices(end..left.end);
         Some(taken)
+    }
+
+    /// Takes the first that are left, so many at most, if the leaf is mapped and packed.
+    #[inline]
+    pub(super) fn take_packed(&mut self, most: usize) -> Option<(PackedLeaf<'p>, std::ops::Range<usize>)> {
+        let Left::Packed(entries) = &mut self.left else { return None };
+        let Some(LeafView::Packed(leaf)) = self.leaf.mapped() else { return None };
+        let left = entries.indices.clone();
+        entries.indices.start = left.start.saturating_add(most).min(left.end);
+        Some((leaf, left.start..entries.indices.start))
     }
 
     /// Takes all that is left, if the leaf is mapped and packed.

@@ -6,7 +6,7 @@
 use std::ops::Bound;
 
 use crate::error::Result;
-use crate::format::{InlineCells, Unpacked};
+use crate::format::{InlineCells, PackedLeaf, Unpacked};
 use crate::pager::Pages;
 
 use super::cursor::{Cursor, Entry, LeafEntries, Seek};
@@ -50,6 +50,7 @@ impl<'p> Range<'p> {
     ///
     /// # Errors
     /// [`Error::Corrupt`](crate::Error::Corrupt), [`Error::Io`](crate::Error::Io); so for all that follow.
+    #[inline]
     pub fn new(pages: &'p Pages, root: Option<&Root>, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<Self> {
         let root = root.filter(|_| !is_empty(low, high)).copied();
         let mut range = Self { pages, root, front: None, back: None, joined: false };
@@ -113,14 +114,14 @@ impl<'p> Range<'p> {
         }
     }
 
-    /// All entries that are left of the leaf at the front, or of the next one, if they are inline. `None` if they are not, or if
-    /// no entry is left: [`Range::next`] tells.
+    /// The entries that are left of the leaf at the front, or of the next one, and not more than so many, if they are inline. `None` if
+    /// they are not, or if no entry is left: [`Range::next`] tells.
     ///
     /// # Errors
     /// As [`Range::new`].
-    pub fn next_inline(&mut self) -> Result<Option<InlineCells<'p>>> {
+    pub fn next_inline(&mut self, most: usize) -> Result<Option<InlineCells<'p>>> {
         let found = self.advance_front()?;
-        Ok(self.front.as_mut().filter(|_| found).and_then(|front| front.entries.take_inline()))
+        Ok(self.front.as_mut().filter(|_| found).and_then(|front| front.entries.take_inline(most)))
     }
 
     /// As [`Range::next_inline`], of a mapped leaf that is packed.
@@ -130,6 +131,16 @@ impl<'p> Range<'p> {
     pub fn next_unpacked(&mut self) -> Result<Option<Unpacked<'p>>> {
         let found = self.advance_front()?;
         Ok(self.front.as_mut().filter(|_| found).and_then(|front| front.entries.take_unpacked()))
+    }
+
+    /// As [`Range::next_inline`], of a mapped leaf that is packed: the leaf, and which of its entries.
+    ///
+    /// # Errors
+    /// As [`Range::new`].
+    #[inline]
+    pub fn next_packed(&mut self, most: usize) -> Result<Option<(PackedLeaf<'p>, std::ops::Range<usize>)>> {
+        let found = self.advance_front()?;
+        Ok(self.front.as_mut().filter(|_| found).and_then(|front| front.entries.take_packed(most)))
     }
 
     /// As [`Range::next_unpacked`], from the back.
@@ -149,7 +160,7 @@ impl<'p> Range<'p> {
     pub fn next_inline_back(&mut self) -> Result<Option<InlineCells<'p>>> {
         let found = self.advance_back()?;
         let end = if self.joined { &mut self.front } else { &mut self.back };
-        Ok(end.as_mut().filter(|_| found).and_then(|end| end.entries.take_inline()))
+        Ok(end.as_mut().filter(|_| found).and_then(|end| end.entries.take_inline(usize::MAX)))
     }
 
     /// Moves the back to the previous leaf until there is an entry to take from it. `false` if none is left.

@@ -10,6 +10,7 @@ pub mod group_sync;
 pub mod history;
 pub mod in_place;
 pub mod journal;
+pub mod key_batches;
 pub mod large;
 pub mod layers;
 pub mod merges;
@@ -31,6 +32,7 @@ pub mod walk;
 pub mod write;
 pub mod write_set;
 
+pub use key_batches::{KeyBatch, KeyBatches, KeySuffixes};
 pub use range::{BatchEntries, Cursor, LeafBatch, LeafBatches, OwnedRange, Range};
 pub use read::{Estimate, ReadTxn};
 pub use reads::Read;

@@ -39,7 +39,7 @@ enum Source<'t> {
     Layered(Box<Layered<'t>>),
 }
 
-type Pair<'t> = (Value<'t>, Value<'t>);
+pub(super) type Pair<'t> = (Value<'t>, Value<'t>);
 
 impl<'t> Range<'t> {
     pub(crate) fn new(layers: Layers<'t>, low: OwnedBound, high: OwnedBound) -> Self {
@@ -48,6 +48,35 @@ impl<'t> Range<'t> {
             Box::new(reads.open_range(table, as_bound(&low), as_bound(&high)))
         });
         Self { source: Source::Fresh { layers, low, high }, open }
+    }
+
+    /// As [`Range::new`] of a transaction that need not know what it reads, at its first entry: so that nobody keeps the bounds.
+    ///
+    /// # Errors
+    /// As the iterator's items.
+    #[inline]
+    pub(super) fn begun(layers: Layers<'t>, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<Self> {
+        debug_assert!(layers.reads.is_none(), "what is read would not be noted");
+        let source = if layers.is_pure(low, high) {
+            Source::Tree(tree::Range::new(layers.pages(), layers.view.trees.base.as_ref(), low, high)?)
+        } else {
+            let (low, high) = (low.map(Box::from), high.map(Box::from));
+            Source::Layered(Box::new(Layered { layers, ends: Ends::new(low, high) }))
+        };
+        Ok(Self { source, open: None })
+    }
+
+    /// What is read, if nothing lies above the tree.
+    pub(super) fn tree(&mut self) -> Option<&mut tree::Range<'t>> {
+        match &mut self.source {
+            Source::Tree(range) => Some(range),
+            _ => None,
+        }
+    }
+
+    /// Nothing is left.
+    pub(super) fn end(&mut self) {
+        self.source = Source::Empty;
     }
 
     #[cold]
@@ -68,7 +97,7 @@ impl<'t> Range<'t> {
     }
 
     #[inline(always)]
-    fn read(&mut self, back: bool) -> Result<Option<Pair<'t>>> {
+    pub(super) fn read(&mut self, back: bool) -> Result<Option<Pair<'t>>> {
         if let Source::Tree(range) = &mut self.source {
             let entry = if back { range.next_back()? } else { range.next()? };
             return Ok(entry.map(pair));
@@ -428,7 +457,7 @@ impl<'t> LeafBatches<'t> {
     fn read(&mut self, back: bool) -> Result<Option<LeafBatch<'t>>> {
         self.0.begin()?;
         if let Source::Tree(range) = &mut self.0.source {
-            if let Some(cells) = if back { range.next_inline_back()? } else { range.next_inline()? } {
+            if let Some(cells) = if back { range.next_inline_back()? } else { range.next_inline(usize::MAX)? } {
                 return Ok(Some(LeafBatch(Batch::Inline(cells))));
             }
             if let Some(entries) = if back { range.next_unpacked_back()? } else { range.next_unpacked()? } {
@@ -579,6 +608,6 @@ fn as_bound(bound: &OwnedBound) -> Bound<&[u8]> {
 }
 
 /// Entries of a batch that are fetched or merged one by one.
-const FETCHED_ENTRIES_MAX: usize = 128;
+pub(super) const FETCHED_ENTRIES_MAX: usize = 128;
 /// No further entry is added to such a batch beyond this.
-const FETCHED_BYTES_MAX: usize = 1 << 20;
+pub(super) const FETCHED_BYTES_MAX: usize = 1 << 20;

@@ -199,6 +199,16 @@ fn a_packed_table_reads_as_any_other_and_is_smaller() {
             assert!(
                 batched.iter().map(|(key, value)| (&**key, &**value)).eq(expected.iter().map(|(k, v)| (&**k, &**v)))
             );
+            let (mut keys, mut key) = (Vec::new(), Vec::new());
+            let mut batches = txn.key_batches(&packed, ..).unwrap();
+            while let Some(batch) = batches.next_of(37).unwrap() {
+                assert!((1..=37).contains(&batch.len()));
+                batch.iter().for_each(|suffix| {
+                    suffix.complete(&mut key);
+                    keys.push(key.clone());
+                });
+            }
+            assert!(keys.iter().map(|key| &**key).eq(expected.iter().map(|(key, _)| &**key)));
             let keys: Vec<_> = (0..20_400).step_by(17).map(|number| packable(number).0).collect();
             let slices: Vec<&[u8]> = keys.iter().map(|key| &**key).collect();
             assert_eq!(txn.get_many(&packed, &slices).unwrap(), txn.get_many(&plain, &slices).unwrap());

@@ -315,7 +315,23 @@ pub fn shared_read(
         }
     }
     front.extend(back.into_iter().rev());
-    same("leaf_batches", &front, &truth)
+    same("leaf_batches", &front, &truth)?;
+    coverage.note(Call::KeyBatches);
+    let mut batches = sound("key_batches", txn.key_batches(table, bounds))?;
+    let (mut found, mut key) = (Vec::new(), Vec::new());
+    loop {
+        let most = if random.coin() { usize::MAX } else { 1 + random.index(40) };
+        let Some(batch) = sound("key_batches", batches.next_of(most))? else { break };
+        if batch.len() != batch.iter().count() || !(1..=most).contains(&batch.len()) {
+            return Err("key_batches: a batch has another length than it says, or than it may have".to_owned());
+        }
+        for suffix in &batch {
+            suffix.complete(&mut key);
+            found.push(key.clone());
+        }
+    }
+    let truth: Vec<Vec<u8>> = truth.into_iter().map(|(key, _)| key).collect();
+    same("key_batches", &found, &truth)
 }
 
 /// Compares a whole table, forwards.

@@ -84,6 +84,7 @@ kinds! {
     Prefix => "prefix",
     OwnedRange => "owned_range",
     LeafBatches => "leaf_batches",
+    KeyBatches => "key_batches",
     CursorSeek => "cursor.seek",
     CursorWalk => "cursor.next/previous",
     Count => "count",

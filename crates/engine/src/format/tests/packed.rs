@@ -1,7 +1,12 @@
 //! Packed leaves: what the builder writes, the verifier accepts and the view finds, against a sorted list.
 
+use std::ops::Range;
+
 use crate::format::tests::shapes::{AT, BIRTH, PAGE_SIZES, Random, brief, identity, neighbours, shapes};
-use crate::format::{CellKey, CellValue, Op, OverflowRef, PackedBuilder, PackedLeaf, PageSize, Unpacked, seal_page};
+use crate::format::{
+    CellKey, CellValue, KeySuffix, Op, OverflowRef, PackedBuilder, PackedKeys, PackedLeaf, PageSize, Unpacked,
+    seal_page,
+};
 use crate::ids::ExtentId;
 
 type Entry = (Vec<u8>, Result<Vec<u8>, OverflowRef>);
@@ -96,8 +101,10 @@ fn check_page(page: &[u8], entries: &[Entry], random: &mut Random) {
         let part = leaf.unpack(range.clone());
         assert_eq!(part.len(), range.len());
         assert!(part.iter().map(|(key, _)| key).eq(entries[range.clone()].iter().map(|(key, _)| &key[..])));
-        assert!(part.values().eq(entries[range].iter().map(stored)));
+        assert!(part.values().eq(entries[range.clone()].iter().map(stored)));
+        check_suffixes(leaf, &entries[range.clone()], range);
     }
+    check_suffixes(leaf, entries, 0..entries.len());
     let mut key = b"left from before".to_vec();
     for _ in 0..CHECKS {
         let index = random.below(entries.len());
@@ -111,6 +118,25 @@ fn check_page(page: &[u8], entries: &[Entry], random: &mut Random) {
     }
     check_query(leaf, entries, &[], &unpacked);
     check_query(leaf, entries, &[0xFF; 40], &unpacked);
+}
+
+/// Puts the keys of a range together from what each has beyond the one before.
+fn check_suffixes(leaf: PackedLeaf<'_>, entries: &[Entry], range: Range<usize>) {
+    let mut first = Vec::new();
+    let suffixes = PackedKeys::new(leaf, range.clone(), &mut first);
+    let is_within_a_block = !range.is_empty() && !first.is_empty();
+    assert_eq!(suffixes.len() + usize::from(is_within_a_block), range.len());
+    let whole = is_within_a_block.then_some(KeySuffix::whole(&first));
+    let mut key = Vec::new();
+    for (suffix, (expected, _)) in whole.into_iter().chain(suffixes).zip(entries) {
+        suffix.complete(&mut key);
+        assert_eq!((&key, suffix.key_len()), (expected, expected.len()));
+        for at in 0..suffix.suffix().len() {
+            let left = &suffix.suffix()[at..];
+            let bytes = suffix.word(at).to_be_bytes();
+            assert!(bytes.iter().zip(left).all(|(byte, expected)| byte == expected));
+        }
+    }
 }
 
 fn check_query(leaf: PackedLeaf<'_>, entries: &[Entry], query: &[u8], unpacked: &Unpacked<'_>) {

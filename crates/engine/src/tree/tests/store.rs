@@ -280,7 +280,7 @@ impl Store {
                 forward = !forward;
             }
             if random.below(40) == 0 {
-                let cells = if forward { range.next_inline() } else { range.next_inline_back() };
+                let cells = if forward { range.next_inline(usize::MAX) } else { range.next_inline_back() };
                 let mut cells = cells.expect("sound").into_iter().flatten();
                 while let Some(found) = if forward { cells.next() } else { cells.next_back() } {
                     let expected = if forward { model.pop_front() } else { model.pop_back() };
