@@ -9,7 +9,7 @@
 
 use std::ops::Bound;
 
-use fulgurite::{Table, TableOptions, WriteTxn};
+use fulgurite::{KeySuffix, Table, TableOptions, WriteTxn};
 
 use crate::error::Result;
 use crate::id::IdKey;
@@ -137,7 +137,7 @@ pub fn scan(
     table: &Table,
     (low, high): (Bound<&[u8]>, Bound<&[u8]>),
     keys_min: usize,
-    each: impl FnMut(&[u8]),
+    each: impl FnMut(KeySuffix<'_>),
 ) -> fulgurite::Result<bool> {
     if let Some(beside) = beside(tables, table) {
         return scan_both(reads, [table, beside], (low, high), keys_min, each);
@@ -154,7 +154,7 @@ fn scan_both(
     [first, second]: [&Table; 2],
     (low, high): (Bound<&[u8]>, Bound<&[u8]>),
     keys_min: usize,
-    mut each: impl FnMut(&[u8]),
+    mut each: impl FnMut(KeySuffix<'_>),
 ) -> fulgurite::Result<bool> {
     let mut seconds = reads.range(second, low, high)?;
     let mut next_second = seconds.next().transpose()?;
@@ -172,7 +172,7 @@ fn scan_both(
         };
         let (next, rest) = if is_first { (&mut next_first, &mut firsts) } else { (&mut next_second, &mut seconds) };
         if let Some((key, _)) = next {
-            each(key);
+            each(KeySuffix::whole(key));
         }
         keys += 1;
         if keys == keys_min {
@@ -242,8 +242,8 @@ pub fn settle(txn: &mut WriteTxn, tables: &Tables) -> Result<u64> {
             let (mut keys, mut last) = (Vec::new(), Vec::new());
             let from = low.as_ref().map(|key: &Vec<u8>| &key[..]);
             let ended = Reads::scan(txn, &index.table, from, Bound::Unbounded, SETTLED_KEYS, |key| {
-                keys.push(key.to_vec());
-                last = key.to_vec();
+                key.complete(&mut last);
+                keys.push(last.clone());
             })?;
             for key in keys {
                 if txn.contains_key(&first.table, &key)?

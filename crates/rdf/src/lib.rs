@@ -26,6 +26,7 @@ mod store;
 mod sweep;
 mod tables;
 mod term_batch;
+mod term_batches;
 #[cfg(test)]
 mod tests;
 mod transaction;

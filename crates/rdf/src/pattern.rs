@@ -1,6 +1,8 @@
 //! Quads and patterns of them, as numbers of terms; and the orders of indexes.
 
-use crate::id::{IdKey, TermId, unpack};
+use fulgurite::KeySuffix;
+
+use crate::id::{IdKey, KeyReader, TermId};
 
 /// A statement and its graph, as numbers of terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -137,13 +139,17 @@ impl Order {
     /// The quad of a key. `None` if it is the key of none.
     #[inline]
     pub(crate) fn quad_of(self, key: &[u8]) -> Option<IdQuad> {
-        if self.is_of_named_graphs() { self.quad_of_all::<4>(key) } else { self.quad_of_all::<3>(key) }
+        let key = KeySuffix::whole(key);
+        let ids = match self.is_of_named_graphs() {
+            true => KeyReader::<4>::new().read(&key)?,
+            false => KeyReader::<3>::new().read(&key)?,
+        };
+        Some(self.quad(ids))
     }
 
-    /// As [`Order::quad_of`], of an order of so many places.
+    /// The quad of the numbers of its key; without a fourth with the default graph in its place.
     #[inline(always)]
-    pub(crate) fn quad_of_all<const PLACES: usize>(self, key: &[u8]) -> Option<IdQuad> {
-        let ids = unpack::<PLACES>(key)?;
+    pub(crate) fn quad(self, ids: [TermId; 4]) -> IdQuad {
         // In turn, so that no number goes through memory: what a scan asks here is the same for every key.
         let [subject, predicate, object, graph] = self.places;
         let at = |place: u8| match place {
@@ -152,7 +158,7 @@ impl Order {
             2 => ids[2],
             _ => ids[3],
         };
-        Some(IdQuad { subject: at(subject), predicate: at(predicate), object: at(object), graph: at(graph) })
+        IdQuad { subject: at(subject), predicate: at(predicate), object: at(object), graph: at(graph) }
     }
 
     /// How many places in front of the order `pattern` binds.

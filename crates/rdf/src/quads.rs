@@ -5,12 +5,12 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use fulgurite::Table;
-use oxrdf::{Term, TermRef};
+use fulgurite::{KeySuffix, Table};
+use oxrdf::{GraphNameRef, NamedNodeRef, NamedOrBlankNodeRef, Term, TermRef};
 
 use crate::error::{Error, Result};
 use crate::id::{IdKey, TermId};
-use crate::pattern::{IdPattern, IdQuad, Position};
+use crate::pattern::{GraphPattern, IdPattern, IdQuad, Position};
 use crate::plan::{Step, Steps};
 use crate::statements::Statements;
 use crate::tables::Tables;
@@ -27,6 +27,57 @@ pub trait Quads: Clone + Send + Sync + 'static {
     /// [`Statements::from`].
     fn statements(&self, pattern: &IdPattern) -> Statements {
         self.quads(pattern).into()
+    }
+
+    /// The statements with these terms, of which each can be any: of a graph, the default one or a named one; of any graph, as
+    /// [`IdPattern::ALL`]. None if the store has not one of the terms.
+    ///
+    /// ```
+    /// # fn main() -> fulgurite_rdf::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// use fulgurite_rdf::oxrdf::{GraphName, GraphNameRef, Literal, NamedNode, Quad};
+    /// use fulgurite_rdf::{Quads, Store, StoreOptions};
+    ///
+    /// let store = Store::create(directory.path().join("a.ful"), StoreOptions::new())?;
+    /// let (alice, age) = (NamedNode::new_unchecked("http://a/alice"), NamedNode::new_unchecked("http://a/age"));
+    /// let quad = Quad::new(alice.clone(), age, Literal::from(42), GraphName::DefaultGraph);
+    /// store.update(|txn| txn.insert(&quad))?;
+    /// let of_alice = store.snapshot()?.matching(Some(alice.as_ref().into()), None, None, Some(GraphNameRef::DefaultGraph))?;
+    /// assert_eq!(of_alice.collect::<fulgurite_rdf::Result<Vec<_>>>()?, [quad]);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Quads::id`].
+    fn matching(
+        &self,
+        subject: Option<NamedOrBlankNodeRef<'_>>,
+        predicate: Option<NamedNodeRef<'_>>,
+        object: Option<TermRef<'_>>,
+        graph: Option<GraphNameRef<'_>>,
+    ) -> Result<Statements> {
+        let terms = [subject.map(TermRef::from), predicate.map(TermRef::from), object];
+        let (mut ids, mut is_there) = ([None; 3], true);
+        for (id, term) in ids.iter_mut().zip(terms) {
+            if let Some(term) = term {
+                *id = self.id(term)?;
+                is_there &= id.is_some();
+            }
+        }
+        let graph = match graph {
+            None => GraphPattern::Any,
+            Some(GraphNameRef::DefaultGraph) => GraphPattern::Default,
+            Some(GraphNameRef::NamedNode(node)) => named(self.id(node.into())?, &mut is_there),
+            Some(GraphNameRef::BlankNode(node)) => named(self.id(node.into())?, &mut is_there),
+        };
+        let [subject, predicate, object] = ids;
+        let mut statements = self.statements(&IdPattern { subject, predicate, object, graph });
+        if is_there {
+            ids.into_iter().zip(terms).for_each(|(id, term)| statements.know(id, term));
+        } else {
+            statements.end();
+        }
+        Ok(statements)
     }
 
     /// As [`Quads::quads`], from an index in which the quads of the pattern are sorted by `position` first; `None` if the store
@@ -79,6 +130,11 @@ pub trait Quads: Clone + Send + Sync + 'static {
     fn namespaces(&self) -> Result<Vec<(String, String)>>;
 }
 
+fn named(graph: Option<TermId>, is_there: &mut bool) -> GraphPattern {
+    *is_there &= graph.is_some();
+    graph.map_or(GraphPattern::AnyNamed, GraphPattern::Named)
+}
+
 /// What iterators keep to read on from.
 pub(crate) trait Source: Send + Sync {
     /// The tables that are read.
@@ -94,11 +150,21 @@ pub(crate) trait Source: Send + Sync {
         low: Bound<&[u8]>,
         high: Bound<&[u8]>,
         keys_min: usize,
-        each: &mut dyn FnMut(&[u8]),
+        each: &mut dyn FnMut(KeySuffix<'_>),
     ) -> Result<bool>;
 
     /// Reads the terms that a batch wants.
     fn read_terms(&self, terms: &mut TermBatch) -> Result<()>;
+
+    /// A batch to read terms into, which may have some.
+    fn lend_terms(&self) -> TermBatch {
+        TermBatch::default()
+    }
+
+    /// Takes back what was lent.
+    fn take_back(&self, terms: TermBatch) {
+        drop(terms);
+    }
 
     /// An entry of a table that cannot have been written.
     fn damaged(&self, table: &Table) -> Error;
@@ -211,6 +277,10 @@ impl QuadIds {
         }
     }
 
+    pub(crate) fn source(&self) -> &dyn Source {
+        &*self.source
+    }
+
     /// No quad is left.
     pub(crate) fn end(&mut self) {
         self.buffer.clear();
@@ -292,14 +362,14 @@ impl GraphNames {
 
     fn fill(&mut self) -> Result<()> {
         let Some(low) = self.low.take() else { return Ok(()) };
+        // The key that was read last, whole.
         let (mut names, mut last, mut is_damaged) = (Vec::new(), Vec::new(), false);
         let ended = self.source.scan(&self.table, as_slice(&low), Bound::Unbounded, BATCH_KEYS_MAX, &mut |key| {
-            match TermId::from_key(key) {
+            key.complete(&mut last);
+            match TermId::from_key(&last) {
                 Some(id) => names.push(id),
                 None => is_damaged = true,
             }
-            last.clear();
-            last.extend_from_slice(key);
         })?;
         if is_damaged {
             return Err(self.source.damaged(&self.table));
@@ -329,5 +399,5 @@ fn as_slice(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
 }
 
 /// The first batch is small: most patterns have few quads.
-const BATCH_KEYS_FIRST: usize = 16;
+const BATCH_KEYS_FIRST: usize = 32;
 const BATCH_KEYS_MAX: usize = 1024;

@@ -11,7 +11,9 @@ use crate::id::TermId;
 use crate::inferred::{self, Inferred};
 use crate::pattern::Order;
 use crate::predicates::Predicates;
+
 use crate::tables::{Reads, Settings, Tables, damaged};
+use crate::term_batches::TermBatches;
 
 /// One open store.
 pub struct Shared {
@@ -21,6 +23,7 @@ pub struct Shared {
     pub numbers: Numbers,
     pub iri_namespaces: IriNamespaces,
     pub predicates: Predicates,
+    pub term_batches: TermBatches,
     /// Without those of inferred quads.
     tables: Arc<Tables>,
     /// With those of inferred quads, once a snapshot has had them.
@@ -45,6 +48,7 @@ impl Shared {
             numbers: Numbers::default(),
             iri_namespaces,
             predicates: Predicates::default(),
+            term_batches: TermBatches::default(),
             tables: Arc::new(tables),
             with_inferred: OnceLock::new(),
             database,

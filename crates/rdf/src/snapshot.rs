@@ -3,7 +3,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use fulgurite::{ReadTxn, Sequence, Table};
+use fulgurite::{KeySuffix, ReadTxn, Sequence, Table};
 use oxrdf::{Term, TermRef};
 
 use crate::error::{Error, Result};
@@ -98,13 +98,21 @@ impl Source for State {
         low: Bound<&[u8]>,
         high: Bound<&[u8]>,
         keys_min: usize,
-        each: &mut dyn FnMut(&[u8]),
+        each: &mut dyn FnMut(KeySuffix<'_>),
     ) -> Result<bool> {
         Ok(inferred::scan(&*self.read, &self.tables, table, (low, high), keys_min, each)?)
     }
 
     fn read_terms(&self, terms: &mut TermBatch) -> Result<()> {
         self.view().read_committed_terms(terms)
+    }
+
+    fn lend_terms(&self) -> TermBatch {
+        self.shared.term_batches.lend()
+    }
+
+    fn take_back(&self, terms: TermBatch) {
+        self.shared.term_batches.take_back(terms);
     }
 
     fn damaged(&self, table: &Table) -> Error {

@@ -63,7 +63,14 @@ pub struct StatementRefs<'s> {
 impl From<QuadIds> for Statements {
     /// The quads that are left.
     fn from(quads: QuadIds) -> Self {
-        Self { quads, terms: TermBatch::default(), batch: Vec::new(), next: 0 }
+        let terms = quads.source().lend_terms();
+        Self { quads, terms, batch: Vec::new(), next: 0 }
+    }
+}
+
+impl Drop for Statements {
+    fn drop(&mut self) {
+        self.quads.source().take_back(std::mem::take(&mut self.terms));
     }
 }
 
@@ -83,6 +90,20 @@ impl Statements {
         }
         let first = std::mem::replace(&mut self.next, self.batch.len());
         Some(Ok(StatementBatch { terms: &self.terms, batch: &self.batch[first..] }))
+    }
+
+    /// Spares it from reading a term that the caller has.
+    pub(crate) fn know(&mut self, id: Option<TermId>, term: Option<TermRef<'_>>) {
+        if let (Some(id), Some(TermRef::NamedNode(iri))) = (id, term) {
+            self.terms.know_iri(id, iri.as_str());
+        }
+    }
+
+    /// No statement is left.
+    pub(crate) fn end(&mut self) {
+        self.batch.clear();
+        self.next = 0;
+        self.quads.end();
     }
 
     /// Reads the next statements that there are. Tells whether there are any. After an error there are none.

@@ -15,7 +15,7 @@ use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 
-use fulgurite::{Database, MergeOperator, Range, ReadTxn, Table, TableOptions, Value, WriteTxn};
+use fulgurite::{Database, KeySuffix, MergeOperator, Range, ReadTxn, Table, TableOptions, Value, WriteTxn};
 
 use crate::dictionary::TermHasher;
 use crate::error::{Error, Result};
@@ -67,19 +67,19 @@ pub trait Reads {
 
     fn count(&self, table: &Table, low: Bound<&[u8]>, high: Bound<&[u8]>) -> fulgurite::Result<u64>;
 
-    /// Hands keys to `each`, in order, until it has had `keys_min` at least and where it suits, or the range ends. Tells whether
-    /// it has ended.
+    /// Hands keys to `each`, in order and the first one whole, until it has had `keys_min` at least and where it suits, or the range ends.
+    /// Tells whether it has ended.
     fn scan(
         &self,
         table: &Table,
         low: Bound<&[u8]>,
         high: Bound<&[u8]>,
         keys_min: usize,
-        mut each: impl FnMut(&[u8]),
+        mut each: impl FnMut(KeySuffix<'_>),
     ) -> fulgurite::Result<bool> {
         let mut keys = 0;
         for entry in self.range(table, low, high)? {
-            each(&entry?.0);
+            each(KeySuffix::whole(&entry?.0));
             keys += 1;
             if keys == keys_min {
                 return Ok(false);
@@ -112,22 +112,13 @@ impl Reads for ReadTxn {
         low: Bound<&[u8]>,
         high: Bound<&[u8]>,
         keys_min: usize,
-        mut each: impl FnMut(&[u8]),
+        mut each: impl FnMut(KeySuffix<'_>),
     ) -> fulgurite::Result<bool> {
         let mut keys = 0;
-        if keys_min < WHOLE_LEAVES_FROM_KEYS {
-            for entry in self.range(table, (low, high))? {
-                each(&entry?.0);
-                keys += 1;
-                if keys == keys_min {
-                    return Ok(false);
-                }
-            }
-            return Ok(true);
-        }
-        for batch in self.leaf_batches(table, (low, high))? {
-            let batch = batch?;
-            batch.iter().for_each(|(key, _)| each(key));
+        let most = if keys_min < WHOLE_LEAVES_FROM_KEYS { keys_min } else { usize::MAX };
+        let mut batches = self.key_batches(table, (low, high))?;
+        while let Some(batch) = batches.next_of(most)? {
+            batch.iter().for_each(&mut each);
             keys += batch.len();
             if keys >= keys_min {
                 return Ok(false);

@@ -109,6 +109,15 @@ impl TermBatch {
         Some(())
     }
 
+    /// Adds an IRI, unless it is there. Requires: none is wanted that is not there.
+    pub fn know_iri(&mut self, id: TermId, iri: &str) {
+        let next = self.terms.len() as u32;
+        if iri.len() <= WHOLE_FROM_BYTES && self.places.find_or_add(id, next) == next {
+            self.terms.push(Held { start: 0, middle: 0, end: 0, form: Form::Iri });
+            self.fill_iri(next, iri);
+        }
+    }
+
     /// Fills a place that was wanted with what is stored of its term, of which `namespace` is the beginning where it has a namespace.
     ///
     /// Requires: the bytes are of the kind that the term's number says.

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use fulgurite::{Durability, Sequence, Table, WriteTxn};
+use fulgurite::{Durability, KeySuffix, Sequence, Table, WriteTxn};
 use oxrdf::{GraphNameRef, QuadRef, Term, TermRef};
 
 use crate::changes;
@@ -571,7 +571,7 @@ impl Source for ViewSource {
         low: Bound<&[u8]>,
         high: Bound<&[u8]>,
         keys_min: usize,
-        each: &mut dyn FnMut(&[u8]),
+        each: &mut dyn FnMut(KeySuffix<'_>),
     ) -> Result<bool> {
         self.read(|view| Ok(crate::inferred::scan(view.reads, view.tables, table, (low, high), keys_min, each)?))
     }

@@ -7,13 +7,13 @@ use oxrdf::{Term, TermRef};
 
 use crate::dictionary::{self, bytes};
 use crate::error::Result;
-use crate::id::{IdKey, TermId};
+use crate::id::{IdKey, KeyReader, TermId};
 use crate::inferred;
 use crate::pattern::{IdPattern, IdQuad};
 use crate::plan::Steps;
 use crate::quads::{Reached, Wanted};
 use crate::shared::Shared;
-use crate::tables::{Reads, Tables, damaged};
+use crate::tables::{Index, Reads, Tables, damaged};
 use crate::term_batch::TermBatch;
 
 /// What is read, and by whom.
@@ -35,15 +35,7 @@ impl<R: Reads> View<'_, R> {
                 total += inferred::count(self.reads, self.tables, &index.table, low, high)?;
                 continue;
             }
-            let mut is_damaged = false;
-            let note = |key: &[u8]| match index.order.quad_of(key) {
-                Some(quad) => total += u64::from(pattern.matches(&quad)),
-                None => is_damaged = true,
-            };
-            inferred::scan(self.reads, self.tables, &index.table, (low, high), usize::MAX, note)?;
-            if is_damaged {
-                return Err(self.shared.damaged_key(&index.table));
-            }
+            self.for_each_quad(index, (low, high), usize::MAX, |quad| total += u64::from(pattern.matches(&quad)))?;
         }
         Ok(total)
     }
@@ -58,48 +50,68 @@ impl<R: Reads> View<'_, R> {
             }
             return Ok(Reached::End);
         }
-        if wanted.step.order.is_of_named_graphs() {
-            self.read_places::<4>(wanted, quads)
-        } else {
-            self.read_places::<3>(wanted, quads)
-        }
-    }
-
-    fn read_places<const PLACES: usize>(&self, wanted: &Wanted<'_>, quads: &mut Vec<IdQuad>) -> Result<Reached> {
         let index = wanted.step.index(self.tables);
         let end = wanted.step.prefix.end();
         let high = end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.as_bytes()));
-        let low = wanted.low.as_ref().map(IdKey::as_bytes);
-        let (mut is_damaged, mut last) = (false, None);
-        let has_ended =
-            match wanted.filter {
-                None => inferred::scan(self.reads, self.tables, &index.table, (low, high), wanted.keys_min, |key| {
-                    match index.order.quad_of_all::<PLACES>(key) {
-                        Some(quad) => quads.push(quad),
-                        None => is_damaged = true,
+        // Most lookups give fewer than they ask for, long ones have the room already.
+        quads.reserve(wanted.keys_min.min(QUADS_FIRST));
+        let bounds = (wanted.low.as_ref().map(IdKey::as_bytes), high);
+        let (has_ended, last) = match wanted.filter {
+            None => {
+                let has_ended = self.for_each_quad(index, bounds, wanted.keys_min, |quad| quads.push(quad))?;
+                (has_ended, quads.last().copied())
+            }
+            Some(filter) => {
+                let mut last = None;
+                let has_ended = self.for_each_quad(index, bounds, wanted.keys_min, |quad| {
+                    last = Some(quad);
+                    if filter.matches(&quad) {
+                        quads.push(quad);
                     }
-                })?,
-                Some(filter) => {
-                    inferred::scan(self.reads, self.tables, &index.table, (low, high), wanted.keys_min, |key| {
-                        match index.order.quad_of_all::<PLACES>(key) {
-                            Some(quad) => {
-                                last = Some(quad);
-                                if filter.matches(&quad) {
-                                    quads.push(quad);
-                                }
-                            }
-                            None => is_damaged = true,
-                        }
-                    })?
-                }
-            };
-        if is_damaged {
-            return Err(self.shared.damaged_key(&index.table));
-        }
-        match if wanted.filter.is_none() { quads.last() } else { last.as_ref() } {
-            Some(last) if !has_ended => Ok(Reached::Key(index.order.key_of(last))),
+                })?;
+                (has_ended, last)
+            }
+        };
+        match last {
+            Some(last) if !has_ended => Ok(Reached::Key(index.order.key_of(&last))),
             _ => Ok(Reached::End),
         }
+    }
+
+    /// Hands the quads of keys within the bounds to `each`, as [`Reads::scan`] does.
+    #[inline]
+    fn for_each_quad(
+        &self,
+        index: &Index,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        keys_min: usize,
+        each: impl FnMut(IdQuad),
+    ) -> Result<bool> {
+        if index.order.is_of_named_graphs() {
+            self.for_each_quad_of::<4>(index, bounds, keys_min, each)
+        } else {
+            self.for_each_quad_of::<3>(index, bounds, keys_min, each)
+        }
+    }
+
+    fn for_each_quad_of<const PLACES: usize>(
+        &self,
+        index: &Index,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        keys_min: usize,
+        mut each: impl FnMut(IdQuad),
+    ) -> Result<bool> {
+        let (mut reader, mut is_damaged) = (KeyReader::<PLACES>::new(), false);
+        let has_ended = inferred::scan(self.reads, self.tables, &index.table, bounds, keys_min, |key| {
+            if is_damaged {
+                return;
+            }
+            match reader.read(&key) {
+                Some(ids) => each(index.order.quad(ids)),
+                None => is_damaged = true,
+            }
+        })?;
+        if is_damaged { Err(self.shared.damaged_key(&index.table)) } else { Ok(has_ended) }
     }
 
     pub fn term(&self, id: TermId) -> Result<Term> {
@@ -208,5 +220,7 @@ impl<R: Reads> View<'_, R> {
     }
 }
 
+/// Quads for which there is room at once.
+const QUADS_FIRST: usize = 32;
 /// As many terms as the engine reads side by side.
 const TERMS_AT_ONCE: usize = 32;

@@ -4,12 +4,11 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use fulgurite_rdf::oxrdf::{GraphName, Quad, Term, TermRef};
+use fulgurite_rdf::oxrdf::{GraphName, GraphNameRef, NamedNode, Quad, Term, TermRef};
 use fulgurite_rdf::oxrdfio::RdfParser;
 use fulgurite_rdf::sparql::{Query, QueryResults};
 use fulgurite_rdf::{
-    Error, GraphPattern, IdPattern, IdQuad, LoadInput, LoadOptions, Order, Quads, RdfFormat, Store, StoreOptions,
-    TermId,
+    Error, IdPattern, IdQuad, LoadInput, LoadOptions, Order, Quads, RdfFormat, Store, StoreOptions, TermId,
 };
 use fulgurite_rivals::Failure;
 
@@ -115,22 +114,14 @@ fn scan_ids(store: &Store) -> fulgurite_rdf::Result<(u64, u64)> {
 
 fn find(store: &Store, pattern: &Pattern, mut each: impl FnMut([TermRef<'_>; 3])) -> fulgurite_rdf::Result<()> {
     let snapshot = store.snapshot()?;
-    let id = |term: Option<TermRef<'_>>| -> fulgurite_rdf::Result<Option<Option<TermId>>> {
-        term.map(|term| snapshot.id(term)).transpose()
-    };
-    let subject = id(pattern.subject.as_ref().map(Term::as_ref))?;
-    let predicate = id(pattern.predicate.as_ref().map(|node| node.as_ref().into()))?;
-    let object = id(pattern.object.as_ref().map(Term::as_ref))?;
-    if [subject, predicate, object].contains(&Some(None)) {
-        return Ok(());
-    }
-    let ids = IdPattern {
-        subject: subject.flatten(),
-        predicate: predicate.flatten(),
-        object: object.flatten(),
-        graph: GraphPattern::Default,
-    };
-    let mut statements = snapshot.statements(&ids);
+    let subject = pattern.subject.as_ref().and_then(|subject| match subject {
+        Term::NamedNode(node) => Some(node.as_ref().into()),
+        Term::BlankNode(node) => Some(node.as_ref().into()),
+        Term::Literal(_) | Term::Triple(_) => None,
+    });
+    let predicate = pattern.predicate.as_ref().map(NamedNode::as_ref);
+    let object = pattern.object.as_ref().map(Term::as_ref);
+    let mut statements = snapshot.matching(subject, predicate, object, Some(GraphNameRef::DefaultGraph))?;
     while let Some(batch) = statements.next_batch() {
         for statement in batch? {
             each([statement.subject.into(), statement.predicate.into(), statement.object]);

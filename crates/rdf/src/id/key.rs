@@ -3,6 +3,8 @@
 //! The first byte is the tag (five bits) and a length (three bits), then come the payload's bytes, the most significant first.
 //! What the length says depends on the tag: see [`Shape`]. No encoding is the beginning of another.
 
+use fulgurite::KeySuffix;
+
 use super::{PAYLOAD_BITS, PAYLOAD_MAX, Tag, TermId};
 
 /// How payloads of a tag are written.
@@ -126,57 +128,59 @@ const FORMS: [Form; 256] = {
     forms
 };
 
-/// The numbers that make up a key: `COUNT` of them, three or four; without a fourth the default graph in its place. `None` if it is
-/// not made of so many.
+/// Takes the keys of a range apart, one after the other, into `COUNT` numbers, three or four: each from the number on in which it
+/// differs from the key before it.
 ///
-/// Scans spend their time here: each number is found in eight bytes that are read at once, and all stay in registers.
-#[inline(always)]
-pub fn unpack<const COUNT: usize>(key: &[u8]) -> Option<[TermId; 4]> {
-    let length = key.len();
-    if let Some(last) = length.checked_sub(8) {
-        return unpack_words::<COUNT>(length, |at| {
-            let start = at.min(last);
-            let word: [u8; 8] = key[start..start + 8].try_into().expect("eight bytes");
-            u64::from_be_bytes(word) << (8 * (at - start))
-        });
-    }
-    let Some((first, _)) = key.split_first_chunk::<4>() else { return unpack_few(key, COUNT) };
-    let Some((_, last)) = key.split_last_chunk::<4>() else { return unpack_few(key, COUNT) };
-    // The two overlap in bytes that are the same.
-    let (first, last) = (u64::from(u32::from_be_bytes(*first)), u64::from(u32::from_be_bytes(*last)));
-    let word = first << 32 | last << (8 * (8 - length));
-    unpack_words::<COUNT>(length, |at| word << (8 * at))
+/// Scans spend their time here: each number is found in eight bytes that are read at once.
+#[derive(Debug)]
+pub struct KeyReader<const COUNT: usize> {
+    ids: [TermId; 4],
+    /// Eight bytes of the key from each number on.
+    words: [u64; 4],
+    /// Where in the key each number begins; the one after the last is the length of the key.
+    starts: [usize; 5],
 }
 
-/// As [`unpack`], of a key of this length. `word_at` gives its eight bytes from a place within it on, and zeros behind its end.
-#[inline(always)]
-fn unpack_words<const COUNT: usize>(length: usize, word_at: impl Fn(usize) -> u64) -> Option<[TermId; 4]> {
-    const { assert!(COUNT == 3 || COUNT == 4) };
-    let (mut at, mut is_sound) = (0, true);
-    let mut take = || {
-        if at >= length {
-            return None;
+impl<const COUNT: usize> KeyReader<COUNT> {
+    /// The first key has to be given whole.
+    pub fn new() -> Self {
+        const { assert!(COUNT == 3 || COUNT == 4) };
+        // No key has so many bytes that it goes on from these.
+        let starts = [0, usize::MAX, usize::MAX, usize::MAX, usize::MAX];
+        Self { ids: [TermId::DEFAULT_GRAPH; 4], words: [0; 4], starts }
+    }
+
+    /// The numbers of a key; without a fourth the default graph in its place. `None` if it is not made of so many: then the next one has
+    /// to be whole again.
+    #[inline(always)]
+    pub fn read(&mut self, key: &KeySuffix<'_>) -> Option<[TermId; 4]> {
+        let shared = key.shared();
+        let mut place = usize::from(shared >= self.starts[1]) + usize::from(shared >= self.starts[2]);
+        if COUNT == 4 {
+            place += usize::from(shared >= self.starts[3]);
         }
-        let word = word_at(at);
-        let form = &FORMS[(word >> PAYLOAD_BITS) as usize];
-        let payload = (word & PAYLOAD_MAX) >> (PAYLOAD_BITS - 8 * u32::from(form.length));
-        is_sound &= payload.wrapping_sub(form.least) <= form.span;
-        at += 1 + form.length as usize;
-        Some(TermId(form.base.wrapping_add(payload)))
-    };
-    let (first, second, third) = (take()?, take()?, take()?);
-    let fourth = if COUNT == 4 { take()? } else { TermId::DEFAULT_GRAPH };
-    (is_sound && at == length).then_some([first, second, third, fourth])
-}
-
-/// As [`unpack`], of a key of any length.
-#[cold]
-fn unpack_few(mut key: &[u8], count: usize) -> Option<[TermId; 4]> {
-    let mut ids = [TermId::DEFAULT_GRAPH; 4];
-    for id in &mut ids[..count] {
-        *id = take_id(&mut key)?;
+        let mut at = self.starts[place];
+        // What the number's bytes have in common with those of the key before.
+        let kept = 8 * (shared - at) as u32;
+        let new = u64::MAX.checked_shr(kept).unwrap_or(0);
+        let mut word = self.words[place] & !new | key.word(0).checked_shr(kept).unwrap_or(0);
+        let mut is_sound = true;
+        loop {
+            let form = &FORMS[(word >> PAYLOAD_BITS) as usize];
+            let payload = (word & PAYLOAD_MAX) >> (PAYLOAD_BITS - 8 * u32::from(form.length));
+            is_sound &= payload.wrapping_sub(form.least) <= form.span;
+            self.ids[place] = TermId(form.base.wrapping_add(payload));
+            self.words[place] = word;
+            at += 1 + form.length as usize;
+            place += 1;
+            self.starts[place] = at;
+            if place == COUNT {
+                break;
+            }
+            word = key.word(at.checked_sub(shared)?);
+        }
+        (is_sound && at == key.key_len()).then_some(self.ids)
     }
-    key.is_empty().then_some(ids)
 }
 
 /// Takes a number off the front of `bytes`. `None` if there is none that was written here.

@@ -20,7 +20,7 @@ use oxrdf::vocab::xsd;
 use oxrdf::{BlankNode, Literal, LiteralRef, NamedNodeRef, Term, TermRef};
 use oxsdatatypes::{Date, DateTime, Decimal, Double, Float, Time};
 
-pub(crate) use key::{IdKey, unpack};
+pub(crate) use key::{IdKey, KeyReader};
 
 /// The number of a term in one store, 64 bits: a tag, and either the term itself where it is short, or its number in the
 /// dictionary. Two terms are the same if and only if their numbers are. Numbers of one tag whose terms are inline order as the

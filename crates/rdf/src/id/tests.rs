@@ -1,5 +1,6 @@
 //! Numbers and terms: round trips, orders, and forms that must not be inline.
 
+use fulgurite::KeySuffix;
 use oxrdf::vocab::xsd;
 use oxrdf::{BlankNode, Literal, NamedNode, Term};
 use proptest::prelude::*;
@@ -138,6 +139,13 @@ fn any_id() -> impl Strategy<Value = TermId> {
     })
 }
 
+/// Such that many keys begin alike.
+fn few_ids() -> impl Strategy<Value = TermId> {
+    (0..4_u64, prop::sample::select(vec![0_u32, 1, 7, 8, 30, 55])).prop_map(|(number, shift)| {
+        TermId::new(if number == 3 { Tag::INTEGER_FIRST } else { Tag::IRI }, number << shift & PAYLOAD_MAX)
+    })
+}
+
 proptest! {
     #[test]
     fn keys_order_as_numbers_and_come_back(left in prop::array::uniform4(any_id()), right in prop::array::uniform4(any_id())) {
@@ -158,7 +166,7 @@ proptest! {
     }
 
     #[test]
-    fn a_key_is_unpacked_as_its_numbers_are_taken_one_by_one(
+    fn a_key_is_read_as_its_numbers_are_taken_one_by_one(
         ids in prop::collection::vec(any_id(), 1..5), change in any::<Option<(prop::sample::Index, u8)>>(), cut in 0..4_usize
     ) {
         let key = IdKey::of(&ids);
@@ -173,10 +181,41 @@ proptest! {
             let ids: Option<Vec<TermId>> = (0..count).map(|_| TermId::take(&mut rest)).collect();
             ids.filter(|_| rest.is_empty())
         };
-        let three = super::unpack::<3>(&bytes);
+        let whole = KeySuffix::whole(&bytes);
+        let three = KeyReader::<3>::new().read(&whole);
         prop_assert_eq!(three.map(|ids| ids[..3].to_vec()), taken(3));
         prop_assert!(three.is_none_or(|ids| ids[3] == TermId::DEFAULT_GRAPH));
-        prop_assert_eq!(super::unpack::<4>(&bytes).map(|ids| ids.to_vec()), taken(4));
+        prop_assert_eq!(KeyReader::<4>::new().read(&whole).map(|ids| ids.to_vec()), taken(4));
+    }
+
+    #[test]
+    fn keys_are_read_from_where_they_differ_on(
+        mut quads in prop::collection::vec(prop::array::uniform4(few_ids()), 1..20), damaged in any::<Option<prop::sample::Index>>()
+    ) {
+        quads.sort_unstable();
+        quads.dedup();
+        let mut keys: Vec<Vec<u8>> = quads.iter().map(|ids| IdKey::of(ids).as_bytes().to_vec()).collect();
+        let damaged = damaged.map(|index| index.index(keys.len()));
+        if let Some(index) = damaged {
+            let place = keys[index].len() / 2;
+            keys[index][place] ^= 0x5B;
+        }
+        let (mut reader, mut before) = (KeyReader::<4>::new(), Vec::new());
+        for (key, ids) in keys.iter().zip(&quads) {
+            let shared = key.iter().zip(&before).take_while(|(own, other)| own == other).count();
+            // A leaf says all that is shared; what it does not say is as good.
+            for shared in [shared / 2, shared] {
+                let mut page = key[shared..].to_vec();
+                page.extend([0xFF; 16]);
+                let read = reader.read(&KeySuffix::within(shared, &page, 0..key.len() - shared));
+                prop_assert_eq!(read, KeyReader::<4>::new().read(&KeySuffix::whole(key)));
+                prop_assert!(damaged.is_some() || read == Some(*ids));
+            }
+            if reader.read(&KeySuffix::whole(key)).is_none() {
+                break;
+            }
+            before.clone_from(key);
+        }
     }
 
     #[test]

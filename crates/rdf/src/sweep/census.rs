@@ -75,10 +75,9 @@ fn go_over(
         let mut keys = 0;
         let from = low.as_ref().map(|key: &Vec<u8>| &key[..]);
         let ended = reads.scan(table, from, Bound::Unbounded, KEYS_PER_LOOK, |key| {
-            is_damaged |= note(key).is_none();
+            key.complete(&mut last);
+            is_damaged |= note(&last).is_none();
             keys += 1;
-            last.clear();
-            last.extend_from_slice(key);
         })?;
         if is_damaged {
             return Err(shared.damaged_key(table));

@@ -3,6 +3,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
+use fulgurite::KeySuffix;
 use oxrdf::QuadRef;
 
 use super::{Transaction, TransactionView, check_kinds};
@@ -136,9 +137,12 @@ impl Transaction {
     fn keys_of_both(&self, inferred: &Inferred, low: Bound<Vec<u8>>) -> Result<(Vec<Vec<u8>>, bool)> {
         use crate::tables::Reads;
 
-        let mut keys = Vec::new();
+        let (mut keys, mut last) = (Vec::new(), Vec::new());
         let low = low.as_ref().map(|key| &key[..]);
-        let mut keep = |key: &[u8]| keys.push(key.to_vec());
+        let mut keep = |key: KeySuffix<'_>| {
+            key.complete(&mut last);
+            keys.push(last.clone());
+        };
         let ended = self.inner().read(|view| {
             let reads = view.reads;
             Ok::<_, Error>(Reads::scan(reads, &inferred.both, low, Bound::Unbounded, KEYS_AT_ONCE, &mut keep)?)
