@@ -208,6 +208,7 @@ fn a_packed_table_reads_as_any_other_and_is_smaller() {
                     keys.push(key.clone());
                 });
             }
+            drop(batches);
             assert!(keys.iter().map(|key| &**key).eq(expected.iter().map(|(key, _)| &**key)));
             let keys: Vec<_> = (0..20_400).step_by(17).map(|number| packable(number).0).collect();
             let slices: Vec<&[u8]> = keys.iter().map(|key| &**key).collect();
