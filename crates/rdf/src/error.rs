@@ -37,6 +37,14 @@ pub enum Error {
         /// What is wrong with it.
         offence: String,
     },
+    /// A number stands for no term, and no quad has it: a [sweep](crate::Store::sweep) has taken the term away, the transaction that added it was
+    /// not committed, or it is the number of another store.
+    NoSuchTerm {
+        /// The database.
+        path: PathBuf,
+        /// The number: see [`TermId::to_bits`](crate::TermId::to_bits).
+        number: u64,
+    },
     /// A bulk load or a sweep waited for another load, or an exclusive writer, for as long as it was allowed to.
     WriterBusy {
         /// The database.
@@ -185,6 +193,12 @@ impl fmt::Display for Error {
             Self::Damaged { path, place, offence } => {
                 write!(out, "{}: {place} is damaged: {offence}; restore a backup", path.display())
             }
+            Self::NoSuchTerm { path, number } => write!(
+                out,
+                "{}: {number:#x} is the number of no term: it was swept or not committed, or is another store's; look the \
+                 term up again, and check the store if a quad has it",
+                path.display()
+            ),
             Self::WriterBusy { path, waited } => write!(
                 out,
                 "{}: another load or writer was still at work after {waited:?}; try again when it has ended, or allow \

@@ -29,6 +29,7 @@ mod term_batch;
 #[cfg(test)]
 mod tests;
 mod transaction;
+mod used;
 mod view;
 
 pub use check::StoreCheck;

@@ -671,7 +671,11 @@ impl Quads for TransactionView {
     }
 
     fn term(&self, id: TermId) -> Result<Term> {
-        self.inner.read(|view| view.term(id))
+        match self.inner.read(|view| view.term(id)) {
+            // An inferred quad may have it.
+            Err(Error::NoSuchTerm { .. }) => self.inner.read_quads(StatementKinds::All, |view| view.term(id)),
+            read => read,
+        }
     }
 
     fn id(&self, term: TermRef<'_>) -> Result<Option<TermId>> {
