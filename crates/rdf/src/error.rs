@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What went wrong, where, and what to do about it.
@@ -193,18 +193,8 @@ impl fmt::Display for Error {
             Self::Damaged { path, place, offence } => {
                 write!(out, "{}: {place} is damaged: {offence}; restore a backup", path.display())
             }
-            Self::NoSuchTerm { path, number } => write!(
-                out,
-                "{}: {number:#x} is the number of no term: it was swept or not committed, or is another store's; look the \
-                 term up again, and check the store if a quad has it",
-                path.display()
-            ),
-            Self::WriterBusy { path, waited } => write!(
-                out,
-                "{}: another load or writer was still at work after {waited:?}; try again when it has ended, or allow \
-                 more time by LoadOptions::wait or SweepOptions::wait",
-                path.display()
-            ),
+            Self::NoSuchTerm { path, number } => write_no_such_term(out, path, *number),
+            Self::WriterBusy { path, waited } => write_writer_busy(out, path, *waited),
             Self::Syntax { input, line: 0, message, .. } => write!(out, "{input}: {message}"),
             Self::Syntax { input, line, column, message } => write!(out, "{input}:{line}:{column}: {message}"),
             Self::Input { input, source } => write!(out, "{input}: cannot be read: {source}"),
@@ -252,6 +242,24 @@ impl fmt::Display for Error {
             Self::Invalid { message } => out.write_str(message),
         }
     }
+}
+
+fn write_no_such_term(out: &mut fmt::Formatter<'_>, path: &Path, number: u64) -> fmt::Result {
+    write!(
+        out,
+        "{}: {number:#x} is the number of no term: it was swept or not committed, or is another store's; look the term up \
+         again, and check the store if a quad has it",
+        path.display()
+    )
+}
+
+fn write_writer_busy(out: &mut fmt::Formatter<'_>, path: &Path, waited: Duration) -> fmt::Result {
+    write!(
+        out,
+        "{}: another load or writer was still at work after {waited:?}; try again when it has ended, or allow more time \
+         by LoadOptions::wait or SweepOptions::wait",
+        path.display()
+    )
 }
 
 fn write_sparql_syntax(
