@@ -4,8 +4,8 @@
 //! explicit is in others like them, and what is both is noted in one more. So no two tables of quads have one, all quads are those of both,
 //! counts add, and who takes an explicit quad away leaves it inferred if it was both.
 //!
-//! These tables are made with the first inferred quad, and stay. Before that a snapshot looks once, when it is taken, whether they are there, and its
-//! reads know by [`Tables::inferred`] that they are not.
+//! These tables are made with the first inferred quad, and stay. Before that a snapshot looks once, when it is taken, whether they are there, and a
+//! transaction when it first reads or changes a quad; their reads know by [`Tables::inferred`] that they are not.
 
 use std::ops::Bound;
 

@@ -7,7 +7,8 @@ use oxrdf::Quad;
 
 use super::{Place, count, iri, quad, texts};
 use crate::{
-    IdPattern, LoadInput, LoadOptions, Quads, RdfFormat, StatementKinds, Store, StoreOptions, TermId, Transaction,
+    IdPattern, LoadInput, LoadOptions, QuadIds, Quads, RdfFormat, StatementKinds, Store, StoreOptions, TermId,
+    Transaction,
 };
 
 const LEVELS: [Isolation; 2] = [Isolation::Serializable, Isolation::Snapshot];
@@ -26,6 +27,13 @@ fn expect_sound(store: &Store) {
     assert!(check.is_sound(), "{check:?}");
 }
 
+/// What is done, in words, and how.
+type Named<F> = (&'static str, F);
+
+fn how_many(quads: QuadIds) -> usize {
+    quads.collect::<crate::Result<Vec<_>>>().expect("they are read").len()
+}
+
 fn load(store: &Store, text: String) {
     let input = LoadInput::reader("a", std::io::Cursor::new(text), RdfFormat::NQuads);
     store.load(vec![input], &LoadOptions::new()).expect("it is loaded");
@@ -33,7 +41,7 @@ fn load(store: &Store, text: String) {
 
 #[test]
 fn who_sets_namespaces_alone_is_in_no_conflict_with_loads_new_terms_and_the_first_inferred_quad() {
-    let others: [(&str, fn(&Store)); 3] = [
+    let others: [Named<fn(&Store)>; 3] = [
         ("a load", |store| load(store, format!("{} .\n", fact()))),
         ("new terms", |store| assert!(change(store, |txn| txn.insert(&fact())))),
         ("the first inferred quad", |store| assert!(change(store, |txn| txn.insert_inferred(&fact())))),
@@ -54,7 +62,7 @@ fn who_sets_namespaces_alone_is_in_no_conflict_with_loads_new_terms_and_the_firs
 #[test]
 fn who_goes_by_that_nothing_is_inferred_is_in_conflict_with_the_first_inferred_quad() {
     let all = &IdPattern::ALL;
-    let uses: [(&str, fn(&mut Transaction)); 5] = [
+    let uses: [Named<fn(&mut Transaction)>; 5] = [
         ("counts", |txn| assert_eq!(txn.view().count(&IdPattern::ALL).expect("it is counted"), 1)),
         ("reads", |txn| assert_eq!(txn.view().quads(&IdPattern::ALL).count(), 1)),
         ("removes", |txn| assert!(txn.remove(&fact()).expect("it is removed"))),
@@ -168,12 +176,12 @@ fn iterators_from_before_the_first_inferred_quad_of_their_transaction_see_it() {
         .map(|kinds| view.of_kinds(kinds).quads(&IdPattern::ALL));
     let before = txn.savepoint();
     txn.insert_inferred(&fact()).expect("it is inserted");
-    let counted = [all, explicit, inferred].map(|quads| quads.map(|quad| quad.expect("it is read")).count());
+    let counted = [all, explicit, inferred].map(how_many);
     assert_eq!(counted, [2, 1, 1]);
     // And those from before it is taken back do not look for it.
     let quads = view.quads(&IdPattern::ALL);
     txn.rollback_to(before).expect("it is rolled back");
-    assert_eq!(quads.map(|quad| quad.expect("it is read")).count(), 1);
+    assert_eq!(how_many(quads), 1);
 }
 
 #[test]
