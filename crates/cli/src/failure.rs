@@ -34,7 +34,8 @@ impl Failure {
             Self::Engine(fulgurite::Error::Locked { .. }) => LOCKED,
             Self::Damaged(_) => DAMAGED,
             #[cfg(feature = "rdf")]
-            Self::Rdf(fulgurite_rdf::Error::Damaged { .. }) => DAMAGED,
+            // Its numbers come from quads of the store.
+            Self::Rdf(fulgurite_rdf::Error::Damaged { .. } | fulgurite_rdf::Error::NoSuchTerm { .. }) => DAMAGED,
             #[cfg(feature = "rdf")]
             Self::Rdf(_) => FAILED,
             Self::Engine(_) | Self::Message(_) | Self::Output(_) => FAILED,

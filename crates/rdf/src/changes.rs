@@ -26,12 +26,21 @@ pub fn insert_explicit(txn: &mut WriteTxn, tables: &Tables, path: &Path, quad: &
         tables.note_graph(txn, quad.graph)?;
     }
     if let Some(inferred) = &tables.inferred {
-        guard_inferred(txn, inferred, quad)?;
-        if delete(txn, inferred.indexes_of(quad), path, quad)? {
-            txn.put(&inferred.both, key_of_both(quad).as_bytes(), &[])?;
-        }
+        note_explicit(txn, inferred, path, quad)?;
     }
     Ok(true)
+}
+
+/// Notes a quad that has become explicit as both, if it was inferred.
+///
+/// # Errors
+/// As [`insert_explicit`].
+pub fn note_explicit(txn: &mut WriteTxn, inferred: &Inferred, path: &Path, quad: &IdQuad) -> Result<()> {
+    guard_inferred(txn, inferred, quad)?;
+    if delete(txn, inferred.indexes_of(quad), path, quad)? {
+        txn.put(&inferred.both, key_of_both(quad).as_bytes(), &[])?;
+    }
+    Ok(())
 }
 
 /// Takes an explicit quad away. Tells whether it was there as such. If it was both, it is inferred still.
@@ -83,6 +92,22 @@ pub fn remove_inferred(
         true => Ok(txn.delete(&inferred.both, key_of_both(quad).as_bytes())?),
         false => delete(txn, inferred.indexes_of(quad), path, quad),
     }
+}
+
+/// Takes a quad away, be it explicit, inferred, or both.
+///
+/// # Errors
+/// As [`remove_explicit`].
+pub fn remove_all_kinds(txn: &mut WriteTxn, tables: &Tables, path: &Path, quad: &IdQuad) -> Result<()> {
+    let Some(inferred) = &tables.inferred else { return remove_explicit(txn, tables, path, quad).map(drop) };
+    if has_explicit(txn, tables, quad)? {
+        guard_inferred(txn, inferred, quad)?;
+        txn.delete(&inferred.both, key_of_both(quad).as_bytes())?;
+        delete(txn, tables.indexes_of(quad.graph), path, quad)?;
+    } else {
+        delete(txn, inferred.indexes_of(quad), path, quad)?;
+    }
+    Ok(())
 }
 
 fn has_explicit(txn: &mut WriteTxn, tables: &Tables, quad: &IdQuad) -> Result<bool> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What went wrong, where, and what to do about it.
@@ -36,6 +36,14 @@ pub enum Error {
         place: String,
         /// What is wrong with it.
         offence: String,
+    },
+    /// A number stands for no term, and no quad has it: a [sweep](crate::Store::sweep) has taken the term away, the transaction that added it was
+    /// not committed, or it is the number of another store.
+    NoSuchTerm {
+        /// The database.
+        path: PathBuf,
+        /// The number: see [`TermId::to_bits`](crate::TermId::to_bits).
+        number: u64,
     },
     /// A bulk load or a sweep waited for another load, or an exclusive writer, for as long as it was allowed to.
     WriterBusy {
@@ -185,12 +193,8 @@ impl fmt::Display for Error {
             Self::Damaged { path, place, offence } => {
                 write!(out, "{}: {place} is damaged: {offence}; restore a backup", path.display())
             }
-            Self::WriterBusy { path, waited } => write!(
-                out,
-                "{}: another load or writer was still at work after {waited:?}; try again when it has ended, or allow \
-                 more time by LoadOptions::wait or SweepOptions::wait",
-                path.display()
-            ),
+            Self::NoSuchTerm { path, number } => write_no_such_term(out, path, *number),
+            Self::WriterBusy { path, waited } => write_writer_busy(out, path, *waited),
             Self::Syntax { input, line: 0, message, .. } => write!(out, "{input}: {message}"),
             Self::Syntax { input, line, column, message } => write!(out, "{input}:{line}:{column}: {message}"),
             Self::Input { input, source } => write!(out, "{input}: cannot be read: {source}"),
@@ -238,6 +242,24 @@ impl fmt::Display for Error {
             Self::Invalid { message } => out.write_str(message),
         }
     }
+}
+
+fn write_no_such_term(out: &mut fmt::Formatter<'_>, path: &Path, number: u64) -> fmt::Result {
+    write!(
+        out,
+        "{}: {number:#x} is the number of no term: it was swept or not committed, or is another store's; look the term up \
+         again, and check the store if a quad has it",
+        path.display()
+    )
+}
+
+fn write_writer_busy(out: &mut fmt::Formatter<'_>, path: &Path, waited: Duration) -> fmt::Result {
+    write!(
+        out,
+        "{}: another load or writer was still at work after {waited:?}; try again when it has ended, or allow more time \
+         by LoadOptions::wait or SweepOptions::wait",
+        path.display()
+    )
 }
 
 fn write_sparql_syntax(

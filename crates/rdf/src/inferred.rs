@@ -4,8 +4,8 @@
 //! explicit is in others like them, and what is both is noted in one more. So no two tables of quads have one, all quads are those of both,
 //! counts add, and who takes an explicit quad away leaves it inferred if it was both.
 //!
-//! These tables are made with the first inferred quad, and stay. Before that a snapshot looks once, when it is taken, whether they are there, and its
-//! reads know by [`Tables::inferred`] that they are not.
+//! These tables are made with the first inferred quad, and stay. Before that a snapshot looks once, when it is taken, whether they are there, and a
+//! transaction when it first reads or changes a quad; their reads know by [`Tables::inferred`] that they are not.
 
 use std::ops::Bound;
 
@@ -13,7 +13,7 @@ use fulgurite::{KeySuffix, Table, TableOptions, WriteTxn};
 
 use crate::error::Result;
 use crate::id::IdKey;
-use crate::pattern::{IdQuad, Order};
+use crate::pattern::{IdPattern, IdQuad, Order};
 use crate::tables::{Index, Reads, Tables, has_entries};
 
 /// Which statements are meant.
@@ -116,6 +116,14 @@ pub fn guard(txn: &mut WriteTxn, tables: &Tables) -> Result<()> {
 /// The key of a quad in the table of quads that are both: its four numbers, of the default graph too.
 pub fn key_of_both(quad: &IdQuad) -> IdKey {
     both_order().key_of(quad)
+}
+
+/// What such keys of the quads of a pattern begin with.
+pub fn prefix_of_both(pattern: &IdPattern) -> IdKey {
+    let mut prefix = IdKey::default();
+    let bound = both_order().positions().iter().map_while(|&position| pattern.at(position));
+    bound.for_each(|id| prefix.push(id));
+    prefix
 }
 
 /// The quad of such a key; nothing if it is the key of none.
@@ -227,43 +235,4 @@ fn beside<'t>(tables: &'t Tables, table: &Table) -> Option<&'t Table> {
     pairs.find(|(index, _)| index.table.id() == table.id()).map(|(_, beside)| &beside.table)
 }
 
-/// Notes all quads as explicit and inferred that are in tables of both: what a load of explicit quads leaves. Returns how many.
-///
-/// # Errors
-/// What the engine reports; some may be noted then.
-pub fn settle(txn: &mut WriteTxn, tables: &Tables) -> Result<u64> {
-    let Some(inferred) = &tables.inferred else { return Ok(0) };
-    let mut settled = 0;
-    let groups = [(&tables.default_graph, &inferred.default_graph), (&tables.named_graphs, &inferred.named_graphs)];
-    for (explicit, indexes) in groups {
-        let (Some(first), Some(index)) = (explicit.first(), indexes.first()) else { continue };
-        let mut low = Bound::Unbounded;
-        loop {
-            let (mut keys, mut last) = (Vec::new(), Vec::new());
-            let from = low.as_ref().map(|key: &Vec<u8>| &key[..]);
-            let ended = Reads::scan(txn, &index.table, from, Bound::Unbounded, SETTLED_KEYS, |key| {
-                key.complete(&mut last);
-                keys.push(last.clone());
-            })?;
-            for key in keys {
-                if txn.contains_key(&first.table, &key)?
-                    && let Some(quad) = index.order.quad_of(&key)
-                {
-                    for index in indexes {
-                        txn.delete(&index.table, index.order.key_of(&quad).as_bytes())?;
-                    }
-                    txn.put(&inferred.both, key_of_both(&quad).as_bytes(), &[])?;
-                    settled += 1;
-                }
-            }
-            if ended {
-                break;
-            }
-            low = Bound::Excluded(last);
-        }
-    }
-    Ok(settled)
-}
-
 const INFERRED_KEY: &[u8] = b"inferred";
-const SETTLED_KEYS: usize = 4096;

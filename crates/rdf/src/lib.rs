@@ -30,6 +30,7 @@ mod term_batches;
 #[cfg(test)]
 mod tests;
 mod transaction;
+mod used;
 mod view;
 
 pub use check::StoreCheck;

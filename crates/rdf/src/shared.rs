@@ -65,7 +65,7 @@ impl Shared {
     }
 
     /// The tables that there are in every snapshot that is taken from now on, with those of inferred quads, if that is known of them.
-    pub fn tables_of_all(&self) -> Option<Arc<Tables>> {
+    fn tables_of_all(&self) -> Option<Arc<Tables>> {
         self.with_inferred.get().cloned()
     }
 
@@ -81,14 +81,36 @@ impl Shared {
         Ok((read, tables))
     }
 
-    /// As [`Shared::read`], of a transaction that `begin` begins. It is in conflict with who makes the tables of inferred quads, if it has
-    /// them not.
+    /// Begins a transaction, and tells the tables that it has, if that is known of every snapshot that is taken now. Else whoever goes to quads
+    /// asks [`Shared::tables_as_seen`], and whoever changes some without tables of inferred ones [guards](inferred::guard) that.
+    ///
+    /// # Errors
+    /// What `begin` returns.
+    pub fn begin(&self, begin: impl FnOnce(&Database) -> Result<WriteTxn>) -> Result<(WriteTxn, Option<Arc<Tables>>)> {
+        // Before the transaction begins, which so is not older than these.
+        let known = self.tables_of_all();
+        Ok((begin(&self.database)?, known))
+    }
+
+    /// The tables of inferred quads, if something is inferred now.
+    ///
+    /// # Errors
+    /// As [`Shared::read`].
+    pub fn inferred_now(&self) -> Result<Option<Arc<Inferred>>> {
+        let (read, tables) = self.read()?;
+        match &tables.inferred {
+            Some(inferred) if !inferred.is_empty(&read)? => Ok(Some(Arc::clone(inferred))),
+            _ => Ok(None),
+        }
+    }
+
+    /// As [`Shared::read`], of a transaction that goes over quads: it is in conflict with who makes the tables of inferred quads, if it has them
+    /// not.
     ///
     /// # Errors
     /// As [`Shared::read`].
     pub fn write(&self, begin: impl FnOnce(&Database) -> Result<WriteTxn>) -> Result<(WriteTxn, Arc<Tables>)> {
-        let known = self.tables_of_all();
-        let mut txn = begin(&self.database)?;
+        let (mut txn, known) = self.begin(begin)?;
         if let Some(tables) = known {
             return Ok((txn, tables));
         }
@@ -97,8 +119,12 @@ impl Shared {
         Ok((txn, tables))
     }
 
-    /// The tables of a snapshot, which asks the table `meta`.
-    fn tables_as_seen(
+    /// The tables of a snapshot or of a transaction, which asks the table `meta`. Requires: a transaction has not made those of inferred quads
+    /// itself.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`]; what the engine reports.
+    pub fn tables_as_seen(
         &self,
         reads: &impl Reads,
         open: impl Fn(&str) -> fulgurite::Result<Table>,

@@ -142,7 +142,8 @@ impl Quads for Snapshot {
     }
 
     fn term(&self, id: TermId) -> Result<Term> {
-        self.view().term(id)
+        // A number that no quad of these statements has may be one of others.
+        View { tables: &self.state.all, ..self.view() }.term(id)
     }
 
     fn id(&self, term: TermRef<'_>) -> Result<Option<TermId>> {

@@ -179,7 +179,7 @@ impl Store {
     }
 
     fn transaction(&self, begin: impl FnOnce(&Database) -> Result<WriteTxn>) -> Result<Transaction> {
-        let (txn, tables) = self.shared.write(begin)?;
+        let (txn, tables) = self.shared.begin(begin)?;
         Ok(Transaction::new(txn, tables, Arc::clone(&self.shared)))
     }
 

@@ -13,7 +13,7 @@
 
 use std::ops::Bound;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use fulgurite::{Database, KeySuffix, MergeOperator, Range, ReadTxn, Table, TableOptions, Value, WriteTxn};
 
@@ -47,6 +47,22 @@ pub struct Tables {
     pub inferred: Option<Arc<Inferred>>,
     /// Whether no quad is to be read.
     pub has_no_quads: bool,
+    /// What [`Tables::of`] has answered.
+    alone: Alone,
+}
+
+/// Tables for statements of one kind, which are made once: whoever reads asks for them again and again.
+#[derive(Debug, Default)]
+struct Alone {
+    explicit: OnceLock<Arc<Tables>>,
+    inferred: OnceLock<Arc<Tables>>,
+}
+
+/// A copy is of tables that are about to be others.
+impl Clone for Alone {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
 }
 
 /// What `meta` says once and for all.
@@ -187,6 +203,7 @@ impl Tables {
             named_graphs: Vec::new(),
             inferred: None,
             has_no_quads: false,
+            alone: Alone::default(),
         };
         for &order in orders {
             let index = Index { order, table: table(order.name(), plain().counted(true).packed(true))? };
@@ -224,17 +241,24 @@ impl Tables {
 
     /// What is to be read for these statements. Requires: these are tables for all of them.
     pub fn of(self: &Arc<Self>, statements: StatementKinds) -> Arc<Self> {
-        match (statements, &self.inferred) {
-            (StatementKinds::All, _) | (StatementKinds::Explicit, None) => Arc::clone(self),
-            (StatementKinds::Explicit, Some(_)) => Arc::new(Self { inferred: None, ..Self::clone(self) }),
-            (StatementKinds::Inferred, None) => Arc::new(Self { has_no_quads: true, ..Self::clone(self) }),
-            (StatementKinds::Inferred, Some(inferred)) => Arc::new(Self {
-                default_graph: inferred.default_graph.clone(),
-                named_graphs: inferred.named_graphs.clone(),
-                inferred: None,
-                ..Self::clone(self)
+        let made = match (statements, &self.inferred) {
+            (StatementKinds::All, _) | (StatementKinds::Explicit, None) => self,
+            (StatementKinds::Explicit, Some(_)) => {
+                self.alone.explicit.get_or_init(|| Arc::new(Self { inferred: None, ..Self::clone(self) }))
+            }
+            (StatementKinds::Inferred, None) => {
+                self.alone.inferred.get_or_init(|| Arc::new(Self { has_no_quads: true, ..Self::clone(self) }))
+            }
+            (StatementKinds::Inferred, Some(inferred)) => self.alone.inferred.get_or_init(|| {
+                Arc::new(Self {
+                    default_graph: inferred.default_graph.clone(),
+                    named_graphs: inferred.named_graphs.clone(),
+                    inferred: None,
+                    ..Self::clone(self)
+                })
             }),
-        }
+        };
+        Arc::clone(made)
     }
 
     /// The indexes that have quads of this graph.

@@ -4,7 +4,7 @@ mod inferred;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Bound;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fulgurite::{Durability, KeySuffix, Sequence, Table, WriteTxn};
 use oxrdf::{GraphNameRef, QuadRef, Term, TermRef};
@@ -13,7 +13,7 @@ use crate::changes;
 use crate::dictionary::{self, bytes};
 use crate::error::{Error, Result};
 use crate::id::{TermId, TermKind};
-use crate::inferred::StatementKinds;
+use crate::inferred::{StatementKinds, guard, scan};
 use crate::pattern::{GraphPattern, IdPattern, IdQuad, Position};
 use crate::plan::{Steps, is_a_range};
 use crate::quads::{GraphNames, QuadIds, Quads, Reached, Source, Wanted};
@@ -37,7 +37,7 @@ pub struct Transaction {
 }
 
 /// What a transaction sees, its own changes included, for as long as the transaction lives. An iterator sees changes that are made while it
-/// runs if they lie ahead of it, but for the first inferred quads of a store: collect what a change depends on before making it.
+/// runs if they lie ahead of it, and further than what it has read in advance: collect what a change depends on before making it.
 #[derive(Clone)]
 pub struct TransactionView {
     inner: Arc<Inner>,
@@ -46,14 +46,17 @@ pub struct TransactionView {
 
 struct Inner {
     state: Mutex<State>,
-    /// Those that the transaction sees: it may make some. Held for no longer than it takes to look.
-    tables: RwLock<Arc<Tables>>,
     shared: Arc<Shared>,
 }
 
 struct State {
     /// None when the transaction has ended.
     txn: Option<WriteTxn>,
+    /// Those that the transaction sees, of which it may make some. None until quads are read or changed: to look is a read, with which who makes
+    /// tables of inferred quads is in conflict, and so is a load.
+    tables: Option<Arc<Tables>>,
+    /// Whether it is in conflict with who makes tables of inferred quads.
+    guards_tables: bool,
     /// Numbers of terms that were added or looked up lately, by the terms' bytes.
     known: HashMap<Box<[u8]>, TermId>,
     /// Numbers that stand for terms, of those that were inserted lately.
@@ -70,7 +73,7 @@ pub struct Savepoint {
     inner: fulgurite::Savepoint,
     /// Whether the transaction was broken there.
     is_broken: bool,
-    /// Whether the tables of inferred quads were there.
+    /// Whether tables of inferred quads were known to be there.
     has_inferred: bool,
 }
 
@@ -87,22 +90,28 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The tables that there always are: for terms, graphs and namespaces, and to know which indexes there are.
     fn tables(&self) -> Arc<Tables> {
-        Arc::clone(&self.tables.read().unwrap_or_else(PoisonError::into_inner))
+        self.shared.tables()
     }
 
-    fn set_tables(&self, tables: Arc<Tables>) {
-        *self.tables.write().unwrap_or_else(PoisonError::into_inner) = tables;
-    }
-
+    /// Reads anything but quads.
     fn read<T>(&self, read: impl FnOnce(View<'_, WriteTxn>) -> Result<T>) -> Result<T> {
-        self.read_from(&self.tables(), read)
-    }
-
-    fn read_from<T>(&self, tables: &Tables, read: impl FnOnce(View<'_, WriteTxn>) -> Result<T>) -> Result<T> {
         let state = self.lock();
         let reads = state.txn.as_ref().ok_or(Error::TransactionEnded)?;
-        read(View { reads, tables, shared: &self.shared })
+        read(View { reads, tables: &self.tables(), shared: &self.shared })
+    }
+
+    /// Reads quads of these kinds.
+    fn read_quads<T>(
+        &self,
+        statements: StatementKinds,
+        read: impl FnOnce(View<'_, WriteTxn>) -> Result<T>,
+    ) -> Result<T> {
+        let mut state = self.lock();
+        let tables = state.tables_seen(&self.shared)?.of(statements);
+        let reads = state.txn.as_ref().ok_or(Error::TransactionEnded)?;
+        read(View { reads, tables: &tables, shared: &self.shared })
     }
 
     /// Runs a change, of which some may be made when it fails.
@@ -113,10 +122,31 @@ impl Inner {
         outcome
     }
 
+    /// As [`Inner::write`], of quads: without tables of inferred ones it goes by that there are none.
+    fn write_quads<T>(&self, write: impl FnOnce(&mut WriteTxn, &Tables) -> Result<T>) -> Result<T> {
+        let tables = self.tables_to_change()?;
+        self.write(|txn| write(txn, &tables))
+    }
+
+    /// All tables of quads.
+    fn tables_seen(&self) -> Result<Arc<Tables>> {
+        self.lock().tables_seen(&self.shared)
+    }
+
+    /// All tables of quads. From then on the transaction is in conflict with who makes those of inferred ones, if it has them not.
+    fn tables_to_change(&self) -> Result<Arc<Tables>> {
+        let mut state = self.lock();
+        let tables = state.tables_seen(&self.shared)?;
+        if tables.inferred.is_none() && !state.guards_tables {
+            guard(state.writable()?, &tables)?;
+            state.guards_tables = true;
+        }
+        Ok(tables)
+    }
+
     /// Takes an explicit quad away. Tells whether it was there.
     fn remove(&self, quad: &IdQuad) -> Result<bool> {
-        let tables = self.tables();
-        self.write(|txn| changes::remove_explicit(txn, &tables, self.shared.path(), quad))
+        self.write_quads(|txn, tables| changes::remove_explicit(txn, tables, self.shared.path(), quad))
     }
 
     /// Runs a change of one step, which is not made when it fails.
@@ -126,6 +156,16 @@ impl Inner {
 }
 
 impl State {
+    fn tables_seen(&mut self, shared: &Shared) -> Result<Arc<Tables>> {
+        if let Some(tables) = &self.tables {
+            return Ok(Arc::clone(tables));
+        }
+        let txn = self.txn.as_ref().ok_or(Error::TransactionEnded)?;
+        let tables = shared.tables_as_seen(txn, |name| txn.open_table(name))?;
+        self.tables = Some(Arc::clone(&tables));
+        Ok(tables)
+    }
+
     fn writable(&mut self) -> Result<&mut WriteTxn> {
         let txn = self.txn.as_mut().ok_or(Error::TransactionEnded)?;
         if self.is_broken { Err(Error::TransactionBroken) } else { Ok(txn) }
@@ -133,16 +173,18 @@ impl State {
 }
 
 impl Transaction {
-    pub(crate) fn new(txn: WriteTxn, tables: Arc<Tables>, shared: Arc<Shared>) -> Self {
+    /// Requires: `tables` are all that `txn` sees, if they are known.
+    pub(crate) fn new(txn: WriteTxn, tables: Option<Arc<Tables>>, shared: Arc<Shared>) -> Self {
         let state = Mutex::new(State {
             txn: Some(txn),
+            tables,
+            guards_tables: false,
             known: HashMap::new(),
             checked: HashSet::new(),
             has_refreshed_namespaces: false,
             is_broken: false,
         });
-        let tables = RwLock::new(tables);
-        let inner = Arc::new(Inner { state, tables, shared });
+        let inner = Arc::new(Inner { state, shared });
         Self { view: TransactionView { inner, statements: StatementKinds::All } }
     }
 
@@ -216,8 +258,8 @@ impl Transaction {
 
     /// As [`Transaction::insert_ids`], of terms that are known to be there.
     fn insert_known(&mut self, quad: &IdQuad) -> Result<bool> {
-        let (inner, tables) = (self.inner(), self.inner().tables());
-        inner.write(|txn| changes::insert_explicit(txn, &tables, inner.shared.path(), quad))
+        let inner = self.inner();
+        inner.write_quads(|txn, tables| changes::insert_explicit(txn, tables, inner.shared.path(), quad))
     }
 
     /// Takes an explicit quad away. Tells whether it was there as such. Its graph stays, even if it is empty now; and if the quad was inferred
@@ -276,7 +318,7 @@ impl Transaction {
         for graph in parts {
             let part = IdPattern { graph, ..*pattern };
             // Where something is inferred, each may be both.
-            let is_by_range = part.is_all_of_its_graphs() && self.inner().tables().inferred.is_none();
+            let is_by_range = part.is_all_of_its_graphs() && self.inner().tables_to_change()?.inferred.is_none();
             removed += if is_by_range { self.remove_all(graph)? } else { self.remove_each(&part)? };
         }
         Ok(removed)
@@ -284,10 +326,9 @@ impl Transaction {
 
     /// Takes all quads of whole tables away, by ranges.
     fn remove_all(&self, graph: GraphPattern) -> Result<u64> {
-        let (inner, tables) = (self.inner(), self.inner().tables());
         let is_named = graph == GraphPattern::AnyNamed;
-        let indexes = if is_named { &tables.named_graphs } else { &tables.default_graph };
-        inner.write(|txn| {
+        self.inner().write_quads(|txn, tables| {
+            let indexes = if is_named { &tables.named_graphs } else { &tables.default_graph };
             let mut removed = 0;
             for index in indexes {
                 removed = txn.delete_range(&index.table, ..)?;
@@ -303,6 +344,19 @@ impl Transaction {
             removed += u64::from(self.inner().remove(&quad?)?);
         }
         Ok(removed)
+    }
+
+    /// Takes all quads of a pattern away, explicit and inferred.
+    fn remove_all_kinds(&self, pattern: &IdPattern) -> Result<()> {
+        if self.inner().tables_to_change()?.inferred.is_none() {
+            return self.remove_parts(pattern).map(drop);
+        }
+        for quad in self.view.quads(pattern) {
+            let quad = quad?;
+            self.inner()
+                .write_quads(|txn, tables| changes::remove_all_kinds(txn, tables, self.inner().shared.path(), &quad))?;
+        }
+        Ok(())
     }
 
     /// The number of a term, which is given one if it has none.
@@ -397,8 +451,11 @@ impl Transaction {
     /// As [`Transaction::remove_matching`].
     pub fn drop_graph(&mut self, graph: GraphNameRef<'_>) -> Result<bool> {
         let Some(id) = self.graph_id(graph)? else { return Ok(false) };
-        self.clear_inferred(&IdPattern::of_graph(id))?;
-        self.remove_matching(&IdPattern::of_graph(id))?;
+        if let Err(error) = self.remove_all_kinds(&IdPattern::of_graph(id)) {
+            // Reading on may have failed when some were gone.
+            self.inner().lock().is_broken = true;
+            return Err(error);
+        }
         if id == TermId::DEFAULT_GRAPH {
             return Ok(true);
         }
@@ -466,8 +523,8 @@ impl Transaction {
 
     /// Marks the present state of the transaction.
     pub fn savepoint(&mut self) -> Savepoint {
-        let has_inferred = self.inner().tables().inferred.is_some();
         let mut state = self.inner().lock();
+        let has_inferred = state.tables.as_ref().is_some_and(|tables| tables.inferred.is_some());
         let txn = state.txn.as_mut().expect("it ends when it is taken or dropped, and here it is");
         Savepoint { inner: txn.savepoint(), is_broken: state.is_broken, has_inferred }
     }
@@ -486,11 +543,9 @@ impl Transaction {
         state.is_broken = true;
         state.txn.as_mut().ok_or(Error::TransactionEnded)?.rollback_to(savepoint.inner)?;
         state.is_broken = savepoint.is_broken;
-        drop(state);
         if !savepoint.has_inferred {
             // If it had made them, they are gone.
-            let without = self.inner().tables().of(StatementKinds::Explicit);
-            self.inner().set_tables(without);
+            state.tables = None;
         }
         Ok(())
     }
@@ -544,16 +599,12 @@ pub fn check_kinds(quad: &IdQuad) -> Result<()> {
     Ok(())
 }
 
-/// What iterators of a view read: the tables as they were when these began.
+/// What iterators of a view read: at each step what the transaction has then.
 struct ViewSource {
     inner: Arc<Inner>,
+    statements: StatementKinds,
+    /// Those of all kinds of statements have the same indexes.
     tables: Arc<Tables>,
-}
-
-impl ViewSource {
-    fn read<T>(&self, read: impl FnOnce(View<'_, WriteTxn>) -> Result<T>) -> Result<T> {
-        self.inner.read_from(&self.tables, read)
-    }
 }
 
 impl Source for ViewSource {
@@ -562,7 +613,7 @@ impl Source for ViewSource {
     }
 
     fn read_quads(&self, wanted: &Wanted<'_>, quads: &mut Vec<IdQuad>) -> Result<Reached> {
-        self.read(|view| view.read_quads(wanted, quads))
+        self.inner.read_quads(self.statements, |view| view.read_quads(wanted, quads))
     }
 
     fn scan(
@@ -573,11 +624,11 @@ impl Source for ViewSource {
         keys_min: usize,
         each: &mut dyn FnMut(KeySuffix<'_>),
     ) -> Result<bool> {
-        self.read(|view| Ok(crate::inferred::scan(view.reads, view.tables, table, (low, high), keys_min, each)?))
+        self.inner.read(|view| Ok(scan(view.reads, view.tables, table, (low, high), keys_min, each)?))
     }
 
     fn read_terms(&self, terms: &mut TermBatch) -> Result<()> {
-        self.read(|view| view.read_terms(terms))
+        self.inner.read(|view| view.read_terms(terms))
     }
 
     fn damaged(&self, table: &Table) -> Error {
@@ -591,18 +642,14 @@ impl Source for ViewSource {
 
 impl TransactionView {
     fn source(&self) -> Arc<dyn Source> {
-        Arc::new(ViewSource { inner: Arc::clone(&self.inner), tables: self.tables() })
+        let (inner, tables) = (Arc::clone(&self.inner), self.inner.tables());
+        Arc::new(ViewSource { inner, statements: self.statements, tables })
     }
 
     /// The same view with these statements alone; that of a transaction has all. Terms, names of graphs and namespaces are the same.
     #[must_use]
     pub fn of_kinds(&self, kinds: StatementKinds) -> Self {
         Self { inner: Arc::clone(&self.inner), statements: kinds }
-    }
-
-    /// What it reads.
-    fn tables(&self) -> Arc<Tables> {
-        self.inner.tables().of(self.statements)
     }
 }
 
@@ -612,19 +659,23 @@ impl Quads for TransactionView {
     }
 
     fn quads_sorted_by(&self, pattern: &IdPattern, position: Position) -> Option<QuadIds> {
-        Steps::sorted_by(&self.tables(), pattern, position).map(|steps| QuadIds::new(self.source(), steps))
+        Steps::sorted_by(&self.inner.tables(), pattern, position).map(|steps| QuadIds::new(self.source(), steps))
     }
 
     fn count(&self, pattern: &IdPattern) -> Result<u64> {
-        self.inner.read_from(&self.tables(), |view| view.count(pattern))
+        self.inner.read_quads(self.statements, |view| view.count(pattern))
     }
 
     fn counts_fast(&self, pattern: &IdPattern) -> bool {
-        is_a_range(&self.tables(), pattern)
+        is_a_range(&self.inner.tables(), pattern)
     }
 
     fn term(&self, id: TermId) -> Result<Term> {
-        self.inner.read(|view| view.term(id))
+        match self.inner.read(|view| view.term(id)) {
+            // An inferred quad may have it.
+            Err(Error::NoSuchTerm { .. }) => self.inner.read_quads(StatementKinds::All, |view| view.term(id)),
+            read => read,
+        }
     }
 
     fn id(&self, term: TermRef<'_>) -> Result<Option<TermId>> {
@@ -632,7 +683,7 @@ impl Quads for TransactionView {
     }
 
     fn contains(&self, quad: &IdQuad) -> Result<bool> {
-        self.inner.read_from(&self.tables(), |view| view.contains(quad))
+        self.inner.read_quads(self.statements, |view| view.contains(quad))
     }
 
     fn graph_names(&self) -> GraphNames {

@@ -51,7 +51,7 @@ fn write(
 /// How a document changes a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// What was there goes.
+    /// What was there and explicit goes: that is what a client has read.
     Replace,
     /// What was there stays.
     Extend,
@@ -72,7 +72,7 @@ pub async fn change(service: &Service, graph: GraphName, sent: Sent, change: Cha
             }
             if change == Change::Replace && !is_new {
                 let id = existing(&transaction.view(), &graph)?;
-                id.map_or(Ok(()), |id| clear(id, transaction, &watch))?;
+                id.map_or(Ok(()), |id| clear_explicit(id, transaction, &watch))?;
             }
             document::insert(&sent, &graph, transaction, &watch)?;
             watch.look()?;
@@ -98,7 +98,7 @@ pub async fn create(service: &Service, base: &str, sent: Sent) -> Result<Respons
     Ok(response)
 }
 
-/// Deletes a graph; of the default graph its triples.
+/// Deletes a graph; of the default graph its triples. What is inferred goes too.
 ///
 /// # Errors
 /// 404 if there is no such graph, and why else nothing was changed.
@@ -109,7 +109,7 @@ pub async fn delete(service: &Service, graph: GraphName) -> Result<Response, Ref
         let deleted = served.store.update(|transaction| {
             let id = existing(&transaction.view(), &graph)?;
             if let Some(id) = id {
-                clear(id, transaction, &watch)?;
+                clear_all(id, transaction, &watch)?;
                 transaction.drop_graph(graph.as_ref())?;
             }
             watch.look()?;
@@ -136,15 +136,22 @@ fn no_graph(graph: &GraphName) -> Refusal {
     Refusal::of(StatusCode::NOT_FOUND, format!("there is no graph {graph}"))
 }
 
-/// Takes all quads of a graph away, one by one, so that it ends in time.
-fn clear(graph: TermId, transaction: &mut Transaction, watch: &Watch) -> Result<(), Error> {
-    let pattern = match graph {
-        TermId::DEFAULT_GRAPH => IdPattern { graph: GraphPattern::Default, ..IdPattern::ALL },
-        graph => IdPattern::of_graph(graph),
-    };
-    for quad in transaction.view().quads(&pattern) {
+/// Takes all explicit quads of a graph away, one by one, so that it ends in time.
+fn clear_explicit(graph: TermId, transaction: &mut Transaction, watch: &Watch) -> Result<(), Error> {
+    for quad in transaction.view().of_kinds(StatementKinds::Explicit).quads(&IdPattern::of_graph(graph)) {
         watch.look()?;
         transaction.remove_ids(&quad?)?;
+    }
+    Ok(())
+}
+
+/// As [`clear_explicit`], of inferred quads too.
+fn clear_all(graph: TermId, transaction: &mut Transaction, watch: &Watch) -> Result<(), Error> {
+    for quad in transaction.view().quads(&IdPattern::of_graph(graph)) {
+        watch.look()?;
+        let quad = quad?;
+        transaction.remove_inferred_ids(&quad)?;
+        transaction.remove_ids(&quad)?;
     }
     Ok(())
 }
@@ -182,20 +189,29 @@ mod tests {
         let over = Watch { token: CancellationToken::new(), begun: Instant::now(), timeout: Some(Duration::ZERO) };
         let unwanted = Watch { token: CancellationToken::new(), begun: Instant::now(), timeout: None };
         unwanted.token.cancel();
-        for graph in [GraphName::DefaultGraph, name.clone().into()] {
-            let mut transaction = store.begin().unwrap();
-            for number in 0..10 {
-                transaction.insert(&quad(&graph, number)).unwrap();
+        let patient = Watch { token: CancellationToken::new(), begun: Instant::now(), timeout: None };
+        // What is explicit, what is inferred, and what goes when all goes.
+        for (explicit, inferred) in [(0..10, 0..0), (0..10, 5..15), (0..0, 0..10)] {
+            for graph in [GraphName::DefaultGraph, name.clone().into()] {
+                let mut transaction = store.begin().unwrap();
+                explicit.clone().for_each(|number| assert!(transaction.insert(&quad(&graph, number)).unwrap()));
+                inferred
+                    .clone()
+                    .for_each(|number| assert!(transaction.insert_inferred(&quad(&graph, number)).unwrap()));
+                let count = |transaction: &Transaction| transaction.view().count(&IdPattern::ALL).unwrap();
+                let (id, all) = (existing(&transaction.view(), &graph).unwrap().unwrap(), count(&transaction));
+                for watch in [&over, &unwanted] {
+                    let ended = clear_all(id, &mut transaction, watch).expect_err("it is not done");
+                    assert!(matches!(ended, Error::TimedOut { .. } | Error::Cancelled), "{ended}");
+                    assert_eq!(count(&transaction), all);
+                }
+                let before = transaction.savepoint();
+                clear_explicit(id, &mut transaction, &patient).unwrap();
+                assert_eq!(count(&transaction), inferred.len() as u64);
+                transaction.rollback_to(before).unwrap();
+                clear_all(id, &mut transaction, &patient).unwrap();
+                assert_eq!(count(&transaction), 0, "nothing is left for what does not look at the time");
             }
-            let id = existing(&transaction.view(), &graph).unwrap().unwrap();
-            for watch in [&over, &unwanted] {
-                let ended = clear(id, &mut transaction, watch).expect_err("it is not done");
-                assert!(matches!(ended, Error::TimedOut { .. } | Error::Cancelled), "{ended}");
-                assert_eq!(transaction.view().count(&IdPattern::ALL).unwrap(), 10);
-            }
-            let patient = Watch { token: CancellationToken::new(), begun: Instant::now(), timeout: None };
-            clear(id, &mut transaction, &patient).unwrap();
-            assert_eq!(transaction.view().count(&IdPattern::ALL).unwrap(), 0);
         }
     }
 }

@@ -19,6 +19,7 @@ use oxrdf::{NamedNode, Term};
 use crate::error::{Error, Result};
 use crate::id::{Tag, TermId};
 use crate::tables::{Reads, Tables, damaged};
+use crate::used::{Probe, is_used};
 
 pub use hasher::TermHasher;
 pub use namespaces::{
@@ -82,12 +83,19 @@ fn is_same(
     Ok(namespaces.text(reads, tables, path, number)?.as_bytes() == text)
 }
 
-/// The term of a number that is in the dictionary.
+/// The term of a number that is in the dictionary. Requires: the tables are all that there are.
 ///
 /// # Errors
-/// [`crate::Error::Damaged`], also if there is no such number; what the engine reports.
+/// [`crate::Error::NoSuchTerm`] if there is no such number, and no quad has it; [`crate::Error::Damaged`], also where a quad has it, or the store
+/// has not the indexes that tell; what the engine reports.
 pub fn term(reads: &impl Reads, tables: &Tables, namespaces: &IriNamespaces, path: &Path, id: TermId) -> Result<Term> {
     let stored = reads.get(&tables.terms, id.key().as_bytes())?;
+    if stored.is_none()
+        && let Some(probes) = Probe::all(tables)
+        && !is_used(reads, tables, &probes, id)?
+    {
+        return Err(Error::NoSuchTerm { path: path.to_path_buf(), number: id.to_bits() });
+    }
     let stored = checked(path, id, stored.as_deref())?;
     let wrong = |offence: &str| damaged_term(path, id, offence);
     if bytes::namespace_of(stored).is_none() {

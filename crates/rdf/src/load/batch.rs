@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use oxrdf::{BlankNodeRef, GraphName, LiteralRef, NamedNodeRef, NamedOrBlankNode, Quad, Term, TermRef, Triple};
 
-use crate::dictionary::{TermHasher, bytes, split_namespace};
+use crate::dictionary::{NAMESPACES_MAX, TermHasher, bytes, split_namespace};
 use crate::error::Result;
 use crate::id::{Tag, TermId};
 
@@ -177,6 +177,7 @@ impl Batch {
             && tag == Tag::IRI
             && let Some((namespace, _)) = split_namespace(&self.scratch)
         {
+            // A load numbers no more than there can be in a store.
             let has_room = self.namespaces.len() < NAMESPACES_MAX;
             match self.namespaces.get_mut(namespace) {
                 Some(count) => *count += 1,
@@ -251,5 +252,3 @@ const LOCAL: u64 = 0xff << 56;
 const NONE: u32 = u32::MAX;
 /// What a term takes besides its bytes.
 const TERM_BYTES: usize = 80;
-/// Namespaces that are counted in a batch.
-const NAMESPACES_MAX: usize = 1 << 14;

@@ -150,22 +150,27 @@ impl Builder<'_> {
         let (mut sink, tables) = (sink, self.tables);
         sink.put(&tables.meta, std::iter::once(Ok((NEXT_NUMBER_KEY, next_number.to_be_bytes()))))?;
         sink.put(&tables.iri_namespaces, between.namespaces.entries().into_iter().map(Ok))?;
-        sink.put(&tables.namespaces, between.prefixes.iter().map(|(prefix, iri)| Ok((prefix, iri))))?;
         sink.put(&tables.ids, terms)?;
         sink.put(&tables.terms, self.terms(between))?;
-        let (mut given, mut firsts) = (5, Vec::new());
+        let (mut given, mut firsts) = (4, Vec::new());
         let keys = || Keys::new(blocks, self.watch, self.scratch);
         for indexes in self.indexes() {
             firsts.push(given);
-            for index in indexes {
-                sink.put(&index.table, keys())?;
+            for (place, index) in indexes.iter().enumerate() {
+                match place {
+                    0 => sink.put_quads(self.shared, index, keys())?,
+                    _ => sink.put(&index.table, keys())?,
+                }
                 given += 1;
             }
         }
         if self.has_named() {
             sink.put(&tables.graphs, keys())?;
         }
-        sink.settle(self.shared)?;
+        // A table to which nothing is added is not loaded, lest those be in conflict who have changed it.
+        if !between.prefixes.is_empty() {
+            sink.put(&tables.namespaces, between.prefixes.iter().map(|(prefix, iri)| Ok((prefix, iri))))?;
+        }
         let inserted = sink.commit()?;
         let terms = between.numbered.get().map_or(0, |numbered| numbered.terms);
         Ok(Built { quads: firsts.iter().map(|&first| inserted[first]).sum(), terms })

@@ -194,13 +194,12 @@ impl Load<'_> {
             return begin(way);
         }
         let sink = begin(way)?;
-        let (read, tables) = self.shared.read()?;
-        match &tables.inferred {
-            Some(inferred) if !inferred.is_empty(&read)? => {
+        match self.shared.inferred_now()? {
+            Some(_) => {
                 drop(sink);
                 begin(Way::Transaction)
             }
-            _ => Ok(sink),
+            None => Ok(sink),
         }
     }
 

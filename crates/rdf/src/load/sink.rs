@@ -8,14 +8,17 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fulgurite::{BulkLoad, Durability, Table, WriteTxn};
 
 use super::progress::Watch;
+use crate::changes;
 use crate::error::{Error, Result};
-use crate::inferred;
+use crate::inferred::Inferred;
 use crate::shared::Shared;
+use crate::tables::Index;
 
 /// How entries come into tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +36,16 @@ impl Way {
 
 /// Takes the entries of one table after the other.
 pub enum Sink<'l> {
-    Trees { load: BulkLoad<'l>, panic: PanicOfEntries },
-    Transaction { txn: Box<WriteTxn>, inserted: Vec<u64> },
+    Trees {
+        load: BulkLoad<'l>,
+        panic: PanicOfEntries,
+    },
+    Transaction {
+        txn: Box<WriteTxn>,
+        inserted: Vec<u64>,
+        /// Where something is inferred: its tables.
+        inferred: Option<Arc<Inferred>>,
+    },
 }
 
 /// What the entries of a tree panicked with: it must not go through the engine, whose locks would not be locked again.
@@ -54,8 +65,12 @@ impl<'l> Sink<'l> {
             let sink = match way {
                 Way::Trees => database.begin_bulk_load(slice)?.map(|load| Self::Trees { load, panic: Rc::default() }),
                 Way::Transaction => {
-                    let txn = database.begin_exclusive(slice)?;
-                    txn.map(|txn| Self::Transaction { txn: Box::new(txn), inserted: Vec::new() })
+                    let begun = database.begin_exclusive(slice)?;
+                    let sink = |txn| {
+                        let inferred = shared.inferred_now()?;
+                        Ok::<_, Error>(Self::Transaction { txn: Box::new(txn), inserted: Vec::new(), inferred })
+                    };
+                    begun.map(sink).transpose()?
                 }
             };
             match sink {
@@ -80,7 +95,7 @@ impl<'l> Sink<'l> {
     {
         match self {
             Self::Trees { load, panic } => Ok(load.sorted(table, Caught { entries, panic: Rc::clone(panic) })?),
-            Self::Transaction { txn, inserted } => {
+            Self::Transaction { txn, inserted, .. } => {
                 let mut new = 0;
                 for entry in entries {
                     let (key, value) = entry?;
@@ -96,18 +111,35 @@ impl<'l> Sink<'l> {
         }
     }
 
-    /// Notes those quads that were inferred, and are explicit now, as both. Where trees are filled nothing is inferred.
+    /// As [`Sink::put`], of the keys of quads to the first index of their graphs. Those that were inferred, and are explicit now, are noted as
+    /// both. Where trees are filled nothing is inferred.
     ///
     /// # Errors
-    /// What the engine reports.
-    pub fn settle(&mut self, shared: &Shared) -> Result<()> {
-        match self {
-            Self::Trees { .. } => Ok(()),
-            Self::Transaction { txn, .. } => {
-                let (_, tables) = shared.read()?;
-                inferred::settle(txn, &tables).map(drop)
+    /// [`Error::Damaged`], and as [`Sink::put`].
+    pub fn put_quads<K>(
+        &mut self,
+        shared: &Shared,
+        index: &Index,
+        entries: impl Iterator<Item = Result<(K, [u8; 0])>> + 'l,
+    ) -> Result<()>
+    where
+        K: AsRef<[u8]> + 'l,
+    {
+        let Self::Transaction { txn, inserted, inferred: Some(inferred) } = self else {
+            return self.put(&index.table, entries);
+        };
+        let mut new = 0;
+        for entry in entries {
+            let (key, _) = entry?;
+            if txn.insert(&index.table, key.as_ref(), &[])? {
+                let quad = index.order.quad_of(key.as_ref());
+                let quad = quad.ok_or_else(|| shared.damaged_key(&index.table))?;
+                changes::note_explicit(txn, inferred, shared.path(), &quad)?;
+                new += 1;
             }
         }
+        inserted.push(new);
+        Ok(())
     }
 
     /// Makes all of it visible and durable. Returns for each table, in the order in which they were given, how many keys it had not before.
@@ -120,7 +152,7 @@ impl<'l> Sink<'l> {
     pub fn commit(self) -> Result<Vec<u64>> {
         let (load, panic) = match self {
             Self::Trees { load, panic } => (load, panic),
-            Self::Transaction { txn, inserted } => {
+            Self::Transaction { txn, inserted, .. } => {
                 txn.commit_with(Durability::Disk)?;
                 return Ok(inserted);
             }

@@ -21,12 +21,13 @@ use fulgurite::{Durability, ReadTxn, WriteTxn};
 
 use crate::dictionary;
 use crate::error::{Error, Result};
-use crate::id::{TermId, TermKind};
-use crate::pattern::{IdPattern, Position};
+use crate::id::TermId;
+use crate::pattern::IdPattern;
 use crate::quads::Quads;
 use crate::shared::Shared;
 use crate::store::Store;
-use crate::tables::{Index, Tables};
+use crate::tables::Tables;
+use crate::used::{Probe, is_used};
 use census::Census;
 
 pub use options::{SweepOptions, SweepProgress, SweepReport};
@@ -38,7 +39,7 @@ impl Store {
     ///
     /// A transaction that inserts a quad of such a term at the same time is in conflict, and begins again, or the term stays. The number of
     /// a term that is gone stands for nothing from then on, and is never given to another: a program that has kept it is told so
-    /// ([`Error::Invalid`]) when it inserts a quad of it.
+    /// when it inserts a quad of it ([`Error::Invalid`]), and when it asks for its term ([`Error::NoSuchTerm`]).
     ///
     /// A store whose [orders](crate::StoreOptions::orders) do not begin with every place is swept in one transaction beside which nobody commits,
     /// and so are namespaces if some are unused.
@@ -252,43 +253,6 @@ impl Part {
         }
         Ok((part.terms > 0).then_some(part))
     }
-}
-
-/// An index that begins with a place of quads.
-struct Probe {
-    index: Index,
-    place: Position,
-}
-
-impl Probe {
-    /// For every kind of index and every place one; nothing if one is missing.
-    fn all(tables: &Tables) -> Option<Vec<Self>> {
-        let mut probes = Vec::new();
-        for indexes in tables.indexes() {
-            for place in indexes.first()?.order.positions() {
-                let index = indexes.iter().find(|index| index.order.positions().first() == Some(place))?;
-                probes.push(Self { index: index.clone(), place: *place });
-            }
-        }
-        Some(probes)
-    }
-}
-
-/// Whether a quad has a term, or a graph is named by it.
-fn is_used(txn: &WriteTxn, tables: &Tables, probes: &[Probe], id: TermId) -> Result<bool> {
-    let key = id.key();
-    let kind = id.kind();
-    for Probe { index, place } in probes {
-        let can_be_there = match place {
-            Position::Subject | Position::Graph => matches!(kind, TermKind::Iri | TermKind::BlankNode),
-            Position::Predicate => kind == TermKind::Iri,
-            Position::Object => true,
-        };
-        if can_be_there && txn.prefix(&index.table, key.as_bytes())?.next().transpose()?.is_some() {
-            return Ok(true);
-        }
-    }
-    Ok(matches!(kind, TermKind::Iri | TermKind::BlankNode) && txn.contains_key(&tables.graphs, key.as_bytes())?)
 }
 
 const READING: &str = "reading quads";

@@ -64,7 +64,8 @@ pub struct SweepReport {
     pub terms: u64,
     /// Terms that were taken away.
     pub removed: u64,
-    /// Terms that no quad had when the sweep began, and that others used, or changed, when it came to them.
+    /// Terms that no quad had when the sweep began, and that were not taken away when it came to them: others used them by then, or were
+    /// changing quads of them again and again. Terms that came new while it ran are among them.
     pub kept: u64,
     /// Namespaces of IRIs that were taken away.
     pub namespaces_removed: u64,

@@ -4,7 +4,7 @@ use fulgurite::{Database, Table};
 
 use super::{Place, iri, quad};
 use crate::id::{IdKey, Tag};
-use crate::{Error, IdPattern, Quads, Store, StoreOptions, TermId};
+use crate::{Error, IdPattern, Quads, StatementKinds, Store, StoreOptions, TermId};
 
 /// Opens a store of three terms of which `change` has changed a table.
 fn opened_after(
@@ -101,6 +101,24 @@ fn a_quad_of_terms_that_cannot_be_in_their_places_is_damage_to_who_reads_stateme
         let snapshot = store.expect("it opens").snapshot().expect("a snapshot");
         let read = snapshot.statements(&IdPattern::of_graph(TermId::DEFAULT_GRAPH)).next();
         assert!(matches!(read, Some(Err(Error::Damaged { .. }))), "{ids:?}: {read:?}");
+    }
+}
+
+#[test]
+fn a_term_that_is_not_there_is_damage_if_a_quad_of_whatever_kind_has_it() {
+    let place = Place::new(StoreOptions::new());
+    let long = oxrdf::Literal::new_simple_literal("a text that is longer than a number");
+    place.store.update(|txn| txn.insert_inferred(&quad("a", "p", long.clone(), None))).expect("it is committed");
+    let snapshot = place.store.snapshot().expect("a snapshot");
+    let id = snapshot.id(long.as_ref().into()).expect("it is looked up").expect("it is there");
+    let terms = place.store.database().open_table("terms").expect("it is there");
+    let deleted = place.store.database().update(|txn| txn.delete(&terms, id.key().as_bytes()));
+    assert!(deleted.expect("it is committed"));
+    let (damaged, txn) = (place.store.snapshot().expect("a snapshot"), place.store.begin().expect("a transaction"));
+    for kinds in [StatementKinds::All, StatementKinds::Explicit, StatementKinds::Inferred] {
+        for read in [damaged.of_kinds(kinds).term(id), txn.view().of_kinds(kinds).term(id)] {
+            assert!(matches!(read, Err(Error::Damaged { .. })), "{kinds:?}: {read:?}");
+        }
     }
 }
 

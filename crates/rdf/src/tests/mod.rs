@@ -4,6 +4,7 @@ mod check;
 mod damage;
 mod full;
 mod inferred;
+mod inferred_writers;
 mod isolation;
 mod model;
 mod sweep;

@@ -107,6 +107,28 @@ fn a_term_that_comes_again_has_another_number_and_the_old_one_is_refused() {
 }
 
 #[test]
+fn a_number_that_was_kept_over_a_sweep_is_told_as_that_and_not_as_damage() {
+    let [all, few] = kinds();
+    for (options, can_tell) in [(all, true), (few, false)] {
+        let place = with_a_dead_term(options);
+        let before = place.store.snapshot().expect("a snapshot");
+        let kept = id_of(&before, long("dead")).expect("it is there");
+        assert_eq!(sweep(&place.store).removed, 1);
+        let (after, txn) = (place.store.snapshot().expect("a snapshot"), place.store.begin().expect("a transaction"));
+        let explicit = after.of_kinds(crate::StatementKinds::Explicit);
+        for read in [after.term(kept), explicit.term(kept), txn.view().term(kept)] {
+            match read {
+                Err(Error::NoSuchTerm { number, .. }) => assert!(can_tell && number == kept.to_bits()),
+                // Without an index for every place it is not known that no quad has it.
+                Err(Error::Damaged { .. }) => assert!(!can_tell),
+                read => panic!("{read:?}"),
+            }
+        }
+        assert_eq!(before.term(kept).expect("it is read"), Term::from(long("dead")));
+    }
+}
+
+#[test]
 fn a_snapshot_from_before_reads_on() {
     for options in kinds() {
         let place = Place::new(options);
@@ -332,4 +354,71 @@ fn more_terms_than_are_taken_away_together_go_all() {
     assert_eq!(sweep(&place.store).removed, 1285);
     let check = place.reopen().store.check().expect("it is checked");
     assert!(check.is_sound() && check.unused_terms == 0 && check.quads == 215, "{check:?}");
+}
+
+#[test]
+fn namespaces_beyond_the_first_16384_numbers_are_written_and_read_like_others() {
+    use crate::{LoadInput, LoadOptions, RdfFormat};
+
+    let place = Place::new(StoreOptions::new());
+    // As sweeps of thousands leave it: the one with the highest number.
+    let (number, text) = (20_000_u32.to_be_bytes(), "http://example.org/last/");
+    let table = place.store.database().open_table("iri_namespaces").expect("it is there");
+    let written = place.store.database().update(|txn| {
+        txn.put(&table, &[&[0], &number[..]].concat(), text.as_bytes())?;
+        txn.put(&table, &[&[1], text.as_bytes()].concat(), &number)
+    });
+    written.expect("it is committed");
+    let place = place.reopen();
+    // It learns of later ones where it reads.
+    let other = Store::open(place.store.database().path()).expect("it opens");
+    let mut expected = Vec::new();
+    let mut expect = |namespace: &str| {
+        let node = |name: &str| format!("<http://example.org/{namespace}/{name}>");
+        expected.push(format!("{} {} {} -", node("a"), node("p"), node("o")));
+        expected.sort();
+        expected.clone()
+    };
+    let mut txn = place.store.begin().expect("a transaction");
+    txn.insert(&in_namespace("later", "a")).expect("it is inserted");
+    assert_eq!(texts(&txn.view()), expect("later"));
+    txn.commit().expect("nobody else has changed anything");
+    place.store.update(|txn| txn.insert(&in_namespace("last", "a"))).expect("it is committed");
+    let document = format!("{} .\n", in_namespace("loaded", "a"));
+    let names = ["a", "b", "c", "d"].map(|name| in_namespace("loaded", name));
+    let all = names.map(|quad| format!("{quad} .\n")).concat();
+    let input = LoadInput::reader("a", std::io::Cursor::new(all), RdfFormat::NQuads);
+    place.store.load(vec![input], &LoadOptions::new()).expect("it is loaded");
+    place
+        .store
+        .update(|txn| ["b", "c", "d"].iter().try_for_each(|name| txn.remove(&in_namespace("loaded", name)).map(drop)))
+        .expect("they are removed");
+    expect("last");
+    let expected = expect("loaded");
+    let place = {
+        let read = |store: &Store| {
+            let snapshot = store.snapshot().expect("a snapshot");
+            let txn = store.begin().expect("a transaction");
+            let statements = snapshot.statements(&IdPattern::ALL).map(|read| read.expect("it is read").to_string());
+            assert!(statements.into_iter().any(|statement| document.starts_with(&statement)));
+            assert_eq!((texts(&snapshot), texts(&txn.view())), (expected.clone(), expected.clone()));
+        };
+        read(&other);
+        read(&place.store);
+        let entries = place.store.database().read().expect("a snapshot");
+        let numbers = entries.range(&table_of(&place.store), ..&[1_u8][..]).expect("they are read");
+        let numbers: Vec<Vec<u8>> = numbers.map(|entry| entry.expect("it is read").0.to_vec()).collect();
+        let expected = [20_000_u32, 20_001, 20_002].map(|number| [&[0], &number.to_be_bytes()[..]].concat());
+        assert_eq!(numbers, expected);
+        drop(entries);
+        expect_sound(&place.store);
+        drop(other);
+        place.reopen()
+    };
+    assert_eq!(texts(&place.store.snapshot().expect("a snapshot")), expected);
+    expect_sound(&place.store);
+}
+
+fn table_of(store: &Store) -> fulgurite::Table {
+    store.database().open_table("iri_namespaces").expect("it is there")
 }

@@ -1,5 +1,7 @@
 //! The Graph Store HTTP Protocol: the cases of the W3C's test suite in their order, and what else documents can do.
 
+use fulgurite_rdf::oxrdf::{GraphName, NamedNode, Quad};
+
 use crate::client::{Answer, Asked, get, post, query};
 use crate::fixture::Fixture;
 
@@ -120,6 +122,45 @@ fn a_graph_comes_back_as_it_was_put_in_every_form() {
             lines
         };
         assert_eq!(sorted(&copy.body), sorted(text), "{form}");
+    }
+}
+
+#[test]
+fn graphs_are_read_and_replaced_by_what_is_explicit_and_deleted_with_what_is_inferred() {
+    let fixture = Fixture::writable();
+    let line = |object: &str| format!("<http://a/s> <http://a/p> <http://a/{object}> .");
+    for (target, name) in [("/graphs?default", None), ("/graphs?graph=http%3A%2F%2Fa%2Fg", Some("http://a/g"))] {
+        let sorted = |answer: Answer| {
+            let mut lines: Vec<String> = answer.body.lines().map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        let read = || sorted(get(target).accept("application/n-triples").ask(fixture.address).expect(200));
+        let replace = |objects: &[&str], status: u16| {
+            let lines: Vec<String> = objects.iter().map(|object| line(object)).collect();
+            put(target, "application/n-triples", &lines.join("\n")).ask(fixture.address).expect(status);
+        };
+        replace(&["asserted", "both"], if name.is_some() { 201 } else { 204 });
+        let node = |text: &str| NamedNode::new_unchecked(text);
+        let graph = name.map_or(GraphName::DefaultGraph, |name| node(name).into());
+        for object in ["both", "inferred"] {
+            let object = node(&format!("http://a/{object}"));
+            let quad = Quad::new(node("http://a/s"), node("http://a/p"), object, graph.clone());
+            assert!(fixture.store.update(|txn| txn.insert_inferred(&quad)).expect("it is committed"));
+        }
+        assert_eq!(fixture.quads(), 3);
+        assert_eq!(read(), [line("asserted"), line("both")]);
+        // What is sent back as it was read changes nothing.
+        replace(&["asserted", "both"], 204);
+        assert_eq!((read(), fixture.quads()), (vec![line("asserted"), line("both")], 3));
+        replace(&["other"], 204);
+        assert_eq!((read(), fixture.quads()), (vec![line("other")], 3));
+        replace(&[], 204);
+        assert_eq!((read(), fixture.quads()), (vec![], 2));
+        Asked::new("HEAD", target).ask(fixture.address).expect(200);
+        delete(target).ask(fixture.address).expect(204);
+        assert_eq!(fixture.quads(), 0);
+        get(target).ask(fixture.address).expect(if name.is_some() { 404 } else { 200 });
     }
 }
 
