@@ -10,14 +10,18 @@ use std::rc::Rc;
 use oxrdf::Term;
 use spareval::{ExpressionTerm, InternalQuad, QueryableDataset};
 
+use super::best::Best;
 use super::interrupt::{HeldTerm, or_interrupt};
 use super::limits::{Stopped, Watch};
 use super::scope::{DefaultGraph, Scope};
 use super::terms::{EvaluationTerm, Terms};
-use crate::{Error, GraphNames, GraphPattern, IdPattern, IdQuad, QuadIds, Quads, TermId};
+use crate::{Error, GraphNames, GraphPattern, IdPattern, IdQuad, Position, QuadIds, Quads, TermId};
 
 /// Triples of named graphs that a union remembers, to tell those that it has returned; beyond that it asks the store.
 const REMEMBERED_MAX: usize = 1 << 20;
+
+/// Quads that are held to be gone over from their end: some megabytes.
+const REVERSED_MAX: u64 = 1 << 18;
 
 /// One evaluation's dataset.
 pub(crate) struct EvaluationDataset<Q> {
@@ -34,6 +38,23 @@ impl<Q: Quads> EvaluationDataset<Q> {
         self.terms.watch().step()
     }
 
+    /// The quads in their order, if these are what the rows of a result that is cut off are sorted by.
+    fn sorted(&self, triple: Triple) -> Option<Source<Q>> {
+        let best = self.terms.best()?;
+        if triple.predicate != Some(best.predicate()?) || triple.subject.is_some() || triple.object.is_some() {
+            return None;
+        }
+        let pattern = triple.within(GraphPattern::Default);
+        let quads = self.terms.quads();
+        if best.is_descending() {
+            let is_small =
+                quads.counts_fast(&pattern) && quads.count(&pattern).is_ok_and(|count| count <= REVERSED_MAX);
+            is_small.then_some(())?;
+        }
+        let quads = quads.quads_sorted_by(&pattern, Position::Object)?;
+        Some(Source::Sorted(Box::new(Sorted { quads, best: Rc::clone(best), read: None })))
+    }
+
     /// The source of a pattern's quads. `None`: there can be none.
     fn source(&self, triple: Triple, graph: Option<Option<EvaluationTerm>>) -> Option<Source<Q>> {
         let quads = self.terms.quads();
@@ -43,9 +64,11 @@ impl<Q: Quads> EvaluationDataset<Q> {
         }
         match graph {
             Some(None) => Some(match &self.scope.default {
-                DefaultGraph::Stored => Source::Plain(quads.quads(&triple.within(GraphPattern::Default))),
-                DefaultGraph::Union => Source::Union(Union::new(quads.clone(), triple)),
-                DefaultGraph::Merge(graphs) => Source::Merge(Merge::new(quads.clone(), triple, graphs)),
+                DefaultGraph::Stored => self
+                    .sorted(triple)
+                    .unwrap_or_else(|| Source::Plain(quads.quads(&triple.within(GraphPattern::Default)))),
+                DefaultGraph::Union => Source::Union(Box::new(Union::new(quads.clone(), triple))),
+                DefaultGraph::Merge(graphs) => Source::Merge(Box::new(Merge::new(quads.clone(), triple, graphs))),
             }),
             Some(Some(graph)) => match graph {
                 EvaluationTerm::Stored(id) if id != TermId::DEFAULT_GRAPH && self.scope.allows(graph) => {
@@ -55,14 +78,46 @@ impl<Q: Quads> EvaluationDataset<Q> {
             },
             None => Some(match &self.scope.named {
                 None => Source::Plain(quads.quads(&triple.within(GraphPattern::AnyNamed))),
-                Some(_) => Source::Listed {
+                Some(_) => Source::Listed(Box::new(Listed {
                     quads: quads.clone(),
                     triple,
                     scope: Rc::clone(&self.scope),
                     next: 0,
                     current: None,
-                },
+                })),
             }),
+        }
+    }
+}
+
+/// Quads of one predicate in the order in which rows are sorted by their objects, without those whose rows cannot be in the result.
+struct Sorted {
+    quads: QuadIds,
+    best: Rc<Best>,
+    /// Where the high come first: all quads, once they are read.
+    read: Option<Vec<IdQuad>>,
+}
+
+impl Sorted {
+    fn next(&mut self, watch: &Watch) -> Result<Option<IdQuad>, Stopped> {
+        if self.best.is_descending() && self.read.is_none() {
+            let mut read = Vec::new();
+            while let Some(quad) = step(&mut self.quads, watch)? {
+                read.push(quad);
+            }
+            self.read = Some(read);
+        }
+        loop {
+            let quad = match &mut self.read {
+                None => step(&mut self.quads, watch)?,
+                Some(read) => {
+                    watch.step()?;
+                    read.pop()
+                }
+            };
+            if quad.is_none_or(|quad| self.best.may_have(quad.object)) {
+                return Ok(quad);
+            }
         }
     }
 }
@@ -103,6 +158,10 @@ impl Triple {
 }
 
 /// Where the quads of a pattern come from.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are plain ones, and a box would be one more allocation for each look-up"
+)]
 enum Source<Q> {
     Plain(QuadIds),
     /// This one, if it is there.
@@ -110,16 +169,11 @@ enum Source<Q> {
         quads: Q,
         quad: Option<IdQuad>,
     },
-    Merge(Merge<Q>),
-    Union(Union<Q>),
-    /// The named graphs that are allowed, one after the other.
-    Listed {
-        quads: Q,
-        triple: Triple,
-        scope: Rc<Scope>,
-        next: usize,
-        current: Option<QuadIds>,
-    },
+    // Boxed: each look-up moves its source a few times, and is a plain one nearly always.
+    Sorted(Box<Sorted>),
+    Merge(Box<Merge<Q>>),
+    Union(Box<Union<Q>>),
+    Listed(Box<Listed<Q>>),
 }
 
 impl<Q: Quads> Source<Q> {
@@ -135,23 +189,10 @@ impl<Q: Quads> Source<Q> {
                 watch.count_quad()?;
                 Ok(Some(quad))
             }
+            Self::Sorted(sorted) => sorted.next(watch),
             Self::Merge(merge) => merge.next(watch),
             Self::Union(union) => union.next(watch),
-            Self::Listed { quads, triple, scope, next, current } => loop {
-                if let Some(open) = current {
-                    if let Some(quad) = step(open, watch)? {
-                        return Ok(Some(quad));
-                    }
-                    *current = None;
-                }
-                let Some(graph) = scope.named.as_ref().and_then(|named| named.names().get(*next)) else {
-                    return Ok(None);
-                };
-                *next += 1;
-                if let EvaluationTerm::Stored(id) = graph {
-                    *current = Some(quads.quads(&triple.within(GraphPattern::Named(*id))));
-                }
-            },
+            Self::Listed(listed) => listed.next(watch),
         }
     }
 }
@@ -164,6 +205,35 @@ fn step(quads: &mut QuadIds, watch: &Watch) -> Result<Option<IdQuad>, Stopped> {
         Some(quad) => {
             watch.count_quad()?;
             watch.keep(quad).map(Some)
+        }
+    }
+}
+
+/// The named graphs that are allowed, one after the other.
+struct Listed<Q> {
+    quads: Q,
+    triple: Triple,
+    scope: Rc<Scope>,
+    next: usize,
+    current: Option<QuadIds>,
+}
+
+impl<Q: Quads> Listed<Q> {
+    fn next(&mut self, watch: &Watch) -> Result<Option<IdQuad>, Stopped> {
+        loop {
+            if let Some(open) = &mut self.current {
+                if let Some(quad) = step(open, watch)? {
+                    return Ok(Some(quad));
+                }
+                self.current = None;
+            }
+            let Some(graph) = self.scope.named.as_ref().and_then(|named| named.names().get(self.next)) else {
+                return Ok(None);
+            };
+            self.next += 1;
+            if let EvaluationTerm::Stored(id) = graph {
+                self.current = Some(self.quads.quads(&self.triple.within(GraphPattern::Named(*id))));
+            }
         }
     }
 }
@@ -400,7 +470,10 @@ impl<Q: Quads> QueryableDataset<'static> for EvaluationDataset<Q> {
     }
 
     fn internal_term_effective_boolean_value(&self, term: HeldTerm) -> Result<Option<bool>, Stopped> {
-        or_interrupt(self.step().and_then(|()| self.terms.effective_boolean_value(term.term())))
+        or_interrupt(self.step().and_then(|()| match term.wanted_form() {
+            None => self.terms.effective_boolean_value(term.term()),
+            Some(form) => self.terms.effective_boolean_value_in_form(term.term(), form),
+        }))
     }
 }
 

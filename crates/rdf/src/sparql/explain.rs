@@ -9,6 +9,7 @@ use spareval::{QueryDatasetSpecification, QueryEvaluator, QueryExplanation, Quer
 use super::dataset::failure;
 use super::interrupt;
 use super::limits::Watch;
+use super::plan;
 use super::query::{LEVELS_ON_CALLERS_STACK, Prepared, Query, stack_bytes};
 use super::shape;
 use super::text;
@@ -64,7 +65,7 @@ impl Query {
 
     fn explain_here<Q: Quads>(&self, quads: &Q, evaluate: bool) -> Result<Explanation> {
         let watch = Watch::start(&self.limits);
-        let Prepared { plan, dataset } = self.prepare(quads, &watch)?;
+        let Prepared { plan, dataset } = self.prepare(quads, &watch, plan::explain_query)?;
         let mut evaluator = QueryEvaluator::new();
         if evaluate {
             evaluator = evaluator.compute_statistics();

@@ -35,6 +35,7 @@
 //! # }
 //! ```
 
+mod best;
 mod dataset;
 mod explain;
 mod interrupt;

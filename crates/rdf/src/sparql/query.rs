@@ -12,12 +12,13 @@ use std::time::Duration;
 use oxrdf::{GraphName, NamedOrBlankNode, Term, Variable};
 use spareval::{CancellationToken, PreparedQuery, QueryDatasetSpecification, QueryEvaluator};
 
+use super::best::Best;
 use super::dataset::{EvaluationDataset, failure};
 use super::interrupt;
-use super::limits::{Limits, Watch};
+use super::limits::{Limits, Stopped, Watch};
 use super::plan::{self, JoinOrder, Plan};
 use super::results::{OtherThread, QueryResults, Solutions, Triples};
-use super::scope::DatasetChoice;
+use super::scope::{DatasetChoice, Scope};
 use super::shape;
 use super::terms::Terms;
 use super::text::{self, Prologue};
@@ -158,7 +159,7 @@ impl Query {
 
     fn evaluate_here<Q: Quads>(&self, quads: &Q) -> Result<QueryResults> {
         let watch = Watch::start(&self.limits);
-        let Prepared { plan, dataset } = self.prepare(quads, &watch)?;
+        let Prepared { plan, dataset } = self.prepare(quads, &watch, plan::plan_query)?;
         let evaluator = QueryEvaluator::new();
         let results = interrupt::run(&watch, || {
             let mut prepared = self.bind(evaluator.prepare(&plan.query));
@@ -185,15 +186,32 @@ impl Query {
         prepared
     }
 
-    /// The planned query, and the dataset of its scope.
-    pub(super) fn prepare<Q: Quads>(&self, quads: &Q, watch: &Watch) -> Result<Prepared<Q>> {
+    /// The query as `planned`, and the dataset of its scope.
+    pub(super) fn prepare<Q: Quads>(
+        &self,
+        quads: &Q,
+        watch: &Watch,
+        planned: impl FnOnce(&spargebra::Query, JoinOrder, &Terms<Q>, &Scope) -> Result<Plan, Stopped>,
+    ) -> Result<Prepared<Q>> {
         let terms = Terms::new(quads.clone(), watch.clone());
         let prepare = || {
             let scope = Rc::new(self.dataset.scope(self.parsed.dataset(), &terms)?);
-            let plan = plan::plan_query(&self.parsed, self.join_order, &terms, &scope)?;
-            Ok(Prepared { plan, dataset: EvaluationDataset::new(terms.clone(), scope) })
+            let plan = planned(&self.parsed, self.join_order, &terms, &scope)?;
+            let terms = terms.clone().with_best(self.best(&plan, &terms)?);
+            Ok(Prepared { plan, dataset: EvaluationDataset::new(terms, scope) })
         };
-        prepare().map_err(|stopped: super::limits::Stopped| stopped.into_failure(watch))
+        prepare().map_err(|stopped: Stopped| stopped.into_failure(watch))
+    }
+
+    /// The best rows of the result, if it is cut off. Where variables of the results have values already, rows may be left out after they are
+    /// sorted.
+    fn best<Q: Quads>(&self, plan: &Plan, terms: &Terms<Q>) -> Result<Option<Rc<Best>>, Stopped> {
+        let Some(cut) = plan.cut.as_ref().filter(|_| self.bindings.is_empty()) else { return Ok(None) };
+        let predicate = match &cut.predicate {
+            Some(predicate) => terms.stored(&predicate.clone().into())?,
+            None => None,
+        };
+        Ok(Some(Rc::new(Best::new(cut.rows, cut.is_descending, predicate))))
     }
 
     fn evaluate_there<Q: Quads>(&self, quads: &Q, depth: usize) -> Result<QueryResults> {

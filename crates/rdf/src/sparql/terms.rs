@@ -12,6 +12,7 @@ use oxrdf::{NamedNode, NamedNodeRef, Term, TermRef};
 use oxsdatatypes::Boolean;
 use spareval::ExpressionTerm;
 
+use super::best::Best;
 use super::limits::{Stopped, Watch};
 use super::term_cache::TermCache;
 use crate::{InlineValue, Quads, TermId, TermKind};
@@ -34,6 +35,10 @@ pub(crate) enum Form {
     Text,
     /// Ill-typed numbers and truth values as false: for operators that take truth values.
     Truth,
+    /// As whether a row with the term may be in the result that is sorted by it and cut off.
+    Candidate,
+    /// As [`Form::Candidate`], of a row that is about to be sorted.
+    Reached,
 }
 
 impl Form {
@@ -42,12 +47,16 @@ impl Form {
         match self {
             Self::Text => " text",
             Self::Truth => " truth",
+            Self::Candidate => " candidate",
+            Self::Reached => " reached",
         }
     }
 
     fn of(term: &Term) -> Option<Self> {
         match term {
-            Term::NamedNode(node) => [Self::Text, Self::Truth].into_iter().find(|form| form.name() == node.as_str()),
+            Term::NamedNode(node) => [Self::Text, Self::Truth, Self::Candidate, Self::Reached]
+                .into_iter()
+                .find(|form| form.name() == node.as_str()),
             _ => None,
         }
     }
@@ -65,12 +74,13 @@ pub(crate) struct Terms<Q> {
     watch: Watch,
     computed: Rc<Computed>,
     cache: Rc<RefCell<TermCache>>,
+    best: Option<Rc<Best>>,
 }
 
 impl<Q: Clone> Clone for Terms<Q> {
     fn clone(&self) -> Self {
         let (computed, cache) = (Rc::clone(&self.computed), Rc::clone(&self.cache));
-        Self { quads: self.quads.clone(), watch: self.watch.clone(), computed, cache }
+        Self { quads: self.quads.clone(), watch: self.watch.clone(), computed, cache, best: self.best.clone() }
     }
 }
 
@@ -84,7 +94,16 @@ struct Computed {
 impl<Q: Quads> Terms<Q> {
     pub(crate) fn new(quads: Q, watch: Watch) -> Self {
         let cache = Rc::new(RefCell::new(TermCache::new(watch.cached_bytes_max())));
-        Self { quads, watch, computed: Rc::default(), cache }
+        Self { quads, watch, computed: Rc::default(), cache, best: None }
+    }
+
+    /// With the best rows of a result that is cut off.
+    pub(crate) fn with_best(self, best: Option<Rc<Best>>) -> Self {
+        Self { best, ..self }
+    }
+
+    pub(crate) fn best(&self) -> Option<&Rc<Best>> {
+        self.best.as_ref()
     }
 
     pub(crate) fn quads(&self) -> &Q {
@@ -174,6 +193,30 @@ impl<Q: Quads> Terms<Q> {
                 }
                 other => other,
             }),
+            Form::Candidate | Form::Reached => {
+                Ok(ExpressionTerm::BooleanLiteral(self.may_be_among_the_best(term, form).into()))
+            }
+        }
+    }
+
+    /// What [`Form::Candidate`] and [`Form::Reached`] say.
+    fn may_be_among_the_best(&self, term: EvaluationTerm, form: Form) -> bool {
+        match (&self.best, term) {
+            (Some(best), EvaluationTerm::Stored(id)) if form == Form::Reached => best.offer(id),
+            (Some(best), EvaluationTerm::Stored(id)) => best.may_have(id),
+            _ => true,
+        }
+    }
+
+    /// As [`Terms::effective_boolean_value`], of the term in a form.
+    pub(crate) fn effective_boolean_value_in_form(
+        &self,
+        term: EvaluationTerm,
+        form: Form,
+    ) -> Result<Option<bool>, Stopped> {
+        match form {
+            Form::Candidate | Form::Reached => Ok(Some(self.may_be_among_the_best(term, form))),
+            Form::Text | Form::Truth => self.effective_boolean_value(term),
         }
     }
 

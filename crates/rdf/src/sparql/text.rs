@@ -45,9 +45,9 @@ pub(crate) struct Prologue<'t> {
 pub(crate) fn parse_query(text: &str, prologue: &Prologue<'_>) -> Result<Query> {
     let text = &*unescaped(text);
     let parser = parser(prologue)?;
-    let query = on_a_fitting_stack(text, move || {
+    let query = on_a_fitting_stack(text, move |outline| {
         let query = parser.clone().parse_query(text).map_err(|error| syntax(text, &error))?;
-        refuse_iris_that_were_split(text, |text| parser.parse_query(text).is_ok())?;
+        refuse_iris_that_were_split(text, outline, |text| parser.parse_query(text).is_ok())?;
         shape::balance_query(query)
     })?;
     Ok(query)
@@ -56,9 +56,9 @@ pub(crate) fn parse_query(text: &str, prologue: &Prologue<'_>) -> Result<Query> 
 pub(crate) fn parse_update(text: &str, prologue: &Prologue<'_>) -> Result<Update> {
     let text = &*unescaped(text);
     let parser = parser(prologue)?;
-    on_a_fitting_stack(text, move || {
+    on_a_fitting_stack(text, move |outline| {
         let update = parser.clone().parse_update(text).map_err(|error| syntax(text, &error))?;
-        refuse_iris_that_were_split(text, |text| parser.parse_update(text).is_ok())?;
+        refuse_iris_that_were_split(text, outline, |text| parser.parse_update(text).is_ok())?;
         shape::balance_update(update)
     })
 }
@@ -77,7 +77,7 @@ fn parser(prologue: &Prologue<'_>) -> Result<SparqlParser> {
     Ok(parser)
 }
 
-fn on_a_fitting_stack<T: Send>(text: &str, parse: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+fn on_a_fitting_stack<T: Send>(text: &str, parse: impl FnOnce(&Outline) -> Result<T> + Send) -> Result<T> {
     let outline = Outline::of(text, NESTING_MAX);
     if outline.nesting > NESTING_MAX {
         return Err(Error::QueryTooDeep { limit: NESTING_MAX });
@@ -86,10 +86,10 @@ fn on_a_fitting_stack<T: Send>(text: &str, parse: impl FnOnce() -> Result<T> + S
         return Err(Error::QueryTooLong { limit: LINKS_MAX });
     }
     if text.len() <= SHORT_BYTES && outline.nesting <= SHALLOW && outline.links <= SHORT_LINKS {
-        return parse();
+        return parse(&outline);
     }
     let stack_bytes = STACK_BYTES + outline.nesting * BRACKET_BYTES + outline.links * LINK_BYTES;
-    on_stack(stack_bytes, parse)
+    on_stack(stack_bytes, || parse(&outline))
 }
 
 /// Runs `work` on a thread with a stack of `stack_bytes`, and waits for it.
@@ -107,8 +107,8 @@ pub(crate) fn on_stack<T: Send>(stack_bytes: usize, work: impl FnOnce() -> Resul
 
 /// The longest token counts (SPARQL 1.1, 19.8): `?a<?b&&?c>?d` has the IRI `<?b&&?c>`, where the parser takes two comparisons. So the
 /// text has to be one with another IRI in that place too, which cannot be taken for comparisons.
-fn refuse_iris_that_were_split(text: &str, is_sound: impl FnOnce(&str) -> bool) -> Result<()> {
-    if !Outline::of(text, NESTING_MAX).has_iris_after_values {
+fn refuse_iris_that_were_split(text: &str, outline: &Outline, is_sound: impl FnOnce(&str) -> bool) -> Result<()> {
+    if !outline.has_iris_after_values {
         return Ok(());
     }
     let iris = iris_after_values(text);

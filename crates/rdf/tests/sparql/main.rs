@@ -9,4 +9,5 @@ mod limits;
 mod patterns;
 mod planning;
 mod results;
+mod sorted;
 mod updates;

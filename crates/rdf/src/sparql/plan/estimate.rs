@@ -1,7 +1,12 @@
 //! How many rows a step of a join has: from exact counts of the store, for a few rows that are carried along.
 //!
 //! A join is planned with up to [`SAMPLE`] of its real rows in hand. What a further triple pattern adds is counted for each of
-//! these, which sees how the data hang together, as figures about single predicates cannot.
+//! these, which sees how the data hang together, as figures about single predicates cannot. Planning a small query costs as much as
+//! evaluating it, so each count is made once, and none that the choice does not depend on.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
 
 use oxrdf::{Term, Triple as RdfTriple};
 use spargebra::algebra::PropertyPathExpression;
@@ -19,6 +24,9 @@ const SAMPLE: usize = 16;
 /// Quads that are looked at to see how many a value that is not known yet has.
 const TYPICAL: usize = 4;
 
+/// If the first so many rows of the sample all have the same number of quads, the others are taken to have it too.
+const ALIKE: usize = 4;
+
 /// Where counting means going over quads, so many are gone over; if there are more, they are taken for [`MANY`].
 const COUNTED_MAX: usize = 256;
 const MANY: f64 = 100_000.0;
@@ -35,7 +43,7 @@ pub(super) struct Slots {
 enum Slot {
     /// A constant; `None` if the store has it not.
     Constant(Option<TermId>),
-    Name(Name),
+    Name(Rc<Name>),
     /// A triple term with variables in it.
     Composed,
 }
@@ -47,7 +55,7 @@ enum GraphSlot {
 }
 
 /// Values of a row that is carried along. What is bound and not here is not known.
-type Row = Vec<(Name, TermId)>;
+type Row = Vec<(Rc<Name>, TermId)>;
 
 /// How far a join has come.
 #[derive(Clone, Debug)]
@@ -55,19 +63,40 @@ pub(super) struct Progress {
     pub bound: Names,
     /// Rows, estimated.
     pub rows: f64,
+    /// Some of the rows before the steps that wait.
     sample: Vec<Row>,
     /// Whether the sample is all rows.
     whole: bool,
+    /// What is bound to values that the rows of the sample do not tell.
+    unknown: Names,
+    /// Steps that the sample has yet to take: nothing asked for it since.
+    waiting: Vec<Step>,
+}
+
+/// A triple pattern that is joined.
+#[derive(Clone, Debug)]
+struct Step {
+    slots: Slots,
+    names: Names,
 }
 
 impl Progress {
     /// Before the first step, within rows that bind `outer`.
     pub(super) fn start(outer: &Names, rows: f64) -> Self {
-        Self { bound: outer.clone(), rows, sample: vec![Row::new()], whole: outer.is_empty() }
+        let (bound, unknown, whole) = (outer.clone(), outer.clone(), outer.is_empty());
+        Self { bound, rows, sample: vec![Row::new()], whole, unknown, waiting: Vec::new() }
+    }
+
+    /// After a triple pattern is joined.
+    pub(super) fn join(&mut self, slots: Slots, names: Names, rows: f64) {
+        self.bound.add(&names);
+        self.rows = rows;
+        self.waiting.push(Step { slots, names });
     }
 
     /// After a step about which nothing is known but how many rows it leaves.
     pub(super) fn pass(&mut self, names: &Names, rows: f64) {
+        self.unknown.add(&names.clone().without(&self.bound));
         self.bound.add(names);
         self.rows = rows;
         self.whole = false;
@@ -75,17 +104,58 @@ impl Progress {
             self.sample.push(Row::new());
         }
     }
+
+    /// Rows that each row of the sample may become.
+    fn rows_for_each(&self) -> usize {
+        (SAMPLE / self.sample.len().max(1)).max(1)
+    }
+
+    /// After a step that left these rows. `cut`: there are others.
+    fn advance_to(&mut self, mut sample: Vec<Row>, cut: bool) {
+        sample.truncate(SAMPLE);
+        self.whole &= !cut && sample.len() < SAMPLE;
+        if sample.is_empty() && !self.whole {
+            sample.push(Row::new());
+        }
+        self.sample = sample;
+    }
+}
+
+impl Slots {
+    /// Whether the rows that the pattern adds to those of the sample are as many as its quads, and bind nothing that is `needed`
+    /// and not known.
+    fn are_counted_rows(&self, progress: &Progress, needed: impl Fn(&Name) -> bool) -> bool {
+        let graph = match &self.graph {
+            GraphSlot::Of(slot) => Some(slot),
+            GraphSlot::Default => None,
+        };
+        let slots = || self.triple.iter().chain(graph);
+        slots().enumerate().all(|(place, slot)| match slot {
+            Slot::Constant(_) => true,
+            Slot::Composed => false,
+            Slot::Name(name) => {
+                let again = |other: &Slot| matches!(other, Slot::Name(other) if other == name);
+                let is_new = !progress.unknown.contains(name) && !needed(name) && !slots().skip(place + 1).any(again);
+                is_new || progress.sample.iter().all(|row| value(row, name).is_some())
+            }
+        })
+    }
 }
 
 /// Counts quads for a planner.
 pub(super) struct Estimator<'e, Q> {
     terms: &'e Terms<Q>,
     scope: &'e Scope,
+    /// What was counted, by pattern: the steps of a join ask for the same again and again.
+    counted: RefCell<HashMap<PatternKey, f64>>,
 }
+
+/// A pattern as a key: its terms, and its graphs.
+type PatternKey = [Option<u64>; 5];
 
 impl<'e, Q: Quads> Estimator<'e, Q> {
     pub(super) fn new(terms: &'e Terms<Q>, scope: &'e Scope) -> Self {
-        Self { terms, scope }
+        Self { terms, scope, counted: RefCell::default() }
     }
 
     pub(super) fn slots(&self, triple: &TriplePattern, graph: Option<&NamedNodePattern>) -> Result<Slots, Stopped> {
@@ -106,8 +176,8 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
         Ok(match pattern {
             TermPattern::NamedNode(node) => Slot::Constant(self.terms.stored(&node.clone().into())?),
             TermPattern::Literal(literal) => Slot::Constant(self.terms.stored(&literal.clone().into())?),
-            TermPattern::Variable(variable) => Slot::Name(Name::Variable(variable.clone())),
-            TermPattern::BlankNode(node) => Slot::Name(Name::Blank(node.clone())),
+            TermPattern::Variable(variable) => Slot::Name(Rc::new(Name::Variable(variable.clone()))),
+            TermPattern::BlankNode(node) => Slot::Name(Rc::new(Name::Blank(node.clone()))),
             TermPattern::Triple(triple) => match ground(triple) {
                 Some(triple) => Slot::Constant(self.terms.stored(&Term::from(triple))?),
                 None => Slot::Composed,
@@ -118,20 +188,33 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
     fn named_node_slot(&self, pattern: &NamedNodePattern) -> Result<Slot, Stopped> {
         Ok(match pattern {
             NamedNodePattern::NamedNode(node) => Slot::Constant(self.terms.stored(&node.clone().into())?),
-            NamedNodePattern::Variable(variable) => Slot::Name(Name::Variable(variable.clone())),
+            NamedNodePattern::Variable(variable) => Slot::Name(Rc::new(Name::Variable(variable.clone()))),
         })
     }
 
-    /// Rows that the pattern adds to one row of the join, on average.
-    pub(super) fn fanout(&self, slots: &Slots, progress: &Progress) -> Result<f64, Stopped> {
+    /// Rows that the pattern adds to one row of the join, on average. Where they are `enough` or more, some number that is.
+    pub(super) fn fanout(&self, slots: &Slots, progress: &Progress, enough: f64) -> Result<f64, Stopped> {
         if progress.sample.is_empty() {
             return Ok(0.0);
         }
-        let mut total = 0.0;
-        for row in &progress.sample {
-            total += self.matches(slots, row, &progress.bound)?;
+        if enough <= 0.0 {
+            return Ok(enough);
         }
+        debug_assert!(progress.waiting.is_empty(), "the sample has taken all steps");
         let rows = progress.sample.len() as f64;
+        let (mut total, mut first, mut are_alike) = (0.0, 0.0, true);
+        for (place, row) in progress.sample.iter().enumerate() {
+            let count = self.matches(slots, row, &progress.bound)?;
+            first = if place == 0 { count } else { first };
+            are_alike &= count == first;
+            total += count;
+            if are_alike && count > 0.0 && place + 1 == ALIKE {
+                return Ok(count);
+            }
+            if total / rows >= enough {
+                break;
+            }
+        }
         if total > 0.0 || progress.whole {
             return Ok(total / rows);
         }
@@ -139,17 +222,29 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
         Ok(self.matches(slots, &Row::new(), &progress.bound)? / (2.0 * rows).max(SAMPLE as f64))
     }
 
-    /// Joins the pattern, of which `fanout` was said, to the rows at hand.
-    pub(super) fn advance(
-        &self,
-        slots: &Slots,
-        fanout: f64,
-        names: &Names,
-        progress: &mut Progress,
-    ) -> Result<(), Stopped> {
-        let each = (SAMPLE / progress.sample.len().max(1)).max(1);
-        let mut sample = Vec::new();
-        let mut cut = false;
+    /// Rows that a pattern adds to each row whose variables it shares nothing with.
+    pub(super) fn fanout_apart(&self, slots: &Slots) -> Result<f64, Stopped> {
+        self.matches(slots, &Row::new(), &Names::default())
+    }
+
+    /// Has the sample take the steps that wait. `needed`: the names of which patterns that are still to be joined ask for the values.
+    pub(super) fn catch_up(&self, progress: &mut Progress, needed: impl Fn(&Name) -> bool) -> Result<(), Stopped> {
+        let waiting = std::mem::take(&mut progress.waiting);
+        for (place, Step { slots, .. }) in waiting.iter().enumerate() {
+            let later = |name: &Name| waiting[place + 1..].iter().any(|step| step.names.contains(name));
+            if slots.are_counted_rows(progress, |name| needed(name) || later(name)) {
+                self.advance_by_counts(slots, progress)?;
+            } else {
+                self.advance(slots, progress)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Joins the pattern to the rows at hand.
+    fn advance(&self, slots: &Slots, progress: &mut Progress) -> Result<(), Stopped> {
+        let each = progress.rows_for_each();
+        let (mut sample, mut cut) = (Vec::new(), false);
         for row in &progress.sample {
             for pattern in self.patterns(slots, row) {
                 let mut quads = self.terms.quads().quads(&pattern);
@@ -162,15 +257,41 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
                 cut |= self.next(&mut quads)?.is_some();
             }
         }
-        sample.truncate(SAMPLE);
-        progress.rows *= fanout;
-        progress.bound.add(names);
-        progress.whole &= !cut && sample.len() < SAMPLE;
-        if sample.is_empty() && !progress.whole {
-            sample.push(Row::new());
-        }
-        progress.sample = sample;
+        progress.advance_to(sample, cut);
         Ok(())
+    }
+
+    /// As [`Estimator::advance`], without the values that the pattern adds: by counts alone. Requires: [`Slots::are_counted_rows`].
+    fn advance_by_counts(&self, slots: &Slots, progress: &mut Progress) -> Result<(), Stopped> {
+        if progress.sample.len() > ALIKE && self.fanout_of(slots, &progress.sample[..ALIKE])? == Some(1.0) {
+            return Ok(());
+        }
+        let each = progress.rows_for_each();
+        let (mut sample, mut cut) = (Vec::new(), false);
+        for row in &progress.sample {
+            for pattern in self.patterns(slots, row) {
+                let count = self.count(&pattern)?;
+                cut |= count > each as f64;
+                sample.extend(std::iter::repeat_n(row, each.min(count as usize)).cloned());
+            }
+        }
+        progress.advance_to(sample, cut);
+        Ok(())
+    }
+
+    /// The number of quads that the pattern has for each of the rows, if it is the same.
+    fn fanout_of(&self, slots: &Slots, rows: &[Row]) -> Result<Option<f64>, Stopped> {
+        let mut alike = None;
+        for row in rows {
+            let mut total = 0.0;
+            for pattern in self.patterns(slots, row) {
+                total += self.count(&pattern)?;
+            }
+            if *alike.get_or_insert(total) != total {
+                return Ok(None);
+            }
+        }
+        Ok(alike)
     }
 
     /// Starts with the rows of `VALUES`.
@@ -193,7 +314,7 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
                 if let Some(value) = value
                     && let Some(id) = self.terms.stored(&Term::from(value.clone()))?
                 {
-                    known.push((Name::Variable(variable.clone()), id));
+                    known.push((Rc::new(Name::Variable(variable.clone())), id));
                 }
             }
             progress.sample.push(known);
@@ -239,49 +360,57 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
     }
 
     /// What to ask the store for, in one row. Several where the graphs of the scope are several.
-    fn patterns(&self, slots: &Slots, row: &Row) -> Vec<IdPattern> {
+    fn patterns(&self, slots: &Slots, row: &Row) -> impl Iterator<Item = IdPattern> + use<Q> {
+        let mut is_there = true;
         let mut places = [None; 3];
         for (place, slot) in places.iter_mut().zip(&slots.triple) {
             *place = match slot {
-                Slot::Constant(None) => return Vec::new(),
-                Slot::Constant(constant) => *constant,
+                Slot::Constant(constant) => {
+                    is_there &= constant.is_some();
+                    *constant
+                }
                 Slot::Name(name) => value(row, name),
                 Slot::Composed => None,
             };
         }
         let [subject, predicate, object] = places;
-        self.graphs(&slots.graph, row)
-            .into_iter()
-            .map(|graph| IdPattern { subject, predicate, object, graph })
-            .collect()
+        let (one, several) = if is_there { self.graphs(&slots.graph, row) } else { (None, Vec::new()) };
+        one.into_iter().chain(several).map(move |graph| IdPattern { subject, predicate, object, graph })
     }
 
-    fn graphs(&self, slot: &GraphSlot, row: &Row) -> Vec<GraphPattern> {
+    /// One, or several.
+    fn graphs(&self, slot: &GraphSlot, row: &Row) -> (Option<GraphPattern>, Vec<GraphPattern>) {
+        let several = |graphs| (None, graphs);
+        let one = |graph| (Some(graph), Vec::new());
         let graph = match slot {
             GraphSlot::Default => {
                 return match &self.scope.default {
-                    DefaultGraph::Stored => vec![GraphPattern::Default],
-                    DefaultGraph::Union => vec![GraphPattern::Any],
-                    DefaultGraph::Merge(graphs) => graphs.iter().map(|graph| GraphPattern::Named(*graph)).collect(),
+                    DefaultGraph::Stored => one(GraphPattern::Default),
+                    DefaultGraph::Union => one(GraphPattern::Any),
+                    DefaultGraph::Merge(graphs) => {
+                        several(graphs.iter().map(|graph| GraphPattern::Named(*graph)).collect())
+                    }
                 };
             }
-            GraphSlot::Of(Slot::Constant(None)) => return Vec::new(),
+            GraphSlot::Of(Slot::Constant(None)) => return several(Vec::new()),
             GraphSlot::Of(Slot::Constant(constant)) => *constant,
             GraphSlot::Of(Slot::Name(name)) => value(row, name),
             GraphSlot::Of(Slot::Composed) => None,
         };
         match (graph, &self.scope.named) {
-            (Some(graph), _) if self.scope.allows(EvaluationTerm::Stored(graph)) => vec![GraphPattern::Named(graph)],
-            (Some(_), _) => Vec::new(),
-            (None, None) => vec![GraphPattern::AnyNamed],
-            (None, Some(named)) => named
-                .names()
-                .iter()
-                .filter_map(|graph| match graph {
-                    EvaluationTerm::Stored(id) => Some(GraphPattern::Named(*id)),
-                    EvaluationTerm::Computed(_) | EvaluationTerm::Form(_) => None,
-                })
-                .collect(),
+            (Some(graph), _) if self.scope.allows(EvaluationTerm::Stored(graph)) => one(GraphPattern::Named(graph)),
+            (Some(_), _) => several(Vec::new()),
+            (None, None) => one(GraphPattern::AnyNamed),
+            (None, Some(named)) => several(
+                named
+                    .names()
+                    .iter()
+                    .filter_map(|graph| match graph {
+                        EvaluationTerm::Stored(id) => Some(GraphPattern::Named(*id)),
+                        EvaluationTerm::Computed(_) | EvaluationTerm::Form(_) => None,
+                    })
+                    .collect(),
+            ),
         }
     }
 
@@ -296,6 +425,16 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
     }
 
     fn count(&self, pattern: &IdPattern) -> Result<f64, Stopped> {
+        let key = key_of(pattern);
+        if let Some(count) = self.counted.borrow().get(&key) {
+            return Ok(*count);
+        }
+        let count = self.count_anew(pattern)?;
+        self.counted.borrow_mut().insert(key, count);
+        Ok(count)
+    }
+
+    fn count_anew(&self, pattern: &IdPattern) -> Result<f64, Stopped> {
         let watch = self.terms.watch();
         watch.step()?;
         let quads = self.terms.quads();
@@ -374,8 +513,19 @@ fn is_closure(path: &PropertyPathExpression) -> bool {
     }
 }
 
+fn key_of(pattern: &IdPattern) -> PatternKey {
+    let (kind, graph) = match pattern.graph {
+        GraphPattern::Default => (0, None),
+        GraphPattern::Named(graph) => (1, Some(graph)),
+        GraphPattern::AnyNamed => (2, None),
+        GraphPattern::Any => (3, None),
+    };
+    let bits = |id: Option<TermId>| id.map(TermId::to_bits);
+    [bits(pattern.subject), bits(pattern.predicate), bits(pattern.object), bits(graph), Some(kind)]
+}
+
 fn value(row: &Row, name: &Name) -> Option<TermId> {
-    row.iter().find(|(known, _)| known == name).map(|(_, id)| *id)
+    row.iter().find(|(known, _)| **known == *name).map(|(_, id)| *id)
 }
 
 /// The row with what the quad binds; `None` if a name would have two values.

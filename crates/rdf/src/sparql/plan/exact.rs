@@ -143,7 +143,8 @@ fn truth(operand: Box<Expression>) -> Box<Expression> {
     }
 }
 
-fn in_form(variable: Expression, form: Form) -> Expression {
+/// The variable, asked for in a form.
+pub(super) fn in_form(variable: Expression, form: Form) -> Expression {
     let asked = Expression::SameTerm(Box::new(variable.clone()), Box::new(NamedNode::from(form).into()));
     Expression::If(Box::new(asked), Box::new(variable.clone()), Box::new(variable))
 }

@@ -7,10 +7,12 @@
 //! Invariant: a planned pattern has the same solutions as the written one, in another order. `LATERAL` stands only where substituting
 //! and joining are the same ([`names::joins_by_substitution`]).
 
+mod best;
 mod estimate;
 mod exact;
 mod graphs;
 mod names;
+mod one_group;
 mod witness;
 mod zero_length;
 
@@ -18,6 +20,7 @@ use spargebra::Query;
 use spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression, PropertyPathExpression};
 use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 
+pub(crate) use self::best::Cut;
 use self::estimate::{Estimator, Progress, Slots};
 use self::names::{Names, certain, joins_by_substitution, read_by_conjuncts};
 use super::limits::Stopped;
@@ -43,18 +46,25 @@ const VALUES_IN_PLACE_MAX: usize = 64;
 /// Of rows that a filter is put to, so many are taken to pass.
 const FILTER_PASSES: f64 = 0.5;
 
+/// Of rows that come in the order in which they are sorted and cut off, so many are taken to be looked at.
+const CUT_PASSES: f64 = 0.5;
+
 /// Rows of a part about which nothing can be counted.
 const UNKNOWN_ROWS: f64 = 1_000.0;
 
 /// Triple patterns and paths of a nested part that its fan-out is estimated from.
 const LOOKED_AT_MAX: usize = 32;
 
-/// A planned query, and what was estimated on the way: rows after each pattern, by the name under which the evaluator reports it.
+/// A planned query, and what was estimated on the way if that is asked for: rows after each pattern, by the name under which the evaluator
+/// reports it.
 pub(crate) struct Plan {
     pub query: Query,
     pub estimates: Vec<(String, f64)>,
+    /// How its results are cut off, where it has filters for that.
+    pub cut: Option<Cut>,
 }
 
+/// Plans a query, without estimates.
 pub(crate) fn plan_query<Q: Quads>(
     query: &Query,
     order: JoinOrder,
@@ -62,19 +72,21 @@ pub(crate) fn plan_query<Q: Quads>(
     scope: &Scope,
 ) -> Result<Plan, Stopped> {
     let mut planner = Planner::new(order, terms, scope);
-    let query = match query.clone() {
-        Query::Select { dataset, pattern, base_iri } => {
-            Query::Select { dataset, pattern: planner.whole(pattern)?, base_iri }
-        }
-        Query::Construct { template, dataset, pattern, base_iri } => {
-            Query::Construct { template, dataset, pattern: planner.whole(pattern)?, base_iri }
-        }
-        Query::Describe { dataset, pattern, base_iri } => {
-            Query::Describe { dataset, pattern: planner.whole(pattern)?, base_iri }
-        }
-        Query::Ask { dataset, pattern, base_iri } => Query::Ask { dataset, pattern: planner.whole(pattern)?, base_iri },
-    };
-    Ok(Plan { query, estimates: planner.estimates })
+    let query = planner.query(query)?;
+    Ok(Plan { query, estimates: Vec::new(), cut: planner.cut })
+}
+
+/// Plans a query as [`plan_query`] does, with estimates.
+pub(crate) fn explain_query<Q: Quads>(
+    query: &Query,
+    order: JoinOrder,
+    terms: &Terms<Q>,
+    scope: &Scope,
+) -> Result<Plan, Stopped> {
+    let mut planner = Planner::new(order, terms, scope);
+    planner.estimates = Some(Vec::new());
+    let query = planner.query(query)?;
+    Ok(Plan { query, estimates: planner.estimates.unwrap_or_default(), cut: planner.cut })
 }
 
 /// The pattern of an update.
@@ -85,17 +97,23 @@ pub(crate) fn plan_pattern<Q: Quads>(
     scope: &Scope,
 ) -> Result<GraphPattern, Stopped> {
     let mut planner = Planner::new(order, terms, scope);
-    planner.counts_to_choose_alone = true;
+    planner.changes_what_it_reads = true;
     planner.whole(pattern.clone())
 }
 
 struct Planner<'p, Q> {
     order: JoinOrder,
     estimator: Estimator<'p, Q>,
-    estimates: Vec<(String, f64)>,
-    /// Whether nothing is counted where there is nothing to choose. What a transaction counts it has read, and others that change it are
-    /// in conflict with it.
+    /// Rows after each pattern, where they are asked for.
+    estimates: Option<Vec<(String, f64)>>,
+    /// Whether this is planned for an update. What a transaction counts it has read, and others that change it are in conflict with it.
+    changes_what_it_reads: bool,
+    /// Whether nothing is counted where there is nothing to choose.
     counts_to_choose_alone: bool,
+    /// Whether nothing but the choice within one group depends on what is counted.
+    rows_are_of_no_account: bool,
+    /// How the results are cut off.
+    cut: Option<Cut>,
 }
 
 /// What a pattern is evaluated within.
@@ -117,6 +135,9 @@ impl Context {
 
     /// Filters that can be put to rows once the element is joined, and could not before.
     fn filters_first_met(&self, element: &Element, progress: &Progress) -> i32 {
+        if self.filters.is_empty() {
+            return 0;
+        }
         let with = progress.bound.clone().with(&element.names);
         let met = |names: &&Names| names.are_within(&with) && !names.are_within(&progress.bound);
         i32::try_from(self.filters.iter().filter(met).count()).unwrap_or(i32::MAX)
@@ -158,10 +179,44 @@ enum Body {
 
 impl<'p, Q: Quads> Planner<'p, Q> {
     fn new(order: JoinOrder, terms: &'p Terms<Q>, scope: &'p Scope) -> Self {
-        Self { order, estimator: Estimator::new(terms, scope), estimates: Vec::new(), counts_to_choose_alone: false }
+        let estimator = Estimator::new(terms, scope);
+        Self {
+            order,
+            estimator,
+            estimates: None,
+            changes_what_it_reads: false,
+            counts_to_choose_alone: false,
+            rows_are_of_no_account: false,
+            cut: None,
+        }
+    }
+
+    fn query(&mut self, query: &Query) -> Result<Query, Stopped> {
+        Ok(match query.clone() {
+            Query::Select { dataset, pattern, base_iri } => {
+                self.cut = Cut::of(&pattern);
+                let planned = self.whole(pattern)?;
+                let pattern = match &self.cut {
+                    Some(cut) => cut.put_to(planned),
+                    None => planned,
+                };
+                Query::Select { dataset, pattern, base_iri }
+            }
+            Query::Construct { template, dataset, pattern, base_iri } => {
+                Query::Construct { template, dataset, pattern: self.whole(pattern)?, base_iri }
+            }
+            Query::Describe { dataset, pattern, base_iri } => {
+                Query::Describe { dataset, pattern: self.whole(pattern)?, base_iri }
+            }
+            Query::Ask { dataset, pattern, base_iri } => {
+                Query::Ask { dataset, pattern: self.whole(pattern)?, base_iri }
+            }
+        })
     }
 
     fn whole(&mut self, pattern: GraphPattern) -> Result<GraphPattern, Stopped> {
+        self.rows_are_of_no_account = self.estimates.is_none() && one_group::is_over_one_group(&pattern);
+        self.counts_to_choose_alone = self.changes_what_it_reads || self.rows_are_of_no_account;
         let context = Context { graph: None, outer: Names::default(), times: 1.0, filters: Vec::new() };
         let planned = self.plan(graphs::with_loops_over_graphs(pattern), &context)?.pattern;
         let planned = graphs::with_graphs_of_aggregates(planned);
@@ -341,11 +396,10 @@ impl<'p, Q: Quads> Planner<'p, Q> {
         let mut progress = Progress::start(&context.outer, context.times);
         let mut joined: Option<GraphPattern> = None;
         while !elements.is_empty() {
-            let (next, fanout) = self.choose(&elements, &progress, context)?;
+            let (next, fanout) = self.choose(&elements, &mut progress, context)?;
             let element = elements.remove(next);
             let within = context.graph.as_ref();
-            let last = elements.is_empty();
-            let (pattern, substituted) = self.join(element, fanout, last, &mut progress, context)?;
+            let (pattern, substituted) = self.join(element, fanout, &mut progress, context)?;
             let pattern = relative(pattern, within);
             joined = Some(match joined {
                 None => pattern,
@@ -431,45 +485,73 @@ impl<'p, Q: Quads> Planner<'p, Q> {
     }
 
     /// The element to join next, and the rows that it adds to each row.
-    fn choose(&self, elements: &[Element], progress: &Progress, context: &Context) -> Result<(usize, f64), Stopped> {
+    fn choose(
+        &self,
+        elements: &[Element],
+        progress: &mut Progress,
+        context: &Context,
+    ) -> Result<(usize, f64), Stopped> {
         if self.counts_to_choose_alone && (elements.len() == 1 || self.order == JoinOrder::Written) {
             return Ok((0, 1.0));
-        }
-        if self.order == JoinOrder::Written {
-            return Ok((0, self.fanout(&elements[0], progress)?));
         }
         let large_values = |element: &Element| match &element.pattern {
             GraphPattern::Values { bindings, .. } => bindings.len() > VALUES_IN_PLACE_MAX,
             _ => false,
         };
-        if let Some(first) = elements.iter().position(large_values) {
-            return Ok((first, self.fanout(&elements[first], progress)?));
+        let forced = match self.order {
+            JoinOrder::Written => Some(0),
+            JoinOrder::Counts => elements.iter().position(large_values),
+        };
+        let candidates = match forced {
+            Some(place) => vec![place],
+            None => self.candidates(elements, progress)?,
+        };
+        if let ([place], true) = (&*candidates, self.rows_are_of_no_account) {
+            return Ok((*place, 1.0));
         }
-        let connected = |element: &Element| element.names.is_empty() || element.names.shares_with(&progress.bound);
-        let some_connected = elements.iter().any(connected);
+        self.estimator.catch_up(progress, |name| elements.iter().any(|element| element.names.contains(name)))?;
         let mut best: Option<(usize, f64, f64)> = None;
-        for (place, element) in elements.iter().enumerate() {
-            let apart = some_connected && !connected(element);
-            if apart && !matches!(element.body, Body::Triple(_)) {
-                continue;
+        for place in candidates {
+            let element = &elements[place];
+            let mut passes = FILTER_PASSES.powi(context.filters_first_met(element, progress));
+            if progress.bound.is_empty() && self.cut.as_ref().is_some_and(|cut| cut.is_bound_by(&element.pattern)) {
+                passes *= CUT_PASSES;
             }
-            let fanout = self.fanout(element, progress)?;
-            // What shares no variable multiplies the rows, unless it has just one: then it narrows what follows.
-            if apart && fanout > 1.0 {
-                continue;
-            }
-            let filtered = fanout * FILTER_PASSES.powi(context.filters_first_met(element, progress));
-            if best.is_none_or(|(_, _, least)| filtered < least) {
-                best = Some((place, fanout, filtered));
+            // From there on it is not the best.
+            let enough = best.map_or(f64::INFINITY, |(_, _, least)| least / passes);
+            let fanout = self.fanout(element, progress, enough)?;
+            if best.is_none_or(|(_, _, least)| fanout * passes < least) {
+                best = Some((place, fanout, fanout * passes));
             }
         }
         let (place, fanout, _) = best.expect("what is connected is a candidate, and all are if nothing is");
         Ok((place, fanout))
     }
 
-    fn fanout(&self, element: &Element, progress: &Progress) -> Result<f64, Stopped> {
+    /// What shares a variable with what is there, and what has at most one row: else it would multiply the rows, but so it narrows what follows.
+    fn candidates(&self, elements: &[Element], progress: &Progress) -> Result<Vec<usize>, Stopped> {
+        let connected = |element: &Element| element.names.is_empty() || element.names.shares_with(&progress.bound);
+        if !elements.iter().any(connected) {
+            return Ok((0..elements.len()).collect());
+        }
+        let mut candidates = Vec::with_capacity(elements.len());
+        for (place, element) in elements.iter().enumerate() {
+            let is_candidate = match &element.body {
+                _ if connected(element) => true,
+                Body::Triple(slots) => self.estimator.fanout_apart(slots)? <= 1.0,
+                _ => false,
+            };
+            if is_candidate {
+                candidates.push(place);
+            }
+        }
+        Ok(candidates)
+    }
+
+    /// Rows that the element adds to each row. Where they are `enough` or more, some number that is.
+    fn fanout(&self, element: &Element, progress: &Progress, enough: f64) -> Result<f64, Stopped> {
         match &element.body {
-            Body::Triple(slots) => self.estimator.fanout(slots, progress),
+            Body::Triple(slots) => self.estimator.fanout(slots, progress, enough),
             Body::Path { path, ends } => {
                 let bound = |names: &Names| names.is_empty() || names.shares_with(&progress.bound);
                 let ends_bound = ends.iter().filter(|names| bound(names)).count();
@@ -512,7 +594,7 @@ impl<'p, Q: Quads> Planner<'p, Q> {
                 for triple in patterns.iter().take(LOOKED_AT_MAX.saturating_sub(*looked_at)) {
                     *looked_at += 1;
                     let slots = self.estimator.slots(triple, graph)?;
-                    least = least.min(self.estimator.fanout(&slots, progress)?);
+                    least = least.min(self.estimator.fanout(&slots, progress, least)?);
                 }
                 Ok(least)
             }
@@ -543,7 +625,6 @@ impl<'p, Q: Quads> Planner<'p, Q> {
         &mut self,
         element: Element,
         fanout: f64,
-        last: bool,
         progress: &mut Progress,
         context: &Context,
     ) -> Result<(GraphPattern, bool), Stopped> {
@@ -551,11 +632,7 @@ impl<'p, Q: Quads> Planner<'p, Q> {
         let rows = progress.rows * fanout;
         match body {
             Body::Triple(slots) => {
-                if last {
-                    progress.pass(&names, rows);
-                } else {
-                    self.estimator.advance(&slots, fanout, &names, progress)?;
-                }
+                progress.join(slots, names, rows);
                 self.record(&pattern, graph.as_ref(), rows);
                 Ok((in_graph(pattern, graph), true))
             }
@@ -587,6 +664,7 @@ impl<'p, Q: Quads> Planner<'p, Q> {
 
     /// Notes the rows after a pattern under the name that the evaluator gives it.
     fn record(&mut self, pattern: &GraphPattern, graph: Option<&NamedNodePattern>, rows: f64) {
+        let Some(estimates) = &mut self.estimates else { return };
         let graph = graph.map(|name| format!(" {name}")).unwrap_or_default();
         let name = match pattern {
             GraphPattern::Bgp { patterns } => match patterns.first() {
@@ -596,7 +674,7 @@ impl<'p, Q: Quads> Planner<'p, Q> {
             GraphPattern::Path { subject, path, object } => format!("Path({subject} {path} {object}{graph})"),
             _ => return,
         };
-        self.estimates.push((name, rows));
+        estimates.push((name, rows));
     }
 }
 

@@ -43,6 +43,11 @@ impl Names {
         self
     }
 
+    pub(super) fn without(mut self, other: &Self) -> Self {
+        self.0.retain(|name| !other.contains(name));
+        self
+    }
+
     fn only(mut self, variables: &[Variable]) -> Self {
         self.0.retain(|name| matches!(name, Name::Variable(variable) if variables.contains(variable)));
         self
