@@ -97,7 +97,8 @@ pub trait Quads: Clone + Send + Sync + 'static {
     /// The term of a number.
     ///
     /// # Errors
-    /// [`Error::Damaged`](crate::Error::Damaged) if the number is not this store's, and what the engine reports;
+    /// [`Error::NoSuchTerm`](crate::Error::NoSuchTerm) if the number stands for no term of this store, as after a [sweep](crate::Store::sweep), and
+    /// no quad has it; [`Error::Damaged`](crate::Error::Damaged) if one has; what the engine reports;
     /// [`Error::TransactionEnded`](crate::Error::TransactionEnded) from the view of a transaction that has ended.
     fn term(&self, id: TermId) -> Result<Term>;
 
