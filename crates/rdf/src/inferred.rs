@@ -53,8 +53,10 @@ impl Inferred {
     /// # Errors
     /// What the engine reports; some may be there then.
     pub fn create(txn: &mut WriteTxn, tables: &Tables) -> Result<Self> {
+        let inferred = Self::with(tables, |name, options| Ok(txn.create_table(name, options)?))?;
+        // Last: what it says must be there, also for who returns to a savepoint after a failure.
         txn.put(&tables.meta, INFERRED_KEY, &[1])?;
-        Self::with(tables, |name, options| Ok(txn.create_table(name, options)?))
+        Ok(inferred)
     }
 
     fn with(tables: &Tables, mut table: impl FnMut(&str, TableOptions) -> Result<Table>) -> Result<Self> {

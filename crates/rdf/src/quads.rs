@@ -278,6 +278,11 @@ impl QuadIds {
         }
     }
 
+    /// Whether other quads than those of the pattern are gone over.
+    pub(crate) fn goes_over_others(&self) -> bool {
+        self.step.is_filtered
+    }
+
     pub(crate) fn source(&self) -> &dyn Source {
         &*self.source
     }

@@ -70,6 +70,10 @@ impl From<QuadIds> for Statements {
 
 impl Drop for Statements {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            // It may want terms still.
+            return;
+        }
         self.quads.source().take_back(std::mem::take(&mut self.terms));
     }
 }

@@ -18,6 +18,8 @@ pub struct TermBatch {
     terms: Vec<Held>,
     /// Terms that are not held as texts: triple terms, directional texts, and what is very long.
     whole: Vec<Term>,
+    /// Bytes that these were stored in.
+    whole_bytes: usize,
     places: Places,
     /// Terms of the dictionary that are still to be read, and their places.
     pub wanted: Vec<(TermId, u32)>,
@@ -52,7 +54,7 @@ enum Form {
 impl TermBatch {
     /// Forgets all terms if there are many.
     pub fn trim(&mut self) {
-        if self.text.len() > TEXT_BYTES_MAX || self.terms.len() > TERMS_MAX {
+        if self.text.len() + self.whole_bytes > TEXT_BYTES_MAX || self.terms.len() > TERMS_MAX {
             self.clear();
         }
     }
@@ -63,6 +65,7 @@ impl TermBatch {
         self.text.shrink_to(TEXT_BYTES_MAX);
         self.terms.clear();
         self.whole.clear();
+        self.whole_bytes = 0;
         self.places.clear();
         self.wanted.clear();
         self.wanted_predicates.clear();
@@ -161,6 +164,7 @@ impl TermBatch {
         };
         let middle = self.whole.len() as u32;
         self.whole.push(term);
+        self.whole_bytes += stored.len();
         self.terms[place as usize] = Held { start: 0, middle, end: 0, form: Form::Whole };
         Ok(())
     }

@@ -480,12 +480,11 @@ impl Transaction {
     /// As [`Transaction::remove_matching`].
     pub fn clear(&mut self) -> Result<u64> {
         let removed = self.view.count(&IdPattern::ALL)?;
-        self.clear_inferred(&IdPattern::ALL)?;
-        let cleared = [GraphPattern::Default, GraphPattern::AnyNamed].into_iter().try_for_each(|graph| {
-            // Nothing is both any more.
-            self.remove_all(graph).map(drop)
-        });
-        cleared?;
+        if let Err(error) = self.remove_all_kinds(&IdPattern::ALL) {
+            // Reading on may have failed when some were gone.
+            self.inner().lock().is_broken = true;
+            return Err(error);
+        }
         let (inner, tables) = (self.inner(), self.inner().tables());
         inner.write(|txn| Ok(txn.delete_range(&tables.graphs, ..)?))?;
         Ok(removed)

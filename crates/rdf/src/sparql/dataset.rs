@@ -51,7 +51,7 @@ impl<Q: Quads> EvaluationDataset<Q> {
                 quads.counts_fast(&pattern) && quads.count(&pattern).is_ok_and(|count| count <= REVERSED_MAX);
             is_small.then_some(())?;
         }
-        let quads = quads.quads_sorted_by(&pattern, Position::Object)?;
+        let quads = quads.quads_sorted_by(&pattern, Position::Object).filter(|quads| !quads.goes_over_others())?;
         Some(Source::Sorted(Box::new(Sorted { quads, best: Rc::clone(best), read: None })))
     }
 

@@ -423,7 +423,11 @@ fn removed_quad(quad: &term::GroundQuad) -> Quad {
 
 fn ends_the_update(error: &Error) -> bool {
     let is_of_limits = matches!(error, Error::TimedOut { .. } | Error::Cancelled | Error::LimitReached { .. });
-    is_of_limits || matches!(error, Error::Engine(_) | Error::Damaged { .. } | Error::TransactionBroken)
+    is_of_limits
+        || matches!(
+            error,
+            Error::Engine(_) | Error::Damaged { .. } | Error::NoSuchTerm { .. } | Error::TransactionBroken
+        )
 }
 
 /// The quad as numbers; `None` if the store has not all of its terms, and so not the quad.

@@ -122,6 +122,25 @@ fn who_takes_what_is_inferred_from_one_graph_is_in_no_conflict_with_inferences_i
 }
 
 #[test]
+fn who_clears_all_is_in_conflict_with_who_infers_what_was_explicit() {
+    for level in LEVELS {
+        let place = Place::new(StoreOptions::new());
+        change(&place.store, |txn| {
+            txn.insert(&fact())?;
+            txn.insert_inferred(&quad("dog", "is", iri("animal"), None))
+        });
+        let mut txn = place.store.begin_with(level).expect("a transaction");
+        assert_eq!(txn.clear().expect("it is cleared"), 2);
+        assert!(change(&place.store, |txn| txn.insert_inferred(&fact())));
+        assert!(txn.commit().is_err_and(|error| error.is_retryable()), "{level:?}");
+        expect_sound(&place.store);
+        assert_eq!(change(&place.store, Transaction::clear), 2);
+        assert_eq!(count(&place.store.snapshot().expect("a snapshot")), 0);
+        expect_sound(&place.store);
+    }
+}
+
+#[test]
 fn inferred_quads_of_every_pattern_are_cleared_and_no_others() {
     let place = Place::new(StoreOptions::new());
     let graphs = [None, Some("g"), Some("h")];

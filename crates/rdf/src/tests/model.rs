@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use oxrdf::{GraphName, GraphNameRef, Literal, Quad, QuadRef, Term};
 use proptest::test_runner::{RngAlgorithm, TestRng};
 
-use super::{Place, iri};
+use super::{Place, iri, quad};
 use crate::{
     GraphPattern, IdPattern, IdQuad, Order, Position, Quads, StatementKinds, Statements, StoreOptions, SweepOptions,
     TermId, Transaction,
@@ -325,4 +325,19 @@ fn a_store_with_few_orders_or_all_of_them_answers_the_same() {
     run(100, orders("spo gspo"), true);
     run(101, orders("osp posg"), false);
     run(102, orders("spo sop pso pos osp ops gspo gsop gpso gpos gosp gops spgo sogp psog pogs ospg opgs"), true);
+}
+
+#[test]
+fn an_index_that_sorts_but_does_not_begin_with_the_pattern_is_told() {
+    let few = ["spo", "pso", "osp", "gspo"].into_iter().filter_map(Order::parse);
+    for (options, goes_over_others) in [(StoreOptions::new(), false), (StoreOptions::new().orders(few), true)] {
+        let place = Place::new(options);
+        place.store.update(|txn| txn.insert(&quad("a", "p", iri("b"), None))).expect("it is committed");
+        let snapshot = place.store.snapshot().expect("a snapshot");
+        let predicate = snapshot.id(iri("p").as_ref().into()).expect("it is looked up");
+        let pattern = IdPattern { predicate, ..IdPattern::of_graph(TermId::DEFAULT_GRAPH) };
+        let sorted = snapshot.quads_sorted_by(&pattern, Position::Object).expect("there is an index");
+        assert_eq!(sorted.goes_over_others(), goes_over_others);
+        assert_eq!(sorted.count(), 1);
+    }
 }

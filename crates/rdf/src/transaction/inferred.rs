@@ -71,7 +71,7 @@ impl Transaction {
     /// As [`Transaction::remove_inferred`], of terms that have numbers.
     ///
     /// # Errors
-    /// [`Error::TransactionBroken`]; what the engine reports.
+    /// [`Error::TransactionBroken`](crate::Error::TransactionBroken); what the engine reports.
     pub fn remove_inferred_ids(&mut self, quad: &IdQuad) -> Result<bool> {
         let tables = self.inner().tables_seen()?;
         let Some(inferred) = &tables.inferred else { return Ok(false) };

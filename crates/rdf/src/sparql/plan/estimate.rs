@@ -24,7 +24,7 @@ const SAMPLE: usize = 16;
 /// Quads that are looked at to see how many a value that is not known yet has.
 const TYPICAL: usize = 4;
 
-/// If the first so many rows of the sample all have the same number of quads, the others are taken to have it too.
+/// If so many rows of the sample, far from each other, all have the same number of quads, the others are taken to have it too.
 const ALIKE: usize = 4;
 
 /// Where counting means going over quads, so many are gone over; if there are more, they are taken for [`MANY`].
@@ -158,6 +158,11 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
         Self { terms, scope, counted: RefCell::default() }
     }
 
+    /// Whether the default graph is the stored one alone.
+    pub(super) fn has_stored_default_graph(&self) -> bool {
+        matches!(self.scope.default, DefaultGraph::Stored)
+    }
+
     pub(super) fn slots(&self, triple: &TriplePattern, graph: Option<&NamedNodePattern>) -> Result<Slots, Stopped> {
         Ok(Slots {
             triple: [
@@ -203,7 +208,7 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
         debug_assert!(progress.waiting.is_empty(), "the sample has taken all steps");
         let rows = progress.sample.len() as f64;
         let (mut total, mut first, mut are_alike) = (0.0, 0.0, true);
-        for (place, row) in progress.sample.iter().enumerate() {
+        for (place, row) in far_apart(progress.sample.len()).map(|row| &progress.sample[row]).enumerate() {
             let count = self.matches(slots, row, &progress.bound)?;
             first = if place == 0 { count } else { first };
             are_alike &= count == first;
@@ -263,8 +268,13 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
 
     /// As [`Estimator::advance`], without the values that the pattern adds: by counts alone. Requires: [`Slots::are_counted_rows`].
     fn advance_by_counts(&self, slots: &Slots, progress: &mut Progress) -> Result<(), Stopped> {
-        if progress.sample.len() > ALIKE && self.fanout_of(slots, &progress.sample[..ALIKE])? == Some(1.0) {
-            return Ok(());
+        if progress.sample.len() > ALIKE {
+            let rows = far_apart(progress.sample.len()).take(ALIKE).map(|row| &progress.sample[row]);
+            if self.fanout_of(slots, rows)? == Some(1.0) {
+                // The others were not looked at.
+                progress.whole = false;
+                return Ok(());
+            }
         }
         let each = progress.rows_for_each();
         let (mut sample, mut cut) = (Vec::new(), false);
@@ -280,7 +290,7 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
     }
 
     /// The number of quads that the pattern has for each of the rows, if it is the same.
-    fn fanout_of(&self, slots: &Slots, rows: &[Row]) -> Result<Option<f64>, Stopped> {
+    fn fanout_of<'r>(&self, slots: &Slots, rows: impl Iterator<Item = &'r Row>) -> Result<Option<f64>, Stopped> {
         let mut alike = None;
         for row in rows {
             let mut total = 0.0;
@@ -562,4 +572,10 @@ fn ground(pattern: &TriplePattern) -> Option<RdfTriple> {
         _ => return None,
     };
     Some(RdfTriple::new(subject, predicate.clone(), term(&pattern.object)?))
+}
+
+/// All numbers below `count`, such that the first ones are far apart: rows of a sample that follow each other often come from one row.
+fn far_apart(count: usize) -> impl Iterator<Item = usize> {
+    let step = [5, 7, 11, 13].into_iter().find(|step| !count.is_multiple_of(*step)).unwrap_or(1);
+    (0..count).map(move |place| place * step % count)
 }

@@ -194,7 +194,11 @@ impl<'p, Q: Quads> Planner<'p, Q> {
     fn query(&mut self, query: &Query) -> Result<Query, Stopped> {
         Ok(match query.clone() {
             Query::Select { dataset, pattern, base_iri } => {
-                self.cut = Cut::of(&pattern);
+                self.cut = Cut::of(&pattern).map(|cut| match self.estimator.has_stored_default_graph() {
+                    true => cut,
+                    // Of several graphs quads come in no order.
+                    false => Cut { predicate: None, ..cut },
+                });
                 let planned = self.whole(pattern)?;
                 let pattern = match &self.cut {
                     Some(cut) => cut.put_to(planned),
