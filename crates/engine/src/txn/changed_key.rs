@@ -54,13 +54,12 @@ impl Borrow<[u8]> for ChangedKey {
     }
 }
 
-/// The first sixteen bytes of a short key and the others, as numbers that are ordered as they are.
-#[inline]
+/// The first sixteen bytes of a short key and the last eight, as numbers that are ordered as they are. Where the first are equal, so
+/// are those that both have.
+#[inline(always)]
 fn words(bytes: &[u8; SHORT_BYTES_MAX]) -> (u128, u64) {
-    let (first, rest) = bytes.split_first_chunk::<16>().expect("it has more");
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    (u128::from_be_bytes(*first), u64::from_be_bytes(last))
+    let (first, last) = (bytes.first_chunk().expect("it has more"), bytes.last_chunk().expect("it has more"));
+    (u128::from_be_bytes(*first), u64::from_be_bytes(*last))
 }
 
 impl Ord for ChangedKey {
