@@ -3,18 +3,12 @@
 use fulgurite::Table;
 use oxrdf::{Literal, Quad};
 
-use super::{Place, count, iri, quad, texts};
+use super::{LEVELS, Place, change, count, expect_sound, fact, iri, quad, texts};
 use crate::sparql::{Query, QueryResults, Update};
 use crate::{
     GraphPattern, IdPattern, IdQuad, Isolation, LoadInput, LoadOptions, Position, Quads, RdfFormat, StatementKinds,
     Store, StoreOptions, SweepOptions, TermId, Transaction,
 };
-
-const LEVELS: [Isolation; 2] = [Isolation::Serializable, Isolation::Snapshot];
-
-fn fact() -> Quad {
-    quad("cat", "is", iri("animal"), None)
-}
 
 /// Whether a quad is explicit, and whether it is shown as inferred alone.
 fn state_of(store: &Store, quad: &Quad) -> (bool, bool) {
@@ -30,16 +24,6 @@ fn state_of(store: &Store, quad: &Quad) -> (bool, bool) {
     let is_inferred = snapshot.of_kinds(StatementKinds::Explicit).is_inferred(&id).expect("it is looked up");
     assert!(is_inferred || !inferred);
     (explicit, inferred)
-}
-
-fn change<T>(store: &Store, change: impl FnMut(&mut Transaction) -> crate::Result<T>) -> T {
-    store.update(change).expect("it is committed")
-}
-
-#[track_caller]
-fn expect_sound(store: &Store) {
-    let check = store.check().expect("it is checked");
-    assert!(check.is_sound(), "{check:?}");
 }
 
 #[test]

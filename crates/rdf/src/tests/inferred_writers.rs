@@ -5,27 +5,11 @@ use std::sync::Arc;
 use fulgurite::Isolation;
 use oxrdf::Quad;
 
-use super::{Place, count, iri, quad, texts};
+use super::{LEVELS, Place, change, count, expect_sound, fact, iri, quad, texts};
 use crate::{
     IdPattern, LoadInput, LoadOptions, QuadIds, Quads, RdfFormat, StatementKinds, Store, StoreOptions, TermId,
     Transaction,
 };
-
-const LEVELS: [Isolation; 2] = [Isolation::Serializable, Isolation::Snapshot];
-
-fn fact() -> Quad {
-    quad("cat", "is", iri("animal"), None)
-}
-
-fn change<T>(store: &Store, change: impl FnMut(&mut Transaction) -> crate::Result<T>) -> T {
-    store.update(change).expect("it is committed")
-}
-
-#[track_caller]
-fn expect_sound(store: &Store) {
-    let check = store.check().expect("it is checked");
-    assert!(check.is_sound(), "{check:?}");
-}
 
 /// What is done, in words, and how.
 type Named<F> = (&'static str, F);

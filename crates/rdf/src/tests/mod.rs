@@ -14,7 +14,9 @@ mod writers;
 use oxrdf::{GraphName, Literal, NamedNode, Quad, Term};
 use tempfile::TempDir;
 
-use crate::{IdPattern, Quads, Snapshot, Store, StoreOptions};
+use crate::{IdPattern, Isolation, Quads, Snapshot, Store, StoreOptions, Transaction};
+
+const LEVELS: [Isolation; 2] = [Isolation::Serializable, Isolation::Snapshot];
 
 /// A store in a directory of its own.
 struct Place {
@@ -45,6 +47,21 @@ fn iri(name: &str) -> NamedNode {
 fn quad(subject: &str, predicate: &str, object: impl Into<Term>, graph: Option<&str>) -> Quad {
     let graph = graph.map_or(GraphName::DefaultGraph, |name| iri(name).into());
     Quad::new(iri(subject), iri(predicate), object, graph)
+}
+
+/// What tests of inferred quads infer, and state.
+fn fact() -> Quad {
+    quad("cat", "is", iri("animal"), None)
+}
+
+fn change<T>(store: &Store, change: impl FnMut(&mut Transaction) -> crate::Result<T>) -> T {
+    store.update(change).expect("it is committed")
+}
+
+#[track_caller]
+fn expect_sound(store: &Store) {
+    let check = store.check().expect("it is checked");
+    assert!(check.is_sound(), "{check:?}");
 }
 
 /// All quads of a snapshot as terms, in order of their texts.

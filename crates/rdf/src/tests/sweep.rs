@@ -5,13 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use oxrdf::{Literal, NamedNode, Quad, Term, Triple};
 
-use super::{Place, iri, quad, texts};
+use super::{LEVELS, Place, expect_sound, iri, quad, texts};
 use crate::dictionary::TermHasher;
 use crate::{
     Error, IdPattern, IdQuad, Isolation, Order, Quads, Store, StoreOptions, SweepOptions, SweepReport, TermId,
 };
-
-const LEVELS: [Isolation; 2] = [Isolation::Serializable, Isolation::Snapshot];
 
 fn long(name: &str) -> Literal {
     Literal::new_simple_literal(format!("a text that is longer than a number: {name}"))
@@ -43,12 +41,6 @@ fn with_a_dead_term(options: StoreOptions) -> Place {
 /// Stores with indexes for every place, and with one of each kind.
 fn kinds() -> [StoreOptions; 2] {
     [StoreOptions::new(), StoreOptions::new().orders(["spo", "gspo"].into_iter().filter_map(Order::parse))]
-}
-
-#[track_caller]
-fn expect_sound(store: &Store) {
-    let check = store.check().expect("it is checked");
-    assert!(check.is_sound(), "{check:?}");
 }
 
 #[test]
