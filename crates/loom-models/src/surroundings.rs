@@ -667,7 +667,7 @@ pub mod versions {
         pub fn of(pending: &'a Pending) -> Self {
             match pending {
                 Pending::Put(value) => Self::Put(Value::from(&**value)),
-                Pending::PutLarge(large) => Self::PutLarge(*large),
+                Pending::PutLarge(large) => Self::PutLarge(**large),
                 Pending::Delete => Self::Delete,
                 Pending::Merge(operand) => Self::Merge(Value::from(&**operand)),
             }

@@ -1,6 +1,8 @@
 //! The engine's `txn`, as far as it is explored; its log and its large values are stand-ins.
 #![allow(dead_code, reason = "the models use a part of it")]
 
+#[path = "../../engine/src/txn/changed_key.rs"]
+pub mod changed_key;
 #[path = "../../engine/src/txn/changes.rs"]
 pub mod changes;
 #[path = "../../engine/src/txn/check.rs"]

@@ -3,19 +3,21 @@
 //! Many transactions change one key: a tree for that would cost more than the rest of the set, in memory and in time. Used by
 //! `write_set` only.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, btree_map};
 use std::mem;
 use std::ops::{Bound, RangeBounds};
 
+use crate::txn::changed_key::ChangedKey;
 use crate::txn::write_set::Pending;
 
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Changes {
     /// The only change, as long as no second was made beside it.
-    first: Option<(Box<[u8]>, Pending)>,
+    first: Option<(ChangedKey, Pending)>,
     /// All changes otherwise; empty while there is a `first`.
-    all: BTreeMap<Box<[u8]>, Pending>,
+    all: BTreeMap<ChangedKey, Pending>,
 }
 
 impl Changes {
@@ -33,7 +35,10 @@ impl Changes {
     pub fn get(&self, key: &[u8]) -> Option<&Pending> {
         match &self.first {
             Some((first, pending)) => (**first == *key).then_some(pending),
-            None => self.all.get(key),
+            None => match ChangedKey::short(key) {
+                Some(key) => self.all.get(&key),
+                None => self.all.get(key),
+            },
         }
     }
 
@@ -41,7 +46,10 @@ impl Changes {
     pub fn get_mut(&mut self, key: &[u8]) -> Option<&mut Pending> {
         match &mut self.first {
             Some((first, pending)) => (**first == *key).then_some(pending),
-            None => self.all.get_mut(key),
+            None => match ChangedKey::short(key) {
+                Some(key) => self.all.get_mut(&key),
+                None => self.all.get_mut(key),
+            },
         }
     }
 
@@ -55,9 +63,12 @@ impl Changes {
             }
             first => self.all.extend(first.take()),
         }
-        match self.all.get_mut(key) {
-            Some(place) => Some(mem::replace(place, pending)),
-            None => self.all.insert(key.into(), pending),
+        match self.all.entry(key.into()) {
+            Entry::Occupied(mut place) => Some(place.insert(pending)),
+            Entry::Vacant(place) => {
+                place.insert(pending);
+                None
+            }
         }
     }
 
@@ -91,8 +102,8 @@ impl Changes {
 }
 
 impl IntoIterator for Changes {
-    type Item = (Box<[u8]>, Pending);
-    type IntoIter = std::iter::Chain<std::option::IntoIter<Self::Item>, btree_map::IntoIter<Box<[u8]>, Pending>>;
+    type Item = (ChangedKey, Pending);
+    type IntoIter = std::iter::Chain<std::option::IntoIter<Self::Item>, btree_map::IntoIter<ChangedKey, Pending>>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.first.into_iter().chain(self.all)
@@ -132,6 +143,6 @@ mod tests {
                 assert_eq!(changes.last_until(bound), last);
             }
         }
-        assert!(changes.into_iter().eq(map.into_iter().map(|(key, pending)| (key.into(), pending))));
+        assert!(changes.into_iter().eq(map.into_iter().map(|(key, pending)| (ChangedKey::from(&key[..]), pending))));
     }
 }

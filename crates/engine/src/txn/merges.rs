@@ -56,7 +56,7 @@ impl Results<'_> {
     /// The large values among them, with their keys.
     pub fn large<'s>(&'s self, set: &'s WriteSet) -> impl Iterator<Item = (TableId, &'s [u8], &'s LargeValue)> {
         set.merges().zip(&self.puts).filter_map(|((table, key, _), put)| match put {
-            Pending::PutLarge(large) => Some((table, key, large)),
+            Pending::PutLarge(large) => Some((table, key, &**large)),
             _ => None,
         })
     }
@@ -132,7 +132,7 @@ impl Results<'_> {
             any |= put != self.puts[wanted];
             any_large |= is_large(&put);
             if let Pending::PutLarge(replaced) = std::mem::replace(&mut self.puts[wanted], put) {
-                self.writer.large.discard(&[replaced]);
+                self.writer.large.discard(&[*replaced]);
             }
         }
         if any_large {
@@ -146,7 +146,7 @@ impl Results<'_> {
         Ok(if value.len() < LARGE_VALUE_BYTES_UNSYNCED {
             Pending::Put(value.into_boxed_slice())
         } else {
-            Pending::PutLarge(self.writer.large.write(&value)?)
+            Pending::PutLarge(Box::new(self.writer.large.write(&value)?))
         })
     }
 
@@ -163,7 +163,7 @@ impl Drop for Results<'_> {
         }
         for put in &self.puts {
             if let Pending::PutLarge(large) = put {
-                self.writer.large.discard(&[*large]);
+                self.writer.large.discard(&[**large]);
             }
         }
     }

@@ -36,7 +36,7 @@ impl<'a> Own<'a> {
     pub fn of(pending: &'a Pending) -> Self {
         match pending {
             Pending::Put(value) => Self::Put(Value::from(&**value)),
-            Pending::PutLarge(large) => Self::PutLarge(*large),
+            Pending::PutLarge(large) => Self::PutLarge(**large),
             Pending::Delete => Self::Delete,
             Pending::Merge(operand) => Self::Merge(Value::from(&**operand)),
         }
@@ -204,7 +204,7 @@ mod tests {
         let large = LargeValue { value, first_page: PageNumber(1 << 40), page_count: 5 };
         let pendings = [
             Pending::Put(b"value"[..].into()),
-            Pending::PutLarge(large),
+            Pending::PutLarge(Box::new(large)),
             Pending::Delete,
             Pending::Merge(b"operand".to_vec()),
             Pending::Put(Box::default()),

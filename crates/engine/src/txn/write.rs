@@ -405,7 +405,7 @@ impl WriteTxn {
     fn write_large(&mut self, value: &[u8]) -> Result<Pending> {
         let large = self.held.core.writer()?.large.write(value)?;
         self.large.push(large);
-        Ok(Pending::PutLarge(large))
+        Ok(Pending::PutLarge(Box::new(large)))
     }
 
     /// Creates a table; it exists for others once this transaction has committed.

@@ -17,6 +17,7 @@ use crate::pager::{Pages, Space};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex};
 use crate::tree;
+use crate::txn::changed_key::ChangedKey;
 use crate::txn::changes::Changes;
 use crate::txn::spilled::{Layer, Spilled};
 use crate::txn::versions::{Own, push_version, version_bytes};
@@ -27,7 +28,7 @@ pub enum Pending {
     /// The key has this value now.
     Put(Box<[u8]>),
     /// The key has the value that lies in an extent of its own.
-    PutLarge(LargeValue),
+    PutLarge(Box<LargeValue>),
     /// The key is gone.
     Delete,
     /// The key's value, whatever that is when the transaction commits, is merged with this operand.
@@ -86,7 +87,7 @@ pub struct WriteSet {
 #[derive(Debug)]
 struct Undo {
     table: TableId,
-    key: Box<[u8]>,
+    key: ChangedKey,
     before: Option<Pending>,
 }
 
@@ -163,7 +164,7 @@ impl WriteSet {
             self.entries -= 1;
         }
         if self.is_marked {
-            self.push_undo(Undo { table, key: key.into(), before });
+            self.push_undo(Undo { table, key: ChangedKey::from(key), before });
         }
     }
 
@@ -258,7 +259,7 @@ impl WriteSet {
     pub fn large(&self) -> impl Iterator<Item = (TableId, &[u8], &LargeValue)> {
         let changes = self.has_large.then(|| self.iter()).into_iter().flatten();
         changes.filter_map(|(table, key, pending)| match pending {
-            Pending::PutLarge(large) => Some((table, key, large)),
+            Pending::PutLarge(large) => Some((table, key, &**large)),
             Pending::Put(_) | Pending::Delete | Pending::Merge(_) => None,
         })
     }
@@ -542,7 +543,7 @@ impl tree::Changes for Versions<'_> {
 static MARKS_MADE: AtomicU64 = AtomicU64::new(0);
 
 /// Memory that a changed key takes beyond key and value, about.
-const ENTRY_BYTES: usize = 96;
+const ENTRY_BYTES: usize = 80;
 /// As [`ENTRY_BYTES`], in the undo list.
 const UNDO_BYTES: usize = 88;
 
