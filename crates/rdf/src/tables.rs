@@ -134,7 +134,9 @@ impl Reads for ReadTxn {
         let most = if keys_min < WHOLE_LEAVES_FROM_KEYS { keys_min } else { usize::MAX };
         let mut batches = self.key_batches(table, (low, high))?;
         while let Some(batch) = batches.next_of(most)? {
-            batch.iter().for_each(&mut each);
+            for key in &batch {
+                each(key);
+            }
             keys += batch.len();
             if keys >= keys_min {
                 return Ok(false);

@@ -160,18 +160,20 @@ impl<const COUNT: usize> KeyReader<COUNT> {
             place += usize::from(shared >= self.starts[3]);
         }
         let mut at = self.starts[place];
-        // What the number's bytes have in common with those of the key before.
+        // What the number's bytes have in common with those of the key before: not all eight, or the key is made of something else.
         let kept = 8 * (shared - at) as u32;
-        let new = u64::MAX.checked_shr(kept).unwrap_or(0);
-        let mut word = self.words[place] & !new | key.word(0).checked_shr(kept).unwrap_or(0);
-        let mut is_sound = true;
+        let mut is_sound = kept < u64::BITS;
+        let new = u64::MAX.wrapping_shr(kept);
+        let mut word = self.words[place] & !new | key.word(0).wrapping_shr(kept) & new;
         loop {
-            let form = &FORMS[(word >> PAYLOAD_BITS) as usize];
-            let payload = (word & PAYLOAD_MAX) >> (PAYLOAD_BITS - 8 * u32::from(form.length));
+            let first = (word >> PAYLOAD_BITS) as u8;
+            let length = payload_bytes(first);
+            let form = &FORMS[usize::from(first)];
+            let payload = (word & PAYLOAD_MAX) >> (PAYLOAD_BITS - 8 * length);
             is_sound &= payload.wrapping_sub(form.least) <= form.span;
             self.ids[place] = TermId(form.base.wrapping_add(payload));
             self.words[place] = word;
-            at += 1 + form.length as usize;
+            at += 1 + length as usize;
             place += 1;
             self.starts[place] = at;
             if place == COUNT {
@@ -181,6 +183,23 @@ impl<const COUNT: usize> KeyReader<COUNT> {
         }
         (is_sound && at == key.key_len()).then_some(self.ids)
     }
+}
+
+/// How many bytes follow the first one. Where the next number begins depends on it, and with that all that is read next: so it is not
+/// waited for from the table of forms, as long as the first byte has it.
+#[inline(always)]
+fn payload_bytes(first: u8) -> u32 {
+    match u32::from(first & 7) {
+        0 => payload_bytes_without_code(first),
+        code => code,
+    }
+}
+
+/// A branch, and no choice between two values that are both waited for.
+#[cold]
+#[inline(never)]
+fn payload_bytes_without_code(first: u8) -> u32 {
+    u32::from(FORMS[usize::from(first)].length)
 }
 
 /// Takes a number off the front of `bytes`. `None` if there is none that was written here.
