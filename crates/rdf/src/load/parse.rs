@@ -262,7 +262,7 @@ pub fn bad_statement(document: &Document, lines_before: u64, error: &RdfSyntaxEr
 /// What is wrong, without the place, which is relative to a block.
 fn plain_message(error: &RdfSyntaxError) -> String {
     let message = error.to_string();
-    let is_place = message.starts_with("Parser error at line ");
+    let is_place = ["Parser error at line ", "Parser error between line "].iter().any(|at| message.starts_with(at));
     match message.split_once(": ") {
         Some((_, rest)) if is_place => rest.to_owned(),
         _ => message,

@@ -267,6 +267,18 @@ fn a_bad_line_is_reported_with_its_place_and_nothing_is_loaded() {
     }
 }
 
+/// The parser counts lines within a block of the text.
+#[test]
+fn what_is_wrong_is_told_without_the_place_that_the_parser_has_for_it() {
+    for end in
+        ["<http://a/s> <http://a/p> \"open .\n", "<http://a/s> <http://a/p> <http://a/ /> .\n", "<http://a/s> oops .\n"]
+    {
+        let error = Place::new().load(&(many(30_000) + end), RdfFormat::NQuads).expect_err("a bad line");
+        let Error::Syntax { line: 30_001, message, .. } = &error else { panic!("{error}") };
+        assert!(!message.contains("line ") && !message.contains("column"), "{message}");
+    }
+}
+
 #[test]
 fn a_lenient_load_passes_over_bad_statements_and_counts_them() {
     let good = "<http://a/s> <http://a/p> \"1\" .\n";
