@@ -21,6 +21,11 @@ use std::process::ExitCode;
 use clap::Parser;
 use notation::printable;
 
+/// What `rdf query --memory-limit` and its like are held to.
+#[cfg(feature = "rdf")]
+#[global_allocator]
+static ALLOCATOR: fulgurite_rdf::MeteringAllocator = fulgurite_rdf::MeteringAllocator::system();
+
 fn main() -> ExitCode {
     match commands::run(arguments::Arguments::parse().verb) {
         Ok(()) => ExitCode::SUCCESS,

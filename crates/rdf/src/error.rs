@@ -122,6 +122,11 @@ pub enum Error {
         /// The limit.
         limit: u64,
     },
+    /// There is a limit of memory, and the program counts none: it has no [`MeteringAllocator`](crate::MeteringAllocator).
+    MemoryUncounted {
+        /// The limit, in bytes.
+        limit: u64,
+    },
     /// A query asks another endpoint, which this crate does not.
     ServiceUnsupported {
         /// The endpoint.
@@ -225,6 +230,7 @@ impl fmt::Display for Error {
             Self::LimitReached { what, limit } => {
                 write!(out, "more than {limit} {what}; raise the limit, or ask for less")
             }
+            Self::MemoryUncounted { limit } => write_memory_uncounted(out, *limit),
             Self::ServiceUnsupported { service } => {
                 write!(out, "SERVICE {service}: other endpoints are not asked; load their data, or use SERVICE SILENT")
             }
@@ -259,6 +265,14 @@ fn write_writer_busy(out: &mut fmt::Formatter<'_>, path: &Path, waited: Duration
         "{}: another load or writer was still at work after {waited:?}; try again when it has ended, or allow more time \
          by LoadOptions::wait or SweepOptions::wait",
         path.display()
+    )
+}
+
+fn write_memory_uncounted(out: &mut fmt::Formatter<'_>, limit: u64) -> fmt::Result {
+    write!(
+        out,
+        "a limit of {limit} bytes of memory in a program that counts none; write `#[global_allocator] static ALLOCATOR: \
+         fulgurite_rdf::MeteringAllocator = fulgurite_rdf::MeteringAllocator::system();` in the program, or leave out the limit"
     )
 }
 

@@ -10,6 +10,7 @@ use oxrdf::{GraphNameRef, NamedNodeRef, NamedOrBlankNodeRef, Term, TermRef};
 
 use crate::error::{Error, Result};
 use crate::id::{IdKey, TermId};
+use crate::meter;
 use crate::pattern::{GraphPattern, IdPattern, IdQuad, Position};
 use crate::plan::{Step, Steps};
 use crate::statements::Statements;
@@ -308,7 +309,10 @@ impl QuadIds {
             };
             let filter = self.step.is_filtered.then(|| self.steps.pattern());
             let wanted = Wanted { step: &self.step, low: &low, filter, keys_min: self.batch_keys };
-            match self.source.read_quads(&wanted, &mut self.buffer) {
+            let room_before = self.buffer.capacity();
+            let read = meter::uncounted(|| self.source.read_quads(&wanted, &mut self.buffer));
+            meter::count(((self.buffer.capacity() - room_before) * size_of::<IdQuad>()) as i64);
+            match read {
                 Ok(Reached::End) => {}
                 Ok(Reached::Key(key)) => self.low = Some(Bound::Excluded(key)),
                 Err(error) => {
@@ -370,13 +374,18 @@ impl GraphNames {
         let Some(low) = self.low.take() else { return Ok(()) };
         // The key that was read last, whole.
         let (mut names, mut last, mut is_damaged) = (Vec::new(), Vec::new(), false);
-        let ended = self.source.scan(&self.table, as_slice(&low), Bound::Unbounded, BATCH_KEYS_MAX, &mut |key| {
+        let mut each = |key: KeySuffix<'_>| {
             key.complete(&mut last);
             match TermId::from_key(&last) {
                 Some(id) => names.push(id),
                 None => is_damaged = true,
             }
-        })?;
+        };
+        let ended = meter::uncounted(|| {
+            self.source.scan(&self.table, as_slice(&low), Bound::Unbounded, BATCH_KEYS_MAX, &mut each)
+        });
+        meter::count((names.capacity() * size_of::<TermId>() + last.capacity()) as i64);
+        let ended = ended?;
         if is_damaged {
             return Err(self.source.damaged(&self.table));
         }

@@ -36,6 +36,9 @@ pub fn limits(served: &Served, token: CancellationToken) -> Limits {
     if let Some(timeout) = served.options.timeout {
         limits = limits.timeout(timeout);
     }
+    if let Some(bytes) = served.options.memory_bytes_max {
+        limits = limits.memory_bytes_max(bytes);
+    }
     if let Some(bytes) = served.options.computed_bytes_max {
         limits = limits.computed_bytes_max(bytes);
     }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fulgurite_rdf::MeteringAllocator;
+
 /// What a server tells while it runs, on any thread: be quick.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -78,6 +80,11 @@ options! {
     /// The rows or triples that one query may return. Default: any number.
     rows_max: Option<u64> = None;
 
+    /// The bytes of memory that one query, or one operation of an update, may hold while it is evaluated
+    /// ([`Limits::memory_bytes_max`](fulgurite_rdf::sparql::Limits::memory_bytes_max)); `None` for any. As many queries as run at once may hold so
+    /// much each. Default: 1 GiB if the program has a [`MeteringAllocator`], which this needs; else any.
+    memory_bytes_max: Option<u64> = MeteringAllocator::is_installed().then_some(1 << 30);
+
     /// The bytes of memory that the terms may take that one query or update makes itself (by `CONCAT`, `BIND`, aggregates); `None` for any.
     /// What joins, sorting and `DISTINCT` hold is not counted. Default: 256 MiB.
     computed_bytes_max: Option<u64> = Some(256 << 20);
@@ -139,6 +146,7 @@ impl fmt::Debug for ServerOptions {
             .field("writable", &self.writable)
             .field("timeout", &self.timeout)
             .field("rows_max", &self.rows_max)
+            .field("memory_bytes_max", &self.memory_bytes_max)
             .field("computed_bytes_max", &self.computed_bytes_max)
             .field("body_bytes_max", &self.body_bytes_max)
             .field("queries_max", &self.queries_max)
@@ -157,5 +165,7 @@ mod tests {
     fn nothing_that_a_client_could_take_without_end_is_unbounded_by_default() {
         let options = ServerOptions::new();
         assert!(options.timeout.is_some() && options.computed_bytes_max.is_some());
+        // Unit tests have no meter; a limit would be refused.
+        assert_eq!(options.memory_bytes_max, None);
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::HeaderValue;
-use fulgurite_rdf::Store;
 use fulgurite_rdf::oxrdf::NamedNode;
+use fulgurite_rdf::{MeteringAllocator, Store};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
@@ -96,6 +96,10 @@ impl ServerHandle {
 }
 
 fn check(options: &ServerOptions) -> Result<()> {
+    if options.memory_bytes_max.is_some() && !MeteringAllocator::is_installed() {
+        let message = "memory_bytes_max needs a program whose allocator is fulgurite_rdf::MeteringAllocator; install it, or leave out the limit";
+        return Err(Error::Invalid { message: message.to_owned() });
+    }
     if let Some(base) = &options.base
         && (NamedNode::new(base).is_err() || !base.ends_with('/') || !is_http(base))
     {

@@ -209,6 +209,15 @@ fn a_query_that_would_run_for_hours_is_stopped_by_its_limits() {
     let product = "SELECT (COUNT(*) AS ?n) { ?a ?p ?b . ?c ?q ?d . ?e ?r ?f . ?g ?s ?h FILTER (?a != ?c && ?e != ?g) }";
     let message = place.run(&["rdf", "query", "a.ful", product, "--timeout", "0.2"]).fails(1);
     assert!(message.contains("200ms"), "{message}");
+    let pairs = "SELECT ?a { ?a ?p ?b . ?c ?q ?d } ORDER BY ?d ?b";
+    let message = place.run(&["rdf", "query", "a.ful", pairs, "--memory-limit", "1"]).fails(1);
+    assert!(message.contains("more than 1048576 bytes of memory"), "{message}");
+    let sorted = place.run(&["rdf", "query", "a.ful", pairs, "--format", "csv", "--memory-limit", "200"]).ok();
+    assert_eq!(sorted.lines().count(), 300 * 300 + 1);
+    let inserted = "INSERT { ?a <x:q> ?d } WHERE { ?a ?p ?b . ?c ?q ?d }";
+    let message = place.run(&["rdf", "update", "a.ful", inserted, "--memory-limit", "1"]).fails(1);
+    assert!(message.contains("more than 1048576 bytes of memory"), "{message}");
+    place.run(&["rdf", "update", "a.ful", inserted, "--memory-limit", "200"]).ok();
     let rows = ["rdf", "query", "a.ful", "SELECT * { ?s ?p ?o }", "--format", "csv", "--rows-max", "10"];
     let run = place.run(&rows);
     assert_eq!(run.code, 1, "{run:?}");
@@ -232,6 +241,7 @@ fn explain_tells_the_rows_of_each_step_instead_of_the_answer() {
     let query = "SELECT ?name { ?p <http://example.org/name> ?name ; <http://example.org/knows> ?other }";
     let told = place.run(&["rdf", "query", "people.ful", query, "--explain"]).ok();
     assert!(told.contains("<http://example.org/knows>") && !told.contains("Ada"), "{told}");
+    assert!(told.contains("\nmemory: peak "), "{told}");
 }
 
 #[test]

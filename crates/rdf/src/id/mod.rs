@@ -211,8 +211,11 @@ impl TermId {
 
     /// The term, if it is in the number.
     pub fn inline_term(self) -> Option<Term> {
-        let mut text = String::new();
-        Some(match self.write_inline(&mut text)? {
+        let mut text = String::with_capacity(INLINE_FORM_BYTES);
+        let form = self.write_inline(&mut text)?;
+        // Terms have no spare room, so that their texts tell what memory they take.
+        text.shrink_to_fit();
+        Some(match form {
             InlineForm::Blank => BlankNode::new_unchecked(text).into(),
             InlineForm::Text => Literal::new_simple_literal(text).into(),
             InlineForm::LangText(language) => {
@@ -280,7 +283,7 @@ impl TermId {
     }
 
     fn inline_form(self) -> Option<String> {
-        let mut form = String::with_capacity(32);
+        let mut form = String::with_capacity(INLINE_FORM_BYTES);
         self.write_inline(&mut form)?;
         Some(form)
     }
@@ -340,6 +343,8 @@ impl std::fmt::Debug for TermId {
     }
 }
 
+/// As long as nearly all forms are of what is in numbers.
+const INLINE_FORM_BYTES: usize = 32;
 const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
 pub(crate) const PAYLOAD_BITS: u32 = 56;
 pub(crate) const PAYLOAD_MAX: u64 = (1 << PAYLOAD_BITS) - 1;

@@ -15,7 +15,7 @@ use super::interrupt::{HeldTerm, or_interrupt};
 use super::limits::{Stopped, Watch};
 use super::scope::{DefaultGraph, Scope};
 use super::terms::{EvaluationTerm, Terms};
-use crate::{Error, GraphNames, GraphPattern, IdPattern, IdQuad, Position, QuadIds, Quads, TermId};
+use crate::{Error, GraphNames, GraphPattern, IdPattern, IdQuad, Position, QuadIds, Quads, TermId, meter};
 
 /// Triples of named graphs that a union remembers, to tell those that it has returned; beyond that it asks the store.
 const REMEMBERED_MAX: usize = 1 << 20;
@@ -183,7 +183,7 @@ impl<Q: Quads> Source<Q> {
             Self::One { quads, quad } => {
                 watch.step()?;
                 let Some(quad) = quad.take() else { return Ok(None) };
-                if !watch.keep(quads.contains(&quad))? {
+                if !contains(quads, &quad, watch)? {
                     return Ok(None);
                 }
                 watch.count_quad()?;
@@ -207,6 +207,10 @@ fn step(quads: &mut QuadIds, watch: &Watch) -> Result<Option<IdQuad>, Stopped> {
             watch.keep(quad).map(Some)
         }
     }
+}
+
+fn contains(quads: &impl Quads, quad: &IdQuad, watch: &Watch) -> Result<bool, Stopped> {
+    watch.keep(meter::uncounted(|| quads.contains(quad)))
 }
 
 /// The named graphs that are allowed, one after the other.
@@ -270,7 +274,7 @@ impl<Q: Quads> Merge<Q> {
 
     fn is_in_an_earlier_graph(&self, quad: IdQuad, watch: &Watch) -> Result<bool, Stopped> {
         for graph in &self.graphs[..self.next - 1] {
-            if watch.keep(self.quads.contains(&IdQuad { graph: *graph, ..quad }))? {
+            if contains(&self.quads, &IdQuad { graph: *graph, ..quad }, watch)? {
                 return Ok(true);
             }
         }
@@ -332,7 +336,7 @@ impl<Q: Quads> Union<Q> {
         }
         self.last = Some(quad);
         let default = IdQuad { graph: TermId::DEFAULT_GRAPH, ..quad };
-        if self.default_has_some && watch.keep(self.quads.contains(&default))? {
+        if self.default_has_some && contains(&self.quads, &default, watch)? {
             return Ok(false);
         }
         // Where the graph is the last place of the order, copies of a triple are neighbours, and `last` has told.
@@ -448,7 +452,7 @@ impl<Q: Quads> QueryableDataset<'static> for EvaluationDataset<Q> {
         or_interrupt(watch.step().and_then(|()| match (&self.scope.named, graph_name.term()) {
             (Some(named), graph) => Ok(named.contains(graph)),
             (None, EvaluationTerm::Stored(id)) if id != TermId::DEFAULT_GRAPH => {
-                watch.keep(self.terms.quads().contains_graph(id))
+                watch.keep(meter::uncounted(|| self.terms.quads().contains_graph(id)))
             }
             _ => Ok(false),
         }))

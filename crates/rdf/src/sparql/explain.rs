@@ -8,13 +8,13 @@ use spareval::{QueryDatasetSpecification, QueryEvaluator, QueryExplanation, Quer
 
 use super::dataset::failure;
 use super::interrupt;
-use super::limits::Watch;
+use super::limits::{Limits, Watch};
 use super::plan;
 use super::query::{LEVELS_ON_CALLERS_STACK, Prepared, Query, stack_bytes};
 use super::shape;
 use super::text;
-use crate::Quads;
 use crate::error::{Error, Result};
+use crate::{MeteringAllocator, Quads};
 
 /// How a query is evaluated: its operators as a tree, the first at the root.
 #[derive(Clone, Debug)]
@@ -23,6 +23,9 @@ pub struct Explanation {
     pub root: PlanNode,
     /// Quads that were read, if the query was evaluated.
     pub quads_read: Option<u64>,
+    /// The most bytes of memory that the evaluation held, as far as it was looked at, if the query was evaluated and the program has a
+    /// [`MeteringAllocator`].
+    pub memory_bytes_peak: Option<u64>,
 }
 
 /// One operator of a plan.
@@ -64,7 +67,8 @@ impl Query {
     }
 
     fn explain_here<Q: Quads>(&self, quads: &Q, evaluate: bool) -> Result<Explanation> {
-        let watch = Watch::start(&self.limits);
+        let reports_memory = evaluate && MeteringAllocator::is_installed();
+        let watch = Watch::start(&Limits { reports_memory, ..self.limits.clone() });
         let Prepared { plan, dataset } = self.prepare(quads, &watch, plan::explain_query)?;
         let mut evaluator = QueryEvaluator::new();
         if evaluate {
@@ -82,7 +86,11 @@ impl Query {
         };
         let explanation = interrupt::run(&watch, run).unwrap_or_else(|stopped| Err(stopped.into_failure(&watch)))?;
         let root = read(&explanation, plan.estimates)?;
-        Ok(Explanation { root, quads_read: evaluate.then(|| watch.quads_read()) })
+        Ok(Explanation {
+            root,
+            quads_read: evaluate.then(|| watch.quads_read()),
+            memory_bytes_peak: reports_memory.then(|| watch.memory().peak()),
+        })
     }
 }
 
@@ -179,10 +187,13 @@ fn nameless(name: &str) -> String {
 impl fmt::Display for Explanation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.root.write(out, 0)?;
-        match self.quads_read {
-            Some(quads) => writeln!(out, "quads read: {quads}"),
-            None => Ok(()),
+        if let Some(quads) = self.quads_read {
+            writeln!(out, "quads read: {quads}")?;
         }
+        if let Some(bytes) = self.memory_bytes_peak {
+            writeln!(out, "memory: peak {bytes} bytes")?;
+        }
+        Ok(())
     }
 }
 

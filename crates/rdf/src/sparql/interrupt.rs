@@ -85,19 +85,24 @@ fn look() {
 }
 
 /// The time in which a watch is that of the thread. Evaluations whose rows are asked for in turns follow each other.
-struct Running {
+struct Running<'w> {
+    watch: &'w Watch,
     before: Option<Watch>,
     wanted_before: Option<(EvaluationTerm, Form)>,
+    /// Of the thread, or of the evaluation that this one is within.
+    bytes_before: Option<i64>,
 }
 
-impl Running {
-    fn begin(watch: &Watch) -> Self {
-        Self { before: RUNNING.replace(Some(watch.clone())), wanted_before: WANTED.take() }
+impl<'w> Running<'w> {
+    fn begin(watch: &'w Watch) -> Self {
+        let (before, wanted_before) = (RUNNING.replace(Some(watch.clone())), WANTED.take());
+        Self { watch, before, wanted_before, bytes_before: watch.memory().begin() }
     }
 }
 
-impl Drop for Running {
+impl Drop for Running<'_> {
     fn drop(&mut self) {
+        self.watch.memory().end(self.bytes_before);
         RUNNING.set(self.before.take());
         WANTED.set(self.wanted_before.take());
     }

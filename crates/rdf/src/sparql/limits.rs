@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use spareval::CancellationToken;
 
+use super::memory::Memory;
+use crate::MeteringAllocator;
 use crate::error::{Error, Result};
 
 /// The clock is looked at once in so many steps: looking costs as much as a step.
@@ -19,17 +21,23 @@ const STEPS_PER_LOOK: u64 = 32;
 /// What an evaluation keeps of terms that it has read, unless it is told otherwise.
 const CACHED_BYTES_MAX: u64 = 8 << 20;
 
+/// Of the memory that an evaluation may hold, terms that it has read may take so small a part, unless it is told otherwise.
+const CACHED_PART: u64 = 4;
+
 /// How much an evaluation may take. The default bounds nothing but the depth.
 #[derive(Clone, Default)]
 pub struct Limits {
     pub(crate) timeout: Option<Duration>,
     pub(crate) rows_max: Option<u64>,
     pub(crate) quads_read_max: Option<u64>,
+    pub(crate) memory_bytes_max: Option<u64>,
     pub(crate) computed_bytes_max: Option<u64>,
     pub(crate) cached_bytes_max: Option<u64>,
     pub(crate) cancellation: Option<CancellationToken>,
     /// Set when nobody wants the results any more.
     pub(crate) abandoned: Option<CancellationToken>,
+    /// Whether it is told how much memory there was, with or without a limit.
+    pub(crate) reports_memory: bool,
 }
 
 impl Limits {
@@ -61,8 +69,22 @@ impl Limits {
         self
     }
 
+    /// The bytes of memory that the evaluation may hold before [`Error::LimitReached`] ends it: rows that it joins, sorts and groups, tells apart
+    /// (`DISTINCT`) or is to change, paths, terms that it makes or keeps. Results that the caller has, and the store's own caches, do not count.
+    /// An update is held to it in each of its operations. Default: any number.
+    ///
+    /// The program has to have a [`MeteringAllocator`]; without one the evaluation does not begin, with [`Error::MemoryUncounted`].
+    ///
+    /// What grows by doubling may have grown once more before it is looked at, and is copied meanwhile: for a moment up to three times as much may be
+    /// allocated. What a single call of a function returns comes on top.
+    #[must_use]
+    pub fn memory_bytes_max(mut self, bytes: u64) -> Self {
+        self.memory_bytes_max = Some(bytes);
+        self
+    }
+
     /// The bytes that terms made by the evaluation itself (by `CONCAT`, aggregates, `BIND`) may take in memory before
-    /// [`Error::LimitReached`] ends it. What joins and sorting hold is not counted. Default: any number.
+    /// [`Error::LimitReached`] ends it. What joins and sorting hold is not counted, and no allocator is needed. Default: any number.
     #[must_use]
     pub fn computed_bytes_max(mut self, bytes: u64) -> Self {
         self.computed_bytes_max = Some(bytes);
@@ -70,11 +92,22 @@ impl Limits {
     }
 
     /// The bytes of memory in which the evaluation keeps terms of the store that it has read, so that it need not read them again. It
-    /// costs time alone if they do not suffice. Default: 8 MiB.
+    /// costs time alone if they do not suffice. Default: 8 MiB, or a quarter of [`Limits::memory_bytes_max`] if that is less.
     #[must_use]
     pub fn cached_bytes_max(mut self, bytes: u64) -> Self {
         self.cached_bytes_max = Some(bytes);
         self
+    }
+
+    /// Whether the program can hold an evaluation to them.
+    ///
+    /// # Errors
+    /// [`Error::MemoryUncounted`].
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.memory_bytes_max {
+            Some(limit) if !MeteringAllocator::is_installed() => Err(Error::MemoryUncounted { limit }),
+            _ => Ok(()),
+        }
     }
 
     /// Whether the quads that an update changes have to be looked at one by one.
@@ -96,6 +129,7 @@ impl fmt::Debug for Limits {
             .field("timeout", &self.timeout)
             .field("rows_max", &self.rows_max)
             .field("quads_read_max", &self.quads_read_max)
+            .field("memory_bytes_max", &self.memory_bytes_max)
             .field("computed_bytes_max", &self.computed_bytes_max)
             .field("cached_bytes_max", &self.cached_bytes_max)
             .finish_non_exhaustive()
@@ -127,6 +161,7 @@ pub(crate) struct Watch(Rc<Shared>);
 
 struct Shared {
     limits: Limits,
+    memory: Memory,
     deadline: Option<Instant>,
     steps: Cell<u64>,
     quads_read: Cell<u64>,
@@ -146,6 +181,7 @@ impl Watch {
     pub(crate) fn start_with_deadline(limits: &Limits, deadline: Option<Instant>) -> Self {
         Self(Rc::new(Shared {
             limits: limits.clone(),
+            memory: Memory::new(limits.memory_bytes_max, limits.reports_memory),
             deadline,
             steps: Cell::new(0),
             quads_read: Cell::new(0),
@@ -154,11 +190,14 @@ impl Watch {
         }))
     }
 
-    /// One step of the evaluation: looks at the token each time, at the clock the first time and now and then.
+    /// One step of the evaluation: looks at the memory and the tokens each time, at the clock the first time and now and then.
     pub(crate) fn step(&self) -> Result<(), Stopped> {
         let shared = &*self.0;
         if shared.failed.get() {
             return Err(Stopped);
+        }
+        if shared.memory.is_over() {
+            return Err(self.fail_of_memory());
         }
         let tokens = [&shared.limits.cancellation, &shared.limits.abandoned];
         if tokens.into_iter().flatten().any(CancellationToken::is_cancelled) {
@@ -170,6 +209,12 @@ impl Watch {
             self.look()?;
         }
         Ok(())
+    }
+
+    #[cold]
+    fn fail_of_memory(&self) -> Stopped {
+        let limit = self.0.limits.memory_bytes_max.unwrap_or(u64::MAX);
+        self.fail(Error::LimitReached { what: "bytes of memory", limit })
     }
 
     /// Looks at the clock.
@@ -226,7 +271,13 @@ impl Watch {
 
     /// What terms of the store may take that are kept.
     pub(crate) fn cached_bytes_max(&self) -> u64 {
-        self.0.limits.cached_bytes_max.unwrap_or(CACHED_BYTES_MAX)
+        let limits = &self.0.limits;
+        let of_memory = limits.memory_bytes_max.map_or(u64::MAX, |bytes| bytes / CACHED_PART);
+        limits.cached_bytes_max.unwrap_or(CACHED_BYTES_MAX.min(of_memory))
+    }
+
+    pub(super) fn memory(&self) -> &Memory {
+        &self.0.memory
     }
 
     pub(crate) fn has_failed(&self) -> bool {
@@ -240,5 +291,35 @@ impl Watch {
 
     pub(crate) fn quads_read(&self) -> u64 {
         self.0.quads_read.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sparql::{Query, Update};
+    use crate::{Store, StoreOptions};
+
+    #[test]
+    fn a_limit_of_memory_in_a_program_that_counts_none_is_refused_and_the_program_told_what_to_write() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = Store::create(directory.path().join("a.ful"), StoreOptions::new()).expect("a store");
+        let limits = Limits::new().memory_bytes_max(1 << 30);
+        let query = Query::parse("ASK {}", None).expect("a query").with_limits(limits.clone());
+        let error = query.evaluate(&store.snapshot().expect("a snapshot")).expect_err("nothing counts");
+        assert!(matches!(error, Error::MemoryUncounted { limit } if limit == 1 << 30), "{error}");
+        assert!(error.to_string().contains("#[global_allocator]"), "{error}");
+        let update = Update::parse("INSERT DATA { <x:a> <x:p> 1 }", None).expect("an update").with_limits(limits);
+        let error = update.execute(&store).expect_err("nothing counts");
+        assert!(matches!(error, Error::MemoryUncounted { .. }), "{error}");
+    }
+
+    #[test]
+    fn terms_that_are_kept_take_a_part_of_the_memory_unless_told_otherwise() {
+        let kept = |limits: Limits| Watch::start(&limits).cached_bytes_max();
+        assert_eq!(kept(Limits::new()), CACHED_BYTES_MAX);
+        assert_eq!(kept(Limits::new().memory_bytes_max(1 << 20)), 1 << 18);
+        assert_eq!(kept(Limits::new().memory_bytes_max(1 << 40)), CACHED_BYTES_MAX);
+        assert_eq!(kept(Limits::new().memory_bytes_max(1 << 20).cached_bytes_max(1 << 30)), 1 << 30);
     }
 }

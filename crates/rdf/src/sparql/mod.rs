@@ -38,9 +38,11 @@
 mod best;
 mod dataset;
 mod explain;
+mod heap;
 mod interrupt;
 mod limits;
 mod load_file;
+mod memory;
 mod outline;
 mod plan;
 mod query;

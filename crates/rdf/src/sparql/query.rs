@@ -150,7 +150,7 @@ impl Query {
     /// Evaluates it over `quads`. Solutions and triples come as they are asked for; an `ASK` is answered when this returns.
     ///
     /// # Errors
-    /// [`Error::TimedOut`], [`Error::Cancelled`], [`Error::LimitReached`] as the limits say; [`Error::ServiceUnsupported`];
+    /// [`Error::TimedOut`], [`Error::Cancelled`], [`Error::LimitReached`], [`Error::MemoryUncounted`] as the limits say; [`Error::ServiceUnsupported`];
     /// [`Error::Evaluation`] for functions that are not known; what reading the store reports. Solutions and triples return these too.
     pub fn evaluate<Q: Quads>(&self, quads: &Q) -> Result<QueryResults> {
         let depth = shape::query_depth(&self.parsed);
@@ -193,6 +193,7 @@ impl Query {
         watch: &Watch,
         planned: impl FnOnce(&spargebra::Query, JoinOrder, &Terms<Q>, &Scope) -> Result<Plan, Stopped>,
     ) -> Result<Prepared<Q>> {
+        self.limits.check()?;
         let terms = Terms::new(quads.clone(), watch.clone());
         let prepare = || {
             let scope = Rc::new(self.dataset.scope(self.parsed.dataset(), &terms)?);

@@ -14,6 +14,7 @@ use sparesults::{QueryResultsFormat, QueryResultsSerializer, QuerySolution};
 use spareval::{CancellationToken, QueryEvaluationError, QuerySolutionIter, QueryTripleIter};
 
 use super::dataset::failure;
+use super::heap::HeapBytes;
 use super::interrupt;
 use super::limits::Watch;
 use crate::error::{Error, Result};
@@ -98,7 +99,7 @@ impl<T> Rows<T> {
     }
 }
 
-impl<T> Iterator for Rows<T> {
+impl<T: HeapBytes> Iterator for Rows<T> {
     type Item = Result<T>;
 
     fn next(&mut self) -> Option<Result<T>> {
@@ -117,7 +118,7 @@ impl<T> Iterator for Rows<T> {
     }
 }
 
-fn next_here<T>(
+fn next_here<T: HeapBytes>(
     rows: &mut dyn Iterator<Item = Result<T, QueryEvaluationError>>,
     watch: &Watch,
     returned: &mut u64,
@@ -133,6 +134,7 @@ fn next_here<T>(
         Some(Err(error)) => Some(Err(failure(watch, error))),
         None => None,
         Some(Ok(row)) => {
+            watch.memory().hand_out(&row);
             *returned += 1;
             match watch.check_rows(*returned) {
                 Ok(()) => Some(Ok(row)),

@@ -6,7 +6,7 @@
 
 use oxrdf::Term;
 
-use super::terms::text_bytes;
+use super::heap::HeapBytes;
 use crate::TermId;
 
 /// See the module.
@@ -45,7 +45,7 @@ impl TermCache {
         }
         let at = self.place_of(id);
         let was_seen = matches!(self.places[at], Place::Seen(number) if number == id);
-        let bytes = text_bytes(term);
+        let bytes = term.heap_bytes() as u64;
         let is_kept = was_seen && self.bytes() + bytes <= self.bytes_max;
         if !is_kept && matches!(self.places[at], Place::Held(..)) && self.bytes() + bytes > self.bytes_max {
             return;
@@ -53,7 +53,7 @@ impl TermCache {
         let new = if is_kept { Place::Held(id, term.clone()) } else { Place::Seen(id) };
         if let Place::Held(_, old) = std::mem::replace(&mut self.places[at], new) {
             self.held -= 1;
-            self.text_bytes -= text_bytes(&old);
+            self.text_bytes -= old.heap_bytes() as u64;
         }
         if is_kept {
             self.held += 1;

@@ -13,9 +13,10 @@ use oxsdatatypes::Boolean;
 use spareval::ExpressionTerm;
 
 use super::best::Best;
+use super::heap::HeapBytes;
 use super::limits::{Stopped, Watch};
 use super::term_cache::TermCache;
-use crate::{InlineValue, Quads, TermId, TermKind};
+use crate::{InlineValue, Quads, TermId, TermKind, meter};
 
 /// A term within one evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -116,7 +117,7 @@ impl<Q: Quads> Terms<Q> {
 
     /// The number of a term, if the store has one for it.
     pub(crate) fn stored(&self, term: &Term) -> Result<Option<TermId>, Stopped> {
-        self.watch.keep(self.quads.id(TermRef::from(term)))
+        self.watch.keep(meter::uncounted(|| self.quads.id(TermRef::from(term))))
     }
 
     pub(crate) fn has_named_graphs(&self) -> Result<bool, Stopped> {
@@ -138,7 +139,7 @@ impl<Q: Quads> Terms<Q> {
 
     fn add_computed(&self, term: Term) -> Result<EvaluationTerm, Stopped> {
         // Held twice, in the table and as a key, with the table's own overhead.
-        let bytes = self.computed.bytes.get() + 2 * (text_bytes(&term) + size_of::<Term>() as u64);
+        let bytes = self.computed.bytes.get() + 2 * (term.heap_bytes() + size_of::<Term>()) as u64;
         self.computed.bytes.set(bytes);
         self.watch.check_computed_bytes(bytes)?;
         let mut terms = self.computed.terms.borrow_mut();
@@ -159,7 +160,8 @@ impl<Q: Quads> Terms<Q> {
                 if let Some(term) = self.cache.borrow().get(id) {
                     return Ok(term.clone());
                 }
-                let term = self.watch.keep(self.quads.term(id))?;
+                let term = self.watch.keep(meter::uncounted(|| self.quads.term(id)))?;
+                meter::count(term.heap_bytes() as i64);
                 self.cache.borrow_mut().note(id, &term);
                 Ok(term)
             }
@@ -262,17 +264,6 @@ fn has_truth_values(datatype: NamedNodeRef<'_>) -> bool {
         xsd::NON_NEGATIVE_INTEGER,
     ];
     TYPES.contains(&datatype)
-}
-
-pub(super) fn text_bytes(term: &Term) -> u64 {
-    match term {
-        Term::NamedNode(node) => node.as_str().len() as u64,
-        Term::BlankNode(node) => node.as_str().len() as u64,
-        Term::Literal(literal) => {
-            (literal.value().len() + literal.language().map_or(0, str::len) + literal.datatype().as_str().len()) as u64
-        }
-        Term::Triple(triple) => 3 * size_of::<Term>() as u64 + text_bytes(&triple.object),
-    }
 }
 
 /// What the evaluator makes of a literal with this value; `None` where its datatype decides more than the value says, so that the

@@ -24,7 +24,7 @@ use super::shape;
 use super::terms::Terms;
 use super::text::{self, Prologue};
 use crate::error::{Error, Result};
-use crate::{IdPattern, IdQuad, Quads, Store, TermId, Transaction, TransactionView};
+use crate::{IdPattern, IdQuad, Quads, Store, TermId, Transaction, TransactionView, meter};
 
 /// An update, parsed, with its options. It can be executed any number of times, on any thread.
 ///
@@ -151,6 +151,7 @@ impl Update {
     }
 
     fn run(&self, transaction: &mut Transaction, deadline: Option<Instant>) -> Result<UpdateReport> {
+        self.limits.check()?;
         let mut report = UpdateReport::default();
         for operation in &self.parsed.operations {
             self.operate(operation, transaction, deadline, &mut report)?;
@@ -351,7 +352,7 @@ impl Update {
                 break;
             }
             match row {
-                DeleteInsertQuad::Delete(quad) => changes.removed.extend(id_quad(&quad, view)?),
+                DeleteInsertQuad::Delete(quad) => changes.removed.extend(meter::uncounted(|| id_quad(&quad, view))?),
                 DeleteInsertQuad::Insert(quad) => changes.inserted.push(quad),
             }
             let rows = changes.removed.len() + changes.inserted.len();

@@ -6,8 +6,13 @@ mod expressions;
 mod fixture;
 mod interrupts;
 mod limits;
+mod memory;
 mod patterns;
 mod planning;
 mod results;
 mod sorted;
 mod updates;
+
+/// For limits of memory.
+#[global_allocator]
+static ALLOCATOR: fulgurite_rdf::MeteringAllocator = fulgurite_rdf::MeteringAllocator::system();

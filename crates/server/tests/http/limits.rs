@@ -140,6 +140,27 @@ fn texts_that_double_again_and_again_are_refused_before_they_fill_the_memory() {
 }
 
 #[test]
+fn what_holds_more_memory_than_allowed_is_refused_before_it_fills_the_memory() {
+    let fixture = Fixture::with_quads(ServerOptions::new().writable(true).memory_bytes_max(Some(1 << 20)));
+    let pairs = "?a ?b ?c . ?d ?e ?f";
+    let sorted = format!("SELECT * {{ {pairs} }} ORDER BY ?f ?c");
+    let refused = query(&sorted).ask(fixture.address).expect(400);
+    assert!(refused.body.contains("more than 1048576 bytes of memory"), "{refused:?}");
+    update(&format!("DELETE {{ ?a ?b ?f }} WHERE {{ {pairs} }}")).ask(fixture.address).expect(400);
+    assert_eq!(fixture.quads(), QUADS);
+    // What came to the limit holds nothing any more, and each request has the limit to itself.
+    for _ in 0..3 {
+        let rows = query(&format!("SELECT ?a {{ {pairs} }} LIMIT 100000")).accept("text/csv").ask(fixture.address);
+        assert_eq!(rows.expect(200).body.lines().count(), 100_001);
+    }
+}
+
+#[test]
+fn a_server_of_a_program_that_counts_memory_bounds_it_by_default() {
+    assert!(format!("{:?}", ServerOptions::new()).contains("memory_bytes_max: Some(1073741824)"));
+}
+
+#[test]
 fn forms_with_more_than_a_thousand_parameters_are_refused() {
     let fixture = Fixture::with(ServerOptions::new());
     let ask = |body: String| post("/sparql", "application/x-www-form-urlencoded", body).ask(fixture.address);

@@ -8,3 +8,7 @@ mod negotiation;
 mod protocol;
 mod safety;
 mod shutdown;
+
+/// For limits of memory.
+#[global_allocator]
+static ALLOCATOR: fulgurite_rdf::MeteringAllocator = fulgurite_rdf::MeteringAllocator::system();

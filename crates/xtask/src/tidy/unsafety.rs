@@ -31,6 +31,7 @@ const FILES: &[(&str, &str)] = &[
     ("crates/engine/src/txn/in_place.rs", "commits that write their records to the log's map without its lock"),
     ("crates/engine/src/txn/slots.rs", "what transactions leave for the next ones of their threads"),
     ("crates/loom-models/src/surroundings.rs", "the signature of the store to a place in the log's map"),
+    ("crates/rdf/src/meter.rs", "an allocator that counts, for limits of an evaluation's memory"),
     ("crates/testkit/src/hostile/watch.rs", "an allocator that counts: a hostile file must not cost memory"),
     ("crates/rivals/src/dynamic.rs", "libraries of the system, found when they are needed"),
     ("crates/rivals/src/leveldb/library.rs", "LevelDB's C interface, found when it is needed"),

@@ -20,11 +20,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let base = arguments.base.as_ref().map(|base| base.as_str());
         let namespaces = store.snapshot()?.namespaces()?;
         // Who gives the update could read these files without it.
-        let mut update = Update::parse_with_prefixes(&text, base, &namespaces)?.loads_files(true);
+        let update = Update::parse_with_prefixes(&text, base, &namespaces)?.loads_files(true);
+        let mut limits = Limits::new();
         if let Some(timeout) = arguments.timeout {
-            update = update.with_limits(Limits::new().timeout(timeout));
+            limits = limits.timeout(timeout);
         }
-        Ok(update.execute(store)?)
+        if let Some(mebibytes) = arguments.memory_limit {
+            limits = limits.memory_bytes_max(u64::from(mebibytes) << 20);
+        }
+        Ok(update.with_limits(limits).execute(store)?)
     })?;
     let changes = counted(done.inserted + done.removed, "change", "changes");
     let (new, gone, took) = (grouped(done.inserted), grouped(done.removed), time(begun.elapsed()));
