@@ -158,6 +158,26 @@ pub fn scan(
     reads.scan(table, low, high, keys_min, each)
 }
 
+/// As [`Reads::scan_prefix`], of a table of a store, with the inferred quads that belong among its own.
+///
+/// # Errors
+/// What the engine reports.
+pub fn scan_prefix(
+    reads: &impl Reads,
+    tables: &Tables,
+    table: &Table,
+    prefix: &IdKey,
+    keys_max: usize,
+    each: impl FnMut(KeySuffix<'_>),
+) -> fulgurite::Result<bool> {
+    if tables.inferred.is_none() && !tables.has_no_quads {
+        return reads.scan_prefix(table, prefix, keys_max, each);
+    }
+    let end = prefix.end();
+    let high = end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.as_bytes()));
+    scan(reads, tables, table, (Bound::Included(prefix.as_bytes()), high), keys_max, each)
+}
+
 /// Hands the keys of two tables, of which none is in both, in order.
 fn scan_both(
     reads: &impl Reads,

@@ -96,10 +96,15 @@ impl Steps {
     fn step(&self, tables: &Tables, part: Part) -> Option<Step> {
         let mut best: Option<(usize, usize)> = None;
         for (place, index) in part.indexes(tables).iter().enumerate() {
+            let positions = index.order.positions();
             let bound = index.order.bound_places(&self.pattern);
-            let is_sorted = |position| index.order.positions().get(bound) == Some(&position);
+            let is_sorted = |position| positions.get(bound) == Some(&position);
             if self.sorted_by.is_none_or(is_sorted) && best.is_none_or(|(most, _)| bound > most) {
                 best = Some((bound, place));
+                if positions[bound..].iter().all(|&position| self.pattern.at(position).is_none()) {
+                    // All that is bound leads the way: no index is better.
+                    break;
+                }
             }
         }
         best.map(|(bound_places, place)| self.range(tables, part, place, bound_places))

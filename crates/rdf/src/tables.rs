@@ -19,7 +19,7 @@ use fulgurite::{Database, KeySuffix, MergeOperator, Range, ReadTxn, Table, Table
 
 use crate::dictionary::TermHasher;
 use crate::error::{Error, Result};
-use crate::id::{PAYLOAD_MAX, TermId};
+use crate::id::{IdKey, PAYLOAD_MAX, TermId};
 use crate::inferred::{Inferred, StatementKinds};
 use crate::pattern::Order;
 
@@ -83,6 +83,19 @@ pub trait Reads {
 
     fn count(&self, table: &Table, low: Bound<&[u8]>, high: Bound<&[u8]>) -> fulgurite::Result<u64>;
 
+    /// Hands the keys that begin with `prefix` to `each`, in order and the first one whole: about `keys_max`. `false` if there may be more.
+    fn scan_prefix(
+        &self,
+        table: &Table,
+        prefix: &IdKey,
+        keys_max: usize,
+        each: impl FnMut(KeySuffix<'_>),
+    ) -> fulgurite::Result<bool> {
+        let end = prefix.end();
+        let high = end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.as_bytes()));
+        self.scan(table, Bound::Included(prefix.as_bytes()), high, keys_max, each)
+    }
+
     /// Hands keys to `each`, in order and the first one whole, until it has had `keys_min` at least and where it suits, or the range ends.
     /// Tells whether it has ended.
     fn scan(
@@ -120,6 +133,16 @@ impl Reads for ReadTxn {
 
     fn count(&self, table: &Table, low: Bound<&[u8]>, high: Bound<&[u8]>) -> fulgurite::Result<u64> {
         self.count(table, (low, high))
+    }
+
+    fn scan_prefix(
+        &self,
+        table: &Table,
+        prefix: &IdKey,
+        keys_max: usize,
+        each: impl FnMut(KeySuffix<'_>),
+    ) -> fulgurite::Result<bool> {
+        self.prefix_keys(table, prefix.as_bytes(), keys_max, each)
     }
 
     fn scan(

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Bound;
 
+use fulgurite::KeySuffix;
 use oxrdf::{Term, TermRef};
 
 use crate::dictionary::{self, bytes};
@@ -27,15 +28,16 @@ impl<R: Reads> View<'_, R> {
     pub fn count(&self, pattern: &IdPattern) -> Result<u64> {
         let (mut steps, mut total) = (Steps::new(pattern), 0);
         while let Some(step) = steps.next(self.tables) {
+            let index = step.index(self.tables);
+            if step.is_filtered {
+                let range = KeyRange::Prefix(&step.prefix);
+                self.for_each_quad(index, &range, usize::MAX, |quad| total += u64::from(pattern.matches(&quad)))?;
+                continue;
+            }
             let end = step.prefix.end();
             let low = Bound::Included(step.prefix.as_bytes());
             let high = end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.as_bytes()));
-            let index = step.index(self.tables);
-            if !step.is_filtered {
-                total += inferred::count(self.reads, self.tables, &index.table, low, high)?;
-                continue;
-            }
-            self.for_each_quad(index, (low, high), usize::MAX, |quad| total += u64::from(pattern.matches(&quad)))?;
+            total += inferred::count(self.reads, self.tables, &index.table, low, high)?;
         }
         Ok(total)
     }
@@ -51,19 +53,17 @@ impl<R: Reads> View<'_, R> {
             return Ok(Reached::End);
         }
         let index = wanted.step.index(self.tables);
-        let end = wanted.step.prefix.end();
-        let high = end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.as_bytes()));
         // Most lookups give fewer than they ask for, long ones have the room already.
         quads.reserve(wanted.keys_min.min(QUADS_FIRST));
-        let bounds = (wanted.low.as_ref().map(IdKey::as_bytes), high);
+        let range = KeyRange::of(wanted);
         let (has_ended, last) = match wanted.filter {
             None => {
-                let has_ended = self.for_each_quad(index, bounds, wanted.keys_min, |quad| quads.push(quad))?;
+                let has_ended = self.for_each_quad(index, &range, wanted.keys_min, |quad| quads.push(quad))?;
                 (has_ended, quads.last().copied())
             }
             Some(filter) => {
                 let mut last = None;
-                let has_ended = self.for_each_quad(index, bounds, wanted.keys_min, |quad| {
+                let has_ended = self.for_each_quad(index, &range, wanted.keys_min, |quad| {
                     last = Some(quad);
                     if filter.matches(&quad) {
                         quads.push(quad);
@@ -78,31 +78,31 @@ impl<R: Reads> View<'_, R> {
         }
     }
 
-    /// Hands the quads of keys within the bounds to `each`, as [`Reads::scan`] does.
+    /// Hands the quads of a range of keys to `each`, as [`Reads::scan`] does.
     #[inline]
     fn for_each_quad(
         &self,
         index: &Index,
-        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        range: &KeyRange<'_>,
         keys_min: usize,
         each: impl FnMut(IdQuad),
     ) -> Result<bool> {
         if index.order.is_of_named_graphs() {
-            self.for_each_quad_of::<4>(index, bounds, keys_min, each)
+            self.for_each_quad_of::<4>(index, range, keys_min, each)
         } else {
-            self.for_each_quad_of::<3>(index, bounds, keys_min, each)
+            self.for_each_quad_of::<3>(index, range, keys_min, each)
         }
     }
 
     fn for_each_quad_of<const PLACES: usize>(
         &self,
         index: &Index,
-        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+        range: &KeyRange<'_>,
         keys_min: usize,
         mut each: impl FnMut(IdQuad),
     ) -> Result<bool> {
         let (mut reader, mut is_damaged) = (KeyReader::<PLACES>::new(), false);
-        let has_ended = inferred::scan(self.reads, self.tables, &index.table, bounds, keys_min, |key| {
+        let take = |key: KeySuffix<'_>| {
             if is_damaged {
                 return;
             }
@@ -110,7 +110,18 @@ impl<R: Reads> View<'_, R> {
                 Some(ids) => each(index.order.quad(ids)),
                 None => is_damaged = true,
             }
-        })?;
+        };
+        let has_ended = match range {
+            KeyRange::Prefix(prefix) => {
+                inferred::scan_prefix(self.reads, self.tables, &index.table, prefix, keys_min, take)?
+            }
+            KeyRange::From(low, prefix) => {
+                let end = prefix.end();
+                let high = end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.as_bytes()));
+                let low = low.as_ref().map(IdKey::as_bytes);
+                inferred::scan(self.reads, self.tables, &index.table, (low, high), keys_min, take)?
+            }
+        };
         if is_damaged { Err(self.shared.damaged_key(&index.table)) } else { Ok(has_ended) }
     }
 
@@ -217,6 +228,24 @@ impl<R: Reads> View<'_, R> {
         range
             .map(|entry| entry.map_err(Into::into).and_then(|(prefix, iri)| Ok((text(&prefix)?, text(&iri)?))))
             .collect()
+    }
+}
+
+/// Keys of an index.
+enum KeyRange<'k> {
+    /// Those that begin with this.
+    Prefix(&'k IdKey),
+    /// Those of them that lie above a bound.
+    From(&'k Bound<IdKey>, &'k IdKey),
+}
+
+impl<'k> KeyRange<'k> {
+    fn of(wanted: &Wanted<'k>) -> Self {
+        let prefix = &wanted.step.prefix;
+        match wanted.low {
+            Bound::Included(low) if low.as_bytes() == prefix.as_bytes() => Self::Prefix(prefix),
+            low => Self::From(low, prefix),
+        }
     }
 }
 

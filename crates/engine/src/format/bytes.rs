@@ -69,17 +69,14 @@ pub fn get_u16(bytes: &[u8], at: usize) -> u16 {
 /// The little-endian u32 at `at`. Panics out of bounds, as slices do.
 #[inline]
 pub fn get_u32(bytes: &[u8], at: usize) -> u32 {
-    let mut array = [0; 4];
-    array.copy_from_slice(&bytes[at..at + 4]);
-    u32::from_le_bytes(array)
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
 }
 
 /// The little-endian u64 at `at`. Panics out of bounds, as slices do.
 #[inline]
 pub fn get_u64(bytes: &[u8], at: usize) -> u64 {
-    let mut array = [0; 8];
-    array.copy_from_slice(&bytes[at..at + 8]);
-    u64::from_le_bytes(array)
+    // Not `copy_from_slice`: that is a call, of which the length is seen to be known only where it is inlined.
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
 /// Writes a little-endian number's bytes at `at`. Panics out of bounds, as slices do.

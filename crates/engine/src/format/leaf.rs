@@ -103,6 +103,12 @@ impl<'p> Found<'p> {
     /// It takes a longer look: [`Leaf::find`].
     pub const UNCLEAR: Self = Self(Some(&LOOK_LONGER));
 
+    /// The key has this value.
+    #[inline(always)]
+    pub(super) const fn value(value: &'p [u8]) -> Self {
+        Self(Some(value))
+    }
+
     /// The value if there is one; `None` if it takes a longer look.
     #[inline(always)]
     pub fn settled(self) -> Option<Option<&'p [u8]>> {

@@ -34,6 +34,7 @@ mod overflow;
 mod packed;
 mod packed_build;
 mod packed_cells;
+mod packed_prefix;
 mod packed_verify;
 mod page;
 mod search;
@@ -64,6 +65,7 @@ pub use overflow::{INLINE_KEY_BYTES_MAX, OverflowRef};
 pub use packed::PackedLeaf;
 pub use packed_build::PackedBuilder;
 pub use packed_cells::{Unpacked, UnpackedEntries, ValuePlace};
+pub use packed_prefix::PrefixEnd;
 pub use page::{Offence, PageKind, PageSize, seal_page, verify_own_page, verify_page};
 pub use search::{Isa, Lookup, Search, WithSearch, look_up, prefetch, selected, with_search};
 #[cfg(test)]

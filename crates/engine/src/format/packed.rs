@@ -7,11 +7,13 @@
 //! each says exactly how much it shares with the one before. What is read here is checked for bounds all the same.
 
 use std::cmp::Ordering;
+use std::hint::select_unpredictable;
 use std::ops::Range;
 
-use crate::format::bytes::{common_prefix, get_u16, get_u64, head8};
+use crate::format::bytes::{common_prefix, equal, get_u16, get_u64, head8};
 use crate::format::cell::CellValue;
 use crate::format::hash::Identity;
+use crate::format::leaf::Found;
 use crate::format::overflow::{INLINE_KEY_BYTES_MAX, OverflowRef};
 use crate::format::packed_cells::{Unpacked, ValuePlace};
 use crate::format::page::{Offence, PageKind, verify_page};
@@ -75,11 +77,13 @@ impl Stored {
 
 /// Where a key belongs.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+pub(super) struct Place {
     /// Of the first entry whose key is not below it.
-    index: usize,
-    /// That entry, if it has the key.
-    found: Option<Stored>,
+    pub index: usize,
+    /// Where that entry is in the page, if there is one. What it shares with the one before it, it shares with the key.
+    pub at: usize,
+    /// Whether that entry has the key.
+    pub is_found: bool,
 }
 
 impl<'p> PackedLeaf<'p> {
@@ -127,7 +131,18 @@ impl<'p> PackedLeaf<'p> {
     /// The value of `key`, if it has one.
     #[inline]
     pub fn find(self, key: &[u8]) -> Option<CellValue<'p>> {
-        self.place_of(key).found.map(|found| self.stored_value(&found))
+        let place = self.place_of(key);
+        place.is_found.then(|| self.stored_value(&self.stored(place.at)))
+    }
+
+    /// The value of `key` for a point get, if it is in the page.
+    #[inline]
+    pub fn value_of(self, key: &[u8]) -> Found<'p> {
+        match self.find(key) {
+            None => Found::ABSENT,
+            Some(CellValue::Inline(value)) => Found::value(value),
+            Some(CellValue::Overflow(_)) => Found::UNCLEAR,
+        }
     }
 
     /// The value at a place in this page.
@@ -147,7 +162,7 @@ impl<'p> PackedLeaf<'p> {
     #[inline]
     pub fn upper_bound(self, key: &[u8]) -> usize {
         let place = self.place_of(key);
-        place.index + usize::from(place.found.is_some())
+        place.index + usize::from(place.is_found)
     }
 
     /// How the key of an entry compares to `key`.
@@ -194,7 +209,38 @@ impl<'p> PackedLeaf<'p> {
     /// The entry at a place in the page.
     #[inline(always)]
     pub(super) fn stored(self, at: usize) -> Stored {
-        let fixed = get_u16(self.page, VALUE_LENGTH) as usize;
+        self.stored_with(at, self.value_length())
+    }
+
+    /// What the header says of the lengths of values.
+    #[inline(always)]
+    fn value_length(self) -> usize {
+        get_u16(self.page, VALUE_LENGTH) as usize
+    }
+
+    /// As [`PackedLeaf::stored`], given what the header says of the lengths of values.
+    #[inline(always)]
+    fn stored_with(self, at: usize, fixed: usize) -> Stored {
+        match self.short_parts(at, fixed) {
+            Some((shared, rest_length)) => {
+                let (rest_at, value_at) = (at + 1, at + 1 + rest_length);
+                Stored { shared, rest_at, rest_length, value_at, value_length: fixed, is_overflow: false }
+            }
+            None => self.stored_at_length(at, fixed),
+        }
+    }
+
+    /// Of an entry whose lengths are all in its first byte, how much it shares and how long its rest is, which follows that byte.
+    #[inline(always)]
+    fn short_parts(self, at: usize, fixed: usize) -> Option<(usize, usize)> {
+        let first = self.page[at] as usize;
+        let (shared, rest_length) = (first >> 4, first & NIBBLE_MAX);
+        let is_short = shared != NIBBLE_MAX && rest_length != NIBBLE_MAX && fixed != VALUES_DIFFER;
+        is_short.then_some((shared, rest_length))
+    }
+
+    /// As [`PackedLeaf::stored`], where lengths take more than the first byte.
+    fn stored_at_length(self, at: usize, fixed: usize) -> Stored {
         let first = self.page[at] as usize;
         let (mut shared, mut rest_length, mut at) = (first >> 4, first & NIBBLE_MAX, at + 1);
         if shared == NIBBLE_MAX {
@@ -237,11 +283,6 @@ impl<'p> PackedLeaf<'p> {
         self.count().div_ceil(BLOCK_ENTRIES)
     }
 
-    #[inline(always)]
-    fn head(self, block: usize) -> u64 {
-        get_u64(self.page, HEADS + 8 * block)
-    }
-
     /// A length of one byte or two.
     #[inline(always)]
     fn length_at(self, at: &mut usize) -> usize {
@@ -252,10 +293,10 @@ impl<'p> PackedLeaf<'p> {
 
     /// A key longer than any that is packed stands where its first bytes do.
     #[inline]
-    fn place_of(self, key: &[u8]) -> Place {
+    pub(super) fn place_of(self, key: &[u8]) -> Place {
         match self.blocks_up_to(key) {
-            None => Place { index: self.count(), found: None },
-            Some(0) => Place { index: 0, found: None },
+            None => Place { index: self.count(), at: 0, is_found: false },
+            Some(0) => Place { index: 0, at: self.block_at(0), is_found: false },
             Some(blocks) => self.place_in(blocks - 1, key),
         }
     }
@@ -270,20 +311,21 @@ impl<'p> PackedLeaf<'p> {
             // It ends within what all keys begin with.
             return if prefix < key { None } else { Some(0) };
         };
-        if start != prefix {
+        if !equal(start, prefix) {
             return if prefix < start { None } else { Some(0) };
         }
         let head = head8(key, prefix_length);
-        let (mut from, mut size) = (0, self.block_count());
-        while size > 0 {
+        let (heads, _) = self.page[HEADS..HEADS + 8 * self.block_count()].as_chunks::<8>();
+        let (mut from, mut size) = (0, heads.len());
+        while size > 1 {
             let half = size / 2;
-            let below = self.head(from + half) < head;
-            from = if below { from + half + 1 } else { from };
-            size = if below { size - half - 1 } else { half };
+            from = select_unpredictable(u64::from_le_bytes(heads[from + half - 1]) < head, from + half, from);
+            size -= half;
         }
+        from += usize::from(u64::from_le_bytes(heads[from]) < head);
         // Where heads tie, whole keys tell.
         let mut tied = 0;
-        while from + tied < self.block_count() && self.head(from + tied) == head {
+        while from + tied < heads.len() && u64::from_le_bytes(heads[from + tied]) == head {
             tied += 1;
         }
         while tied > 0 {
@@ -299,31 +341,64 @@ impl<'p> PackedLeaf<'p> {
     #[inline]
     fn place_in(self, block: usize, key: &[u8]) -> Place {
         let entries = self.block_of(block * BLOCK_ENTRIES);
-        let mut stored = self.first_of(block);
-        prefetch(self.page, stored.rest_at + 64);
-        // The bytes that the entry before and the key have in common, which was below the key.
-        let mut common = 0;
+        let (mut at, fixed) = (self.block_at(block), self.value_length());
+        prefetch(self.page, at + 64);
+        // The bytes that the entry before and the key have in common, which was below the key; and what the key has from there on.
+        let (mut common, mut wanted) = (0, head8(key, 0));
         for index in entries.clone() {
-            if index > entries.start {
-                stored = self.stored(stored.end());
-            }
-            match stored.shared.cmp(&common) {
+            let (shared, rest_at, rest_length, end) = match self.short_parts(at, fixed) {
+                Some((shared, rest_length)) => (shared, at + 1, rest_length, at + 1 + rest_length + fixed),
+                None => {
+                    let stored = self.stored_at_length(at, fixed);
+                    (stored.shared, stored.rest_at, stored.rest_length, stored.end())
+                }
+            };
+            if shared > common {
                 // It differs from the key where the one before did.
-                Ordering::Greater => continue,
-                // It differs from the one before where that did not differ from the key.
-                Ordering::Less => return Place { index, found: None },
-                Ordering::Equal => {}
+                at = end;
+                continue;
             }
-            let (rest, wanted) = (self.rest(&stored), &key[common..]);
-            let same = common_prefix(rest, wanted);
-            match (rest.get(same), wanted.get(same)) {
-                (None, None) => return Place { index, found: Some(stored) },
-                (Some(_), None) => return Place { index, found: None },
-                (Some(rest), Some(wanted)) if rest > wanted => return Place { index, found: None },
-                _ => common += same,
+            if shared < common {
+                // It differs from the one before where that did not differ from the key.
+                return Place { index, at, is_found: false };
+            }
+            if index > entries.start {
+                // Mostly the first byte tells. There is one: only the first key of all can be empty, and the key is not behind its end,
+                // or the entry before would not have been below it.
+                let (first, wanted) = (self.page[rest_at], (wanted >> 56) as u8);
+                if first > wanted {
+                    return Place { index, at, is_found: false };
+                }
+                if first < wanted {
+                    at = end;
+                    continue;
+                }
+            }
+            let left = key.len() - common;
+            let difference = (self.word(rest_at) ^ wanted).leading_zeros() as usize / 8;
+            let mut same = difference.min(rest_length).min(left);
+            if difference == 8 {
+                same = common_prefix(&self.page[rest_at..rest_at + rest_length], &key[common..]);
+            }
+            if same == left {
+                return Place { index, at, is_found: same == rest_length };
+            }
+            if same < rest_length && self.page[rest_at + same] > key[common + same] {
+                return Place { index, at, is_found: false };
+            }
+            at = end;
+            if same > 0 {
+                common += same;
+                wanted = head8(key, common);
             }
         }
-        Place { index: entries.end, found: None }
+        Place { index: entries.end, at, is_found: false }
+    }
+
+    /// Eight bytes of the page as a number, the first the most significant.
+    #[inline(always)]
+    fn word(self, at: usize) -> u64 {
+        get_u64(self.page, at).swap_bytes()
     }
 }
 

@@ -19,7 +19,7 @@ mod writer;
 
 pub use extents::ExtentMap;
 pub use file::{PageFile, ReadOptions};
-pub use page::{LeafPage, MappedFilters, Page, Pages, Value};
+pub use page::{LeafPage, MappedFilters, Page, Pages, Value, VerifiedPages};
 pub use space::{Operation, Pins, Placing, Space, SpaceStats};
 pub use table::read_extent_table;
 pub use writer::{Moving, PageWriter};

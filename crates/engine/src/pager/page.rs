@@ -373,6 +373,14 @@ impl<'a> VerifiedPages<'a> {
         (bytes[0] == PageKind::Leaf as u8).then(|| unsafe { Leaf::new_unchecked(bytes) })
     }
 
+    /// As [`VerifiedPages::leaf`], as a packed leaf.
+    #[inline(always)]
+    pub fn packed_leaf(self, at: PageRef) -> Option<PackedLeaf<'a>> {
+        let bytes = self.bytes(at)?;
+        Leaf::prefetch_page(bytes);
+        (bytes[0] == PageKind::Packed as u8).then(|| PackedLeaf::of(bytes))
+    }
+
     /// The bytes of the page at `at`, if it was verified.
     #[inline(always)]
     pub fn bytes(self, at: PageRef) -> Option<&'a [u8]> {

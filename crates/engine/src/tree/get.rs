@@ -10,7 +10,7 @@ use crate::format::{
     OverflowRef, PackedLeaf, Search, WithSearch, look_up, with_search,
 };
 use crate::ids::PageRef;
-use crate::pager::{Page, Pages, Value};
+use crate::pager::{Page, Pages, Value, VerifiedPages};
 
 use super::root::{Root, branch_at};
 
@@ -131,9 +131,10 @@ impl<'p, A: Above> Lookup<&'p Pages, (&Root, &A)> for Quick {
 impl Quick {
     #[inline(always)]
     fn find<'p, S: Search>(pages: &'p Pages, root: &Root, key: &[u8], hash: u64) -> Found<'p> {
-        match Approach::run::<S>(pages, root, key) {
+        let Some((pages, at)) = way::<S>(pages, root, key) else { return Found::UNCLEAR };
+        match pages.leaf(at) {
             Some(leaf) => leaf.value_of::<S>(key, hash),
-            None => Found::UNCLEAR,
+            None => packed_value_of(pages, at, key),
         }
     }
 }
@@ -155,18 +156,43 @@ impl<'p> Lookup<&'p Pages, &Root> for Approach {
 
     #[inline(always)]
     fn run<S: Search>(pages: &'p Pages, root: &Root, key: &[u8]) -> Option<Leaf<'p>> {
-        if key.len() > INLINE_KEY_BYTES_MAX {
-            return None;
-        }
-        let pages = pages.verified()?;
-        let mut at = root.page;
-        let mut level = root.level;
-        while level > 0 {
-            at = pages.branch(at, level)?.child_of_short::<S, _>(key, &NoLongKeys).ok()?;
-            level -= 1;
-        }
+        let (pages, at) = way::<S>(pages, root, key)?;
         pages.leaf(at)
     }
+}
+
+/// The way to where a leaf is that is packed.
+pub(super) struct PlaceOfLeaf;
+
+impl<'p> Lookup<&'p Pages, &Root> for PlaceOfLeaf {
+    type Output = Option<PageRef>;
+
+    #[inline(always)]
+    fn run<S: Search>(pages: &'p Pages, root: &Root, key: &[u8]) -> Option<PageRef> {
+        way::<S>(pages, root, key).map(|(_, at)| at)
+    }
+}
+
+/// Where the leaf is to which `key` belongs, if pages that are mapped and verified lead there.
+#[inline(always)]
+fn way<'p, S: Search>(pages: &'p Pages, root: &Root, key: &[u8]) -> Option<(VerifiedPages<'p>, PageRef)> {
+    if key.len() > INLINE_KEY_BYTES_MAX {
+        return None;
+    }
+    let pages = pages.verified()?;
+    let mut at = root.page;
+    let mut level = root.level;
+    while level > 0 {
+        at = pages.branch(at, level)?.child_of_short::<S, _>(key, &NoLongKeys).ok()?;
+        level -= 1;
+    }
+    Some((pages, at))
+}
+
+/// Apart, so that it takes no room where the way to leaves with tags goes.
+#[inline(never)]
+fn packed_value_of<'p>(pages: VerifiedPages<'p>, at: PageRef, key: &[u8]) -> Found<'p> {
+    pages.packed_leaf(at).map_or(Found::UNCLEAR, |leaf| leaf.value_of(key))
 }
 
 /// Stands in for the pages of long keys where nobody wants to wait for them.

@@ -4,8 +4,10 @@ use std::ops::Bound;
 
 use crate::error::Result;
 use crate::format::{InlineCells, KeySuffix, PackedKeys};
+use crate::tree::{self, PrefixRead};
 use crate::txn::layers::Layers;
 use crate::txn::range::{FETCHED_BYTES_MAX, FETCHED_ENTRIES_MAX, Pair, Range};
+use crate::txn::read::prefix_end;
 
 /// The keys within bounds, in order: see [`ReadTxn::key_batches`](crate::ReadTxn::key_batches).
 ///
@@ -89,6 +91,35 @@ impl<'t> KeyBatches<'t> {
         }
         Ok((!fetched.is_empty()).then_some(KeyBatch(Batch::Fetched(fetched))))
     }
+}
+
+/// See [`ReadTxn::prefix_keys`](crate::ReadTxn::prefix_keys). Requires: the transaction need not know what it reads.
+#[inline]
+pub(super) fn prefix_keys(
+    layers: Layers<'_>,
+    prefix: &[u8],
+    keys_max: usize,
+    mut each: impl FnMut(KeySuffix<'_>),
+) -> Result<bool> {
+    let (mut left, mut last) = (keys_max, None);
+    if let Some(root) = layers.tree_alone_of_prefix(prefix)
+        && let Some(read) = tree::read_prefix(layers.pages(), root, prefix, keys_max, &mut each)
+    {
+        match read {
+            PrefixRead::Whole => return Ok(true),
+            PrefixRead::Enough => return Ok(false),
+            PrefixRead::UpTo(given, key) => (left, last) = (left - given, key),
+        }
+    }
+    let low = last.as_deref().map_or(Bound::Included(prefix), Bound::Excluded);
+    let end = prefix_end(prefix);
+    let mut batches = KeyBatches::new(layers, low, end.as_ref().map(|end| &**end))?;
+    while left > 0 {
+        let Some(batch) = batches.next_of(left)? else { return Ok(true) };
+        batch.iter().for_each(&mut each);
+        left -= batch.len();
+    }
+    Ok(false)
 }
 
 impl KeyBatch<'_> {

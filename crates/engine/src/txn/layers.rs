@@ -9,7 +9,7 @@ use crate::ids::Sequence;
 use crate::pager::{Pages, Value};
 use crate::planted::{Fault, planted};
 use crate::tree::{self, Above, Beneath, Entry, Root, Run, Said, Stack};
-use crate::txn::read::Estimate;
+use crate::txn::read::{Estimate, prefix_end};
 use crate::txn::read_set::ReadSet;
 use crate::txn::state::{State, TableView};
 use crate::txn::versions::Own;
@@ -348,6 +348,19 @@ impl<'a> Layers<'a> {
     fn is_stored(&self, stack: &Stack, key: &[u8]) -> Result<bool> {
         let beneath = Beneath::new(self.pages(), stack.runs_of(key), self.view.trees.base.as_ref());
         beneath.has(key, self.pages().identity().hash(key))
+    }
+
+    /// The tree, if nothing lies above it among the keys that begin with `prefix`.
+    #[inline]
+    pub fn tree_alone_of_prefix(&self, prefix: &[u8]) -> Option<&'a Root> {
+        let root = self.view.trees.base.as_ref()?;
+        (self.is_tree_alone() || self.is_pure_of_prefix(prefix)).then_some(root)
+    }
+
+    #[inline(never)]
+    fn is_pure_of_prefix(&self, prefix: &[u8]) -> bool {
+        let end = prefix_end(prefix);
+        self.is_pure(Bound::Included(prefix), end.as_ref().map(|end| &**end))
     }
 
     /// Whether nothing lies above the tree between the bounds, so that it can be read alone.

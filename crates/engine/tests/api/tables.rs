@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use fulgurite::io::MemoryDisk;
-use fulgurite::{Database, Error, Options, Result, TableOptions};
+use fulgurite::{Database, Error, Options, ReadTxn, Result, Table, TableOptions};
 
 fn options(disk: &MemoryDisk) -> Options {
     Database::options().create(true).background(false).disk(Arc::new(disk.clone()))
@@ -166,6 +166,24 @@ fn packable(number: u32) -> (Vec<u8>, Vec<u8>) {
     (key, vec![number as u8; if number % 499 == 7 { 9_000 } else { number as usize % 3 * 4 }])
 }
 
+/// The keys that begin so, of which as few are asked for at first as not to get all.
+fn keys_of(txn: &ReadTxn, table: &Table, prefix: &[u8]) -> Vec<Vec<u8>> {
+    let (mut keys, mut key, mut most) = (Vec::new(), Vec::new(), 1);
+    loop {
+        keys.clear();
+        let are_all = txn.prefix_keys(table, prefix, most, |suffix| {
+            suffix.complete(&mut key);
+            keys.push(key.clone());
+        });
+        assert!(keys.len() <= most);
+        if are_all.unwrap() {
+            return keys;
+        }
+        assert_eq!(keys.len(), most, "it must give what was asked for where it does not know that these are all");
+        most *= 7;
+    }
+}
+
 #[test]
 fn a_packed_table_reads_as_any_other_and_is_smaller() {
     for map in [true, false] {
@@ -215,6 +233,11 @@ fn a_packed_table_reads_as_any_other_and_is_smaller() {
             assert_eq!(txn.get_many(&packed, &slices).unwrap(), txn.get_many(&plain, &slices).unwrap());
             for (from, to) in keys.iter().zip(&keys[40..]).step_by(19) {
                 assert_eq!(txn.get(&packed, from).unwrap(), txn.get(&plain, from).unwrap());
+                for prefix in [&from[..from.len() - 1], &from[..from.len().min(14)], &from[..10]] {
+                    let keys = [keys_of(&txn, &packed, prefix), keys_of(&txn, &plain, prefix)];
+                    let expected = txn.prefix(&plain, prefix).unwrap().map(|entry| entry.unwrap().0.to_vec());
+                    assert!(keys[0].iter().eq(&keys[1]) && keys[0].iter().cloned().eq(expected));
+                }
                 let bounds = &**from..&**to;
                 assert_eq!(txn.count(&packed, bounds.clone()).unwrap(), txn.count(&plain, bounds.clone()).unwrap());
                 let part = |table| txn.range(table, bounds.clone()).unwrap().map(Result::unwrap).collect::<Vec<_>>();

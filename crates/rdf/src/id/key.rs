@@ -69,9 +69,10 @@ impl IdKey {
             Shape::Signed => (0, payload, 7),
             Shape::Whole => (7, payload, 7),
         };
-        self.bytes[start] = tag << 3 | code as u8;
-        let bytes = payload.to_be_bytes();
-        self.bytes[start + 1..start + 1 + length].copy_from_slice(&bytes[8 - length..]);
+        // All eight bytes that a number can have, of which those that follow are overwritten.
+        let word = u64::from(tag << 3 | code as u8) << PAYLOAD_BITS | payload << (PAYLOAD_BITS - 8 * length as u32);
+        let place = self.bytes[start..].first_chunk_mut().expect("a number has room for eight bytes");
+        *place = word.to_be_bytes();
         self.length += 1 + length as u8;
     }
 

@@ -331,7 +331,33 @@ pub fn shared_read(
         }
     }
     let truth: Vec<Vec<u8>> = truth.into_iter().map(|(key, _)| key).collect();
-    same("key_batches", &found, &truth)
+    same("key_batches", &found, &truth)?;
+    prefix_keys(txn, table, entries, &low, random, coverage)
+}
+
+fn prefix_keys(
+    txn: &ReadTxn,
+    table: &Table,
+    entries: &Entries,
+    low: &[u8],
+    random: &mut Random,
+    coverage: &mut Coverage,
+) -> Result<(), Difference> {
+    coverage.note(Call::PrefixKeys);
+    let prefix = &low[..random.index(low.len() + 1)];
+    let most = if random.coin() { usize::MAX } else { random.index(40) };
+    let (mut found, mut key) = (Vec::new(), Vec::new());
+    let are_all = txn.prefix_keys(table, prefix, most, |suffix| {
+        suffix.complete(&mut key);
+        found.push(key.clone());
+    });
+    let truth: Vec<&Vec<u8>> =
+        entries.range(prefix.to_vec()..).map(|(key, _)| key).take_while(|key| key.starts_with(prefix)).collect();
+    let (are_all, given) = (sound("prefix_keys", are_all)?, truth.len().min(most));
+    if are_all && given < truth.len() || !are_all && given < most {
+        return Err(format!("prefix_keys: {are_all} that {given} of {} are all", truth.len()));
+    }
+    same("prefix_keys", &found.iter().collect(), &truth[..given].to_vec())
 }
 
 /// Compares a whole table, forwards.

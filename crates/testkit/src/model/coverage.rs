@@ -85,6 +85,7 @@ kinds! {
     OwnedRange => "owned_range",
     LeafBatches => "leaf_batches",
     KeyBatches => "key_batches",
+    PrefixKeys => "prefix_keys",
     CursorSeek => "cursor.seek",
     CursorWalk => "cursor.next/previous",
     Count => "count",

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::format::tests::shapes::{AT, BIRTH, PAGE_SIZES, Random, brief, identity, neighbours, shapes};
 use crate::format::{
-    CellKey, CellValue, KeySuffix, Op, OverflowRef, PackedBuilder, PackedKeys, PackedLeaf, PageSize, Unpacked,
-    seal_page,
+    CellKey, CellValue, KeySuffix, Op, OverflowRef, PackedBuilder, PackedKeys, PackedLeaf, PageSize, PrefixEnd,
+    Unpacked, seal_page,
 };
 use crate::ids::ExtentId;
 
@@ -149,6 +149,30 @@ fn check_query(leaf: PackedLeaf<'_>, entries: &[Entry], query: &[u8], unpacked: 
     if let Some((key, _)) = entries.get(lower) {
         assert_eq!(leaf.compare(lower, query), key.as_slice().cmp(query));
     }
+    for length in [query.len() / 2, query.len().saturating_sub(1), query.len()] {
+        for most in [1, 3, usize::MAX] {
+            check_prefix(leaf, entries, &query[..length], most);
+        }
+    }
+}
+
+fn check_prefix(leaf: PackedLeaf<'_>, entries: &[Entry], prefix: &[u8], most: usize) {
+    let begin_so = |(_, (key, _)): &(usize, &Entry)| key.starts_with(prefix);
+    let lower = entries.partition_point(|(key, _)| key.as_slice() < prefix);
+    let expected: Vec<_> = entries.iter().enumerate().skip(lower).take_while(begin_so).take(most).collect();
+    let next = entries.get(lower + expected.len());
+    let why = match next {
+        None => PrefixEnd::Leaf,
+        Some((key, _)) if key.starts_with(prefix) => PrefixEnd::Enough,
+        Some(_) => PrefixEnd::Passed,
+    };
+    let (mut key, mut given) = (Vec::new(), Vec::new());
+    let outcome = leaf.for_each_with_prefix(prefix, most, |suffix| {
+        suffix.complete(&mut key);
+        given.push(key.clone());
+    });
+    assert_eq!(outcome, (given.len(), why), "{}", brief(prefix));
+    assert!(given.iter().eq(expected.into_iter().map(|(_, (key, _))| key)), "{}", brief(prefix));
 }
 
 #[test]

@@ -1,0 +1,78 @@
+//! The keys of a packed leaf that begin with the same bytes, from one search.
+//!
+//! What an entry shares with the one before it tells whether it still begins so: nothing is compared, and no end is looked for.
+
+use crate::format::key_suffix::KeySuffix;
+use crate::format::overflow::INLINE_KEY_BYTES_MAX;
+use crate::format::packed::{BLOCK_ENTRIES, PackedLeaf, Stored};
+
+/// Why the keys of a leaf that begin with a prefix came to an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrefixEnd {
+    /// The next key begins otherwise.
+    Passed,
+    /// As many were given as were asked for. There may be more.
+    Enough,
+    /// It was the leaf's last key. The next leaf may have more.
+    Leaf,
+}
+
+impl PackedLeaf<'_> {
+    /// Hands the keys that begin with `prefix` to `each`, in order and the first one whole: so many at most. Returns how many there
+    /// were, and why there were no more.
+    #[inline]
+    pub fn for_each_with_prefix(
+        self,
+        prefix: &[u8],
+        most: usize,
+        mut each: impl FnMut(KeySuffix<'_>),
+    ) -> (usize, PrefixEnd) {
+        let place = self.place_of(prefix);
+        if place.index == self.count() {
+            return (0, PrefixEnd::Leaf);
+        }
+        let first = self.stored(place.at);
+        // What the first one shares with the one before it, it shares with the prefix.
+        let shared = &prefix[..first.shared];
+        if !self.rest(&first).starts_with(&prefix[first.shared..]) {
+            return (0, PrefixEnd::Passed);
+        }
+        if most == 0 {
+            return (0, PrefixEnd::Enough);
+        }
+        self.give_first(shared, &first, &mut each);
+        let (mut given, mut at) = (1, first.end());
+        for index in place.index + 1..self.count() {
+            let stored = self.stored(at);
+            let begins_a_block = index.is_multiple_of(BLOCK_ENTRIES);
+            if stored.shared < prefix.len() && !(begins_a_block && self.rest(&stored).starts_with(prefix)) {
+                return (given, PrefixEnd::Passed);
+            }
+            if given == most {
+                return (given, PrefixEnd::Enough);
+            }
+            let rest = stored.rest_at..stored.rest_at + stored.rest_length;
+            each(KeySuffix::within(stored.shared, self.page(), rest));
+            (given, at) = (given + 1, stored.end());
+        }
+        (given, PrefixEnd::Leaf)
+    }
+
+    /// Puts the first key together, which begins with what is `shared`.
+    #[inline]
+    fn give_first(self, shared: &[u8], first: &Stored, each: &mut impl FnMut(KeySuffix<'_>)) {
+        let rest = self.rest(first);
+        let length = shared.len() + rest.len();
+        let mut short = [0; SHORT_KEY_BYTES];
+        if length > SHORT_KEY_BYTES {
+            debug_assert!(length <= INLINE_KEY_BYTES_MAX, "a key of a packed leaf is inline");
+            return each(KeySuffix::whole(&[shared, rest].concat()));
+        }
+        short[..shared.len()].copy_from_slice(shared);
+        short[shared.len()..length].copy_from_slice(rest);
+        each(KeySuffix::within(0, &short, 0..length));
+    }
+}
+
+/// A key that is no longer is put together without memory being asked for.
+const SHORT_KEY_BYTES: usize = 64;
