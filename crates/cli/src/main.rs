@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use notation::printable;
 
-/// What `rdf query --memory-limit` and its like are held to.
+/// What `rdf query --memory-max` and its like are held to.
 #[cfg(feature = "rdf")]
 #[global_allocator]
 static ALLOCATOR: fulgurite_rdf::MeteringAllocator = fulgurite_rdf::MeteringAllocator::system();

@@ -167,15 +167,15 @@ pub fn scan_prefix(
     tables: &Tables,
     table: &Table,
     prefix: &IdKey,
-    keys_max: usize,
+    keys_min: usize,
     each: impl FnMut(KeySuffix<'_>),
 ) -> fulgurite::Result<bool> {
     if tables.inferred.is_none() && !tables.has_no_quads {
-        return reads.scan_prefix(table, prefix, keys_max, each);
+        return reads.scan_prefix(table, prefix, keys_min, each);
     }
     let end = prefix.end();
     let high = end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.as_bytes()));
-    scan(reads, tables, table, (Bound::Included(prefix.as_bytes()), high), keys_max, each)
+    scan(reads, tables, table, (Bound::Included(prefix.as_bytes()), high), keys_min, each)
 }
 
 /// Hands the keys of two tables, of which none is in both, in order.

@@ -14,7 +14,7 @@ use std::hint::black_box;
 
 /// An allocator that counts, for each thread, the bytes that it has allocated less those that it has freed: what
 /// [`Limits::memory_bytes_max`](crate::sparql::Limits::memory_bytes_max) is held to. All else is up to the allocator within, the system's
-/// unless another is given. It costs about a nanosecond for each allocation.
+/// unless another is given. It costs an addition for each of them.
 ///
 /// ```standalone_crate
 /// use fulgurite_rdf::MeteringAllocator;

@@ -83,17 +83,17 @@ pub trait Reads {
 
     fn count(&self, table: &Table, low: Bound<&[u8]>, high: Bound<&[u8]>) -> fulgurite::Result<u64>;
 
-    /// Hands the keys that begin with `prefix` to `each`, in order and the first one whole: about `keys_max`. `false` if there may be more.
+    /// Hands the keys that begin with `prefix` to `each`, in order and the first one whole: `keys_min` or somewhat more. `false` if there may be more.
     fn scan_prefix(
         &self,
         table: &Table,
         prefix: &IdKey,
-        keys_max: usize,
+        keys_min: usize,
         each: impl FnMut(KeySuffix<'_>),
     ) -> fulgurite::Result<bool> {
         let end = prefix.end();
         let high = end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.as_bytes()));
-        self.scan(table, Bound::Included(prefix.as_bytes()), high, keys_max, each)
+        self.scan(table, Bound::Included(prefix.as_bytes()), high, keys_min, each)
     }
 
     /// Hands keys to `each`, in order and the first one whole, until it has had `keys_min` at least and where it suits, or the range ends.
@@ -139,10 +139,10 @@ impl Reads for ReadTxn {
         &self,
         table: &Table,
         prefix: &IdKey,
-        keys_max: usize,
+        keys_min: usize,
         each: impl FnMut(KeySuffix<'_>),
     ) -> fulgurite::Result<bool> {
-        self.prefix_keys(table, prefix.as_bytes(), keys_max, each)
+        self.prefix_keys(table, prefix.as_bytes(), keys_min, each)
     }
 
     fn scan(

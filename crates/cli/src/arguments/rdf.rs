@@ -168,7 +168,7 @@ pub struct Query {
     pub rows_max: Option<u64>,
     /// Give up when the evaluation holds more than so many MiB of memory.
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
-    pub memory_limit: Option<u32>,
+    pub memory_max: Option<u32>,
     /// Print how the query is evaluated, with expected and actual rows, instead of its answer.
     #[arg(long, conflicts_with = "format")]
     pub explain: bool,
@@ -190,9 +190,9 @@ pub struct Update {
     /// Give up after so many seconds, and change nothing.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub timeout: Option<Duration>,
-    /// Give up when an operation holds more than so many MiB of memory, and change nothing.
+    /// Give up when the WHERE of an operation, and what it is to change, hold more than so many MiB of memory; then nothing is changed.
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
-    pub memory_limit: Option<u32>,
+    pub memory_max: Option<u32>,
 }
 
 /// Arguments of `rdf dump`.
@@ -272,7 +272,7 @@ pub struct Serve {
     pub rows_max: Option<u64>,
     /// End a query or update that holds more than so many MiB of memory: each of those that run at once.
     #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
-    pub memory_limit: u32,
+    pub memory_max: u32,
     /// End a query or update whose own terms (CONCAT, BIND, aggregates) take more than so many MiB.
     #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub computed_max: u32,

@@ -210,14 +210,14 @@ fn a_query_that_would_run_for_hours_is_stopped_by_its_limits() {
     let message = place.run(&["rdf", "query", "a.ful", product, "--timeout", "0.2"]).fails(1);
     assert!(message.contains("200ms"), "{message}");
     let pairs = "SELECT ?a { ?a ?p ?b . ?c ?q ?d } ORDER BY ?d ?b";
-    let message = place.run(&["rdf", "query", "a.ful", pairs, "--memory-limit", "1"]).fails(1);
+    let message = place.run(&["rdf", "query", "a.ful", pairs, "--memory-max", "1"]).fails(1);
     assert!(message.contains("more than 1048576 bytes of memory"), "{message}");
-    let sorted = place.run(&["rdf", "query", "a.ful", pairs, "--format", "csv", "--memory-limit", "200"]).ok();
+    let sorted = place.run(&["rdf", "query", "a.ful", pairs, "--format", "csv", "--memory-max", "200"]).ok();
     assert_eq!(sorted.lines().count(), 300 * 300 + 1);
     let inserted = "INSERT { ?a <x:q> ?d } WHERE { ?a ?p ?b . ?c ?q ?d }";
-    let message = place.run(&["rdf", "update", "a.ful", inserted, "--memory-limit", "1"]).fails(1);
+    let message = place.run(&["rdf", "update", "a.ful", inserted, "--memory-max", "1"]).fails(1);
     assert!(message.contains("more than 1048576 bytes of memory"), "{message}");
-    place.run(&["rdf", "update", "a.ful", inserted, "--memory-limit", "200"]).ok();
+    place.run(&["rdf", "update", "a.ful", inserted, "--memory-max", "200"]).ok();
     let rows = ["rdf", "query", "a.ful", "SELECT * { ?s ?p ?o }", "--format", "csv", "--rows-max", "10"];
     let run = place.run(&rows);
     assert_eq!(run.code, 1, "{run:?}");

@@ -88,7 +88,7 @@ pub struct Leaf<'p> {
     page: &'p [u8],
 }
 
-/// What [`Leaf::value_of`] found: a value, that there is none, or that it takes a longer look.
+/// What the `value_of` of a leaf of either kind found: a value, that there is none, or that it takes a longer look.
 ///
 /// An enumeration of the three would be returned through memory; this is two registers.
 #[derive(Clone, Copy, Debug)]

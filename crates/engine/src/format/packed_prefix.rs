@@ -1,9 +1,8 @@
 //! The keys of a packed leaf that begin with the same bytes, from one search.
 //!
-//! What an entry shares with the one before it tells whether it still begins so: nothing is compared, and no end is looked for.
+//! What an entry shares with the one before it tells whether it still begins so: none but the first of a block is compared, and no end is looked for.
 
 use crate::format::key_suffix::KeySuffix;
-use crate::format::overflow::INLINE_KEY_BYTES_MAX;
 use crate::format::packed::{BLOCK_ENTRIES, PackedLeaf, Stored};
 
 /// Why the keys of a leaf that begin with a prefix came to an end.
@@ -65,7 +64,6 @@ impl PackedLeaf<'_> {
         let length = shared.len() + rest.len();
         let mut short = [0; SHORT_KEY_BYTES];
         if length > SHORT_KEY_BYTES {
-            debug_assert!(length <= INLINE_KEY_BYTES_MAX, "a key of a packed leaf is inline");
             return each(KeySuffix::whole(&[shared, rest].concat()));
         }
         short[..shared.len()].copy_from_slice(shared);

@@ -161,7 +161,7 @@ impl<'p> Lookup<&'p Pages, &Root> for Approach {
     }
 }
 
-/// The way to where a leaf is that is packed.
+/// The way to where a leaf is, of whichever kind.
 pub(super) struct PlaceOfLeaf;
 
 impl<'p> Lookup<&'p Pages, &Root> for PlaceOfLeaf {

@@ -63,7 +63,14 @@ impl Changes {
             }
             first => self.all.extend(first.take()),
         }
-        match self.all.entry(key.into()) {
+        let Some(short) = ChangedKey::short(key) else {
+            // One that is there already need not be copied.
+            return match self.all.get_mut(key) {
+                Some(place) => Some(mem::replace(place, pending)),
+                None => self.all.insert(key.into(), pending),
+            };
+        };
+        match self.all.entry(short) {
             Entry::Occupied(mut place) => Some(place.insert(pending)),
             Entry::Vacant(place) => {
                 place.insert(pending);
@@ -121,13 +128,14 @@ mod tests {
         for step in 0..20_000_u32 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             // Few keys at first, so that one change comes and goes many times.
-            let key = [(state >> 24) as u8 % if step < 10_000 { 2 } else { 6 }];
+            let byte = (state >> 24) as u8 % if step < 10_000 { 2 } else { 6 };
+            let key = vec![byte; [1, 22, 23, 40][usize::from(byte % 4)]];
             if state & 0x30_0000 == 0 {
                 changes = Changes::default();
                 map.clear();
             } else if state & 0x10_0000 == 0 {
                 let pending = Pending::Put(step.to_le_bytes().into());
-                assert_eq!(changes.set(&key, pending.clone()), map.insert(key, pending));
+                assert_eq!(changes.set(&key, pending.clone()), map.insert(key.clone(), pending));
             } else {
                 assert_eq!(changes.remove(&key), map.remove(&key));
             }
@@ -135,10 +143,10 @@ mod tests {
             assert!(changes.iter().eq(map.iter().map(|(key, pending)| (&key[..], pending))));
             assert_eq!(changes.get(&key), map.get(&key));
             for bound in [Bound::Included(&key[..]), Bound::Excluded(&key[..]), Bound::Unbounded] {
-                let low = (bound.map(|_| key), Bound::Unbounded);
+                let low = (bound.map(|_| key.clone()), Bound::Unbounded);
                 let first = map.range(low).next().map(|(key, pending)| (&key[..], pending));
                 assert_eq!(changes.first_from(bound), first);
-                let high = (Bound::Unbounded, bound.map(|_| key));
+                let high = (Bound::Unbounded, bound.map(|_| key.clone()));
                 let last = map.range(high).next_back().map(|(key, pending)| (&key[..], pending));
                 assert_eq!(changes.last_until(bound), last);
             }

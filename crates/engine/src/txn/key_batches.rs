@@ -101,8 +101,9 @@ pub(super) fn prefix_keys(
     keys_max: usize,
     mut each: impl FnMut(KeySuffix<'_>),
 ) -> Result<bool> {
+    debug_assert!(layers.reads.is_none(), "what is read would not be noted");
     let (mut left, mut last) = (keys_max, None);
-    if let Some(root) = layers.tree_alone_of_prefix(prefix)
+    if let Some(root) = layers.packed_tree_alone_of_prefix(prefix)
         && let Some(read) = tree::read_prefix(layers.pages(), root, prefix, keys_max, &mut each)
     {
         match read {
@@ -110,6 +111,10 @@ pub(super) fn prefix_keys(
             PrefixRead::Enough => return Ok(false),
             PrefixRead::UpTo(given, key) => (left, last) = (left - given, key),
         }
+    }
+    if left == 0 {
+        // To look whether there are more would read another page.
+        return Ok(false);
     }
     let low = last.as_deref().map_or(Bound::Included(prefix), Bound::Excluded);
     let end = prefix_end(prefix);

@@ -350,10 +350,10 @@ impl<'a> Layers<'a> {
         beneath.has(key, self.pages().identity().hash(key))
     }
 
-    /// The tree, if nothing lies above it among the keys that begin with `prefix`.
+    /// The tree, if it is packed, and nothing lies above it among the keys that begin with `prefix`.
     #[inline]
-    pub fn tree_alone_of_prefix(&self, prefix: &[u8]) -> Option<&'a Root> {
-        let root = self.view.trees.base.as_ref()?;
+    pub fn packed_tree_alone_of_prefix(&self, prefix: &[u8]) -> Option<&'a Root> {
+        let root = self.view.trees.base.as_ref().filter(|_| self.view.info.descriptor.packed)?;
         (self.is_tree_alone() || self.is_pure_of_prefix(prefix)).then_some(root)
     }
 

@@ -112,7 +112,7 @@ impl ReadTxn {
     }
 
     /// Hands the keys that begin with `prefix` to `each`, in order and the first one whole: `keys_max` at most. `true` if these
-    /// were all; `false` if there may be more. For who asks for a few keys, again and again: it costs least, above all in packed tables.
+    /// were all; `false` if there may be more. For who asks for a few keys of a packed table, again and again: it costs least.
     ///
     /// ```
     /// # fn main() -> fulgurite::Result<()> {

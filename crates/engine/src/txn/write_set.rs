@@ -545,7 +545,7 @@ static MARKS_MADE: AtomicU64 = AtomicU64::new(0);
 /// Memory that a changed key takes beyond key and value, about.
 const ENTRY_BYTES: usize = 80;
 /// As [`ENTRY_BYTES`], in the undo list.
-const UNDO_BYTES: usize = 88;
+const UNDO_BYTES: usize = 72;
 
 #[cfg(test)]
 mod tests {

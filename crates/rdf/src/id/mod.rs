@@ -211,6 +211,9 @@ impl TermId {
 
     /// The term, if it is in the number.
     pub fn inline_term(self) -> Option<Term> {
+        if self.tag().is_of_dictionary() {
+            return None;
+        }
         let mut text = String::with_capacity(INLINE_FORM_BYTES);
         let form = self.write_inline(&mut text)?;
         // Terms have no spare room, so that their texts tell what memory they take.

@@ -47,8 +47,8 @@ impl<Q: Quads> EvaluationDataset<Q> {
         let pattern = triple.within(GraphPattern::Default);
         let quads = self.terms.quads();
         if best.is_descending() {
-            let is_small =
-                quads.counts_fast(&pattern) && quads.count(&pattern).is_ok_and(|count| count <= REVERSED_MAX);
+            let is_small = quads.counts_fast(&pattern)
+                && meter::uncounted(|| quads.count(&pattern)).is_ok_and(|count| count <= REVERSED_MAX);
             is_small.then_some(())?;
         }
         let quads = quads.quads_sorted_by(&pattern, Position::Object).filter(|quads| !quads.goes_over_others())?;

@@ -70,13 +70,14 @@ impl Limits {
     }
 
     /// The bytes of memory that the evaluation may hold before [`Error::LimitReached`] ends it: rows that it joins, sorts and groups, tells apart
-    /// (`DISTINCT`) or is to change, paths, terms that it makes or keeps. Results that the caller has, and the store's own caches, do not count.
-    /// An update is held to it in each of its operations. Default: any number.
+    /// (`DISTINCT`, `CONSTRUCT`) or is to change, paths, terms that it makes or keeps. Results that the caller has, and the store's own caches, do
+    /// not count. Of an update it holds for each `WHERE` with the changes that come of it, not for `LOAD`, `INSERT DATA`, and while changes are made.
+    /// Default: any number.
     ///
     /// The program has to have a [`MeteringAllocator`]; without one the evaluation does not begin, with [`Error::MemoryUncounted`].
     ///
     /// What grows by doubling may have grown once more before it is looked at, and is copied meanwhile: for a moment up to three times as much may be
-    /// allocated. What a single call of a function returns comes on top.
+    /// allocated. What one expression makes comes on top, and calls within calls multiply that.
     #[must_use]
     pub fn memory_bytes_max(mut self, bytes: u64) -> Self {
         self.memory_bytes_max = Some(bytes);
@@ -181,7 +182,7 @@ impl Watch {
     pub(crate) fn start_with_deadline(limits: &Limits, deadline: Option<Instant>) -> Self {
         Self(Rc::new(Shared {
             limits: limits.clone(),
-            memory: Memory::new(limits.memory_bytes_max, limits.reports_memory),
+            memory: Memory::new(limits),
             deadline,
             steps: Cell::new(0),
             quads_read: Cell::new(0),

@@ -6,6 +6,7 @@
 
 use std::cell::Cell;
 
+use super::Limits;
 use super::heap::HeapBytes;
 use crate::meter;
 
@@ -21,11 +22,11 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Held to so many bytes, and counted if there is a limit or `is_reported`.
-    pub(super) fn new(bytes_max: Option<u64>, is_reported: bool) -> Self {
+    /// Counted if there is a limit, or somebody wants to be told.
+    pub(super) fn new(limits: &Limits) -> Self {
         Self {
-            bytes_max: bytes_max.map_or(i64::MAX, |bytes| i64::try_from(bytes).unwrap_or(i64::MAX)),
-            is_metered: bytes_max.is_some() || is_reported,
+            bytes_max: limits.memory_bytes_max.map_or(i64::MAX, |bytes| i64::try_from(bytes).unwrap_or(i64::MAX)),
+            is_metered: limits.memory_bytes_max.is_some() || limits.reports_memory,
             is_running: Cell::new(false),
             held: Cell::new(0),
             peak: Cell::new(0),
@@ -82,9 +83,13 @@ impl Memory {
 mod tests {
     use super::*;
 
+    fn held_to(bytes: u64) -> Limits {
+        Limits::new().memory_bytes_max(bytes)
+    }
+
     #[test]
     fn evaluations_that_take_turns_within_each_other_count_apart() {
-        let (one, other) = (Memory::new(Some(100), false), Memory::new(Some(1000), false));
+        let (one, other) = (Memory::new(&held_to(100)), Memory::new(&held_to(1000)));
         let around = meter::held();
         let before_one = one.begin();
         meter::count(90);
@@ -104,7 +109,7 @@ mod tests {
 
     #[test]
     fn an_evaluation_that_is_begun_again_within_itself_counts_on() {
-        let memory = Memory::new(None, true);
+        let memory = Memory::new(&Limits { reports_memory: true, ..Limits::new() });
         let before = memory.begin();
         meter::count(10);
         let within = memory.begin();
@@ -116,7 +121,7 @@ mod tests {
 
     #[test]
     fn without_a_limit_and_a_report_nothing_is_counted() {
-        let memory = Memory::new(None, false);
+        let memory = Memory::new(&Limits::new());
         let before = memory.begin();
         meter::count(10);
         memory.end(before);

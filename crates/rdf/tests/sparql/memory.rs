@@ -61,6 +61,11 @@ fn sorted() -> String {
     format!("SELECT ?a ?b {{ {} }} ORDER BY DESC(?b) ?a", many_rows())
 }
 
+/// Sorts a hundred times so many rows.
+fn sorted_hundreds(hundreds: usize) -> String {
+    format!("SELECT ?a ?b {{ {} {} }} ORDER BY DESC(?b) ?a", list("a", 100), list("b", hundreds))
+}
+
 fn large_queries() -> Vec<String> {
     let many = many_rows();
     vec![
@@ -211,7 +216,12 @@ fn a_million_rows_that_are_not_held_need_little_memory() {
 fn rows_that_are_passed_over_leave_the_count_as_it_was() {
     let fixture = fixture();
     let a = list("a", 250);
-    // Each has so many rows that eight bytes too much or too little for each would be more than the limit.
+    // What is a little less than the limit alone, and a little more. Two bytes too much or too little for each of the rows before it would be more than
+    // that.
+    let (_, less) = outcome(&sorted_hundreds(160), small(), &fixture.snapshot());
+    assert!(less.is_none(), "{less:?}");
+    let (_, more) = outcome(&sorted_hundreds(170), small(), &fixture.snapshot());
+    assert!(is_of_memory(more.as_ref(), SMALL), "{more:?}");
     for passed_over in [
         format!("{a} ?s :p ?x"),
         format!("{a} ?s :p ?x FILTER(STRLEN(STR(?x)) < ?a - 2000)"),
@@ -219,7 +229,7 @@ fn rows_that_are_passed_over_leave_the_count_as_it_was() {
         format!("{a} ?s :p ?x FILTER NOT EXISTS {{ ?s :next ?t . ?t :p ?x . ?s :p ?a }} FILTER(STRLEN(STR(?x)) = 0)"),
         format!("{a} ?s :p ?x FILTER(EXISTS {{ GRAPH ?g {{ ?s :p ?x }} }})"),
     ] {
-        let and_sorted = format!("SELECT ?x ?a {{ {{ {passed_over} }} UNION {{ {} }} }}", sorted());
+        let and_sorted = format!("SELECT ?x ?a {{ {{ {passed_over} }} UNION {{ {} }} }}", sorted_hundreds(170));
         let (_, error) = outcome(&and_sorted, small(), &fixture.snapshot());
         assert!(is_of_memory(error.as_ref(), SMALL), "{passed_over}: {error:?}");
         let alone = format!("SELECT (COUNT(*) AS ?n) {{ {passed_over} }}");

@@ -180,6 +180,9 @@ fn singles(
             Err(error) => tolerate("get", &error, expected, used)?,
         }
     }
+    for key in &keys {
+        prefix_keys(txn, table, &key[..key.len().min(PREFIX_BYTES)], expected, used)?;
+    }
     let slices: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
     match txn.get_many(table, &slices) {
         Ok(found) => {
@@ -189,6 +192,30 @@ fn singles(
             if model.is_some_and(wrong) { Err(format!("get_many of `{}` answers wrong", table.name())) } else { Ok(()) }
         }
         Err(error) => tolerate("get_many", &error, expected, used),
+    }
+}
+
+/// Some keys that begin alike.
+fn prefix_keys(txn: &ReadTxn, table: &Table, prefix: &[u8], expected: &Expected, used: &mut Use) -> Result<(), Wrong> {
+    let (mut found, mut key) = (Vec::new(), Vec::new());
+    let outcome = txn.prefix_keys(table, prefix, PREFIX_KEYS_MAX, |suffix| {
+        suffix.complete(&mut key);
+        found.push(key.clone());
+    });
+    match outcome {
+        Ok(are_all) => {
+            let wrong = |entries: &crate::holdings::Entries| {
+                let truth = entries.iter().map(|(key, _)| key).filter(|key| key.starts_with(prefix));
+                let few: Vec<&[u8]> = truth.take(PREFIX_KEYS_MAX + 1).collect();
+                let is_cut = few.len() > PREFIX_KEYS_MAX;
+                are_all && is_cut || !few.iter().take(PREFIX_KEYS_MAX).eq(found.iter())
+            };
+            if model_of(expected, table).is_some_and(wrong) {
+                return Err(format!("prefix_keys of `{}` answers wrong", table.name()));
+            }
+            Ok(())
+        }
+        Err(error) => tolerate("prefix_keys", &error, expected, used),
     }
 }
 
@@ -320,6 +347,9 @@ fn judge_error(call: &str, error: &Error, expected: &Expected) -> Result<(), Wro
 
 /// A damaged tree may have more entries than its file has bytes, but not be read for ever.
 const ENTRIES_MAX: usize = 1_000_000;
+/// Of the keys that are asked for by what they begin with.
+const PREFIX_BYTES: usize = 5;
+const PREFIX_KEYS_MAX: usize = 40;
 
 #[cfg(test)]
 mod tests {

@@ -30,7 +30,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         if let Some(rows) = arguments.rows_max {
             limits = limits.rows_max(rows);
         }
-        if let Some(mebibytes) = arguments.memory_limit {
+        if let Some(mebibytes) = arguments.memory_max {
             limits = limits.memory_bytes_max(u64::from(mebibytes) << 20);
         }
         let query = query.with_limits(limits).union_default_graph(arguments.union);

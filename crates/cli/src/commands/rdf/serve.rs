@@ -39,7 +39,7 @@ fn options(arguments: &Serve) -> ServerOptions {
         .union_default_graph(arguments.union)
         .timeout(Some(arguments.timeout))
         .rows_max(arguments.rows_max)
-        .memory_bytes_max(Some(u64::from(arguments.memory_limit) << 20))
+        .memory_bytes_max(Some(u64::from(arguments.memory_max) << 20))
         .computed_bytes_max(Some(u64::from(arguments.computed_max) << 20))
         .body_bytes_max((arguments.body_max as usize) << 20)
         .body_time(arguments.body_time)

@@ -25,7 +25,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         if let Some(timeout) = arguments.timeout {
             limits = limits.timeout(timeout);
         }
-        if let Some(mebibytes) = arguments.memory_limit {
+        if let Some(mebibytes) = arguments.memory_max {
             limits = limits.memory_bytes_max(u64::from(mebibytes) << 20);
         }
         Ok(update.with_limits(limits).execute(store)?)
