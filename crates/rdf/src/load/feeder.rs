@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use memchr::{memchr_iter, memrchr};
 use oxrdfio::RdfFormat;
 
 use super::input::{BytesRead, Document, Opened, open};
@@ -83,7 +84,7 @@ impl Lines {
             if count == 0 {
                 break;
             }
-            if let Some(end) = bytes[searched..].iter().rposition(|&byte| byte == b'\n') {
+            if let Some(end) = memrchr(b'\n', &bytes[searched..]) {
                 self.rest = bytes.split_off(searched + end + 1);
                 break;
             }
@@ -97,7 +98,7 @@ impl Lines {
             return Ok(None);
         }
         let lines_before = self.lines_before;
-        self.lines_before += bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        self.lines_before += memchr_iter(b'\n', &bytes).count() as u64;
         Ok(Some(Work::Lines { document: Arc::clone(document), bytes, lines_before }))
     }
 }

@@ -3,6 +3,8 @@
 //!
 //! It knows as much of Turtle, TriG, N-Triples and N-Quads as it takes to tell brackets from what stands in texts, IRIs and comments.
 
+use memchr::memmem;
+
 use super::depth::Depth;
 use crate::dictionary::bytes::TRIPLE_DEPTH_MAX;
 
@@ -221,7 +223,7 @@ impl Utf8 {
 /// Blanks out the lines that are too deep, and tells which they are, from 0.
 pub fn blank_out_deep_lines(bytes: &mut [u8], is_lenient: bool) -> Vec<u64> {
     // Most texts have no triple terms.
-    if !bytes.windows(2).any(|pair| pair == b"<<") {
+    if memmem::find(bytes, b"<<").is_none() {
         return Vec::new();
     }
     let (mut deep, mut nesting) = (Vec::new(), Nesting { has_lines: true, ..Nesting::new(is_lenient) });

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use memchr::memchr;
 use oxrdf::Quad;
 use oxrdfio::{
     JsonLdProfileSet, LoadedDocument, RdfFormat, RdfParseError, RdfParser, RdfSyntaxError, ReaderQuadParser,
@@ -157,7 +158,7 @@ impl<F: FnMut(Batch) -> Result<()>> Worker<'_, F> {
         let mut plain = PlainLines::new(&document.graph, document.format == RdfFormat::NQuads);
         let (mut counted, mut begin, mut odd_from, mut line_number) = (0, 0, None, lines_before);
         while begin < text.len() {
-            let end = text[begin..].find('\n').map_or(text.len(), |end| begin + end);
+            let end = memchr(b'\n', &bytes[begin..]).map_or(text.len(), |end| begin + end);
             let is_plain = plain.take(&text[begin..end], &mut self.batch)?;
             match odd_from {
                 Some((from, lines)) if is_plain => {

@@ -51,6 +51,7 @@ const CRATES: &[Allowed] = &[
             "flate2",
             // The evaluator gives its plans as JSON alone; it has this parser already.
             "json-event-parser",
+            "memchr",
             "oxrdf",
             "oxrdfio",
             "oxsdatatypes",
