@@ -337,21 +337,14 @@ impl<'k> Keys<'k> {
     }
 
     fn key(&mut self) -> Option<Result<IdKey>> {
-        let bits: &[u64] = match &self.block {
-            Block::One(keys) => keys.get(self.next)?,
-            Block::Three(keys) => keys.get(self.next)?,
-            Block::Four(keys) => keys.get(self.next)?,
+        let key = match &self.block {
+            Block::One(keys) => key_of(keys.get(self.next)?),
+            Block::Three(keys) => key_of(keys.get(self.next)?),
+            Block::Four(keys) => key_of(keys.get(self.next)?),
             Block::End => return None,
         };
         self.next += 1;
-        let mut key = IdKey::default();
-        for &bits in bits {
-            match TermId::from_bits(bits) {
-                Some(id) => key.push(id),
-                None => return Some(Err(self.scratch.damaged("a number is that of no term"))),
-            }
-        }
-        Some(Ok(key))
+        Some(key.ok_or_else(|| self.scratch.damaged("a number is that of no term")))
     }
 
     fn read(&mut self) -> Result<Option<IdKey>> {
@@ -386,6 +379,16 @@ impl Iterator for Keys<'_> {
         self.is_at_end |= key.is_err();
         Some(key.map(|key| (key, [])))
     }
+}
+
+/// `None` if a number is that of no term.
+#[inline]
+fn key_of<const N: usize>(numbers: [u64; N]) -> Option<IdKey> {
+    let mut key = IdKey::default();
+    for number in numbers {
+        key.push(TermId::from_bits(number)?);
+    }
+    Some(key)
 }
 
 const KEYS_PER_LOOK: usize = 1 << 13;

@@ -1,7 +1,7 @@
 //! The bulk loader.
 //!
 //! Inputs are parsed by several threads into batches (`feeder`, `parse`, `batch`), which are kept until all are there (`stash`, in `scratch`).
-//! Then other writers are kept out (`sink`); terms are merged, looked up and numbered (`merge`), quads are sorted (`sort`), tables are
+//! Then other writers are kept out (`sink`); terms are merged, looked up and numbered (`merge`), quads are sorted (`sort`, `packing`), tables are
 //! filled (`build`) and committed, all of them as one.
 //!
 //! (1) Nothing is asked of the store, and nobody waits, before all inputs were parsed without an error, or their errors were passed over.
@@ -18,6 +18,7 @@ mod lines;
 mod merge;
 mod nesting;
 mod options;
+mod packing;
 mod parse;
 mod prefixes;
 mod progress;

@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::mpsc::SyncSender;
 
+use super::packing::{Ranges, Sorted};
 use super::progress::Watch;
 use super::scratch::{Scratch, Segment, SegmentReader};
 use crate::error::{Error, Result};
@@ -16,9 +17,9 @@ pub type Row = [u64; 4];
 
 /// Keys of an index that follow each other: so many numbers each.
 pub enum Block {
-    One(Vec<[u64; 1]>),
-    Three(Vec<[u64; 3]>),
-    Four(Vec<[u64; 4]>),
+    One(Sorted<1>),
+    Three(Sorted<3>),
+    Four(Sorted<4>),
     /// No more of this index.
     End,
 }
@@ -53,7 +54,7 @@ pub struct RowSorter<'s> {
 impl<'s> RowSorter<'s> {
     pub fn new(scratch: &'s Scratch, watch: &'s Watch, columns: Vec<Columns>, memory_bytes: usize) -> Self {
         let runs = columns.iter().map(|_| Vec::new()).collect();
-        // While the rows of one index are sorted, they are there twice.
+        // While the rows of one index are sorted, they are there twice at most.
         let rows_max = (memory_bytes / size_of::<Row>() / 2).max(ROWS_MIN);
         Self { scratch, watch, columns, rows: Vec::new(), rows_max, runs }
     }
@@ -69,12 +70,13 @@ impl<'s> RowSorter<'s> {
     }
 
     fn spill(&mut self) -> Result<()> {
+        let (rows, ranges) = (&self.rows, Ranges::of(&self.rows));
         for (columns, runs) in self.columns.iter().zip(&mut self.runs) {
             self.watch.look()?;
             runs.push(self.scratch.keep(match columns.0[..] {
-                [a] => to_bytes(&sorted(&self.rows, [a])),
-                [a, b, c] => to_bytes(&sorted(&self.rows, [a, b, c])),
-                [a, b, c, d] => to_bytes(&sorted(&self.rows, [a, b, c, d])),
+                [a] => to_bytes(&Sorted::new(rows, &ranges, [a])),
+                [a, b, c] => to_bytes(&Sorted::new(rows, &ranges, [a, b, c])),
+                [a, b, c, d] => to_bytes(&Sorted::new(rows, &ranges, [a, b, c, d])),
                 _ => unreachable!("an index has one, three or four places"),
             })?);
         }
@@ -94,12 +96,13 @@ impl<'s> RowSorter<'s> {
         if is_spilled {
             self.rows = Vec::new();
         }
+        let ranges = Ranges::of(&self.rows);
         for (columns, runs) in self.columns.iter().zip(&self.runs) {
             self.watch.look()?;
             match columns.0[..] {
-                [a] => self.send(runs, [a], Block::One, blocks)?,
-                [a, b, c] => self.send(runs, [a, b, c], Block::Three, blocks)?,
-                [a, b, c, d] => self.send(runs, [a, b, c, d], Block::Four, blocks)?,
+                [a] => self.send(runs, &ranges, [a], Block::One, blocks)?,
+                [a, b, c] => self.send(runs, &ranges, [a, b, c], Block::Three, blocks)?,
+                [a, b, c, d] => self.send(runs, &ranges, [a, b, c, d], Block::Four, blocks)?,
                 _ => unreachable!("an index has one, three or four places"),
             }
             blocks.send(Block::End).map_err(|_| Error::Cancelled)?;
@@ -110,14 +113,14 @@ impl<'s> RowSorter<'s> {
     fn send<const N: usize>(
         &self,
         runs: &[Segment],
+        ranges: &Ranges,
         columns: [usize; N],
-        block: fn(Vec<[u64; N]>) -> Block,
+        block: fn(Sorted<N>) -> Block,
         blocks: &SyncSender<Block>,
     ) -> Result<()> {
-        let send = |keys: Vec<[u64; N]>| blocks.send(block(keys)).map_err(|_| Error::Cancelled);
+        let send = |keys| blocks.send(block(keys)).map_err(|_| Error::Cancelled);
         if runs.is_empty() {
-            let keys = sorted(&self.rows, columns);
-            return if keys.is_empty() { Ok(()) } else { send(keys) };
+            return send(Sorted::new(&self.rows, ranges, columns));
         }
         let mut merge = RunMerge::<N>::new(self.scratch, runs)?;
         let mut keys = Vec::with_capacity(BLOCK_KEYS);
@@ -129,7 +132,7 @@ impl<'s> RowSorter<'s> {
             if keys.len() == BLOCK_KEYS {
                 let full = std::mem::replace(&mut keys, Vec::with_capacity(BLOCK_KEYS));
                 let last = *full.last().expect("it is full");
-                send(full)?;
+                send(Sorted::Plain(full))?;
                 self.watch.look()?;
                 if last == key {
                     continue;
@@ -137,20 +140,12 @@ impl<'s> RowSorter<'s> {
             }
             keys.push(key);
         }
-        if keys.is_empty() { Ok(()) } else { send(keys) }
+        send(Sorted::Plain(keys))
     }
 }
 
-/// The keys of rows, in order, each once.
-fn sorted<const N: usize>(rows: &[Row], columns: [usize; N]) -> Vec<[u64; N]> {
-    let mut keys: Vec<[u64; N]> = rows.iter().map(|row| columns.map(|column| row[column])).collect();
-    keys.sort_unstable();
-    keys.dedup();
-    keys
-}
-
-fn to_bytes<const N: usize>(keys: &[[u64; N]]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(size_of_val(keys));
+fn to_bytes<const N: usize>(keys: &Sorted<N>) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(keys.len() * N * size_of::<u64>());
     keys.iter().flatten().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
     bytes
 }
