@@ -170,6 +170,19 @@ impl<const FAULT: u8> Snapshot for PlantedSnapshot<'_, FAULT> {
         content.map.range(from.to_vec()..).take(count).for_each(|(key, value)| each(key, value));
         Ok(())
     }
+
+    fn scan_back_from(&self, from: &[u8], count: usize, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        let content = self.0.lock();
+        content.map.range(..=from.to_vec()).rev().take(count).for_each(|(key, value)| each(key, value));
+        Ok(())
+    }
+
+    fn scan_prefix(&self, prefix: &[u8], mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        let content = self.0.lock();
+        let records = content.map.range(prefix.to_vec()..).take_while(|(key, _)| key.starts_with(prefix));
+        records.for_each(|(key, value)| each(key, value));
+        Ok(())
+    }
 }
 
 /// A transaction that holds the lock.
