@@ -15,7 +15,7 @@ use crate::quads::{self, Rdf4j};
 use crate::random;
 use crate::report::Report;
 use crate::sustained::{self, Sustained};
-use crate::tables::{self, Geaflow, Ycsb};
+use crate::tables::{self, Geaflow, Lightning, Ycsb};
 use crate::worker;
 use crate::writers::{self, Writers};
 
@@ -57,11 +57,12 @@ pub trait Suite {
 type Execute = fn(Vec<String>) -> Result<bool>;
 
 /// Every suite by its name. Without one, the first one's help is printed.
-const SUITES: [(&str, Execute); 6] = [
+const SUITES: [(&str, Execute); 7] = [
     ("core", execute::<Core>),
     ("writers", execute::<Writers>),
     ("sustained", execute::<Sustained>),
     ("geaflow", execute::<Geaflow>),
+    ("lightning", execute::<Lightning>),
     ("ycsb", execute::<Ycsb>),
     ("rdf4j", execute::<Rdf4j>),
 ];

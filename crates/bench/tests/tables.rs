@@ -51,9 +51,20 @@ fn every_level_and_workload_of_ycsb_runs() {
 }
 
 #[test]
+fn an_engine_that_cannot_do_a_workload_has_a_row_that_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = ["--records", "2000", "--rounds", "1", "--quick", "--engines", "fulgurite,lmdb"];
+    let only = ["--only", "bank,scan_reverse,write_without_log"];
+    let (table, _) = texts(run("lightning", &[&arguments[..], &only].concat(), directory.path()));
+    assert!(table.contains("% of transactions refused") && table.contains("M records/s"), "{table}");
+    assert!(table.contains("write_without_log  lmdb       it has no level of its own like Memory"), "{table}");
+    assert!(table.contains("the report claims: lightning 687,234 transactions/s"), "{table}");
+}
+
+#[test]
 fn their_own_tests_find_every_planted_fault() {
     let directory = tempfile::tempdir().unwrap();
-    for (suite, all) in [("geaflow", 64), ("ycsb", 24)] {
+    for (suite, all) in [("geaflow", 64), ("lightning", 67), ("ycsb", 24)] {
         let (told, _) = texts(run(suite, &["--self-test", "--seed", "5"], directory.path()));
         assert!(told.contains(&format!("self-test: {all} of {all} planted engines judged rightly")), "{told}");
     }

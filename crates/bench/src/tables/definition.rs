@@ -1,8 +1,11 @@
 //! What a workload of a table is made of.
 
+use fulgurite_rivals::Level;
+
 use crate::arguments::Grammar;
 use crate::engines;
 use crate::shape::Shape;
+use crate::tables::lengths::Lengths;
 
 /// A workload: a row of a table.
 #[derive(Clone, Copy, Debug)]
@@ -13,12 +16,27 @@ pub struct Definition {
     pub about: &'static str,
     /// Kind of key.
     pub shape: Shape,
-    /// Bytes of a value.
-    pub value_bytes: usize,
+    /// How long values are.
+    pub lengths: Lengths,
     /// What is done.
     pub kind: Kind,
     /// What the report claims of it.
     pub claims: &'static [Claim],
+    /// What a commit survives, where that is not for the options to say.
+    pub level: Option<Level>,
+}
+
+impl Definition {
+    /// A workload at the level of the options.
+    pub const fn new(
+        name: &'static str,
+        about: &'static str,
+        (shape, lengths): (Shape, Lengths),
+        kind: Kind,
+        claims: &'static [Claim],
+    ) -> Self {
+        Self { name, about, shape, lengths, kind, claims, level: None }
+    }
 }
 
 /// What is done with a store.
@@ -34,21 +52,49 @@ pub enum Kind {
     Growth(usize, usize),
     /// So many times so many operations, half puts and half gets, and the memory before and after.
     Memory(usize, usize),
+    /// Scans.
+    Ranges(Ranges),
+    /// So many records, whose keys rise, into an empty store by the engine's own way.
+    BulkLoad(usize),
 }
 
-/// Operations of one thread.
+/// Operations one after the other, in each of so many threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Steps {
     /// Records that are there before.
     pub loaded: usize,
-    /// Operations.
+    /// Operations of all threads together.
     pub count: usize,
+    /// Threads, each of which changes records of its own, and reads those.
+    pub threads: usize,
     /// Which operations.
     pub mixture: Mixture,
     /// On which records.
     pub order: Order,
-    /// How many puts a transaction has.
+    /// What operations share.
     pub grouping: Grouping,
+}
+
+/// Scans by one thread, each from a record that is drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Ranges {
+    /// Records.
+    pub loaded: usize,
+    /// Scans.
+    pub count: usize,
+    /// What each of them gives.
+    pub span: Span,
+}
+
+/// What a scan gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Span {
+    /// So many records, rising.
+    Forward(usize),
+    /// So many records, falling.
+    Back(usize),
+    /// All records whose keys are the same but for their last byte.
+    Prefix,
 }
 
 /// Shares of operations, in a hundred; what is left are gets.
@@ -62,17 +108,33 @@ pub struct Mixture {
     pub scans: u8,
     /// A get and a put of the same key, one after the other.
     pub read_modify_writes: u8,
+    /// Gets of keys that are not stored.
+    pub misses: u8,
+    /// Additions to a few records that all threads share: a get and a put, in a transaction.
+    pub additions: u8,
+    /// Two additions, to any two records, which make up for each other.
+    pub transfers: u8,
 }
 
 impl Mixture {
     /// Gets alone.
-    pub const GETS: Self = Self { updates: 0, inserts: 0, scans: 0, read_modify_writes: 0 };
+    pub const GETS: Self =
+        Self { updates: 0, inserts: 0, scans: 0, read_modify_writes: 0, misses: 0, additions: 0, transfers: 0 };
     /// Puts of new keys alone.
     pub const INSERTS: Self = Self { inserts: 100, ..Self::GETS };
+    /// Puts of stored keys alone.
+    pub const UPDATES: Self = Self { updates: 100, ..Self::GETS };
+    /// Transfers alone.
+    pub const TRANSFERS: Self = Self { transfers: 100, ..Self::GETS };
 
     /// Whether nothing is changed.
     pub fn reads_alone(self) -> bool {
-        self.updates == 0 && self.inserts == 0 && self.read_modify_writes == 0
+        self.updates == 0 && self.inserts == 0 && self.read_modify_writes == 0 && !self.adds()
+    }
+
+    /// Whether something is added to records.
+    pub fn adds(self) -> bool {
+        self.additions > 0 || self.transfers > 0
     }
 }
 
@@ -89,17 +151,38 @@ pub enum Order {
     Zipf,
     /// By the same law, the newest most frequently.
     Latest,
+    /// From the first of the newest so many on; a scan gives all of them.
+    Window(usize),
 }
 
-/// How many puts share a transaction.
+/// What operations share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
-    /// One each.
+    /// Each is alone: a put is a transaction, a get sees the newest state.
     Each,
-    /// So many.
+    /// So many puts are a batch, which is committed at once.
     Every(usize),
-    /// All.
+    /// All puts are one.
     All,
+    /// So many operations are a serializable transaction, which counts as one, and is begun again if it is refused.
+    Transactions(usize),
+    /// So many gets share a read transaction, which counts as one.
+    Snapshots(usize),
+}
+
+impl Grouping {
+    /// Whether operations are begun again when they are refused.
+    pub fn is_refusable(self) -> bool {
+        matches!(self, Self::Transactions(_))
+    }
+
+    /// Operations that are counted as one.
+    pub fn counted(self) -> usize {
+        match self {
+            Self::Each | Self::Every(_) | Self::All => 1,
+            Self::Transactions(count) | Self::Snapshots(count) => count,
+        }
+    }
 }
 
 /// A figure of the report that a table is from.
@@ -134,6 +217,10 @@ impl Kind {
             Self::Cycles(cycles, records) => Self::Cycles(part(cycles), records),
             Self::Growth(batches, records) => Self::Growth(batches, part(records)),
             Self::Memory(cycles, operations) => Self::Memory(part(cycles), operations),
+            Self::Ranges(ranges) => {
+                Self::Ranges(Ranges { loaded: part(ranges.loaded), count: part(ranges.count), ..ranges })
+            }
+            Self::BulkLoad(records) => Self::BulkLoad(part(records)),
         }
     }
 
@@ -141,14 +228,33 @@ impl Kind {
     pub fn with_records(self, records: usize) -> Self {
         match self {
             Self::Steps(steps) if steps.loaded > 0 => Self::Steps(Steps { loaded: records, count: records, ..steps }),
+            Self::Ranges(ranges) => Self::Ranges(Ranges { loaded: records, ..ranges }),
+            Self::BulkLoad(_) => Self::BulkLoad(records),
             kind => kind,
         }
+    }
+
+    /// Whether it has transactions of several steps.
+    pub fn has_transactions(self) -> bool {
+        matches!(self, Self::Steps(steps) if steps.grouping.is_refusable())
+    }
+
+    /// Whether transactions add to what others have added.
+    pub fn adds(self) -> bool {
+        matches!(self, Self::Steps(steps) if steps.mixture.adds())
+    }
+
+    /// Whether it scans in falling order.
+    pub fn scans_back(self) -> bool {
+        matches!(self, Self::Ranges(Ranges { span: Span::Back(_), .. }))
     }
 
     /// Records that are there in the end at most, and operations.
     pub fn extent(self) -> (usize, usize) {
         match self {
             Self::Steps(steps) => (steps.loaded + if steps.mixture.inserts > 0 { steps.count } else { 0 }, steps.count),
+            Self::Ranges(ranges) => (ranges.loaded, ranges.count),
+            Self::BulkLoad(records) => (records, records),
             Self::Checkpoint(records) => (records, 1),
             Self::Cycles(cycles, records) => (cycles * records, cycles),
             Self::Growth(batches, records) => (batches * records, batches * records),

@@ -33,6 +33,15 @@ impl Latencies {
         Self { histogram: histogram.expect("the bounds and digits are what a histogram takes"), last: Instant::now() }
     }
 
+    /// Those of several threads together.
+    pub fn joined(parts: impl IntoIterator<Item = Self>) -> Self {
+        let mut joined = Self::start();
+        for part in parts {
+            joined.histogram.add(part.histogram).expect("all histograms have the same bounds");
+        }
+        joined
+    }
+
     /// The next operation begins now, whatever time has passed.
     #[inline]
     pub fn restart(&mut self) {
@@ -92,6 +101,10 @@ mod tests {
         assert!(figures.get("max_ns") >= Some(20e6));
         assert!(figures.get("p99_ns") < Some(20e6) && figures.get("p50_ns") <= figures.get("p99_ns"));
         assert!(timer_ns() > 0.0);
+        let mut other = Latencies::start();
+        other.lap();
+        Latencies::joined([latencies, other]).note(&mut figures);
+        assert!(figures.get("timed") == Some(1001.0) && figures.get("max_ns") >= Some(20e6));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::tables::definition::{Definition, Kind};
 use crate::tables::engine::{Entry, named};
 use crate::tables::row::Figures;
-use crate::tables::{geaflow, ycsb};
+use crate::tables::{geaflow, lightning, ycsb};
 
 /// The word after the program's name that asks for a task.
 pub const VERB: &str = "table-task";
@@ -26,7 +26,7 @@ pub struct Task {
     pub quick: bool,
     /// Records before, where there are any and not as many as the workload says.
     pub records: Option<usize>,
-    /// What a commit waits for.
+    /// What a commit waits for, unless the workload says.
     pub level: Level,
     /// What an engine's caches may hold.
     pub cache_bytes: u64,
@@ -41,9 +41,8 @@ pub const LEVELS: [Level; 3] = [Level::Memory, Level::Log, Level::Disk];
 
 /// The workloads of a suite.
 fn definitions(suite: &str) -> Option<(&'static str, &'static [Definition])> {
-    [(geaflow::SUITE, geaflow::DEFINITIONS), (ycsb::SUITE, ycsb::DEFINITIONS)]
-        .into_iter()
-        .find(|(name, _)| *name == suite)
+    let known = [geaflow::TABLES, lightning::TABLES, ycsb::TABLES];
+    known.into_iter().find(|tables| tables.suite == suite).map(|tables| (tables.suite, tables.definitions))
 }
 
 impl Task {
@@ -55,7 +54,11 @@ impl Task {
 
     /// How the engine is opened.
     pub fn settings(&self) -> Settings {
-        Settings { level: self.level, usage: Usage::Sustained { cache_bytes: self.cache_bytes } }
+        let usage = match self.definition.kind.has_transactions() {
+            true => Usage::Transactions,
+            false => Usage::Sustained { cache_bytes: self.cache_bytes },
+        };
+        Settings { level: self.definition.level.unwrap_or(self.level), usage }
     }
 
     fn arguments(&self) -> Vec<String> {
