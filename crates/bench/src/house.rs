@@ -71,11 +71,12 @@ const SUITES: [(&str, Execute); 7] = [
 type Work = fn(&[String]) -> Result<()>;
 
 /// What processes of this program do for others of it, by the word that asks for it.
-const TASKS: [(&str, Work); 5] = [
+const TASKS: [(&str, Work); 6] = [
     (sustained::VERB, sustained::work),
     ("fill", writers::recovery::fill),
     ("worker", worker::work),
     (tables::VERB, tables::work),
+    (tables::WRITER, tables::write),
     (quads::VERB, quads::work),
 ];
 

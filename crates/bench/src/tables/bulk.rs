@@ -5,10 +5,15 @@ use fulgurite_rivals::WritingStore;
 use crate::clock::{Charge, Stopwatch};
 use crate::error::Result;
 use crate::queries::Packed;
+use crate::random::Random;
 use crate::sustained::SustainedEngine;
 use crate::tables::content::{Content, HASHED_BYTES, verify};
+use crate::tables::definition::{Grouping, Mixture, Order, Steps};
+use crate::tables::meter::{Latencies, memory_bytes};
 use crate::tables::perform::{note_cost, note_memory, note_size, note_written};
 use crate::tables::row::Figures;
+use crate::tables::script::draw;
+use crate::tables::steps::{Part, count, timed};
 use crate::tables::task::Task;
 
 /// So many records in the order of their keys, by the engine's own way, until they are durable and settled.
@@ -23,6 +28,38 @@ pub fn load<E: SustainedEngine>(task: &Task, records: usize) -> Result<Figures> 
     note_cost(&mut figures, &watch.pause(records as u64));
     note_written(&mut figures, written_before.zip(E::written_bytes(&store)), content.raw_bytes());
     drop((order, keys));
+    note_memory(&mut figures);
+    verify(&store, &content, task.definition.name)?;
+    store.close()?;
+    note_size(&mut figures, task, &content)?;
+    Ok(figures)
+}
+
+/// So many records, each got once, and the memory that this takes beyond what the process had before.
+pub fn memory_per_key<E: SustainedEngine>(task: &Task, records: usize) -> Result<Figures> {
+    let mut content = Content::loaded(task.definition.shape, task.definition.lengths, records);
+    let steps = Steps {
+        loaded: records,
+        count: records,
+        threads: 1,
+        mixture: Mixture::GETS,
+        order: Order::Rising,
+        grouping: Grouping::Each,
+    };
+    let script = draw(&mut content, &steps, &mut Random::new(task.seed, 0)).remove(0);
+    let parts = [Part::new(&content, script, Grouping::Each)];
+    let (private_before, mapped_before) = memory_bytes();
+    let store = E::open(&task.directory, task.settings())?;
+    load_all(&store, &content)?;
+    E::settle(&store)?;
+    let (latencies, sample, _) = timed(&store, &parts)?;
+    let (private, mapped) = memory_bytes();
+    let mut figures = Figures::default();
+    note_cost(&mut figures, &count(&parts, sample));
+    Latencies::joined(latencies).note(&mut figures);
+    let (private, mapped) = (private.saturating_sub(private_before), mapped.saturating_sub(mapped_before));
+    figures.set("bytes of private memory per key", private as f64 / records as f64);
+    figures.set("bytes of private and mapped memory per key", (private + mapped) as f64 / records as f64);
     note_memory(&mut figures);
     verify(&store, &content, task.definition.name)?;
     store.close()?;

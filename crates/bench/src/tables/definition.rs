@@ -56,6 +56,46 @@ pub enum Kind {
     Ranges(Ranges),
     /// So many records, whose keys rise, into an empty store by the engine's own way.
     BulkLoad(usize),
+    /// So many records, and the memory that they take when each was got.
+    MemoryPerKey(usize),
+    /// Gets by more and more threads.
+    Scaling(Scaling),
+    /// A part of the work on a graph of so many nodes.
+    Graph(GraphPart, usize),
+    /// As many gets and puts by Zipf's law as records, of which a tenth may be cached.
+    Cache(usize),
+    /// Operations that begin when they are due.
+    OpenLoop(Steps),
+    /// The opening of a store whose writer was killed when it had put so many records.
+    Recovery(usize),
+    /// So many times a writer of so many records is killed.
+    Kills(usize, usize),
+    /// Nothing: what the report measures is not there.
+    NotYet,
+}
+
+/// Gets of loaded records.
+#[derive(Clone, Copy, Debug)]
+pub struct Scaling {
+    /// Records.
+    pub loaded: usize,
+    /// Gets of all threads together.
+    pub count: usize,
+    /// How many threads there are, one number after the other.
+    pub threads: &'static [usize],
+}
+
+/// What is timed of a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GraphPart {
+    /// Putting its edges.
+    Put,
+    /// Gets of nodes.
+    Lookups,
+    /// All edges of a node.
+    Neighbours,
+    /// All edges of a node, and all of each of its neighbours.
+    TwoHops,
 }
 
 /// Operations one after the other, in each of so many threads.
@@ -204,6 +244,9 @@ pub const fn claim(of: &'static str, value: f64, unit: &'static str) -> Claim {
 /// A quick run does this part of the operations, on this part of the records.
 const QUICK_PART: usize = 10;
 
+/// It kills this part of the writers.
+const QUICK_KILLS_PART: usize = 5;
+
 /// Fewer are not worth a transaction.
 const QUICK_MIN: usize = 10;
 
@@ -221,6 +264,18 @@ impl Kind {
                 Self::Ranges(Ranges { loaded: part(ranges.loaded), count: part(ranges.count), ..ranges })
             }
             Self::BulkLoad(records) => Self::BulkLoad(part(records)),
+            Self::MemoryPerKey(records) => Self::MemoryPerKey(part(records)),
+            Self::Scaling(scaling) => {
+                Self::Scaling(Scaling { loaded: part(scaling.loaded), count: part(scaling.count), ..scaling })
+            }
+            Self::Graph(of, nodes) => Self::Graph(of, part(nodes)),
+            Self::Cache(records) => Self::Cache(part(records)),
+            Self::OpenLoop(steps) => {
+                Self::OpenLoop(Steps { loaded: part(steps.loaded), count: part(steps.count), ..steps })
+            }
+            Self::Recovery(records) => Self::Recovery(part(records)),
+            Self::Kills(kills, records) => Self::Kills(kills.div_ceil(QUICK_KILLS_PART), part(records)),
+            Self::NotYet => Self::NotYet,
         }
     }
 
@@ -230,6 +285,13 @@ impl Kind {
             Self::Steps(steps) if steps.loaded > 0 => Self::Steps(Steps { loaded: records, count: records, ..steps }),
             Self::Ranges(ranges) => Self::Ranges(Ranges { loaded: records, ..ranges }),
             Self::BulkLoad(_) => Self::BulkLoad(records),
+            Self::MemoryPerKey(_) => Self::MemoryPerKey(records),
+            Self::Scaling(scaling) => Self::Scaling(Scaling { loaded: records, count: records, ..scaling }),
+            Self::Graph(of, _) => Self::Graph(of, records),
+            Self::Cache(_) => Self::Cache(records),
+            Self::OpenLoop(steps) => Self::OpenLoop(Steps { loaded: records, count: records, ..steps }),
+            Self::Recovery(_) => Self::Recovery(records),
+            Self::Kills(kills, _) => Self::Kills(kills, records),
             kind => kind,
         }
     }
@@ -244,6 +306,11 @@ impl Kind {
         matches!(self, Self::Steps(steps) if steps.mixture.adds())
     }
 
+    /// Whether it starts processes and kills them.
+    pub fn kills(self) -> bool {
+        matches!(self, Self::Recovery(_) | Self::Kills(..))
+    }
+
     /// Whether it scans in falling order.
     pub fn scans_back(self) -> bool {
         matches!(self, Self::Ranges(Ranges { span: Span::Back(_), .. }))
@@ -254,7 +321,13 @@ impl Kind {
         match self {
             Self::Steps(steps) => (steps.loaded + if steps.mixture.inserts > 0 { steps.count } else { 0 }, steps.count),
             Self::Ranges(ranges) => (ranges.loaded, ranges.count),
-            Self::BulkLoad(records) => (records, records),
+            Self::BulkLoad(records) | Self::MemoryPerKey(records) | Self::Cache(records) => (records, records),
+            Self::Scaling(scaling) => (scaling.loaded, scaling.count),
+            Self::Graph(_, nodes) => (nodes, nodes),
+            Self::OpenLoop(steps) => (steps.loaded, steps.count),
+            Self::Recovery(records) => (records, 1),
+            Self::Kills(kills, records) => (records, kills),
+            Self::NotYet => (0, 0),
             Self::Checkpoint(records) => (records, 1),
             Self::Cycles(cycles, records) => (cycles * records, cycles),
             Self::Growth(batches, records) => (batches * records, batches * records),
@@ -271,7 +344,7 @@ impl Definition {
     /// second opening, as it keeps nothing.
     pub fn can_be_planted(&self) -> bool {
         let kind = self.kind.with_records(1000).quick();
-        !matches!(kind, Kind::Checkpoint(_) | Kind::Cycles(..)) && kind.extent().0 >= PUTS_OF_A_FAULT
+        !matches!(kind, Kind::Checkpoint(_) | Kind::Cycles(..)) && !kind.kills() && kind.extent().0 >= PUTS_OF_A_FAULT
     }
 }
 

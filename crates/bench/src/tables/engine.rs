@@ -4,6 +4,7 @@ use crate::engines::{self, Engine, Visitor};
 use crate::error::Result;
 use crate::planted_writing::{INVENTED_RECORD, LOST_PUT, LOST_UPDATE, NO_FAULT, Planted, TORN_TRANSACTION, WRONG_GET};
 use crate::sustained::SustainedEngine;
+use crate::tables::crashes;
 use crate::tables::definition::Kind;
 use crate::tables::perform;
 use crate::tables::row::Figures;
@@ -16,6 +17,8 @@ pub struct Entry {
     pub engine: Engine,
     /// Does a task in this process.
     pub perform: fn(&Task) -> Result<Figures>,
+    /// Writes to the task's store, beginning with the put of this number, until this process is killed.
+    pub write: fn(&Task, usize) -> Result<()>,
 }
 
 struct Entries;
@@ -35,7 +38,7 @@ impl Visitor for Entries {
 
 /// The entry of one engine.
 pub fn entry<E: SustainedEngine + 'static>() -> Entry {
-    Entry { engine: Engine::of::<E>(), perform: perform::perform::<E> }
+    Entry { engine: Engine::of::<E>(), perform: perform::perform::<E>, write: crashes::write::<E> }
 }
 
 /// The entries of [`engines::NAMES`].

@@ -56,10 +56,28 @@ impl Latencies {
         self.last = now;
     }
 
+    /// An operation ends that was due then, and the next begins.
+    #[inline]
+    pub fn lap_since(&mut self, due: Instant) {
+        self.last = due;
+        self.lap();
+    }
+
+    /// Operations so far.
+    #[cfg(test)]
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// Wall time that this share of all operations does not exceed.
+    pub fn percentile_ns(&self, share: f64) -> f64 {
+        self.histogram.value_at_quantile(share) as f64
+    }
+
     /// Writes the percentiles down.
     pub fn note(&self, figures: &mut Figures) {
         for (name, share) in PERCENTILES {
-            figures.set(name, self.histogram.value_at_quantile(share) as f64);
+            figures.set(name, self.percentile_ns(share));
         }
         figures.set("max_ns", self.histogram.max() as f64);
         figures.set("timed", self.histogram.len() as f64);

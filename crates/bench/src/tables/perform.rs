@@ -2,7 +2,7 @@
 //! the first and last bytes of its value, each scan by its keys or values, and in the end every record, whole.
 
 use crate::clock::Sample;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::space::bytes_below;
 use crate::sustained::SustainedEngine;
 use crate::tables::content::Content;
@@ -10,12 +10,12 @@ use crate::tables::definition::Kind;
 use crate::tables::meter::memory_bytes;
 use crate::tables::row::Figures;
 use crate::tables::task::Task;
-use crate::tables::{bulk, ranges, stability, steps};
+use crate::tables::{bulk, cache, crashes, graph, open_loop, ranges, scaling, stability, steps};
 
 /// Does a task in this process.
 ///
 /// # Errors
-/// What the engine answered; [`crate::error::Error::Wrong`] if an answer was not right.
+/// What the engine answered; [`Error::Wrong`] if an answer was not right.
 pub fn perform<E: SustainedEngine>(task: &Task) -> Result<Figures> {
     let (private_before, _) = memory_bytes();
     let mut figures = match task.kind() {
@@ -26,6 +26,14 @@ pub fn perform<E: SustainedEngine>(task: &Task) -> Result<Figures> {
         Kind::Memory(cycles, operations) => stability::memory::<E>(task, cycles, operations)?,
         Kind::Ranges(ranges) => ranges::run::<E>(task, &ranges)?,
         Kind::BulkLoad(records) => bulk::load::<E>(task, records)?,
+        Kind::MemoryPerKey(records) => bulk::memory_per_key::<E>(task, records)?,
+        Kind::Scaling(scaling) => scaling::run::<E>(task, &scaling)?,
+        Kind::Graph(part, nodes) => graph::run::<E>(task, part, nodes)?,
+        Kind::Cache(records) => cache::run::<E>(task, records)?,
+        Kind::OpenLoop(steps) => open_loop::run::<E>(task, &steps)?,
+        Kind::Recovery(records) => crashes::recovery::<E>(task, records)?,
+        Kind::Kills(kills, records) => crashes::kills::<E>(task, kills, records)?,
+        Kind::NotYet => return Err(Error::Usage(format!("{} cannot be measured yet", task.definition.name))),
     };
     if let Some(private) = figures.get("private_bytes") {
         figures.set("private_bytes", (private - private_before as f64).max(0.0));

@@ -36,9 +36,9 @@ pub fn run<E: SustainedEngine>(task: &Task, steps: &Steps) -> Result<Figures> {
     let store = E::open(&task.directory, task.settings())?;
     fill(&store, &content, steps.loaded)?;
     E::settle(&store)?;
-    let scripts = draw(&mut content, steps, &mut Random::new(task.seed, 0));
-    let parts: Vec<Part<'_>> = scripts.into_iter().map(|script| Part::new(&content, script, steps.grouping)).collect();
     warm_up(&store, &content, steps.loaded)?;
+    let scripts = draw(&mut content, steps, &mut Random::new(task.seed, 0));
+    let parts = Part::all(&content, scripts, steps.grouping);
     let mut figures = Figures::default();
     let written_before = E::written_bytes(&store);
     let reads_alone = steps.mixture.reads_alone();
@@ -49,7 +49,7 @@ pub fn run<E: SustainedEngine>(task: &Task, steps: &Steps) -> Result<Figures> {
         }
         false => timed(&store, &parts)?,
     };
-    let sample = Sample { operations: parts.iter().map(Part::operations).sum(), ..sample };
+    let sample = count(&parts, sample);
     note_cost(&mut figures, &sample);
     if steps.grouping.is_refusable() {
         let refused = refused as f64;
@@ -82,8 +82,13 @@ pub fn warm_up<S: WritingStore>(store: &S, content: &Content, loaded: usize) -> 
     Ok(())
 }
 
+/// The same cost, of the operations that all parts have.
+pub fn count(parts: &[Part<'_>], sample: Sample) -> Sample {
+    Sample { operations: parts.iter().map(Part::operations).sum(), ..sample }
+}
+
 /// All parts with their latencies, what it cost, and how many transactions were refused.
-fn timed<S: WritingStore>(store: &S, parts: &[Part<'_>]) -> Result<(Vec<Latencies>, Sample, u64)> {
+pub fn timed<S: WritingStore>(store: &S, parts: &[Part<'_>]) -> Result<(Vec<Latencies>, Sample, u64)> {
     let (played, sample) = side_by_side(parts, |part| {
         let mut latencies = Latencies::start();
         let refused = part.play(store, || latencies.lap())?;
@@ -142,6 +147,11 @@ pub struct Part<'c> {
 }
 
 impl<'c> Part<'c> {
+    /// Scripts, one for each thread, whose steps are grouped so.
+    pub fn all(content: &'c Content, scripts: Vec<Vec<Step>>, grouping: Grouping) -> Vec<Self> {
+        scripts.into_iter().map(|script| Self::new(content, script, grouping)).collect()
+    }
+
     /// A script, whose steps are grouped so.
     pub fn new(content: &'c Content, script: Vec<Step>, grouping: Grouping) -> Self {
         let mut keys = Packed::with_capacity(script.len());
@@ -459,7 +469,7 @@ mod tests {
             grouping,
         };
         let scripts = draw(&mut content, &steps, &mut Random::new(3, 3));
-        let parts: Vec<Part<'_>> = scripts.into_iter().map(|script| Part::new(&content, script, grouping)).collect();
+        let parts = Part::all(&content, scripts, grouping);
         let (latencies, _, _) = timed(&store, &parts)?;
         assert_eq!(latencies.len(), 4);
         verify(&store, &content, "transfers")
