@@ -132,13 +132,16 @@ pub const DEFINITIONS: &[Definition] = &[
             SYNCED,
         )
     },
-    Definition::new(
-        "recovery",
-        "opening a store whose process was killed when it had put 1 GiB of records of 32/1,024",
-        POINT,
-        Kind::Recovery(GIBIBYTE),
-        RECOVERY,
-    ),
+    Definition {
+        level: Some(Level::Log),
+        ..Definition::new(
+            "recovery",
+            "opening a store whose process was killed when it had put 1 GiB of records of 32/1,024",
+            POINT,
+            Kind::Recovery(GIBIBYTE),
+            RECOVERY,
+        )
+    },
     Definition::new(
         "time_series_write",
         "1M points of 8/256 in the order of time, each a transaction",
