@@ -105,9 +105,9 @@ fn scans_both_ways_and_of_prefixes<E: WritingEngine>(store: &E::Store) {
     let all = contents(store);
     let snapshot = store.snapshot().unwrap();
     let prefix = |prefix: &[u8]| seen(|each| snapshot.scan_prefix(prefix, each).unwrap());
-    assert_eq!(prefix(&[0, 0, 1]), all[256..512]);
-    assert_eq!(prefix(&[0, 0, 11]), all[2816..]);
-    assert_eq!(prefix(&[0, 0]), all);
+    assert!(prefix(&[0, 0, 1]) == all[256..512], "a prefix of 256 keys");
+    assert!(prefix(&[0, 0, 11]) == all[2816..], "the last prefix");
+    assert!(prefix(&[0, 0]) == all, "a prefix of all keys");
     assert!(prefix(&[0, 0, 12]).is_empty() && prefix(&[255]).is_empty());
     let back = |from: &[u8], count| snapshot.scan_back_from(from, count, |_, _| {});
     if !E::SCANS_BACK {

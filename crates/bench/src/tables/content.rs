@@ -5,7 +5,7 @@ use fulgurite_rivals::WritingStore;
 use crate::error::{Error, Result};
 use crate::shape::Shape;
 use crate::tables::lengths::Lengths;
-use crate::values::Values;
+use crate::values::{Ends, Values};
 
 /// Length of hashed keys.
 pub const HASHED_BYTES: usize = 32;
@@ -53,6 +53,18 @@ impl Content {
     #[inline]
     pub fn value(&self, id: u32, version: u32) -> &[u8] {
         &self.values.get_version(id, version)[..self.lengths.of(id, version)]
+    }
+
+    /// Whether a value that was got in the middle of the operations is this one: by its length, its first and its last bytes. Documents
+    /// are compared whole, because whoever gets one reads it.
+    #[inline]
+    pub fn is_like(&self, value: Option<&[u8]>, expected: &[u8]) -> bool {
+        match self.lengths {
+            Lengths::Documents => value == Some(expected),
+            Lengths::Fixed(_) => {
+                value.is_some_and(|value| value.len() == expected.len() && Ends::of(value) == Ends::of(expected))
+            }
+        }
     }
 
     /// Remembers a put, and says the version that is put.
@@ -200,6 +212,20 @@ mod tests {
         assert!(content.is_right(1, Some(&value)) && content.is_right(0, Some(content.value(0, 1))));
         value[99] ^= 1;
         assert!(!content.is_right(1, Some(&value)));
+    }
+
+    #[test]
+    fn documents_are_compared_whole_and_others_by_their_ends() {
+        for (lengths, is_found) in [(Lengths::Documents, true), (Lengths::Fixed(1000), false)] {
+            let content = Content::loaded(Shape::Hashed, lengths, 3);
+            let expected = content.value(1, 1);
+            assert!(content.is_like(Some(expected), expected) && !content.is_like(None, expected));
+            let mut changed = expected.to_vec();
+            changed[500] ^= 1;
+            assert_eq!(content.is_like(Some(&changed), expected), !is_found);
+            changed[0] ^= 1;
+            assert!(!content.is_like(Some(&changed), expected));
+        }
     }
 
     /// What is said of a store with these records, of which there must be the first three.

@@ -22,7 +22,6 @@ use crate::tables::perform::{note_cost, note_memory, note_size, note_written};
 use crate::tables::row::Figures;
 use crate::tables::script::{Step, draw};
 use crate::tables::task::Task;
-use crate::values::Ends;
 
 /// Gets before the clock starts, as in the report of the first of these suites.
 const WARM_UP: usize = 100;
@@ -234,7 +233,7 @@ impl<'c> Part<'c> {
             for index in first..(first + count).min(self.script.len()) {
                 let Step::Get(id, version) = self.script[index] else { unreachable!("snapshots are read alone") };
                 let expected = self.content.value(id, version);
-                if !snapshot.get(self.keys.get(index), |value| is_like(value, expected))? {
+                if !snapshot.get(self.keys.get(index), |value| self.content.is_like(value, expected))? {
                     return Err(self.wrong(index));
                 }
             }
@@ -279,7 +278,7 @@ impl<'c> Part<'c> {
                 }
                 Step::Get(id, version) => {
                     let expected = self.content.value(id, version);
-                    txn.get(key, |value| is_like(value, expected))?
+                    txn.get(key, |value| self.content.is_like(value, expected))?
                 }
                 Step::Add(id, change) => {
                     let base = self.content.value(id, 1);
@@ -334,7 +333,7 @@ impl<'c> Part<'c> {
     #[inline]
     fn get<S: WritingStore>(&self, store: &S, key: &[u8], id: u32, version: u32) -> Result<bool> {
         let expected = self.content.value(id, version);
-        Ok(store.get(key, |value| is_like(value, expected))?)
+        Ok(store.get(key, |value| self.content.is_like(value, expected))?)
     }
 
     /// As many must come as are stored, from the first that is asked for to the last, rising, with values of the right length.
@@ -358,12 +357,6 @@ impl<'c> Part<'c> {
             what: format!("operation {index}, {:?}, is answered wrongly", self.script[index]),
         }
     }
-}
-
-/// Whether a value has the length of another, and begins and ends as it.
-#[inline]
-fn is_like(value: Option<&[u8]>, expected: &[u8]) -> bool {
-    value.is_some_and(|value| value.len() == expected.len() && Ends::of(value) == Ends::of(expected))
 }
 
 /// Writes what a value is to become into `changed`, if it is `base` but for its first 8 bytes.
