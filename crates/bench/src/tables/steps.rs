@@ -35,9 +35,9 @@ pub fn run<E: SustainedEngine>(task: &Task, steps: &Steps) -> Result<Figures> {
     let store = E::open(&task.directory, task.settings())?;
     fill(&store, &content, steps.loaded)?;
     E::settle(&store)?;
-    warm_up(&store, &content, steps.loaded)?;
     let scripts = draw(&mut content, steps, &mut Random::new(task.seed, 0));
     let parts = Part::all(&content, scripts, steps.grouping);
+    warm_up(&store, &content, steps.loaded)?;
     let mut figures = Figures::default();
     let written_before = E::written_bytes(&store);
     let reads_alone = steps.mixture.reads_alone();
