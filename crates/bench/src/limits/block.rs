@@ -37,7 +37,8 @@ impl Fresh {
     /// Asks for so many bytes, mapped so.
     pub fn new(length: usize, pages: Pages) -> Result<Self, Lack> {
         let lack = |error: std::io::Error| Lack(format!("the system gives no {} MiB of memory: {error}", length >> 20));
-        let map = MmapMut::map_anon(length + HUGE_PAGE_BYTES).map_err(lack)?;
+        // Room for whole huge pages, wherever the system lets it begin.
+        let map = MmapMut::map_anon(length.next_multiple_of(HUGE_PAGE_BYTES) + HUGE_PAGE_BYTES).map_err(lack)?;
         let (advice, name) = match pages {
             Pages::Small => (Advice::NoHugePage, "small"),
             Pages::Huge => (Advice::HugePage, "huge"),

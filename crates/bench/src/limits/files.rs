@@ -109,18 +109,32 @@ fn overwrite(floors: &'static [Floor; 1], setting: &Setting, bytes: usize) -> Pr
     })
 }
 
+/// A file that the engine has prepared for stores, which vanishes with this value.
+struct Prepared {
+    file: Arc<dyn engine_io::File>,
+    path: PathBuf,
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        // As of `Scratch`. What is not written yet never will be, and disturbs no measurement of the disk.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
 /// Processor time of stores over 4 KiB of a file that the engine has prepared, through the engine's own map.
 fn store(setting: &Setting) -> Probe {
     let (setting, mut places) = (setting.clone(), Anywhere::new(setting, PAGE_BYTES));
-    let mut file: Option<Arc<dyn engine_io::File>> = None;
+    let mut prepared = None;
     Probe::of_one(&[Floor::Store4K], move || {
         let path = setting.directory.join(Floor::Store4K.name());
         let io = |error| Error::io("write", &path, error);
-        let file = made(&mut file, || {
+        let Prepared { file, .. } = made(&mut prepared, || {
             let file = RealDisk.open(&path, Access::CreateNew).map_err(io)?;
+            let prepared = Prepared { file: Arc::clone(&file), path: path.clone() };
             file.prepare(setting.file_bytes as u64).map_err(io)?;
             match file.place(0, setting.file_bytes) {
-                Some(_) => Ok(file),
+                Some(_) => Ok(prepared),
                 None => Err(Lack("the engine does not store through maps on this file system".to_owned())),
             }
         })?;
@@ -165,7 +179,8 @@ fn disk_write(setting: &Setting) -> Probe {
     const PART_BYTES: usize = 32 << 20;
     let setting = setting.clone();
     Probe::of_one(&[Floor::DiskWrite], move || {
-        let Scratch { file, path } = &Scratch::new(&setting.directory, "disk_write", 0, CALL_BYTES)?;
+        let scratch = Scratch::new(&setting.directory, "disk_write", 0, CALL_BYTES)?;
+        let Scratch { file, path } = &scratch;
         let io = |error| Error::io("write", path, error);
         let chunk = vec![4; CALL_BYTES];
         let started = Instant::now();
@@ -177,7 +192,12 @@ fn disk_write(setting: &Setting) -> Probe {
             }
             file.sync_data().map_err(io)?;
         }
-        Ok(written as f64 / started.elapsed().as_nanos() as f64)
+        let rate = written as f64 / started.elapsed().as_nanos() as f64;
+        drop(scratch);
+        // What removing it leaves to the disk is over before the next measurement begins.
+        let directory = File::open(&setting.directory).and_then(|directory| directory.sync_all());
+        directory.map_err(|error| Error::io("sync", &setting.directory, error))?;
+        Ok(rate)
     })
 }
 

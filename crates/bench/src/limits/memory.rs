@@ -1,6 +1,6 @@
 //! Measurements of memory: chains of loads, bandwidth, first touches.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::fs::{self, File};
 use std::hint::black_box;
 use std::io::Write;
@@ -14,7 +14,7 @@ use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use crate::clock::{Charge, cpu_ns};
 use crate::limits::block::{Block, Fresh, HUGE_PAGE_BYTES, PAGE_BYTES, Pages, huge_percent};
 use crate::limits::floor::Floor;
-use crate::limits::probe::{Lack, Probe, Setting, cpu_ns_per_operation};
+use crate::limits::probe::{Lack, Probe, Setting, cpu_ns_per_operation, stay_on};
 use crate::warm::warm_memory;
 
 /// Every measurement of memory.
@@ -25,6 +25,7 @@ pub fn probes(setting: &Setting) -> Vec<Probe> {
     let block =
         |length: &Result<usize, Lack>, pages| Rc::new(Lazy { length: length.clone(), pages, ..Lazy::default() });
     let (small, huge) = (block(&memory, Pages::Small), block(&memory, Pages::Huge));
+    let room = Room::default();
     let l2_of = |pages| block(&l2, pages);
     let l3_of = |pages| block(&l3, pages);
     vec![
@@ -38,10 +39,10 @@ pub fn probes(setting: &Setting) -> Vec<Probe> {
         chains::<8>(&[Floor::Overlapped8Huge], Rc::clone(&huge), setting.span),
         chains::<16>(&[Floor::Overlapped16], small, setting.span),
         chains::<16>(&[Floor::Overlapped16Huge], huge, setting.span),
-        bandwidth(&[Floor::Read1], setting, 1, read_through),
-        bandwidth(&[Floor::Read2], setting, 2, read_through),
-        bandwidth(&[Floor::Write1], setting, 1, write_through),
-        bandwidth(&[Floor::Write2], setting, 2, write_through),
+        bandwidth(&[Floor::Read1], setting, &room, 1, read_through),
+        bandwidth(&[Floor::Read2], setting, &room, 2, read_through),
+        bandwidth(&[Floor::Write1], setting, &room, 1, write_through),
+        bandwidth(&[Floor::Write2], setting, &room, 2, write_through),
         first_touch(&[Floor::FirstTouch], setting, Pages::Small),
         first_touch(&[Floor::FirstTouchHuge], setting, Pages::Huge),
         map_read(setting),
@@ -119,22 +120,25 @@ fn write_through(bytes: &mut [u8]) {
     black_box(bytes);
 }
 
+/// Memory that several measurements go through, made by the first.
+type Room = Rc<RefCell<Option<Fresh>>>;
+
 /// Bytes in a nanosecond, which are GB in a second, by the clock, of so many threads that each go through a part of the memory.
-fn bandwidth(floors: &'static [Floor; 1], setting: &Setting, threads: usize, through: Through) -> Probe {
-    let setting = setting.clone();
-    let mut memory: Option<Fresh> = None;
+fn bandwidth(floors: &'static [Floor; 1], setting: &Setting, room: &Room, threads: usize, through: Through) -> Probe {
+    let (setting, room) = (setting.clone(), Rc::clone(room));
     Probe::of_one(floors, move || {
-        if threads > 1 {
-            setting.lacks_second_core()?;
-        }
-        let memory = match &mut memory {
+        let processors = setting.first_processors(threads)?;
+        let mut room = room.borrow_mut();
+        let memory = match &mut *room {
             Some(memory) => memory,
             none => none.insert(filled(setting.memory_bytes)?),
         };
         let barrier = Barrier::new(threads);
         let share = memory.bytes().len() / threads;
-        let rate = |part: &mut [u8]| {
+        let rate = |processor: usize, part: &mut [u8]| {
+            let placed = stay_on(processor);
             barrier.wait();
+            placed?;
             let started = Instant::now();
             let mut done = 0;
             for piece in (0..part.len().div_ceil(PIECE_BYTES)).cycle() {
@@ -145,13 +149,13 @@ fn bandwidth(floors: &'static [Floor; 1], setting: &Setting, threads: usize, thr
                     break;
                 }
             }
-            done as f64 / started.elapsed().as_nanos() as f64
+            Ok(done as f64 / started.elapsed().as_nanos() as f64)
         };
-        Ok(std::thread::scope(|scope| {
-            let parts = memory.bytes_mut().chunks_mut(share);
-            let running: Vec<_> = parts.map(|part| scope.spawn(|| rate(part))).collect();
+        std::thread::scope(|scope| {
+            let parts = processors.iter().zip(memory.bytes_mut().chunks_mut(share));
+            let running: Vec<_> = parts.map(|(processor, part)| scope.spawn(|| rate(*processor, part))).collect();
             running.into_iter().map(|thread| thread.join().expect("going through memory does not panic")).sum()
-        }))
+        })
     })
 }
 
@@ -271,11 +275,15 @@ mod tests {
             span: Duration::ZERO,
             memory_bytes: 1 << 20,
             file_bytes: 1 << 20,
-            cores: 1,
+            processors: vec![0],
             seed: 7,
         };
         let lack = |mut probe: Probe| (probe.measure)().map(|round| round.values).map_err(|lack| lack.0);
-        assert!(lack(bandwidth(&[Floor::Read2], &setting, 2, read_through)).unwrap_err().contains("two processors"));
-        assert!(lack(bandwidth(&[Floor::Read1], &setting, 1, read_through)).unwrap()[0] > 0.0);
+        assert!(
+            lack(bandwidth(&[Floor::Read2], &setting, &Room::default(), 2, read_through))
+                .unwrap_err()
+                .contains("2 threads need 2 processors, and there are 1")
+        );
+        assert!(lack(bandwidth(&[Floor::Read1], &setting, &Room::default(), 1, read_through)).unwrap()[0] > 0.0);
     }
 }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
 use crate::clock::{Charge, cpu_ns};
 use crate::error::Error;
 use crate::limits::floor::Floor;
@@ -35,19 +37,17 @@ pub struct Setting {
     pub memory_bytes: usize,
     /// Length of the files that are read and overwritten.
     pub file_bytes: usize,
-    /// Processors that threads can run on.
-    pub cores: usize,
+    /// Numbers of the processors that threads may run on.
+    pub processors: Vec<usize>,
     /// Seed of what is read and written, and in which order.
     pub seed: u64,
 }
 
 impl Setting {
-    /// What makes a measurement of two threads senseless.
-    pub fn lacks_second_core(&self) -> Result<(), Lack> {
-        match self.cores {
-            0 | 1 => Err(Lack("two threads need two processors, and there is one".to_owned())),
-            _ => Ok(()),
-        }
+    /// The first so many processors.
+    pub fn first_processors(&self, count: usize) -> Result<&[usize], Lack> {
+        let lack = || Lack(format!("{count} threads need {count} processors, and there are {}", self.processors.len()));
+        self.processors.get(..count).ok_or_else(lack)
     }
 }
 
@@ -62,6 +62,21 @@ pub struct Round {
 
 /// A round, or why there is none.
 pub type Figures = Result<Round, Lack>;
+
+/// The processors that this process may run on, as far as it may use them all at once.
+pub fn processors() -> Vec<usize> {
+    let at_once = std::thread::available_parallelism().map_or(1, |count| count.get());
+    let Ok(set) = sched_getaffinity(None) else { return vec![0] };
+    (0..CpuSet::MAX_CPU).filter(|number| set.is_set(*number)).take(at_once).collect()
+}
+
+/// Keeps the calling thread on one processor: two that share one would measure the scheduler.
+pub fn stay_on(processor: usize) -> Result<(), Lack> {
+    let mut set = CpuSet::new();
+    set.set(processor);
+    let lack = |error| Lack(format!("the system keeps no thread on processor {processor}: {error}"));
+    sched_setaffinity(None, &set).map_err(lack)
+}
 
 /// A measurement. What it needs is made in its first round.
 pub struct Probe {

@@ -7,7 +7,7 @@ use crate::arguments::{self, Grammar};
 use crate::error::Result;
 use crate::house::Suite;
 use crate::limits::floor::{Floor, Group};
-use crate::limits::probe::{Probe, Setting};
+use crate::limits::probe::{Probe, Setting, processors};
 use crate::limits::row::{Row, digits};
 use crate::limits::{calls, files, memory};
 use crate::machine::kibibytes_of;
@@ -131,7 +131,7 @@ impl Setting {
             span: extent.span,
             memory_bytes,
             file_bytes: extent.file_bytes.min(memory_bytes),
-            cores: std::thread::available_parallelism().map_or(1, |cores| cores.get()),
+            processors: processors(),
             seed,
         };
         (setting, remark)
