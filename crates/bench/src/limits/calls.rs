@@ -183,9 +183,9 @@ mod tests {
         };
         let (first, second) = thread::scope(|scope| {
             let second = scope.spawn(|| side(1, u64::MAX));
-            (side(0, 100), second.join().unwrap())
+            (side(0, 70), second.join().unwrap())
         });
-        // Asked every 64 turns of its own, the first side ends it at the 129th.
+        // Asked after 64 and 128 turns of its own, the first side ends it with the 129th.
         assert_eq!((first, second), (256, OVER));
         assert_eq!(taken.map(AtomicU64::into_inner), [129, 128]);
     }
