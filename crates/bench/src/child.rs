@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 
@@ -38,12 +39,12 @@ pub fn answers_of<T>(what: &str, mut command: Command, parse: impl Fn(&str) -> O
     answers.ok_or_else(|| failed("its answer cannot be read".to_owned()))
 }
 
-/// Runs this program with `arguments` until it has said `word` in a line of its own, and kills it then: what it has done by then is not
-/// cleaned up.
+/// Runs this program with `arguments` until it has said `word` in a line of its own, and kills it `after` that: what it has done by then
+/// is not cleaned up. Says how long it ran after it had said so.
 ///
 /// # Errors
 /// [`Error::Child`] about `what` if it says anything else, or ends.
-pub fn kill_when_said(what: &str, arguments: &[String], word: &str) -> Result<()> {
+pub fn kill_when_said(what: &str, arguments: &[String], word: &str, after: Duration) -> Result<Duration> {
     let mut command = this_program()?;
     // A pipe that nobody writes to: the process ends by itself, should this one go first.
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -54,10 +55,15 @@ pub fn kill_when_said(what: &str, arguments: &[String], word: &str) -> Result<()
     if let Some(output) = child.stdout.take() {
         BufReader::new(output).read_line(&mut line).map_err(io)?;
     }
+    let said = Instant::now();
+    std::thread::sleep(after);
+    // One that has ended by itself has failed, and the others are told how.
+    let ended = child.try_wait().map_err(io)?;
     child.kill().map_err(io)?;
+    let ran = said.elapsed();
     let outcome = child.wait().map_err(io)?;
-    match line.trim() == word {
-        true => Ok(()),
+    match line.trim() == word && ended.is_none() {
+        true => Ok(ran),
         false => Err(Error::Child { what: what.to_owned(), outcome: outcome.to_string() }),
     }
 }

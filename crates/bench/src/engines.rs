@@ -17,6 +17,8 @@ pub struct Engine {
     pub name: &'static str,
     /// Longest value that it stores.
     pub value_bytes_max: usize,
+    /// Whether it scans in falling order.
+    pub scans_back: bool,
     /// Why it cannot be measured here.
     pub missing: fn() -> Option<String>,
     /// Why it is not measured with such settings.
@@ -33,6 +35,7 @@ impl Engine {
         Self {
             name: E::NAME,
             value_bytes_max: E::VALUE_BYTES_MAX,
+            scans_back: E::SCANS_BACK,
             missing: E::missing,
             unfit: E::unfit,
             version: E::version,

@@ -17,7 +17,7 @@ use crate::quads::{self, Rdf4j};
 use crate::random;
 use crate::report::Report;
 use crate::sustained::{self, Sustained};
-use crate::tables::{self, Geaflow, Ycsb};
+use crate::tables::{self, Geaflow, Lightning, Ycsb};
 use crate::worker;
 use crate::writers::{self, Writers};
 
@@ -67,6 +67,7 @@ const SUITES: [(&str, Execute); 7] = [
     ("writers", execute::<Writers>),
     ("sustained", execute::<Sustained>),
     ("geaflow", execute::<Geaflow>),
+    ("lightning", execute::<Lightning>),
     ("ycsb", execute::<Ycsb>),
     ("rdf4j", execute::<Rdf4j>),
     ("limits", execute::<Limits>),
@@ -76,11 +77,12 @@ const SUITES: [(&str, Execute); 7] = [
 type Work = fn(&[String]) -> Result<()>;
 
 /// What processes of this program do for others of it, by the word that asks for it.
-const TASKS: [(&str, Work); 5] = [
+const TASKS: [(&str, Work); 6] = [
     (sustained::VERB, sustained::work),
     ("fill", writers::recovery::fill),
     ("worker", worker::work),
     (tables::VERB, tables::work),
+    (tables::WRITER, tables::write),
     (quads::VERB, quads::work),
 ];
 

@@ -19,9 +19,11 @@ pub const LOST_UPDATE: u8 = 4;
 /// One transaction commits all changes but its last.
 pub const TORN_TRANSACTION: u8 = 5;
 
-/// The number of the put, or of the transaction, that goes wrong. No later put overwrites all of its traces: tests have more
-/// keys than puts.
+/// The number of the put that goes wrong. No later put overwrites all of its traces: tests have more keys than puts.
 const VICTIM: u64 = 40;
+
+/// Of so many transactions the last goes wrong.
+const TRANSACTIONS_OF_A_VICTIM: u64 = 10;
 
 /// The engine.
 pub struct Planted<const FAULT: u8>;
@@ -106,8 +108,7 @@ impl<const FAULT: u8> WritingStore for PlantedStore<FAULT> {
     type Snapshot<'s> = PlantedSnapshot<'s, FAULT>;
 
     fn load_sorted<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
-        self.lock().map.extend(records.map(|(key, value)| (key.to_vec(), value.to_vec())));
-        Ok(())
+        self.put_all(records)
     }
 
     fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Failure> {
@@ -170,6 +171,19 @@ impl<const FAULT: u8> Snapshot for PlantedSnapshot<'_, FAULT> {
         content.map.range(from.to_vec()..).take(count).for_each(|(key, value)| each(key, value));
         Ok(())
     }
+
+    fn scan_back_from(&self, from: &[u8], count: usize, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        let content = self.0.lock();
+        content.map.range(..=from.to_vec()).rev().take(count).for_each(|(key, value)| each(key, value));
+        Ok(())
+    }
+
+    fn scan_prefix(&self, prefix: &[u8], mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        let content = self.0.lock();
+        let records = content.map.range(prefix.to_vec()..).take_while(|(key, _)| key.starts_with(prefix));
+        records.for_each(|(key, value)| each(key, value));
+        Ok(())
+    }
 }
 
 /// A transaction that holds the lock.
@@ -181,7 +195,7 @@ pub struct PlantedTransaction<'s, const FAULT: u8> {
 impl<const FAULT: u8> PlantedTransaction<'_, FAULT> {
     /// Whether this is a transaction that goes wrong: every so many, for some of them touch what another overwrites.
     fn is_victim(&self) -> bool {
-        self.content.transactions.is_multiple_of(VICTIM)
+        self.content.transactions.is_multiple_of(TRANSACTIONS_OF_A_VICTIM)
     }
 }
 

@@ -51,9 +51,47 @@ fn every_level_and_workload_of_ycsb_runs() {
 }
 
 #[test]
+fn an_engine_that_cannot_do_a_workload_has_a_row_that_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = ["--records", "2000", "--rounds", "1", "--quick", "--engines", "fulgurite,lmdb"];
+    let only = ["--only", "bank,scan_reverse,write_without_log"];
+    let (table, _) = texts(run("lightning", &[&arguments[..], &only].concat(), directory.path()));
+    assert!(table.contains("% of transactions refused") && table.contains("M records/s"), "{table}");
+    assert!(table.contains("write_without_log  lmdb       it has no level of its own like Memory"), "{table}");
+    assert!(table.contains("the report claims: lightning 687,234 transactions/s"), "{table}");
+    let (lines, _) = texts(run("lightning", &["--only", "encryption", "--format", "json"], directory.path()));
+    assert!(lines.lines().count() == 1 && lines.contains("\"not_measured\":\"not yet: "), "{lines}");
+}
+
+/// The figure of this name in each line.
+fn figures(lines: &str, name: &str) -> Vec<f64> {
+    let of = |line: &str| line.split_once(&format!("\"{name}\":"))?.1.split(',').next()?.parse().ok();
+    lines.lines().map(|line| of(line).expect("every line has the figure")).collect()
+}
+
+#[test]
+fn what_a_killed_writer_had_acknowledged_is_there_where_that_is_promised() {
+    let directory = tempfile::tempdir().unwrap();
+    let arguments = ["--quick", "--rounds", "1", "--only", "recovery,kills", "--records", "20000", "--format", "json"];
+    let (lines, _) =
+        texts(run("lightning", &[&arguments[..], &["--engines", "fulgurite,lmdb"]].concat(), directory.path()));
+    assert_eq!(lines.lines().count(), 4, "{lines}");
+    let kills: String =
+        lines.lines().filter(|line| line.contains("\"kills\"")).map(|line| format!("{line}\n")).collect();
+    assert_eq!(figures(&kills, "kills"), [2.0, 2.0]);
+    assert_eq!(figures(&kills, "acknowledged commits lost"), [0.0, 0.0]);
+    assert_eq!(figures(&kills, "records corrupted"), [0.0, 0.0]);
+    // Nothing is promised for commits that stay in the process, and a kill shows it.
+    let unpromised = ["--engines", "fulgurite", "--level", "memory", "--only", "kills"];
+    let (lines, _) = texts(run("lightning", &[&arguments[..], &unpromised].concat(), directory.path()));
+    assert!(figures(&lines, "acknowledged commits lost")[0] > 0.0, "{lines}");
+    assert_eq!((figures(&lines, "records corrupted"), figures(&lines, "kills")), (vec![0.0], vec![1.0]));
+}
+
+#[test]
 fn their_own_tests_find_every_planted_fault() {
     let directory = tempfile::tempdir().unwrap();
-    for (suite, all) in [("geaflow", 64), ("ycsb", 24)] {
+    for (suite, all) in [("geaflow", 64), ("lightning", 141), ("ycsb", 24)] {
         let (told, _) = texts(run(suite, &["--self-test", "--seed", "5"], directory.path()));
         assert!(told.contains(&format!("self-test: {all} of {all} planted engines judged rightly")), "{told}");
     }

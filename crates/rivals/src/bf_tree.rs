@@ -32,6 +32,7 @@ pub struct BfTree;
 impl WritingEngine for BfTree {
     const NAME: &'static str = NAME;
     const HAS_LOG: bool = false;
+    const SCANS_BACK: bool = false;
     const VALUE_BYTES_MAX: usize = RECORD_BYTES_MAX - KEY_BYTES_MAX;
     type Store = BfTreeStore;
 
@@ -165,11 +166,37 @@ impl Snapshot for BfTreeReader<'_> {
     }
 
     fn scan_from(&self, from: &[u8], count: usize, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        self.walk(from, count, |key, value| {
+            each(key, value);
+            true
+        })
+    }
+
+    fn scan_back_from(&self, _from: &[u8], _count: usize, _each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        Err(Failure::new(NAME, "seek", "it scans in rising order alone"))
+    }
+
+    fn scan_prefix(&self, prefix: &[u8], mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        self.walk(prefix, usize::MAX, |key, value| {
+            let begins_so = key.starts_with(prefix);
+            if begins_so {
+                each(key, value);
+            }
+            begins_so
+        })
+    }
+}
+
+impl BfTreeReader<'_> {
+    /// Hands out at most `count` records from `from` on, until `each` says that it has seen enough.
+    fn walk(&self, from: &[u8], count: usize, mut each: impl FnMut(&[u8], &[u8]) -> bool) -> Result<(), Failure> {
         let records = self.store.tree.scan_with_count(from, count, ScanReturnField::KeyAndValue);
         let mut records = records.map_err(|error| Failure::new(NAME, "seek", format!("{error:?}")))?;
         let mut record = [0; RECORD_BYTES_MAX];
         while let Some((key, value)) = records.next(&mut record) {
-            each(&record[..key], &record[key..key + value]);
+            if !each(&record[..key], &record[key..key + value]) {
+                break;
+            }
         }
         Ok(())
     }

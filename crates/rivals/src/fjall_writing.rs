@@ -197,6 +197,22 @@ impl Snapshot for FjallSnapshot<'_> {
         }
         Ok(())
     }
+
+    fn scan_back_from(&self, from: &[u8], count: usize, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        for record in self.keyspace.range(..=from).rev().take(count) {
+            let (key, value) = record.into_inner().map_err(failed(self.engine, "seek"))?;
+            each(&key, &value);
+        }
+        Ok(())
+    }
+
+    fn scan_prefix(&self, prefix: &[u8], mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        for record in self.keyspace.prefix(prefix) {
+            let (key, value) = record.into_inner().map_err(failed(self.engine, "seek"))?;
+            each(&key, &value);
+        }
+        Ok(())
+    }
 }
 
 /// What both kinds of store may cache.

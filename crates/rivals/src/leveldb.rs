@@ -9,6 +9,7 @@ mod library;
 use std::path::Path;
 
 use crate::engine::Failure;
+use crate::walk::Walk;
 use crate::writing::{Level, NoTransaction, Settings, Snapshot, Usage, WritingEngine, WritingStore};
 use library::{Batch, Database, Status, Tuning};
 
@@ -141,7 +142,7 @@ impl WritingStore for LevelDbStore {
     }
 
     fn scan(&self, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        self.database.scan(each).map_err(failed("scan"))
+        self.database.scan(Walk::All, each).map_err(failed("scan"))
     }
 
     fn close(self) -> Result<(), Failure> {
@@ -162,7 +163,15 @@ impl Snapshot for LevelDbReader<'_> {
     }
 
     fn scan_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        self.database.scan_from(from, count, each).map_err(failed("seek"))
+        self.database.scan(Walk::Forward(from, count), each).map_err(failed("seek"))
+    }
+
+    fn scan_back_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        self.database.scan(Walk::Back(from, count), each).map_err(failed("seek"))
+    }
+
+    fn scan_prefix(&self, prefix: &[u8], each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        self.database.scan(Walk::Prefix(prefix), each).map_err(failed("seek"))
     }
 }
 

@@ -23,6 +23,7 @@ mod rocksdb;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod versions;
+mod walk;
 mod writing;
 #[cfg(test)]
 mod writing_checks;

@@ -9,6 +9,7 @@ mod library;
 use std::path::Path;
 
 use crate::engine::Failure;
+use crate::walk::Walk;
 use crate::writing::{Level, Refusal, Settings, Snapshot, Transaction, WritingEngine, WritingStore};
 use library::{Access, Environment, Status, Txn};
 
@@ -102,7 +103,7 @@ impl WritingStore for MdbxStore {
     }
 
     fn scan(&self, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        self.environment.read().and_then(|txn| txn.scan(None, usize::MAX, each)).map_err(failed("scan"))
+        self.environment.read().and_then(|txn| txn.scan(Walk::All, each)).map_err(failed("scan"))
     }
 
     fn close(self) -> Result<(), Failure> {
@@ -122,7 +123,15 @@ impl Snapshot for MdbxSnapshot<'_> {
     }
 
     fn scan_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        self.txn.scan(Some(from), count, each).map_err(failed("seek"))
+        self.txn.scan(Walk::Forward(from, count), each).map_err(failed("seek"))
+    }
+
+    fn scan_back_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        self.txn.scan(Walk::Back(from, count), each).map_err(failed("seek"))
+    }
+
+    fn scan_prefix(&self, prefix: &[u8], each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        self.txn.scan(Walk::Prefix(prefix), each).map_err(failed("seek"))
     }
 }
 

@@ -15,6 +15,9 @@ use crate::engine::{Engine, Failure, Purpose, Reader, Store};
 /// Address space for the map. With a writable map the (sparse) file gets this length.
 const MAP_SIZE_BYTES: usize = 16 << 30;
 
+/// Threads that may read at once; by default it has slots for fewer than the suites have threads.
+const READERS_MAX: u32 = 254;
+
 const NAME: &str = "lmdb";
 
 /// LMDB; its file is mapped writable only for [`Purpose::SinglePuts`].
@@ -76,7 +79,7 @@ pub(crate) fn open<T: TlsUsage>(
     flags: EnvFlags,
 ) -> Result<(Env<T>, Database<Bytes, Bytes>), Failure> {
     let failure = |error| Failure::new(NAME, "open", error);
-    options.map_size(MAP_SIZE_BYTES);
+    options.map_size(MAP_SIZE_BYTES).max_readers(READERS_MAX);
     // SAFETY: without syncs a crash of the machine loses the file; benchmarks make a new one.
     unsafe { options.flags(flags) };
     // SAFETY: the directory belongs to this store alone (invariant 1 of `engine`), so nothing else changes the

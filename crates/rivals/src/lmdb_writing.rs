@@ -4,6 +4,7 @@
 //! is in the page cache. At [`Level::Disk`] it is written by calls and synced, which costs LMDB less than syncing a map. It has
 //! no lower level. Readers keep their slot for their thread, so that a read transaction for each get costs no lock.
 
+use std::ops::Bound;
 use std::path::Path;
 
 use heed::types::Bytes;
@@ -136,6 +137,25 @@ impl Snapshot for LmdbSnapshot<'_> {
     #[inline]
     fn scan_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
         lmdb::scan_from(self.database, &self.txn, from, count, each)
+    }
+
+    #[inline]
+    fn scan_back_from(&self, from: &[u8], count: usize, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        let bounds = (Bound::Unbounded, Bound::Included(from));
+        for record in self.database.rev_range(&self.txn, &bounds).map_err(failed("seek"))?.take(count) {
+            let (key, value) = record.map_err(failed("seek"))?;
+            each(key, value);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn scan_prefix(&self, prefix: &[u8], mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        for record in self.database.prefix_iter(&self.txn, prefix).map_err(failed("seek"))? {
+            let (key, value) = record.map_err(failed("seek"))?;
+            each(key, value);
+        }
+        Ok(())
     }
 }
 

@@ -231,6 +231,26 @@ impl Snapshot for RedbSnapshot {
         }
         Ok(())
     }
+
+    fn scan_back_from(&self, from: &[u8], count: usize, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        for record in self.table.range(..=from).map_err(failed("seek"))?.rev().take(count) {
+            let (key, value) = record.map_err(failed("seek"))?;
+            each(key.value(), value.value());
+        }
+        Ok(())
+    }
+
+    /// redb has no scan of a prefix: the first key that begins otherwise ends it.
+    fn scan_prefix(&self, prefix: &[u8], mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        for record in self.table.range(prefix..).map_err(failed("seek"))? {
+            let (key, value) = record.map_err(failed("seek"))?;
+            if !key.value().starts_with(prefix) {
+                break;
+            }
+            each(key.value(), value.value());
+        }
+        Ok(())
+    }
 }
 
 /// The one write transaction.

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::engine::Failure;
+use crate::walk::Walk;
 use crate::writing::{Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore};
 use library::{Batch, Database, Status, Tuning, Txn, Wal};
 
@@ -190,7 +191,7 @@ impl WritingStore for RocksDbStore {
     }
 
     fn scan(&self, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        self.database.scan(each).map_err(failed("scan"))
+        self.database.scan(Walk::All, each).map_err(failed("scan"))
     }
 
     fn close(self) -> Result<(), Failure> {
@@ -211,7 +212,15 @@ impl Snapshot for RocksDbSnapshot<'_> {
     }
 
     fn scan_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        self.database.scan_from(from, count, each).map_err(failed("seek"))
+        self.database.scan(Walk::Forward(from, count), each).map_err(failed("seek"))
+    }
+
+    fn scan_back_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        self.database.scan(Walk::Back(from, count), each).map_err(failed("seek"))
+    }
+
+    fn scan_prefix(&self, prefix: &[u8], each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        self.database.scan(Walk::Prefix(prefix), each).map_err(failed("seek"))
     }
 }
 

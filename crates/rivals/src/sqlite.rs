@@ -8,7 +8,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Params};
 
 use crate::engine::Failure;
 use crate::writing::{Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore};
@@ -31,6 +31,8 @@ const PUT: &str = "INSERT OR REPLACE INTO records VALUES (?1, ?2)";
 const GET: &str = "SELECT value FROM records WHERE key = ?1";
 const DELETE: &str = "DELETE FROM records WHERE key = ?1";
 const SEEK: &str = "SELECT key, value FROM records WHERE key >= ?1 ORDER BY key LIMIT ?2";
+const SEEK_BACK: &str = "SELECT key, value FROM records WHERE key <= ?1 ORDER BY key DESC LIMIT ?2";
+const SEEK_ALL: &str = "SELECT key, value FROM records WHERE key >= ?1 ORDER BY key";
 const SCAN: &str = "SELECT key, value FROM records ORDER BY key";
 
 /// SQLite.
@@ -248,16 +250,55 @@ impl Snapshot for SqliteSnapshot<'_> {
     }
 
     fn scan_from(&self, from: &[u8], count: usize, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        let rows = |each: &mut dyn FnMut(&[u8], &[u8])| -> rusqlite::Result<()> {
-            let mut statement = self.reader.connection().prepare_cached(SEEK)?;
-            let mut rows = statement.query((from, i64::try_from(count).unwrap_or(i64::MAX)))?;
+        self.walk(SEEK, (from, limit(count)), &mut |key, value| {
+            each(key, value);
+            true
+        })
+    }
+
+    fn scan_back_from(&self, from: &[u8], count: usize, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        self.walk(SEEK_BACK, (from, limit(count)), &mut |key, value| {
+            each(key, value);
+            true
+        })
+    }
+
+    /// SQLite has no scan of a prefix of bytes: the first key that begins otherwise ends it.
+    fn scan_prefix(&self, prefix: &[u8], mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        self.walk(SEEK_ALL, [prefix], &mut |key, value| {
+            let begins_so = key.starts_with(prefix);
+            if begins_so {
+                each(key, value);
+            }
+            begins_so
+        })
+    }
+}
+
+impl SqliteSnapshot<'_> {
+    /// Hands out the rows of a statement, until `each` says that it has seen enough.
+    fn walk(
+        &self,
+        statement: &str,
+        parameters: impl Params,
+        each: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<(), Failure> {
+        let rows = || -> rusqlite::Result<()> {
+            let mut statement = self.reader.connection().prepare_cached(statement)?;
+            let mut rows = statement.query(parameters)?;
             while let Some(row) = rows.next()? {
-                each(row.get_ref(0)?.as_blob()?, row.get_ref(1)?.as_blob()?);
+                if !each(row.get_ref(0)?.as_blob()?, row.get_ref(1)?.as_blob()?) {
+                    break;
+                }
             }
             Ok(())
         };
-        rows(&mut each).map_err(failed("seek"))
+        rows().map_err(failed("seek"))
     }
+}
+
+fn limit(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 impl Drop for SqliteSnapshot<'_> {

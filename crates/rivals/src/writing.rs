@@ -64,6 +64,9 @@ pub trait WritingEngine {
     /// Whether commits are in a log, which opening after a crash has to read.
     const HAS_LOG: bool = true;
 
+    /// Whether [`Snapshot::scan_back_from`] works.
+    const SCANS_BACK: bool = true;
+
     /// Longest value that it stores with these settings.
     const VALUE_BYTES_MAX: usize = usize::MAX;
 
@@ -184,6 +187,19 @@ pub trait Snapshot {
     /// # Errors
     /// What the engine answered.
     fn scan_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure>;
+
+    /// At most `count` records in falling order, from the last whose key is not above `from`. Fails where
+    /// [`WritingEngine::SCANS_BACK`] is off.
+    ///
+    /// # Errors
+    /// What the engine answered.
+    fn scan_back_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure>;
+
+    /// The records whose keys begin with `prefix`, in rising order.
+    ///
+    /// # Errors
+    /// What the engine answered.
+    fn scan_prefix(&self, prefix: &[u8], each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure>;
 }
 
 /// A serializable transaction. After a [`Refusal`] it has to be dropped; dropping it aborts it.

@@ -14,6 +14,7 @@ pub fn all<E: WritingEngine>() {
             let store = E::open(directory.path(), settings).unwrap();
             loads_and_single_operations(&store);
             batches_and_snapshots(&store);
+            scans_both_ways_and_of_prefixes::<E>(&store);
             if usage == Usage::Transactions {
                 transactions(&store);
                 concurrent_additions_are_not_lost(&store);
@@ -91,6 +92,36 @@ fn batches_and_snapshots<S: WritingStore>(store: &S) {
     }
     store.put(&keys[0], b"newer").unwrap();
     assert_eq!(store.snapshot().unwrap().get(&keys[0], |value| value.map(<[u8]>::to_vec)).unwrap().unwrap(), b"newer");
+}
+
+/// The records that a scan hands out.
+fn seen(scan: impl FnOnce(&mut dyn FnMut(&[u8], &[u8]))) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut seen = Vec::new();
+    scan(&mut |key, value| seen.push((key.to_vec(), value.to_vec())));
+    seen
+}
+
+fn scans_both_ways_and_of_prefixes<E: WritingEngine>(store: &E::Store) {
+    let all = contents(store);
+    let snapshot = store.snapshot().unwrap();
+    let prefix = |prefix: &[u8]| seen(|each| snapshot.scan_prefix(prefix, each).unwrap());
+    assert_eq!(prefix(&[0, 0, 1]), all[256..512]);
+    assert_eq!(prefix(&[0, 0, 11]), all[2816..]);
+    assert_eq!(prefix(&[0, 0]), all);
+    assert!(prefix(&[0, 0, 12]).is_empty() && prefix(&[255]).is_empty());
+    let back = |from: &[u8], count| snapshot.scan_back_from(from, count, |_, _| {});
+    if !E::SCANS_BACK {
+        assert!(back(&[1], 1).is_err());
+        return;
+    }
+    let back = |from: &[u8], count| seen(|each| snapshot.scan_back_from(from, count, each).unwrap());
+    let falling = |range: std::ops::Range<usize>| all[range].iter().rev().cloned().collect::<Vec<_>>();
+    assert_eq!(back(&700u32.to_be_bytes(), 3), falling(698..701));
+    // Between two keys, above all of them, at the end, below all of them.
+    assert_eq!(back(&[0, 0, 2, 188, 0], 2), falling(699..701));
+    assert_eq!(back(&[9], 2), falling(2998..3000));
+    assert_eq!(back(&1u32.to_be_bytes(), 9), falling(0..2));
+    assert!(back(&[0, 0, 0], 9).is_empty());
 }
 
 fn transactions<S: WritingStore>(store: &S) {

@@ -38,6 +38,7 @@ Builds the benchmark with full optimisation, and the other engines with it, and 
   sustained puts that go on for longer than any buffer lasts, what they cost in bytes, space and pauses, and gets
             beside them, against the same engines, with the bars they must meet
   geaflow   every table of a report on the LMDB backend of Apache GeaFlow, its claims beside what is measured
+  lightning every table of a report on Lightning DB, its claims beside what is measured
   ycsb      the workloads A to F of the Yahoo! Cloud Serving Benchmark
   rdf4j     the store of quads: loads, scans, reads of several threads, space and SPARQL, against RDF4J's LmdbStore
             (where a JDK, 11 or later, and Maven are installed) and Oxigraph (where libclang is installed to build
@@ -46,7 +47,7 @@ Builds the benchmark with full optimisation, and the other engines with it, and 
   limits    what this machine can do at best: loads, bandwidth, page faults, page cache, disk, huge pages, calls and threads.
             Six of these floors are in the report of every other suite too, from before and after its run
 
-geaflow and ycsb measure LMDB, RocksDB and LevelDB (where their libraries are installed: the packages librocksdb-dev and
+geaflow, lightning and ycsb measure LMDB, RocksDB and LevelDB (where their libraries are installed: the packages librocksdb-dev and
 libleveldb-dev), fjall, redb, SQLite, Bf-Tree and, where libclang is installed to build it, libmdbx.
 
 All arguments go to the benchmark; `cargo xtask bench -- --help` shows them.

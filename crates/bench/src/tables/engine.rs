@@ -2,8 +2,10 @@
 
 use crate::engines::{self, Engine, Visitor};
 use crate::error::Result;
-use crate::planted_writing::{INVENTED_RECORD, LOST_PUT, NO_FAULT, Planted, WRONG_GET};
+use crate::planted_writing::{INVENTED_RECORD, LOST_PUT, LOST_UPDATE, NO_FAULT, Planted, TORN_TRANSACTION, WRONG_GET};
 use crate::sustained::SustainedEngine;
+use crate::tables::crashes;
+use crate::tables::definition::Kind;
 use crate::tables::perform;
 use crate::tables::row::Figures;
 use crate::tables::task::Task;
@@ -15,6 +17,8 @@ pub struct Entry {
     pub engine: Engine,
     /// Does a task in this process.
     pub perform: fn(&Task) -> Result<Figures>,
+    /// Writes to the task's store, beginning with the put of this number, until this process is killed.
+    pub write: fn(&Task, usize) -> Result<()>,
 }
 
 struct Entries;
@@ -34,7 +38,7 @@ impl Visitor for Entries {
 
 /// The entry of one engine.
 pub fn entry<E: SustainedEngine + 'static>() -> Entry {
-    Entry { engine: Engine::of::<E>(), perform: perform::perform::<E> }
+    Entry { engine: Engine::of::<E>(), perform: perform::perform::<E>, write: crashes::write::<E> }
 }
 
 /// The entries of [`engines::NAMES`].
@@ -43,14 +47,25 @@ pub fn entries() -> Vec<Entry> {
 }
 
 /// Engines for tests of these suites: one that is right, and one for each fault.
-pub fn planted() -> [Entry; 4] {
+fn planted() -> [Entry; 6] {
     let named = |name, entry: Entry| Entry { engine: Engine { name, ..entry.engine }, ..entry };
     [
         named("planted-no-fault", entry::<Planted<NO_FAULT>>()),
         named("planted-lost-put", entry::<Planted<LOST_PUT>>()),
         named("planted-wrong-get", entry::<Planted<WRONG_GET>>()),
         named("planted-invented-record", entry::<Planted<INVENTED_RECORD>>()),
+        named("planted-torn-transaction", entry::<Planted<TORN_TRANSACTION>>()),
+        named("planted-lost-update", entry::<Planted<LOST_UPDATE>>()),
     ]
+}
+
+/// One that is right, and those whose fault a workload of this kind can meet.
+pub fn planted_for(kind: Kind) -> (Entry, Vec<Entry>) {
+    let [right, lost, wrong, invented, torn, stale] = planted();
+    let mut faulty = vec![lost, wrong, invented];
+    faulty.extend(kind.has_transactions().then_some(torn));
+    faulty.extend(kind.adds().then_some(stale));
+    (right, faulty)
 }
 
 /// The entry of that name, whichever kind it is of.

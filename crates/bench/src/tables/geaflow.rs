@@ -12,6 +12,7 @@ use crate::house::Suite;
 use crate::report::Report;
 use crate::shape::Shape;
 use crate::tables::definition::{Claim, Definition, Grouping, Kind, Mixture, Order, Steps, claim};
+use crate::tables::lengths::Lengths;
 use crate::tables::suite::{self, Tables};
 use crate::tables::{definition, self_test};
 
@@ -23,6 +24,9 @@ pub const TABLES: Tables = Tables { suite: SUITE, definitions: DEFINITIONS };
 
 /// Records of the small tables.
 const RECORDS: usize = 10_000;
+
+/// Keys and values of the most tables.
+const SMALL: (Shape, Lengths) = (Shape::Sequential, Lengths::Fixed(100));
 
 /// Records of the large ones.
 const LARGE: usize = 100_000;
@@ -50,6 +54,7 @@ pub const DEFINITIONS: &[Definition] = &[
             mixture: Mixture::INSERTS,
             order: Order::Rising,
             grouping: Grouping::All,
+            threads: 1,
         }),
         claims: LARGE_INSERT,
         ..writes("large_insert", "100,000 rising keys in one transaction", Order::Rising, Grouping::All, &[])
@@ -61,6 +66,7 @@ pub const DEFINITIONS: &[Definition] = &[
             mixture: Mixture::GETS,
             order: Order::Uniform,
             grouping: Grouping::Each,
+            threads: 1,
         }),
         claims: LARGE_READ,
         ..reads("large_read", "10,000 gets in no order of 100,000 records", LARGE, Order::Uniform, &[])
@@ -152,8 +158,8 @@ const fn writes(
     grouping: Grouping,
     claims: &'static [Claim],
 ) -> Definition {
-    let kind = Kind::Steps(Steps { loaded: 0, count: RECORDS, mixture: Mixture::INSERTS, order, grouping });
-    Definition { name, about, shape: Shape::Sequential, value_bytes: 100, kind, claims }
+    let kind = Kind::Steps(Steps { loaded: 0, count: RECORDS, mixture: Mixture::INSERTS, order, grouping, threads: 1 });
+    Definition::new(name, about, SMALL, kind, claims)
 }
 
 const fn reads(
@@ -163,8 +169,15 @@ const fn reads(
     order: Order,
     claims: &'static [Claim],
 ) -> Definition {
-    let kind = Kind::Steps(Steps { loaded, count: RECORDS, mixture: Mixture::GETS, order, grouping: Grouping::Each });
-    Definition { name, about, shape: Shape::Sequential, value_bytes: 100, kind, claims }
+    let kind = Kind::Steps(Steps {
+        loaded,
+        count: RECORDS,
+        mixture: Mixture::GETS,
+        order,
+        grouping: Grouping::Each,
+        threads: 1,
+    });
+    Definition::new(name, about, SMALL, kind, claims)
 }
 
 const fn mixed(
@@ -175,9 +188,10 @@ const fn mixed(
     updates: u8,
     claims: &'static [Claim],
 ) -> Definition {
-    let mixture = Mixture { updates, inserts: 0, scans: 0, read_modify_writes: 0 };
-    let kind = Kind::Steps(Steps { loaded, count, mixture, order: Order::Uniform, grouping: Grouping::Each });
-    Definition { name, about, shape: Shape::Sequential, value_bytes: 100, kind, claims }
+    let mixture = Mixture { updates, ..Mixture::GETS };
+    let kind =
+        Kind::Steps(Steps { loaded, count, mixture, order: Order::Uniform, grouping: Grouping::Each, threads: 1 });
+    Definition::new(name, about, SMALL, kind, claims)
 }
 
 const fn special(
@@ -187,7 +201,7 @@ const fn special(
     kind: Kind,
     claims: &'static [Claim],
 ) -> Definition {
-    Definition { name, about, shape: Shape::Sequential, value_bytes, kind, claims }
+    Definition::new(name, about, (Shape::Sequential, Lengths::Fixed(value_bytes)), kind, claims)
 }
 
 /// Ten records with long values, as many as in the report, which says of them only that all went well.
@@ -197,8 +211,15 @@ const fn values(name: &'static str, value_bytes: usize, written: bool) -> Defini
         true => ("10 puts, each in a transaction of its own", 0, Mixture::INSERTS),
         false => ("10 gets", COUNT, Mixture::GETS),
     };
-    let kind = Kind::Steps(Steps { loaded, count: COUNT, mixture, order: Order::Rising, grouping: Grouping::Each });
-    Definition { name, about, shape: Shape::Sequential, value_bytes, kind, claims: &[] }
+    let kind = Kind::Steps(Steps {
+        loaded,
+        count: COUNT,
+        mixture,
+        order: Order::Rising,
+        grouping: Grouping::Each,
+        threads: 1,
+    });
+    Definition::new(name, about, (Shape::Sequential, Lengths::Fixed(value_bytes)), kind, &[])
 }
 
 /// What `geaflow --help` prints first.
@@ -269,7 +290,7 @@ mod tests {
         assert_eq!(extent("large_read"), (100_000, 10_000));
         assert_eq!(extent("stability_mixed"), (10_000, 100_000));
         assert_eq!(extent("value_100k_write"), (10, 10));
-        assert_eq!(find("value_100k_write").value_bytes, 102_400);
+        assert_eq!(find("value_100k_write").lengths, Lengths::Fixed(102_400));
         assert_eq!(find("large_read").kind.quick().extent(), (10_000, 1000));
     }
 

@@ -33,6 +33,15 @@ impl Latencies {
         Self { histogram: histogram.expect("the bounds and digits are what a histogram takes"), last: Instant::now() }
     }
 
+    /// Those of several threads together.
+    pub fn joined(parts: impl IntoIterator<Item = Self>) -> Self {
+        let mut joined = Self::start();
+        for part in parts {
+            joined.histogram.add(part.histogram).expect("all histograms have the same bounds");
+        }
+        joined
+    }
+
     /// The next operation begins now, whatever time has passed.
     #[inline]
     pub fn restart(&mut self) {
@@ -47,10 +56,28 @@ impl Latencies {
         self.last = now;
     }
 
+    /// An operation ends that was due then, and the next begins.
+    #[inline]
+    pub fn lap_since(&mut self, due: Instant) {
+        self.last = due;
+        self.lap();
+    }
+
+    /// Operations so far.
+    #[cfg(test)]
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// Wall time that this share of all operations does not exceed.
+    pub fn percentile_ns(&self, share: f64) -> f64 {
+        self.histogram.value_at_quantile(share) as f64
+    }
+
     /// Writes the percentiles down.
     pub fn note(&self, figures: &mut Figures) {
         for (name, share) in PERCENTILES {
-            figures.set(name, self.histogram.value_at_quantile(share) as f64);
+            figures.set(name, self.percentile_ns(share));
         }
         figures.set("max_ns", self.histogram.max() as f64);
         figures.set("timed", self.histogram.len() as f64);
@@ -92,6 +119,10 @@ mod tests {
         assert!(figures.get("max_ns") >= Some(20e6));
         assert!(figures.get("p99_ns") < Some(20e6) && figures.get("p50_ns") <= figures.get("p99_ns"));
         assert!(timer_ns() > 0.0);
+        let mut other = Latencies::start();
+        other.lap();
+        Latencies::joined([latencies, other]).note(&mut figures);
+        assert!(figures.get("timed") == Some(1001.0) && figures.get("max_ns") >= Some(20e6));
     }
 
     #[test]

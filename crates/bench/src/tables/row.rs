@@ -44,6 +44,8 @@ pub struct Row {
     pub engine: &'static str,
     /// What each round found.
     pub rounds: Vec<Figures>,
+    /// Why there were no rounds.
+    pub left_out: Option<String>,
 }
 
 /// Columns of the table: title, figure, by what it is divided, digits.
@@ -103,13 +105,16 @@ impl Row {
             self.level,
             definition.shape.name(),
             self.records,
-            definition.value_bytes,
+            definition.lengths.mean(),
         );
         out.push_str(&fields);
         for name in self.names() {
             let values = self.values(name);
             let (middle, spread) = (number(median(&values)), number(spread(&values)));
             write!(out, ",\"{name}\":{middle},\"{name}_spread\":{spread}").expect("writing to memory does not fail");
+        }
+        if let Some(reason) = &self.left_out {
+            write!(out, ",\"not_measured\":\"{reason}\"").expect("writing to memory does not fail");
         }
         out.push_str(",\"claims\":[");
         for (position, claim) in definition.claims.iter().enumerate() {
@@ -156,7 +161,13 @@ pub fn table(rows: &[Row]) -> String {
     }
     out.push_str(&line(&cells[0]));
     for (position, row) in rows.iter().enumerate() {
-        out.push_str(&line(&cells[position + 1]));
+        match &row.left_out {
+            None => out.push_str(&line(&cells[position + 1])),
+            Some(reason) => {
+                let [name, engine] = [&cells[position + 1][0], &cells[position + 1][1]];
+                out.push_str(&format!("{name:0$}  {engine:1$}  {reason}\n", widths[0], widths[1]));
+            }
+        }
         out.push_str(&extras(row));
         let last = rows.get(position + 1).is_none_or(|next| next.definition.name != row.definition.name);
         if last && !row.definition.claims.is_empty() {
@@ -202,6 +213,7 @@ pub mod tests {
     use super::*;
     use crate::shape::Shape;
     use crate::tables::definition::{Kind, claim};
+    use crate::tables::lengths::Lengths;
 
     /// A row with these rates.
     pub fn row(engine: &'static str, rates: &[f64]) -> Row {
@@ -215,18 +227,18 @@ pub mod tests {
         };
         Row {
             suite: "geaflow",
-            definition: Definition {
-                name: "sequential_read",
-                about: "gets",
-                shape: Shape::Sequential,
-                value_bytes: 100,
-                kind: Kind::Checkpoint(1),
-                claims: CLAIMS,
-            },
+            definition: Definition::new(
+                "sequential_read",
+                "gets",
+                (Shape::Sequential, Lengths::Fixed(100)),
+                Kind::Checkpoint(1),
+                CLAIMS,
+            ),
             records: 10_000,
             level: "Log",
             engine,
             rounds: rates.iter().map(figures).collect(),
+            left_out: None,
         }
     }
 
@@ -240,6 +252,16 @@ pub mod tests {
         assert_eq!(lines[5], "  the report claims: lmdb 762,697 ops/s; rocksdb (est.) 2 µs");
         assert_eq!(grouped(1234.5) + &grouped(12.0), "1,234.512");
         assert_eq!(table(&[]), "");
+    }
+
+    #[test]
+    fn a_row_without_figures_says_why() {
+        let absent = Row { left_out: Some("it has no transactions".to_owned()), ..row("leveldb", &[]) };
+        let text = table(&[row("fulgurite", &[1e6]), absent.clone()]);
+        assert_eq!(text.lines().nth(3), Some("sequential_read  leveldb    it has no transactions"), "{text}");
+        let mut line = String::new();
+        absent.line(&mut line);
+        assert!(line.contains("\"rounds\":0,\"not_measured\":\"it has no transactions\",\"claims\":["), "{line}");
     }
 
     #[test]

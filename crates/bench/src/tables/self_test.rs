@@ -7,7 +7,7 @@ use fulgurite_rivals::Level;
 
 use crate::error::{Error, Result};
 use crate::places::Places;
-use crate::tables::engine::planted;
+use crate::tables::engine::planted_for;
 use crate::tables::suite::Tables;
 use crate::tables::task::{Task, spawn};
 
@@ -22,7 +22,8 @@ pub fn run(tables: Tables, directory: &Path, seed: u64) -> Result<(String, bool)
     let mut text = String::new();
     let (mut all, mut right) = (0, 0);
     for definition in tables.definitions.iter().filter(|definition| definition.can_be_planted()) {
-        for (index, entry) in planted().iter().enumerate() {
+        let (right_one, faulty) = planted_for(definition.kind);
+        for (index, entry) in std::iter::once(&right_one).chain(&faulty).enumerate() {
             let task = Task {
                 suite: tables.suite,
                 definition: *definition,

@@ -12,15 +12,15 @@ use std::time::Instant;
 use fulgurite_rivals::WritingStore;
 use rustix::fs::{SeekFrom, seek};
 
-use crate::clock::{Charge, cpu_ns};
+use crate::clock::{Charge, Stopwatch};
 use crate::error::{Error, Result};
 use crate::random::Random;
 use crate::space::bytes_below;
 use crate::sustained::SustainedEngine;
+use crate::tables::content::{Content, fill, load, verify};
 use crate::tables::meter::{Latencies, memory_bytes, timer_ns};
-use crate::tables::perform::{fill, note_cost, note_memory, note_size, verify};
+use crate::tables::perform::{note_cost, note_memory, note_size};
 use crate::tables::row::Figures;
-use crate::tables::script::{Content, load};
 use crate::tables::task::Task;
 
 /// One checkpoint of so many records, and its opening until its records can be read.
@@ -31,10 +31,11 @@ pub fn checkpoint<E: SustainedEngine>(task: &Task, records: usize) -> Result<Fig
     fill(&store, &content, records)?;
     let mut figures = Figures::default();
     let copy = task.directory.join("checkpoint");
-    let (wall, cpu) = (Instant::now(), cpu_ns(Charge::Process));
+    let watch = Stopwatch::start(Charge::Process);
     take::<E>(&store, &task.directory.join("store"), &copy)?;
-    note_cost(&mut figures, 1, wall, cpu);
-    figures.set("ms to make a checkpoint", wall.elapsed().as_nanos() as f64 / 1e6);
+    let sample = watch.pause(1);
+    note_cost(&mut figures, &sample);
+    figures.set("ms to make a checkpoint", sample.wall_ns / 1e6);
     figures.set("ms to open it", open::<E>(task, &copy, &content)? / 1e6);
     note_memory(&mut figures);
     store.close()?;
@@ -49,7 +50,7 @@ pub fn cycles<E: SustainedEngine>(task: &Task, cycles: usize, records: usize) ->
     let store = E::open(&store_directory(task)?, task.settings())?;
     let mut figures = Figures::default();
     let mut latencies = Latencies::start();
-    let (wall, cpu) = (Instant::now(), cpu_ns(Charge::Process));
+    let watch = Stopwatch::start(Charge::Process);
     for cycle in 0..cycles {
         latencies.restart();
         let ids = (cycle * records) as u32..((cycle + 1) * records) as u32;
@@ -63,7 +64,7 @@ pub fn cycles<E: SustainedEngine>(task: &Task, cycles: usize, records: usize) ->
         fs::remove_dir_all(&copy).map_err(|error| Error::io("remove", &copy, error))?;
         latencies.lap();
     }
-    note_cost(&mut figures, cycles, wall, cpu);
+    note_cost(&mut figures, &watch.pause(cycles as u64));
     latencies.note(&mut figures);
     figures.set("checkpoints made, opened and compared", cycles as f64);
     note_memory(&mut figures);
@@ -80,7 +81,7 @@ pub fn growth<E: SustainedEngine>(task: &Task, batches: usize, records: usize) -
     let mut figures = Figures::default();
     let kibibytes = || Ok::<f64, Error>(bytes_below(&task.directory)? as f64 / 1024.0);
     figures.set("KiB when empty", kibibytes()?);
-    let (wall, cpu) = (Instant::now(), cpu_ns(Charge::Process));
+    let watch = Stopwatch::start(Charge::Process);
     for batch in 0..batches {
         let ids = (batch * records) as u32..((batch + 1) * records) as u32;
         let versions: Vec<u32> = ids.clone().map(|id| content.put(id)).collect();
@@ -92,7 +93,7 @@ pub fn growth<E: SustainedEngine>(task: &Task, batches: usize, records: usize) -
         }
     }
     figures.set("KiB after all", kibibytes()?);
-    note_cost(&mut figures, batches * records, wall, cpu);
+    note_cost(&mut figures, &watch.pause((batches * records) as u64));
     let settling = Instant::now();
     E::settle(&store)?;
     figures.set("settle_ns", settling.elapsed().as_nanos() as f64);
@@ -112,7 +113,7 @@ pub fn memory<E: SustainedEngine>(task: &Task, cycles: usize, operations: usize)
     let mut random = Random::new(task.seed, 1);
     let mut figures = Figures::default();
     let mut latencies = Latencies::start();
-    let (wall, cpu) = (Instant::now(), cpu_ns(Charge::Process));
+    let watch = Stopwatch::start(Charge::Process);
     for cycle in 0..cycles {
         latencies.restart();
         for id in 0..records as u32 {
@@ -134,7 +135,7 @@ pub fn memory<E: SustainedEngine>(task: &Task, cycles: usize, operations: usize)
         }
     }
     figures.set("MiB private after all", mebibytes(memory_bytes().0));
-    note_cost(&mut figures, cycles * operations, wall, cpu);
+    note_cost(&mut figures, &watch.pause((cycles * operations) as u64));
     latencies.note(&mut figures);
     figures.set("timer_ns", timer_ns());
     note_memory(&mut figures);
@@ -149,7 +150,7 @@ fn mebibytes(bytes: u64) -> f64 {
 }
 
 fn content(task: &Task, records: usize) -> Content {
-    Content::new(task.definition.shape, task.definition.value_bytes, records)
+    Content::new(task.definition.shape, task.definition.lengths, records)
 }
 
 /// An empty directory for the store, beside that of its checkpoints.

@@ -7,13 +7,18 @@ use fulgurite_rivals::{Level, Settings, Usage};
 
 use crate::child;
 use crate::error::{Error, Result};
+use crate::tables::cache::CACHED_PART;
+use crate::tables::content::HASHED_BYTES;
 use crate::tables::definition::{Definition, Kind};
 use crate::tables::engine::{Entry, named};
 use crate::tables::row::Figures;
-use crate::tables::{geaflow, ycsb};
+use crate::tables::{crashes, geaflow, lightning, ycsb};
 
 /// The word after the program's name that asks for a task.
 pub const VERB: &str = "table-task";
+
+/// Engines do not take less for their caches and buffers.
+const CACHE_BYTES_MIN: u64 = 16 << 20;
 
 /// What to do.
 #[derive(Clone, Debug)]
@@ -26,7 +31,7 @@ pub struct Task {
     pub quick: bool,
     /// Records before, where there are any and not as many as the workload says.
     pub records: Option<usize>,
-    /// What a commit waits for.
+    /// What a commit waits for, unless the workload says.
     pub level: Level,
     /// What an engine's caches may hold.
     pub cache_bytes: u64,
@@ -41,9 +46,8 @@ pub const LEVELS: [Level; 3] = [Level::Memory, Level::Log, Level::Disk];
 
 /// The workloads of a suite.
 fn definitions(suite: &str) -> Option<(&'static str, &'static [Definition])> {
-    [(geaflow::SUITE, geaflow::DEFINITIONS), (ycsb::SUITE, ycsb::DEFINITIONS)]
-        .into_iter()
-        .find(|(name, _)| *name == suite)
+    let known = [geaflow::TABLES, lightning::TABLES, ycsb::TABLES];
+    known.into_iter().find(|tables| tables.suite == suite).map(|tables| (tables.suite, tables.definitions))
 }
 
 impl Task {
@@ -55,10 +59,22 @@ impl Task {
 
     /// How the engine is opened.
     pub fn settings(&self) -> Settings {
-        Settings { level: self.level, usage: Usage::Sustained { cache_bytes: self.cache_bytes } }
+        let usage = match self.kind() {
+            kind if kind.has_transactions() => Usage::Transactions,
+            Kind::Cache(records) => Usage::Sustained { cache_bytes: self.cached_bytes(records) },
+            _ => Usage::Sustained { cache_bytes: self.cache_bytes },
+        };
+        Settings { level: self.definition.level.unwrap_or(self.level), usage }
     }
 
-    fn arguments(&self) -> Vec<String> {
+    /// What a cache of a part of so many records has, but for keys that are shorter than hashed ones.
+    fn cached_bytes(&self, records: usize) -> u64 {
+        let record = HASHED_BYTES + self.definition.lengths.mean();
+        ((records * record / CACHED_PART) as u64).max(CACHE_BYTES_MIN)
+    }
+
+    /// What a process of its own is started with.
+    pub fn arguments(&self) -> Vec<String> {
         let numbers = [u64::from(self.quick), self.records.unwrap_or(0) as u64, self.cache_bytes, self.seed];
         let mut arguments = vec![self.suite.to_owned(), self.definition.name.to_owned(), self.level.name().to_owned()];
         arguments.extend(numbers.map(|number| number.to_string()));
@@ -133,6 +149,18 @@ pub fn work(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// What a writer does who will be killed: the arguments are the engine, the put to begin with, and the task's.
+///
+/// # Errors
+/// As [`work`].
+pub fn write(arguments: &[String]) -> Result<()> {
+    let unreadable = || Error::Usage(format!("`{}` is started by suites of tables alone", crashes::VERB));
+    let [engine, first, rest @ ..] = arguments else { return Err(unreadable()) };
+    let entry = named(engine).ok_or_else(unreadable)?;
+    let first = first.parse().map_err(|_| unreadable())?;
+    (entry.write)(&Task::parse(rest).ok_or_else(unreadable)?, first)
+}
+
 #[cfg(test)]
 pub mod tests {
     use std::path::Path;
@@ -163,6 +191,9 @@ pub mod tests {
         assert_eq!((again.directory, again.records, again.level), (task.directory.clone(), Some(77), Level::Log));
         assert!(Task::parse(&task.arguments()[1..]).is_none());
         assert!(matches!(work(&["lmdb".to_owned()]), Err(Error::Usage(_))));
+        let writer = [&["lmdb".to_owned(), "7".to_owned()], &task.arguments()[..]].concat();
+        assert!(matches!(write(&writer), Err(Error::Usage(message)) if message.contains("that kill alone")));
+        assert!(matches!(write(&writer[1..]), Err(Error::Usage(_))));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::house::Suite;
 use crate::report::Report;
 use crate::shape::Shape;
 use crate::tables::definition::{Definition, Grouping, Kind, Mixture, Order, Steps};
+use crate::tables::lengths::Lengths;
 use crate::tables::suite::{self, Tables};
 use crate::tables::{definition, self_test};
 
@@ -58,8 +59,9 @@ pub const DEFINITIONS: &[Definition] = &[
 ];
 
 const fn workload(name: &'static str, about: &'static str, mixture: Mixture, order: Order) -> Definition {
-    let kind = Kind::Steps(Steps { loaded: RECORDS, count: RECORDS, mixture, order, grouping: Grouping::Each });
-    Definition { name, about, shape: Shape::User, value_bytes: 1000, kind, claims: &[] }
+    let kind =
+        Kind::Steps(Steps { loaded: RECORDS, count: RECORDS, mixture, order, grouping: Grouping::Each, threads: 1 });
+    Definition::new(name, about, (Shape::User, Lengths::Fixed(1000)), kind, &[])
 }
 
 /// What `ycsb --help` prints first.

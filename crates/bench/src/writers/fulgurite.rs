@@ -150,6 +150,24 @@ impl Snapshot for FulguriteSnapshot<'_> {
     fn scan_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
         scan_from(&self.txn, self.table, from, count, each)
     }
+
+    #[inline]
+    fn scan_back_from(&self, from: &[u8], count: usize, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        for record in self.txn.range(self.table, ..=from).map_err(failed("seek"))?.rev().take(count) {
+            let (key, value) = record.map_err(failed("seek"))?;
+            each(&key, &value);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn scan_prefix(&self, prefix: &[u8], mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+        for record in self.txn.prefix(self.table, prefix).map_err(failed("seek"))? {
+            let (key, value) = record.map_err(failed("seek"))?;
+            each(&key, &value);
+        }
+        Ok(())
+    }
 }
 
 /// A serializable write transaction.

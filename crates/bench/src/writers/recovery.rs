@@ -5,6 +5,7 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::time::Duration;
 
 use fulgurite_rivals::{Usage, WritingEngine, WritingStore};
 
@@ -62,7 +63,7 @@ pub fn rounds(
 fn fill_and_kill(engine: &str, directory: &Path, records: usize) -> Result<()> {
     let arguments =
         ["fill".to_owned(), engine.to_owned(), records.to_string(), directory.to_string_lossy().into_owned()];
-    child::kill_when_said(&format!("filling a store of {engine}"), &arguments, FILLED)
+    child::kill_when_said(&format!("filling a store of {engine}"), &arguments, FILLED, Duration::ZERO).map(drop)
 }
 
 /// What the other process does: the arguments are the engine, the number of records and the directory.

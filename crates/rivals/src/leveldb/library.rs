@@ -8,6 +8,7 @@ use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
 
 use crate::dynamic::{found, functions};
+use crate::walk::Walk;
 
 /// An object of LevelDB.
 type Handle = *mut c_void;
@@ -30,6 +31,8 @@ functions! {
     iterator_seek: "leveldb_iter_seek" (Handle, *const c_char, usize);
     iterator_valid: "leveldb_iter_valid" (Handle) -> c_uchar;
     iterator_next: "leveldb_iter_next" (Handle);
+    iterator_previous: "leveldb_iter_prev" (Handle);
+    iterator_last: "leveldb_iter_seek_to_last" (Handle);
     iterator_key: "leveldb_iter_key" (Handle, *mut usize) -> *const c_char;
     iterator_value: "leveldb_iter_value" (Handle, *mut usize) -> *const c_char;
     iterator_error: "leveldb_iter_get_error" (Handle, Errors);
@@ -236,27 +239,22 @@ impl Database {
         unsafe { (self.functions.compact_range)(self.base, null(), 0, null(), 0) };
     }
 
-    /// All records in rising order.
-    pub fn scan(&self, each: impl FnMut(&[u8], &[u8])) -> Result<(), Status> {
-        self.iterate(None, usize::MAX, each)
-    }
-
-    /// At most `count` records in rising order, from the first whose key is not below `from`.
-    pub fn scan_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Status> {
-        self.iterate(Some(from), count, each)
-    }
-
-    fn iterate(&self, from: Option<&[u8]>, count: usize, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Status> {
+    /// The records of a walk.
+    pub fn scan(&self, walk: Walk<'_>, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Status> {
         let functions = self.functions;
         // SAFETY: the database and the options are alive.
         let iterator = unsafe { (functions.iterator_create)(self.base, self.read_options) };
-        match from {
+        match walk {
             // SAFETY: the iterator was made above, here and in the calls that follow.
-            None => unsafe { (functions.iterator_first)(iterator) },
+            Walk::All => unsafe { (functions.iterator_first)(iterator) },
             // SAFETY: as above; the key is not kept.
-            Some(from) => unsafe { (functions.iterator_seek)(iterator, from.as_ptr().cast(), from.len()) },
+            Walk::Forward(from, _) | Walk::Prefix(from) => unsafe {
+                (functions.iterator_seek)(iterator, from.as_ptr().cast(), from.len())
+            },
+            Walk::Back(from, _) => self.seek_back(iterator, from),
         }
-        let mut left = count;
+        let step = if walk.is_back() { functions.iterator_previous } else { functions.iterator_next };
+        let mut left = walk.count_max();
         // SAFETY: as above.
         while left > 0 && unsafe { (functions.iterator_valid)(iterator) } != 0 {
             left -= 1;
@@ -269,15 +267,42 @@ impl Database {
             let key = unsafe { std::slice::from_raw_parts(key.cast::<u8>(), key_length) };
             // SAFETY: so many bytes stay there until the iterator moves.
             let value = unsafe { std::slice::from_raw_parts(value.cast::<u8>(), value_length) };
+            if !walk.has(key) {
+                break;
+            }
             each(key, value);
             // SAFETY: the iterator stands on a record.
-            unsafe { (functions.iterator_next)(iterator) };
+            unsafe { step(iterator) };
         }
         // SAFETY: as above.
         let result = functions.checked(|errors| unsafe { (functions.iterator_error)(iterator, errors) });
         // SAFETY: it was made above and is not used any more.
         unsafe { (functions.iterator_destroy)(iterator) };
         result
+    }
+}
+
+impl Database {
+    /// Moves to the last record whose key is not above `from`: LevelDB seeks upwards alone.
+    fn seek_back(&self, iterator: Handle, from: &[u8]) {
+        let functions = self.functions;
+        // SAFETY: the iterator is alive, here and in the calls that follow; the key is not kept.
+        unsafe { (functions.iterator_seek)(iterator, from.as_ptr().cast(), from.len()) };
+        // SAFETY: as above.
+        if unsafe { (functions.iterator_valid)(iterator) } == 0 {
+            // SAFETY: as above.
+            unsafe { (functions.iterator_last)(iterator) };
+            return;
+        }
+        let mut length = 0;
+        // SAFETY: the iterator stands on a record.
+        let key = unsafe { (functions.iterator_key)(iterator, &mut length) };
+        // SAFETY: so many bytes stay there until the iterator moves.
+        let is_above = unsafe { std::slice::from_raw_parts(key.cast::<u8>(), length) } > from;
+        if is_above {
+            // SAFETY: the iterator stands on a record.
+            unsafe { (functions.iterator_previous)(iterator) };
+        }
     }
 }
 

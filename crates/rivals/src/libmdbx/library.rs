@@ -10,8 +10,13 @@ use std::ptr::{null, null_mut};
 
 use mdbx_sys as ffi;
 
+use crate::walk::Walk;
+
 /// Largest size of the file, as LMDB's here.
 const FILE_BYTES_MAX: isize = 16 << 30;
+
+/// Threads that may read at once; by default it has slots for fewer than the suites have threads.
+const READERS_MAX: u64 = 254;
 
 /// How it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +78,8 @@ impl Environment {
         let mut environment = Self { env, table: 0 };
         // SAFETY: the environment was made above; -1 stands for the default.
         checked(unsafe { ffi::mdbx_env_set_geometry(env, -1, -1, FILE_BYTES_MAX, -1, -1, -1) })?;
+        // SAFETY: as above.
+        checked(unsafe { ffi::mdbx_env_set_option(env, ffi::MDBX_opt_max_readers, READERS_MAX) })?;
         let synced = match access {
             Access::Synced => 0,
             Access::UnsyncedMap => ffi::MDBX_WRITEMAP | ffi::MDBX_UTTERLY_NOSYNC,
@@ -171,25 +178,29 @@ impl Txn<'_> {
         }
     }
 
-    /// At most `count` records in rising order, from the first, or the first whose key is not below `from`.
-    pub fn scan(&self, from: Option<&[u8]>, count: usize, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Status> {
+    /// The records of a walk.
+    pub fn scan(&self, walk: Walk<'_>, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Status> {
         let mut cursor = null_mut();
         // SAFETY: the transaction is running; it writes to the pointer alone.
         checked(unsafe { ffi::mdbx_cursor_open(self.txn, self.environment.table, &mut cursor) })?;
-        let (mut key, mut value) = (from.map_or_else(nothing, borrowed), nothing());
-        let mut step = if from.is_some() { ffi::MDBX_SET_RANGE } else { ffi::MDBX_FIRST };
+        let (mut key, mut step) = match walk {
+            Walk::All => (nothing(), ffi::MDBX_FIRST),
+            Walk::Forward(from, _) | Walk::Prefix(from) => (borrowed(from), ffi::MDBX_SET_RANGE),
+            Walk::Back(from, _) => (borrowed(from), ffi::MDBX_TO_KEY_LESSER_OR_EQUAL),
+        };
+        let mut value = nothing();
         let mut outcome = Ok(());
-        for _ in 0..count {
+        for _ in 0..walk.count_max() {
             // SAFETY: the cursor was made above.
             match unsafe { ffi::mdbx_cursor_get(cursor, &mut key, &mut value, step) } {
-                ffi::MDBX_SUCCESS => each(self.bytes(&key), self.bytes(&value)),
-                ffi::MDBX_NOTFOUND => break,
+                ffi::MDBX_SUCCESS if walk.has(self.bytes(&key)) => each(self.bytes(&key), self.bytes(&value)),
+                ffi::MDBX_SUCCESS | ffi::MDBX_NOTFOUND => break,
                 code => {
                     outcome = Err(Status(code));
                     break;
                 }
             }
-            step = ffi::MDBX_NEXT;
+            step = if walk.is_back() { ffi::MDBX_PREV } else { ffi::MDBX_NEXT };
         }
         // SAFETY: it was made above and is not used any more.
         unsafe { ffi::mdbx_cursor_close(cursor) };

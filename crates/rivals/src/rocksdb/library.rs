@@ -12,6 +12,7 @@ use std::ptr::null_mut;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::dynamic::{found, functions, version_in_file_name};
+use crate::walk::Walk;
 
 /// An object of RocksDB.
 type Handle = *mut c_void;
@@ -43,6 +44,8 @@ functions! {
     iterator_seek: "rocksdb_iter_seek" (Handle, *const c_char, usize);
     iterator_valid: "rocksdb_iter_valid" (Handle) -> c_uchar;
     iterator_next: "rocksdb_iter_next" (Handle);
+    iterator_previous: "rocksdb_iter_prev" (Handle);
+    iterator_seek_back: "rocksdb_iter_seek_for_prev" (Handle, *const c_char, usize);
     iterator_key: "rocksdb_iter_key" (Handle, *mut usize) -> *const c_char;
     iterator_value: "rocksdb_iter_value" (Handle, *mut usize) -> *const c_char;
     iterator_error: "rocksdb_iter_get_error" (Handle, Errors);
@@ -347,27 +350,25 @@ impl Database {
         (!text.is_null()).then(|| self.functions.owned_text(text))
     }
 
-    /// All records in rising order.
-    pub fn scan(&self, each: impl FnMut(&[u8], &[u8])) -> Result<(), Status> {
-        self.iterate(None, usize::MAX, each)
-    }
-
-    /// At most `count` records in rising order, from the first whose key is not below `from`.
-    pub fn scan_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Status> {
-        self.iterate(Some(from), count, each)
-    }
-
-    fn iterate(&self, from: Option<&[u8]>, count: usize, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Status> {
+    /// The records of a walk.
+    pub fn scan(&self, walk: Walk<'_>, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Status> {
         let functions = self.functions;
         // SAFETY: the database and the options are alive.
         let iterator = unsafe { (functions.iterator_create)(self.base, self.read_options) };
-        match from {
+        match walk {
             // SAFETY: the iterator was made above, here and in the calls that follow.
-            None => unsafe { (functions.iterator_first)(iterator) },
+            Walk::All => unsafe { (functions.iterator_first)(iterator) },
             // SAFETY: as above; the key is not kept.
-            Some(from) => unsafe { (functions.iterator_seek)(iterator, from.as_ptr().cast(), from.len()) },
+            Walk::Forward(from, _) | Walk::Prefix(from) => unsafe {
+                (functions.iterator_seek)(iterator, from.as_ptr().cast(), from.len())
+            },
+            // SAFETY: as above; the key is not kept.
+            Walk::Back(from, _) => unsafe {
+                (functions.iterator_seek_back)(iterator, from.as_ptr().cast(), from.len())
+            },
         }
-        let mut left = count;
+        let step = if walk.is_back() { functions.iterator_previous } else { functions.iterator_next };
+        let mut left = walk.count_max();
         // SAFETY: as above.
         while left > 0 && unsafe { (functions.iterator_valid)(iterator) } != 0 {
             left -= 1;
@@ -380,9 +381,12 @@ impl Database {
             let key = unsafe { std::slice::from_raw_parts(key.cast::<u8>(), key_length) };
             // SAFETY: so many bytes stay there until the iterator moves.
             let value = unsafe { std::slice::from_raw_parts(value.cast::<u8>(), value_length) };
+            if !walk.has(key) {
+                break;
+            }
             each(key, value);
             // SAFETY: the iterator stands on a record.
-            unsafe { (functions.iterator_next)(iterator) };
+            unsafe { step(iterator) };
         }
         // SAFETY: as above.
         let result = functions.checked(|errors| unsafe { (functions.iterator_error)(iterator, errors) });
