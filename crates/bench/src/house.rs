@@ -62,7 +62,7 @@ pub trait Suite {
 type Execute = fn(Vec<String>) -> Result<bool>;
 
 /// Every suite by its name. Without one, the first one's help is printed.
-const SUITES: [(&str, Execute); 7] = [
+const SUITES: [(&str, Execute); 8] = [
     ("core", execute::<Core>),
     ("writers", execute::<Writers>),
     ("sustained", execute::<Sustained>),

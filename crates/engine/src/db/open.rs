@@ -256,6 +256,11 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool
         // Nothing is told of a replayed commit before it is safe: the log may be in the page cache only.
         checkpointer.run_replay(rotation, replayed)?;
     }
+    start(core, options, checkpointer, meta)
+}
+
+/// Lets a database be used that is open for writing.
+fn start(core: Arc<Core>, options: Options, checkpointer: Checkpointer, meta: Meta) -> Result<Inner> {
     let watchers = checkpointer.watchers.clone();
     let checkpointer = Arc::new(Mutex::new(checkpointer));
     let worker = Worker::start(&core, &checkpointer, options.background)?;
