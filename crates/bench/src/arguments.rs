@@ -117,7 +117,7 @@ pub struct Grammar<W: 'static> {
     pub statements: bool,
     /// Rounds of each workload if nothing is said.
     pub rounds: usize,
-    /// Bounds that a number of records is kept within.
+    /// Bounds that a number of records is kept within; empty where there are no records.
     pub records: RangeInclusive<usize>,
 }
 
@@ -139,7 +139,7 @@ impl<W: PartialEq> Grammar<W> {
                     options.engines = list("engine", &value()?, |name| self.engine(name))?;
                 }
                 "--generate" if self.statements => options.generate = Some(value()?.into()),
-                "--records" | "--statements" if (name == "--statements") == self.statements => {
+                "--records" | "--statements" if self.counts(name) => {
                     let records = number(name, &value()?)? as usize;
                     options.records = Some(records.clamp(*self.records.start(), *self.records.end()));
                 }
@@ -155,6 +155,11 @@ impl<W: PartialEq> Grammar<W> {
             Ok(())
         })?;
         Ok(if help { Wanted::Help } else { Wanted::Run(Box::new(options)) })
+    }
+
+    /// Whether the suite has what this option counts, and calls it so.
+    fn counts(&self, option: &str) -> bool {
+        (option == "--statements") == self.statements && !self.records.is_empty()
     }
 
     fn engine(&self, name: &str) -> Option<&'static str> {

@@ -10,6 +10,8 @@ use crate::arguments::{Format, Grammar, Options, Wanted};
 use crate::core_suite::Core;
 use crate::engines;
 use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::limits::around::{Around, Floors};
 use crate::machine;
 use crate::quads::{self, Rdf4j};
 use crate::random;
@@ -23,6 +25,9 @@ use crate::writers::{self, Writers};
 pub trait Suite {
     /// Its workloads.
     type Workload: Copy + PartialEq + 'static;
+
+    /// Whether the machine's floors are measured before and after a run.
+    const FLOORS_AROUND: bool = true;
 
     /// The options that it understands.
     fn grammar() -> Grammar<Self::Workload>;
@@ -57,7 +62,7 @@ pub trait Suite {
 type Execute = fn(Vec<String>) -> Result<bool>;
 
 /// Every suite by its name. Without one, the first one's help is printed.
-const SUITES: [(&str, Execute); 7] = [
+const SUITES: [(&str, Execute); 8] = [
     ("core", execute::<Core>),
     ("writers", execute::<Writers>),
     ("sustained", execute::<Sustained>),
@@ -65,6 +70,7 @@ const SUITES: [(&str, Execute); 7] = [
     ("lightning", execute::<Lightning>),
     ("ycsb", execute::<Ycsb>),
     ("rdf4j", execute::<Rdf4j>),
+    ("limits", execute::<Limits>),
 ];
 
 /// Does a part of a suite, as the arguments say.
@@ -125,7 +131,15 @@ fn execute<S: Suite>(arguments: Vec<String>) -> Result<bool> {
         print!("{judgement}");
         return Ok(good);
     }
+    let measure = |when: &str| {
+        let floors = Floors::measure(&directory, seed, options.quick);
+        eprintln!("limits {when} the run: {}", floors.in_words());
+        floors
+    };
+    let before = S::FLOORS_AROUND.then(|| measure("before"));
     let mut report = S::run(&options, &directory, seed)?;
+    report.limits = before.map(|before| Around { before, after: measure("after") });
+    report.notes.extend(report.limits.iter().flat_map(Around::notes));
     complete(&mut report, seed, options.out.as_deref(), options.json.as_deref())?;
     print_report(&report, options.format, S::judgement(&options, &report))
 }

@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use crate::limits::Floor;
 use crate::report::{Contest, Report};
 
 /// What it must reach.
@@ -21,6 +22,11 @@ pub enum Limit {
 pub trait Subject {
     /// What `report` has of it; of several figures the one that is furthest from `limit`.
     fn measured(&self, limit: Limit, report: &Report) -> Option<Measured>;
+
+    /// What a dependent load took where the limit was set, in nanoseconds, if the limit is a time: on a slower machine more is needed.
+    fn load_ns_where_set(&self) -> Option<f64> {
+        None
+    }
 }
 
 /// A figure that a bar is about.
@@ -54,6 +60,8 @@ pub struct Verdict {
     pub measured: f64,
     /// Unit of both.
     pub unit: &'static str,
+    /// What tells a slow machine from a slow engine, for a limit that is a time.
+    pub machine: Option<String>,
 }
 
 impl Verdict {
@@ -75,7 +83,11 @@ impl fmt::Display for Verdict {
             Limit::Below(limit) => ("<", limit),
         };
         let mark = if self.met() { "met   " } else { "MISSED" };
-        write!(out, "{mark} {}: {:.2} {} (bar {sign} {limit})", self.title, self.measured, self.unit)
+        write!(out, "{mark} {}: {:.2} {} (bar {sign} {limit})", self.title, self.measured, self.unit)?;
+        match self.machine.as_ref().filter(|_| !self.met()) {
+            Some(machine) => write!(out, "; {machine}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -83,11 +95,25 @@ impl fmt::Display for Verdict {
 pub fn judge<S: Subject>(bars: &[(S, Limit)], report: &Report) -> (Vec<Verdict>, usize) {
     let verdict = |(subject, limit): &(S, Limit)| {
         let Measured { title, value, unit } = subject.measured(*limit, report)?;
-        Some(Verdict { title, limit: *limit, measured: value, unit })
+        let machine = subject.load_ns_where_set().map(|there| beside(report, there));
+        Some(Verdict { title, limit: *limit, measured: value, unit, machine })
     };
     let verdicts: Vec<Verdict> = bars.iter().filter_map(verdict).collect();
     let unmeasured = bars.len() - verdicts.len();
     (verdicts, unmeasured)
+}
+
+/// This machine's dependent loads beside those of the machine where a bar was set: from huge pages, as the engine's files have.
+fn beside(report: &Report, there: f64) -> String {
+    let here = report.limits.as_ref().map(|around| [&around.before, &around.after]);
+    match here.map(|floors| floors.map(|floors| floors.get(Floor::DependentMemoryHuge))) {
+        Some([Some(before), Some(after)]) => {
+            let times = (before + after) / 2.0 / there;
+            let here = format!("a dependent load took {before:.0} ns before the run and {after:.0} after it");
+            format!("{here}, and {there:.0} where the bar was set: {times:.2} times as long")
+        }
+        _ => format!("a dependent load took {there:.0} ns where the bar was set, and was not measured here"),
+    }
 }
 
 /// All verdicts in words, a last line that counts them, and whether all are met. A quick run is not judged.
@@ -106,6 +132,8 @@ pub fn judgement<S: Subject>(bars: &[(S, Limit)], quick: bool, report: &Report) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::around::Around;
+    use crate::limits::around::tests::planted;
 
     struct Always(f64);
 
@@ -117,8 +145,41 @@ mod tests {
 
     #[test]
     fn a_figure_that_is_not_a_number_meets_nothing() {
-        let verdict = |limit| Verdict { title: String::new(), limit, measured: f64::NAN, unit: "" };
+        let verdict = |limit| Verdict { title: String::new(), limit, measured: f64::NAN, unit: "", machine: None };
         assert!(![Limit::AtLeast(0.0), Limit::AtMost(9.0), Limit::Below(9.0)].map(verdict).iter().any(Verdict::met));
+    }
+
+    struct Timed(f64);
+
+    impl Subject for Timed {
+        fn measured(&self, _limit: Limit, _report: &Report) -> Option<Measured> {
+            Some(Measured { title: "it".to_owned(), value: self.0, unit: "ns" })
+        }
+
+        fn load_ns_where_set(&self) -> Option<f64> {
+            Some(100.0)
+        }
+    }
+
+    #[test]
+    fn a_time_that_is_missed_stands_beside_the_machine_s_loads_and_stays_missed() {
+        let loads = |before, after| {
+            let floors = |nanoseconds| planted([1.0, nanoseconds, 1.0, 1.0, 1.0, 1.0]);
+            Report { limits: Some(Around { before: floors(before), after: floors(after) }), ..Report::default() }
+        };
+        let bars = [(Timed(9.0), Limit::AtMost(5.0)), (Timed(4.0), Limit::AtMost(5.0))];
+        let (text, good) = judgement(&bars, false, &loads(150.0, 170.0));
+        assert!(!good && text.ends_with("bars: 1 of 2 met\n"), "{text}");
+        let told = "MISSED it: 9.00 ns (bar ≤ 5); a dependent load took 150 ns before the run and 170 after it, and 100 where the \
+                    bar was set: 1.60 times as long\n";
+        assert!(text.starts_with(told) && text.matches("dependent").count() == 1, "{text}");
+        let (text, good) = judgement(&bars, false, &Report::default());
+        assert!(
+            !good && text.contains("(bar ≤ 5); a dependent load took 100 ns where the bar was set, and was not"),
+            "{text}"
+        );
+        let ratios = [(Always(5.0), Limit::Below(5.0))];
+        assert!(!judgement(&ratios, false, &loads(150.0, 170.0)).0.contains("dependent"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Reading order: `house` starts a suite, with `arguments`, and prints its `report` with what `judge` makes of it. Of `core`, `workload`
 //! names what is measured and `plan` says on which data; `suite` runs it through `reads`, `writes` and `worker`, and `bars` are its
-//! bars. `writers`, `sustained`, those of `tables` and that of `quads` are suites of their own, with the same parts.
+//! bars. `writers`, `sustained`, those of `tables`, that of `quads` and `limits` are suites of their own, with the same parts.
 
 mod arguments;
 mod bars;
@@ -17,6 +17,7 @@ mod error;
 mod fulgurite;
 mod house;
 mod judge;
+mod limits;
 mod machine;
 mod places;
 mod plan;

@@ -7,6 +7,8 @@ use std::fmt::Write;
 
 use crate::clock::Sample;
 use crate::dataset::Dataset;
+use crate::limits;
+use crate::limits::around::Around;
 use crate::statistics::{median, spread};
 use crate::tables::row::{self, Row};
 
@@ -119,12 +121,12 @@ pub fn cpu_ns(samples: &[Sample]) -> f64 {
 }
 
 /// A JSON number, which cannot be infinite or undefined.
-fn number(value: f64, digits: usize) -> String {
+pub fn number(value: f64, digits: usize) -> String {
     if value.is_finite() { format!("{value:.digits$}") } else { "null".to_owned() }
 }
 
 /// A JSON string.
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for letter in text.chars() {
         match letter {
@@ -173,6 +175,10 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// Times.
     pub contests: Vec<Contest>,
+    /// What the machine can do at best, of the suite that measures that.
+    pub floors: Vec<limits::row::Row>,
+    /// The same before and after the run of every other suite.
+    pub limits: Option<Around>,
     /// Other figures.
     pub amounts: Vec<Amount>,
     /// Remarks, such as how the files were mapped.
@@ -199,11 +205,12 @@ impl Report {
         let mut out = String::new();
         self.contests.iter().for_each(|contest| contest.lines(&mut out));
         self.rows.iter().for_each(|row| row.line(&mut out));
+        self.floors.iter().for_each(|row| row.line(&mut out));
         out
     }
 
-    /// The same, behind a line about what it was measured on: `machine` in words, the engines' versions and settings, remarks; and before
-    /// a line for each figure that is not a time.
+    /// The same, behind a line about what it was measured on: `machine` in words, its floors, the engines' versions and settings, remarks; and
+    /// before a line for each figure that is not a time.
     pub fn json_with_machine(&self, machine: &str, seed: u64) -> String {
         let engine = |note: &EngineNote| {
             let (version, settings) = (quoted(&note.version), quoted(&note.settings));
@@ -213,8 +220,10 @@ impl Report {
         let notes: Vec<String> = self.notes.iter().map(|note| quoted(note)).collect();
         let (engines, notes, machine) = (engines.join(","), notes.join(","), quoted(machine));
         let version = env!("CARGO_PKG_VERSION");
+        let limits = self.limits.as_ref().map_or("null".to_owned(), Around::json);
         let mut out = format!(
-            "{{\"machine\":{machine},\"seed\":{seed},\"fulgurite\":\"{version}\",\"engines\":[{engines}],\"notes\":[{notes}]}}\n"
+            "{{\"machine\":{machine},\"seed\":{seed},\"fulgurite\":\"{version}\",\"limits\":{limits},\
+             \"engines\":[{engines}],\"notes\":[{notes}]}}\n"
         );
         out.push_str(&self.json());
         for amount in &self.amounts {
@@ -244,6 +253,7 @@ impl Report {
             aligned(&rows, &mut out);
         }
         out.push_str(&row::table(&self.rows));
+        out.push_str(&limits::row::table(&self.floors));
         let named = if self.rows.is_empty() { &[] } else { &self.engines[..] };
         for note in named {
             writeln!(out, "{} {}: {}", note.name, note.version, note.settings)

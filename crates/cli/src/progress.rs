@@ -1,9 +1,14 @@
 //! One line on standard error that tells how far a long command is: only where a person can see it.
 
 use std::io::{self, IsTerminal, Write};
+use std::panic::resume_unwind;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::output::{cut, grouped};
+use fulgurite::{Monitor, Phase};
+
+use crate::output::{cut, grouped, size};
 
 /// See the module.
 #[derive(Debug)]
@@ -39,8 +44,34 @@ impl Progress {
         }
     }
 
+    /// Does `work` on another thread, and meanwhile tells how far it has come by what its monitor says.
+    pub fn follow<T: Send>(&mut self, monitor: &Monitor, work: impl FnOnce() -> T + Send) -> T {
+        if !self.visible {
+            return work();
+        }
+        let doing = self.doing;
+        thread::scope(|scope| {
+            let (ended, has_ended) = mpsc::channel();
+            let worker = scope.spawn(move || {
+                let outcome = work();
+                // Who waits learns of a panic, too: then this end of the channel is dropped.
+                let _ = ended.send(());
+                outcome
+            });
+            while has_ended.recv_timeout(BETWEEN_DRAWINGS) == Err(RecvTimeoutError::Timeout) {
+                let phase = match monitor.phase() {
+                    Phase::Flushing => "writing what is new",
+                    Phase::Merging => "merging",
+                    Phase::Moving => "moving pages",
+                    _ => "waiting for the disk",
+                };
+                self.show(|| format!("{doing}: {phase}, {} written", size(monitor.written_bytes())));
+            }
+            worker.join().unwrap_or_else(|panic| resume_unwind(panic))
+        })
+    }
+
     /// Draws this line, if a person can see it, and has had time to read the one before.
-    #[cfg(feature = "rdf")]
     pub fn show(&mut self, line: impl FnOnce() -> String) {
         let now = Instant::now();
         if self.visible && now.duration_since(self.drawn.unwrap_or(self.begun)) >= BETWEEN_DRAWINGS {

@@ -181,6 +181,11 @@ pub enum Error {
         /// The oldest commit that can still be read.
         oldest: Sequence,
     },
+    /// A [`Monitor`](crate::Monitor) has ended the operation before its time. Nothing was lost: what is not in the trees is in the log.
+    Stopped {
+        /// The database.
+        path: PathBuf,
+    },
     /// The database was closed while this handle was kept.
     Closed {
         /// The database.
@@ -374,6 +379,11 @@ impl fmt::Display for Error {
             | Self::Unmergeable { .. }
             | Self::ChangesGone { .. }
             | Self::Closed { .. } => self.fmt_commit(out),
+            Self::Stopped { path } => write!(
+                out,
+                "{}: ended before it was done, as was asked for; nothing was lost, begin again when there is more time",
+                path.display()
+            ),
             Self::TableNotFound { name } => {
                 write!(out, "no table `{name}`; create it first, or list the tables there are")
             }

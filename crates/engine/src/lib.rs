@@ -8,6 +8,7 @@ mod ids;
 pub mod io;
 mod log;
 mod metrics;
+mod monitor;
 mod options;
 mod pager;
 #[doc(hidden)]
@@ -18,13 +19,14 @@ mod tree;
 mod txn;
 
 pub use db::{
-    BulkLoad, Change, ChangedTable, Changes, CheckReport, Commit, Damage, Database, LoadSummary, MultimapTable, Pairs,
-    Stats, TableStats, TypedRange, TypedTable, UPDATE_ATTEMPTS, Values,
+    BulkLoad, Change, ChangedTable, Changes, CheckReport, CloseOutcome, Commit, Damage, Database, LoadSummary,
+    MultimapTable, Pairs, Stats, TableStats, TypedRange, TypedTable, UPDATE_ATTEMPTS, Values,
 };
 pub use error::{ConflictReason, Error, Place, Result};
 pub use format::{KeySuffix, MergeOperator};
 pub use ids::{Birth, ExtentId, PageNumber, PageRef, SegmentNumber, Sequence, TableId};
 pub use metrics::Conflicts;
+pub use monitor::{Monitor, Phase};
 pub use options::{Durability, Isolation, Options, TableOptions};
 pub use pager::Value;
 pub use txn::{

@@ -44,6 +44,8 @@ Builds the benchmark with full optimisation, and the other engines with it, and 
             (where a JDK, 11 or later, and Maven are installed) and Oxigraph (where libclang is installed to build
             its RocksDB), with the bars they must meet. `cargo xtask bench rdf4j --generate FILE --statements N`
             writes its data and does nothing else
+  limits    what this machine can do at best: loads, bandwidth, page faults, page cache, disk, huge pages, calls and threads.
+            Six of these floors are in the report of every other suite too, from before and after its run
 
 geaflow, lightning and ycsb measure LMDB, RocksDB and LevelDB (where their libraries are installed: the packages librocksdb-dev and
 libleveldb-dev), fjall, redb, SQLite, Bf-Tree and, where libclang is installed to build it, libmdbx.

@@ -8,6 +8,10 @@ use crate::writers::workload::Workload;
 /// The engine that has to reach them.
 const MEASURED: &str = "fulgurite";
 
+/// What a dependent load took on the machine on which the times among the bars were set, in nanoseconds: half of two that follow each
+/// other.
+const LOAD_NS: f64 = 111.5;
+
 /// What a bar is about.
 #[derive(Clone, Copy, Debug)]
 pub enum Subject {
@@ -62,13 +66,18 @@ impl judge::Subject for Subject {
         };
         Some(Measured { title, value, unit })
     }
+
+    fn load_ns_where_set(&self) -> Option<f64> {
+        let is_time = matches!(self, Subject::Cost(_) | Subject::Amount(_, WALL | CPU));
+        is_time.then_some(LOAD_NS)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::clock::Sample;
-    use crate::judge::{Verdict, judge, judgement};
+    use crate::judge::{Subject as _, Verdict, judge, judgement};
     use crate::report::{Amount, Contest};
 
     fn contest(workload: Workload, entries: &[(&'static str, f64)]) -> Contest {
@@ -98,6 +107,17 @@ mod tests {
         assert_eq!(judged(&report(&[("fulgurite", 900.0), ("rocksdb", 3600.0)])), [true, true]);
         assert_eq!(judged(&report(&[("fulgurite", 901.0), ("fjall", 2000.0)])), [false, false]);
         assert!(judged(&report(&[("lmdb", 100.0), ("rocksdb", 3600.0)])).is_empty());
+    }
+
+    #[test]
+    fn times_are_the_bars_that_depend_on_the_machine() {
+        let timed = |(subject, _): &(Subject, Limit)| subject.load_ns_where_set().map(|_| format!("{subject:?}"));
+        let timed: Vec<String> = bars().iter().filter_map(timed).collect();
+        let costs = timed.iter().filter(|subject| subject.starts_with("Cost")).count();
+        let recoveries = timed.iter().filter(|subject| subject.contains("Recovery")).count();
+        assert_eq!((costs, recoveries, timed.len()), (6, 2, 8));
+        let report = Report { contests: vec![contest(Workload::Bank, &[("fulgurite", 3001.0)])], ..Report::default() };
+        assert!(judgement(&bars(), false, &report).0.contains("a dependent load took 112 ns where the bar was set"));
     }
 
     #[test]

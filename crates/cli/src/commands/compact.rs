@@ -2,17 +2,23 @@
 
 use std::io::Write;
 
+use fulgurite::Monitor;
+
 use crate::arguments::Compact;
 use crate::database::changing;
 use crate::failure::Failure;
 use crate::output::size;
+use crate::progress::Progress;
 
 /// Compacts, and tells what that gave back.
 pub fn run(arguments: &Compact) -> Result<(), Failure> {
     let path = &arguments.file.path;
     let length = || std::fs::metadata(path).map(|metadata| metadata.len());
     let before = length();
-    changing(path, arguments.keep, |db| Ok(db.compact()?))?;
+    changing(path, arguments.keep, |db| {
+        let monitor = Monitor::new();
+        Ok(Progress::new("compacting").follow(&monitor, || db.compact_with(&monitor))?)
+    })?;
     if let (Ok(before), Ok(after)) = (before, length()) {
         let _ = writeln!(std::io::stderr(), "{}: {} before, {} now", path.display(), size(before), size(after));
     }

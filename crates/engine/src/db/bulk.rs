@@ -11,6 +11,7 @@ use crate::db::database::Database;
 use crate::error::{Error, Result};
 use crate::format::LeafForm;
 use crate::ids::TableId;
+use crate::monitor::Monitor;
 use crate::options::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::pager::{PageWriter, Pages};
 use crate::sort::{SortOptions, Sorted, Sorter};
@@ -158,7 +159,17 @@ impl Database {
     /// # Errors
     /// What the disk reports; nothing is lost then.
     pub fn compact(&self) -> Result<u64> {
-        self.checkpointer()?.lock().compact()
+        self.compact_with(&Monitor::new())
+    }
+
+    /// As [`Database::compact`], followed by a monitor, which may end it before its time: the file is then as small as it came to be.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if it did, and as [`Database::compact`].
+    pub fn compact_with(&self, monitor: &Monitor) -> Result<u64> {
+        let mut checkpointer = self.checkpointer()?.lock();
+        let _watching = self.inner.watchers.add(monitor);
+        checkpointer.compact()
     }
 
     fn sort<K, V, E>(

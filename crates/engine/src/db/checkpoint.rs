@@ -22,6 +22,7 @@ use crate::error::{Error, Result};
 use crate::format::{LeafForm, Meta, ValueAlign};
 use crate::ids::{Sequence, TableId};
 use crate::metrics;
+use crate::monitor::{Phase, Watchers};
 use crate::pager::{ExtentMap, Moving, Operation, PageFile, PageWriter, Pages, Pins as SpacePins, Placing, Space};
 use crate::planted::{Fault, Situation, met, planted};
 use crate::sync::{Arc, Instant, Mutex};
@@ -52,6 +53,8 @@ pub struct Checkpointer {
     pub(super) owed_runs: u64,
     /// Where checkpoints place what they write.
     pub(super) placing: Placing,
+    /// Who follows what is done, and may end it.
+    pub(super) watchers: Watchers,
     /// Dropped last, as it has the lock of the file.
     pub(super) core: Arc<Core>,
 }
@@ -161,6 +164,7 @@ impl Checkpointer {
             pending: None,
             owed_runs: 0,
             placing: Placing::Usual,
+            watchers: Watchers::default(),
         }
     }
 
@@ -252,7 +256,8 @@ impl Checkpointer {
         let makes_runs = rotation.is_some() || matches!(job, Some(Job::TakeIn(_)));
         let began = Instant::now();
         let outcome = self.try_checkpoint(rotation.as_ref(), job);
-        metrics::checkpoint(began.elapsed(), outcome.is_err(), self.pins.oldest_age().unwrap_or_default());
+        let has_failed = matches!(&outcome, Err(error) if !matches!(error, Error::Stopped { .. }));
+        metrics::checkpoint(began.elapsed(), has_failed, self.pins.oldest_age().unwrap_or_default());
         if let Err(error) = outcome {
             if rotation.is_some() {
                 met(Situation::CheckpointFailed);
@@ -317,6 +322,11 @@ impl Checkpointer {
         };
         let mut writer = PageWriter::new(&space);
         writer.set_placing(self.placing);
+        if let Some(phase) = stoppable(job.as_ref()) {
+            self.watchers.enter(phase);
+            self.watchers.write(0, self.file.path())?;
+            writer.set_watchers(self.watchers.clone());
+        }
         // An error drops the writer, which gives back all that it placed.
         let merged = self.merge(&pages, rotation, job.as_mut(), &mut writer)?;
         let mut operation = writer.finish()?;
@@ -528,6 +538,7 @@ impl Checkpointer {
         let is_held = self.file.is_held_by_memory(prepared.page_count);
         // Nobody reads through it before all is durable.
         let extents = if is_held { extents.trusting(operation.birth()) } else { extents };
+        self.watchers.enter(Phase::Waiting);
         let written = self.file.pages(Arc::new(extents)).and_then(|pages| {
             self.sync_pages(shown, merged.runs)?;
             self.write_meta(meta, rotation.is_some()).map_err(|error| self.in_doubt(shown, error))?;
@@ -738,6 +749,16 @@ impl Checkpointer {
         }
         self.reclaim()?;
         self.space.lock().truncate_to_used().map(drop)
+    }
+}
+
+/// What a checkpoint does, if it can be ended before its time: what others wait for, who have the only turn to write, cannot.
+fn stoppable(job: Option<&Job<'_>>) -> Option<Phase> {
+    match job {
+        None => Some(Phase::Flushing),
+        Some(Job::MergeRanges(_)) => Some(Phase::Merging),
+        Some(Job::Move(_)) => Some(Phase::Moving),
+        Some(Job::Replay(_) | Job::Load(_) | Job::TakeIn(_)) => None,
     }
 }
 

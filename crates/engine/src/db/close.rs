@@ -1,43 +1,78 @@
-//! Closing: merge everything, write a meta that needs no log, remove the log, but for what is to be kept, and the lock.
+//! Closing: merge everything, write a meta that needs no log, remove the log, but for what is to be kept, and the lock. Or, where time
+//! is over before that, sync the log and leave it.
+
+use std::time::Duration;
 
 use crate::db::checkpoint::Checkpointer;
 use crate::db::database::Inner;
 use crate::db::open::Presence;
 use crate::error::{Error, Result};
+use crate::monitor::Monitor;
 use crate::sync::atomic::Ordering;
-use crate::sync::{Arc, Mutex};
+use crate::sync::{Arc, Instant, Mutex};
 use crate::txn::core::Core;
 use crate::txn::exclusive::Exclusive;
 use crate::txn::state::State;
 
-/// Closes the database for all handles.
-pub fn close(inner: &Inner) -> Result<()> {
-    let _turn = inner.closing.lock();
+/// What closing in a limited time came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "it tells whether the log stays beside the file"]
+pub enum CloseOutcome {
+    /// All is in the one file, and the log is gone but for what is to be kept of it.
+    Settled,
+    /// Time was over before all was merged: the rest is in the log, durable. Whoever copies the database must copy its log too.
+    LogKept,
+}
+
+/// Closes the database for all handles. The monitor may end the merging.
+pub fn close(inner: &Inner, monitor: &Monitor) -> Result<CloseOutcome> {
+    let mut earlier = inner.closing.lock();
     if inner.is_closed() {
-        return Ok(());
+        return Ok(earlier.unwrap_or(CloseOutcome::LogKept));
     }
-    let outcome = inner.checkpointer.as_ref().map_or(Ok(()), |checkpointer| settle(&inner.core, checkpointer));
+    let outcome = match &inner.checkpointer {
+        Some(checkpointer) => settle(inner, checkpointer, monitor),
+        None => Ok(CloseOutcome::Settled),
+    };
+    *earlier = outcome.as_ref().ok().copied();
     // Release pairs with the Acquire in `Core::check_open`.
     inner.core.closed.store(true, Ordering::Release);
     if let Some(worker) = &inner.worker {
         worker.stop();
     }
     match outcome {
-        Ok(()) => leave(&inner.core),
+        Ok(outcome) => leave(&inner.core).map(|()| outcome),
         // Another thread was faster.
-        Err(Error::Closed { .. }) => Ok(()),
+        Err(Error::Closed { .. }) => Ok(CloseOutcome::Settled),
         // A call on another thread may still write. The lock goes with the last handle and the last transaction.
         Err(error) => Err(error),
     }
 }
 
-/// Brings the one file up to date.
-fn settle(core: &Arc<Core>, checkpointer: &Mutex<Checkpointer>) -> Result<()> {
+/// Brings the one file up to date, or sees to it that the log is, when the monitor ends that.
+fn settle(inner: &Inner, checkpointer: &Mutex<Checkpointer>, monitor: &Monitor) -> Result<CloseOutcome> {
+    let core = &inner.core;
     let writer = core.writer()?;
     // Whoever commits now is seen first; who wants to later finds the database closed.
-    let exclusive = Exclusive::wait(core, None)?;
+    let exclusive = match wait_for_turn(core, monitor) {
+        Err(error @ Error::Stopped { .. }) => return core.sync().and(Err(error)),
+        turn => turn?,
+    };
+    // From here on it ends what keeps the checkpointer busy, too: nobody waits for that any more.
+    let _watching = inner.watchers.add(monitor);
     let mut checkpointer = checkpointer.lock();
-    checkpointer.run()?;
+    match checkpointer.run() {
+        Err(Error::Stopped { .. }) => {
+            core.sync()?;
+            let logged = writer.log.lock();
+            // Under the log's lock: whoever waits for that must not write any more.
+            core.closed.store(true, Ordering::Release);
+            drop(logged);
+            drop(exclusive);
+            return Ok(CloseOutcome::LogKept);
+        }
+        outcome => outcome?,
+    }
     let mut logged = writer.log.lock();
     core.await_places(&logged)?;
     // Before the meta says that no log is needed: whoever waits for the log now must not write to it any more, whatever comes of
@@ -48,7 +83,21 @@ fn settle(core: &Arc<Core>, checkpointer: &Mutex<Checkpointer>) -> Result<()> {
     logged.journal.close()?;
     drop(logged);
     drop(exclusive);
-    Ok(())
+    Ok(CloseOutcome::Settled)
+}
+
+/// Waits until nobody else commits, or until the monitor ends that.
+fn wait_for_turn(core: &Arc<Core>, monitor: &Monitor) -> Result<Exclusive> {
+    loop {
+        let soon = Instant::now() + BETWEEN_LOOKS;
+        let until = monitor.deadline().map_or(soon, |deadline| deadline.min(soon));
+        if let Some(exclusive) = Exclusive::wait(core, Some(until))? {
+            return Ok(exclusive);
+        }
+        if monitor.is_stopped() {
+            return Err(Error::Stopped { path: core.path.clone() });
+        }
+    }
 }
 
 /// Tells other processes that this one is gone, unless a transaction still reads: then the last one's end tells.
@@ -62,3 +111,6 @@ fn leave(core: &Core) -> Result<()> {
         None => Ok(()),
     }
 }
+
+/// While an exclusive transaction is waited for, the monitor is looked at so often.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);

@@ -5,11 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::db::checkpoint::Checkpointer;
+use crate::db::close::CloseOutcome;
 use crate::db::merging::Haste;
 use crate::db::worker::Worker;
 use crate::error::{Error, Result};
 use crate::format::Meta;
 use crate::ids::Sequence;
+use crate::monitor::{Monitor, Watchers};
 use crate::options::{Isolation, Options, TableOptions};
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Instant, Mutex, sleep, yield_now};
@@ -40,8 +42,10 @@ pub struct Inner {
     pub(crate) worker: Option<Worker>,
     /// The meta that was found at opening.
     pub(crate) meta: Meta,
-    /// Held while the database is being closed: who closes it too returns when that is done.
-    pub(crate) closing: Mutex<()>,
+    /// Held while the database is being closed: who closes it too returns when that is done, and hears what came of it.
+    pub(crate) closing: Mutex<Option<CloseOutcome>>,
+    /// Who follows checkpoints, and may end them.
+    pub(crate) watchers: Watchers,
 }
 
 impl Inner {
@@ -263,7 +267,16 @@ impl Database {
     /// # Errors
     /// What the disk reports: then nothing was lost, and the next checkpoint tries again.
     pub fn checkpoint(&self) -> Result<()> {
+        self.checkpoint_with(&Monitor::new())
+    }
+
+    /// As [`Database::checkpoint`], followed by a monitor, which may end it before its time.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if it did, and as [`Database::checkpoint`].
+    pub fn checkpoint_with(&self, monitor: &Monitor) -> Result<()> {
         let mut checkpointer = self.checkpointer()?.lock();
+        let _watching = self.inner.watchers.add(monitor);
         checkpointer.run()?;
         // With a thread in the background that does it, and more.
         if self.inner.options.background { Ok(()) } else { checkpointer.merge_all_runs(Haste::Owed) }
@@ -278,7 +291,34 @@ impl Database {
     /// What the disk reports: then the log stays, and the next open recovers from it. It can be opened when the last clone and the last
     /// transaction are gone.
     pub fn close(self) -> Result<()> {
-        crate::db::close::close(&self.inner)
+        crate::db::close::close(&self.inner, &Monitor::new()).map(drop)
+    }
+
+    /// As [`Database::close`], for those who have not the time to wait for all of it: when the monitor ends it, what is not merged
+    /// yet stays in the log, durable, and the next opening merges it. Checkpoints and compactions that are under way end with it.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use fulgurite::{CloseOutcome, Database, Monitor};
+    ///
+    /// # fn main() -> fulgurite::Result<()> {
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("events.ful");
+    /// let db = Database::create(&path)?;
+    /// match db.close_with(&Monitor::with_timeout(Duration::from_millis(200)))? {
+    ///     CloseOutcome::Settled => println!("all is in one file"),
+    ///     CloseOutcome::LogKept => println!("the next opening will take a moment longer"),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] if an exclusive transaction or a bulk load did not end in time: the database is closed all the same, all
+    /// that was committed is durable, and it can be opened when the last clone and the last transaction are gone. Otherwise as
+    /// [`Database::close`].
+    pub fn close_with(self, monitor: &Monitor) -> Result<CloseOutcome> {
+        crate::db::close::close(&self.inner, monitor)
     }
 
     pub(crate) fn checkpointer(&self) -> Result<&Mutex<Checkpointer>> {

@@ -28,6 +28,7 @@ mod worker;
 pub use bulk::{BulkLoad, LoadSummary};
 pub use changes::{Change, ChangedTable, Changes, Commit};
 pub use check::{CheckReport, Damage};
+pub use close::CloseOutcome;
 pub use database::{Database, UPDATE_ATTEMPTS};
 pub use multimap::{MultimapTable, Pairs, Values};
 pub use stats::{Stats, TableStats};

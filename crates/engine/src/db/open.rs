@@ -28,6 +28,7 @@ use crate::format::{ExtentEntry, ExtentTableRef, FeatureBits, Meta, PageSize};
 use crate::ids::{Birth, SegmentNumber, Sequence, TableId};
 use crate::io::{Access, Disk, File, ReaderSlots, WriterAttempt, WriterLock};
 use crate::log::{LogEnd, Retention, first_readable, segment_paths};
+use crate::monitor::Watchers;
 use crate::options::Options;
 use crate::pager::{ExtentMap, PageFile, ReadOptions, Space, read_extent_table};
 use crate::planted::{Fault, planted};
@@ -255,9 +256,23 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool
         // Nothing is told of a replayed commit before it is safe: the log may be in the page cache only.
         checkpointer.run_replay(rotation, replayed)?;
     }
+    start(core, options, checkpointer, meta)
+}
+
+/// Lets a database be used that is open for writing.
+fn start(core: Arc<Core>, options: Options, checkpointer: Checkpointer, meta: Meta) -> Result<Inner> {
+    let watchers = checkpointer.watchers.clone();
     let checkpointer = Arc::new(Mutex::new(checkpointer));
     let worker = Worker::start(&core, &checkpointer, options.background)?;
-    Ok(Inner { core, options, checkpointer: Some(checkpointer), worker: Some(worker), meta, closing: Mutex::new(()) })
+    Ok(Inner {
+        core,
+        options,
+        checkpointer: Some(checkpointer),
+        worker: Some(worker),
+        meta,
+        closing: Mutex::new(None),
+        watchers,
+    })
 }
 
 /// Whether the newest meta must be in both slots before any page is used again: the other one holds none, or may hold one that has its
@@ -321,7 +336,8 @@ fn open_for_reading(options: Options, path: PathBuf) -> Result<Inner> {
         checkpointer: None,
         worker: None,
         meta,
-        closing: Mutex::new(()),
+        closing: Mutex::new(None),
+        watchers: Watchers::default(),
     })
 }
 

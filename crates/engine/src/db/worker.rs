@@ -321,7 +321,8 @@ impl Signals {
                     // The frozen deltas must not wait for another commit.
                     asked.again_later(core.published.visible());
                 }
-                asked.failure = outcome.err();
+                // Whoever ends it knows why.
+                asked.failure = outcome.err().filter(|error| !matches!(error, Error::Stopped { .. }));
                 drop(asked);
                 self.changed.notify_all();
             }

@@ -11,6 +11,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::error::Result;
 use crate::format::{ExtentEntry, ExtentKind, LIVE_SLOTS_MAX, OverflowRef, PageSize, seal_page, verify_own_page};
 use crate::ids::{ExtentId, PageNumber, PageRef};
+use crate::monitor::Watchers;
 use crate::sync::{Arc, Mutex};
 
 use super::file::PageFile;
@@ -28,6 +29,7 @@ pub struct PageWriter<'s> {
     branches: Stream,
     values: Stream,
     moving: Option<Moving>,
+    watchers: Option<Watchers>,
     pages_added: u64,
 }
 
@@ -71,6 +73,7 @@ impl<'s> PageWriter<'s> {
             branches: stream(ExtentKind::Nodes),
             values: stream(ExtentKind::Values),
             moving: None,
+            watchers: None,
             pages_added: 0,
         }
     }
@@ -78,6 +81,11 @@ impl<'s> PageWriter<'s> {
     /// Where to place what is written from now on.
     pub fn set_placing(&mut self, placing: Placing) {
         self.operation.as_mut().expect(UNFINISHED).placing = placing;
+    }
+
+    /// From now on those hear of each write, and may end the operation.
+    pub fn set_watchers(&mut self, watchers: Watchers) {
+        self.watchers = Some(watchers);
     }
 
     /// From now on, what lies in a part of the file is moved out of it by whoever writes through this.
@@ -294,6 +302,8 @@ impl<'s> PageWriter<'s> {
         let Some(extent) = target.extent.take() else { return Ok(()) };
         let (kind, pages) = (target.kind, target.pages);
         target.pages = 0;
+        self.tell_watchers(pages)?;
+        let target = stream(self);
         // An operation that writes much gets large extents soon.
         target.pages_wanted = (target.pages_wanted.max(pages) * 2).min(LIVE_SLOTS_MAX);
         let operation = self.operation.as_mut().expect(UNFINISHED);
@@ -303,7 +313,13 @@ impl<'s> PageWriter<'s> {
         file.write(first, &stream(self).bytes[..length])
     }
 
+    fn tell_watchers(&self, pages: u32) -> Result<()> {
+        let bytes = u64::from(pages) * self.page_size().bytes() as u64;
+        self.watchers.as_ref().map_or(Ok(()), |watchers| watchers.write(bytes, self.file.path()))
+    }
+
     fn place_single(&mut self, pages: u32) -> Result<Target> {
+        self.tell_watchers(pages)?;
         let operation = self.operation.as_mut().expect(UNFINISHED);
         let mut space = self.space.lock();
         let extent = space.reserve_id(operation);

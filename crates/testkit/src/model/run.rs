@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use fulgurite::io::MemoryDisk;
-use fulgurite::{Database, Durability, MergeOperator, ReadTxn, Savepoint, Table, TableOptions, WriteTxn};
+use fulgurite::{
+    CloseOutcome, Database, Durability, MergeOperator, Monitor, ReadTxn, Savepoint, Table, TableOptions, WriteTxn,
+};
 
 use super::check::{Difference, random_read, same, shared_read, sound, whole};
 use super::coverage::{Call, Coverage, Situation};
@@ -534,7 +537,13 @@ impl World {
         self.coverage.note(Call::Close);
         self.kept.clear();
         let db = self.db.take().expect("the database is open between steps");
-        sound("close", db.close())?;
+        if self.random.below(2) == 0 {
+            self.coverage.note(Call::CloseWith);
+            let outcome = sound("close_with", db.close_with(&Monitor::with_timeout(Duration::ZERO)))?;
+            self.coverage.meet(Situation::CloseWithoutTime, outcome == CloseOutcome::LogKept);
+        } else {
+            sound("close", db.close())?;
+        }
         self.open("a clean close")?;
         self.coverage.meet(Situation::CloseWithRuns, self.runs.entries() > 0);
         Ok(())

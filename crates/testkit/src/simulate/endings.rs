@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use fulgurite::planted::simulation;
-use fulgurite::{Database, Durability, Error};
+use fulgurite::{CloseOutcome, Database, Durability, Error, Monitor};
 
 use super::disk::{Cut, SimulatedDisk};
 use super::reading::{Held, Wrong, lock};
@@ -24,9 +24,17 @@ pub struct Left {
 impl World<'_> {
     pub(super) fn checkpoint(&mut self) -> Result<(), String> {
         self.tally.count("checkpoints asked for");
-        match self.db().checkpoint() {
+        let outcome = match self.monitor() {
+            Some(monitor) => self.db().checkpoint_with(&monitor),
+            None => self.db().checkpoint(),
+        };
+        match outcome {
             Ok(()) => {
                 self.acknowledge(Durability::Disk);
+                Ok(())
+            }
+            Err(Error::Stopped { .. }) => {
+                self.tally.count("checkpoints that were stopped");
                 Ok(())
             }
             Err(error) => self.excuse("a checkpoint", &error),
@@ -35,13 +43,28 @@ impl World<'_> {
 
     pub(super) fn compact(&mut self) -> Result<(), String> {
         self.tally.count("compactions");
-        match self.db().compact() {
+        let outcome = match self.monitor() {
+            Some(monitor) => self.db().compact_with(&monitor),
+            None => self.db().compact(),
+        };
+        match outcome {
             Ok(_) => {
                 self.acknowledge(Durability::Disk);
                 Ok(())
             }
+            Err(Error::Stopped { .. }) => {
+                self.tally.count("compactions that were stopped");
+                Ok(())
+            }
             Err(error) => self.excuse("a compaction", &error),
         }
+    }
+
+    /// One that lets what is long go on for a while only, if this life is such.
+    fn monitor(&mut self) -> Option<Monitor> {
+        let bits = self.random.below(TIMEOUT_BITS_MAX);
+        let timeout = Duration::from_micros(self.random.below(1 << bits));
+        self.life.hasty.then(|| Monitor::with_timeout(timeout))
     }
 
     pub(super) fn sync(&mut self) -> Result<(), String> {
@@ -309,11 +332,15 @@ impl World<'_> {
             self.held.lock().expect("one task runs").clear();
         }
         let db = self.db.take().expect("the database is open during a life");
-        if let Err(error) = db.close() {
-            self.excuse("closing", &error)?;
-            return Ok(None);
-        }
-        self.tally.count("lives ended by closing");
+        let monitor = self.monitor().unwrap_or_default();
+        self.tally.count(match db.close_with(&monitor) {
+            Ok(CloseOutcome::Settled) => "lives ended by closing",
+            Ok(CloseOutcome::LogKept) => "lives ended by closing that was stopped",
+            Err(error) => {
+                self.excuse("closing", &error)?;
+                return Ok(None);
+            }
+        });
         let held = self.held.lock().expect("one task runs").first().cloned();
         if let Some(held) = held {
             self.tally.count("snapshots read after closing");
@@ -334,7 +361,7 @@ impl World<'_> {
     /// After the last life: everything is merged, moved together, compared, closed, opened and compared again.
     pub(super) fn settle(&mut self, acknowledged: u64) -> Result<(), String> {
         self.life.background = self.random.coin();
-        self.life.faulty = false;
+        (self.life.faulty, self.life.hasty) = (false, false);
         for round in 0..2 {
             let db = self.life.options(&self.disk).open(PATH).map_err(|error| format!("it does not open: {error}"))?;
             self.db = Some(db);
@@ -377,6 +404,8 @@ impl World<'_> {
     }
 }
 
+/// What is ended before its time has less than so many microseconds, to the power of two.
+const TIMEOUT_BITS_MAX: u64 = 12;
 /// Files that may be open at once.
 const HANDLES_MAX: u64 = 48;
 /// The file has no more than so many times what was live at most, beside what snapshots keep and what is being written.

@@ -103,6 +103,9 @@ const REQUIRED: &[(&str, u64)] = &[
     ("lives ended by a kill", 200_000),
     ("lives ended by a power cut before", 100_000),
     ("lives ended by closing", 200_000),
+    ("lives ended by closing that was stopped", 400_000),
+    ("checkpoints that were stopped", 50_000),
+    ("compactions that were stopped", 400_000),
     ("handovers", 20),
 ];
 /// What must be met, once in so many operations.

@@ -88,6 +88,7 @@ struct Lots {
     keeps_log: Deck,
     busy: Deck,
     faulty: Deck,
+    hasty: Deck,
     spills: Deck,
 }
 
@@ -108,6 +109,8 @@ pub struct Life {
     busy: bool,
     /// The disk fails in some way.
     pub faulty: bool,
+    /// What takes long is ended before its time now and then.
+    pub(super) hasty: bool,
     /// What a power cut left, at which it is to end.
     pub(super) left: Option<Arc<super::endings::Left>>,
     /// It is over: the database is poisoned, or the power was cut.
@@ -514,6 +517,7 @@ impl Default for Lots {
             keeps_log: Deck::new(1, 3),
             busy: Deck::new(1, 2),
             faulty: Deck::new(1, 2),
+            hasty: Deck::new(1, 2),
             spills: Deck::new(1, 3),
         }
     }
@@ -533,6 +537,7 @@ impl Life {
             until: (now + length).min(target),
             busy: lots.busy.draw(random),
             faulty: lots.faulty.draw(random),
+            hasty: lots.hasty.draw(random),
             left: None,
             over: false,
             excused_until: 0,

@@ -16,7 +16,7 @@ const LAYERS: &[&[&str]] = &[
     &["error", "planted"],
     &["format", "metrics"],
     &["io"],
-    &["options", "sort"],
+    &["monitor", "options", "sort"],
     &["pager"],
     &["log"],
     &["tree"],

@@ -1,0 +1,131 @@
+//! A disk that lets tests do something amid a sync or a write of the data file.
+
+#![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+use fulgurite::io::{Access, Disk, File, Map, MemoryDisk, ReaderSlots, WriterAttempt};
+
+/// A memory disk on which something happens in each sync of the data file, or in its next write.
+#[derive(Clone, Debug, Default)]
+pub struct Meddling {
+    disk: MemoryDisk,
+    pub meddler: Arc<Meddler>,
+}
+
+#[derive(Default)]
+pub struct Meddler {
+    pub syncs: AtomicUsize,
+    pub written_bytes: AtomicUsize,
+    pub in_syncs: Mutex<Option<Meddle>>,
+    pub in_next_write: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+/// Told how many syncs there were with this one.
+pub type Meddle = Arc<dyn Fn(usize) + Send + Sync>;
+
+impl std::fmt::Debug for Meddler {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Meddler").finish_non_exhaustive()
+    }
+}
+
+impl Disk for Meddling {
+    fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
+        let file = self.disk.open(path, access)?;
+        let is_data = path.to_string_lossy().ends_with(".ful");
+        Ok(if is_data { Arc::new(DataFile { file, meddler: Arc::clone(&self.meddler) }) } else { file })
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.disk.remove(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.disk.rename(from, to)
+    }
+
+    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
+        self.disk.sync_directory(directory)
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
+        self.disk.list(directory)
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        self.disk.exists(path)
+    }
+
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        self.disk.canonical(path)
+    }
+
+    fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
+        self.disk.lock_writer(lock_path)
+    }
+
+    fn reader_slots(&self, lock_path: &Path) -> io::Result<Box<dyn ReaderSlots>> {
+        self.disk.reader_slots(lock_path)
+    }
+}
+
+#[derive(Debug)]
+struct DataFile {
+    file: Arc<dyn File>,
+    meddler: Arc<Meddler>,
+}
+
+impl File for DataFile {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.file.read_at(offset, buffer)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.meddler.written_bytes.fetch_add(bytes.len(), Ordering::SeqCst);
+        let meddle = self.meddler.in_next_write.lock().unwrap().take();
+        if let Some(meddle) = meddle {
+            meddle();
+        }
+        self.file.write_at(offset, bytes)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)
+    }
+
+    fn allocate(&self, offset: u64, length: u64) -> io::Result<()> {
+        self.file.allocate(offset, length)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        let count = self.meddler.syncs.fetch_add(1, Ordering::SeqCst) + 1;
+        let meddle = self.meddler.in_syncs.lock().unwrap().clone();
+        if let Some(meddle) = meddle {
+            // Another thread's, so that the test fails, and does not hang, where the log's lock is held meanwhile.
+            let (done, is_done) = mpsc::channel();
+            std::thread::spawn(move || {
+                meddle(count);
+                let _ = done.send(());
+            });
+            is_done.recv_timeout(Duration::from_secs(30)).expect("others commit while a large result is synced");
+        }
+        self.file.sync_data()
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
+        self.file.map(reserve_bytes)
+    }
+}
