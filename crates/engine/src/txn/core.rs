@@ -436,10 +436,11 @@ impl Core {
 }
 
 impl Drop for Core {
-    /// Brings what was committed into the log: the last handle and the last transaction are gone.
+    /// Brings what was committed into the log: the last handle and the last transaction are gone. Also after a `close` that failed.
     fn drop(&mut self) {
+        let Some(writer) = self.writer.as_ref().filter(|writer| !writer.is_poisoned()) else { return };
         // Nobody is left to tell; whoever must know calls `sync` or `close`.
-        let _ = self.sync();
+        let _ = self.make_durable(writer, self.published.visible());
     }
 }
 

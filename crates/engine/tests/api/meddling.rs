@@ -1,16 +1,16 @@
-//! A disk that lets tests do something amid a sync or a write of the data file.
+//! A disk that lets tests do something amid a sync or a write of the data file, and that may have no room for the log.
 
 #![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use fulgurite::io::{Access, Disk, File, Map, MemoryDisk, ReaderSlots, WriterAttempt};
 
-/// A memory disk on which something happens in each sync of the data file, or in its next write.
+/// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Meddling {
     disk: MemoryDisk,
@@ -23,6 +23,8 @@ pub struct Meddler {
     pub written_bytes: AtomicUsize,
     pub in_syncs: Mutex<Option<Meddle>>,
     pub in_next_write: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    /// There is no room for the log.
+    pub log_is_full: AtomicBool,
 }
 
 /// Told how many syncs there were with this one.
@@ -37,8 +39,8 @@ impl std::fmt::Debug for Meddler {
 impl Disk for Meddling {
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
         let file = self.disk.open(path, access)?;
-        let is_data = path.to_string_lossy().ends_with(".ful");
-        Ok(if is_data { Arc::new(DataFile { file, meddler: Arc::clone(&self.meddler) }) } else { file })
+        let (is_data, meddler) = (path.to_string_lossy().ends_with(".ful"), Arc::clone(&self.meddler));
+        Ok(if is_data { Arc::new(DataFile { file, meddler }) } else { Arc::new(OtherFile { file, meddler }) })
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -118,6 +120,50 @@ impl File for DataFile {
             });
             is_done.recv_timeout(Duration::from_secs(30)).expect("others commit while a large result is synced");
         }
+        self.file.sync_data()
+    }
+
+    fn sync_all(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
+        self.file.map(reserve_bytes)
+    }
+}
+
+/// A segment of the log, or what a sort writes.
+#[derive(Debug)]
+struct OtherFile {
+    file: Arc<dyn File>,
+    meddler: Arc<Meddler>,
+}
+
+impl File for OtherFile {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.file.read_at(offset, buffer)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        if self.meddler.log_is_full.load(Ordering::SeqCst) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.file.write_at(offset, bytes)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        self.file.set_len(length)
+    }
+
+    fn allocate(&self, offset: u64, length: u64) -> io::Result<()> {
+        self.file.allocate(offset, length)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
         self.file.sync_data()
     }
 

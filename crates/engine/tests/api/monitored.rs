@@ -1,4 +1,4 @@
-//! Checkpoints, compactions and closing that are followed, and ended before their time: nothing is lost, and the next one does it.
+//! Checkpoints, compactions and closing that are followed, ended before their time, or fail: nothing is lost, and the next one does it.
 
 #![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
 
@@ -119,6 +119,16 @@ fn closing_waits_no_longer_for_an_exclusive_transaction_than_it_may() {
     let closed = fixture.db.clone().close_with(&Monitor::with_timeout(Duration::from_millis(30)));
     assert!(matches!(closed, Err(Error::Stopped { .. })), "{closed:?}");
     assert!(matches!(exclusive.commit(), Err(Error::Closed { .. })));
+    fixture.assert_whole_after_opening();
+}
+
+#[test]
+fn what_waits_for_the_log_is_written_there_after_a_failure_to_close_too() {
+    let fixture = Fixture::new();
+    fixture.disk.meddler.log_is_full.store(true, Ordering::SeqCst);
+    let closed = fixture.db.clone().close();
+    assert!(matches!(closed, Err(Error::DiskFull { .. })), "{closed:?}");
+    fixture.disk.meddler.log_is_full.store(false, Ordering::SeqCst);
     fixture.assert_whole_after_opening();
 }
 
