@@ -31,6 +31,7 @@ mod report;
 mod rounds;
 mod self_test;
 mod shape;
+mod single_rounds;
 mod space;
 mod statistics;
 mod suite;
