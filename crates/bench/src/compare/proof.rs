@@ -1,0 +1,180 @@
+//! The proof of `compare`: ten pairs of runs of which the second one's gets are slower by a fifth, and ten of which nothing changed.
+//!
+//! Every run is one of the suite `core`, in a process of its own, on fresh stores, of Fulgurite beside LMDB, with the same number of
+//! rounds as users have; it writes its file, and the files are compared as theirs are.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use fulgurite_rivals::{Engine, Lmdb, Purpose, Store};
+
+use crate::arguments::Options;
+use crate::child;
+use crate::compare::changes::{Comparison, Question, Verdict};
+use crate::compare::command::{self, NAME};
+use crate::compare::slowed::{Slowed, WHOLE, slow_down};
+use crate::core_suite;
+use crate::dataset::{Dataset, Spec};
+use crate::error::{Error, Result};
+use crate::house;
+use crate::places::Places;
+use crate::plan::{Plan, Scale};
+use crate::random::{Random, mix};
+use crate::rounds::{Turn, interleaved};
+use crate::shape::Shape;
+use crate::statistics::median;
+use crate::suite;
+use crate::workload::{Read, Workload};
+
+/// The word that asks for a run.
+pub const VERB: &str = "compared-run";
+
+/// Pairs with a slowdown, and as many without.
+const PAIRS: usize = 10;
+
+/// The slowdown.
+const SLOWDOWN: f64 = 0.2;
+
+/// How many slowdowns must be found, and how many false alarms there may be.
+const FOUND_MIN: usize = 9;
+const FALSE_ALARMS_MAX: usize = 1;
+
+/// The workload whose slowdown counts.
+const SLOWED: Workload = Workload::GetHit;
+
+/// What is measured. Gets by many are not slowed, nor are scans.
+const WORKLOADS: [Workload; 4] = [SLOWED, Workload::GetMiss, Workload::GetMany32, Workload::Scan];
+
+/// What is slowed beside [`SLOWED`]: to find it slower is right.
+const ALSO_SLOWED: Workload = Workload::GetMiss;
+
+/// Records and gets in a round.
+const SIZE: usize = 100_000;
+
+const SPEC: Spec = Spec { shape: Shape::Hashed, records: SIZE, hashed_key_bytes: 32, value_bytes: 100 };
+
+/// Plants, compares and counts: a line for each pair, a last line, and whether enough is found and little invented.
+///
+/// # Errors
+/// Why it could not go on.
+pub fn run(directory: &Path, seed: u64) -> Result<(String, bool)> {
+    let places = Places::new(directory, false)?;
+    let share = calibrated(&places, seed)?;
+    let started = Instant::now();
+    let mut text = String::new();
+    let mut counted = [0, 0];
+    for number in 0..PAIRS {
+        for (planted, counted) in [true, false].into_iter().zip(&mut counted) {
+            let seed = mix(seed ^ mix((2 * number + usize::from(planted)) as u64));
+            let files = [places.path().join("a.json"), places.path().join("b.json")];
+            let shares = [0, if planted { share } else { 0 }];
+            for ((file, share), run) in files.iter().zip(shares).zip(0..) {
+                spawn(share, mix(seed ^ run), &places.path().join("stores"), file)?;
+            }
+            let (line, counts) = judged(planted, &command::compare(files, Question::default())?);
+            *counted += usize::from(counts);
+            eprintln!("[{:>4} s] {}", started.elapsed().as_secs(), line.trim_end());
+            text.push_str(&line);
+        }
+    }
+    let [found, alarms] = counted;
+    text.push_str(&format!(
+        "compare: {found} of {PAIRS} slowdowns found, {alarms} of {PAIRS} false alarms; --seed {seed}\n"
+    ));
+    Ok((text, found >= FOUND_MIN && alarms <= FALSE_ALARMS_MAX))
+}
+
+/// What was found of a pair in words, and whether it counts: as a slowdown that is found, or as a false alarm. An alarm about what was
+/// not slowed is false in either.
+fn judged(planted: bool, comparison: &Comparison) -> (String, bool) {
+    let mut rows = Vec::new();
+    let (mut found, mut alarm) = (false, false);
+    for (pair, finding, verdict) in comparison.verdicts() {
+        let name = &pair.subject.workload[..];
+        let is_change = matches!(verdict, Verdict::Faster | Verdict::Slower);
+        let is_slowed = planted && (name == SLOWED.name() || name == ALSO_SLOWED.name());
+        found |= name == SLOWED.name() && verdict == Verdict::Slower;
+        alarm |= is_change && !(is_slowed && verdict == Verdict::Slower);
+        let change = finding.map_or(f64::NAN, |finding| 100.0 * finding.change);
+        rows.push(format!("{name} {change:+.1} % {}", verdict.name()));
+    }
+    let (kind, counts) = match planted {
+        true => (if found { "slowdown, found      " } else { "slowdown, NOT FOUND  " }, found),
+        false => (if alarm { "nothing,  FALSE ALARM" } else { "nothing,  none found " }, alarm),
+    };
+    let also = if planted && alarm { "; and a FALSE ALARM" } else { "" };
+    (format!("{kind} {}{also}\n", rows.join(", ")), counts)
+}
+
+/// Has a process of its own run the suite once, with such a share of gets made twice, and write the file.
+fn spawn(share: u32, seed: u64, directory: &Path, file: &Path) -> Result<()> {
+    let words = [share.to_string(), seed.to_string()];
+    let paths = [directory, file].map(|path| path.to_string_lossy().into_owned());
+    let arguments: Vec<String> = std::iter::once(VERB.to_owned()).chain(words).chain(paths).collect();
+    child::quietly(NAME, &arguments)
+}
+
+/// What that process does.
+///
+/// # Errors
+/// What the suite meets.
+pub fn work(arguments: &[String]) -> Result<()> {
+    let unreadable = || Error::Usage(format!("`{VERB}` is started by `{NAME}` alone"));
+    let [share, seed, directory, file] = arguments else { return Err(unreadable()) };
+    let (Ok(share), Ok(seed)) = (share.parse(), seed.parse()) else { return Err(unreadable()) };
+    slow_down(share);
+    run_once(seed, Path::new(directory), Path::new(file))
+}
+
+/// One run of the suite.
+fn run_once(seed: u64, directory: &Path, file: &Path) -> Result<()> {
+    let options = Options { json: Some(PathBuf::from(file)), ..core_suite::Options::default() };
+    let plan = Plan { spec: SPEC, workloads: WORKLOADS.to_vec() };
+    let scale = Scale { records: [SIZE; 2], gets: SIZE, puts: 0 };
+    let mut report = suite::run_plans::<Slowed, Lmdb>(&[plan], scale, &options, directory, seed)?;
+    house::complete(&mut report, seed, &options)
+}
+
+/// The share of gets that must be made twice for the slowdown. The second of two gets of one key is the cheaper one: how much dearer
+/// gets become is measured, in rounds side by side, first with all of them twice, then with what follows from that.
+fn calibrated(places: &Places, seed: u64) -> Result<u32> {
+    let data = Dataset::new(SPEC);
+    let mut store = Slowed::create(&places.fresh("calibration", "store")?, Purpose::Load)?;
+    store.load_sorted(data.stored.records(&data.values))?;
+    let mut share = WHOLE;
+    let mut dearer = dearer(&store, &data, share, seed)?;
+    for _ in 0..REFINEMENTS {
+        share = ((f64::from(share) * SLOWDOWN / dearer.max(SLOWDOWN / 4.0)) as u32).max(1);
+        dearer = self::dearer(&store, &data, share, seed)?;
+    }
+    store.close()?;
+    places.remove("calibration")?;
+    eprintln!("{share} of {WHOLE} gets are made twice: {} {:.1} % slower", SLOWED.name(), 100.0 * dearer);
+    Ok(share)
+}
+
+/// How often the share is measured and set right.
+const REFINEMENTS: usize = 2;
+
+/// Rounds of each measurement of it.
+const CALIBRATION_ROUNDS: usize = 21;
+
+/// How much dearer gets are, as a factor less 1, if such a share of them is made twice.
+fn dearer<S: Store>(store: &S, data: &Dataset, share: u32, seed: u64) -> Result<f64> {
+    let reader = |share| {
+        slow_down(share);
+        let reader = store.reader();
+        slow_down(0);
+        reader
+    };
+    let (plain, slowed) = (reader(0)?, reader(share)?);
+    let questions = |round: usize| Read::Hit.prepare(data, SIZE, &mut Random::new(seed, round as u64));
+    let turns: Vec<(&'static str, Turn<'_>)> = vec![
+        ("plain", Box::new(|round| Read::Hit.run(&plain, data, &questions(round)))),
+        ("slowed", Box::new(|round| Read::Hit.run(&slowed, data, &questions(round)))),
+    ];
+    let samples = interleaved(CALIBRATION_ROUNDS, turns)?;
+    let ratios = samples[0].1.iter().zip(&samples[1].1);
+    let ratios = ratios.map(|(plain, slowed)| slowed.cpu_ns_per_operation() / plain.cpu_ns_per_operation());
+    Ok(median(&ratios.collect::<Vec<_>>()) - 1.0)
+}
