@@ -56,6 +56,8 @@ pub enum Verdict {
     Unchanged,
     /// Nothing, and how many rounds would tell.
     TooNoisy(Option<usize>),
+    /// Nothing, because the machine was not the same.
+    Drifted,
     /// Nothing, because there are not [`ROUNDS_MIN`] rounds.
     TooFewRounds,
 }
@@ -146,7 +148,8 @@ impl Comparison {
 
     fn summary(&self, all: bool) -> String {
         let of = |wanted: Verdict| self.count(|verdict| verdict == wanted);
-        let unclear = self.count(|verdict| matches!(verdict, Verdict::TooNoisy(_) | Verdict::TooFewRounds));
+        let unclear =
+            self.count(|verdict| matches!(verdict, Verdict::TooNoisy(_) | Verdict::Drifted | Verdict::TooFewRounds));
         let hint = if unclear > 0 && !all { " (--all shows which, and what would help)" } else { "" };
         let (alone, threshold) = (self.alone(), self.question.threshold_percent);
         format!(
@@ -222,6 +225,7 @@ impl Comparison {
             None => Verdict::TooFewRounds,
             Some(Outcome::Unchanged) => Verdict::Unchanged,
             Some(Outcome::TooNoisy(rounds)) => Verdict::TooNoisy(rounds),
+            Some(Outcome::Drifted) => Verdict::Drifted,
             Some(outcome) if (outcome == Outcome::More) == more_is_faster => Verdict::Faster,
             Some(_) => Verdict::Slower,
         }
@@ -247,6 +251,7 @@ impl Verdict {
             Self::Slower => "slower",
             Self::Unchanged => "unchanged",
             Self::TooNoisy(_) => "too_noisy",
+            Self::Drifted => "drifted",
             Self::TooFewRounds => "too_few_rounds",
         }
     }
@@ -257,6 +262,7 @@ impl fmt::Display for Verdict {
         match self {
             Self::TooNoisy(Some(rounds)) => write!(out, "too noisy to tell: --rounds {rounds} would, in both"),
             Self::TooNoisy(None) => write!(out, "too noisy to tell: choose a larger --threshold, or a quieter machine"),
+            Self::Drifted => write!(out, "too noisy to tell: the machine was not the same"),
             Self::TooFewRounds => write!(out, "too few rounds to tell: measure --rounds {ROUNDS_MIN} or more, in both"),
             other => write!(out, "{}", other.name()),
         }

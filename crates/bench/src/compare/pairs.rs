@@ -70,42 +70,56 @@ fn find<'r>(results: &'r Results, subject: &Subject, engine: &str) -> Option<&'r
 }
 
 fn compared(sides: Sides<'_>, (old, new): (&Row, &Row), figure: &str) -> Option<Pair> {
-    let (old_values, new_values) = (old.figure(figure)?, new.figure(figure)?);
+    let values = [old.figure(figure)?, new.figure(figure)?];
     let candidates = sides.old.rows.iter().filter(|row| row.subject == old.subject && row.engine != old.engine);
     let mut references: Vec<&Row> = candidates.filter(|row| !is_measured(&row.engine)).collect();
     references.sort_by_key(|row| row.engine != FIRST_REFERENCE);
-    for reference in references {
-        let Some(other) = find(sides.new, &old.subject, &reference.engine) else { continue };
+    let of_reference = references.into_iter().find_map(|reference| {
         let name = &reference.engine;
-        if sides.old.engine(reference, name) != sides.new.engine(other, name) {
-            continue;
-        }
-        let shares = |values, reference: &Row| shares(values, reference.figure(figure)?);
-        if let (Some(old_shares), Some(new_shares)) = (shares(old_values, reference), shares(new_values, other)) {
-            let rounds = Rounds { old: old_shares, new: new_shares };
-            return Some(Pair { reference: Some(name.clone()), rounds, ..named(old) });
-        }
-    }
-    let present = |values: &[Option<f64>]| -> Vec<f64> {
-        values.iter().copied().flatten().filter(|&value| value > 0.0).collect()
-    };
-    let rounds = Rounds { old: present(old_values), new: present(new_values) };
-    let is_there = !rounds.old.is_empty() && !rounds.new.is_empty();
-    is_there.then(|| Pair { rounds, ..named(old) })
+        let other = find(sides.new, &old.subject, name)?;
+        let is_same = sides.old.engine(reference, name) == sides.new.engine(other, name);
+        let rounds = is_same.then(|| shares(values, [reference.figure(figure)?, other.figure(figure)?]))??;
+        Some(Pair { reference: Some(name.clone()), rounds, ..named(old) })
+    });
+    of_reference.or_else(|| Some(Pair { rounds: of_themselves(values)?, ..named(old) }))
 }
 
 fn named(row: &Row) -> Pair {
-    let rounds = Rounds { old: Vec::new(), new: Vec::new() };
-    Pair { subject: row.subject.clone(), engine: row.engine.clone(), reference: None, rounds }
+    Pair { subject: row.subject.clone(), engine: row.engine.clone(), reference: None, rounds: Rounds::default() }
 }
 
-/// What each round is of the reference's same round; `None` if the two have not the same rounds.
-fn shares(values: &[Option<f64>], reference: &[Option<f64>]) -> Option<Vec<f64>> {
-    if values.len() != reference.len() {
+/// What each round has of both files, and no reference; `None` if there is none that both have.
+fn of_themselves([old, new]: [&[Option<f64>]; 2]) -> Option<Rounds> {
+    let mut rounds = Rounds::default();
+    for (old, new) in old.iter().zip(new) {
+        if let (Some(old), Some(new)) = (positive(*old), positive(*new)) {
+            rounds.old.push(old);
+            rounds.new.push(new);
+        }
+    }
+    (!rounds.old.is_empty()).then_some(rounds)
+}
+
+/// What each round of both files is of the reference's same round; `None` if the two have not the same rounds, or none that both files
+/// have.
+fn shares([old, new]: [&[Option<f64>]; 2], [reference_old, reference_new]: [&[Option<f64>]; 2]) -> Option<Rounds> {
+    if old.len() != reference_old.len() || new.len() != reference_new.len() {
         return None;
     }
-    let share = |(value, reference): (&Option<f64>, &Option<f64>)| Some((*value)? / (*reference)?);
-    let shares: Vec<f64> = values.iter().zip(reference).filter_map(share).collect();
-    let shares: Vec<f64> = shares.into_iter().filter(|share| *share > 0.0 && share.is_finite()).collect();
-    (!shares.is_empty()).then_some(shares)
+    let mut rounds = Rounds::default();
+    for ((old, new), (before, after)) in old.iter().zip(new).zip(reference_old.iter().zip(reference_new)) {
+        if let [Some(old), Some(new), Some(before), Some(after)] =
+            [old, new, before, after].map(|value| positive(*value))
+        {
+            rounds.old.push(old / before);
+            rounds.new.push(new / after);
+            rounds.reference.push(after / before);
+        }
+    }
+    (!rounds.old.is_empty()).then_some(rounds)
+}
+
+/// A value that has a logarithm.
+fn positive(value: Option<f64>) -> Option<f64> {
+    value.filter(|value| *value > 0.0 && value.is_finite())
 }
