@@ -142,7 +142,15 @@ impl Comparison {
             figure(&pair.rounds.new),
             finding.map_or(String::new(), |finding| percent(finding.change)),
             finding.map_or(String::new(), |finding| finding.interval.map(percent).join(" to ")),
-            verdict.to_string(),
+            match (verdict, &pair.reference, finding) {
+                (Verdict::Drifted, Some(name), Some(finding)) => {
+                    let drift = 100.0 * finding.drift;
+                    format!(
+                        "{verdict}: {name} itself changed by {drift:+.0} %: measure both again, on a quieter machine"
+                    )
+                }
+                _ => verdict.to_string(),
+            },
         ]
     }
 
@@ -175,7 +183,7 @@ impl Comparison {
             };
             out.push_str(&format!(
                 "{{\"compared\":{},{},\"engine\":{},\"figure\":\"{}\",\"reference\":{},\"a\":{},\"b\":{},\"rounds_a\":{},\"rounds_b\":{},\
-                 \"change_percent\":{},\"low_percent\":{},\"high_percent\":{},\"p\":{},\"verdict\":\"{}\",\"rounds_needed\":{needed}}}\n",
+                 \"change_percent\":{},\"low_percent\":{},\"high_percent\":{},\"reference_percent\":{},\"p\":{},\"verdict\":\"{}\",\"rounds_needed\":{needed}}}\n",
                 quoted(&pair.subject.workload),
                 fields(&pair.subject),
                 quoted(&pair.engine),
@@ -188,6 +196,10 @@ impl Comparison {
                 percent(|finding| finding.change),
                 percent(|finding| finding.interval[0]),
                 percent(|finding| finding.interval[1]),
+                match pair.reference {
+                    Some(_) => percent(|finding| finding.drift),
+                    None => "null".to_owned(),
+                },
                 finding.map_or("null".to_owned(), |finding| number(finding.p, 6)),
                 verdict.name(),
             ));
@@ -202,12 +214,13 @@ impl Comparison {
         }
         let of = |name: &str| self.count(|verdict| verdict.name() == name);
         out.push_str(&format!(
-            "{{\"slower\":{},\"faster\":{},\"unchanged\":{},\"too_noisy\":{},\"too_few_rounds\":{},\"only_in_one\":{},\
+            "{{\"slower\":{},\"faster\":{},\"unchanged\":{},\"too_noisy\":{},\"drifted\":{},\"too_few_rounds\":{},\"only_in_one\":{},\
              \"threshold_percent\":{}}}\n",
             of(Verdict::Slower.name()),
             of(Verdict::Faster.name()),
             of(Verdict::Unchanged.name()),
             of(Verdict::TooNoisy(None).name()),
+            of(Verdict::Drifted.name()),
             of(Verdict::TooFewRounds.name()),
             self.alone(),
             self.question.threshold_percent,
@@ -262,7 +275,7 @@ impl fmt::Display for Verdict {
         match self {
             Self::TooNoisy(Some(rounds)) => write!(out, "too noisy to tell: --rounds {rounds} would, in both"),
             Self::TooNoisy(None) => write!(out, "too noisy to tell: choose a larger --threshold, or a quieter machine"),
-            Self::Drifted => write!(out, "too noisy to tell: the machine was not the same"),
+            Self::Drifted => write!(out, "too noisy to tell"),
             Self::TooFewRounds => write!(out, "too few rounds to tell: measure --rounds {ROUNDS_MIN} or more, in both"),
             other => write!(out, "{}", other.name()),
         }
@@ -388,4 +401,180 @@ fn nothing_in_common(sides: &[Side; 2], pairs: &Pairs, question: &Question) -> S
          --engines",
         sides[0].path.display()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::results::tests::{Times, results};
+
+    fn times(factor: f64) -> Vec<f64> {
+        [100.0, 101.0, 99.0, 100.0, 100.5].map(|time| time * factor).to_vec()
+    }
+
+    fn row(workload: &'static str, factor: f64) -> Times {
+        (workload, times(factor), vec![300.0; 5])
+    }
+
+    fn side(name: &str, rows: &[Times]) -> Side {
+        Side { path: name.into(), results: results(rows) }
+    }
+
+    fn compared(old: &[Times], new: &[Times]) -> Comparison {
+        Comparison::new(Question::default(), [side("a.json", old), side("b.json", new)]).unwrap()
+    }
+
+    fn before() -> Vec<Times> {
+        vec![row("get_hit", 1.0), row("get_miss", 1.0), row("scan", 1.0), row("open", 1.0)]
+    }
+
+    #[test]
+    fn changes_are_shown_and_what_did_not_change_is_counted() {
+        let noisy = ("open", vec![100.0, 300.0, 50.0, 170.0, 90.0], vec![300.0; 5]);
+        let comparison = compared(&before(), &[row("get_hit", 1.2), row("get_miss", 0.8), row("scan", 1.001), noisy]);
+        let text = comparison.text(false);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("A: a.json: fulgurite ") && lines[0].ends_with(" on a machine"), "{text}");
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ");
+        assert!(
+            words(lines[3]).starts_with("core get_hit, hashed 32/100 × 1000 fulgurite × lmdb's 0.333 0.400 +20.0 %"),
+            "{text}"
+        );
+        assert!(
+            lines[3].ends_with(" slower") && lines[4].ends_with(" faster") && lines[4].contains("-20.0 %"),
+            "{text}"
+        );
+        assert_eq!(
+            lines[5],
+            "compare: 1 slower, 1 faster, 1 unchanged, 1 too noisy to tell (--all shows which, and what would help); 0 in one file \
+             alone; by cpu_ns_per_op of 5 % or more"
+        );
+        assert!(lines.len() == 6 && !comparison.is_good());
+        let all = comparison.text(true);
+        assert!(all.contains(" unchanged\n") && all.contains("too noisy to tell: ") && !all.contains("--all"), "{all}");
+    }
+
+    #[test]
+    fn nothing_slower_is_good_whatever_is_faster() {
+        assert!(compared(&before(), &before()).is_good());
+        let faster = compared(&before(), &[row("get_hit", 0.5)]);
+        assert!(faster.is_good() && faster.text(false).contains("compare: 0 slower, 1 faster, 0 unchanged"));
+    }
+
+    #[test]
+    fn more_of_a_rate_is_faster() {
+        let question = || Question { figure: "ops_per_s", ..Question::default() };
+        let rates = |factor: f64| {
+            let mut results = results(&[row("get_hit", 1.0)]);
+            let figures = results.rows[0].figures.iter_mut().find(|(name, _)| name == "ops_per_s").unwrap();
+            figures.1.iter_mut().for_each(|rate| *rate = rate.map(|rate| rate * factor));
+            Side { path: "file".into(), results }
+        };
+        let verdict = |factor: f64| {
+            let comparison = Comparison::new(question(), [rates(1.0), rates(factor)]).unwrap();
+            comparison.verdicts().next().unwrap().2
+        };
+        assert_eq!([1.2, 0.8, 1.0].map(verdict), [Verdict::Faster, Verdict::Slower, Verdict::Unchanged]);
+    }
+
+    #[test]
+    fn rows_of_one_file_and_rows_without_another_engine_are_told() {
+        let alone = ("scan", times(1.0), Vec::new());
+        let text = compared(
+            &[row("get_hit", 1.0), alone.clone(), row("open", 1.0)],
+            &[alone, row("get_hit", 1.0), row("put1", 1.0)],
+        )
+        .text(false);
+        assert!(text.contains("only in A: core open, hashed 32/100 × 1000: fulgurite\n"), "{text}");
+        assert!(text.contains("only in B: core put1, hashed 32/100 × 1000: fulgurite\n"), "{text}");
+        assert!(text.contains("on the machine: 1 of 2 rows\n") && text.contains("; 2 in one file alone;"), "{text}");
+    }
+
+    #[test]
+    fn few_rounds_and_a_machine_that_changed_are_told_with_what_would_help() {
+        let one = |factor: f64| [("get_hit", vec![factor], vec![3.0])];
+        let text = compared(&one(1.0), &one(2.0)).text(true);
+        assert!(text.contains("too few rounds to tell: measure --rounds 2 or more, in both"), "{text}");
+        let drifted = [("get_hit", times(1.6 * 1.12), vec![300.0 * 1.6; 5])];
+        let comparison = compared(&[row("get_hit", 1.0)], &drifted);
+        let text = comparison.text(true);
+        assert!(text.contains("lmdb itself changed by +60 %") && text.contains("measure both again"), "{text}");
+        assert!(comparison.is_good());
+    }
+
+    #[test]
+    fn other_machines_versions_and_settings_are_said_loudly() {
+        let old = side("a.json", &before());
+        let mut new = side("b.json", &before());
+        assert!(
+            !Comparison::new(Question::default(), [side("a", &before()), side("b", &before())])
+                .unwrap()
+                .text(true)
+                .contains("WARNING")
+        );
+        new.results.runs[0].machine = "another".to_owned();
+        new.results.runs[0].fulgurite = "9.9".to_owned();
+        new.results.runs[0].engines[0].settings = "unusual".to_owned();
+        new.results.runs[0].engines[1].version = "2".to_owned();
+        let comparison = Comparison::new(Question::default(), [old, new]).unwrap();
+        let text = comparison.text(false);
+        assert!(
+            text.contains("WARNING: these are not the same machine and settings of it: A a machine; B another."),
+            "{text}"
+        );
+        assert!(text.contains("WARNING: fulgurite had other settings: A usual; B unusual."), "{text}");
+        assert!(
+            text.contains("WARNING: lmdb is not the same, and therefore no reference: A 1 (usual); B 2 (usual)"),
+            "{text}"
+        );
+        assert!(text.contains("B: b.json: fulgurite 9.9 on another\n"), "{text}");
+        assert_eq!(comparison.json().matches("{\"warning\":").count(), 3);
+    }
+
+    #[test]
+    fn lines_of_json_have_every_row_and_the_counts() {
+        let comparison =
+            compared(&before(), &[row("get_hit", 1.2), row("get_miss", 1.0), ("scan", vec![1.0], vec![3.0])]);
+        let json = comparison.json();
+        let lines: Vec<serde_json::Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let slower = lines.iter().find(|line| line["compared"] == "get_hit").unwrap();
+        assert_eq!(
+            (&slower["verdict"], &slower["reference"], &slower["rounds_a"]),
+            (&"slower".into(), &"lmdb".into(), &5.into())
+        );
+        assert_eq!(
+            (&slower["change_percent"], &slower["records"], &slower["level"]),
+            (&20.0.into(), &1000.into(), &().into())
+        );
+        assert!(lines.iter().any(|line| line["only_in"] == "A" && line["workload"] == "open"), "{json}");
+        let few = lines.iter().find(|line| line["compared"] == "scan").unwrap();
+        assert_eq!((&few["verdict"], &few["change_percent"]), (&"too_few_rounds".into(), &().into()));
+        let counts = lines.last().unwrap();
+        assert_eq!(
+            ["slower", "faster", "unchanged", "too_noisy", "too_few_rounds", "only_in_one"]
+                .map(|name| counts[name].as_u64().unwrap()),
+            [1, 0, 1, 0, 1, 1]
+        );
+    }
+
+    #[test]
+    fn files_with_nothing_in_common_are_refused_with_what_they_have() {
+        let refused = |question: Question, new: &[Times]| {
+            Comparison::new(question, [side("a.json", &[row("get_hit", 1.0)]), side("b.json", new)])
+                .unwrap_err()
+                .to_string()
+        };
+        let told = refused(Question::default(), &[row("scan", 1.0)]);
+        assert!(
+            told.starts_with(
+                "b.json: no row of fulgurite is here and in a.json too, which has suites core and engines"
+            ),
+            "{told}"
+        );
+        assert!(told.contains("measure the same workloads and sizes"), "{told}");
+        let rocks = Question { engines: vec!["rocksdb".to_owned()], ..Question::default() };
+        assert!(refused(rocks, &[row("get_hit", 1.0)]).contains("no row of rocksdb"));
+        let unknown = Question { figure: "none", ..Question::default() };
+        assert!(refused(unknown, &[row("get_hit", 1.0)]).contains("choose another --figure"));
+    }
 }

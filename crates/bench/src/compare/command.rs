@@ -142,3 +142,75 @@ fn figure(text: &str) -> Result<&'static str> {
     let known = single_rounds::FIGURES.iter().map(|(name, _)| *name).find(|name| *name == text);
     known.ok_or_else(|| Error::Usage(format!("there is no figure `{text}`")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::results::tests::report;
+
+    fn parsed(line: &str) -> Result<Wanted> {
+        parse(line.split_ascii_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn files_and_options_are_read_in_any_order() {
+        let wanted =
+            parsed("a=1.json --threshold 2.5 --all --format=json b.json --figure p99_ns --engines lmdb,redb").unwrap();
+        let question =
+            Question { figure: "p99_ns", threshold_percent: 2.5, engines: vec!["lmdb".to_owned(), "redb".to_owned()] };
+        let files = ["a=1.json", "b.json"].map(PathBuf::from);
+        assert_eq!(wanted, Wanted::Comparison { files, question, format: Format::Json, all: true });
+        let usual = Question { figure: "cpu_ns_per_op", threshold_percent: 5.0, engines: Vec::new() };
+        assert!(matches!(parsed("a b").unwrap(), Wanted::Comparison { question, all: false, .. } if question == usual));
+        assert_eq!(parsed("a -h").unwrap(), Wanted::Help);
+        let directory = Some(PathBuf::from("/d"));
+        assert_eq!(
+            parsed("--self-test --seed 7 --directory /d").unwrap(),
+            Wanted::SelfTest { seed: Some(7), directory }
+        );
+    }
+
+    #[test]
+    fn what_is_not_understood_is_named() {
+        let lines = [
+            ("", "needs two files, A and B, not 0"),
+            ("a", "not 1"),
+            ("a b c", "not 3"),
+            ("a b --loud", "`--loud`"),
+            ("a b --threshold none", "`none`"),
+            ("a b --threshold 0", "above 0"),
+            ("a b --threshold", "--threshold needs a value"),
+            ("a b --figure speed", "`speed`"),
+            ("a b --seed 1", "--self-test alone"),
+            ("--self-test a b", "name none"),
+        ];
+        for (line, named) in lines {
+            match parsed(line) {
+                Err(Error::Usage(message)) => assert!(message.contains(named), "{message}"),
+                other => panic!("`{line}` is understood: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_slower_makes_it_fail_and_what_cannot_be_read_is_an_error_of_input() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: String| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path.to_string_lossy().into_owned()
+        };
+        let times = |factor: f64| [100.0, 101.0, 99.0].map(|time| time * factor).to_vec();
+        let run = |factor| report(&[("get_hit", times(factor), vec![300.0; 3])]).json_with_machine("m", 1);
+        let (old, slower) = (write("a", run(1.0)), write("b", run(1.5)));
+        let outcome = |files: [&String; 2]| execute(files.map(String::clone).to_vec());
+        assert!(outcome([&old, &old]).unwrap() && outcome([&slower, &old]).unwrap());
+        assert!(!outcome([&old, &slower]).unwrap());
+        for bad in [write("c", "no JSON".to_owned()), directory.path().join("none").to_string_lossy().into_owned()] {
+            match outcome([&old, &bad]) {
+                Err(Error::Input { path, .. }) => assert_eq!(path.to_string_lossy(), bad),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}

@@ -123,3 +123,81 @@ fn shares([old, new]: [&[Option<f64>]; 2], [reference_old, reference_new]: [&[Op
 fn positive(value: Option<f64>) -> Option<f64> {
     value.filter(|value| *value > 0.0 && value.is_finite())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::results::tests::results;
+
+    const FIGURE: &str = "cpu_ns_per_op";
+
+    fn pairs(old: &Results, new: &Results) -> Pairs {
+        pair(old, new, FIGURE, is_measured)
+    }
+
+    #[test]
+    fn rows_are_compared_by_their_share_of_lmdb_in_the_same_round() {
+        let old = results(&[("get_hit", vec![10.0, 20.0], vec![100.0, 50.0])]);
+        let new = results(&[("get_hit", vec![30.0, 40.0], vec![200.0, 50.0])]);
+        let pairs = pairs(&old, &new);
+        let [pair] = &pairs.both[..] else { panic!("{pairs:?}") };
+        assert_eq!((&pair.engine[..], pair.reference.as_deref()), ("fulgurite", Some("lmdb")));
+        assert_eq!(pair.rounds, Rounds { old: vec![0.1, 0.4], new: vec![0.15, 0.8], reference: vec![2.0, 1.0] });
+    }
+
+    #[test]
+    fn without_an_engine_that_is_the_same_the_figure_itself_is_compared() {
+        let old = results(&[("get_hit", vec![10.0], vec![100.0])]);
+        let alone = results(&[("get_hit", vec![30.0], vec![])]);
+        let mut other_version = results(&[("get_hit", vec![30.0], vec![200.0])]);
+        other_version.runs[0].engines[1].version = "2".to_owned();
+        let fewer_rounds = results(&[("get_hit", vec![30.0], vec![200.0, 100.0])]);
+        for new in [alone, other_version, fewer_rounds] {
+            let pairs = pairs(&old, &new);
+            let [pair] = &pairs.both[..] else { panic!("{pairs:?}") };
+            assert_eq!(pair.reference, None);
+            assert_eq!(pair.rounds, Rounds { old: vec![10.0], new: vec![30.0], reference: Vec::new() });
+        }
+    }
+
+    #[test]
+    fn another_engine_stands_in_for_lmdb_but_no_form_of_the_measured_one() {
+        let renamed = |name: &str, ours: f64| {
+            let mut results = results(&[("get_hit", vec![ours], vec![100.0])]);
+            results.rows[1].engine = name.to_owned();
+            results
+        };
+        let reference = |name: &str| {
+            let pairs = pairs(&renamed(name, 10.0), &renamed(name, 20.0));
+            pairs.both[0].reference.clone()
+        };
+        assert_eq!(reference("rocksdb").as_deref(), Some("rocksdb"));
+        assert_eq!(reference("fulgurite-default"), None);
+        assert!(is_measured("fulgurite-default") && !is_measured("fulguritelike") && !is_measured("lmdb"));
+    }
+
+    #[test]
+    fn rows_of_one_file_are_told_and_rounds_without_the_figure_do_not_count() {
+        let one = |name| (name, vec![10.0, 20.0], vec![100.0, 100.0]);
+        let (mut old, new) = (results(&[one("get_hit"), one("scan")]), results(&[one("get_hit"), one("get_miss")]));
+        old.rows[0].figures.iter_mut().find(|(name, _)| name == FIGURE).unwrap().1[0] = None;
+        let found = pairs(&old, &new);
+        assert_eq!(found.both[0].rounds.old, [0.2]);
+        let workloads = |alone: &[(Subject, String)]| -> Vec<String> {
+            alone.iter().map(|(subject, engine)| format!("{} {engine}", subject.workload)).collect()
+        };
+        assert_eq!(found.alone.each_ref().map(|alone| workloads(alone)), [["scan fulgurite"], ["get_miss fulgurite"]]);
+        let without = pair(&old, &new, "no_such_figure", is_measured);
+        assert_eq!((without.both.len(), workloads(&without.without_figure)), (0, vec!["get_hit fulgurite".to_owned()]));
+        assert_eq!(pair(&old, &new, FIGURE, |engine| engine == "lmdb").both[0].engine, "lmdb");
+    }
+
+    #[test]
+    fn rows_of_other_sizes_are_other_rows() {
+        let one = || results(&[("get_hit", vec![10.0], vec![100.0])]);
+        let mut other = one();
+        other.rows.iter_mut().for_each(|row| row.subject.records += 1);
+        let found = pairs(&one(), &other);
+        assert_eq!((found.both.len(), found.alone[0].len(), found.alone[1].len()), (0, 1, 1));
+    }
+}

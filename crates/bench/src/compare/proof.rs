@@ -3,7 +3,7 @@
 //! Every run is one of the suite `core`, in a process of its own, on fresh stores, of Fulgurite beside LMDB, as `--rounds` has it;
 //! it writes its file, and the files are compared as theirs are.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use fulgurite_rivals::{Engine, Lmdb, Purpose, Store};
@@ -45,16 +45,18 @@ const SLOWED: Workload = Workload::GetHit;
 /// What is measured: gets by many are not slowed.
 const WORKLOADS: [Workload; 2] = [SLOWED, Workload::GetMany32];
 
-/// Records: more than the processor's nearer caches hold. What is in them is at the mercy of whoever else uses them.
-const RECORDS: usize = 100_000;
+/// How much a run measures.
+#[derive(Clone, Copy)]
+struct Size {
+    records: usize,
+    /// Gets in a round.
+    gets: usize,
+    rounds: usize,
+}
 
-/// Gets in a round.
-const GETS: usize = 20_000;
-
-/// Rounds of each run.
-const ROUNDS: usize = 50;
-
-const SPEC: Spec = Spec { shape: Shape::Hashed, records: RECORDS, hashed_key_bytes: 32, value_bytes: 100 };
+/// More records than the processor's nearer caches hold: what is in them is at the mercy of whoever else uses them. As many rounds as
+/// tell something: see [`crate::compare::noise::INDEPENDENT_ROUNDS_MAX`].
+const SIZE: Size = Size { records: 100_000, gets: 20_000, rounds: 30 };
 
 /// Plants, compares and counts: a line for each pair, a last line, and whether enough is found and little invented.
 ///
@@ -126,14 +128,20 @@ pub fn work(arguments: &[String]) -> Result<()> {
     let [share, seed, directory, file] = arguments else { return Err(unreadable()) };
     let (Ok(share), Ok(seed)) = (share.parse(), seed.parse()) else { return Err(unreadable()) };
     slow_down(share);
-    run_once(seed, Path::new(directory), Path::new(file))
+    run_once(SIZE, seed, Path::new(directory), Path::new(file))
+}
+
+impl Size {
+    fn spec(self) -> Spec {
+        Spec { shape: Shape::Hashed, records: self.records, hashed_key_bytes: 32, value_bytes: 100 }
+    }
 }
 
 /// One run of the suite.
-fn run_once(seed: u64, directory: &Path, file: &Path) -> Result<()> {
-    let options = Options { rounds: ROUNDS, json: Some(PathBuf::from(file)), ..core_suite::Options::default() };
-    let plan = Plan { spec: SPEC, workloads: WORKLOADS.to_vec() };
-    let scale = Scale { records: [RECORDS; 2], gets: GETS, puts: 0 };
+fn run_once(size: Size, seed: u64, directory: &Path, file: &Path) -> Result<()> {
+    let options = Options { rounds: size.rounds, json: Some(file.to_owned()), ..core_suite::Options::default() };
+    let plan = Plan { spec: size.spec(), workloads: WORKLOADS.to_vec() };
+    let scale = Scale { records: [size.records; 2], gets: size.gets, puts: 0 };
     let mut report = suite::run_plans::<Slowed, Lmdb>(&[plan], scale, &options, directory, seed)?;
     house::complete(&mut report, seed, &options)
 }
@@ -141,13 +149,14 @@ fn run_once(seed: u64, directory: &Path, file: &Path) -> Result<()> {
 /// The share of gets that must be made twice for the slowdown. The second of two gets of one key is the cheaper one: how much dearer
 /// gets become is measured, in rounds side by side, first with all of them twice, then with what follows from that.
 fn calibrated(places: &Places, seed: u64) -> Result<u32> {
-    let data = Dataset::new(SPEC);
+    let data = Dataset::new(SIZE.spec());
     let mut store = Slowed::create(&places.fresh("calibration", "store")?, Purpose::Load)?;
     store.load_sorted(data.stored.records(&data.values))?;
     let mut share = WHOLE;
     let mut dearer = dearer(&store, &data, share, seed)?;
     for _ in 0..REFINEMENTS {
-        share = ((f64::from(share) * SLOWDOWN / dearer.max(SLOWDOWN / 4.0)) as u32).max(1);
+        // Noise must not make a multiple of it.
+        share = ((f64::from(share) * SLOWDOWN / dearer.max(SLOWDOWN / 4.0)) as u32).clamp(1, SHARE_MAX);
         dearer = self::dearer(&store, &data, share, seed)?;
     }
     store.close()?;
@@ -155,6 +164,9 @@ fn calibrated(places: &Places, seed: u64) -> Result<u32> {
     eprintln!("{share} of {WHOLE} gets are made twice: {} {:.1} % slower", SLOWED.name(), 100.0 * dearer);
     Ok(share)
 }
+
+/// The largest share: every get three times.
+const SHARE_MAX: u32 = 2 * WHOLE;
 
 /// How often the share is measured and set right.
 const REFINEMENTS: usize = 2;
@@ -171,7 +183,7 @@ fn dearer<S: Store>(store: &S, data: &Dataset, share: u32, seed: u64) -> Result<
         reader
     };
     let (plain, slowed) = (reader(0)?, reader(share)?);
-    let questions = |round: usize| Read::Hit.prepare(data, GETS, &mut Random::new(seed, round as u64));
+    let questions = |round: usize| Read::Hit.prepare(data, SIZE.gets, &mut Random::new(seed, round as u64));
     let turns: Vec<(&'static str, Turn<'_>)> = vec![
         ("plain", Box::new(|round| Read::Hit.run(&plain, data, &questions(round)))),
         ("slowed", Box::new(|round| Read::Hit.run(&slowed, data, &questions(round)))),
@@ -180,4 +192,67 @@ fn dearer<S: Store>(store: &S, data: &Dataset, share: u32, seed: u64) -> Result<
     let ratios = samples[0].1.iter().zip(&samples[1].1);
     let ratios = ratios.map(|(plain, slowed)| slowed.cpu_ns_per_operation() / plain.cpu_ns_per_operation());
     Ok(median(&ratios.collect::<Vec<_>>()) - 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::changes::Side;
+    use crate::compare::results::tests::results;
+
+    const SMALL: Size = Size { records: 2000, gets: 1000, rounds: 3 };
+
+    /// What is told of two files in whose second one the gets take so many times as long.
+    fn told(planted: bool, [get_hit, get_many]: [f64; 2]) -> (String, bool) {
+        let side = |factors: [f64; 2]| {
+            let rounds = |factor: f64| [100.0, 101.0, 99.0, 100.0, 100.5].map(|time| time * factor);
+            let rows = [(SLOWED, factors[0]), (Workload::GetMany32, factors[1])];
+            let rows = rows.map(|(workload, factor)| (workload.name(), rounds(factor).to_vec(), vec![300.0; 5]));
+            Side { path: "file".into(), results: results(&rows) }
+        };
+        judged(planted, &Comparison::new(Question::default(), [side([1.0, 1.0]), side([get_hit, get_many])]).unwrap())
+    }
+
+    #[test]
+    fn slowdowns_count_where_they_were_planted_and_are_alarms_elsewhere() {
+        let (text, found) = told(true, [1.2, 1.0]);
+        assert!(found && text.starts_with("slowdown, found") && !text.contains("ALARM"), "{text}");
+        let (text, found) = told(true, [1.0, 1.0]);
+        assert!(!found && text.starts_with("slowdown, NOT FOUND"), "{text}");
+        let (text, found) = told(true, [1.2, 1.2]);
+        assert!(found && text.contains("and a FALSE ALARM"), "{text}");
+        assert!(!told(true, [0.8, 1.0]).1);
+        assert!(!told(false, [1.0, 1.0]).1);
+        for changed in [[1.2, 1.0], [1.0, 1.2], [0.8, 1.0]] {
+            let (text, alarm) = told(false, changed);
+            assert!(alarm && text.contains("FALSE ALARM"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_run_writes_a_file_that_can_be_compared() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = ["a.json", "b.json"].map(|name| directory.path().join(name));
+        for (seed, file) in (0..).zip(&files) {
+            run_once(SMALL, seed, &directory.path().join("stores"), file).unwrap();
+        }
+        let comparison = command::compare(files, Question::default()).unwrap();
+        let rows: Vec<_> = comparison.verdicts().map(|(pair, finding, _)| (pair.clone(), *finding.unwrap())).collect();
+        assert_eq!(
+            rows.iter().map(|(pair, _)| &pair.subject.workload[..]).collect::<Vec<_>>(),
+            ["get_hit", "get_many32"]
+        );
+        assert!(
+            rows.iter()
+                .all(|(pair, _)| pair.reference.as_deref() == Some("lmdb") && pair.rounds.new.len() == SMALL.rounds)
+        );
+    }
+
+    #[test]
+    fn arguments_of_a_run_are_its_own() {
+        for words in [&[][..], &["x", "1", "d", "f"], &["1", "x", "d", "f"]] {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            assert!(matches!(work(&words), Err(Error::Usage(_))), "{words:?}");
+        }
+    }
 }

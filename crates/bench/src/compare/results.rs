@@ -200,22 +200,33 @@ pub mod tests {
     use super::*;
     use crate::clock::Sample;
     use crate::report::tests::{contest, sample};
-    use crate::report::{EngineNote, Report};
+    use crate::report::{Contest, EngineNote, Report};
     use crate::tables::row::tests::row;
 
-    /// What `--json` writes of a workload that Fulgurite and LMDB took so many nanoseconds for in each round.
-    pub fn written(workload: &'static str, ours: &[f64], lmdb: &[f64]) -> String {
+    /// Rows: a workload, and the nanoseconds that Fulgurite and LMDB took in each round; none for an engine that was not there.
+    pub type Times = (&'static str, Vec<f64>, Vec<f64>);
+
+    /// What a run has found.
+    pub fn report(rows: &[Times]) -> Report {
         let samples = |times: &[f64]| -> Vec<Sample> { times.iter().map(|&time| sample(time)).collect() };
-        let mut entries = vec![("fulgurite", samples(ours))];
-        if !lmdb.is_empty() {
-            entries.push(("lmdb", samples(lmdb)));
-        }
+        let contest = |(workload, ours, lmdb): &Times| {
+            let mut entries = vec![("fulgurite", samples(ours)), ("lmdb", samples(lmdb))];
+            entries.retain(|(_, samples)| !samples.is_empty());
+            Contest { workload, ..contest(entries) }
+        };
         let note = |name| EngineNote { name, version: "1".to_owned(), settings: "usual".to_owned() };
-        let mut contest = contest(entries);
-        contest.workload = workload;
-        let report =
-            Report { contests: vec![contest], engines: vec![note("fulgurite"), note("lmdb")], ..Report::default() };
-        report.json_with_machine("a machine", 7)
+        let contests = rows.iter().map(contest).collect();
+        Report { contests, engines: vec![note("fulgurite"), note("lmdb")], ..Report::default() }
+    }
+
+    /// The same as it is read from a file.
+    pub fn results(rows: &[Times]) -> Results {
+        Results::parse(&report(rows).json_with_machine("a machine", 7)).unwrap()
+    }
+
+    /// What `--json` writes of one row.
+    fn written(workload: &'static str, ours: &[f64], lmdb: &[f64]) -> String {
+        report(&[(workload, ours.to_vec(), lmdb.to_vec())]).json_with_machine("a machine", 7)
     }
 
     fn refused(text: &str) -> String {

@@ -135,3 +135,50 @@ impl<R: Reader> Reader for SlowedReader<R> {
         self.inner.scan_from(from, count, each)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts what is asked of it.
+    struct Counting(Cell<u32>);
+
+    impl Reader for Counting {
+        type Value<'r> = &'r [u8];
+
+        fn get<'r>(&'r self, _key: &[u8]) -> Result<Option<&'r [u8]>, Failure> {
+            self.0.set(self.0.get() + 1);
+            Ok(Some(b"value"))
+        }
+
+        fn get_many(&self, keys: &[&[u8]], mut each: impl FnMut(usize, Option<&[u8]>)) -> Result<(), Failure> {
+            (0..keys.len()).for_each(|position| each(position, self.get(keys[position]).unwrap()));
+            Ok(())
+        }
+
+        fn scan(&self, _each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        fn scan_reverse(&self, _each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+            Ok(())
+        }
+
+        fn scan_from(&self, _from: &[u8], _count: usize, _each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_share_of_gets_is_made_twice_and_the_answer_is_the_engines() {
+        for (share, made) in [(0, 1000), (250, 1250), (WHOLE, 2000), (WHOLE + 500, 2500)] {
+            let reader = SlowedReader { inner: Counting(Cell::new(0)), share, owed: Cell::new(0) };
+            for _ in 0..1000 {
+                assert_eq!(reader.get(b"key").unwrap(), Some(&b"value"[..]));
+            }
+            assert_eq!(reader.inner.0.get(), made);
+            reader.get_many(&[&b"key"[..]; 32], |_, _| ()).unwrap();
+            assert_eq!(reader.inner.0.get(), made + 32, "gets by many are not slowed");
+        }
+    }
+}
