@@ -30,6 +30,7 @@ pub const BENCH: Command = Command {
     summary: "measure Fulgurite beside other engines",
     help: "\
 Usage: cargo xtask bench SUITE [ARGUMENTS]
+       cargo xtask bench compare A B
 
 Builds the benchmark with full optimisation, and the other engines with it, and runs one suite:
   core      point reads, scans, loads and single puts against LMDB, with the bars they must meet
@@ -43,6 +44,9 @@ Builds the benchmark with full optimisation, and the other engines with it, and 
             (where a JDK, 11 or later, and Maven are installed) and Oxigraph (where libclang is installed to build
             its RocksDB), with the bars they must meet. `cargo xtask bench rdf4j --generate FILE --statements N`
             writes its data and does nothing else
+
+compare tells what changed beyond noise between two files that `--json FILE` of any suite wrote, and exits with 1 if something
+is slower; `cargo xtask bench compare --help` shows how, and an example.
 
 geaflow and ycsb measure LMDB, RocksDB and LevelDB (where their libraries are installed: the packages librocksdb-dev and
 libleveldb-dev), fjall, redb, SQLite, Bf-Tree and, where libclang is installed to build it, libmdbx.
