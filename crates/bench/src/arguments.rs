@@ -179,16 +179,16 @@ impl<W: PartialEq> Grammar<W> {
     }
 }
 
-/// Hands every option to `apply`, with a way to take its value, which follows a space or an equals sign. Says whether it is the help
-/// that is wanted.
-fn each(
+/// Hands every option to `apply`, with a way to take its value, which follows a space or an equals sign, and whatever is no option as it
+/// is. Says whether it is the help that is wanted.
+pub fn each(
     mut arguments: impl Iterator<Item = String>,
     mut apply: impl FnMut(&str, &mut dyn FnMut() -> Result<String>) -> Result<()>,
 ) -> Result<bool> {
     while let Some(argument) = arguments.next() {
         let (name, inline) = match argument.split_once('=') {
-            Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
-            None => (argument, None),
+            Some((name, value)) if name.starts_with("--") => (name.to_owned(), Some(value.to_owned())),
+            _ => (argument, None),
         };
         if matches!(name.as_str(), "-h" | "--help") {
             return Ok(true);
@@ -207,7 +207,7 @@ fn list<T>(kind: &str, text: &str, read: impl Fn(&str) -> Option<T>) -> Result<V
 }
 
 /// Reads a number, in which underscores may group digits.
-fn number(option: &str, text: &str) -> Result<u64> {
+pub fn number(option: &str, text: &str) -> Result<u64> {
     text.replace('_', "").parse().map_err(|_| Error::Usage(format!("{option} needs a number, not `{text}`")))
 }
 
@@ -222,7 +222,7 @@ fn level(text: &str) -> Result<Level> {
 }
 
 /// Reads the name of a format.
-fn format(text: &str) -> Result<Format> {
+pub fn format(text: &str) -> Result<Format> {
     match text {
         "table" => Ok(Format::Table),
         "json" => Ok(Format::Json),

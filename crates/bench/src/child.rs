@@ -39,6 +39,21 @@ pub fn answers_of<T>(what: &str, mut command: Command, parse: impl Fn(&str) -> O
     answers.ok_or_else(|| failed("its answer cannot be read".to_owned()))
 }
 
+/// Runs this program with `arguments`, and tells what it said only if it does not succeed.
+///
+/// # Errors
+/// [`Error::Child`] about `what` if it does not.
+pub fn quietly(what: &str, arguments: &[String]) -> Result<()> {
+    let mut command = this_program()?;
+    command.args(arguments).stdin(Stdio::null());
+    let output = command.output().map_err(|error| Error::io("start", Path::new(command.get_program()), error))?;
+    let outcome = || format!("{}; {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(Error::Child { what: what.to_owned(), outcome: outcome() }),
+    }
+}
+
 /// Runs this program with `arguments` until it has said `word` in a line of its own, and kills it `after` that: what it has done by then
 /// is not cleaned up. Says how long it ran after it had said so.
 ///

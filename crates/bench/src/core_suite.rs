@@ -31,6 +31,7 @@ Usage: fulgurite-bench core [OPTIONS]
        fulgurite-bench geaflow [OPTIONS], described by fulgurite-bench geaflow --help
        fulgurite-bench ycsb [OPTIONS], described by fulgurite-bench ycsb --help
        fulgurite-bench limits [OPTIONS], described by fulgurite-bench limits --help
+       fulgurite-bench compare [OPTIONS] A B, described by fulgurite-bench compare --help
 
 Loads the same records into Fulgurite and LMDB, asks both the same questions in turn, checks every
 answer, and judges the ratios by the bars. docs/benchmarks.md says how each figure is measured.

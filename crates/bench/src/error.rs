@@ -37,6 +37,13 @@ pub enum Error {
         /// How it ended.
         outcome: String,
     },
+    /// A file that was named cannot be used.
+    Input {
+        /// The file.
+        path: PathBuf,
+        /// Why not, and what to do.
+        what: String,
+    },
     /// The command line cannot be understood.
     Usage(String),
 }
@@ -61,6 +68,7 @@ impl fmt::Display for Error {
             Self::Wrong { workload, what } => write!(out, "{workload}: {what}; no figure of this run counts"),
             Self::Io { operation, path, source } => write!(out, "{}: {operation} failed: {source}", path.display()),
             Self::Child { what, outcome } => write!(out, "{what}, in a process of its own: {outcome}"),
+            Self::Input { path, what } => write!(out, "{}: {what}", path.display()),
             Self::Usage(message) => write!(out, "{message}; --help lists what is understood"),
         }
     }
@@ -71,7 +79,7 @@ impl std::error::Error for Error {
         match self {
             Self::Engine(failure) => Some(failure),
             Self::Io { source, .. } => Some(source),
-            Self::Wrong { .. } | Self::Child { .. } | Self::Usage(_) => None,
+            Self::Wrong { .. } | Self::Child { .. } | Self::Input { .. } | Self::Usage(_) => None,
         }
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use fulgurite_rivals::{Level, Settings, Usage};
 
 use crate::arguments::{Format, Grammar, Options, Wanted};
+use crate::compare;
 use crate::core_suite::Core;
 use crate::engines;
 use crate::error::{Error, Result};
@@ -73,17 +74,21 @@ const SUITES: [(&str, Execute); 8] = [
     ("limits", execute::<Limits>),
 ];
 
+/// What is done with the results of suites, by its name.
+const COMMANDS: [(&str, Execute); 1] = [(compare::NAME, compare::execute)];
+
 /// Does a part of a suite, as the arguments say.
 type Work = fn(&[String]) -> Result<()>;
 
 /// What processes of this program do for others of it, by the word that asks for it.
-const TASKS: [(&str, Work); 6] = [
+const TASKS: [(&str, Work); 7] = [
     (sustained::VERB, sustained::work),
     ("fill", writers::recovery::fill),
     ("worker", worker::work),
     (tables::VERB, tables::work),
     (tables::WRITER, tables::write),
     (quads::VERB, quads::work),
+    (compare::VERB, compare::work),
 ];
 
 /// Reads the arguments that follow the program's name, and does what they ask for.
@@ -100,12 +105,12 @@ pub fn start(arguments: impl IntoIterator<Item = String>) -> Result<bool> {
     if matches!(name.as_str(), "-h" | "--help" | "help") {
         return SUITES[0].1(vec!["--help".to_owned()]);
     }
-    if let Some((_, execute)) = SUITES.iter().find(|(known, _)| *known == name) {
+    if let Some((_, execute)) = SUITES.iter().chain(&COMMANDS).find(|(known, _)| *known == name) {
         return execute(rest);
     }
     match TASKS.iter().find(|(known, _)| *known == name) {
         Some((_, work)) => work(&rest).map(|()| true),
-        None => Err(Error::Usage(format!("there is no suite `{name}`"))),
+        None => Err(Error::Usage(format!("there is no suite or command `{name}`"))),
     }
 }
 
@@ -140,12 +145,15 @@ fn execute<S: Suite>(arguments: Vec<String>) -> Result<bool> {
     let mut report = S::run(&options, &directory, seed)?;
     report.limits = before.map(|before| Around { before, after: measure("after") });
     report.notes.extend(report.limits.iter().flat_map(Around::notes));
-    complete(&mut report, seed, options.out.as_deref(), options.json.as_deref())?;
+    complete(&mut report, seed, &options)?;
     print_report(&report, options.format, S::judgement(&options, &report))
 }
 
 /// Notes what the figures were measured on, and writes their lines to the files that were asked for.
-fn complete(report: &mut Report, seed: u64, out: Option<&Path>, json: Option<&Path>) -> Result<()> {
+///
+/// # Errors
+/// What the disk answers.
+pub fn complete<W>(report: &mut Report, seed: u64, options: &Options<W>) -> Result<()> {
     let machine = machine::summary(report.search);
     if report.engines.is_empty() {
         let names: Vec<&str> =
@@ -154,11 +162,11 @@ fn complete(report: &mut Report, seed: u64, out: Option<&Path>, json: Option<&Pa
         report.engines = engines::notes(&names, usual);
     }
     let write = |path: &Path, text: String| std::fs::write(path, text).map_err(|error| Error::io("write", path, error));
-    if let Some(path) = json {
+    if let Some(path) = &options.json {
         write(path, report.json_with_machine(&machine, seed))?;
     }
     report.notes.push(format!("{machine}; queries: --seed {seed}"));
-    match out {
+    match &options.out {
         Some(path) => write(path, report.json()),
         None => Ok(()),
     }
@@ -177,13 +185,17 @@ fn print_report(report: &Report, format: Format, (judgement, good): (String, boo
 }
 
 /// `bench` beside the directory of this program, which cargo puts into `target/release`.
-fn default_directory() -> Result<PathBuf> {
+///
+/// # Errors
+/// If the system cannot tell where this program is.
+pub fn default_directory() -> Result<PathBuf> {
     let program = std::env::current_exe().map_err(|error| Error::io("find", Path::new("this program"), error))?;
     let target = program.ancestors().nth(2).unwrap_or(Path::new("."));
     Ok(target.join("bench"))
 }
 
-fn seed_of_the_clock() -> u64 {
+/// A seed that no earlier run had.
+pub fn seed_of_the_clock() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     now.map_or(0, |since| random::mix(since.as_nanos() as u64))
 }

@@ -2,13 +2,15 @@
 //!
 //! Reading order: `house` starts a suite, with `arguments`, and prints its `report` with what `judge` makes of it. Of `core`, `workload`
 //! names what is measured and `plan` says on which data; `suite` runs it through `reads`, `writes` and `worker`, and `bars` are its
-//! bars. `writers`, `sustained`, those of `tables`, that of `quads` and `limits` are suites of their own, with the same parts.
+//! bars. `writers`, `sustained`, those of `tables`, that of `quads` and `limits` are suites of their own, with the same parts. `compare`
+//! compares what two runs have written.
 
 mod arguments;
 mod bars;
 mod child;
 mod clock;
 mod command_line;
+mod compare;
 mod core_suite;
 mod counting_disk;
 mod dataset;
@@ -32,6 +34,7 @@ mod report;
 mod rounds;
 mod self_test;
 mod shape;
+mod single_rounds;
 mod space;
 mod statistics;
 mod suite;
@@ -56,7 +59,7 @@ fn main() -> ExitCode {
         Err(error) => {
             eprintln!("{error}");
             match error {
-                Error::Usage(_) => ExitCode::from(2),
+                Error::Usage(_) | Error::Input { .. } => ExitCode::from(2),
                 _ => ExitCode::FAILURE,
             }
         }

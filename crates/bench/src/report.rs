@@ -9,6 +9,7 @@ use crate::clock::Sample;
 use crate::dataset::Dataset;
 use crate::limits;
 use crate::limits::around::Around;
+use crate::single_rounds;
 use crate::statistics::{median, spread};
 use crate::tables::row::{self, Row};
 
@@ -210,7 +211,7 @@ impl Report {
     }
 
     /// The same, behind a line about what it was measured on: `machine` in words, its floors, the engines' versions and settings, remarks; and
-    /// before a line for each figure that is not a time.
+    /// before a line for each figure that is not a time, and one with the single rounds of each engine in each contest or row.
     pub fn json_with_machine(&self, machine: &str, seed: u64) -> String {
         let engine = |note: &EngineNote| {
             let (version, settings) = (quoted(&note.version), quoted(&note.settings));
@@ -234,6 +235,7 @@ impl Report {
                 "{{\"amount\":\"{name}\",\"of\":{data},\"value\":{value},\"rival\":{rival},\"unit\":{unit}}}\n"
             ));
         }
+        single_rounds::lines(self, &mut out);
         out
     }
 
@@ -250,7 +252,7 @@ impl Report {
             }
         }
         if !self.contests.is_empty() {
-            aligned(&rows, &mut out);
+            aligned(&rows, TEXT_COLUMNS, &mut out);
         }
         out.push_str(&row::table(&self.rows));
         out.push_str(&limits::row::table(&self.floors));
@@ -294,15 +296,17 @@ fn row(contest: &Contest, position: usize, engine: &str, samples: &[Sample]) -> 
     ]
 }
 
-/// Text columns to the left, numbers to the right.
-fn aligned(rows: &[[String; 9]], out: &mut String) {
-    const TEXT_COLUMNS: usize = 3;
+/// Columns of the table that are no numbers, before those that are.
+const TEXT_COLUMNS: usize = 3;
+
+/// Rows of a table: so many columns of text to the left, numbers to the right.
+pub fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]], text_columns: usize, out: &mut String) {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 9] = std::array::from_fn(width);
+    let widths: [usize; COLUMNS] = std::array::from_fn(width);
     for row in rows {
         let mut line = String::new();
         for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
-            let written = match column < TEXT_COLUMNS {
+            let written = match column < text_columns {
                 true => write!(line, "{cell:<width$}  "),
                 false => write!(line, "{cell:>width$}  "),
             };
@@ -314,14 +318,16 @@ fn aligned(rows: &[[String; 9]], out: &mut String) {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
-    fn sample(cpu_ns: f64) -> Sample {
+    /// A round that took so much processor time for an operation.
+    pub fn sample(cpu_ns: f64) -> Sample {
         Sample { operations: 100, cpu_ns: cpu_ns * 100.0, wall_ns: 1000.0, p50_ns: 1.0, p99_ns: 2.0 }
     }
 
-    fn contest(entries: Vec<(&'static str, Vec<Sample>)>) -> Contest {
+    /// The rounds of these engines.
+    pub fn contest(entries: Vec<(&'static str, Vec<Sample>)>) -> Contest {
         Contest {
             suite: "core",
             workload: "get_hit",
@@ -382,11 +388,12 @@ mod tests {
         let lines = report.json_with_machine("a \"fast\" one", 7);
         assert!(lines.starts_with("{\"machine\":\"a \\\"fast\\\" one\",\"seed\":7,\"fulgurite\":\""), "{lines}");
         assert!(lines.lines().next().unwrap().ends_with("\"engines\":[],\"notes\":[\"a remark\"]}"), "{lines}");
-        assert!(
-            lines
-                .ends_with("{\"amount\":\"open\",\"of\":\"hashed\",\"value\":1.500,\"rival\":2.000,\"unit\":\"ms\"}\n")
+        assert_eq!(
+            lines.lines().nth(3),
+            Some("{\"amount\":\"open\",\"of\":\"hashed\",\"value\":1.500,\"rival\":2.000,\"unit\":\"ms\"}")
         );
-        assert_eq!(lines.lines().count(), 4);
+        assert_eq!(lines.matches("\n{\"rounds_of\":\"get_hit\"").count(), 2);
+        assert_eq!(lines.lines().count(), 6);
         assert!(table.contains("3.00 ×") && table.contains("open, hashed: 1.50 ms (lmdb 2.00)"));
     }
 }

@@ -28,9 +28,7 @@ use crate::writes::{self, Versions};
 
 /// Runs what the options want with `F` as the measured engine and `L` as its rival.
 pub fn run<F: Engine, L: Engine>(options: &Options, directory: &Path, seed: u64) -> Result<Report> {
-    let places = Places::new(directory, options.keep)?;
-    let mut suite =
-        Suite { options, places, scale: Scale::of(options), seed, report: Report::default(), started: Instant::now() };
+    let mut suite = Suite::new(options, Scale::of(options), directory, seed)?;
     // First, because it can fail: nothing that was measured is lost then.
     if plan::wants(options, Workload::BinarySize) {
         suite.binary_size()?;
@@ -42,6 +40,19 @@ pub fn run<F: Engine, L: Engine>(options: &Options, directory: &Path, seed: u64)
         suite.load_memory()?;
     }
     suite.progress("done");
+    Ok(suite.report)
+}
+
+/// Runs `plans` alone, at this scale.
+pub fn run_plans<F: Engine, L: Engine>(
+    plans: &[Plan],
+    scale: Scale,
+    options: &Options,
+    directory: &Path,
+    seed: u64,
+) -> Result<Report> {
+    let mut suite = Suite::new(options, scale, directory, seed)?;
+    plans.iter().try_for_each(|plan| suite.measure::<F, L>(plan))?;
     Ok(suite.report)
 }
 
@@ -70,7 +81,12 @@ struct Stage {
     theirs: PathBuf,
 }
 
-impl Suite<'_> {
+impl<'a> Suite<'a> {
+    fn new(options: &'a Options, scale: Scale, directory: &Path, seed: u64) -> Result<Self> {
+        let places = Places::new(directory, options.keep)?;
+        Ok(Self { options, places, scale, seed, report: Report::default(), started: Instant::now() })
+    }
+
     fn progress(&self, what: &str) {
         eprintln!("[{:>4} s] {what}", self.started.elapsed().as_secs());
     }

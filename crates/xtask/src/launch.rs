@@ -30,6 +30,7 @@ pub const BENCH: Command = Command {
     summary: "measure Fulgurite beside other engines",
     help: "\
 Usage: cargo xtask bench SUITE [ARGUMENTS]
+       cargo xtask bench compare A B
 
 Builds the benchmark with full optimisation, and the other engines with it, and runs one suite:
   core      point reads, scans, loads and single puts against LMDB, with the bars they must meet
@@ -46,6 +47,9 @@ Builds the benchmark with full optimisation, and the other engines with it, and 
             writes its data and does nothing else
   limits    what this machine can do at best: loads, bandwidth, page faults, page cache, disk, huge pages, calls and threads.
             Six of these floors are in the report of every other suite too, from before and after its run
+
+compare tells what changed beyond noise between two files that `--json FILE` of any suite wrote, and exits with 1 if something
+is slower; `cargo xtask bench compare --help` shows how, and an example.
 
 geaflow, lightning and ycsb measure LMDB, RocksDB and LevelDB (where their libraries are installed: the packages librocksdb-dev and
 libleveldb-dev), fjall, redb, SQLite, Bf-Tree and, where libclang is installed to build it, libmdbx.

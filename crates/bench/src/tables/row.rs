@@ -77,7 +77,7 @@ impl Row {
     }
 
     /// Names of the figures, in the order of the first round.
-    fn names(&self) -> impl Iterator<Item = &str> {
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         self.rounds.first().into_iter().flat_map(|figures| figures.iter().map(|(name, _)| name))
     }
 
