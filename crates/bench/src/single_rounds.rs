@@ -14,8 +14,11 @@ pub fn lines(report: &Report, out: &mut String) {
     report.rows.iter().for_each(|row| of_row(row, out));
 }
 
+/// A figure of a sample.
+type Figure = fn(&Sample) -> f64;
+
 /// The figures of a sample, by their names in lines of JSON.
-pub const FIGURES: [(&str, fn(&Sample) -> f64); 4] = [
+pub const FIGURES: [(&str, Figure); 4] = [
     ("cpu_ns_per_op", Sample::cpu_ns_per_operation),
     ("ops_per_s", Sample::operations_per_second),
     ("p50_ns", |sample| sample.p50_ns),
@@ -24,8 +27,7 @@ pub const FIGURES: [(&str, fn(&Sample) -> f64); 4] = [
 
 fn of_contest(contest: &Contest, out: &mut String) {
     for (engine, samples) in &contest.entries {
-        let figure =
-            |(name, of): &(&str, fn(&Sample) -> f64)| array(name, samples.iter().map(|sample| Some(of(sample))));
+        let figure = |(name, of): &(&str, Figure)| array(name, samples.iter().map(|sample| Some(of(sample))));
         out.push_str(&format!(
             "{{\"rounds_of\":\"{}\",\"suite\":\"{}\",\"shape\":\"{}\",\"engine\":\"{engine}\",\"records\":{},\
              \"key_bytes\":{},\"value_bytes\":{},\"threads\":{},\"figures\":{{{}}}}}\n",
