@@ -381,7 +381,7 @@ impl fmt::Display for Error {
             | Self::Closed { .. } => self.fmt_commit(out),
             Self::Stopped { path } => write!(
                 out,
-                "{}: ended before it was done, as was asked for; nothing was lost, begin again when there is more time",
+                "{}: ended before it was done, as was asked for; nothing was lost, the next checkpoint, compaction or opening does the rest",
                 path.display()
             ),
             Self::TableNotFound { name } => {

@@ -11,8 +11,9 @@ use crate::sync::{Arc, Instant, Mutex};
 /// [`Database::compact_with`](crate::Database::compact_with), [`Database::checkpoint_with`](crate::Database::checkpoint_with) or
 /// [`Database::close_with`](crate::Database::close_with).
 ///
-/// An operation that is ended so loses nothing. It ends before its next write to the file, but a sync that has begun is waited
-/// for.
+/// An operation that is ended so loses nothing. It ends before its next write to the file; what it waits for before it begins, such as
+/// another checkpoint or a bulk load, and a sync that has begun, take their time. A monitor is for one operation: its time counts from
+/// when it is made, and what was stopped stays so.
 #[derive(Clone, Debug, Default)]
 pub struct Monitor {
     shared: Arc<Shared>,
@@ -113,10 +114,18 @@ impl Watchers {
         self.monitors.lock().iter().for_each(|monitor| monitor.shared.state.lock().phase = phase);
     }
 
+    /// Looks whether one of them ends what is done to the database at `path`.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`], if so.
+    pub fn look(&self, path: &Path) -> Result<()> {
+        self.write(0, path)
+    }
+
     /// Tells that so many bytes are about to be written to the file at `path`.
     ///
     /// # Errors
-    /// [`Error::Stopped`], if one of them ends what is done.
+    /// As [`Watchers::look`].
     pub fn write(&self, bytes: u64, path: &Path) -> Result<()> {
         let monitors = self.monitors.lock();
         if monitors.iter().any(Monitor::is_stopped) {

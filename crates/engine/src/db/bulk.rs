@@ -157,7 +157,7 @@ impl Database {
     /// meanwhile than deltas may hold.
     ///
     /// # Errors
-    /// What the disk reports; nothing is lost then.
+    /// What the disk reports; nothing is lost then. [`Error::Stopped`] if somebody closes the database in a limited time.
     pub fn compact(&self) -> Result<u64> {
         self.compact_with(&Monitor::new())
     }

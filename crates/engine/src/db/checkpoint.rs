@@ -55,6 +55,8 @@ pub struct Checkpointer {
     pub(super) placing: Placing,
     /// Who follows what is done, and may end it.
     pub(super) watchers: Watchers,
+    /// They cannot now: whoever has the only turn to write waits for it.
+    endures: bool,
     /// Dropped last, as it has the lock of the file.
     pub(super) core: Arc<Core>,
 }
@@ -165,6 +167,7 @@ impl Checkpointer {
             owed_runs: 0,
             placing: Placing::Usual,
             watchers: Watchers::default(),
+            endures: false,
         }
     }
 
@@ -208,6 +211,9 @@ impl Checkpointer {
             met(Situation::CheckpointedAgain);
         }
         self.merge_all_runs(Haste::Full)?;
+        if !self.endures {
+            self.watchers.look(self.file.path())?;
+        }
         self.pending = self.core.rotate()?;
         if self.pending.is_some() {
             met(Situation::Rotated);
@@ -222,14 +228,10 @@ impl Checkpointer {
     /// As [`Checkpointer::run`], and the job's own: then nothing of it was done, unless the database is poisoned; nothing of a load
     /// unless the error is [`Error::Indeterminate`].
     pub fn run_with(&mut self, mut job: Job<'_>) -> Result<()> {
-        self.run()?;
-        // What is loaded is newer than any run, and becomes part of the tree.
-        match &job {
-            Job::Load(load) => load.tables.iter().try_for_each(|&table| self.merge_runs_of(table))?,
-            // It may add a run to each range.
-            Job::TakeIn(_) => self.merge_all_runs(Haste::Full)?,
-            Job::Replay(_) | Job::Move(_) | Job::MergeRanges(_) => {}
-        }
+        self.endures = true;
+        let prepared = self.prepare_for(&job);
+        self.endures = false;
+        prepared?;
         let core = Arc::clone(&self.core);
         let writer = core.writer()?;
         let _note = match &mut job {
@@ -248,6 +250,18 @@ impl Checkpointer {
         self.checkpoint(Some(job))
     }
 
+    /// A checkpoint, and what else comes before a job.
+    fn prepare_for(&mut self, job: &Job<'_>) -> Result<()> {
+        self.run()?;
+        match job {
+            // What is loaded is newer than any run, and becomes part of the tree.
+            Job::Load(load) => load.tables.iter().try_for_each(|&table| self.merge_runs_of(table)),
+            // It may add a run to each range.
+            Job::TakeIn(_) => self.merge_all_runs(Haste::Full),
+            Job::Replay(_) | Job::Move(_) | Job::MergeRanges(_) => Ok(()),
+        }
+    }
+
     pub(super) fn checkpoint(&mut self, job: Option<Job<'_>>) -> Result<()> {
         // What was before may have poisoned, and yet been done.
         self.core.writer()?;
@@ -256,8 +270,11 @@ impl Checkpointer {
         let makes_runs = rotation.is_some() || matches!(job, Some(Job::TakeIn(_)));
         let began = Instant::now();
         let outcome = self.try_checkpoint(rotation.as_ref(), job);
-        let has_failed = matches!(&outcome, Err(error) if !matches!(error, Error::Stopped { .. }));
-        metrics::checkpoint(began.elapsed(), has_failed, self.pins.oldest_age().unwrap_or_default());
+        if let Err(error @ Error::Stopped { .. }) = outcome {
+            self.pending = rotation;
+            return Err(error);
+        }
+        metrics::checkpoint(began.elapsed(), outcome.is_err(), self.pins.oldest_age().unwrap_or_default());
         if let Err(error) = outcome {
             if rotation.is_some() {
                 met(Situation::CheckpointFailed);
@@ -322,9 +339,9 @@ impl Checkpointer {
         };
         let mut writer = PageWriter::new(&space);
         writer.set_placing(self.placing);
-        if let Some(phase) = stoppable(job.as_ref()) {
+        if let Some(phase) = stoppable(job.as_ref()).filter(|_| !self.endures) {
             self.watchers.enter(phase);
-            self.watchers.write(0, self.file.path())?;
+            self.watchers.look(self.file.path())?;
             writer.set_watchers(self.watchers.clone());
         }
         // An error drops the writer, which gives back all that it placed.

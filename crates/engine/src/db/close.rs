@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Instant, Mutex};
-use crate::txn::core::Core;
+use crate::txn::core::{Core, Writer};
 use crate::txn::exclusive::Exclusive;
 use crate::txn::state::State;
 
@@ -19,55 +19,54 @@ use crate::txn::state::State;
 #[must_use = "it tells whether the log stays beside the file"]
 pub enum CloseOutcome {
     /// All is in the one file, and the log is gone but for what is to be kept of it.
-    Settled,
+    Clean,
     /// Time was over before all was merged: the rest is in the log, durable. Whoever copies the database must copy its log too.
     LogKept,
 }
 
-/// Closes the database for all handles. The monitor may end the merging.
+/// Closes the database for all handles. The monitor may end the merging, of whoever closes it.
 pub fn close(inner: &Inner, monitor: &Monitor) -> Result<CloseOutcome> {
+    let _closing = inner.closers.add(monitor);
+    // What keeps the checkpointer busy ends with it, too.
+    let _watching = inner.watchers.add(monitor);
     let mut earlier = inner.closing.lock();
+    let core = &inner.core;
     if inner.is_closed() {
-        return Ok(earlier.unwrap_or(CloseOutcome::LogKept));
+        return earlier.ok_or_else(|| Error::Closed { path: core.path.clone() });
     }
     let outcome = match &inner.checkpointer {
         Some(checkpointer) => settle(inner, checkpointer, monitor),
-        None => Ok(CloseOutcome::Settled),
+        None => Ok(CloseOutcome::Clean),
     };
+    if let (Err(_), Some(writer)) = (&outcome, &core.writer)
+        && !writer.is_poisoned()
+    {
+        // What fails here is tried again when the last handle goes.
+        let _ = seal(core, writer);
+    }
     *earlier = outcome.as_ref().ok().copied();
     // Release pairs with the Acquire in `Core::check_open`.
-    inner.core.closed.store(true, Ordering::Release);
-    if let Some(worker) = &inner.worker {
-        worker.stop();
+    core.closed.store(true, Ordering::Release);
+    match (&outcome, &inner.worker) {
+        // Whoever has the turn to write may have the checkpointer too, and the worker wait for it: then it ends by itself, later.
+        (Err(Error::Stopped { .. }), Some(worker)) => worker.stop_soon(),
+        (_, Some(worker)) => worker.stop(),
+        (_, None) => {}
     }
-    match outcome {
-        Ok(outcome) => leave(&inner.core).map(|()| outcome),
-        // Another thread was faster.
-        Err(Error::Closed { .. }) => Ok(CloseOutcome::Settled),
-        // A call on another thread may still write. The lock goes with the last handle and the last transaction.
-        Err(error) => Err(error),
-    }
+    // After an error, a call on another thread may still write: the lock goes with the last handle and the last transaction.
+    outcome.and_then(|outcome| leave(core).map(|()| outcome))
 }
 
-/// Brings the one file up to date, or sees to it that the log is, when the monitor ends that.
+/// Brings the one file up to date, or sees to it that the log is, when a monitor ends that.
 fn settle(inner: &Inner, checkpointer: &Mutex<Checkpointer>, monitor: &Monitor) -> Result<CloseOutcome> {
     let core = &inner.core;
     let writer = core.writer()?;
     // Whoever commits now is seen first; who wants to later finds the database closed.
-    let exclusive = match wait_for_turn(core, monitor) {
-        Err(error @ Error::Stopped { .. }) => return core.sync().and(Err(error)),
-        turn => turn?,
-    };
-    // From here on it ends what keeps the checkpointer busy, too: nobody waits for that any more.
-    let _watching = inner.watchers.add(monitor);
+    let exclusive = wait_for_turn(inner, monitor)?;
     let mut checkpointer = checkpointer.lock();
     match checkpointer.run() {
         Err(Error::Stopped { .. }) => {
-            core.sync()?;
-            let logged = writer.log.lock();
-            // Under the log's lock: whoever waits for that must not write any more.
-            core.closed.store(true, Ordering::Release);
-            drop(logged);
+            seal(core, writer)?;
             drop(exclusive);
             return Ok(CloseOutcome::LogKept);
         }
@@ -83,21 +82,29 @@ fn settle(inner: &Inner, checkpointer: &Mutex<Checkpointer>, monitor: &Monitor) 
     logged.journal.close()?;
     drop(logged);
     drop(exclusive);
-    Ok(CloseOutcome::Settled)
+    Ok(CloseOutcome::Clean)
 }
 
-/// Waits until nobody else commits, or until the monitor ends that.
-fn wait_for_turn(core: &Arc<Core>, monitor: &Monitor) -> Result<Exclusive> {
+/// Waits until nobody else commits, or until a monitor of somebody who closes the database ends that.
+fn wait_for_turn(inner: &Inner, monitor: &Monitor) -> Result<Exclusive> {
     loop {
         let soon = Instant::now() + BETWEEN_LOOKS;
         let until = monitor.deadline().map_or(soon, |deadline| deadline.min(soon));
-        if let Some(exclusive) = Exclusive::wait(core, Some(until))? {
+        if let Some(exclusive) = Exclusive::wait(&inner.core, Some(until))? {
             return Ok(exclusive);
         }
-        if monitor.is_stopped() {
-            return Err(Error::Stopped { path: core.path.clone() });
-        }
+        inner.closers.look(&inner.core.path)?;
     }
+}
+
+/// From now on nothing is committed; all that was is durable when this returns.
+fn seal(core: &Core, writer: &Writer) -> Result<()> {
+    let logged = writer.log.lock();
+    // Under the log's lock: whoever waits for that must not write any more.
+    core.closed.store(true, Ordering::Release);
+    let last = logged.last;
+    drop(logged);
+    core.make_durable(writer, last)
 }
 
 /// Tells other processes that this one is gone, unless a transaction still reads: then the last one's end tells.

@@ -46,6 +46,8 @@ pub struct Inner {
     pub(crate) closing: Mutex<Option<CloseOutcome>>,
     /// Who follows checkpoints, and may end them.
     pub(crate) watchers: Watchers,
+    /// Who closes the database, and may end all waiting for that.
+    pub(crate) closers: Watchers,
 }
 
 impl Inner {
@@ -265,7 +267,8 @@ impl Database {
     /// It runs beside readers and writers, and by itself whenever [`Options::delta_bytes`] are used up.
     ///
     /// # Errors
-    /// What the disk reports: then nothing was lost, and the next checkpoint tries again.
+    /// What the disk reports: then nothing was lost, and the next checkpoint tries again. [`Error::Stopped`] if somebody closes the
+    /// database in a limited time.
     pub fn checkpoint(&self) -> Result<()> {
         self.checkpoint_with(&Monitor::new())
     }
@@ -289,9 +292,13 @@ impl Database {
     ///
     /// # Errors
     /// What the disk reports: then the log stays, and the next open recovers from it. It can be opened when the last clone and the last
-    /// transaction are gone.
+    /// transaction are gone. [`Error::Stopped`] if somebody else, who closes it in a limited time, ended the merging: the log stays.
+    /// [`Error::Closed`] if it was closed before, and that failed.
     pub fn close(self) -> Result<()> {
-        crate::db::close::close(&self.inner, &Monitor::new()).map(drop)
+        match crate::db::close::close(&self.inner, &Monitor::new())? {
+            CloseOutcome::Clean => Ok(()),
+            CloseOutcome::LogKept => Err(Error::Stopped { path: self.path().to_path_buf() }),
+        }
     }
 
     /// As [`Database::close`], for those who have not the time to wait for all of it: when the monitor ends it, what is not merged
@@ -306,7 +313,7 @@ impl Database {
     /// # let path = directory.path().join("events.ful");
     /// let db = Database::create(&path)?;
     /// match db.close_with(&Monitor::with_timeout(Duration::from_millis(200)))? {
-    ///     CloseOutcome::Settled => println!("all is in one file"),
+    ///     CloseOutcome::Clean => println!("all is in one file"),
     ///     CloseOutcome::LogKept => println!("the next opening will take a moment longer"),
     /// }
     /// # Ok(())

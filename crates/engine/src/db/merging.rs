@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use crate::db::checkpoint::{Checkpointer, Job};
 use crate::db::stacking::{self, FULL_RUNS, MERGED_ENTRIES, MERGED_RUNS, Mergeable, OWED_RUNS};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::TableId;
 use crate::planted::{Situation, met};
 
@@ -55,7 +55,11 @@ impl Checkpointer {
         }
         self.core.writer()?;
         let (count, runs) = (ranges.len(), ranges.iter().map(|range| range.runs).sum::<usize>());
-        self.checkpoint(Some(Job::MergeRanges(ranges))).inspect_err(|_| met(Situation::MergeFailed))?;
+        self.checkpoint(Some(Job::MergeRanges(ranges))).inspect_err(|error| {
+            if !matches!(error, Error::Stopped { .. }) {
+                met(Situation::MergeFailed);
+            }
+        })?;
         met(haste.situation());
         if count > 1 {
             met(Situation::MergedTogether);

@@ -272,6 +272,7 @@ fn start(core: Arc<Core>, options: Options, checkpointer: Checkpointer, meta: Me
         meta,
         closing: Mutex::new(None),
         watchers,
+        closers: Watchers::default(),
     })
 }
 
@@ -338,6 +339,7 @@ fn open_for_reading(options: Options, path: PathBuf) -> Result<Inner> {
         meta,
         closing: Mutex::new(None),
         watchers: Watchers::default(),
+        closers: Watchers::default(),
     })
 }
 

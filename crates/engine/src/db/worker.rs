@@ -92,13 +92,16 @@ impl Worker {
         Ok(Self { signals })
     }
 
+    /// Has the thread stop, after what it is doing now.
+    pub fn stop_soon(&self) {
+        self.signals.asked.lock().stop = true;
+        self.signals.changed.notify_all();
+    }
+
     /// Stops the thread, after what it is doing now.
     pub fn stop(&self) {
-        let mut asked = self.signals.asked.lock();
-        asked.stop = true;
-        let thread = asked.thread.take();
-        drop(asked);
-        self.signals.changed.notify_all();
+        self.stop_soon();
+        let thread = self.signals.asked.lock().thread.take();
         // Closing on the worker's own thread cannot happen: it holds no handle.
         if let Some(thread) = thread {
             let _ = thread.join();
@@ -117,7 +120,11 @@ impl Relief for Wake {
         if !self.background {
             let Some(checkpointer) = self.checkpointer.upgrade() else { return Ok(()) };
             let mut checkpointer = checkpointer.lock();
-            return checkpointer.run().and_then(|()| checkpointer.merge_all_runs(Haste::Owed));
+            return match checkpointer.run().and_then(|()| checkpointer.merge_all_runs(Haste::Owed)) {
+                // Who closes the database has ended it; who commits hears of that.
+                Err(Error::Stopped { .. }) => Ok(()),
+                outcome => outcome,
+            };
         }
         let mut asked = self.ask(|asked| asked.checkpoint = true)?;
         if bytes < STALL_FACTOR * self.delta_bytes {

@@ -1,9 +1,10 @@
 //! What the transactions of one open database share: the newest state, the log, and how deltas are exchanged.
 //!
-//! Lock ranks: turn 1, group of syncs 1¾ (nothing is locked under it), log 2, history 2½, space 3, published state 4. A slot of a
-//! thread is waited for with none of them but the first, and nothing is locked while one is taken. Under the
-//! log's lock commits get their numbers, and deltas are exchanged when every commit that has one is seen: so no commit falls
-//! between two deltas, and the delta that a commit finds under the lock stays the active one until it is seen.
+//! Lock ranks: turn 1, group of syncs 1¾ (nothing is locked under it), log 2, history 2½, space 3, published state 4; those who
+//! watch what is written 6, and a monitor 7. A slot of a thread is waited for with none of them but the first, and nothing is locked
+//! while one is taken. Under the log's lock commits get their numbers, and deltas are exchanged when every commit that has one is
+//! seen: so no commit falls between two deltas, and the delta that a commit finds under the lock stays the active one until it is
+//! seen.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;

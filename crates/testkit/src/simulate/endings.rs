@@ -334,7 +334,7 @@ impl World<'_> {
         let db = self.db.take().expect("the database is open during a life");
         let monitor = self.monitor().unwrap_or_default();
         self.tally.count(match db.close_with(&monitor) {
-            Ok(CloseOutcome::Settled) => "lives ended by closing",
+            Ok(CloseOutcome::Clean) => "lives ended by closing",
             Ok(CloseOutcome::LogKept) => "lives ended by closing that was stopped",
             Err(error) => {
                 self.excuse("closing", &error)?;
