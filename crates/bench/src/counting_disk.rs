@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ::fulgurite::io::{Access, Disk, File, Map, ReaderSlots, RealDisk, WriterAttempt};
+use ::fulgurite::io::{Access, Disk, File, Map, RealDisk, WriterAttempt};
 
 /// The disk.
 #[derive(Debug, Default)]
@@ -83,10 +83,6 @@ impl Disk for CountingDisk {
     fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
         self.disk.lock_writer(lock_path)
     }
-
-    fn reader_slots(&self, lock_path: &Path) -> io::Result<Box<dyn ReaderSlots>> {
-        self.disk.reader_slots(lock_path)
-    }
 }
 
 #[derive(Debug)]
@@ -147,6 +143,14 @@ impl File for CountingFile {
 
     fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
         self.file.map(reserve_bytes)
+    }
+
+    fn locks(&self) -> &dyn FileLocks {
+        self.file.locks()
+    }
+
+    fn is_named(&self, path: &Path) -> io::Result<bool> {
+        self.file.is_named(path)
     }
 }
 

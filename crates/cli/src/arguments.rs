@@ -124,9 +124,19 @@ impl From<MergeArgument> for MergeOperator {
     }
 }
 
-/// How much of the log stays.
+/// How long to wait for other processes.
 #[derive(Args, Clone, Copy, Debug, Default)]
-pub struct KeepArgument {
+pub struct WaitArgument {
+    /// If another process has the file open for writing, wait up to so many seconds for it to close the file.
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub wait: Option<Duration>,
+}
+
+/// How a database is opened for writing.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct WriteArguments {
+    #[command(flatten)]
+    pub wait: WaitArgument,
     /// Keep up to so many MiB of log for `changes`; without it, what was kept is removed.
     #[arg(long, value_name = "MIB", default_value_t = 0, hide_default_value = true)]
     pub keep_log: u32,
@@ -224,7 +234,7 @@ pub struct Put {
     #[command(flatten)]
     pub create: CreateArguments,
     #[command(flatten)]
-    pub keep: KeepArgument,
+    pub writing: WriteArguments,
 }
 
 /// Arguments of `del`.
@@ -256,7 +266,7 @@ pub struct Del {
     #[arg(long)]
     pub yes: bool,
     #[command(flatten)]
-    pub keep: KeepArgument,
+    pub writing: WriteArguments,
 }
 
 /// Arguments of `scan`.
@@ -337,7 +347,7 @@ pub struct Import {
     #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub memory: u32,
     #[command(flatten)]
-    pub keep: KeepArgument,
+    pub writing: WriteArguments,
 }
 
 /// Arguments of `export`.
@@ -411,7 +421,7 @@ pub struct Compact {
     #[command(flatten)]
     pub file: FileArgument,
     #[command(flatten)]
-    pub keep: KeepArgument,
+    pub writing: WriteArguments,
 }
 
 /// Arguments of `demo`.
@@ -446,7 +456,7 @@ pub struct Man {
     pub directory: PathBuf,
 }
 
-/// A time in seconds, which may be broken.
+/// A time in seconds, with or without a fraction.
 fn parse_seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
     match Duration::try_from_secs_f64(seconds) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use fulgurite::{Database, Error, Options, ReadTxn, Table, TableOptions};
 use fulgurite_keys::Type;
 
-use crate::arguments::{CreateArguments, KeepArgument};
+use crate::arguments::{CreateArguments, WriteArguments};
 use crate::failure::Failure;
 use crate::notation::Notation;
 
@@ -29,10 +29,10 @@ pub fn reading(path: &Path, work: impl FnOnce(&Database, &ReadTxn) -> Result<(),
 /// If it cannot be opened or closed, and what `work` fails with.
 pub fn changing<T>(
     path: &Path,
-    keep: KeepArgument,
+    writing: WriteArguments,
     work: impl FnOnce(&Database) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let db = to_write(keep).open(path).map_err(|error| explain(error, false))?;
+    let db = to_write(writing).open(path).map_err(|error| explain(error, false))?;
     let outcome = work(&db);
     let closed = db.close();
     let value = outcome?;
@@ -47,24 +47,25 @@ pub fn changing<T>(
 pub fn creating<T>(
     path: &Path,
     create: &CreateArguments,
-    keep: KeepArgument,
+    writing: WriteArguments,
     work: impl FnOnce(&Database) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let fresh = create.create && !path.exists();
-    let db = to_write(keep).create(create.create).open(path).map_err(|error| explain(error, true))?;
+    let db = to_write(writing).create(create.create).open(path).map_err(|error| explain(error, true))?;
     let outcome = work(&db);
-    // While it is open nobody else writes to it, so what is removed is empty.
-    if fresh && outcome.is_err() && db.tables().is_ok_and(|tables| tables.is_empty()) {
+    let is_useless = fresh && outcome.is_err() && db.tables().is_ok_and(|tables| tables.is_empty());
+    let closed = db.close();
+    // Closed first: a file that is removed while it is open leaves its log behind.
+    if is_useless && closed.is_ok() {
         let _ = std::fs::remove_file(path);
     }
-    let closed = db.close();
     let value = outcome?;
     closed?;
     Ok(value)
 }
 
-fn to_write(keep: KeepArgument) -> Options {
-    Database::options().keep_log(u64::from(keep.keep_log) << 20)
+fn to_write(writing: WriteArguments) -> Options {
+    Database::options().keep_log(u64::from(writing.keep_log) << 20).wait_for_lock(writing.wait.wait.unwrap_or_default())
 }
 
 /// Adds what to do on a command line.

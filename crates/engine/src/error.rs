@@ -126,13 +126,30 @@ pub enum Error {
         /// What is wrong with it.
         offence: String,
     },
-    /// Another process has the database open for writing, or a transaction or another handle of a
-    /// database that was closed is still there in this one.
+    /// The database is open for writing already: in another process, or in this one by a handle or a transaction of a database that
+    /// was closed, or under another name of the file.
     Locked {
         /// The database.
         path: PathBuf,
-        /// The process, where its lock file tells.
+        /// The other process, if its number is known.
         pid: Option<u32>,
+        /// It is this process.
+        is_here: bool,
+    },
+    /// The database file, or a segment of its log, was renamed, replaced or removed while the database was open for writing. Nothing is
+    /// written any more; what was committed is in the moved files.
+    Moved {
+        /// The path that no longer names the file.
+        path: PathBuf,
+    },
+    /// The database was opened by the process that this one was forked from.
+    Forked,
+    /// The database needs a log, and a segment of that is not there.
+    LogMissing {
+        /// The database.
+        path: PathBuf,
+        /// The missing segment.
+        segment: PathBuf,
     },
     /// This process has the database open already, with options that differ.
     AlreadyOpen {
@@ -289,7 +306,7 @@ impl Error {
 
     /// Whether the file's bytes are to blame, so that trying again cannot help.
     pub fn is_corruption(&self) -> bool {
-        matches!(self, Self::Corrupt { .. } | Self::NotADatabase { .. })
+        matches!(self, Self::Corrupt { .. } | Self::NotADatabase { .. } | Self::LogMissing { .. })
     }
 }
 
@@ -336,6 +353,42 @@ impl Error {
     }
 }
 
+impl Error {
+    /// The errors of who else uses the files, or moved them.
+    fn fmt_use(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Locked { path, is_here: true, .. } => write!(
+                out,
+                "{}: this process has the database open for writing already, perhaps by a transaction of a handle that was closed; drop \
+                 those, or use a clone of the handle",
+                path.display()
+            ),
+            Self::Locked { path, pid, .. } => {
+                write!(out, "{}: another process has this database open for writing", path.display())?;
+                pid.map_or(Ok(()), |pid| write!(out, " (pid {pid})"))?;
+                out.write_str("; close it, wait for it, or open read-only")
+            }
+            Self::Moved { path } => write!(
+                out,
+                "{}: was moved, replaced or removed while the database was open, so nothing more is written; close the database, put \
+                 its file and all `-log.*` files back under one name, and open it again",
+                path.display()
+            ),
+            Self::LogMissing { path, segment } => write!(
+                out,
+                "{}: the log segment {} is missing, so commits would be lost; most often the file was moved or copied without its \
+                 log: put all its `-log.*` files beside it under its name, or restore a backup",
+                path.display(),
+                segment.file_name().unwrap_or(segment.as_os_str()).display()
+            ),
+            _ => out.write_str(
+                "the database was opened by the process that this one was forked from; open it again in this process, and leave \
+                 what was inherited alone",
+            ),
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -363,7 +416,7 @@ impl fmt::Display for Error {
                 "{}: {place} is damaged: {offence}; restore a backup, `fulgurite check` lists all damage",
                 path.display()
             ),
-            Self::Locked { path, pid } => fmt_locked(out, path, *pid),
+            Self::Locked { .. } | Self::Moved { .. } | Self::Forked | Self::LogMissing { .. } => self.fmt_use(out),
             Self::AlreadyOpen { path } => write!(
                 out,
                 "{}: this process has it open with other options; use a clone of that handle",
@@ -441,17 +494,6 @@ fn fmt_orphaned_log(out: &mut fmt::Formatter<'_>, path: &Path, segments: &[PathB
     out.write_str(
         "; it may hold commits that are nowhere else: put its database back beside it, or, if that was deleted, delete the log too",
     )
-}
-
-fn fmt_locked(out: &mut fmt::Formatter<'_>, path: &Path, pid: Option<u32>) -> fmt::Result {
-    write!(out, "{}: another process has this database open for writing", path.display())?;
-    pid.map_or(Ok(()), |pid| write!(out, " (pid {pid})"))?;
-    out.write_str("; close it, or open read-only")?;
-    // Processes in two containers may have one number.
-    if pid == Some(std::process::id()) {
-        out.write_str("; if that is this process, a transaction or another handle of a database that was closed is still there: drop it")?;
-    }
-    Ok(())
 }
 
 const KEY_BYTES_SHOWN: usize = 64;

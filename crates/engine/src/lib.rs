@@ -13,6 +13,7 @@ mod options;
 mod pager;
 #[doc(hidden)]
 pub mod planted;
+mod process;
 mod sort;
 mod sync;
 mod tree;

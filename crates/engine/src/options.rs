@@ -1,6 +1,7 @@
 //! Every tunable of the engine, with its unit and its default.
 
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::format::{MergeOperator, MergeRule};
@@ -53,6 +54,7 @@ pub struct Options {
     pub(crate) huge_pages: bool,
     pub(crate) background: bool,
     pub(crate) keep_log_bytes: u64,
+    pub(crate) wait_for_lock: Duration,
     pub(crate) disk: Arc<dyn Disk>,
 }
 
@@ -72,6 +74,7 @@ impl Default for Options {
             huge_pages: true,
             background: true,
             keep_log_bytes: 0,
+            wait_for_lock: Duration::ZERO,
             disk: real_disk(),
         }
     }
@@ -176,6 +179,14 @@ impl Options {
     #[must_use]
     pub fn background(mut self, background: bool) -> Self {
         self.background = background;
+        self
+    }
+
+    /// How long to wait, when opening for writing, for another process or handle that has the database open for writing. Default: not
+    /// at all; [`Error::Locked`] is returned at once then.
+    #[must_use]
+    pub fn wait_for_lock(mut self, at_most: Duration) -> Self {
+        self.wait_for_lock = at_most;
         self
     }
 

@@ -77,6 +77,16 @@ pub enum Fault {
     SpilledRollbackIgnored = 29,
     /// The run of a counted table does not say of a key that it is new.
     NewKeyUncounted = 30,
+    /// Nobody looks whether the file and its log still have their names.
+    MovedFilesUnnoticed = 31,
+    /// The file does not say that it has a log before a checkpoint does.
+    LogUnannounced = 32,
+    /// The data file is not locked, only its name.
+    FileUnlocked = 33,
+    /// A reader does not say what it reads.
+    ReaderUnannounced = 34,
+    /// A child made by `fork` takes what it inherited for its own.
+    ForkUnnoticed = 35,
 }
 
 impl Fault {

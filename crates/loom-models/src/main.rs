@@ -12,7 +12,7 @@ mod surroundings;
 mod sync;
 mod txn;
 
-pub use surroundings::{format, log, options, pager, tree};
+pub use surroundings::{format, log, options, pager, process, tree};
 
 #[path = "../../engine/src/delta/mod.rs"]
 #[allow(dead_code, reason = "the models use a part of it")]

@@ -441,6 +441,11 @@ pub mod journal {
             Ok(self.segment)
         }
 
+        /// No file is moved here.
+        pub fn is_moved(&self) -> bool {
+            false
+        }
+
         /// No flush fails here.
         pub fn is_poisoned(&self) -> bool {
             false
@@ -457,6 +462,20 @@ pub mod journal {
             self.file[written.clone()].iter().for_each(|place| place.with(|_| ()));
             self.disk[written].iter().for_each(|place| place.with_mut(|_| ()));
             Ok(())
+        }
+    }
+}
+
+/// Processes: there is one.
+pub mod process {
+    /// As the engine's.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Stamp;
+
+    impl Stamp {
+        /// No process is forked.
+        pub const fn is_inherited(&self) -> bool {
+            false
         }
     }
 }

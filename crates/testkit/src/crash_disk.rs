@@ -8,11 +8,12 @@
 //! - Cutting a file becomes durable with `sync_all` only, or once the cut-off part is written again and synced.
 //! - An older write may reach the medium after a newer one to the same place.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use fulgurite::io::{Access, Disk, File, Map, MemoryDisk, ReaderSlots, WriterAttempt};
+use fulgurite::io::{Access, Disk, File, FileLocks, Map, MemoryDisk, MemoryHolder, MemoryLocks, WriterAttempt};
 
 use crate::content::Payload;
 use crate::crash_recording::{Change, FileNumber, Mark, Operation, Recording, State};
@@ -46,8 +47,16 @@ pub struct CrashDisk {
 struct Shared {
     /// Guards the files and the recording, so that the order recorded is the order done. No other lock is taken under it.
     live: Mutex<Live>,
-    /// Locks of processes do not survive a power cut and are not recorded: this disk, which has no files, keeps them.
+    /// Locks of processes do not survive a power cut and are not recorded: this disk, which has no files, keeps those on names.
     locks: MemoryDisk,
+    /// And this those on files. No other lock is taken under it.
+    file_locks: Mutex<BTreeMap<FileNumber, MemoryLocks>>,
+}
+
+impl Shared {
+    fn new(live: Mutex<Live>) -> Self {
+        Self { live, locks: MemoryDisk::new(), file_locks: Mutex::default() }
+    }
 }
 
 #[derive(Debug)]
@@ -68,7 +77,7 @@ impl CrashDisk {
         state.forget_nameless();
         let recording = Recording { start: state.clone(), operations: Vec::new(), marks: Vec::new() };
         let live = Mutex::new(Live { state, recording });
-        Self { shared: Arc::new(Shared { live, locks: MemoryDisk::new() }) }
+        Self { shared: Arc::new(Shared::new(live)) }
     }
 
     /// A disk with the same files, all of them durable, and an empty recording: a copy that costs nothing until one of the two
@@ -82,7 +91,7 @@ impl CrashDisk {
     pub fn killed(&self) -> Self {
         let state = self.live().state.clone();
         let recording = self.recording();
-        Self { shared: Arc::new(Shared { live: Mutex::new(Live { state, recording }), locks: MemoryDisk::new() }) }
+        Self { shared: Arc::new(Shared::new(Mutex::new(Live { state, recording }))) }
     }
 
     /// What was recorded so far.
@@ -149,7 +158,9 @@ impl Disk for CrashDisk {
             (found, Access::Read | Access::Write) => found?,
         };
         drop(live);
-        Ok(Arc::new(CrashFile { disk: self.clone(), file, writable: access != Access::Read }))
+        let mut locks = self.shared.file_locks.lock().expect("no thread panics while it holds this lock");
+        let holder = locks.entry(file).or_default().holder();
+        Ok(Arc::new(CrashFile { disk: self.clone(), file, holder, writable: access != Access::Read }))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -193,16 +204,13 @@ impl Disk for CrashDisk {
     fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
         self.shared.locks.lock_writer(lock_path)
     }
-
-    fn reader_slots(&self, lock_path: &Path) -> io::Result<Box<dyn ReaderSlots>> {
-        self.shared.locks.reader_slots(lock_path)
-    }
 }
 
 #[derive(Debug)]
 struct CrashFile {
     disk: CrashDisk,
     file: FileNumber,
+    holder: MemoryHolder,
     writable: bool,
 }
 
@@ -263,6 +271,15 @@ impl File for CrashFile {
 
     fn map(&self, _reserve_bytes: u64) -> io::Result<Option<Map>> {
         Ok(None)
+    }
+
+    fn locks(&self) -> &dyn FileLocks {
+        &self.holder
+    }
+
+    fn is_named(&self, path: &Path) -> io::Result<bool> {
+        let path = self.disk.plain(path)?;
+        Ok(self.disk.live().find(&path).is_ok_and(|file| file == self.file))
     }
 }
 

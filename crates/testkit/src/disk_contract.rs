@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use fulgurite::io::{Access, Disk, File, READER_SLOTS_MAX, ReaderSlots, WriterAttempt, WriterLock};
+use fulgurite::io::{Access, Disk, File, LockHolder, WriterAttempt, WriterLock};
 
 /// Goes through the contract of `Disk`, `File` and the locks, in a directory that exists and is empty. Embedders who write a
 /// disk of their own can hold it against this.
@@ -20,7 +20,9 @@ pub fn check_disk_contract(disk: &dyn Disk, directory: &Path) -> io::Result<()> 
     check_preparing(disk, directory)?;
     check_open_files_outlive_names(disk, directory)?;
     check_writer_lock(disk, directory)?;
-    check_reader_slots(disk, directory)?;
+    check_file_locks(disk, directory)?;
+    check_pins(disk, directory)?;
+    check_own_names(disk, directory)?;
     assert!(disk.list(directory)?.is_empty(), "a clean close removes the lock file");
     Ok(())
 }
@@ -150,7 +152,7 @@ fn check_writer_lock(disk: &dyn Disk, directory: &Path) -> io::Result<()> {
     let path = directory.join("lock");
     let lock = writer(disk, &path)?.expect("nobody has the lock");
     match disk.lock_writer(&path)? {
-        WriterAttempt::Busy { pid } => assert_eq!(pid, Some(std::process::id())),
+        WriterAttempt::Busy(holder) => assert_eq!(holder, LockHolder::ThisProcess),
         WriterAttempt::Held(_) => panic!("two writers at once"),
     }
     assert!(writer(disk, &directory.join("another"))?.is_some_and(|lock| lock.close().is_ok()));
@@ -161,41 +163,85 @@ fn check_writer_lock(disk: &dyn Disk, directory: &Path) -> io::Result<()> {
     writer(disk, &path)?.expect("the lock was closed").close()
 }
 
-fn check_reader_slots(disk: &dyn Disk, directory: &Path) -> io::Result<()> {
-    let path = directory.join("slots");
-    let first = disk.reader_slots(&path)?;
-    first.pin(9)?;
-    let lock = writer(disk, &path)?.expect("readers do not keep a writer out");
-    assert_eq!(lock.oldest_pinned()?, Some(9));
-    let second = disk.reader_slots(&path)?;
-    assert_eq!(lock.oldest_pinned()?, Some(9), "a slot without a pin pins nothing");
-    second.pin(4)?;
-    assert_eq!(lock.oldest_pinned()?, Some(4));
-    second.pin(7)?;
-    assert_eq!(lock.oldest_pinned()?, Some(7));
-    second.release()?;
-    assert_eq!(lock.oldest_pinned()?, Some(9));
-    drop(first);
-    assert_eq!(lock.oldest_pinned()?, None);
-    second.pin(3)?;
-    lock.close()?;
-    let lock = writer(disk, &path)?.expect("the lock was closed");
-    assert_eq!(lock.oldest_pinned()?, Some(3), "a pin outlives the writer");
-    let mut others: Vec<Box<dyn ReaderSlots>> = Vec::new();
-    while others.len() < READER_SLOTS_MAX - 1 {
-        others.push(disk.reader_slots(&path)?);
+/// Locks belong to the file, whatever its name is, and to the handle that took them.
+fn check_file_locks(disk: &dyn Disk, directory: &Path) -> io::Result<()> {
+    let (path, moved) = (directory.join("locked"), directory.join("moved"));
+    let file = disk.open(&path, Access::CreateNew)?;
+    assert!(file.locks().lock_writer()?.is_none() && !file.locks().writer_lives()?, "nobody else is the writer");
+    let other = disk.open(&path, Access::Write)?;
+    disk.rename(&path, &moved)?;
+    for second in [other, disk.open(&moved, Access::Write)?] {
+        assert_eq!(second.locks().lock_writer()?, Some(LockHolder::ThisProcess), "two writers at once");
+        assert!(second.locks().writer_lives()?);
+        // It has nothing to give up.
+        second.locks().unlock_writer()?;
+        drop(second);
+        assert!(
+            disk.open(&moved, Access::Read)?.locks().writer_lives()?,
+            "another handle was closed, not the writer's"
+        );
     }
-    assert_eq!(kind(disk.reader_slots(&path)), ErrorKind::ResourceBusy);
-    drop(others);
-    disk.reader_slots(&path)?.close()?;
-    lock.close()?;
-    second.close()
+    let another = disk.open(&path, Access::CreateNew)?;
+    assert!(another.locks().lock_writer()?.is_none(), "it is another file of that name");
+    file.locks().unlock_writer()?;
+    let next = disk.open(&moved, Access::Write)?;
+    assert!(next.locks().lock_writer()?.is_none(), "the lock was given up");
+    drop(next);
+    assert!(file.locks().lock_writer()?.is_none(), "its holder was dropped");
+    disk.remove(&path)?;
+    disk.remove(&moved)
+}
+
+fn check_pins(disk: &dyn Disk, directory: &Path) -> io::Result<()> {
+    let path = directory.join("pinned");
+    let file = disk.open(&path, Access::CreateNew)?;
+    let oldest = || file.locks().oldest_pinned();
+    let (first, second) = (disk.open(&path, Access::Read)?, disk.open(&path, Access::Read)?);
+    assert_eq!(oldest()?, None, "a reader without a pin pins nothing");
+    first.locks().pin(9)?;
+    assert_eq!(oldest()?, Some(9));
+    second.locks().pin(4)?;
+    assert_eq!(oldest()?, Some(4));
+    second.locks().pin(9)?;
+    second.locks().pin(9)?;
+    assert_eq!(oldest()?, Some(9));
+    first.locks().unpin()?;
+    assert_eq!(oldest()?, Some(9), "the other reader pins it too");
+    second.locks().pin((1 << 62) - 1)?;
+    assert_eq!(oldest()?, Some((1 << 62) - 1));
+    disk.remove(&path)?;
+    assert_eq!(oldest()?, Some((1 << 62) - 1), "a pin is the file's, not its name's");
+    second.locks().unpin()?;
+    second.locks().unpin()?;
+    assert_eq!(oldest()?, None);
+    first.locks().pin(1)?;
+    assert!(file.locks().lock_writer()?.is_none(), "readers do not keep a writer out");
+    assert_eq!(second.locks().oldest_pinned()?, Some(1));
+    assert_eq!(first.locks().oldest_pinned()?, None, "a holder's own pin is no other's");
+    drop(first);
+    assert_eq!(oldest()?, None);
+    Ok(())
+}
+
+fn check_own_names(disk: &dyn Disk, directory: &Path) -> io::Result<()> {
+    let (path, other) = (directory.join("named"), directory.join("renamed"));
+    let file = disk.open(&path, Access::CreateNew)?;
+    assert!(file.is_named(&path)? && !file.is_named(&other)?);
+    disk.rename(&path, &other)?;
+    assert!(!file.is_named(&path)? && file.is_named(&other)?);
+    disk.open(&path, Access::CreateNew)?;
+    assert!(!file.is_named(&path)?, "another file has the name");
+    disk.rename(&path, &other)?;
+    assert!(!file.is_named(&other)?, "it was replaced");
+    disk.remove(&other)?;
+    assert!(!file.is_named(&other)?);
+    Ok(())
 }
 
 fn writer(disk: &dyn Disk, path: &Path) -> io::Result<Option<Box<dyn WriterLock>>> {
     Ok(match disk.lock_writer(path)? {
         WriterAttempt::Held(lock) => Some(lock),
-        WriterAttempt::Busy { .. } => None,
+        WriterAttempt::Busy(_) => None,
     })
 }
 

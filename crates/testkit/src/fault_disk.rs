@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use fulgurite::io::{Access, Disk, File, Map, ReaderSlots, WriterAttempt, WriterLock};
+use fulgurite::io::{Access, Disk, File, FileLocks, LockHolder, Map, WriterAttempt, WriterLock};
 
 use crate::fault::{Call, Fault, FaultError, Lasting, Struck, Unsynced};
 
@@ -263,14 +263,8 @@ impl Disk for FaultDisk {
             WriterAttempt::Held(inner) => {
                 WriterAttempt::Held(Box::new(FaultLock { inner, disk: self.clone(), path: lock_path.to_path_buf() }))
             }
-            busy @ WriterAttempt::Busy { .. } => busy,
+            busy @ WriterAttempt::Busy(_) => busy,
         })
-    }
-
-    fn reader_slots(&self, lock_path: &Path) -> io::Result<Box<dyn ReaderSlots>> {
-        self.check(Call::Lock, lock_path)?;
-        let inner = self.inner.reader_slots(lock_path)?;
-        Ok(Box::new(FaultLock { inner, disk: self.clone(), path: lock_path.to_path_buf() }))
     }
 }
 
@@ -414,44 +408,59 @@ impl File for FaultFile {
         self.check(Call::Map)?;
         self.inner.map(reserve_bytes)
     }
+
+    fn locks(&self) -> &dyn FileLocks {
+        self
+    }
+
+    fn is_named(&self, path: &Path) -> io::Result<bool> {
+        self.check(Call::Look)?;
+        self.inner.is_named(path)
+    }
+}
+
+impl FileLocks for FaultFile {
+    fn lock_writer(&self) -> io::Result<Option<LockHolder>> {
+        self.check(Call::Lock)?;
+        self.inner.locks().lock_writer()
+    }
+
+    /// Releases whatever the call reports: a lock that stays would keep out the rest of the test.
+    fn unlock_writer(&self) -> io::Result<()> {
+        self.inner.locks().unlock_writer()?;
+        self.check(Call::Lock).map(drop)
+    }
+
+    fn writer_lives(&self) -> io::Result<bool> {
+        self.check(Call::Lock)?;
+        self.inner.locks().writer_lives()
+    }
+
+    fn pin(&self, number: u64) -> io::Result<()> {
+        self.check(Call::Lock)?;
+        self.inner.locks().pin(number)
+    }
+
+    fn unpin(&self) -> io::Result<()> {
+        self.check(Call::Lock)?;
+        self.inner.locks().unpin()
+    }
+
+    fn oldest_pinned(&self) -> io::Result<Option<u64>> {
+        self.check(Call::Lock)?;
+        self.inner.locks().oldest_pinned()
+    }
 }
 
 /// A lock whose calls are counted and fail like others. When closing it fails, it is given up, as the contract says.
 #[derive(Debug)]
-struct FaultLock<L: ?Sized> {
+struct FaultLock {
     disk: FaultDisk,
     path: PathBuf,
-    inner: Box<L>,
+    inner: Box<dyn WriterLock>,
 }
 
-impl WriterLock for FaultLock<dyn WriterLock> {
-    fn oldest_pinned(&self) -> io::Result<Option<u64>> {
-        self.disk.check(Call::Lock, &self.path)?;
-        self.inner.oldest_pinned()
-    }
-
-    fn close(self: Box<Self>) -> io::Result<()> {
-        self.disk.check(Call::Lock, &self.path)?;
-        self.inner.close()
-    }
-}
-
-impl ReaderSlots for FaultLock<dyn ReaderSlots> {
-    fn pin(&self, number: u64) -> io::Result<()> {
-        self.disk.check(Call::Lock, &self.path)?;
-        self.inner.pin(number)
-    }
-
-    fn release(&self) -> io::Result<()> {
-        self.disk.check(Call::Lock, &self.path)?;
-        self.inner.release()
-    }
-
-    fn writer_lives(&self) -> io::Result<bool> {
-        self.disk.check(Call::Lock, &self.path)?;
-        self.inner.writer_lives()
-    }
-
+impl WriterLock for FaultLock {
     fn close(self: Box<Self>) -> io::Result<()> {
         self.disk.check(Call::Lock, &self.path)?;
         self.inner.close()

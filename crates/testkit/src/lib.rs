@@ -16,6 +16,7 @@ pub mod hostile;
 pub mod isolation;
 #[cfg(target_os = "linux")]
 pub mod kernel;
+#[cfg(target_os = "linux")]
 pub mod kill;
 pub mod model;
 pub mod panics;

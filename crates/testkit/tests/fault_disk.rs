@@ -170,11 +170,12 @@ fn files_together_stay_under_the_quota_until_one_is_removed() {
 fn work(disk: &FaultDisk) -> io::Result<()> {
     let path = disk.canonical(Path::new("a"))?;
     let WriterAttempt::Held(lock) = disk.lock_writer(Path::new("lock"))? else { panic!("nobody else has it") };
-    let slot = disk.reader_slots(Path::new("lock"))?;
-    slot.pin(1)?;
-    slot.release()?;
-    lock.oldest_pinned()?;
     let file = disk.open(&path, Access::CreateNew)?;
+    assert!(file.is_named(&path)? && file.locks().lock_writer()?.is_none() && !file.locks().writer_lives()?);
+    file.locks().pin(1)?;
+    file.locks().unpin()?;
+    file.locks().oldest_pinned()?;
+    file.locks().unlock_writer()?;
     file.allocate(0, 100)?;
     file.write_at(0, b"bytes")?;
     file.sync_data()?;
@@ -187,7 +188,6 @@ fn work(disk: &FaultDisk) -> io::Result<()> {
     assert_eq!(disk.list(Path::new(""))?, [Path::new("b")]);
     assert!(disk.exists(Path::new("b"))?);
     disk.remove(Path::new("b"))?;
-    slot.close()?;
     lock.close()
 }
 

@@ -8,7 +8,7 @@ use fulgurite_rdf::RdfFormat;
 use fulgurite_rdf::oxrdf::NamedNode;
 use fulgurite_rdf::oxrdfio::JsonLdProfileSet;
 
-use super::{OutputFormat, parse_seconds};
+use super::{OutputFormat, WaitArgument, parse_seconds};
 
 /// Arguments of `rdf`.
 #[derive(Args, Debug)]
@@ -112,6 +112,8 @@ pub struct Load {
     /// Create the store if it does not exist.
     #[arg(long)]
     pub create: bool,
+    #[command(flatten)]
+    pub wait: WaitArgument,
     /// The inputs' form [default: by each file's ending].
     #[arg(long, value_enum)]
     pub format: Option<GraphFormat>,
@@ -184,6 +186,8 @@ pub struct Update {
     /// Create the store if it does not exist.
     #[arg(long)]
     pub create: bool,
+    #[command(flatten)]
+    pub wait: WaitArgument,
     /// What relative IRIs in the update are resolved against.
     #[arg(long, value_name = "IRI", value_parser = parse_iri)]
     pub base: Option<NamedNode>,
@@ -235,6 +239,8 @@ pub struct RdfStats {
 pub struct Sweep {
     #[command(flatten)]
     pub store: StoreArgument,
+    #[command(flatten)]
+    pub wait: WaitArgument,
 }
 
 /// Arguments of `rdf check`.

@@ -15,7 +15,7 @@ pub fn run(arguments: &Compact) -> Result<(), Failure> {
     let path = &arguments.file.path;
     let length = || std::fs::metadata(path).map(|metadata| metadata.len());
     let before = length();
-    changing(path, arguments.keep, |db| {
+    changing(path, arguments.writing, |db| {
         let monitor = Monitor::new();
         Ok(Progress::new("compacting").follow(&monitor, || db.compact_with(&monitor))?)
     })?;

@@ -13,7 +13,7 @@ use crate::output::entries;
 
 /// Deletes all that is named, in one transaction, and fails without deleting anything if a key is not there.
 pub fn run(arguments: &Del) -> Result<(), Failure> {
-    let deleted = changing(&arguments.file.path, arguments.keep, |db| delete(db, arguments))?;
+    let deleted = changing(&arguments.file.path, arguments.writing, |db| delete(db, arguments))?;
     if arguments.prefix.is_some() {
         let _ = writeln!(std::io::stderr(), "{} deleted", entries(deleted));
     }

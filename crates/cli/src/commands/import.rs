@@ -27,7 +27,7 @@ pub fn run(arguments: &Import) -> Result<(), Failure> {
         return Err(Failure::Message("the binary form has no named fields; leave --key-field away".into()));
     }
     let mut progress = Progress::new("importing");
-    let (loaded, read) = creating(&arguments.file.path, &arguments.create, arguments.keep, |db| {
+    let (loaded, read) = creating(&arguments.file.path, &arguments.create, arguments.writing, |db| {
         let (key, value) = (arguments.key.key_notation.as_ref(), arguments.value.value_notation.as_ref());
         let (table, fresh) = table_to_write(db, &arguments.table, &arguments.create, key, value)?;
         let outcome = EntryForm::new(&table, key, value)

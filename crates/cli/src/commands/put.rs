@@ -20,7 +20,7 @@ pub fn run(arguments: &Put) -> Result<(), Failure> {
         Column::new(KEY, Encoding::Key, "", key_notation)?.parse(&arguments.key_text).map_err(Failure::Message)?;
         value.parse(&Column::new(VALUE, Encoding::Value, "", value_notation)?, value_notation)?;
     }
-    creating(&arguments.file.path, &arguments.create, arguments.keep, |db| put(db, arguments, &value))
+    creating(&arguments.file.path, &arguments.create, arguments.writing, |db| put(db, arguments, &value))
 }
 
 fn put(db: &Database, arguments: &Put, value: &Value) -> Result<(), Failure> {

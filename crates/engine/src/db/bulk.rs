@@ -288,6 +288,7 @@ impl<'l> BulkLoad<'l> {
 
     fn add(&mut self, table: &Table, changes: impl Changes + 'l) -> Result<()> {
         let id = table.info.id;
+        self.db.inner.core.check_process()?;
         self.db.inner.core.published.state().view(table)?;
         if self.tables.contains(&id) {
             return Err(Error::Invalid {

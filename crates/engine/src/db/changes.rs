@@ -157,6 +157,7 @@ impl Database {
     /// log is damaged. The database itself does not need what is kept of it.
     pub fn changes(&self, after: Sequence) -> Result<Changes> {
         let core = &self.inner.core;
+        core.check_process()?;
         if !self.log_is_kept() {
             let message =
                 "the log is not kept, so it tells no changes; write with Options::keep_log, or --keep-log".to_owned();
@@ -268,6 +269,7 @@ impl Changes {
     }
 
     fn next_commit(&mut self) -> Result<Option<Commit>> {
+        self.core.check_process()?;
         let before = self.feed.last();
         let reader = Reader { last: &self.last, names: &mut self.names };
         match self.feed.next_commit() {

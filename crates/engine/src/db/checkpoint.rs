@@ -12,8 +12,7 @@ use std::time::Duration;
 
 use crate::db::incoming::IncomingSource;
 use crate::db::merging::Haste;
-use crate::db::metas;
-use crate::db::open::Presence;
+use crate::db::presence::Presence;
 use crate::db::replayed::Replayed;
 use crate::db::roots::{CatalogChanges, store_catalog, store_root};
 use crate::db::stacking::{self, DeltaSource, Mergeable, Shape};
@@ -43,7 +42,7 @@ pub struct Checkpointer {
     /// What tells of readers in other processes, as long as any state is there.
     presence: Weak<Presence>,
     /// The newest durable meta.
-    meta: Meta,
+    pub(super) meta: Meta,
     /// The tables of the newest durable checkpoint.
     pub(super) stored: BTreeMap<TableId, Stored>,
     catalog: Option<Root>,
@@ -234,6 +233,8 @@ impl Checkpointer {
         prepared?;
         let core = Arc::clone(&self.core);
         let writer = core.writer()?;
+        // What follows is noted in the log.
+        self.begin_log()?;
         let _note = match &mut job {
             Job::Load(load) if writer.retention.keeps() => {
                 let note = core.note_loads(writer, load.tables)?;
@@ -600,60 +601,17 @@ impl Checkpointer {
         if unsynced { Ok(()) } else { self.sync_file() }
     }
 
-    /// Writes the meta, syncs that, and holds it to be the newest. Requires: all that it refers to is durable.
-    ///
-    /// Without a log to tell that a newest meta is missing, both slots get it, so that damage to one loses nothing. A log that
-    /// goes on from the checkpoint before too, whose pages are about to be used again, tells nothing either: one that is kept, or
-    /// whose start has not moved because nothing was rotated.
-    fn write_meta(&mut self, meta: Meta, was_rotated: bool) -> Result<()> {
-        self.write_slot(meta)?;
-        if was_rotated && self.meta.log_exists && !self.meta.features.log_is_kept() {
-            return Ok(());
-        }
-        // The checkpoint is durable. A slot whose write failed was made whole with the same; if not, the database is poisoned, and
-        // nothing is used again.
-        let _ = self.write_slot(Meta { number: self.meta.number + 1, ..self.meta.clone() });
-        Ok(())
-    }
-
-    fn write_slot(&mut self, meta: Meta) -> Result<()> {
-        if let Err(error) = metas::write(&**self.file.file(), self.file.path(), &meta) {
-            // A part of it may be there. It is made whole, or the other slot stays the only one: never in between.
-            if self.restore_slot().is_err() {
-                self.poison();
-            }
-            return Err(error);
-        }
-        self.sync_file()?;
-        self.meta = meta;
-        Ok(())
-    }
-
-    /// Puts a valid meta, which says what the newest says, into the other slot, after a write to it was torn or failed.
-    ///
-    /// It takes the next number and is the newest from then on: the number before is none if the newest is 1.
-    ///
-    /// # Errors
-    /// The disk's.
-    pub fn restore_slot(&mut self) -> Result<()> {
-        let meta = Meta { number: self.meta.number + 1, ..self.meta.clone() };
-        metas::write(&**self.file.file(), self.file.path(), &meta)?;
-        self.sync_file()?;
-        self.meta = meta;
-        Ok(())
-    }
-
-    fn sync_file(&self) -> Result<()> {
+    pub(super) fn sync_file(&self) -> Result<()> {
         self.file.sync().inspect_err(|_| self.poison())
     }
 
-    fn poison(&self) {
+    pub(super) fn poison(&self) {
         if let Some(writer) = &self.core.writer {
             writer.poison();
         }
     }
 
-    fn is_poisoned(&self) -> bool {
+    pub(super) fn is_poisoned(&self) -> bool {
         self.core.writer.as_ref().is_some_and(Writer::is_poisoned)
     }
 
@@ -747,25 +705,6 @@ impl Checkpointer {
         let births = self.pins.pinned();
         self.space.lock().reclaim(SpacePins { births: &births, oldest_elsewhere: elsewhere });
         Ok(())
-    }
-
-    /// For closing: writes a meta that needs no log into both slots, so that neither is ever needed to stand in for a
-    /// newer one, and cuts the file to what is used.
-    ///
-    /// # Errors
-    /// The disk's; then the log stays and the next open recovers.
-    pub fn finish(&mut self, start: LogStart) -> Result<()> {
-        if self.meta.log_exists || self.meta.log_first_segment != start.segment {
-            let mut meta = self.meta.clone();
-            (meta.number, meta.log_first_segment, meta.log_exists) = (meta.number + 1, start.segment, start.exists);
-            self.sync_file()?;
-            self.write_meta(meta, true)?;
-            if self.is_poisoned() {
-                return Err(Error::Poisoned { path: self.file.path().to_path_buf() });
-            }
-        }
-        self.reclaim()?;
-        self.space.lock().truncate_to_used().map(drop)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::db::checkpoint::Checkpointer;
 use crate::db::database::Inner;
-use crate::db::open::Presence;
+use crate::db::presence::Presence;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::sync::atomic::Ordering;
@@ -26,6 +26,7 @@ pub enum CloseOutcome {
 
 /// Closes the database for all handles. The monitor may end the merging, of whoever closes it.
 pub fn close(inner: &Inner, monitor: &Monitor) -> Result<CloseOutcome> {
+    inner.core.check_process()?;
     let _closing = inner.closers.add(monitor);
     // What keeps the checkpointer busy ends with it, too.
     let _watching = inner.watchers.add(monitor);

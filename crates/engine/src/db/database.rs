@@ -1,6 +1,7 @@
 //! [`Database`]: the handle, and what it hands out.
 
 use std::hash::{BuildHasher, RandomState};
+use std::mem;
 use std::path::Path;
 use std::time::Duration;
 
@@ -60,6 +61,11 @@ impl Inner {
 impl Drop for Inner {
     /// What transactions left for the next ones is theirs no more, and would keep the database open.
     fn drop(&mut self) {
+        if self.core.stamp.is_inherited() {
+            // A child made by `fork` has not the threads that hold what would be waited for. It leaves all as it is.
+            mem::forget((Arc::clone(&self.core), self.checkpointer.clone(), self.worker.take()));
+            return;
+        }
         self.core.published.slots().close();
     }
 }
@@ -331,6 +337,7 @@ impl Database {
     pub(crate) fn checkpointer(&self) -> Result<&Mutex<Checkpointer>> {
         let path = || self.inner.core.path.clone();
         let checkpointer = self.inner.checkpointer.as_deref().ok_or_else(|| Error::ReadOnly { path: path() })?;
+        self.inner.core.check_process()?;
         if self.inner.is_closed() { Err(Error::Closed { path: path() }) } else { Ok(checkpointer) }
     }
 }

@@ -8,16 +8,17 @@
 //! | no file, but a log | error that names it | error |
 //! | a clean file | – | – |
 //! | a log, and no writer | replayed, checkpointed, removed or kept | replayed in memory |
-//! | a writer in another process | error with its pid | its newest checkpoint, pinned |
+//! | a writer, under this or another name | error with its pid | its newest checkpoint, pinned |
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::db::checkpoint::{Basis, Checkpointer, Stored};
 use crate::db::database::{Database, Inner};
 use crate::db::metas;
+use crate::db::presence::Presence;
 use crate::db::recover::{Recovered, recover, show};
 use crate::db::registry::{Key, open_once};
 use crate::db::tables::read_catalog;
@@ -26,14 +27,15 @@ use crate::delta::Delta;
 use crate::error::{Error, Place, Result};
 use crate::format::{ExtentEntry, ExtentTableRef, FeatureBits, Meta, PageSize};
 use crate::ids::{Birth, SegmentNumber, Sequence, TableId};
-use crate::io::{Access, Disk, File, ReaderSlots, WriterAttempt, WriterLock};
+use crate::io::{Access, Disk, File, LockHolder, WriterAttempt};
 use crate::log::{LogEnd, Retention, first_readable, segment_paths};
 use crate::monitor::Watchers;
 use crate::options::Options;
 use crate::pager::{ExtentMap, PageFile, ReadOptions, Space, read_extent_table};
 use crate::planted::{Fault, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use crate::sync::{Arc, Condvar, Mutex, fill_random};
+use crate::process::Stamp;
+use crate::sync::{Arc, Condvar, Instant, Mutex, fill_random, sleep};
 use crate::tree::Root;
 use crate::txn::core::{Core, Logged, Writer, first_epoch};
 use crate::txn::group_sync::GroupSync;
@@ -46,105 +48,12 @@ impl Options {
     /// Opens the database at `path`. A path that this process has open already gives the same database, shared.
     ///
     /// # Errors
-    /// [`Error::DatabaseNotFound`], [`Error::LogWithoutDatabase`], [`Error::NotADatabase`], [`Error::Locked`] by another process,
-    /// [`Error::AlreadyOpen`] here with other options, [`Error::Corrupt`], and what the disk reports.
+    /// [`Error::DatabaseNotFound`], [`Error::LogWithoutDatabase`], [`Error::LogMissing`], [`Error::NotADatabase`],
+    /// [`Error::Locked`] by another process, or by this one under another name of the file, [`Error::AlreadyOpen`] here with other
+    /// options, [`Error::Corrupt`], and what the disk reports.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
         self.validate()?;
         open(self, path.as_ref())
-    }
-}
-
-/// How this process is known to others that use the database. Every state holds it, and so does every transaction; its end takes
-/// leave.
-#[derive(Debug)]
-pub struct Presence {
-    lock: Mutex<Option<Lock>>,
-    /// The database is closed: with the last transaction the lock file goes too.
-    leaves_at_end: AtomicBool,
-}
-
-#[derive(Debug)]
-enum Lock {
-    /// As the writer.
-    Writer(Box<dyn WriterLock>),
-    /// As a reader.
-    Reader(Box<dyn ReaderSlots>),
-}
-
-impl Presence {
-    /// Nobody knows: the lock file cannot be written, and so neither can the database.
-    fn unknown() -> Self {
-        Self::of(None)
-    }
-
-    fn new(lock: Lock) -> Self {
-        Self::of(Some(lock))
-    }
-
-    fn of(lock: Option<Lock>) -> Self {
-        Self { lock: Mutex::new(lock), leaves_at_end: AtomicBool::new(false) }
-    }
-
-    /// The oldest checkpoint that a reader in another process may show.
-    ///
-    /// # Errors
-    /// The disk's.
-    pub fn oldest_pinned(&self) -> io::Result<Option<Birth>> {
-        match &*self.lock.lock() {
-            Some(Lock::Writer(lock)) => Ok(lock.oldest_pinned()?.map(Birth)),
-            _ => Ok(None),
-        }
-    }
-
-    /// Announces a reader of a checkpoint.
-    ///
-    /// # Errors
-    /// The disk's.
-    fn pin(&self, birth: Birth) -> io::Result<()> {
-        match &*self.lock.lock() {
-            Some(Lock::Reader(slots)) => slots.pin(birth.0),
-            // On a medium that cannot be written nobody writes, so nobody needs to be told.
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether a writer is known to live in any process.
-    ///
-    /// # Errors
-    /// The disk's.
-    fn writer_lives(&self) -> io::Result<bool> {
-        match &*self.lock.lock() {
-            Some(Lock::Reader(slots)) => slots.writer_lives(),
-            _ => Ok(false),
-        }
-    }
-
-    /// The last who drops this closes it.
-    pub fn leave_at_end(&self) {
-        // Relaxed: whoever drops it last comes after all others.
-        self.leaves_at_end.store(true, Ordering::Relaxed);
-    }
-
-    /// Takes leave, and removes the lock file if nobody else uses it.
-    ///
-    /// # Errors
-    /// The disk's; the lock is given up nonetheless.
-    pub fn close(&self) -> io::Result<()> {
-        let lock = self.lock.lock().take();
-        match lock {
-            Some(Lock::Writer(lock)) => lock.close(),
-            Some(Lock::Reader(slots)) => slots.close(),
-            None => Ok(()),
-        }
-    }
-}
-
-impl Drop for Presence {
-    fn drop(&mut self) {
-        if self.leaves_at_end.load(Ordering::Relaxed) {
-            // The lock is given up, whatever becomes of its file.
-            let _ = self.close();
-        }
     }
 }
 
@@ -159,7 +68,7 @@ pub fn open(options: Options, path: &Path) -> Result<Database> {
     let key = Key::new(&options, path.clone());
     let open = |options: Options| match options.read_only {
         true => open_for_reading(options, path),
-        false => open_for_writing(options, path),
+        false => open_when_unlocked(options, path),
     };
     Ok(Database { inner: open_once(key, options, open)? })
 }
@@ -176,40 +85,87 @@ pub fn with_suffix(database: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// As [`open_for_writing`], which is tried again while the database is locked, for as long as the options say.
+fn open_when_unlocked(options: Options, path: PathBuf) -> Result<Inner> {
+    let deadline = Instant::now().checked_add(options.wait_for_lock);
+    let mut pause = LOCK_PAUSE_MIN;
+    loop {
+        let opened = open_for_writing(options.clone(), path.clone());
+        let left = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
+        if !matches!(opened, Err(Error::Locked { .. })) || left.is_zero() {
+            return opened;
+        }
+        sleep(pause.min(left));
+        pause = (2 * pause).min(LOCK_PAUSE_MAX);
+    }
+}
+
 fn open_for_writing(options: Options, path: PathBuf) -> Result<Inner> {
     let disk = Arc::clone(&options.disk);
     let exists = disk.exists(&path).map_err(|error| Error::io("look for", &path, error))?;
     if !exists && !options.create {
         return Err(Error::DatabaseNotFound { path });
     }
-    let lock = match disk.lock_writer(&lock_path(&path)).map_err(|error| Error::io("lock", &path, error))? {
-        WriterAttempt::Held(lock) => Arc::new(Presence::new(Lock::Writer(lock))),
-        WriterAttempt::Busy { pid } => return Err(Error::Locked { path, pid }),
+    let lock_path = lock_path(&path);
+    let name = match disk.lock_writer(&lock_path).map_err(|error| Error::io("lock", &lock_path, error))? {
+        WriterAttempt::Held(lock) => lock,
+        WriterAttempt::Busy(holder) => return Err(locked(path, holder)),
     };
-    // The other process may have created or removed it while the lock was not ours.
-    let exists = disk.exists(&path).map_err(|error| Error::io("look for", &path, error))?;
-    let outcome = open_locked(options, &path, &lock, exists);
+    let file = match open_or_create(&options, &path) {
+        Ok(file) => file,
+        Err(error) => {
+            // The first error says more than that the lock file could not be removed.
+            let _ = name.close();
+            return Err(error);
+        }
+    };
+    let lock = Presence::of_writer(Arc::clone(&file), name);
+    let lock = Arc::new(lock.map_err(|error| Error::io("lock", &path, error))?);
+    let outcome = open_locked(options, &path, &lock, file);
     if outcome.is_err() {
-        // The first error says more than that the lock file could not be removed.
         let _ = lock.close();
     }
     outcome
 }
 
-fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool) -> Result<Inner> {
-    let disk = Arc::clone(&options.disk);
-    if !exists {
-        refuse_orphaned_log(&*disk, path)?;
-        create(&*disk, path, &options)?;
+/// The file, locked for its only writer. Requires: the lock of its name is held.
+fn open_or_create(options: &Options, path: &Path) -> Result<Arc<dyn File>> {
+    let disk = &*options.disk;
+    // The other process may have created or removed it before the lock was ours.
+    if !disk.exists(path).map_err(|error| Error::io("look for", path, error))? {
+        if !options.create {
+            return Err(Error::DatabaseNotFound { path: path.to_path_buf() });
+        }
+        refuse_orphaned_log(disk, path)?;
+        create(disk, path, options)?;
     }
-    let file = open_file(&*disk, path, Access::Write)?;
+    let file = open_file(disk, path, Access::Write)?;
+    if !planted(Fault::FileUnlocked)
+        && let Some(holder) = file.locks().lock_writer().map_err(|error| Error::io("lock", path, error))? {
+        return Err(locked(path.to_path_buf(), holder));
+    }
+    match file.is_named(path).map_err(|error| Error::io("look for", path, error))? {
+        true => Ok(file),
+        false => Err(Error::Moved { path: path.to_path_buf() }),
+    }
+}
+
+fn locked(path: PathBuf, holder: LockHolder) -> Error {
+    match holder {
+        LockHolder::ThisProcess => Error::Locked { path, pid: Some(std::process::id()), is_here: true },
+        LockHolder::OtherProcess(pid) => Error::Locked { path, pid, is_here: false },
+    }
+}
+
+fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, file: Arc<dyn File>) -> Result<Inner> {
+    let disk = Arc::clone(&options.disk);
     let mut found = metas::read(&*file, path)?;
     if !found.meta.is_writable() {
         let text =
             format!("it has features {:#x} that only a newer version may write", found.meta.features.read_compatible);
         return Err(Error::UnsupportedFormat { path: path.to_path_buf(), found: text });
     }
-    let opened = read_tables(&options, path, file, found.meta.clone(), Arc::clone(lock))?;
+    let opened = read_tables(&options, path, Arc::clone(&file), found.meta.clone(), Arc::clone(lock))?;
     let space = Space::open(
         Arc::clone(&opened.file),
         opened.entries.clone(),
@@ -223,7 +179,7 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool
     let Recovered { state, mut end, replayed } = recover(&options, path, &found, &opened.state, &space)?;
     let restores_slot = must_restore_slot(&options, &found);
     let retention = retain(&options, path, &mut found.meta, &mut end)?;
-    let journal = Journal::new(Arc::clone(&disk), path, found.meta.uuid, end, options.map, Arc::clone(&retention));
+    let journal = Journal::new(Arc::clone(&disk), path, file, found.meta.uuid, end, options.map, Arc::clone(&retention));
     let writer = Writer {
         durability: options.durability,
         isolation: options.isolation,
@@ -241,6 +197,8 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, exists: bool
         spilled_bytes: AtomicU64::new(0),
         excess_bytes: AtomicU64::new(0),
         poisoned: AtomicBool::new(false),
+        moved: AtomicBool::new(false),
+        log_begun: AtomicBool::new(false),
         conflicts: Mutex::default(),
     };
     let core = new_core(path, Published::new(state), Some(writer));
@@ -310,13 +268,8 @@ fn retain(options: &Options, path: &Path, meta: &mut Meta, end: &mut LogEnd) -> 
 fn open_for_reading(options: Options, path: PathBuf) -> Result<Inner> {
     let disk = Arc::clone(&options.disk);
     let file = open_file(&*disk, &path, Access::Read)?;
-    let presence = Arc::new(match disk.reader_slots(&lock_path(&path)) {
-        Ok(slots) => Presence::new(Lock::Reader(slots)),
-        Err(error) if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem) => {
-            Presence::unknown()
-        }
-        Err(error) => return Err(Error::io("announce a reader of", &path, error)),
-    });
+    let presence = Presence::of_reader(Arc::clone(&file));
+    let presence = Arc::new(presence.map_err(|error| Error::io("announce a reader of", &path, error))?);
     let writer_lives = || presence.writer_lives().map_err(|error| Error::io("look for a writer of", &path, error));
     let (meta, state) = loop {
         let found = pin_newest(&*file, &path, &presence)?;
@@ -360,7 +313,8 @@ fn pin_newest(file: &dyn File, path: &Path, presence: &Presence) -> Result<metas
 fn new_core(path: &Path, published: Published, writer: Option<Writer>) -> Arc<Core> {
     let (path, turns) = (path.to_path_buf(), Arc::default());
     let (exclusive, closed) = (AtomicBool::new(false), AtomicBool::new(false));
-    Arc::new(Core { path, published, turns, exclusive, writer, closed })
+    let stamp = published.state().stamp;
+    Arc::new(Core { path, stamp, published, turns, exclusive, writer, closed })
 }
 
 fn open_file(disk: &dyn Disk, path: &Path, access: Access) -> Result<Arc<dyn File>> {
@@ -472,6 +426,7 @@ fn read_tables(
     let pins = Arc::new(Pins::default());
     let mut state = State {
         instance: next_instance(),
+        stamp: Stamp::new().map_err(|error| Error::io("open", path, error))?,
         floor: meta.sequence,
         dropped: Vec::new(),
         tables_changed: meta.sequence,
@@ -499,6 +454,10 @@ fn read_tables(
     }
     Ok(Opened { file, entries, pins, stored, catalog, state })
 }
+
+/// While a database is locked, the lock is tried again after so long, at first and at last.
+const LOCK_PAUSE_MIN: Duration = Duration::from_millis(1);
+const LOCK_PAUSE_MAX: Duration = Duration::from_millis(50);
 
 fn next_instance() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);

@@ -4,11 +4,12 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{OnceLock, Weak};
+use std::sync::Weak;
 
 use crate::db::database::Inner;
 use crate::error::{Error, Result};
 use crate::options::Options;
+use crate::process::PerProcess;
 use crate::sync::{Arc, Condvar, Mutex};
 
 /// Identity of an open database within this process.
@@ -45,8 +46,8 @@ struct Registry {
 /// # Errors
 /// [`Error::AlreadyOpen`] if it is open with options that differ in what they promise; those of `open`.
 pub fn open_once(key: Key, options: Options, open: impl FnOnce(Options) -> Result<Inner>) -> Result<Arc<Inner>> {
-    static REGISTRY: OnceLock<Registry> = OnceLock::new();
-    let registry = REGISTRY.get_or_init(Registry::default);
+    static REGISTRY: PerProcess<Registry> = PerProcess::new();
+    let registry = REGISTRY.get();
     let mut held = registry.held.lock();
     let found = loop {
         match held.get(&key) {

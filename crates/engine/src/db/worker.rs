@@ -145,6 +145,11 @@ impl Relief for Wake {
         asked.failure.take().map_or(Ok(()), Err)
     }
 
+    fn begin_log(&self) -> Result<()> {
+        // A database that is being closed needs no log any more: the commit hears of that.
+        self.checkpointer.upgrade().map_or(Ok(()), |checkpointer| checkpointer.lock().begin_log())
+    }
+
     fn take_in(&self, incoming: &Incoming<'_>) -> Result<()> {
         match (self.checkpointer.upgrade(), self.core.upgrade()) {
             (Some(checkpointer), _) => checkpointer.lock().run_with(Job::TakeIn(incoming)),

@@ -29,7 +29,8 @@ pub enum Access {
 ///
 /// Implementations handle interruption (`EINTR`) inside, except where a call's contract forbids a retry.
 pub trait Disk: Send + Sync + fmt::Debug {
-    /// Opens a file. A symbolic link as the last part of the path, and anything but a regular file, is refused.
+    /// Opens a file. A symbolic link as the last part of the path ([`Disk::canonical`] has
+    /// followed it), and anything but a regular file, is refused.
     ///
     /// # Errors
     /// `NotFound` for [`Access::Read`] and [`Access::Write`] of a missing file, `AlreadyExists` for [`Access::CreateNew`] of one
@@ -67,26 +68,20 @@ pub trait Disk: Send + Sync + fmt::Debug {
     /// The system's, other than `NotFound`.
     fn exists(&self, path: &Path) -> io::Result<bool>;
 
-    /// The one absolute path of a file that may or may not exist: its directory's links are followed, its own name is kept.
-    /// Two paths of the same file give the same answer, unless it has several hard links.
+    /// The one absolute path of a file that may or may not exist. Symbolic links are followed, also one that is the last part of
+    /// the path and leads to a file that does not exist yet. Two paths of the same file give the same answer, unless the file has
+    /// several hard links or mounts.
     ///
     /// # Errors
     /// `NotFound` if the directory does not exist, `InvalidInput` if the path has no last name.
     fn canonical(&self, path: &Path) -> io::Result<PathBuf>;
 
-    /// Tries, without waiting, to become the only writer among all that name the same lock file. The file is created if need be.
+    /// Tries, without waiting, to become the only writer among all processes that use the same lock file. The file is created if
+    /// need be. This lock covers the database's name, before there is a data file; [`FileLocks`] cover the file itself.
     ///
     /// # Errors
     /// The system's; `Unsupported` on a file system whose locks or maps cannot be trusted (network file systems).
     fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt>;
-
-    /// Registers a reader of another process than the writer's: takes one of the [`READER_SLOTS_MAX`] slots of the lock
-    /// file, which is created if need be.
-    ///
-    /// # Errors
-    /// `ResourceBusy` if all slots are taken; `PermissionDenied` or `ReadOnlyFilesystem` where the lock file cannot be written;
-    /// `Unsupported` as for [`Disk::lock_writer`].
-    fn reader_slots(&self, lock_path: &Path) -> io::Result<Box<dyn ReaderSlots>>;
 }
 
 /// An open file. It closes when the last reference is dropped; closing never reports an error, so sync first.
@@ -166,9 +161,18 @@ pub trait File: Send + Sync + fmt::Debug {
     /// As [`File::sync_data`].
     fn sync_all(&self) -> io::Result<()>;
 
-    /// Forgets what the system has of the file in memory, but for what is not written yet or somebody has mapped: whoever reads it
-    /// next gets what is on the medium. A hint, which does nothing where there is no such memory.
+    /// Drops what the system caches of the file, except bytes that are not written yet or are mapped: the next read comes from the
+    /// medium. A hint, which does nothing where there is no such cache.
     fn forget_cached(&self) {}
+
+    /// The locks between all processes that have this very file open, under whatever name.
+    fn locks(&self) -> &dyn FileLocks;
+
+    /// Whether `path` still names this file: it was not renamed, replaced or removed since.
+    ///
+    /// # Errors
+    /// The system's, other than `NotFound`.
+    fn is_named(&self, path: &Path) -> io::Result<bool>;
 
     /// Maps the file from its first byte through a window of about `reserve_bytes`, which may reach far past its end: bytes
     /// appended later show up in it. `None` means that this disk has no maps, or that there is no address space even for the
@@ -193,68 +197,80 @@ pub(super) fn write_zeros(write: impl Fn(u64, &[u8]) -> io::Result<()>, start: u
 
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
-/// Number of reading processes (or read-only handles) that a lock file has room for.
-pub const READER_SLOTS_MAX: usize = 64;
-
 /// The answer to [`Disk::lock_writer`].
 #[derive(Debug)]
 pub enum WriterAttempt {
     /// The caller is the writer until it drops or closes the lock.
     Held(Box<dyn WriterLock>),
-    /// Somebody else is.
-    Busy {
-        /// The process, if the lock file tells. It may be this one.
-        pid: Option<u32>,
-    },
+    /// Another handle holds the lock.
+    Busy(LockHolder),
 }
 
-/// The right to write, held by one in all processes. Dropping it gives it up and leaves the lock file; a process that dies
-/// gives it up too.
-pub trait WriterLock: Send + Sync + fmt::Debug {
-    /// The smallest number that a living reader of another process pins, and nothing if none does. Slots of dead readers are
-    /// cleared on the way.
-    ///
-    /// # Errors
-    /// The system's. Reuse nothing then.
-    fn oldest_pinned(&self) -> io::Result<Option<u64>>;
+/// Who holds a writer's lock that could not be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockHolder {
+    /// Another handle of this process.
+    ThisProcess,
+    /// Another process, by its number if that is known. The number may be one of another container.
+    OtherProcess(Option<u32>),
+}
 
-    /// Gives up the lock and removes the lock file, unless a reader still uses it.
+/// The right to write under one name, held by one handle in all processes. Dropping it gives it up and leaves the lock file; a
+/// process that dies gives it up too.
+pub trait WriterLock: Send + Sync + fmt::Debug {
+    /// Gives up the lock and removes the lock file.
     ///
     /// # Errors
     /// The system's. The lock is given up nonetheless.
     fn close(self: Box<Self>) -> io::Result<()>;
 }
 
-/// One reader's place in the lock file. Dropping it releases it; a process that dies releases it too.
-pub trait ReaderSlots: Send + Sync + fmt::Debug {
-    /// Announces `number` (of a meta, from 1) as the oldest that this reader needs, instead of what it announced before.
-    ///
-    /// To begin reading: read the newest meta, pin its number, then read the newest meta again. If it is still the same, the
-    /// writer, who scans the slots after publishing a meta and before reusing what that freed, sees the pin in time. Otherwise
-    /// pin the newer one and look again.
-    ///
-    /// # Errors
-    /// The system's. Nothing can be said about what is pinned then.
-    ///
-    /// # Panics
-    /// If `number` is 0, which stands for no pin.
-    fn pin(&self, number: u64) -> io::Result<()>;
-
-    /// Announces that this reader needs nothing; it keeps its slot.
+/// The locks on one data file between all handles of it, in all processes. They belong to the file and not to its name, and a
+/// reader needs no right but to read.
+///
+/// Each [`File`] that was opened is a holder of its own. What a holder has is released when its last reference is dropped, and when
+/// its process dies.
+pub trait FileLocks {
+    /// Tries, without waiting, to become the file's only writer. `None` if this holder is it now, otherwise the one that is.
     ///
     /// # Errors
-    /// The system's. The pin may still stand then, which costs only space.
-    fn release(&self) -> io::Result<()>;
+    /// The system's; `Unsupported` on a file system whose locks or maps cannot be trusted (network file systems).
+    fn lock_writer(&self) -> io::Result<Option<LockHolder>>;
 
-    /// Whether a writer lives, in any process.
+    /// Gives up the writer's lock, if this holder has it.
+    ///
+    /// # Errors
+    /// The system's.
+    fn unlock_writer(&self) -> io::Result<()>;
+
+    /// Whether another holder is the writer.
     ///
     /// # Errors
     /// The system's.
     fn writer_lives(&self) -> io::Result<bool>;
 
-    /// Releases the slot and removes the lock file, unless a writer or another reader still uses it.
+    /// Announces `number` (of a checkpoint, from 1) as the oldest that this reader needs, instead of the one before.
+    ///
+    /// To begin reading: read the newest meta, pin its number, then read the newest meta again. If it is still the same, the
+    /// writer, which looks at the pins after publishing a meta and before reusing what that freed, sees the pin in time. Otherwise
+    /// pin the newer one and look again.
     ///
     /// # Errors
-    /// The system's. The slot is released nonetheless.
-    fn close(self: Box<Self>) -> io::Result<()>;
+    /// The system's; `Unsupported` as for [`FileLocks::lock_writer`]. What is pinned is unknown then.
+    ///
+    /// # Panics
+    /// If `number` is 0 or not below 2^62.
+    fn pin(&self, number: u64) -> io::Result<()>;
+
+    /// Withdraws what this holder has pinned.
+    ///
+    /// # Errors
+    /// The system's. The pin may still stand then, which costs only space.
+    fn unpin(&self) -> io::Result<()>;
+
+    /// The smallest number that another holder pins, if any does.
+    ///
+    /// # Errors
+    /// The system's. Reuse nothing then.
+    fn oldest_pinned(&self) -> io::Result<Option<u64>>;
 }

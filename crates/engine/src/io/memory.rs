@@ -3,13 +3,14 @@
 //! Invariants: (1) clones share everything. (2) A removed file lives on for those who have it open, as on Unix.
 //! (3) Directories need not be made: any parent of a file is one. (4) Chunks never written take no memory.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use super::Map;
-use super::disk::{Access, Disk, File, READER_SLOTS_MAX, ReaderSlots, WriterAttempt, WriterLock};
+use super::disk::{Access, Disk, File, FileLocks, LockHolder, WriterAttempt, WriterLock};
+use super::memory_locks::{MemoryHolder, MemoryLocks};
 use crate::sync::{Arc, Mutex};
 
 /// A disk in memory. Clones share its files; syncs do nothing; nothing is mapped.
@@ -24,7 +25,7 @@ impl MemoryDisk {
         Self::default()
     }
 
-    fn file(&self, path: &Path) -> Option<Arc<Mutex<SparseBytes>>> {
+    fn file(&self, path: &Path) -> Option<Arc<Content>> {
         self.shared.names.lock().get(&plain(path)).cloned()
     }
 }
@@ -33,13 +34,15 @@ impl Disk for MemoryDisk {
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
         let mut names = self.shared.names.lock();
         let path = plain(path);
-        let bytes = match (names.get(&path), access) {
+        let content = match (names.get(&path), access) {
             (Some(_), Access::CreateNew) => return Err(io::ErrorKind::AlreadyExists.into()),
-            (Some(bytes), _) => Arc::clone(bytes),
+            (Some(content), _) => Arc::clone(content),
             (None, Access::CreateNew) => Arc::clone(names.entry(path).or_default()),
             (None, _) => return Err(io::ErrorKind::NotFound.into()),
         };
-        Ok(Arc::new(MemoryFile { bytes, writable: access != Access::Read }))
+        drop(names);
+        let (holder, disk) = (content.locks.holder(), self.clone());
+        Ok(Arc::new(MemoryFile { content, holder, disk, writable: access != Access::Read }))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -78,45 +81,34 @@ impl Disk for MemoryDisk {
 
     fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
         let path = plain(lock_path);
-        let mut locks = self.shared.locks.lock();
-        let state = locks.entry(path.clone()).or_default();
-        if state.writer {
-            return Ok(WriterAttempt::Busy { pid: Some(std::process::id()) });
+        if !self.shared.locked.lock().insert(path.clone()) {
+            return Ok(WriterAttempt::Busy(LockHolder::ThisProcess));
         }
-        state.writer = true;
         Ok(WriterAttempt::Held(Box::new(MemoryWriterLock { shared: Arc::clone(&self.shared), path })))
-    }
-
-    fn reader_slots(&self, lock_path: &Path) -> io::Result<Box<dyn ReaderSlots>> {
-        let path = plain(lock_path);
-        let mut locks = self.shared.locks.lock();
-        let state = locks.entry(path.clone()).or_default();
-        let free = (0..READER_SLOTS_MAX).find(|slot| !state.pinned.contains_key(slot));
-        let slot = free.ok_or_else(|| io::Error::new(io::ErrorKind::ResourceBusy, "all reader slots are taken"))?;
-        state.pinned.insert(slot, 0);
-        Ok(Box::new(MemoryReaderSlot { shared: Arc::clone(&self.shared), path, slot }))
     }
 }
 
 #[derive(Debug, Default)]
 struct Shared {
     /// Guards which name is which file. No other lock is taken under it.
-    names: Mutex<BTreeMap<PathBuf, Arc<Mutex<SparseBytes>>>>,
-    /// Guards who holds which lock file. No other lock is taken under it.
-    locks: Mutex<HashMap<PathBuf, LockState>>,
+    names: Mutex<BTreeMap<PathBuf, Arc<Content>>>,
+    /// Guards which lock files are held. No other lock is taken under it.
+    locked: Mutex<HashSet<PathBuf>>,
 }
 
-/// One lock file: whether a writer holds it, and the number in each slot that is taken (0: nothing pinned).
+/// A file, under whatever name.
 #[derive(Debug, Default)]
-struct LockState {
-    writer: bool,
-    pinned: HashMap<usize, u64>,
+struct Content {
+    /// Guards the file's bytes and length. No other lock is taken under it.
+    bytes: Mutex<SparseBytes>,
+    locks: MemoryLocks,
 }
 
 #[derive(Debug)]
 struct MemoryFile {
-    /// Guards the file's bytes and length. No other lock is taken under it.
-    bytes: Arc<Mutex<SparseBytes>>,
+    content: Arc<Content>,
+    holder: MemoryHolder,
+    disk: MemoryDisk,
     writable: bool,
 }
 
@@ -128,27 +120,27 @@ impl MemoryFile {
 
 impl File for MemoryFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.bytes.lock().read(offset, buffer)
+        self.content.bytes.lock().read(offset, buffer)
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         self.check_writable()?;
-        self.bytes.lock().write(offset, bytes)
+        self.content.bytes.lock().write(offset, bytes)
     }
 
     fn len(&self) -> io::Result<u64> {
-        Ok(self.bytes.lock().length)
+        Ok(self.content.bytes.lock().length)
     }
 
     fn set_len(&self, length: u64) -> io::Result<()> {
         self.check_writable()?;
-        self.bytes.lock().set_length(length)
+        self.content.bytes.lock().set_length(length)
     }
 
     fn allocate(&self, offset: u64, length: u64) -> io::Result<()> {
         self.check_writable()?;
         let end = offset.checked_add(length).ok_or(io::ErrorKind::FileTooLarge)?;
-        let mut bytes = self.bytes.lock();
+        let mut bytes = self.content.bytes.lock();
         if end > bytes.length { bytes.set_length(end) } else { Ok(()) }
     }
 
@@ -163,6 +155,14 @@ impl File for MemoryFile {
     fn map(&self, _reserve_bytes: u64) -> io::Result<Option<Map>> {
         Ok(None)
     }
+
+    fn locks(&self) -> &dyn FileLocks {
+        &self.holder
+    }
+
+    fn is_named(&self, path: &Path) -> io::Result<bool> {
+        Ok(self.disk.file(path).is_some_and(|content| Arc::ptr_eq(&content, &self.content)))
+    }
 }
 
 #[derive(Debug)]
@@ -172,12 +172,6 @@ struct MemoryWriterLock {
 }
 
 impl WriterLock for MemoryWriterLock {
-    fn oldest_pinned(&self) -> io::Result<Option<u64>> {
-        let locks = self.shared.locks.lock();
-        let pinned = locks.get(&self.path).into_iter().flat_map(|state| state.pinned.values().copied());
-        Ok(pinned.filter(|&number| number != 0).min())
-    }
-
     fn close(self: Box<Self>) -> io::Result<()> {
         Ok(())
     }
@@ -185,64 +179,7 @@ impl WriterLock for MemoryWriterLock {
 
 impl Drop for MemoryWriterLock {
     fn drop(&mut self) {
-        self.shared.release_lock(&self.path, |state| state.writer = false);
-    }
-}
-
-#[derive(Debug)]
-struct MemoryReaderSlot {
-    shared: Arc<Shared>,
-    path: PathBuf,
-    slot: usize,
-}
-
-impl MemoryReaderSlot {
-    fn write(&self, number: u64) {
-        if let Some(state) = self.shared.locks.lock().get_mut(&self.path) {
-            state.pinned.insert(self.slot, number);
-        }
-    }
-}
-
-impl ReaderSlots for MemoryReaderSlot {
-    fn pin(&self, number: u64) -> io::Result<()> {
-        assert!(number != 0, "0 stands for no pin");
-        self.write(number);
-        Ok(())
-    }
-
-    fn release(&self) -> io::Result<()> {
-        self.write(0);
-        Ok(())
-    }
-
-    fn writer_lives(&self) -> io::Result<bool> {
-        Ok(self.shared.locks.lock().get(&self.path).is_some_and(|state| state.writer))
-    }
-
-    fn close(self: Box<Self>) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Drop for MemoryReaderSlot {
-    fn drop(&mut self) {
-        self.shared.release_lock(&self.path, |state| {
-            state.pinned.remove(&self.slot);
-        });
-    }
-}
-
-impl Shared {
-    /// Changes one lock's state and forgets the lock once nobody holds any of it.
-    fn release_lock(&self, path: &Path, release: impl FnOnce(&mut LockState)) {
-        let mut locks = self.locks.lock();
-        if let Some(state) = locks.get_mut(path) {
-            release(state);
-            if !state.writer && state.pinned.is_empty() {
-                locks.remove(path);
-            }
-        }
+        self.shared.locked.lock().remove(&self.path);
     }
 }
 

@@ -5,7 +5,7 @@
 //! - [`RealDisk`] is the operating system, [`MemoryDisk`] keeps everything in memory.
 //! - [`Map`] is a read-only window onto a file: the only way the engine reads without copying. [`File::prepare`] makes small
 //!   writes as cheap.
-//! - [`WriterLock`] and [`ReaderSlots`] keep processes out of each other's way.
+//! - [`WriterLock`] and [`FileLocks`] keep processes out of each other's way.
 //!
 //! Errors are bare [`std::io::Error`]s: the layer above knows which file and which operation, and adds them.
 
@@ -17,6 +17,7 @@ mod machine;
 #[cfg(target_os = "linux")]
 mod map;
 mod memory;
+mod memory_locks;
 #[cfg(target_os = "linux")]
 mod os;
 mod place;
@@ -25,12 +26,13 @@ mod unsupported;
 #[cfg(target_os = "linux")]
 mod write_map;
 
-pub use disk::{Access, Disk, File, READER_SLOTS_MAX, ReaderSlots, WriterAttempt, WriterLock};
+pub use disk::{Access, Disk, File, FileLocks, LockHolder, WriterAttempt, WriterLock};
 pub use huge_pages::HugePages;
 pub use machine::memory_bytes;
 #[cfg(target_os = "linux")]
 pub use map::{Map, reserved_bytes, set_reserved_bytes_max};
 pub use memory::MemoryDisk;
+pub use memory_locks::{MemoryHolder, MemoryLocks};
 #[cfg(target_os = "linux")]
 pub use os::RealDisk;
 pub use place::PreparedPlace;

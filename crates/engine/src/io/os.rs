@@ -6,17 +6,18 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, IoSlice};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, FallocateFlags, OFlags};
 use rustix::io::{Errno, ReadWriteFlags};
 
-use super::disk::{Access, Disk, File, ReaderSlots, WriterAttempt, write_zeros};
-use super::lock;
+use super::disk::{Access, Disk, File, FileLocks, LockHolder, WriterAttempt, write_zeros};
+use super::lock::{self, DataLocks};
 use super::map::Map;
 use super::place::PreparedPlace;
 use super::write_map::Prepared;
+use crate::process::Stamp;
 use crate::sync::Arc;
 
 /// The operating system's files.
@@ -27,7 +28,8 @@ impl Disk for RealDisk {
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
         let mut options = OpenOptions::new();
         options.read(true).write(access != Access::Read).create_new(access == Access::CreateNew);
-        Ok(Arc::new(RealFile { file: open_regular(path, &mut options)?, prepared: Prepared::default() }))
+        let file = open_regular(path, &mut options)?;
+        Ok(Arc::new(RealFile { file, prepared: Prepared::default(), locks: DataLocks::default(), stamp: Stamp::new()? }))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -65,19 +67,13 @@ impl Disk for RealDisk {
     }
 
     fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
-        let name = path.file_name();
-        let name = name.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path ends in no file name"))?;
-        let directory = path.parent().unwrap_or(Path::new(""));
-        Ok(fs::canonicalize(or_current(directory))?.join(name))
+        follow_links(path)
     }
 
     fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
         lock::lock_writer(lock_path)
     }
 
-    fn reader_slots(&self, lock_path: &Path) -> io::Result<Box<dyn ReaderSlots>> {
-        lock::reader_slots(lock_path)
-    }
 }
 
 /// An open file of the operating system.
@@ -85,6 +81,18 @@ impl Disk for RealDisk {
 struct RealFile {
     file: fs::File,
     prepared: Prepared,
+    locks: DataLocks,
+    stamp: Stamp,
+}
+
+impl RealFile {
+    /// The file, for the process that opened it.
+    fn own(&self) -> io::Result<&fs::File> {
+        if self.stamp.is_inherited() {
+            return Err(io::Error::other("was opened by the process that this one was forked from"));
+        }
+        Ok(&self.file)
+    }
 }
 
 impl File for RealFile {
@@ -93,12 +101,13 @@ impl File for RealFile {
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.own()?;
         if self.prepared.write(offset, bytes) { Ok(()) } else { self.file.write_all_at(bytes, offset) }
     }
 
     fn write_durably(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let part = [IoSlice::new(bytes)];
-        match rustix::io::pwritev2(&self.file, &part, offset, ReadWriteFlags::DSYNC) {
+        match rustix::io::pwritev2(self.own()?, &part, offset, ReadWriteFlags::DSYNC) {
             Ok(written) if written == bytes.len() => Ok(()),
             // Cut short or interrupted before anything was synced, or unknown to the system or the file system.
             Ok(_) | Err(Errno::INTR | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
@@ -114,14 +123,15 @@ impl File for RealFile {
     }
 
     fn set_len(&self, length: u64) -> io::Result<()> {
-        self.prepared.set_len(&self.file, length)
+        self.prepared.set_len(self.own()?, length)
     }
 
     fn allocate(&self, offset: u64, length: u64) -> io::Result<()> {
         if length == 0 {
             return Ok(());
         }
-        match retry_interrupted(|| Ok(rustix::fs::fallocate(&self.file, FallocateFlags::empty(), offset, length)?)) {
+        let file = self.own()?;
+        match retry_interrupted(|| Ok(rustix::fs::fallocate(file, FallocateFlags::empty(), offset, length)?)) {
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
                 let end = offset.checked_add(length).ok_or(io::ErrorKind::FileTooLarge)?;
                 write_zeros(|offset, zeros| self.write_at(offset, zeros), self.len()?, end)
@@ -131,7 +141,7 @@ impl File for RealFile {
     }
 
     fn prepare(&self, length: u64) -> io::Result<()> {
-        self.prepared.extend(&self.file, length)
+        self.prepared.extend(self.own()?, length)
     }
 
     fn place(&self, offset: u64, length: usize) -> Option<PreparedPlace> {
@@ -139,21 +149,83 @@ impl File for RealFile {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.file.sync_data()
+        self.own()?.sync_data()
     }
 
     fn sync_all(&self) -> io::Result<()> {
-        self.file.sync_all()
+        self.own()?.sync_all()
     }
 
     fn forget_cached(&self) {
-        // What refuses it keeps no more than it would have.
+        // A system that refuses this keeps no more than it would have kept.
         let _ = rustix::fs::fadvise(&self.file, 0, None, Advice::DontNeed);
     }
 
     fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
         Map::new(&self.file, self.len()?, reserve_bytes)
     }
+
+    fn locks(&self) -> &dyn FileLocks {
+        self
+    }
+
+    fn is_named(&self, path: &Path) -> io::Result<bool> {
+        is_named(&self.file, path)
+    }
+}
+
+impl FileLocks for RealFile {
+    fn lock_writer(&self) -> io::Result<Option<LockHolder>> {
+        self.locks.lock_writer(self.own()?)
+    }
+
+    fn unlock_writer(&self) -> io::Result<()> {
+        self.locks.unlock_writer(self.own()?)
+    }
+
+    fn writer_lives(&self) -> io::Result<bool> {
+        self.locks.writer_lives(self.own()?)
+    }
+
+    fn pin(&self, number: u64) -> io::Result<()> {
+        self.locks.pin(self.own()?, number)
+    }
+
+    fn unpin(&self) -> io::Result<()> {
+        self.locks.unpin(self.own()?)
+    }
+
+    fn oldest_pinned(&self) -> io::Result<Option<u64>> {
+        self.locks.oldest_pinned(self.own()?)
+    }
+}
+
+/// Whether the path names the file that is open here, without following a link.
+pub(super) fn is_named(file: &fs::File, path: &Path) -> io::Result<bool> {
+    let open = file.metadata()?;
+    match fs::symlink_metadata(path) {
+        Ok(named) => Ok((named.dev(), named.ino()) == (open.dev(), open.ino())),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The path of what a chain of symbolic links leads to, which may not exist yet.
+fn follow_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS_MAX {
+        let name = path.file_name().map(ToOwned::to_owned);
+        let name = name.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path ends in no file name"))?;
+        let directory = fs::canonicalize(or_current(path.parent().unwrap_or(Path::new(""))))?;
+        path = directory.join(name);
+        match fs::read_link(&path) {
+            Ok(target) => path = directory.join(target),
+            // It is no link, or does not exist.
+            Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::NotFound) => return Ok(path),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "is a symbolic link that leads back to itself"))
 }
 
 /// Opens what must be a regular file, and no link. The caller chooses access and creation in `options`.
@@ -205,6 +277,8 @@ fn flags(flags: OFlags) -> i32 {
     flags.bits().cast_signed()
 }
 
+/// As many links as the system itself follows.
+const LINKS_MAX: usize = 40;
 /// NFS, SMB, CIFS, SMB 2, AFS and Ceph, from `linux/magic.h`.
 const NETWORK_FILE_SYSTEMS: [u64; 6] = [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x5346_414f, 0x00c3_6400];
 
@@ -247,17 +321,25 @@ mod tests {
     }
 
     #[test]
-    fn canonical_paths_follow_directories_and_not_the_file() {
+    fn canonical_paths_follow_links_also_to_what_does_not_exist_yet() {
         let directory = tempfile::tempdir().unwrap();
         let real = fs::canonicalize(directory.path()).unwrap();
-        symlink(&real, directory.path().join("again")).unwrap();
-        symlink(real.join("file"), directory.path().join("link")).unwrap();
-        assert_eq!(RealDisk.canonical(&directory.path().join("again/again/file")).unwrap(), real.join("file"));
-        assert_eq!(RealDisk.canonical(&directory.path().join("link")).unwrap(), real.join("link"));
-        assert_eq!(
-            RealDisk.canonical(&directory.path().join("none/file")).unwrap_err().kind(),
-            io::ErrorKind::NotFound
-        );
+        let canonical = |name: &str| RealDisk.canonical(&directory.path().join(name));
+        fs::create_dir(real.join("inner")).unwrap();
+        symlink(&real, real.join("again")).unwrap();
+        symlink(real.join("file"), real.join("link")).unwrap();
+        symlink("../link", real.join("inner/link")).unwrap();
+        symlink("loop", real.join("loop")).unwrap();
+        symlink("none/file", real.join("nowhere")).unwrap();
+        for _ in 0..2 {
+            for name in ["again/again/file", "link", "inner/link", "again/inner/link"] {
+                assert_eq!(canonical(name).unwrap(), real.join("file"), "{name}");
+            }
+            fs::write(real.join("file"), "").unwrap();
+        }
+        assert_eq!(canonical("loop").unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        assert_eq!(canonical("none/file").unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(canonical("nowhere").unwrap_err().kind(), io::ErrorKind::NotFound);
         assert_eq!(RealDisk.canonical(Path::new("bare")).unwrap(), fs::canonicalize(".").unwrap().join("bare"));
     }
 

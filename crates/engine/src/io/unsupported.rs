@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
 use super::HugePages;
-use super::disk::{Access, Disk, File, ReaderSlots, WriterAttempt};
+use super::disk::{Access, Disk, File, WriterAttempt};
 use crate::sync::Arc;
 
 /// The operating system's files: on this platform every call fails with `Unsupported`.
@@ -44,10 +44,6 @@ impl Disk for RealDisk {
     }
 
     fn lock_writer(&self, _lock_path: &Path) -> io::Result<WriterAttempt> {
-        Err(not_yet())
-    }
-
-    fn reader_slots(&self, _lock_path: &Path) -> io::Result<Box<dyn ReaderSlots>> {
         Err(not_yet())
     }
 }

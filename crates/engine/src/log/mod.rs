@@ -52,4 +52,4 @@ pub use feed::{Feed, FeedSource, first_readable, segments_of};
 pub use read_back::{Commit, Images, Keep, LogEnd, OperationPlace, ReplayFrom, read_back, read_back_keeping};
 pub use retention::{Kept, Retention, SegmentPin};
 pub use segment::segment_paths;
-pub use writer::{Log, PendingSync};
+pub use writer::{Log, PendingSync, check_name};

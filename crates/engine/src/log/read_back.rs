@@ -103,7 +103,7 @@ pub struct Operations<'r> {
 /// names and the headers of the segments; [`Replay::next_commit`] does the rest.
 ///
 /// # Errors
-/// `Corrupt` if a segment is missing; and the disk's.
+/// [`Error::LogMissing`] if a segment is not there; and the disk's.
 pub fn read_back(disk: &Arc<dyn Disk>, database: &Path, uuid: [u8; 16], from: ReplayFrom) -> Result<Replay> {
     begin(disk, database, uuid, from, None)
 }
@@ -421,7 +421,7 @@ fn is_small(disk: &dyn Disk, database: &Path, segments: &[SegmentNumber], bytes_
 }
 
 fn missing(database: &Path, number: SegmentNumber) -> Error {
-    corrupt(&segment_path(database, number), number, 0, "the segment is missing")
+    Error::LogMissing { path: database.to_path_buf(), segment: segment_path(database, number) }
 }
 
 /// A place is the position of an image among the others, above, and an offset in it.

@@ -59,6 +59,18 @@ pub struct PendingSync {
     segment_bytes: u64,
 }
 
+/// Sees to it that a path still names a file.
+///
+/// # Errors
+/// [`Error::Moved`] if it does not, and the disk's.
+pub fn check_name(path: &Path, file: &Arc<dyn File>) -> Result<()> {
+    match file.is_named(path).map_err(|error| Error::io("look for", path, error))? {
+        true => Ok(()),
+        false if planted(Fault::MovedFilesUnnoticed) => Ok(()),
+        false => Err(Error::Moved { path: path.to_path_buf() }),
+    }
+}
+
 impl PendingSync {
     /// Waits until the commits are on the medium.
     ///
@@ -301,6 +313,19 @@ impl Log {
         }
         self.durable = self.durable.max(pending.through);
         Ok(self.durable)
+    }
+
+    /// Whether commits are not durable yet, as far as is known.
+    pub fn has_unsynced(&self) -> bool {
+        self.durable < self.last
+    }
+
+    /// Sees to it that the segment's path is still its own.
+    ///
+    /// # Errors
+    /// [`Error::Moved`], and the disk's.
+    pub fn check_name(&self) -> Result<()> {
+        check_name(&self.current.path, &self.current.file)
     }
 
     /// Turns to a new segment, so that all commits appended so far are in segments below it, and answers its number. If the

@@ -11,7 +11,7 @@ use crate::format::{
     OverflowRef, PageSize, ValueAlign,
 };
 use crate::ids::{Birth, ExtentId, PageNumber, PageRef};
-use crate::io::{Access, Disk, File, Map, MemoryDisk};
+use crate::io::{Access, Disk, File, FileLocks, Map, MemoryDisk};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex};
 
@@ -61,6 +61,12 @@ impl File for FullFile {
     }
     fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
         self.inner.map(reserve_bytes)
+    }
+    fn locks(&self) -> &dyn FileLocks {
+        self.inner.locks()
+    }
+    fn is_named(&self, path: &Path) -> io::Result<bool> {
+        self.inner.is_named(path)
     }
 }
 

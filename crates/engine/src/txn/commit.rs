@@ -172,6 +172,7 @@ impl Core {
     /// As [`crate::WriteTxn::commit`].
     pub fn commit(&self, proposal: &Proposal<'_>, durability: Durability) -> Result<Sequence> {
         let writer = self.writer()?;
+        self.begin_log(writer)?;
         sync_large_values(writer, proposal.set)?;
         let results = self.merge_ahead(writer, proposal)?;
         let print = Footprint::of(proposal.set, proposal.snapshot.state.pages.identity(), proposal.begun);

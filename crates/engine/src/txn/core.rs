@@ -17,6 +17,7 @@ use crate::log::Retention;
 use crate::metrics::{self, Conflicts};
 use crate::options::{Durability, Isolation, LARGE_VALUE_BYTES, LARGE_VALUE_BYTES_UNSYNCED};
 use crate::planted::{Fault, give_way, planted};
+use crate::process::Stamp;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard};
 use crate::txn::footprints::Footprints;
@@ -35,6 +36,8 @@ use crate::txn::write_set::WriteSet;
 pub struct Core {
     /// The data file.
     pub path: PathBuf,
+    /// The process that opened it.
+    pub stamp: Stamp,
     /// Turns at being the only writer.
     pub turns: Arc<Turns>,
     /// Somebody is the only writer. A hint: [`Logged::exclusive`] counts.
@@ -78,8 +81,12 @@ pub struct Writer {
     /// [`Logged::active_bytes`] while they are above that budget, otherwise 0. Changed under the log's lock: every transaction looks at
     /// it, and so a commit does not write it without need.
     pub excess_bytes: AtomicU64,
-    /// Set when a sync failed: what is on the disk is in doubt.
+    /// Set when a sync failed: what is on the disk is in doubt. Or when the files were found to have been moved.
     pub poisoned: AtomicBool,
+    /// Which of the two it was.
+    pub moved: AtomicBool,
+    /// There is a log, and the file says so.
+    pub log_begun: AtomicBool,
     /// Commits that were refused, by reason. Nothing is locked under it.
     pub conflicts: Mutex<Conflicts>,
 }
@@ -139,6 +146,13 @@ pub trait Relief: Send + Sync {
     /// Why nothing could be freed, where that stops writing.
     fn relieve(&self, bytes: u64) -> Result<()>;
 
+    /// Begins the log, durably, and has the file say that there is one: from then on its loss is noticed. Called without any lock, and
+    /// perhaps with the turn.
+    ///
+    /// # Errors
+    /// What the disk reports.
+    fn begin_log(&self) -> Result<()>;
+
     /// Brings the changes of a transaction that has spilled into the trees: durable, and then visible. Requires: the caller is the
     /// only writer.
     ///
@@ -193,6 +207,10 @@ impl Writer {
     /// Takes over from the log that it is poisoned.
     pub fn note_poison(&self, logged: &Logged) {
         if logged.journal.is_poisoned() {
+            if logged.journal.is_moved() {
+                // Relaxed: the Release of `poison` comes after.
+                self.moved.store(true, Ordering::Relaxed);
+            }
             self.poison();
         }
     }
@@ -202,14 +220,28 @@ impl Core {
     /// The writing half.
     ///
     /// # Errors
-    /// [`Error::ReadOnly`], [`Error::Poisoned`], [`Error::Closed`].
+    /// [`Error::ReadOnly`], [`Error::Poisoned`], [`Error::Moved`], [`Error::Closed`], [`Error::Forked`].
     pub fn writer(&self) -> Result<&Writer> {
         let writer = self.writer.as_ref().ok_or_else(|| Error::ReadOnly { path: self.path.clone() })?;
         self.check_open()?;
         if writer.is_poisoned() {
-            return Err(Error::Poisoned { path: self.path.clone() });
+            let (path, is_moved) = (self.path.clone(), writer.moved.load(Ordering::Relaxed));
+            return Err(if is_moved { Error::Moved { path } } else { Error::Poisoned { path } });
         }
         Ok(writer)
+    }
+
+    /// Sees to it that there is a log before the first commit. Requires: the caller holds no lock; it may have the turn.
+    ///
+    /// # Errors
+    /// What the disk reports.
+    #[inline]
+    pub fn begin_log(&self, writer: &Writer) -> Result<()> {
+        // Acquire pairs with the Release of the checkpointer, which has begun the log before.
+        if writer.log_begun.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        writer.relief.get().map_or(Ok(()), |relief| relief.begin_log())
     }
 
     /// The present moment. After a failed sync, the last moment that is durable for certain.
@@ -430,7 +462,16 @@ impl Core {
         self.published.state().tables.iter().flatten().for_each(|view| view.active.forget_spares());
     }
 
+    /// Sees to it that this process opened the database.
+    ///
+    /// # Errors
+    /// [`Error::Forked`].
+    pub fn check_process(&self) -> Result<()> {
+        if self.stamp.is_inherited() { Err(Error::Forked) } else { Ok(()) }
+    }
+
     fn check_open(&self) -> Result<()> {
+        self.check_process()?;
         // Acquire pairs with the store in `close`, so that whoever sees it also sees what closing did before.
         if self.closed.load(Ordering::Acquire) { Err(Error::Closed { path: self.path.clone() }) } else { Ok(()) }
     }
@@ -439,7 +480,9 @@ impl Core {
 impl Drop for Core {
     /// Brings what was committed into the log: the last handle and the last transaction are gone. Also after a `close` that failed.
     fn drop(&mut self) {
-        let Some(writer) = self.writer.as_ref().filter(|writer| !writer.is_poisoned()) else { return };
+        // In a child made by `fork`, the log is the parent's.
+        let is_own = |writer: &&Writer| !writer.is_poisoned() && !self.stamp.is_inherited();
+        let Some(writer) = self.writer.as_ref().filter(is_own) else { return };
         // Nobody is left to tell; whoever must know calls `sync` or `close`.
         let _ = self.make_durable(writer, self.published.visible());
     }

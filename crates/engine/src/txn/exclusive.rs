@@ -41,7 +41,7 @@ impl Exclusive {
 
 impl Drop for Exclusive {
     fn drop(&mut self) {
-        let Some(writer) = &self.core.writer else { return };
+        let Some(writer) = self.core.writer.as_ref().filter(|_| !self.core.stamp.is_inherited()) else { return };
         self.core.exclusive.store(false, Ordering::Relaxed);
         writer.log.lock_after_panic().exclusive = false;
         writer.exclusive_ended.notify_all();

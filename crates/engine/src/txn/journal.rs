@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::format::RecordEncoder;
 use crate::ids::{SegmentNumber, Sequence};
-use crate::io::Disk;
+use crate::io::{Disk, File};
 pub use crate::io::PreparedPlace;
-use crate::log::{FeedSource, Log, LogEnd, PendingSync, Retention, SegmentPin};
+use crate::log::{FeedSource, Log, LogEnd, PendingSync, Retention, SegmentPin, check_name};
 use crate::options::Durability;
 use crate::planted::{Fault, planted};
 use crate::sync::Arc;
@@ -17,14 +17,18 @@ use crate::sync::Arc;
 pub struct Journal {
     disk: Arc<dyn Disk>,
     database: PathBuf,
+    /// The data file, whose name that path must be.
+    data: Arc<dyn File>,
     uuid: [u8; 16],
     log: Option<Log>,
     end: LogEnd,
     /// Whether the log may be written through memory.
     map: bool,
     retention: Arc<Retention>,
-    /// The log could not be begun, and nobody knows how far that got.
+    /// The log could not be begun, and nobody knows how far that got; or its files were moved.
     poisoned: bool,
+    /// The data file or the log was moved.
+    moved: bool,
 }
 
 /// What the meta of a checkpoint says of the log.
@@ -42,12 +46,22 @@ impl Journal {
     pub fn new(
         disk: Arc<dyn Disk>,
         database: &Path,
+        data: Arc<dyn File>,
         uuid: [u8; 16],
         end: LogEnd,
         map: bool,
         retention: Arc<Retention>,
     ) -> Self {
-        Self { disk, database: database.to_path_buf(), uuid, log: None, end, map, retention, poisoned: false }
+        let (database, log, poisoned, moved) = (database.to_path_buf(), None, false, false);
+        Self { disk, database, data, uuid, log, end, map, retention, poisoned, moved }
+    }
+
+    /// Begins the log, if it has not begun, so that it exists durably. Answers the segment that commits go to.
+    ///
+    /// # Errors
+    /// [`Error::Moved`], and as [`Log::create_keeping`].
+    pub fn begin_segment(&mut self) -> Result<SegmentNumber> {
+        self.begin().map(|log| log.current_segment())
     }
 
     /// All of the log that can be read, and the first of its segments that recovery needs.
@@ -121,8 +135,11 @@ impl Journal {
     /// Begins to make all commits durable, at least up to `sequence`: see [`Log::begin_sync_of`]. `None` if there is nothing to do.
     ///
     /// # Errors
-    /// As [`Log::begin_sync_of`].
+    /// [`Error::Moved`], and as [`Log::begin_sync_of`].
     pub fn begin_sync(&mut self, sequence: Sequence) -> Result<Option<PendingSync>> {
+        if self.log.as_ref().is_some_and(Log::has_unsynced) {
+            self.check_names()?;
+        }
         self.log.as_mut().map(|log| log.begin_sync_of(sequence)).transpose()
     }
 
@@ -143,6 +160,7 @@ impl Journal {
     /// # Errors
     /// As [`Log::create`] and [`Log::rotate`].
     pub fn rotate(&mut self) -> Result<SegmentNumber> {
+        self.check_names()?;
         self.begin()?.rotate()
     }
 
@@ -159,6 +177,7 @@ impl Journal {
     /// # Errors
     /// As [`Log::remove_before`].
     pub fn remove_before(&mut self, first: SegmentNumber, checkpoint: Sequence) -> Result<()> {
+        self.check_names()?;
         if let Some(log) = &mut self.log {
             return log.remove_before(first, checkpoint);
         }
@@ -183,6 +202,7 @@ impl Journal {
     /// # Errors
     /// As [`Log::remove_all`].
     pub fn close(&mut self) -> Result<()> {
+        self.check_names()?;
         let after = self.start_after_close();
         let Some(log) = self.log.take() else {
             return self.end.remove_unkept(&*self.disk, &self.database, &self.retention);
@@ -198,13 +218,33 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether a failed sync ended the log's life.
+    /// Sees to it that the paths of the data file and of the log are still theirs. Files of another database may be there by now, so
+    /// nothing is created or removed there otherwise, nor is anything acknowledged.
+    ///
+    /// # Errors
+    /// [`Error::Moved`], after which the journal is poisoned; and the disk's.
+    fn check_names(&mut self) -> Result<()> {
+        let checked = check_name(&self.database, &self.data)
+            .and_then(|()| self.log.as_ref().map_or(Ok(()), |log| log.check_name()));
+        if matches!(checked, Err(Error::Moved { .. })) {
+            (self.moved, self.poisoned) = (true, true);
+        }
+        checked
+    }
+
+    /// Whether the data file or the log was found to have been moved.
+    pub fn is_moved(&self) -> bool {
+        self.moved
+    }
+
+    /// Whether a failed sync ended the log's life, or its files were moved.
     pub fn is_poisoned(&self) -> bool {
         self.poisoned || self.log.as_ref().is_some_and(Log::is_poisoned)
     }
 
     fn begin(&mut self) -> Result<&mut Log> {
         if self.log.is_none() {
+            self.check_names()?;
             let (end, retention) = (self.end.clone(), Arc::clone(&self.retention));
             let created = Log::create_keeping(&self.disk, &self.database, self.uuid, end, retention);
             self.poisoned |= matches!(created, Err(Error::Poisoned { .. }));

@@ -68,6 +68,7 @@ impl<'t> KeyBatches<'t> {
     }
 
     fn read(&mut self, most: usize) -> Result<Option<KeyBatch<'t>>> {
+        self.0.check_process()?;
         if most == 0 {
             return Ok(None);
         }

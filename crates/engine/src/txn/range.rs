@@ -4,9 +4,10 @@
 
 use std::ops::Bound;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::{InlineCells, Unpacked, UnpackedEntries};
 use crate::pager::Value;
+use crate::process::Stamp;
 use crate::sync::Arc;
 use crate::tree;
 use crate::txn::layers::{Layers, is_before, is_past, pair};
@@ -21,6 +22,8 @@ use crate::txn::walk::{Start, Walk};
 #[derive(Debug)]
 pub struct Range<'t> {
     source: Source<'t>,
+    /// Of the database: pages are read without it.
+    stamp: Stamp,
     /// Notes how far it is read, for a transaction that must know.
     open: Option<Box<OpenRange<'t>>>,
 }
@@ -47,7 +50,7 @@ impl<'t> Range<'t> {
             let table = layers.view.info.id;
             Box::new(reads.open_range(table, as_bound(&low), as_bound(&high)))
         });
-        Self { source: Source::Fresh { layers, low, high }, open }
+        Self { source: Source::Fresh { layers, low, high }, stamp: layers.state.stamp, open }
     }
 
     /// As [`Range::new`] of a transaction that need not know what it reads, at its first entry: so that nobody keeps the bounds.
@@ -63,7 +66,16 @@ impl<'t> Range<'t> {
             let (low, high) = (low.map(Box::from), high.map(Box::from));
             Source::Layered(Box::new(Layered { layers, ends: Ends::new(low, high) }))
         };
-        Ok(Self { source, open: None })
+        Ok(Self { source, stamp: layers.state.stamp, open: None })
+    }
+
+    /// Sees to it that this process opened the database.
+    ///
+    /// # Errors
+    /// [`Error::Forked`].
+    #[inline(always)]
+    pub(super) fn check_process(&self) -> Result<()> {
+        if self.stamp.is_inherited() { Err(Error::Forked) } else { Ok(()) }
     }
 
     /// What is read, if nothing lies above the tree.
@@ -98,6 +110,7 @@ impl<'t> Range<'t> {
 
     #[inline(always)]
     pub(super) fn read(&mut self, back: bool) -> Result<Option<Pair<'t>>> {
+        self.check_process()?;
         if let Source::Tree(range) = &mut self.source {
             let entry = if back { range.next_back()? } else { range.next()? };
             return Ok(entry.map(pair));
@@ -242,6 +255,7 @@ impl OwnedRange {
     }
 
     fn read(&mut self, back: bool) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        self.snapshot.state.check_process()?;
         if self.ended {
             return Ok(None);
         }
@@ -351,6 +365,7 @@ impl<'t> Cursor<'t> {
     /// As [`Cursor::seek`].
     #[allow(clippy::should_implement_trait)] // It moves both ways and can fail, which no iterator does.
     pub fn next(&mut self) -> Result<Option<Pair<'t>>> {
+        self.layers.state.check_process()?;
         match (&self.place, &mut self.walk) {
             (Place::AfterLast, _) => Ok(None),
             (_, Some(walk)) if self.upward => {
@@ -373,6 +388,7 @@ impl<'t> Cursor<'t> {
     /// # Errors
     /// As [`Cursor::seek`].
     pub fn previous(&mut self) -> Result<Option<Pair<'t>>> {
+        self.layers.state.check_process()?;
         match (&self.place, &mut self.walk) {
             (Place::BeforeFirst, _) => Ok(None),
             (_, Some(walk)) if !self.upward => {
@@ -391,6 +407,7 @@ impl<'t> Cursor<'t> {
     }
 
     fn start(&mut self, start: Start<'_>) -> Result<Option<Pair<'t>>> {
+        self.layers.state.check_process()?;
         self.upward = matches!(start, Start::First | Start::From(_) | Start::Above(_));
         if let Some(reads) = &mut self.reads {
             // Should what follows fail, it counts as gone over whole.
@@ -455,6 +472,7 @@ impl<'t> LeafBatches<'t> {
     }
 
     fn read(&mut self, back: bool) -> Result<Option<LeafBatch<'t>>> {
+        self.0.check_process()?;
         self.0.begin()?;
         if let Source::Tree(range) = &mut self.0.source {
             if let Some(cells) = if back { range.next_inline_back()? } else { range.next_inline(usize::MAX)? } {

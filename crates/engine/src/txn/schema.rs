@@ -139,6 +139,7 @@ impl Schema {
     /// # Errors
     /// [`Error::TableNotFound`].
     pub fn open(&self, state: &State, name: &str) -> Result<Table> {
+        state.check_process()?;
         let info = self.find(state, name).ok_or_else(|| Error::TableNotFound { name: name.to_owned() })?;
         Ok(Table { info, instance: state.instance })
     }

@@ -259,6 +259,10 @@ impl Clone for Reading {
 impl Drop for Reading {
     #[inline]
     fn drop(&mut self) {
+        // A child made by `fork` leaves it as it is: locks that its end takes may be held for ever there.
+        if self.state.stamp.is_inherited() {
+            return;
+        }
         // SAFETY: it is taken here alone, and nobody reaches it after.
         let Snapshot { state, .. } = unsafe { ManuallyDrop::take(&mut self.0) };
         let slot = NonNull::from(state.slots.of_thread());
@@ -296,6 +300,10 @@ impl Deref for Writing {
 impl Drop for Writing {
     #[inline]
     fn drop(&mut self) {
+        // As in `Reading::drop`.
+        if self.snapshot.state.stamp.is_inherited() {
+            return;
+        }
         // SAFETY: it is taken here alone, and nobody reaches it after.
         let held = unsafe { ManuallyDrop::take(&mut self.0) };
         let slot = NonNull::from(held.snapshot.state.slots.of_thread());

@@ -16,6 +16,7 @@ use crate::ids::{Birth, Sequence, TableId};
 use crate::options::VALUE_BYTES_MAX;
 use crate::pager::Pages;
 use crate::planted::give_way;
+use crate::process::Stamp;
 use crate::sync::{Arc, Instant, Mutex};
 use crate::tree::{Root, Stack};
 use crate::txn::history::Epoch;
@@ -149,6 +150,8 @@ impl TableInfo {
 pub struct State {
     /// The open database that this belongs to: a table handle of another is refused.
     pub instance: u64,
+    /// The process that opened it: a child made by `fork` reads nothing.
+    pub stamp: Stamp,
     /// Every commit up to this one is visible to whoever takes this state.
     pub floor: Sequence,
     /// Tables that were dropped since the last checkpoint, and by which commits.
@@ -190,7 +193,7 @@ impl State {
     /// The table that a handle names.
     ///
     /// # Errors
-    /// [`Error::TableNotFound`] if it did not exist then, [`Error::Invalid`] if the handle is another database's.
+    /// [`Error::TableNotFound`] if it did not exist then, [`Error::Invalid`] if the handle is another database's, [`Error::Forked`].
     #[inline]
     pub fn view(&self, table: &Table) -> Result<&TableView> {
         self.find(table).ok_or_else(|| self.missing(table))
@@ -199,9 +202,21 @@ impl State {
     /// The table that a handle names, if it is there.
     #[inline(always)]
     pub fn find(&self, table: &Table) -> Option<&TableView> {
+        if self.stamp.is_inherited() {
+            return None;
+        }
         let view = self.tables.get(table.info.id.0 as usize)?.as_deref()?;
         // By identity: the number of a table whose creation was rolled back is given out again.
         Arc::ptr_eq(&view.info, &table.info).then_some(view)
+    }
+
+    /// Sees to it that this process opened the database.
+    ///
+    /// # Errors
+    /// [`Error::Forked`].
+    #[inline(always)]
+    pub fn check_process(&self) -> Result<()> {
+        if self.stamp.is_inherited() { Err(Error::Forked) } else { Ok(()) }
     }
 
     /// With the tables that there were after an earlier commit. Requires: that is not older than the last checkpoint.
@@ -227,7 +242,9 @@ impl State {
 
     #[cold]
     fn missing(&self, table: &Table) -> Error {
-        if table.instance == self.instance {
+        if self.stamp.is_inherited() {
+            Error::Forked
+        } else if table.instance == self.instance {
             Error::TableNotFound { name: table.name().to_owned() }
         } else {
             Error::Invalid { message: format!("table `{}` was opened from another database", table.name()) }

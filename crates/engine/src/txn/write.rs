@@ -499,6 +499,7 @@ impl WriteTxn {
     /// # Errors
     /// As [`WriteTxn::commit`].
     pub fn commit_with(mut self, durability: Durability) -> Result<Sequence> {
+        self.held.core.check_process()?;
         if self.set.is_empty() && self.schema.is_empty() {
             // There is nothing to log, but what was read here is to be as safe as was asked for.
             self.held.core.harden(self.held.snapshot.sequence, durability)?;
@@ -586,6 +587,11 @@ impl crate::txn::reads::Read for WriteTxn {}
 
 impl Drop for WriteTxn {
     fn drop(&mut self) {
+        if self.held.snapshot.state.stamp.is_inherited() {
+            // The space that it took is the parent's.
+            mem::forget(mem::take(&mut self.set));
+            return;
+        }
         // Before the database may be closed for good.
         self.set.discard_spilled();
         if let (Some(writer), false) = (&self.held.core.writer, self.large.is_empty()) {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use fulgurite::io::{Access, Disk, File, Map, ReaderSlots, RealDisk, WriterAttempt};
+use fulgurite::io::{Access, Disk, File, FileLocks, Map, RealDisk, WriterAttempt};
 use fulgurite::{Database, Durability, TableOptions};
 
 /// The real disk, whose syncs can fail, and which looks about when it is to forget the database's file.
@@ -64,10 +64,6 @@ impl Disk for WatchedDisk {
     fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
         RealDisk.lock_writer(lock_path)
     }
-
-    fn reader_slots(&self, lock_path: &Path) -> io::Result<Box<dyn ReaderSlots>> {
-        RealDisk.reader_slots(lock_path)
-    }
 }
 
 impl File for WatchedFile {
@@ -107,13 +103,21 @@ impl File for WatchedFile {
             let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
             let is_mapped = maps.lines().any(|line| line.ends_with(watch.path.to_str().unwrap()));
             let lock = RealDisk.lock_writer(&lock_path(&watch.path)).unwrap();
-            watch.forgotten.lock().unwrap().push((is_mapped, matches!(lock, WriterAttempt::Busy { .. })));
+            watch.forgotten.lock().unwrap().push((is_mapped, matches!(lock, WriterAttempt::Busy(_))));
         }
         self.file.forget_cached();
     }
 
     fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
         self.file.map(reserve_bytes)
+    }
+
+    fn locks(&self) -> &dyn FileLocks {
+        self.file.locks()
+    }
+
+    fn is_named(&self, path: &Path) -> io::Result<bool> {
+        self.file.is_named(path)
     }
 }
 

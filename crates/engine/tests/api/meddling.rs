@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use fulgurite::io::{Access, Disk, File, Map, MemoryDisk, ReaderSlots, WriterAttempt};
+use fulgurite::io::{Access, Disk, File, FileLocks, Map, MemoryDisk, WriterAttempt};
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
@@ -70,10 +70,6 @@ impl Disk for Meddling {
     fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
         self.disk.lock_writer(lock_path)
     }
-
-    fn reader_slots(&self, lock_path: &Path) -> io::Result<Box<dyn ReaderSlots>> {
-        self.disk.reader_slots(lock_path)
-    }
 }
 
 #[derive(Debug)]
@@ -130,6 +126,14 @@ impl File for DataFile {
     fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
         self.file.map(reserve_bytes)
     }
+
+    fn locks(&self) -> &dyn FileLocks {
+        self.file.locks()
+    }
+
+    fn is_named(&self, path: &Path) -> io::Result<bool> {
+        self.file.is_named(path)
+    }
 }
 
 /// A segment of the log, or what a sort writes.
@@ -173,5 +177,13 @@ impl File for OtherFile {
 
     fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
         self.file.map(reserve_bytes)
+    }
+
+    fn locks(&self) -> &dyn FileLocks {
+        self.file.locks()
+    }
+
+    fn is_named(&self, path: &Path) -> io::Result<bool> {
+        self.file.is_named(path)
     }
 }

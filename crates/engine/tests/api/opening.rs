@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Barrier, Mutex};
 
-use fulgurite::io::{Access, Disk, File, MemoryDisk, ReaderSlots, WriterAttempt};
+use fulgurite::io::{Access, Disk, File, MemoryDisk, WriterAttempt};
 use fulgurite::{Database, Durability, Error, Options, TableOptions};
 
 fn options(disk: &MemoryDisk) -> Options {
@@ -186,8 +186,8 @@ fn a_closed_database_stays_locked_until_its_last_transaction_has_ended() {
             }
             for txn in [txn, shared] {
                 let error = Database::open(&path).unwrap_err();
-                assert!(matches!(error, Error::Locked { .. }), "{error}");
-                assert!(error.to_string().contains("is still there"), "{error}");
+                assert!(matches!(error, Error::Locked { is_here: true, .. }), "{error}");
+                assert!(error.to_string().contains("this process has the database open"), "{error}");
                 assert_eq!(txn.get(&table, b"k").unwrap().as_deref(), Some(&b"v"[..]));
             }
             let again = Database::open(&path).unwrap();
@@ -482,10 +482,6 @@ impl Disk for PanickingDisk {
     fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
         self.0.lock_writer(lock_path)
     }
-
-    fn reader_slots(&self, lock_path: &Path) -> io::Result<Box<dyn ReaderSlots>> {
-        self.0.reader_slots(lock_path)
-    }
 }
 
 /// Changes both metas, and seals them again.
@@ -566,10 +562,6 @@ impl Disk for Meddling {
 
     fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
         self.disk.lock_writer(lock_path)
-    }
-
-    fn reader_slots(&self, lock_path: &Path) -> io::Result<Box<dyn ReaderSlots>> {
-        self.disk.reader_slots(lock_path)
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use fulgurite::io::{Access, Disk, File, MemoryDisk, ReaderSlots, WriterAttempt};
+use fulgurite::io::{Access, Disk, File, MemoryDisk, WriterAttempt};
 use fulgurite::{Database, Durability, Error, Options, ReadTxn, TableOptions};
 
 /// What the tables hold.
@@ -237,9 +237,5 @@ impl Disk for Watching {
 
     fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
         self.disk.lock_writer(lock_path)
-    }
-
-    fn reader_slots(&self, lock_path: &Path) -> io::Result<Box<dyn ReaderSlots>> {
-        self.disk.reader_slots(lock_path)
     }
 }

@@ -9,6 +9,7 @@ use crate::ids::{Birth, Sequence, TableId};
 use crate::log::Retention;
 use crate::options::{Durability, Isolation};
 use crate::pager::{Page, Pages};
+use crate::process::Stamp;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use crate::sync::{Arc, Condvar, Mutex};
 use crate::txn::commit::{Checks, Proposal};
@@ -58,10 +59,13 @@ impl Database {
             spilled_bytes: AtomicU64::new(0),
             excess_bytes: AtomicU64::new(0),
             poisoned: AtomicBool::new(false),
+            moved: AtomicBool::new(false),
+            log_begun: AtomicBool::new(true),
             conflicts: Mutex::default(),
         };
         let core = Core {
             path: PathBuf::new(),
+            stamp: Stamp,
             published: Published::new(state),
             turns: Arc::default(),
             exclusive: AtomicBool::new(false),
@@ -192,6 +196,7 @@ fn first_state(pins: &Arc<Pins>, page: Page) -> State {
     let view = empty_view(TableInfo { id: TABLE, name: "table".into(), descriptor });
     State {
         instance: 0,
+        stamp: Stamp,
         floor: Sequence(0),
         dropped: Vec::new(),
         tables_changed: Sequence(0),

@@ -6,17 +6,20 @@
 //! they write each acknowledgement into a file (`acknowledged`), which the death of the process does not undo. Readers in
 //! the same process look at the whole state all the time (`state`). The parent kills it, looks itself, and starts the next one on
 //! the same files (`run`).
+//!
+//! Meanwhile other processes read the file as another user, try to write it under another name, inherit it by `fork`, or find it
+//! renamed or copied without its log (`strangers`).
 
 mod acknowledged;
 mod change;
 mod run;
 mod state;
+mod strangers;
 mod writer;
 
-#[cfg(target_os = "linux")]
 pub(crate) use acknowledged::{Acknowledged, Ring};
-#[cfg(target_os = "linux")]
 pub(crate) use state::{State, Unlike};
 
 pub use run::{Plan, Report, run};
+pub use strangers::{intrude, look_on};
 pub use writer::{Writer, open_only, write};

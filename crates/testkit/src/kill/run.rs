@@ -1,6 +1,7 @@
 //! The parent: starts writers, kills them, and looks at what they leave.
 
 use std::fmt;
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -10,6 +11,7 @@ use fulgurite::Database;
 
 use super::acknowledged::{Acknowledged, Ring};
 use super::state::State;
+use super::strangers;
 use super::writer::Writer;
 use crate::random::Random;
 
@@ -24,10 +26,16 @@ pub struct Plan {
     pub directory: PathBuf,
     /// Whether the files stay if something is wrong with them.
     pub keep: bool,
+    /// The number of the fault that processes plant, or 0.
+    pub fault: u64,
     /// The program to start, with the arguments that make it a writer.
     pub writer: fn(&Writer) -> Command,
     /// As [`Plan::writer`], to open the database and do nothing else.
     pub opener: fn(&Writer) -> Command,
+    /// As [`Plan::writer`], to read beside the writer; it prints a line after each look.
+    pub onlooker: fn(&Writer) -> Command,
+    /// As [`Plan::writer`], to open the database under its other name.
+    pub intruder: fn(&Writer) -> Command,
     /// Is told how far the run is.
     pub progress: fn(&Report),
 }
@@ -45,6 +53,14 @@ pub struct Report {
     pub to_survive: u64,
     /// Acknowledged commits that were lost.
     pub lost: u64,
+    /// Looks of readers in another process, of another user where this one is root.
+    pub looks: u64,
+    /// Second writers that were refused.
+    pub intruders: u64,
+    /// Files that were renamed under a writer.
+    pub renames: u64,
+    /// Copies without the log: those that were refused, and all.
+    pub copies: [u64; 2],
     /// How often there were runs above the trees after recovery.
     pub with_runs: u64,
     /// How long opening took each time, shortest first.
@@ -87,7 +103,7 @@ pub fn run(plan: &Plan) -> Report {
     let mut rounds = Rounds { plan, random, began: vec![0; THREADS as usize], report: Report::default() };
     while rounds.report.kills < plan.count {
         let (path, drawn) = (directory.path().to_path_buf(), rounds.random.next_u64());
-        let writer = Writer { directory: path, seed: plan.seed, drawn, threads: THREADS };
+        let writer = Writer { directory: path, seed: plan.seed, drawn, threads: THREADS, fault: plan.fault };
         if let Err(text) = rounds.next(&writer) {
             let mut text = format!("after {} kills: {text}", rounds.report.kills);
             if plan.keep {
@@ -116,14 +132,24 @@ impl Rounds<'_> {
         let ring = Ring::create(&writer.ring_path()).map_err(acknowledgements)?;
         // One in eight is killed wherever it is by then, most likely while it starts or recovers.
         let early = self.random.chance(1, 8);
-        let pause = if early { self.random.below(15_000) } else { 2_000 + self.random.below(100_000) };
-        self.kill((self.plan.writer)(writer), Duration::from_micros(pause), early)?;
+        let pause =
+            Duration::from_micros(if early { self.random.below(15_000) } else { 2_000 + self.random.below(100_000) });
+        match self.random.below(8) {
+            _ if early => self.kill((self.plan.writer)(writer), pause, true, |_| Ok(()))?,
+            0..=2 => self.kill_watched(writer, pause)?,
+            3 => self.kill((self.plan.writer)(writer), pause, false, |this| this.intrude(writer))?,
+            4 => self.kill_moved(writer)?,
+            _ => self.kill((self.plan.writer)(writer), pause, false, |_| Ok(()))?,
+        }
         // What it left is recovered by others, which are killed in turn.
         while self.random.chance(1, 5) && self.report.kills < self.plan.count {
             let pause = START_US + self.random.below(2 * RECOVERY_US);
-            self.kill((self.plan.opener)(writer), Duration::from_micros(pause), true)?;
+            self.kill((self.plan.opener)(writer), Duration::from_micros(pause), true, |_| Ok(()))?;
         }
         let entries = ring.read().map_err(acknowledgements)?;
+        if self.random.chance(1, 4) && writer.path().exists() {
+            self.look_at_a_copy(writer, &entries)?;
+        }
         let start = Instant::now();
         let db = writer.open().map_err(|error| format!("recovery fails: {error}"))?;
         let (took, recoveries) = (start.elapsed(), &mut self.report.recoveries);
@@ -135,8 +161,86 @@ impl Rounds<'_> {
         if self.random.chance(1, 4) { db.close().map_err(|error| format!("closing fails: {error}")) } else { Ok(()) }
     }
 
-    /// Starts a process, and kills it so long after it is open; or, if `early`, after it was started.
-    fn kill(&mut self, mut command: Command, pause: Duration, early: bool) -> Result<(), String> {
+    /// Kills a writer beside which a process reads that may do nothing else.
+    fn kill_watched(&mut self, writer: &Writer, pause: Duration) -> Result<(), String> {
+        let published = strangers::publish(&writer.directory).and_then(|()| match writer.path().exists() {
+            true => strangers::publish(&writer.path()),
+            false => Ok(()),
+        });
+        published.map_err(|error| format!("the file cannot be shown to others: {error}"))?;
+        let mut command = (self.plan.onlooker)(writer);
+        command.stdout(Stdio::piped()).current_dir("/");
+        let mut onlooker = match as_another_user(&mut command).spawn() {
+            Ok(onlooker) => onlooker,
+            // The other user may not start this program.
+            Err(_) => {
+                let mut command = (self.plan.onlooker)(writer);
+                command.stdout(Stdio::piped()).spawn().map_err(|error| format!("no reader starts: {error}"))?
+            }
+        };
+        let killed = self.kill((self.plan.writer)(writer), pause + LOOKED_AT, false, |_| Ok(()));
+        let ended = onlooker.kill().and_then(|()| onlooker.wait_with_output());
+        killed?;
+        let output = ended.map_err(|error| format!("a reader cannot be killed: {error}"))?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        self.report.looks += said.lines().filter(|line| line.is_empty()).count() as u64;
+        match output.status.code() {
+            None => Ok(()),
+            Some(_) => Err(said.trim().to_owned()),
+        }
+    }
+
+    /// Has a second writer come by another name of the file.
+    fn intrude(&mut self, writer: &Writer) -> Result<(), String> {
+        let link = writer.other_path();
+        fs::hard_link(writer.path(), &link).map_err(|error| format!("the file cannot be linked: {error}"))?;
+        let output = (self.plan.intruder)(writer).output();
+        for path in [&link, &link.with_extension("ful-lock")] {
+            let _ = fs::remove_file(path);
+        }
+        let output = output.map_err(|error| format!("no process starts: {error}"))?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+        }
+        self.report.intruders += 1;
+        Ok(())
+    }
+
+    /// Renames the file under a writer, which must notice, and gives it back its name.
+    fn kill_moved(&mut self, writer: &Writer) -> Result<(), String> {
+        let (path, moved) = (writer.path(), writer.other_path());
+        let renamed = |error| format!("the file cannot be renamed: {error}");
+        let outcome = self
+            .kill((self.plan.writer)(writer), NOTICED_WITHIN, false, |_| fs::rename(&path, &moved).map_err(renamed));
+        if moved.exists() {
+            fs::rename(&moved, &path).map_err(renamed)?;
+        }
+        self.report.renames += 1;
+        match outcome {
+            Err(text) if text.contains(MOVED) => Ok(()),
+            Err(text) => Err(text),
+            Ok(()) => Err("a writer went on after its file was renamed".into()),
+        }
+    }
+
+    /// Looks at a copy of the data file without its log: it is refused, or holds all that was to survive.
+    fn look_at_a_copy(&mut self, writer: &Writer, entries: &[Acknowledged]) -> Result<(), String> {
+        let numbers = strangers::read_alone(writer)?;
+        self.report.copies[0] += u64::from(numbers.is_none());
+        self.report.copies[1] += 1;
+        let Some(numbers) = numbers else { return Ok(()) };
+        let lost = entries.iter().find(|entry| entry.survives && entry.number > numbers[entry.thread as usize]);
+        lost.map_or(Ok(()), |lost| Err(format!("a copy without its log is taken for whole, and {lost:?} is missing")))
+    }
+
+    /// Starts a process, and kills it so long after it is open, and after `then`; or, if `early`, after it was started.
+    fn kill(
+        &mut self,
+        mut command: Command,
+        pause: Duration,
+        early: bool,
+        then: impl FnOnce(&mut Self) -> Result<(), String>,
+    ) -> Result<(), String> {
         let mut child =
             command.stdout(Stdio::piped()).spawn().map_err(|error| format!("no process starts: {error}"))?;
         let mut said = BufReader::new(child.stdout.take().expect("its output is piped"));
@@ -144,10 +248,15 @@ impl Rounds<'_> {
         if !early {
             said.read_line(&mut line).map_err(|error| format!("a process cannot be heard: {error}"))?;
         }
-        std::thread::sleep(pause);
+        let done = then(self);
+        let until = Instant::now() + pause;
+        while Instant::now() < until && child.try_wait().is_ok_and(|status| status.is_none()) {
+            std::thread::sleep(until.saturating_duration_since(Instant::now()).min(LOOKED_AT));
+        }
         let killed = child.kill().and_then(|()| child.wait());
         let status = killed.map_err(|error| format!("a process cannot be killed: {error}"))?;
         said.read_to_string(&mut line).map_err(|error| format!("a process cannot be heard: {error}"))?;
+        done?;
         match status.code() {
             // Ended by a signal: ours.
             None => {
@@ -201,6 +310,24 @@ impl Rounds<'_> {
     }
 }
 
+/// The command, to be run as a user who owns nothing, if this one may say so.
+fn as_another_user(command: &mut Command) -> &mut Command {
+    use std::os::unix::process::CommandExt;
+    // Others read as themselves.
+    if fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0) {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    command
+}
+
+/// The user who owns nothing.
+const NOBODY: u32 = 65_534;
+/// What a writer says whose file is gone.
+const MOVED: &str = "was moved, replaced or removed";
+/// Writers make durable commits all the time, and notice then.
+const NOTICED_WITHIN: Duration = Duration::from_secs(20);
+/// A reader takes some time to start.
+const LOOKED_AT: Duration = Duration::from_millis(10);
 /// Of so many kills some leave runs.
 const STACKED_KILLS: u64 = 50;
 /// Threads of a writer that write.

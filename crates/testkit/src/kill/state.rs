@@ -72,6 +72,15 @@ impl State {
         Ok(Self { seed, threads, slots, threads_table, counters })
     }
 
+    /// The tables of a database that is open for reading.
+    ///
+    /// # Errors
+    /// [`Error::TableNotFound`] where nothing was committed yet; the engine's.
+    pub fn attach(db: &Database, seed: u64, threads: u64) -> fulgurite::Result<Self> {
+        let (slots, threads_table) = (db.open_table("slots")?, db.open_table("threads")?);
+        Ok(Self { seed, threads, slots, threads_table, counters: db.open_table("counters")? })
+    }
+
     /// Makes the changes of the thread's next commit. Answers its number.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ use fulgurite::{Database, Durability, Error, Sequence};
 
 use super::acknowledged::{Acknowledged, Ring};
 use super::state::State;
+use super::strangers;
 use crate::panics;
 use crate::random::Random;
 
@@ -24,6 +25,8 @@ pub struct Writer {
     pub drawn: u64,
     /// Threads that write.
     pub threads: u64,
+    /// The number of the fault that processes plant, or 0.
+    pub fault: u64,
 }
 
 /// What the threads share.
@@ -40,6 +43,11 @@ impl Writer {
     /// Where the database is.
     pub(super) fn path(&self) -> PathBuf {
         self.directory.join("kill.ful")
+    }
+
+    /// Another name for the database, or for a copy of it.
+    pub(super) fn other_path(&self) -> PathBuf {
+        self.directory.join("other.ful")
     }
 
     /// Where the acknowledgements are.
@@ -161,6 +169,9 @@ fn looks(shared: &Shared, thread: u64) -> Result<Infallible, String> {
         let durable = random.chance(1, 6);
         let acknowledged = shared.acknowledged.iter().map(|of| of[usize::from(durable)].load(Ordering::SeqCst));
         let acknowledged: Vec<u64> = acknowledged.collect();
+        if random.chance(1, FORKS) {
+            strangers::fork_once(&shared.db)?;
+        }
         let txn = if durable { shared.db.read_durable() } else { shared.db.read() };
         let txn = txn.map_err(|error| format!("reading: {error}"))?;
         let found = shared.state.verify(&txn)?;
@@ -178,6 +189,8 @@ fn looks(shared: &Shared, thread: u64) -> Result<Infallible, String> {
     }
 }
 
+/// One of so many looks is preceded by a fork.
+const FORKS: u64 = 60;
 /// Threads that read.
 const READERS: u64 = 4;
 /// Between two looks: most of the time belongs to the threads that write.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use fulgurite::io::{Access, Disk, File, Map, ReaderSlots, WriterAttempt};
+use fulgurite::io::{Access, Disk, File, FileLocks, Map, WriterAttempt};
 use fulgurite::planted::simulation;
 
 use crate::crash_disk::CrashDisk;
@@ -254,11 +254,6 @@ impl Disk for SimulatedDisk {
         simulation::step();
         self.inner.lock_writer(lock_path)
     }
-
-    fn reader_slots(&self, lock_path: &Path) -> io::Result<Box<dyn ReaderSlots>> {
-        simulation::step();
-        self.inner.reader_slots(lock_path)
-    }
 }
 
 #[derive(Debug)]
@@ -334,5 +329,13 @@ impl File for SimulatedFile {
 
     fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
         self.inner.map(reserve_bytes)
+    }
+
+    fn locks(&self) -> &dyn FileLocks {
+        self.inner.locks()
+    }
+
+    fn is_named(&self, path: &Path) -> io::Result<bool> {
+        self.inner.is_named(path)
     }
 }

@@ -14,6 +14,7 @@ use super::tree::{self, File, Tree};
 const LAYERS: &[&[&str]] = &[
     &["ids", "sync"],
     &["error", "planted"],
+    &["process"],
     &["format", "metrics"],
     &["io"],
     &["monitor", "options", "sort"],

@@ -27,7 +27,7 @@ pub fn run(arguments: &Load) -> Result<(), Failure> {
                 progress.show(|| line(now));
             }
         });
-    let loaded = changing(&arguments.store.path, arguments.create, |store| {
+    let loaded = changing(&arguments.store.path, arguments.create, arguments.wait, |store| {
         store.load(inputs, &options).map_err(|error| match Failure::from(error) {
             Failure::Rdf(error) => Failure::Message(format!("nothing was loaded: {error}")),
             failure => failure,

@@ -7,6 +7,7 @@ use fulgurite_rdf::Store;
 use fulgurite_server::{Event, Server, ServerOptions};
 
 use super::store::{changing, reading};
+use crate::arguments::WaitArgument;
 use crate::arguments::rdf::Serve;
 use crate::failure::Failure;
 use crate::notation::printable;
@@ -17,7 +18,7 @@ use crate::progress::time;
 pub fn run(arguments: &Serve) -> Result<(), Failure> {
     let path = &arguments.store.path;
     match arguments.read_write {
-        true => changing(path, arguments.create, |store| serve(store, arguments)),
+        true => changing(path, arguments.create, WaitArgument::default(), |store| serve(store, arguments)),
         false => reading(path, |store, _| serve(store, arguments)),
     }
 }

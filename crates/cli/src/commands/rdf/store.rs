@@ -6,6 +6,7 @@ use std::path::Path;
 use fulgurite::Database;
 use fulgurite_rdf::{Quads, Snapshot, Store, StoreOptions};
 
+use crate::arguments::WaitArgument;
 use crate::arguments::rdf::Text;
 use crate::database::explain;
 use crate::failure::Failure;
@@ -30,16 +31,22 @@ pub fn reading(path: &Path, work: impl FnOnce(&Store, &Snapshot) -> Result<(), F
 ///
 /// # Errors
 /// If it cannot be opened or closed, and what `work` fails with.
-pub fn changing<T>(path: &Path, create: bool, work: impl FnOnce(&Store) -> Result<T, Failure>) -> Result<T, Failure> {
+pub fn changing<T>(
+    path: &Path,
+    create: bool,
+    wait: WaitArgument,
+    work: impl FnOnce(&Store) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     let fresh = create && !path.exists();
-    let options = Database::options().create(create);
+    let options = Database::options().create(create).wait_for_lock(wait.wait.unwrap_or_default());
     let store = Store::open_with(options, path, StoreOptions::new()).map_err(|error| explain_store(error, true))?;
     let outcome = work(&store);
-    // While it is open nobody else writes to it, so what is removed is empty.
-    if fresh && outcome.is_err() && is_empty(&store) {
+    let is_useless = fresh && outcome.is_err() && is_empty(&store);
+    let closed = store.close();
+    // Closed first: a file that is removed while it is open leaves its log behind.
+    if is_useless && closed.is_ok() {
         let _ = std::fs::remove_file(path);
     }
-    let closed = store.close();
     let value = outcome?;
     closed?;
     Ok(value)

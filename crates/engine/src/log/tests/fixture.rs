@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Result;
 use crate::format::{LargeValue, Operation, OverflowRef, RECORD_ALIGNMENT, RecordEncoder};
 use crate::ids::{ExtentId, PageNumber, SegmentNumber, Sequence, TableId};
-use crate::io::{Access, Disk, File, Map, MemoryDisk, ReaderSlots, WriterAttempt};
+use crate::io::{Access, Disk, File, FileLocks, Map, MemoryDisk, WriterAttempt};
 use crate::log::read_back::Replay;
 use crate::log::{Images, Keep, Log, LogEnd, OperationPlace, ReplayFrom, read_back, read_back_keeping};
 use crate::sync::{Arc, Mutex};
@@ -417,10 +417,6 @@ impl Disk for FaultyDisk {
     fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
         self.memory.lock_writer(lock_path)
     }
-
-    fn reader_slots(&self, lock_path: &Path) -> io::Result<Box<dyn ReaderSlots>> {
-        self.memory.reader_slots(lock_path)
-    }
 }
 
 #[derive(Debug)]
@@ -490,5 +486,13 @@ impl File for FaultyFile {
 
     fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
         self.file.map(reserve_bytes)
+    }
+
+    fn locks(&self) -> &dyn FileLocks {
+        self.file.locks()
+    }
+
+    fn is_named(&self, path: &Path) -> io::Result<bool> {
+        self.file.is_named(path)
     }
 }

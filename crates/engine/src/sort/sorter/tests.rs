@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::*;
-use crate::io::{Access, File, Map, MemoryDisk, ReaderSlots, WriterAttempt};
+use crate::io::{Access, File, FileLocks, Map, MemoryDisk, WriterAttempt};
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// SplitMix64. If the test fails it says which seed it was.
@@ -228,10 +228,6 @@ impl Disk for Failing<MemoryDisk> {
     fn lock_writer(&self, _lock_path: &Path) -> io::Result<WriterAttempt> {
         unreachable!("a sort locks nothing")
     }
-
-    fn reader_slots(&self, _lock_path: &Path) -> io::Result<Box<dyn ReaderSlots>> {
-        unreachable!("a sort locks nothing")
-    }
 }
 
 impl File for Failing<Arc<dyn File>> {
@@ -267,5 +263,13 @@ impl File for Failing<Arc<dyn File>> {
 
     fn map(&self, _reserve_bytes: u64) -> io::Result<Option<Map>> {
         unreachable!("a sort maps nothing")
+    }
+
+    fn locks(&self) -> &dyn FileLocks {
+        self.disk.locks()
+    }
+
+    fn is_named(&self, path: &Path) -> io::Result<bool> {
+        self.disk.is_named(path)
     }
 }

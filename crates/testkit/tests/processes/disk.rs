@@ -1,28 +1,25 @@
 //! What the operating system does to processes: it kills them while they hold locks, and keeps their address space short.
 //! Each test runs itself again as a child process, which knows by an environment variable what to do.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
+use std::io::{BufRead, Read};
+use std::path::Path;
 
-use std::env;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-
-use fulgurite::io::{Access, Disk, RealDisk, WriterAttempt, reserved_bytes, set_reserved_bytes_max};
+use fulgurite::io::{Access, Disk, LockHolder, RealDisk, WriterAttempt, reserved_bytes, set_reserved_bytes_max};
 use fulgurite::{Database, Durability, TableOptions};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::child::{Child, READY, child_of, say_ready_and_wait};
 
 #[test]
 fn a_killed_writer_leaves_its_pid_and_no_lock() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("lock");
-    if child("a_killed_writer_leaves_its_pid_and_no_lock").is_some_and(|path| hold_writer_lock(&path)) {
+    if child_of("disk::a_killed_writer_leaves_its_pid_and_no_lock").is_some_and(|path| hold_writer_lock(&path)) {
         return;
     }
-    let mut writer = Process::start("a_killed_writer_leaves_its_pid_and_no_lock", &path);
+    let mut writer = Child::start("disk::a_killed_writer_leaves_its_pid_and_no_lock", &path);
     match RealDisk.lock_writer(&path).unwrap() {
-        WriterAttempt::Busy { pid } => assert_eq!(pid, Some(writer.child.id())),
+        WriterAttempt::Busy(holder) => assert_eq!(holder, LockHolder::OtherProcess(Some(writer.pid()))),
         WriterAttempt::Held(_) => panic!("two writers at once"),
     }
     writer.kill();
@@ -33,52 +30,51 @@ fn a_killed_writer_leaves_its_pid_and_no_lock() {
 
 #[test]
 fn the_pin_of_a_reader_in_another_process_is_seen_until_it_is_killed() {
+    let name = "disk::the_pin_of_a_reader_in_another_process_is_seen_until_it_is_killed";
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("lock");
-    if child("the_pin_of_a_reader_in_another_process_is_seen_until_it_is_killed").is_some_and(|path| hold_pin(&path)) {
+    let path = directory.path().join("file");
+    if child_of(name).is_some_and(|path| hold_pin(&path)) {
         return;
     }
-    let WriterAttempt::Held(lock) = RealDisk.lock_writer(&path).unwrap() else { panic!("nobody else writes") };
-    assert_eq!(lock.oldest_pinned().unwrap(), None);
-    let mut reader = Process::start("the_pin_of_a_reader_in_another_process_is_seen_until_it_is_killed", &path);
-    assert_eq!(lock.oldest_pinned().unwrap(), Some(77));
+    let file = RealDisk.open(&path, Access::CreateNew).unwrap();
+    assert_eq!(file.locks().oldest_pinned().unwrap(), None);
+    let mut reader = Child::start(name, &path);
+    assert_eq!(file.locks().oldest_pinned().unwrap(), Some(77));
     reader.kill();
-    assert_eq!(lock.oldest_pinned().unwrap(), None);
-    lock.close().unwrap();
-    assert!(!path.exists());
+    assert_eq!(file.locks().oldest_pinned().unwrap(), None);
 }
 
 #[test]
 fn a_map_takes_what_address_space_there_is_and_none_if_the_file_does_not_fit() {
-    let name = "a_map_takes_what_address_space_there_is_and_none_if_the_file_does_not_fit";
+    let name = "disk::a_map_takes_what_address_space_there_is_and_none_if_the_file_does_not_fit";
     let directory = tempfile::tempdir().unwrap();
-    if child(name).is_some_and(|path| map_under_limits(&path)) {
+    if child_of(name).is_some_and(|path| map_under_limits(&path)) {
         return;
     }
-    Process::start(name, &directory.path().join("file")).finish();
+    Child::start(name, &directory.path().join("file")).finish();
 }
 
 #[test]
 fn windows_of_the_process_stay_under_its_cap_together() {
-    let name = "windows_of_the_process_stay_under_its_cap_together";
+    let name = "disk::windows_of_the_process_stay_under_its_cap_together";
     let directory = tempfile::tempdir().unwrap();
-    if child(name).is_some_and(|path| map_under_a_cap(&path)) {
+    if child_of(name).is_some_and(|path| map_under_a_cap(&path)) {
         return;
     }
-    Process::start(name, &directory.path().join("file")).finish();
+    Child::start(name, &directory.path().join("file")).finish();
 }
 
 /// The log is written through memory: what was stored there must outlive the process, though no call wrote it.
 #[test]
 fn commits_at_level_log_outlive_a_killed_process() {
-    let name = "commits_at_level_log_outlive_a_killed_process";
-    if child(name).is_some_and(|path| commit_until_killed(&path)) {
+    let name = "disk::commits_at_level_log_outlive_a_killed_process";
+    if child_of(name).is_some_and(|path| commit_until_killed(&path)) {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
     for until in [1, 100, 5_000] {
         let path = directory.path().join(format!("{until}.ful"));
-        let mut writer = Process::start(name, &path);
+        let mut writer = Child::start(name, &path);
         let told = |line: String| line.strip_prefix(COMMITTED).and_then(|number| number.parse::<u32>().ok());
         let mut lines = writer.output.by_ref().lines().map_while(Result::ok).filter_map(told);
         let reached = lines.by_ref().find(|&number| number >= until).unwrap();
@@ -121,8 +117,8 @@ fn hold_writer_lock(path: &Path) -> bool {
 }
 
 fn hold_pin(path: &Path) -> bool {
-    let slot = RealDisk.reader_slots(path).unwrap();
-    slot.pin(77).unwrap();
+    let file = RealDisk.open(path, Access::Read).unwrap();
+    file.locks().pin(77).unwrap();
     say_ready_and_wait()
 }
 
@@ -162,64 +158,5 @@ fn map_under_a_cap(path: &Path) -> bool {
     say_ready_and_wait()
 }
 
-/// The path to work on, if this process is the child of the test of this name.
-fn child(name: &str) -> Option<PathBuf> {
-    let (test, path) = env::var("FULGURITE_TEST_CHILD").ok()?.split_once('=').map(|(a, b)| (a.to_owned(), b.into()))?;
-    (test == name).then_some(path)
-}
-
-/// Tells the parent that all is done, and keeps what is held until the parent ends the input. Always true.
-fn say_ready_and_wait() -> bool {
-    println!("\n{READY}");
-    std::io::stdout().flush().unwrap();
-    std::io::stdin().read_line(&mut String::new()).unwrap();
-    true
-}
-
-struct Process {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
-}
-
-impl Process {
-    /// Runs the test of this name as a child, and returns once it is ready.
-    fn start(name: &str, path: &Path) -> Self {
-        let mut child = Command::new(env::current_exe().unwrap())
-            .args(["--exact", name, "--nocapture", "--test-threads=1"])
-            .env("FULGURITE_TEST_CHILD", format!("{name}={}", path.display()))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
-        let mut process = Self { child, input, output };
-        let mut lines = process.output.by_ref().lines();
-        let ready = lines.by_ref().map_while(Result::ok).any(|line| line == READY);
-        assert!(ready, "the child failed; its message is above");
-        process
-    }
-
-    fn kill(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-
-    fn finish(mut self) {
-        drop(self.input.take());
-        std::io::copy(&mut self.output, &mut std::io::sink()).unwrap();
-        assert!(self.child.wait().unwrap().success());
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // A child that ended already cannot be killed; that is fine.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 const GIB: u64 = 1 << 30;
-const READY: &str = "child: ready";
 const COMMITTED: &str = "child: committed ";
