@@ -271,10 +271,11 @@ fn what_a_fork_inherits_answers_with_an_error_and_harms_nothing() {
         begun.next().unwrap().unwrap();
         let owned = txn.owned_range(&table, ..).unwrap();
         let mut changes = db.changes(fulgurite::Sequence(0)).unwrap();
-        let mut load = db.begin_bulk_load(Duration::from_secs(60)).unwrap().unwrap();
-        load.sorted(&table, [(b"a", b"b")].map(Ok::<_, std::io::Error>)).unwrap();
         let mut writing = db.write().unwrap();
         (0..1000_u32).try_for_each(|key| writing.put(&table, &key.to_be_bytes(), &[7; 100])).unwrap();
+        // From here on the parent commits nothing until the child has ended.
+        let mut load = db.begin_bulk_load(Duration::from_secs(60)).unwrap().unwrap();
+        load.sorted(&table, [(b"a", b"b")].map(Ok::<_, std::io::Error>)).unwrap();
         let inherited = (db.clone(), table.clone(), Arc::clone(&txn));
         let outcome = in_fork(|| {
             let refused = |what: &str, refused: bool| if refused { Ok(()) } else { Err(what.to_owned()) };
