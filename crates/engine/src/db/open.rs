@@ -33,8 +33,8 @@ use crate::monitor::Watchers;
 use crate::options::Options;
 use crate::pager::{ExtentMap, PageFile, ReadOptions, Space, read_extent_table};
 use crate::planted::{Fault, planted};
-use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::process::Stamp;
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Arc, Condvar, Instant, Mutex, fill_random, sleep};
 use crate::tree::Root;
 use crate::txn::core::{Core, Logged, Writer, first_epoch};
@@ -141,7 +141,8 @@ fn open_or_create(options: &Options, path: &Path) -> Result<Arc<dyn File>> {
     }
     let file = open_file(disk, path, Access::Write)?;
     if !planted(Fault::FileUnlocked)
-        && let Some(holder) = file.locks().lock_writer().map_err(|error| Error::io("lock", path, error))? {
+        && let Some(holder) = file.locks().lock_writer().map_err(|error| Error::io("lock", path, error))?
+    {
         return Err(locked(path.to_path_buf(), holder));
     }
     match file.is_named(path).map_err(|error| Error::io("look for", path, error))? {
@@ -179,7 +180,8 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, file: Arc<dy
     let Recovered { state, mut end, replayed } = recover(&options, path, &found, &opened.state, &space)?;
     let restores_slot = must_restore_slot(&options, &found);
     let retention = retain(&options, path, &mut found.meta, &mut end)?;
-    let journal = Journal::new(Arc::clone(&disk), path, file, found.meta.uuid, end, options.map, Arc::clone(&retention));
+    let journal =
+        Journal::new(Arc::clone(&disk), path, file, found.meta.uuid, end, options.map, Arc::clone(&retention));
     let writer = Writer {
         durability: options.durability,
         isolation: options.isolation,

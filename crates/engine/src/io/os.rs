@@ -29,7 +29,12 @@ impl Disk for RealDisk {
         let mut options = OpenOptions::new();
         options.read(true).write(access != Access::Read).create_new(access == Access::CreateNew);
         let file = open_regular(path, &mut options)?;
-        Ok(Arc::new(RealFile { file, prepared: Prepared::default(), locks: DataLocks::default(), stamp: Stamp::new()? }))
+        Ok(Arc::new(RealFile {
+            file,
+            prepared: Prepared::default(),
+            locks: DataLocks::default(),
+            stamp: Stamp::new()?,
+        }))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -73,7 +78,6 @@ impl Disk for RealDisk {
     fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
         lock::lock_writer(lock_path)
     }
-
 }
 
 /// An open file of the operating system.
@@ -221,7 +225,9 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
         match fs::read_link(&path) {
             Ok(target) => path = directory.join(target),
             // It is no link, or does not exist.
-            Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::NotFound) => return Ok(path),
+            Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::NotFound) => {
+                return Ok(path);
+            }
             Err(error) => return Err(error),
         }
     }

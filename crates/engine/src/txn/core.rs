@@ -249,6 +249,8 @@ impl Core {
     /// # Errors
     /// [`Error::Closed`].
     pub fn snapshot(&self) -> Result<Snapshot> {
+        // Before any lock: in a child made by `fork` it may be held by a thread that is not there.
+        self.check_process()?;
         let snapshot = self.published.snapshot();
         if self.shows_all()? {
             return Ok(snapshot);

@@ -87,10 +87,11 @@ Usage: kill [--count N] [--seed S] [--directory DIR] [--plant] [--no-plant]
     /// Looks for the planted faults.
     fn search(plan: Plan) -> ExitCode {
         let mut found = 0;
-        for (number, (name, _)) in (1..).zip(PLANTED) {
+        for (number, (name, _, said)) in (1..).zip(PLANTED) {
             let report = run(&Plan { count: PLANTED_COUNT, keep: false, fault: number, ..plan.clone() });
-            found += usize::from(report.lost > 0 || report.failure.is_some());
-            println!("planted {name}: {}", report.failure.as_deref().unwrap_or("nothing was wrong"));
+            let text = report.failure.as_deref().unwrap_or("nothing was wrong");
+            found += usize::from(text.contains(said));
+            println!("planted {name}: {text}");
         }
         println!("kill: {found} of {} planted faults found", PLANTED.len());
         if found == PLANTED.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -129,7 +130,7 @@ Usage: kill [--count N] [--seed S] [--directory DIR] [--plant] [--no-plant]
 
     /// What a child does. `fault` is the position among [`PLANTED`], from 1, of a fault to plant; 0 for none.
     fn be_killed(role: &str, fault: u64, writer: &Writer) -> ExitCode {
-        plant(fault.checked_sub(1).and_then(|index| PLANTED.get(index as usize)).map(|(_, fault)| *fault));
+        plant(fault.checked_sub(1).and_then(|index| PLANTED.get(index as usize)).map(|(_, fault, _)| *fault));
         set_giving_way(writer.drawn as u32 % GIVING_WAY_MAX);
         let outcome = match role {
             "open" => open_only(writer),
@@ -164,14 +165,14 @@ Usage: kill [--count N] [--seed S] [--directory DIR] [--plant] [--no-plant]
         }
     }
 
-    /// What is planted.
-    const PLANTED: [(&str, Fault); 6] = [
-        ("acknowledged-unwritten", Fault::AcknowledgedUnwritten),
-        ("moved-files-unnoticed", Fault::MovedFilesUnnoticed),
-        ("log-unannounced", Fault::LogUnannounced),
-        ("file-unlocked", Fault::FileUnlocked),
-        ("reader-unannounced", Fault::ReaderUnannounced),
-        ("fork-unnoticed", Fault::ForkUnnoticed),
+    /// What is planted, and what is said when it is found.
+    const PLANTED: [(&str, Fault, &str); 6] = [
+        ("acknowledged-unwritten", Fault::AcknowledgedUnwritten, "acknowledged commits are lost"),
+        ("moved-files-unnoticed", Fault::MovedFilesUnnoticed, "went on after its file was renamed"),
+        ("log-unannounced", Fault::LogUnannounced, "is taken for whole"),
+        ("file-unlocked", Fault::FileUnlocked, "a second writer"),
+        ("reader-unannounced", Fault::ReaderUnannounced, "a reader of another process"),
+        ("fork-unnoticed", Fault::ForkUnnoticed, "a child made by fork"),
     ];
     /// Each shows within far fewer kills.
     const PLANTED_COUNT: u64 = 100;

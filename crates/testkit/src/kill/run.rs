@@ -217,7 +217,7 @@ impl Rounds<'_> {
         }
         self.report.renames += 1;
         match outcome {
-            Err(text) if text.contains(MOVED) => Ok(()),
+            Err(text) if NOTICED.iter().any(|noticed| text.contains(noticed)) => Ok(()),
             Err(text) => Err(text),
             Ok(()) => Err("a writer went on after its file was renamed".into()),
         }
@@ -322,8 +322,8 @@ fn as_another_user(command: &mut Command) -> &mut Command {
 
 /// The user who owns nothing.
 const NOBODY: u32 = 65_534;
-/// What a writer says whose file is gone.
-const MOVED: &str = "was moved, replaced or removed";
+/// What a writer says whose file is gone. Snapshots show what is durable then, and a reader may be the first to say so.
+const NOTICED: [&str; 2] = ["was moved, replaced or removed", "were visible before"];
 /// Writers make durable commits all the time, and notice then.
 const NOTICED_WITHIN: Duration = Duration::from_secs(20);
 /// A reader takes some time to start.

@@ -55,7 +55,7 @@ pub fn intrude(writer: &Writer) -> Result<(), String> {
     match Database::open(writer.other_path()) {
         Err(Error::Locked { .. }) => Ok(()),
         Err(error) => Err(format!("a second writer is refused for a wrong reason: {error}")),
-        Ok(_) => Err("there are two writers of one file".into()),
+        Ok(_) => Err("a second writer is not refused".into()),
     }
 }
 
