@@ -334,7 +334,13 @@ fn tolerate(call: &str, error: &Error, expected: &Expected, used: &mut Use) -> R
 /// Damage is told as damage, and not as something else.
 fn judge_error(call: &str, error: &Error, expected: &Expected) -> Result<(), Wrong> {
     match (error, expected) {
-        (Error::Corrupt { .. } | Error::NotADatabase { .. } | Error::UnsupportedFormat { .. }, _) => Ok(()),
+        (
+            Error::Corrupt { .. }
+            | Error::LogMissing { .. }
+            | Error::NotADatabase { .. }
+            | Error::UnsupportedFormat { .. },
+            _,
+        ) => Ok(()),
         // A believed quota or size may be too small or large for what is asked.
         (Error::QuotaExceeded { .. } | Error::DiskFull { .. } | Error::TableNotFound { .. }, Expected::Anything) => {
             Ok(())
