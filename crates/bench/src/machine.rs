@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 
-/// One line: processor, cores, kernel, setting of transparent huge pages, vector instructions.
+/// One line: processor, cores, kernel, setting of transparent huge pages, vector instructions, and the class that they make.
 pub fn summary(search: Option<&str>) -> String {
     let cpu_info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = field(&cpu_info, "model name").or_else(|| field(&cpu_info, "CPU part")).unwrap_or("unknown processor");
@@ -17,8 +17,22 @@ pub fn summary(search: Option<&str>) -> String {
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let huge_pages = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
     let chosen = huge_pages.split(['[', ']']).nth(1).unwrap_or("unknown");
-    let search = search.map_or_else(|| format!("{} (detected)", vector_instructions()), str::to_owned);
-    format!("{model}, {cores} cores, Linux {}, huge pages {chosen}, search {search}", kernel.trim())
+    let detected = search.is_none();
+    let search = search.unwrap_or_else(|| vector_instructions());
+    let class = class_of(search);
+    let search = if detected { format!("{search} (detected)") } else { search.to_owned() };
+    let kernel = kernel.trim();
+    format!("{model}, {cores} cores, Linux {kernel}, huge pages {chosen}, search {search}, {class}")
+}
+
+/// The class of processors whose figures these are: docs/benchmarks.md has some for each.
+fn class_of(search: &str) -> &'static str {
+    match search {
+        "avx512" => "class AVX-512",
+        "avx2" => "class AVX2, without AVX-512",
+        "neon" => "class NEON",
+        _ => "class without vectors beyond the baseline",
+    }
 }
 
 /// The text behind `name` and a colon, in a file of `/proc` that has such lines.
@@ -30,7 +44,14 @@ pub fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 fn vector_instructions() -> &'static str {
     #[cfg(target_arch = "x86_64")]
     let found = match () {
-        () if is_x86_feature_detected!("avx512bw") => "avx512",
+        // What the engine asks for: see its module `format::search`.
+        () if is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512dq") =>
+        {
+            "avx512"
+        }
         () if is_x86_feature_detected!("avx2") => "avx2",
         () => "portable",
     };
@@ -166,7 +187,16 @@ Rss:                   4 kB
     #[test]
     fn the_summary_names_kernel_and_search() {
         let summary = summary(Some("avx2"));
-        assert!(summary.contains("Linux") && summary.ends_with("search avx2"), "{summary}");
+        assert!(summary.contains("Linux") && summary.contains("search avx2, "), "{summary}");
+    }
+
+    #[test]
+    fn the_summary_names_the_class_of_processors_that_the_search_belongs_to() {
+        assert!(summary(Some("avx512")).ends_with("class AVX-512"));
+        assert!(summary(Some("avx2")).ends_with("class AVX2, without AVX-512"));
+        assert!(summary(Some("neon")).ends_with("class NEON"));
+        assert!(summary(Some("portable")).ends_with("class without vectors beyond the baseline"));
+        assert!(summary(None).contains("(detected), class "));
     }
 
     #[test]

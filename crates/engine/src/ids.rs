@@ -24,6 +24,8 @@ pub struct PageRef {
 impl PageRef {
     /// A slot is stored in 24 bits.
     pub const SLOTS_MAX: u32 = 1 << 24;
+    /// No page: no extent has this id (`docs/file-format.md`, "Page of the extent table").
+    pub(crate) const NOWHERE: Self = Self { extent: ExtentId(u32::MAX), slot: 0 };
 }
 
 /// Number of a commit. Commits are numbered from 1 without gaps; 0 is the empty database.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use crate::{ci, launch, miri, page, tidy};
+use crate::{ci, instructions, launch, miri, page, tidy};
 
 /// One command of `cargo xtask`.
 pub struct Command {
@@ -45,6 +45,7 @@ const COMMANDS: &[&Command] = &[
     &ci::TEST,
     &tidy::TIDY,
     &launch::BENCH,
+    &instructions::INSTRUCTIONS,
     &page::PAGE,
     &launch::MODEL,
     &launch::CRASH,

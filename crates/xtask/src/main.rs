@@ -1,11 +1,12 @@
 //! Developer tasks of the Fulgurite workspace: `cargo xtask COMMAND`.
 //!
 //! Reading order: [`command`] (the table of commands), [`launch`] and [`miri`] (commands that build a program and run it),
-//! [`lanes`] (programs side by side), [`ci`] (`test`: everything that CI checks), [`tidy`] (rules on the sources that no compiler
+//! [`instructions`] (counts that may not rise), [`lanes`] (programs side by side), [`ci`] (`test`: everything that CI checks), [`tidy`] (rules on the sources that no compiler
 //! knows), [`page`] (the editor in the page of the server, and tries of it), [`tools`] (what these install).
 
 mod ci;
 mod command;
+mod instructions;
 mod lanes;
 mod launch;
 mod miri;

@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use crate::command::{Command, Failure};
 use crate::launch::wait;
-use crate::tools::quiet;
+use crate::tools::{install_package, quiet};
 use crate::workspace;
 
 /// `cargo xtask page`
@@ -143,15 +143,8 @@ fn ensure_chromium(root: &Path) -> Result<String, String> {
     if let Some(found) = find() {
         return Ok(found);
     }
-    let is_root = quiet(workspace::child(root, "id", &["-u"])).is_ok_and(|user| user.trim() == "0");
     let help = "install Chromium (on Debian, `apt-get install chromium`), or name it by CHROMIUM=PATH";
-    if !is_root {
-        return Err(format!("there is no Chromium, and no right to install it; {help}"));
-    }
-    eprintln!("installing the package chromium");
-    let mut install = workspace::child(root, "apt-get", &["install", "--yes", "--no-install-recommends", "chromium"]);
-    install.env("DEBIAN_FRONTEND", "noninteractive");
-    quiet(install).map_err(|reason| format!("{reason}; {help}"))?;
+    install_package(root, "chromium").map_err(|reason| format!("{reason}; {help}"))?;
     find().ok_or_else(|| format!("the package chromium has brought none that runs; {help}"))
 }
 

@@ -123,6 +123,35 @@ pub fn ensure_rdf4j(root: &Path) -> Result<PathBuf, String> {
     Ok(directory)
 }
 
+/// Makes sure that there is valgrind, by the system's package where there is the right to install it.
+///
+/// # Errors
+/// The reason why it cannot be had, and what to install.
+pub fn ensure_valgrind(root: &Path) -> Result<(), String> {
+    let runs = || quiet(workspace::child(root, "valgrind", &["--version"]));
+    if runs().is_ok() {
+        return Ok(());
+    }
+    let help = "install valgrind (on Debian, `apt-get install valgrind`)";
+    install_package(root, "valgrind").map_err(|reason| format!("{reason}; {help}"))?;
+    runs().map(drop).map_err(|reason| format!("{reason}; {help}"))
+}
+
+/// Installs a package of Debian's.
+///
+/// # Errors
+/// The reason why it cannot be installed.
+pub fn install_package(root: &Path, package: &str) -> Result<(), String> {
+    let is_root = quiet(workspace::child(root, "id", &["-u"])).is_ok_and(|user| user.trim() == "0");
+    if !is_root {
+        return Err(format!("there is no {package}, and no right to install it"));
+    }
+    eprintln!("installing the package {package}");
+    let mut install = workspace::child(root, "apt-get", &["install", "--yes", "--no-install-recommends", package]);
+    install.env("DEBIAN_FRONTEND", "noninteractive");
+    quiet(install).map(drop)
+}
+
 fn toolchain_is_complete(root: &Path, toolchain: &str, components: &[&str]) -> Result<bool, String> {
     let toolchains = quiet(workspace::child(root, "rustup", &["toolchain", "list"]))?;
     let prefix = format!("{toolchain}-");

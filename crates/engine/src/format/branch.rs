@@ -5,16 +5,17 @@
 //! compares the node's prefix, so that a subtree may be adopted under a parent whose range is wider.
 #![allow(unsafe_code)] // Reads of a verified page without bounds checks.
 
+use std::cmp::Ordering;
 use std::hint::select_unpredictable;
 use std::mem::offset_of;
 
-use crate::format::bytes::{array_at, at_most, head8, slice_at, u16_at, u32_at, u64_at};
+use crate::format::bytes::{array_at, at_most, equal, head4, head8, slice_at, u16_at, u32_at, u64_at};
 use crate::format::cell::{CellKey, LENGTH_MASK, LongKeys, OVERFLOW_BIT, Separator};
 use crate::format::hash::Identity;
 use crate::format::leaf::long_key_at;
-use crate::format::overflow::INLINE_KEY_BYTES_MAX;
+use crate::format::overflow::{INLINE_KEY_BYTES_MAX, OverflowRef};
 use crate::format::page::{Offence, PageKind, PageSize, verify_page};
-use crate::format::search::{HeadLine, HintLines, Search, prefetch};
+use crate::format::search::{HeadLine, HintLines, Isa, Search, prefetch};
 use crate::ids::{Birth, ExtentId, PageRef};
 
 /// The header as stored, for its offsets only: it is never read as a whole.
@@ -134,6 +135,94 @@ impl Child {
     }
 }
 
+/// What a branch of some level begins with, kind and level, as one number: a descent counts it down.
+#[derive(Clone, Copy, Debug)]
+pub struct BranchStart(u16);
+
+impl BranchStart {
+    /// That of a level; [`BranchStart::is_branch`] is false if it is 0, which leaves have.
+    #[inline(always)]
+    pub fn of_level(level: u8) -> Self {
+        Self(u16::from_le_bytes([PageKind::Branch as u8, level]))
+    }
+
+    /// Whether it is of a level that branches have.
+    #[inline(always)]
+    pub fn is_branch(self) -> bool {
+        self.0 > u8::MAX.into()
+    }
+
+    /// Whether it is of a level whose children are leaves.
+    #[inline(always)]
+    pub fn is_lowest(self) -> bool {
+        self.0 == Self::of_level(1).0
+    }
+
+    /// That of the level below.
+    ///
+    /// Requires: `self.is_branch()`.
+    #[inline(always)]
+    pub fn below(self) -> Self {
+        debug_assert!(self.is_branch(), "nothing is below leaves");
+        Self(self.0 - (1 << 8))
+    }
+}
+
+/// The first eight bytes of a key as a little-endian number, with zeros past its end.
+#[inline(always)]
+pub fn key_start(key: &[u8]) -> u64 {
+    match key.first_chunk() {
+        Some(start) => u64::from_le_bytes(*start),
+        None => head8(key, 0).swap_bytes(),
+    }
+}
+
+/// Where a head is in a branch.
+#[derive(Clone, Copy)]
+struct HeadPlace {
+    /// Which line of heads it is in.
+    line: usize,
+    /// Where that line begins in the page.
+    heads_at: usize,
+    /// Where the references to the children of that line begin.
+    children_at: usize,
+    /// Which head of the line it is.
+    in_line: usize,
+}
+
+impl HeadPlace {
+    #[inline(always)]
+    fn index(self) -> usize {
+        LINE_HEADS * self.line + self.in_line
+    }
+
+    #[inline(always)]
+    fn head_at(self) -> usize {
+        self.heads_at + 4 * self.in_line
+    }
+
+    /// Whether no separator has this head, so that the heads alone route. Requires: `branch` found the place for it.
+    #[inline(always)]
+    fn is_free_of(self, branch: Branch<'_>, head: u32) -> bool {
+        // SAFETY: the line's last head is at least `head`, as its hint is, so that the place is within the line.
+        unsafe { u32_at(branch.page, self.head_at()) != head }
+    }
+}
+
+/// Stands in for the pages of long keys where nobody waits for them.
+struct NoLongKeys;
+
+/// The pages of long keys were not asked.
+struct Unasked;
+
+impl LongKeys for NoLongKeys {
+    type Error = Unasked;
+
+    fn compare(&self, _: &OverflowRef, _: &[u8]) -> Result<Ordering, Unasked> {
+        Err(Unasked)
+    }
+}
+
 /// A verified branch.
 #[derive(Clone, Copy, Debug)]
 pub struct Branch<'p> {
@@ -153,7 +242,13 @@ impl<'p> Branch<'p> {
     /// Whether a verified page is a branch of this level.
     #[inline(always)]
     pub fn is_of_level(page: &[u8], level: u8) -> bool {
-        page[..=LEVEL] == [PageKind::Branch as u8, level]
+        Self::begins_with(page, BranchStart::of_level(level))
+    }
+
+    /// Whether a verified page is a branch of the level that belongs to `start`.
+    #[inline(always)]
+    pub fn begins_with(page: &[u8], start: BranchStart) -> bool {
+        u16::from_le_bytes([page[0], page[LEVEL]]) == start.0
     }
 
     /// Verifies a page, and returns the view over it.
@@ -264,17 +359,69 @@ impl<'p> Branch<'p> {
         self.route_part::<S, L>(part, key, long_keys)
     }
 
-    /// The child to which `key` belongs, which is no longer than [`INLINE_KEY_BYTES_MAX`].
+    /// The child to which `key` belongs, or [`PageRef::NOWHERE`] if the pages of long keys would have to tell.
     ///
-    /// # Errors
-    /// Those of `long_keys`.
+    /// The key must not be longer than [`INLINE_KEY_BYTES_MAX`]; `start` is what [`key_start`] gives for it. A result that says whether there is a child would be told apart
+    /// at every branch of every get; nothing is found at the page that does not exist.
     #[inline(always)]
-    pub fn child_of_short<S: Search, L: LongKeys>(self, key: &[u8], long_keys: &L) -> Result<PageRef, L::Error> {
-        let index = self.route_part::<S, L>(key, key, long_keys)?;
+    pub fn child_of_short<S: Search>(self, key: &[u8], start: u64) -> PageRef {
+        let prefix_length = self.prefix_length();
+        let Some(head) = self.head_of::<S>(key, start, prefix_length) else {
+            return self.child_at(self.route_outside(key));
+        };
+        let Some(place) = self.place_of_head::<S>(head) else { return self.child_at(self.separator_count()) };
+        if place.is_free_of(self, head) {
+            // SAFETY: verification placed a reference for each child inside the page.
+            return Child::from_bits(unsafe { u64_at(self.page, place.children_at + CHILD_BYTES * place.in_line) })
+                .page;
+        }
+        match self.route_tied::<S, NoLongKeys>(key, key, head, place, &NoLongKeys) {
+            Ok(index) => self.child_at(index),
+            Err(Unasked) => PageRef::NOWHERE,
+        }
+    }
+
+    /// The head of a key that begins with the node's prefix.
+    #[inline(always)]
+    fn head_of<S: Search>(self, key: &[u8], start: u64, prefix_length: usize) -> Option<u32> {
+        if S::ISA == Isa::Avx512 {
+            // It masks what it loads, and so needs no cases.
+            return self.has_prefix::<S>(key, prefix_length).then(|| S::head4(key, prefix_length as u16));
+        }
+        let head = if prefix_length + 4 <= key.len() {
+            // SAFETY: just compared.
+            u32::from_be_bytes(*unsafe { array_at(key, prefix_length) })
+        } else if key.len() <= 8 && prefix_length <= key.len() {
+            // All of the key is in its start.
+            (start.swap_bytes().unbounded_shl(8 * prefix_length as u32) >> 32) as u32
+        } else {
+            return self.head_far_behind(key, prefix_length);
+        };
+        if prefix_length >= 8 {
+            return self.head_far_behind(key, prefix_length);
+        }
+        // One word tells without a branch on the prefix's length, which differs from page to page.
+        // SAFETY: the header has room for the prefix's first word.
+        let differ = unsafe { u64_at(self.page, PREFIX_START) } ^ start;
+        (differ & ((1 << (8 * prefix_length)) - 1) == 0).then_some(head)
+    }
+
+    /// [`Branch::head_of`] for long prefixes. Apart, to leave registers to the rest.
+    #[inline(never)]
+    fn head_far_behind(self, key: &[u8], prefix_length: usize) -> Option<u32> {
+        // SAFETY: verification placed the prefix inside the page.
+        let prefix = unsafe { slice_at(self.page, self.header_u16(PREFIX_OFFSET), prefix_length) };
+        let has_prefix = key.len() >= prefix_length && equal(prefix, &key[..prefix_length]);
+        has_prefix.then(|| head4(key, prefix_length))
+    }
+
+    /// Where the child is that routing has chosen.
+    #[inline(always)]
+    fn child_at(self, index: usize) -> PageRef {
         debug_assert!(index <= self.separator_count(), "child index out of range");
         // SAFETY: verification placed a reference for each child inside the page, and routing counts separators.
         let bits = unsafe { u64_at(self.page, self.header_u16(CHILDREN_OFFSET) + CHILD_BYTES * index) };
-        Ok(Child::from_bits(bits).page)
+        Child::from_bits(bits).page
     }
 
     /// [`Branch::route`], given the part of `key` that a page could hold.
@@ -285,11 +432,21 @@ impl<'p> Branch<'p> {
             return Ok(self.route_outside(key));
         }
         let head = S::head4(part, prefix_length as u16);
+        let Some(place) = self.place_of_head::<S>(head) else { return Ok(self.separator_count()) };
+        if place.is_free_of(self, head) {
+            return Ok(place.index());
+        }
+        self.route_tied::<S, L>(part, key, head, place, long_keys)
+    }
+
+    /// Where the first head is that is not below `head`; `None` if all are. The line of children there is on its way.
+    #[inline(always)]
+    fn place_of_head<S: Search>(self, head: u32) -> Option<HeadPlace> {
         let hint_count = self.header_u16(HINT_COUNT);
         // SAFETY: a page is longer than its header and the most lines of hints that a branch can have.
         let line = S::hints_below(unsafe { array_at(self.page, HINTS) }, hint_count, head);
         if line >= hint_count {
-            return Ok(self.separator_count());
+            return None;
         }
         let heads_at = self.header_u16(HEADS_OFFSET) + LINE_BYTES * line;
         // The child is one of sixteen now: their two lines can be on their way while the heads are.
@@ -297,17 +454,25 @@ impl<'p> Branch<'p> {
         prefetch(self.page, children_at);
         prefetch(self.page, children_at + LINE_BYTES);
         // SAFETY: verification placed `hint_count` lines of heads inside the page; `line < hint_count`.
-        let heads = unsafe { array_at(self.page, heads_at) };
-        let place = S::count_below(heads, head);
-        let index = line * LINE_HEADS + place;
-        // SAFETY: the line's last head is at least `head`, as its hint is, so that `place < 16`.
-        if unsafe { u32_at(self.page, heads_at + 4 * place) } != head {
-            return Ok(index);
-        }
+        let in_line = S::count_below(unsafe { array_at(self.page, heads_at) }, head);
+        Some(HeadPlace { line, heads_at, children_at, in_line })
+    }
+
+    /// Routes a key whose head is that of the separator at `place`.
+    #[inline(always)]
+    fn route_tied<S: Search, L: LongKeys>(
+        self,
+        part: &[u8],
+        key: &[u8],
+        head: u32,
+        place: HeadPlace,
+        long_keys: &L,
+    ) -> Result<usize, L::Error> {
+        let index = place.index();
         // Mostly it is one separator, of which a few more bytes tell. What is next may be no head, which costs a longer look.
         // SAFETY: after the heads come the references to children, one at least.
-        if unsafe { u32_at(self.page, heads_at + 4 * place + 4) } != head
-            && let Some(is_at_most) = self.tied_at_most::<S>(index, part, prefix_length)
+        if unsafe { u32_at(self.page, place.head_at() + 4) } != head
+            && let Some(is_at_most) = self.tied_at_most::<S>(index, part, self.prefix_length())
         {
             return Ok(select_unpredictable(is_at_most, index + 1, index));
         }

@@ -95,21 +95,13 @@ pub fn head4(key: &[u8], skip: usize) -> u32 {
         // SAFETY: just compared.
         return u32::from_be_bytes(*unsafe { array_at(key, skip) });
     }
-    if length < 4 {
-        return head_of_short(key, skip);
-    }
-    // The last eight bytes, or all of them and zeros, and where they begin.
-    let (word, at) = if length > 8 {
-        // SAFETY: the key has more than eight bytes.
-        (u64::from_be_bytes(*unsafe { array_at(key, length - 8) }), length - 8)
-    } else {
-        // SAFETY: the key has at least four bytes.
-        let start = u32::from_be_bytes(*unsafe { array_at(key, 0) });
-        // SAFETY: as above.
-        let end = u32::from_be_bytes(*unsafe { array_at(key, length - 4) });
-        ((start as u64) << 32 | (end as u64) << (64 - 8 * length), 0)
-    };
-    (word.unbounded_shl(8 * (skip - at) as u32) >> 32) as u32
+    head_near_end(key, skip)
+}
+
+/// [`head4`] of a key that ends before the head does. Apart, to leave registers to where most keys are longer.
+#[inline(never)]
+fn head_near_end(key: &[u8], skip: usize) -> u32 {
+    (head8(key, skip) >> 32) as u32
 }
 
 /// [`head4`] of the part of a key that cells hold, what lies past it counting as padding. For keys that are usually longer.
@@ -124,21 +116,29 @@ pub fn head4_of_part(key: &[u8], skip: usize) -> u32 {
     head4(unsafe { slice_at(key, 0, part_length) }, skip)
 }
 
-#[cold]
-fn head_of_short(key: &[u8], skip: usize) -> u32 {
-    (0..4).fold(0, |head, i| head << 8 | skip.checked_add(i).and_then(|at| key.get(at)).map_or(0, |&byte| byte as u32))
-}
-
 /// The eight bytes of `key` after its first `skip`, zero-padded, as a big-endian number.
 #[inline(always)]
 pub fn head8(key: &[u8], skip: usize) -> u64 {
-    let Some(last) = key.len().checked_sub(8) else {
-        return (head4(key, skip) as u64) << 32 | head4(key, skip + 4) as u64;
-    };
+    let Some(last) = key.len().checked_sub(8) else { return short_word(key).unbounded_shl(8 * skip.min(8) as u32) };
     let at = skip.min(last);
     // SAFETY: `at <= key.len() - 8`.
     let word = u64::from_be_bytes(*unsafe { array_at(key, at) });
     word.unbounded_shl(8 * (skip - at).min(8) as u32)
+}
+
+/// All of a key of less than eight bytes, zero-padded, as a big-endian number.
+#[inline(always)]
+fn short_word(key: &[u8]) -> u64 {
+    let length = key.len();
+    if length < 4 {
+        return key.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)).unbounded_shl(8 * (8 - length) as u32);
+    }
+    // SAFETY: the key has at least four bytes.
+    let start = u32::from_be_bytes(*unsafe { array_at(key, 0) });
+    // SAFETY: as above.
+    let end = u32::from_be_bytes(*unsafe { array_at(key, length - 4) });
+    // Where both have a byte, it is the same one.
+    u64::from(start) << 32 | u64::from(end) << (64 - 8 * length)
 }
 
 /// Whether `left <= right`, by words.
@@ -185,7 +185,7 @@ pub fn equal(left: &[u8], right: &[u8]) -> bool {
         return same & sixteen_equal(left, right, length - 16);
     }
     if length >= 8 {
-        return words_differ(left, right, 0) | words_differ(left, right, length - 8) == 0;
+        return equal_by_words(left, right);
     }
     if length >= 4 {
         // SAFETY: `4 <= length`, the shorter of both.
@@ -196,6 +196,14 @@ pub fn equal(left: &[u8], right: &[u8]) -> bool {
     }
     // First, middle and last byte are all there are.
     (left[0] ^ right[0]) | (left[length / 2] ^ right[length / 2]) | (left[length - 1] ^ right[length - 1]) == 0
+}
+
+/// [`equal`] for slices of 8 to 16 bytes.
+#[inline(always)]
+pub fn equal_by_words(left: &[u8], right: &[u8]) -> bool {
+    let length = left.len().min(right.len());
+    assert!(length >= 8, "a word is in both");
+    words_differ(left, right, 0) | words_differ(left, right, length - 8) == 0
 }
 
 /// Requires: `at + 16` is in both.

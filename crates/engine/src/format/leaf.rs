@@ -9,6 +9,8 @@ use std::cmp::Ordering;
 use std::hint::select_unpredictable;
 use std::mem::offset_of;
 use std::ops::Range;
+use std::ptr::NonNull;
+use std::slice::from_raw_parts;
 
 use crate::format::bytes::{array_at, head4, head4_of_part, slice_at, u16_at, u32_at, u64_at};
 use crate::format::cell::{CELL_HEADER_BYTES, Cell, CellKey, CellValue, LENGTH_MASK, LongKeys, OVERFLOW_BIT, Op};
@@ -94,14 +96,14 @@ pub struct Leaf<'p> {
 #[derive(Clone, Copy, Debug)]
 pub struct Found<'p>(Option<&'p [u8]>);
 
-/// No value is here: this address says that it takes a longer look.
-static LOOK_LONGER: [u8; 1] = [0];
-
 impl<'p> Found<'p> {
     /// The key has no value.
     pub const ABSENT: Self = Self(None);
     /// It takes a longer look: [`Leaf::find`].
-    pub const UNCLEAR: Self = Self(Some(&LOOK_LONGER));
+    // SAFETY: a slice of no bytes may be at any address but 0.
+    pub const UNCLEAR: Self = Self(Some(unsafe { from_raw_parts(Self::NO_PAGE.as_ptr(), 0) }));
+    /// Where no page is, and so no value.
+    const NO_PAGE: NonNull<u8> = NonNull::dangling();
 
     /// The key has this value.
     #[inline(always)]
@@ -113,7 +115,7 @@ impl<'p> Found<'p> {
     #[inline(always)]
     pub fn settled(self) -> Option<Option<&'p [u8]>> {
         match self.0 {
-            Some(value) if std::ptr::eq(value.as_ptr(), LOOK_LONGER.as_ptr()) => None,
+            Some(value) if std::ptr::eq(value.as_ptr(), Self::NO_PAGE.as_ptr()) => None,
             found => Some(found),
         }
     }
@@ -221,20 +223,24 @@ impl<'p> Leaf<'p> {
     #[inline(always)]
     fn value_by_hint<S: Search>(self, key: &[u8], hash: u64, block_count: usize) -> Found<'p> {
         let head = S::head4(key, self.prefix_length() as u16);
-        let block = self.blocks_below::<S>(head);
-        if block >= block_count {
-            return Found::ABSENT;
+        let mut block = self.blocks_below::<S>(head);
+        while block < block_count {
+            let block_at = self.header_u16(BLOCKS_OFFSET) + BLOCK_BYTES * block;
+            // SAFETY: verification proved that `block_count` blocks of 64 bytes lie inside the page from `BLOCKS_OFFSET`.
+            let tags = unsafe { array_at(self.page, block_at) };
+            if let Some(place) = S::first_tag(tags, (hash >> 48) as u16) {
+                // SAFETY: as above; the place of a tag is below 32, and a slot takes as many bytes as a tag.
+                let slot = unsafe { u16_at(self.page, block_at + BLOCK_SLOTS + place) };
+                // Unused places of the last block have tag and slot 0.
+                return if slot == 0 { Found::UNCLEAR } else { self.value_in::<S>(slot, key) };
+            }
+            if self.hint(block) != head {
+                break;
+            }
+            // It ends with the key's head: the next block may have it too.
+            block += 1;
         }
-        let block_at = self.header_u16(BLOCKS_OFFSET) + BLOCK_BYTES * block;
-        // SAFETY: verification proved that `block_count` blocks of 64 bytes lie inside the page from `BLOCKS_OFFSET`.
-        let places = S::tags_equal(unsafe { array_at(self.page, block_at) }, (hash >> 48) as u16);
-        if places == 0 {
-            return if self.hint(block) == head { Found::UNCLEAR } else { Found::ABSENT };
-        }
-        // SAFETY: as above; of 16 places the first one is below 16.
-        let slot = unsafe { u16_at(self.page, block_at + BLOCK_SLOTS + 2 * places.trailing_zeros() as usize) };
-        // Unused places of the last block have tag and slot 0.
-        if slot == 0 { Found::UNCLEAR } else { self.value_in::<S>(slot, key) }
+        Found::ABSENT
     }
 
     /// The value of the cell to which a slot in use leads, if its key is `key`.

@@ -41,7 +41,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-pub use branch::{Branch, Child, LEVEL_MAX};
+pub use branch::{Branch, BranchStart, Child, LEVEL_MAX, key_start};
 pub use branch_build::BranchBuilder;
 pub use bytes::head8;
 pub use catalog::{DescriptorFault, StoredRange, StoredRoot, StoredRun, TableDescriptor};

@@ -11,6 +11,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::hint::assert_unchecked;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
@@ -18,8 +19,8 @@ use std::ptr::NonNull;
 
 use crate::error::{Error, Place, Result};
 use crate::format::{
-    Branch, ExtentKind, Identity, LINE_BYTES, Leaf, LeafView, LongKeys, Offence, OverflowRef, PackedLeaf, PageKind,
-    filter_line, verify_own_page, verify_page,
+    Branch, BranchStart, ExtentKind, Identity, LINE_BYTES, Leaf, LeafView, LongKeys, Offence, OverflowRef, PackedLeaf,
+    PageKind, PageSize, filter_line, verify_own_page, verify_page,
 };
 use crate::ids::{Birth, PageNumber, PageRef};
 use crate::io::Map;
@@ -356,12 +357,12 @@ impl<'a> VerifiedPages<'a> {
         Self { extents, base: map.base(), page_bits }
     }
 
-    /// The page at `at` as a branch of this level, if it was verified and is one.
+    /// The page at `at` as a branch of the level that belongs to `start`, if it was verified and is one.
     #[inline(always)]
-    pub fn branch(self, at: PageRef, level: u8) -> Option<Branch<'a>> {
+    pub fn branch(self, at: PageRef, start: BranchStart) -> Option<Branch<'a>> {
         let bytes = self.bytes(at)?;
         // SAFETY: the page was verified, and it is a branch.
-        Branch::is_of_level(bytes, level).then(|| unsafe { Branch::new_unchecked(bytes) })
+        Branch::begins_with(bytes, start).then(|| unsafe { Branch::new_unchecked(bytes) })
     }
 
     /// The page at `at`, with its first lines on their way, as a leaf with tags, if it was verified and is one.
@@ -389,7 +390,10 @@ impl<'a> VerifiedPages<'a> {
         // borrows, reaches past that (`PageFile`, invariant 1).
         let start = unsafe { self.base.add((number << self.page_bits) as usize) };
         // SAFETY: the whole page is in the window as its start is; its bytes stay as they are as in `Pages::mapped`.
-        Some(unsafe { std::slice::from_raw_parts(start.as_ptr(), 1 << self.page_bits) })
+        let bytes = unsafe { std::slice::from_raw_parts(start.as_ptr(), 1 << self.page_bits) };
+        // SAFETY: no page is smaller. Without this every look at a page's kind would first compare its length.
+        unsafe { assert_unchecked(bytes.len() >= PageSize::KiB8.bytes()) };
+        Some(bytes)
     }
 }
 

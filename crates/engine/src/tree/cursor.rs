@@ -6,7 +6,8 @@
 
 use crate::error::Result;
 use crate::format::{
-    CellKey, CellValue, InlineCells, Leaf, LeafView, PackedLeaf, Search, Unpacked, WithSearch, head8, with_search,
+    BranchStart, CellKey, CellValue, InlineCells, Leaf, LeafView, PackedLeaf, Search, Unpacked, WithSearch, head8,
+    with_search,
 };
 use crate::ids::PageRef;
 use crate::pager::{LeafPage, Pages, Value};
@@ -290,7 +291,7 @@ impl Cursor {
         let step = self.path.last()?;
         let verified = pages.verified()?;
         let child = if upward { step.child as usize + 1 } else { (step.child as usize).checked_sub(1)? };
-        let branch = verified.branch(step.page, 1)?;
+        let branch = verified.branch(step.page, BranchStart::of_level(1))?;
         if child >= branch.children() {
             return None;
         }

@@ -2,12 +2,10 @@
 //!
 //! The whole descent runs inside one `with_search`, so that the instruction set is chosen once for each call.
 
-use std::cmp::Ordering;
-
 use crate::error::Result;
 use crate::format::{
-    Candidate, Cell, CellKey, CellValue, Found, INLINE_KEY_BYTES_MAX, Leaf, LeafView, LongKeys, Lookup, Op,
-    OverflowRef, PackedLeaf, Search, WithSearch, look_up, with_search,
+    BranchStart, Candidate, Cell, CellKey, CellValue, Found, INLINE_KEY_BYTES_MAX, Leaf, LeafView, Lookup, Op,
+    PackedLeaf, Search, WithSearch, key_start, look_up, with_search,
 };
 use crate::ids::PageRef;
 use crate::pager::{Page, Pages, Value, VerifiedPages};
@@ -131,8 +129,8 @@ impl<'p, A: Above> Lookup<&'p Pages, (&Root, &A)> for Quick {
 impl Quick {
     #[inline(always)]
     fn find<'p, S: Search>(pages: &'p Pages, root: &Root, key: &[u8], hash: u64) -> Found<'p> {
-        let Some((pages, at)) = way::<S>(pages, root, key) else { return Found::UNCLEAR };
-        match pages.leaf(at) {
+        let Some((verified, at)) = way::<S>(pages, root, key) else { return Found::UNCLEAR };
+        match verified.leaf(at) {
             Some(leaf) => leaf.value_of::<S>(key, hash),
             None => packed_value_of(pages, at, key),
         }
@@ -169,41 +167,34 @@ impl<'p> Lookup<&'p Pages, &Root> for PlaceOfLeaf {
 
     #[inline(always)]
     fn run<S: Search>(pages: &'p Pages, root: &Root, key: &[u8]) -> Option<PageRef> {
-        way::<S>(pages, root, key).map(|(_, at)| at)
+        way::<S>(pages, root, key).map(|(_, at)| at).filter(|at| *at != PageRef::NOWHERE)
     }
 }
 
-/// Where the leaf is to which `key` belongs, if pages that are mapped and verified lead there.
+/// Where the leaf is to which `key` belongs, if pages that are mapped and verified lead there; or [`PageRef::NOWHERE`].
 #[inline(always)]
 fn way<'p, S: Search>(pages: &'p Pages, root: &Root, key: &[u8]) -> Option<(VerifiedPages<'p>, PageRef)> {
     if key.len() > INLINE_KEY_BYTES_MAX {
         return None;
     }
     let pages = pages.verified()?;
-    let mut at = root.page;
-    let mut level = root.level;
-    while level > 0 {
-        at = pages.branch(at, level)?.child_of_short::<S, _>(key, &NoLongKeys).ok()?;
-        level -= 1;
+    let (mut at, mut branch_start) = (root.page, BranchStart::of_level(root.level));
+    let start = key_start(key);
+    if branch_start.is_branch() {
+        // The lowest branch is a step of its own: processors guess from where they are how wide the next page is.
+        while !branch_start.is_lowest() {
+            at = pages.branch(at, branch_start)?.child_of_short::<S>(key, start);
+            branch_start = branch_start.below();
+        }
+        at = pages.branch(at, branch_start)?.child_of_short::<S>(key, start);
     }
     Some((pages, at))
 }
 
 /// Apart, so that it takes no room where the way to leaves with tags goes.
 #[inline(never)]
-fn packed_value_of<'p>(pages: VerifiedPages<'p>, at: PageRef, key: &[u8]) -> Found<'p> {
-    pages.packed_leaf(at).map_or(Found::UNCLEAR, |leaf| leaf.value_of(key))
-}
-
-/// Stands in for the pages of long keys where nobody wants to wait for them.
-struct NoLongKeys;
-
-impl LongKeys for NoLongKeys {
-    type Error = ();
-
-    fn compare(&self, _: &OverflowRef, _: &[u8]) -> Result<Ordering, ()> {
-        Err(())
-    }
+fn packed_value_of<'p>(pages: &'p Pages, at: PageRef, key: &[u8]) -> Found<'p> {
+    pages.verified().and_then(|pages| pages.packed_leaf(at)).map_or(Found::UNCLEAR, |leaf| leaf.value_of(key))
 }
 
 struct Get<'a, 'p> {

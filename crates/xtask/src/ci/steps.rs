@@ -6,7 +6,7 @@ use std::path::Path;
 use super::report::Outcome;
 use crate::command::Failure;
 use crate::lanes::Program;
-use crate::{launch, miri, tidy, tools, workspace};
+use crate::{instructions, launch, miri, tidy, tools, workspace};
 
 /// One thing that CI checks.
 #[derive(Debug)]
@@ -79,6 +79,9 @@ pub const STEPS: &[Step] = &[
     long("kernel-faults", "no fault of a real file system loses what was acknowledged", kernel_faults),
     long("soak", "a minute of load: right answers, and nothing grows", |root| {
         outcome(launch::run_of_tests(root, "soak", &["--minutes", "1"]))
+    }),
+    long("instructions", "no operation takes more instructions than the table says (valgrind)", |root| {
+        outcome(instructions::check(root))
     }),
     long("w3c", "the W3C's suites of RDF and SPARQL pass, but for the tests known to fail", w3c),
     long("demo", "the demo runs from beginning to end", |root| outcome(launch::run_demo_of_tests(root))),

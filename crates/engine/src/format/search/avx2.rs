@@ -1,15 +1,18 @@
 //! Page search with AVX2.
 
 use std::arch::x86_64::{
-    __m256i, _mm_cvtsi128_si32, _mm_max_epu16, _mm_minpos_epu16, _mm_movemask_epi8, _mm_packs_epi16, _mm_set1_epi16,
-    _mm_xor_si128, _mm256_and_si256, _mm256_andnot_si256, _mm256_castsi256_ps, _mm256_castsi256_si128,
+    __m128i, __m256i, _bzhi_u32, _mm_castsi128_ps, _mm_cmpgt_epi32, _mm_cvtsi128_si32, _mm_loadu_si128, _mm_max_epu16,
+    _mm_minpos_epu16, _mm_movemask_epi8, _mm_movemask_ps, _mm_or_si128, _mm_packs_epi16, _mm_set1_epi16,
+    _mm_set1_epi32, _mm_setr_epi32, _mm_testz_si128, _mm_xor_si128, _mm256_and_si256, _mm256_castsi256_si128,
     _mm256_cmpeq_epi16, _mm256_cmpeq_epi32, _mm256_cmpgt_epi16, _mm256_cmpgt_epi32, _mm256_extracti128_si256,
-    _mm256_loadu_si256, _mm256_max_epu16, _mm256_movemask_ps, _mm256_or_si256, _mm256_set1_epi16, _mm256_set1_epi32,
-    _mm256_setzero_si256, _mm256_testz_si256, _mm256_xor_si256,
+    _mm256_loadu_si256, _mm256_max_epu16, _mm256_movemask_epi8, _mm256_or_si256, _mm256_packs_epi32, _mm256_set1_epi16,
+    _mm256_set1_epi32, _mm256_setzero_si256, _mm256_testc_si256, _mm256_testz_si256, _mm256_xor_si256,
 };
 
 use crate::format::bytes;
-use crate::format::search::{BLOCKS_AT_ONCE, BlockLines, HeadLine, Isa, Lookup, Search, TagLine, WithSearch};
+use crate::format::search::{
+    BLOCKS_AT_ONCE, BlockLines, HeadLine, HintLines, Isa, Lookup, Search, TagLine, WithSearch,
+};
 
 /// See [`Search`].
 #[derive(Clone, Copy)]
@@ -41,7 +44,16 @@ fn load(bytes: &[u8; 32]) -> __m256i {
     unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
 }
 
-/// A bit for each head of a line that is below `head`. The top bit is flipped because AVX2 compares signed numbers.
+/// 16 bytes.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
+fn load_half(bytes: &[u8; 16]) -> __m128i {
+    // SAFETY: the load takes the array's 16 bytes.
+    unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+}
+
+/// Two bits for each head of a line that is below `head`: those of the line's first four heads are the lowest eight. The top bit
+/// is flipped because AVX2 compares signed numbers.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
 fn below(line: &HeadLine, head: u32) -> u32 {
@@ -50,23 +62,40 @@ fn below(line: &HeadLine, head: u32) -> u32 {
     let (halves, _) = line.as_chunks::<32>();
     let first = _mm256_cmpgt_epi32(wanted, _mm256_xor_si256(load(&halves[0]), flip));
     let second = _mm256_cmpgt_epi32(wanted, _mm256_xor_si256(load(&halves[1]), flip));
-    let low = _mm256_movemask_ps(_mm256_castsi256_ps(first)) as u32;
-    let high = _mm256_movemask_ps(_mm256_castsi256_ps(second)) as u32;
-    low | high << 8
+    // Packing mixes the halves up but for the first four, which counting does not mind.
+    _mm256_movemask_epi8(_mm256_packs_epi32(first, second)) as u32
 }
 
-/// See [`Search::has_tied_hints`]: each of the last twelve numbers with the one before it, but for the first of them.
+/// See [`Search::hints_below`]. No branch on the number of hints: root and other branches differ in it.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
+fn hints_below(hints: &HintLines, hint_count: usize, head: u32) -> usize {
+    let last = |line: usize| bytes::get_u32(hints, 64 * line + 60) as i32;
+    let flip = _mm_set1_epi32(i32::MIN);
+    let wanted = _mm_set1_epi32((head ^ 1 << 31) as i32);
+    let past = _mm_cmpgt_epi32(wanted, _mm_xor_si128(_mm_setr_epi32(last(0), last(1), last(2), 0), flip));
+    // Lines after the last hint are not hints. Without any hint the caller does not ask where it would be.
+    let past = _bzhi_u32(_mm_movemask_ps(_mm_castsi128_ps(past)) as u32, (hint_count.wrapping_sub(1) >> 4) as u32);
+    let line = past.count_ones() as usize & 3;
+    let (lines, _) = hints.as_chunks::<64>();
+    16 * line + (below(&lines[line], head).count_ones() / 2) as usize
+}
+
+/// See [`Search::has_tied_hints`]: eight pairs of neighbours are one vector and the one before it.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
 fn has_tied_hints(line: &HeadLine) -> bool {
+    const { assert!(BLOCKS_AT_ONCE == 9, "eight pairs of neighbours") };
     let hints = |at: usize| load(line[at..].first_chunk().expect("32 bytes of a line"));
-    let largest = _mm256_set1_epi32(-1);
-    let tied = |at: usize| {
-        let hints_here = hints(at);
-        _mm256_andnot_si256(_mm256_cmpeq_epi32(hints_here, largest), _mm256_cmpeq_epi32(hints_here, hints(at - 4)))
-    };
-    let tied = _mm256_or_si256(tied(20), tied(32));
-    _mm256_testz_si256(tied, tied) == 0
+    let is_largest = _mm256_cmpeq_epi32(hints(20), _mm256_set1_epi32(-1));
+    _mm256_testc_si256(is_largest, _mm256_cmpeq_epi32(hints(20), hints(16))) == 0
+}
+
+/// Two bits for each tag that equals `tag`.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
+fn tag_bits(tags: &TagLine, tag: u16) -> u32 {
+    _mm256_movemask_epi8(_mm256_cmpeq_epi16(load(tags), _mm256_set1_epi16(tag as i16))) as u32
 }
 
 #[inline]
@@ -77,22 +106,41 @@ fn tags_equal(tags: &TagLine, tag: u16) -> u32 {
     _mm_movemask_epi8(packed) as u32
 }
 
-/// See [`Search::equal`]: what has no more than 64 bytes is compared without a loop.
+/// See [`Search::equal`]: what has 8 to 64 bytes is compared without a loop.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
 fn equal(left: &[u8], right: &[u8]) -> bool {
     let length = left.len().min(right.len());
-    if !(32..=64).contains(&length) {
-        return bytes::equal(left, right);
+    if (16..=32).contains(&length) {
+        let differ = |at: usize| {
+            // SAFETY: both slices have at least 16 bytes from `at`.
+            let left = load_half(unsafe { bytes::array_at(left, at) });
+            // SAFETY: as above.
+            _mm_xor_si128(left, load_half(unsafe { bytes::array_at(right, at) }))
+        };
+        let differ = _mm_or_si128(differ(0), differ(length - 16));
+        return _mm_testz_si128(differ, differ) != 0;
     }
-    let differ = |at: usize| {
-        // SAFETY: both slices have at least 32 bytes from `at`.
-        let left = load(unsafe { bytes::array_at(left, at) });
-        // SAFETY: as above.
-        _mm256_xor_si256(left, load(unsafe { bytes::array_at(right, at) }))
-    };
-    let differ = _mm256_or_si256(differ(0), differ(length - 32));
-    _mm256_testz_si256(differ, differ) != 0
+    if (33..=64).contains(&length) {
+        let differ = |at: usize| {
+            // SAFETY: both slices have at least 32 bytes from `at`.
+            let left = load(unsafe { bytes::array_at(left, at) });
+            // SAFETY: as above.
+            _mm256_xor_si256(left, load(unsafe { bytes::array_at(right, at) }))
+        };
+        let differ = _mm256_or_si256(differ(0), differ(length - 32));
+        return _mm256_testz_si256(differ, differ) != 0;
+    }
+    if (8..16).contains(&length) {
+        return bytes::equal_by_words(left, right);
+    }
+    equal_at_other_lengths(left, right)
+}
+
+/// Apart, because every search would carry this.
+#[inline(never)]
+fn equal_at_other_lengths(left: &[u8], right: &[u8]) -> bool {
+    bytes::equal(left, right)
 }
 
 /// See [`Search::slot_of`]. Vectors all the way: what limits how gets overlap is the other registers.
@@ -122,18 +170,33 @@ impl Search for Avx2 {
     #[inline(always)]
     fn count_below_after_4(line: &HeadLine, head: u32) -> usize {
         // SAFETY: see above.
-        (unsafe { below(line, head) } & !0xF).count_ones() as usize
+        ((unsafe { below(line, head) } & !0xFF).count_ones() / 2) as usize
     }
 
     #[inline(always)]
     fn count_below(line: &HeadLine, head: u32) -> usize {
         // SAFETY: see above.
-        unsafe { below(line, head) }.count_ones() as usize
+        (unsafe { below(line, head) }.count_ones() / 2) as usize
     }
 
     #[inline(always)]
     fn count_at_most(line: &HeadLine, head: u32) -> usize {
         head.checked_add(1).map_or(16, |above| Self::count_below(line, above))
+    }
+
+    #[inline(always)]
+    fn hints_below(hints: &HintLines, hint_count: usize, head: u32) -> usize {
+        // SAFETY: see above.
+        unsafe { hints_below(hints, hint_count, head) }
+    }
+
+    #[inline(always)]
+    fn first_tag(tags: &TagLine, tag: u16) -> Option<usize> {
+        // SAFETY: see above.
+        match unsafe { tag_bits(tags, tag) } {
+            0 => None,
+            bits => Some(bits.trailing_zeros() as usize),
+        }
     }
 
     #[inline(always)]

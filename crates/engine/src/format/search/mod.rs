@@ -91,12 +91,22 @@ pub trait Search: Copy + 'static {
     /// A bit for each tag that equals `tag`, the first tag's lowest.
     fn tags_equal(tags: &TagLine, tag: u16) -> u32;
 
-    /// Whether two neighbours of the hints in a leaf's first cache line are equal, the largest number left aside.
+    /// The place in bytes of the first tag that equals `tag`, if one does.
+    #[inline(always)]
+    fn first_tag(tags: &TagLine, tag: u16) -> Option<usize> {
+        match Self::tags_equal(tags, tag) {
+            0 => None,
+            equal => Some(2 * equal.trailing_zeros() as usize),
+        }
+    }
+
+    /// Whether two neighbours of the first [`BLOCKS_AT_ONCE`] hints in a leaf's first cache line are equal, the largest number
+    /// left aside. Of a leaf with fewer blocks, the hints after the last are that number.
     #[inline(always)]
     fn has_tied_hints(line: &HeadLine) -> bool {
         let (hints, _) = line.as_chunks::<4>();
         let mut tied = false;
-        for (index, hint) in hints.iter().enumerate().skip(5) {
+        for (index, hint) in hints.iter().enumerate().take(4 + BLOCKS_AT_ONCE).skip(5) {
             tied |= *hint == hints[index - 1] && u32::from_le_bytes(*hint) != u32::MAX;
         }
         tied
@@ -298,21 +308,16 @@ pub fn with_search<W: WithSearch>(work: W) -> W::Output {
     unsafe { enter(isa, work) }
 }
 
-/// Runs a lookup as [`with_search`] runs work.
+/// Runs a lookup as [`with_search`] runs work. The choice is made where it is called: a call between would save registers that
+/// the search saves again.
 #[inline(always)]
 pub fn look_up<L: Lookup<P, T>, P, T>(pages: P, tree: T, key: &[u8]) -> L::Output {
+    let selected = SELECTED.load(Ordering::Relaxed);
     #[cfg(target_arch = "x86_64")]
-    if SELECTED.load(Ordering::Relaxed) == Isa::Avx512 as u8 {
+    if selected == Isa::Avx512 as u8 {
         // SAFETY: `selected` stores only what is supported.
         return unsafe { avx512::look_up::<L, P, T>(pages, tree, key) };
     }
-    look_up_with_lesser::<L, P, T>(pages, tree, key)
-}
-
-/// Apart, so that the choice among the rest takes no room where the lookup is called.
-#[inline(never)]
-fn look_up_with_lesser<L: Lookup<P, T>, P, T>(pages: P, tree: T, key: &[u8]) -> L::Output {
-    let selected = SELECTED.load(Ordering::Relaxed);
     #[cfg(target_arch = "x86_64")]
     if selected == Isa::Avx2 as u8 {
         // SAFETY: `selected` stores only what is supported.
@@ -323,13 +328,23 @@ fn look_up_with_lesser<L: Lookup<P, T>, P, T>(pages: P, tree: T, key: &[u8]) -> 
         // SAFETY: `selected` stores only what is supported.
         return unsafe { neon::look_up::<L, P, T>(pages, tree, key) };
     }
-    if selected == Isa::Portable as u8 || select_now() == Isa::Portable {
+    if selected == Isa::Portable as u8 {
         return look_up_with_baseline::<L, P, T>(pages, tree, key);
     }
-    look_up::<L, P, T>(pages, tree, key)
+    look_up_first::<L, P, T>(pages, tree, key)
 }
 
-/// Apart, so that the choice before it needs no registers saved.
+/// The first lookup of a process, before any opening has chosen.
+#[cold]
+#[inline(never)]
+fn look_up_first<L: Lookup<P, T>, P, T>(pages: P, tree: T, key: &[u8]) -> L::Output {
+    match select_now() {
+        Isa::Portable => look_up_with_baseline::<L, P, T>(pages, tree, key),
+        _ => look_up::<L, P, T>(pages, tree, key),
+    }
+}
+
+/// Apart, as the searches with other instructions are.
 #[inline(never)]
 fn look_up_with_baseline<L: Lookup<P, T>, P, T>(pages: P, tree: T, key: &[u8]) -> L::Output {
     L::run::<Baseline>(pages, tree, key)

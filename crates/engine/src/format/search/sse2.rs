@@ -5,7 +5,7 @@ use std::arch::x86_64::{
     _mm_or_si128, _mm_packs_epi16, _mm_packs_epi32, _mm_set1_epi16, _mm_set1_epi32, _mm_xor_si128,
 };
 
-use crate::format::search::{HeadLine, Isa, Search, TagLine};
+use crate::format::search::{BLOCKS_AT_ONCE, HeadLine, Isa, Search, TagLine};
 
 /// See [`Search`].
 #[derive(Clone, Copy)]
@@ -48,7 +48,7 @@ fn tags_equal(tags: &TagLine, tag: u16) -> u32 {
     _mm_movemask_epi8(_mm_packs_epi16(equal(0), equal(1))) as u32
 }
 
-/// See [`Search::has_tied_hints`]: each of the last twelve numbers with the one before it, but for the first of them.
+/// See [`Search::has_tied_hints`]: eight pairs of neighbours are two vectors and those one number before them.
 #[inline]
 #[target_feature(enable = "sse2")]
 fn has_tied_hints(line: &HeadLine) -> bool {
@@ -58,7 +58,8 @@ fn has_tied_hints(line: &HeadLine) -> bool {
         let hints_here = hints(at);
         _mm_andnot_si128(_mm_cmpeq_epi32(hints_here, largest), _mm_cmpeq_epi32(hints_here, hints(at - 4)))
     };
-    _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(tied(20), tied(36)), tied(48))) != 0
+    const { assert!(BLOCKS_AT_ONCE == 9, "eight pairs of neighbours") };
+    _mm_movemask_epi8(_mm_or_si128(tied(20), tied(36))) != 0
 }
 
 // SAFETY of every block below: SSE2 is part of x86-64.

@@ -3,7 +3,7 @@
 use crate::format::tests::shapes::{
     AT, BIRTH, Check, LongStore, PAGE_SIZES, Random, SHAPES, brief, identity, neighbours, on_every_isa, shapes,
 };
-use crate::format::{Branch, BranchBuilder, Child, PageSize, Search, seal_page};
+use crate::format::{Branch, BranchBuilder, Child, INLINE_KEY_BYTES_MAX, PageSize, Search, key_start, seal_page};
 use crate::ids::{ExtentId, PageRef};
 
 fn child(index: usize) -> (Child, i64) {
@@ -76,6 +76,12 @@ impl Check for Queries<'_> {
             let expected = self.keys[1..].partition_point(|separator| separator <= key);
             let Ok(index) = self.branch.route::<S, _>(key, self.store);
             assert_eq!(index, expected, "{} {}", S::ISA, brief(key));
+            if key.len() <= INLINE_KEY_BYTES_MAX {
+                let found = self.branch.child_of_short::<S>(key, key_start(key));
+                let is_unasked =
+                    found == PageRef::NOWHERE && self.keys.iter().any(|key| key.len() > INLINE_KEY_BYTES_MAX);
+                assert!(is_unasked || found == self.branch.child(expected).page, "{} {}", S::ISA, brief(key));
+            }
         }
     }
 }
@@ -92,6 +98,25 @@ fn routes_as_a_sorted_list_does_on_every_shape() {
                 check_pages(&keys, *page_size, level, &mut random);
             }
         }
+    }
+}
+
+#[test]
+fn keys_are_routed_whatever_part_of_them_the_prefix_takes() {
+    // Prefixes that end within the first eight bytes of a key, at their end and after them, above keys that end near there too.
+    let lengths = if cfg!(miri) { vec![0, 7, 8, 41] } else { (0..44).collect::<Vec<_>>() };
+    let mut random = Random(5);
+    for length in lengths {
+        let prefix: Vec<u8> = (0..length).map(|at| [0, b'p', 0xFF][at % 3]).collect();
+        let mut keys: Vec<Vec<u8>> = (0..if cfg!(miri) { 20 } else { 400u16 })
+            .map(|number| {
+                [&prefix[..], &number.to_be_bytes()[..1 + usize::from(number % 2)], &[7; 9][..number as usize % 10]]
+                    .concat()
+            })
+            .collect();
+        keys.sort();
+        keys.dedup();
+        check_pages(&keys, PAGE_SIZES[0], 1, &mut random);
     }
 }
 

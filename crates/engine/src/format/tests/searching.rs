@@ -2,7 +2,7 @@
 
 use crate::format::search::{BLOCKS_AT_ONCE, BlockLines, HeadLine, HintLines, TagLine, forced};
 use crate::format::tests::shapes::{Check, Random, on_every_isa};
-use crate::format::{Isa, Search, WithSearch, selected, supported, with_search};
+use crate::format::{Isa, Search, WithSearch, key_start, selected, supported, with_search};
 
 /// Numbers that lie close together, so that equal ones are common, at either end of the range or in the middle.
 fn number(random: &mut Random) -> u32 {
@@ -35,17 +35,20 @@ impl Check for Lines {
         for (line, head) in &self.after_4 {
             let hints: Vec<u32> = line.as_chunks::<4>().0[4..].iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
             assert_eq!(S::count_below_after_4(line, *head), hints.iter().filter(|other| *other < head).count());
-            let tied = hints.windows(2).any(|pair| pair[0] == pair[1] && pair[0] != u32::MAX);
+            let tied = hints[..BLOCKS_AT_ONCE].windows(2).any(|pair| pair[0] == pair[1] && pair[0] != u32::MAX);
             assert_eq!(S::has_tied_hints(line), tied);
         }
         for (hints, count, head) in &self.hints {
-            let below = hints.as_chunks::<4>().0.iter().filter(|bytes| u32::from_le_bytes(**bytes) < *head).count();
+            let used = &hints.as_chunks::<4>().0[..*count];
+            let below = used.iter().filter(|bytes| u32::from_le_bytes(**bytes) < *head).count();
             assert_eq!(S::hints_below(hints, *count, *head), below);
         }
         for (line, tag) in &self.tags {
             let tags = line.as_chunks::<2>().0.iter().map(|bytes| u16::from_le_bytes(*bytes));
             let mask = tags.enumerate().map(|(lane, other)| u32::from(other == *tag) << lane).sum::<u32>();
             assert_eq!(S::tags_equal(line, *tag), mask);
+            let first = (mask != 0).then(|| 2 * mask.trailing_zeros() as usize);
+            assert_eq!(S::first_tag(line, *tag), first);
         }
         for (blocks, count, tag) in &self.blocks {
             let words = |bytes: &[u8]| -> Vec<u16> {
@@ -77,11 +80,12 @@ fn lines_are_searched_as_by_plain_loops() {
         lines.after_4.push((line_of(heads), head));
         heads.sort_unstable();
         lines.heads.push((line_of(heads), head));
-        // As in a page: what comes after the last hint is the largest number.
+        // As in a page: what comes after the last hint in its line is the largest number, and after that line may be anything.
         let count = random.below(64) + 1;
-        let mut hints: [u32; 64] =
-            std::array::from_fn(|index| if index < count { number(&mut random) } else { u32::MAX });
-        hints.sort_unstable();
+        let line_end = count.next_multiple_of(16);
+        let mut hints: [u32; 64] = std::array::from_fn(|_| number(&mut random));
+        hints[..count].sort_unstable();
+        hints[count..line_end].fill(u32::MAX);
         let hints = hints.into_iter().flat_map(u32::to_le_bytes).collect::<Vec<_>>();
         lines.hints.push((hints.try_into().expect("64 numbers of 4 bytes"), count, number(&mut random)));
         let tags = (0..16).flat_map(|_| (number(&mut random) as u16).to_le_bytes()).collect::<Vec<_>>();
@@ -105,6 +109,7 @@ struct Heads(Vec<Vec<u8>>);
 impl Check for Heads {
     fn check<S: Search>(&self) {
         for key in &self.0 {
+            assert_eq!(key_start(key).swap_bytes(), S::head8(key, 0));
             for skip in 0..key.len() + 10 {
                 let padded: Vec<u8> = key.iter().copied().skip(skip).chain([0; 8]).take(8).collect();
                 let head = u64::from_be_bytes(padded.try_into().expect("eight bytes"));
