@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::fmt;
 
 use json_event_parser::{JsonEvent, SliceJsonParser};
-use spareval::{QueryDatasetSpecification, QueryEvaluator, QueryExplanation, QueryResults};
+use spareval::{QueryDatasetSpecification, QueryExplanation, QueryResults};
 
 use super::dataset::failure;
+use super::functions;
 use super::interrupt;
 use super::limits::{Limits, Watch};
 use super::plan;
@@ -69,8 +70,9 @@ impl Query {
     fn explain_here<Q: Quads>(&self, quads: &Q, evaluate: bool) -> Result<Explanation> {
         let reports_memory = evaluate && MeteringAllocator::is_installed();
         let watch = Watch::start(&Limits { reports_memory, ..self.limits.clone() });
-        let Prepared { plan, dataset } = self.prepare(quads, &watch, plan::explain_query)?;
-        let mut evaluator = QueryEvaluator::new();
+        let Prepared { plan, dataset } =
+            interrupt::without_panic("the planner", || self.prepare(quads, &watch, plan::explain_query))?;
+        let mut evaluator = functions::evaluator(plan.calls_functions).clone();
         if evaluate {
             evaluator = evaluator.compute_statistics();
         }
