@@ -1,9 +1,10 @@
 //! `SUM`, `AVG`, `MIN` and `MAX` of our own: over numbers of any length, and by the total order.
 //!
 //! A variable is handed to them in [`Form::Handle`](super::terms::Form), by the number of its term where that has the value, so that no text is made or
-//! read for it. Names of IRIs that begin with a space are no IRIs, and stand for what a handle could be confused with.
+//! read for it. What `MIN` and `MAX` return is wrapped, lest the evaluator make its canonical form of it. Names of IRIs that begin with a space are no
+//! IRIs, and stand for what could be confused otherwise.
 
-use oxrdf::{BlankNode, NamedNode, Term};
+use oxrdf::{BlankNode, Literal, NamedNode, Term};
 use spareval::{AggregateFunctionAccumulator, QueryEvaluator};
 use spargebra::algebra::AggregateFunction;
 
@@ -82,6 +83,23 @@ pub(super) fn blank_handle(node: &BlankNode) -> NamedNode {
     NamedNode::new_unchecked(format!("{BLANK}{}", node.as_str()))
 }
 
+/// What an aggregate has returned.
+pub(super) enum Returned {
+    Id(TermId),
+    Literal(Literal),
+}
+
+/// What stands behind a name that an aggregate has returned.
+pub(super) fn returned(name: &NamedNode) -> Option<Returned> {
+    if let Some(bits) = name.as_str().strip_prefix(ID) {
+        return bits.parse().ok().and_then(TermId::from_bits).map(Returned::Id);
+    }
+    let (datatype, text) = name.as_str().strip_prefix(LITERAL)?.split_once(' ')?;
+    Some(Returned::Literal(Literal::new_typed_literal(text, NamedNode::new_unchecked(datatype))))
+}
+
+const ID: &str = " id ";
+const LITERAL: &str = " literal ";
 const HANDLE: u128 = 0x6675_6c67_7572_6974;
 const BLANK: &str = " _:";
 
@@ -171,10 +189,18 @@ impl Handed {
         }
     }
 
-    fn into_term(self) -> Option<Term> {
+    /// As what is [returned].
+    fn wrapped(self) -> Term {
         match self {
-            Self::Id(id) => id.inline_term(),
-            Self::Term(term) => Some(term),
+            Self::Id(id) => NamedNode::new_unchecked(format!("{ID}{}", id.to_bits())).into(),
+            // Datatypes are IRIs, and so have no spaces. A literal with a space in its datatype keeps its value alone.
+            Self::Term(Term::Literal(literal))
+                if literal.language().is_none() && !literal.datatype().as_str().contains(' ') =>
+            {
+                let (datatype, text) = (literal.datatype().as_str(), literal.value());
+                NamedNode::new_unchecked(format!("{LITERAL}{datatype} {text}")).into()
+            }
+            Self::Term(term) => term,
         }
     }
 
@@ -214,6 +240,6 @@ impl AggregateFunctionAccumulator for Extreme {
     }
 
     fn finish(&mut self) -> Option<Term> {
-        self.best.take()?.term.into_term()
+        Some(self.best.take()?.term.wrapped())
     }
 }

@@ -247,7 +247,7 @@ impl Number {
         match self {
             Self::Float(value) => Self::Double(f64::from(f32::from(*value)).into()).to_decimal(),
             Self::Double(value) => match Decimal::try_from(*value) {
-                Ok(decimal) if !value.is_nan() => Some(Self::Decimal(decimal)),
+                Ok(decimal) if f64::from(*value).abs() < WHOLE => Some(Self::Decimal(decimal)),
                 // So large that it has no fraction.
                 _ if value.is_finite() => {
                     let units = format!("{:.0}", f64::from(*value)).parse().ok()?;
@@ -443,6 +443,9 @@ impl Exact {
 fn power_of_ten(exponent: u32) -> BigInt {
     BigInt::from(10).pow(exponent)
 }
+
+/// Doubles from here on are whole.
+const WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// Digits behind the point of the evaluator's decimals.
 const DECIMAL_SCALE: u32 = 18;

@@ -1,7 +1,7 @@
 //! Keys of rows that are to be sorted: the evaluator compares their ranks in the total order, and so nothing but integers.
 //!
 //! Each key of an `ORDER BY` has a table, by its slot. While the evaluator collects rows, each row's term is added; when it compares the first two, the
-//! table is sealed: every term gets a rank by value, and one by value and form that decides between equal values. The next evaluation of
+//! table is sealed: every term gets a rank by value, and one by value and form, which the last key of an `ORDER BY` uses. The next evaluation of
 //! the same `ORDER BY` begins the table anew: by then the one before has sorted its rows, since the evaluator sorts as soon as it has collected.
 //!
 //! Invariants: (1) ranks compare as the [order](super::order) of the terms does. (2) Terms are read, and reading may fail, before sorting: the
@@ -14,19 +14,28 @@ use super::interrupt;
 use super::limits::Stopped;
 use super::order::{Key, compare_forms};
 use super::terms::{EvaluationTerm, Terms};
-use crate::Quads;
+use crate::{Quads, TermId};
 
 /// A row's place in the table of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SortKey {
-    slot: u32,
     place: u32,
+    slot: Slot,
+}
+
+/// The table of a key, and by what its terms are ranked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Slot {
+    pub number: u32,
+    pub by: RankBy,
 }
 
 /// By what a term is ranked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RankBy {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum RankBy {
+    /// Equal values have one rank.
     Value,
+    /// Of equal values the forms decide.
     Form,
 }
 
@@ -40,8 +49,33 @@ pub(super) struct SortTables {
 
 #[derive(Default)]
 struct Table {
-    terms: Vec<EvaluationTerm>,
+    terms: Vec<Packed>,
     ranks: Option<Ranks>,
+}
+
+/// A term in eight bytes: the bits of its number, or its place among computed terms.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Packed(u64);
+
+/// A tag that no number has.
+const COMPUTED: u64 = 0xff << 56;
+
+impl Packed {
+    fn of(term: EvaluationTerm) -> Option<Self> {
+        match term {
+            EvaluationTerm::Stored(id) => Some(Self(id.to_bits())),
+            EvaluationTerm::Computed(place) => Some(Self(COMPUTED | u64::from(place))),
+            EvaluationTerm::Form(_) | EvaluationTerm::SortKey(_) => None,
+        }
+    }
+
+    fn id(self) -> Option<TermId> {
+        TermId::from_bits(self.0)
+    }
+
+    fn term(self) -> EvaluationTerm {
+        self.id().map_or(EvaluationTerm::Computed(self.0 as u32), EvaluationTerm::Stored)
+    }
 }
 
 enum Ranks {
@@ -53,9 +87,9 @@ enum Ranks {
 
 impl SortTables {
     /// Adds the term of a row. What the row holds of it is then to be [taken](Self::take_added). `None`: the table is full.
-    pub(super) fn add(&self, slot: u32, term: EvaluationTerm) -> Option<()> {
+    pub(super) fn add(&self, slot: Slot, term: EvaluationTerm) -> Option<()> {
         let mut tables = self.tables.borrow_mut();
-        let index = slot as usize;
+        let index = slot.number as usize;
         if tables.len() <= index {
             tables.resize_with(index + 1, Table::default);
         }
@@ -64,8 +98,8 @@ impl SortTables {
             table.terms.clear();
         }
         let place = u32::try_from(table.terms.len()).ok()?;
-        table.terms.push(term);
-        self.added.set(Some(SortKey { slot, place }));
+        table.terms.push(Packed::of(term)?);
+        self.added.set(Some(SortKey { place, slot }));
         Some(())
     }
 
@@ -74,8 +108,8 @@ impl SortTables {
     }
 
     /// The rank of a row's term among those of its table.
-    pub(super) fn rank<Q: Quads>(&self, key: SortKey, by: RankBy, terms: &Terms<Q>) -> Result<i64, Stopped> {
-        let slot = key.slot as usize;
+    pub(super) fn rank<Q: Quads>(&self, key: SortKey, terms: &Terms<Q>) -> Result<i64, Stopped> {
+        let slot = key.slot.number as usize;
         let is_sealed = self.tables.borrow()[slot].ranks.is_some();
         if !is_sealed {
             let added = std::mem::take(&mut self.tables.borrow_mut()[slot].terms);
@@ -87,14 +121,11 @@ impl SortTables {
         }
         let table = &self.tables.borrow()[slot];
         let place = key.place as usize;
-        Ok(match (&table.ranks, by) {
+        Ok(match (&table.ranks, key.slot.by) {
             (Some(Ranks::Listed(ranks)), RankBy::Value) => ranks[place].0.into(),
             (Some(Ranks::Listed(ranks)), RankBy::Form) => ranks[place].1.into(),
-            (_, RankBy::Value) => id_order(table.terms[place]).map_or(0, |(_, order)| signed(order)),
-            (_, RankBy::Form) => match table.terms[place] {
-                EvaluationTerm::Stored(id) => signed(id.to_bits()),
-                _ => 0,
-            },
+            (_, RankBy::Value) => table.terms[place].id().and_then(best::order).map_or(0, |(_, order)| signed(order)),
+            (_, RankBy::Form) => signed(table.terms[place].0),
         })
     }
 }
@@ -104,23 +135,14 @@ fn signed(order: u64) -> i64 {
     (order ^ 1 << 63) as i64
 }
 
-fn id_order(term: EvaluationTerm) -> Option<(best::Class, u64)> {
-    match term {
-        EvaluationTerm::Stored(id) => best::order(id),
-        _ => None,
-    }
-}
-
 /// Terms of one of these classes order as their numbers do, forms of equal values too.
-fn id_class(term: EvaluationTerm) -> Option<(best::Class, u64)> {
-    match term {
-        EvaluationTerm::Stored(id) => Some((best::order(id)?.0, best::form(id))),
-        _ => None,
-    }
+fn id_class(term: Packed) -> Option<(best::Class, u64)> {
+    let id = term.id()?;
+    Some((best::order(id)?.0, best::form(id)))
 }
 
 impl Ranks {
-    fn of<Q: Quads>(added: &[EvaluationTerm], terms: &Terms<Q>) -> Result<Self, Stopped> {
+    fn of<Q: Quads>(added: &[Packed], terms: &Terms<Q>) -> Result<Self, Stopped> {
         let class = added.first().and_then(|first| id_class(*first));
         if class.is_some() && added.iter().all(|term| id_class(*term) == class) {
             return Ok(Self::Ids);
@@ -129,7 +151,7 @@ impl Ranks {
         distinct.sort_unstable();
         distinct.dedup();
         let ranks = ranks_of_distinct(&distinct, terms)?;
-        let rank = |term: &EvaluationTerm| {
+        let rank = |term: &Packed| {
             interrupt::touch();
             ranks[distinct.binary_search(term).expect("each term is among the distinct ones")]
         };
@@ -138,11 +160,11 @@ impl Ranks {
 }
 
 /// The ranks of each of the terms.
-fn ranks_of_distinct<Q: Quads>(distinct: &[EvaluationTerm], terms: &Terms<Q>) -> Result<Vec<(u32, u32)>, Stopped> {
+fn ranks_of_distinct<Q: Quads>(distinct: &[Packed], terms: &Terms<Q>) -> Result<Vec<(u32, u32)>, Stopped> {
     let mut keyed = Vec::with_capacity(distinct.len());
     for (place, term) in distinct.iter().enumerate() {
         interrupt::touch();
-        keyed.push((terms.order_key(*term)?, place));
+        keyed.push((terms.order_key(term.term())?, place));
     }
     keyed.sort_unstable_by(|(left, _), (right, _)| {
         interrupt::touch();
@@ -161,17 +183,13 @@ fn ranks_of_distinct<Q: Quads>(distinct: &[EvaluationTerm], terms: &Terms<Q>) ->
 }
 
 /// The places of terms that have one value, in the order of their forms.
-fn by_forms<Q: Quads>(
-    equal: &[(Key, usize)],
-    distinct: &[EvaluationTerm],
-    terms: &Terms<Q>,
-) -> Result<Vec<usize>, Stopped> {
+fn by_forms<Q: Quads>(equal: &[(Key, usize)], distinct: &[Packed], terms: &Terms<Q>) -> Result<Vec<usize>, Stopped> {
     if let [(_, place)] = equal {
         return Ok(vec![*place]);
     }
     let mut forms = Vec::with_capacity(equal.len());
     for (_, place) in equal {
-        forms.push((terms.externalize(distinct[*place])?, *place));
+        forms.push((terms.externalize(distinct[*place].term())?, *place));
     }
     forms.sort_unstable_by(|(left, _), (right, _)| compare_forms(left, right));
     Ok(forms.into_iter().map(|(_, place)| place).collect())

@@ -13,13 +13,13 @@ use oxrdf::{Literal, LiteralRef, NamedNode, NamedNodeRef, Term, TermRef};
 use oxsdatatypes::Boolean;
 use spareval::ExpressionTerm;
 
-use super::aggregates;
+use super::aggregates::{self, Returned};
 use super::best::Best;
 use super::heap::HeapBytes;
 use super::limits::{Stopped, Watch};
 use super::numeric::Number;
 use super::order::{Key, TimeType};
-use super::sort::{RankBy, SortKey, SortTables};
+use super::sort::{RankBy, Slot, SortKey, SortTables};
 use super::term_cache::TermCache;
 use crate::{InlineValue, Quads, TermId, TermKind, meter};
 
@@ -48,9 +48,7 @@ pub(crate) enum Form {
     /// As [`Form::Candidate`], of a row that is about to be sorted.
     Reached,
     /// As the key of this slot, by which a row is to be sorted: see [`SortTables`].
-    Sort(u32),
-    /// A key by the rank of its form, which decides between equal values.
-    Tie,
+    Sort(Slot),
     /// As what an [aggregate](super::aggregates) takes: a term that is in its number as that number.
     Handle,
     /// A number as it is, and all else as an empty text: for operators that take numbers alone.
@@ -61,18 +59,17 @@ pub(crate) enum Form {
     IsNumber,
 }
 
-const NAMED_FORMS: [(Form, &str); 9] = [
+const NAMED_FORMS: [(Form, &str); 8] = [
     (Form::Text, " text"),
     (Form::Truth, " truth"),
     (Form::Candidate, " candidate"),
     (Form::Reached, " reached"),
-    (Form::Tie, " tie"),
     (Form::Handle, " handle"),
     (Form::Number, " number"),
     (Form::IsTime, " is time"),
     (Form::IsNumber, " is number"),
 ];
-const SORT: &str = " sort ";
+const SORT: [(RankBy, &str); 2] = [(RankBy::Value, " sort by value "), (RankBy::Form, " sort by form ")];
 
 impl Form {
     fn of(term: &Term) -> Option<Self> {
@@ -81,8 +78,10 @@ impl Form {
         if !name.starts_with(' ') {
             return None;
         }
-        if let Some(slot) = name.strip_prefix(SORT) {
-            return slot.parse().ok().map(Self::Sort);
+        for (by, prefix) in SORT {
+            if let Some(number) = name.strip_prefix(prefix) {
+                return number.parse().ok().map(|number| Self::Sort(Slot { number, by }));
+            }
         }
         NAMED_FORMS.iter().find(|(_, known)| *known == name).map(|(form, _)| *form)
     }
@@ -92,7 +91,9 @@ impl Form {
 impl From<Form> for NamedNode {
     fn from(form: Form) -> Self {
         if let Form::Sort(slot) = form {
-            return Self::new_unchecked(format!("{SORT}{slot}"));
+            let [by_value, by_form] = SORT.map(|(_, prefix)| prefix);
+            let prefix = if slot.by == RankBy::Value { by_value } else { by_form };
+            return Self::new_unchecked(format!("{prefix}{}", slot.number));
         }
         let named = NAMED_FORMS.iter().find(|(known, _)| *known == form);
         Self::new_unchecked(named.map(|(_, name)| *name).expect("each other form has a name"))
@@ -198,9 +199,7 @@ impl<Q: Quads> Terms<Q> {
             }
             EvaluationTerm::Computed(place) => Ok(self.computed.terms.borrow()[place as usize].clone()),
             EvaluationTerm::Form(form) => Ok(NamedNode::from(form).into()),
-            EvaluationTerm::SortKey(key) => {
-                self.sorted.rank(key, RankBy::Value, self).map(|rank| Literal::from(rank).into())
-            }
+            EvaluationTerm::SortKey(key) => self.sorted.rank(key, self).map(|rank| Literal::from(rank).into()),
         }
     }
 
@@ -219,7 +218,14 @@ impl<Q: Quads> Terms<Q> {
         if let Some(key) = self.sorted.take_added() {
             return Ok(EvaluationTerm::SortKey(key));
         }
-        self.internalize(term.into())
+        match term {
+            ExpressionTerm::NamedNode(node) if node.as_str().starts_with(' ') => match aggregates::returned(&node) {
+                Some(Returned::Id(id)) => Ok(EvaluationTerm::Stored(id)),
+                Some(Returned::Literal(literal)) => self.internalize(literal.into()),
+                None => self.internalize(node.into()),
+            },
+            term => self.internalize(term.into()),
+        }
     }
 
     /// For expressions: a value that is in its number needs no dictionary and no text.
@@ -231,7 +237,7 @@ impl<Q: Quads> Terms<Q> {
                 }
             }
             EvaluationTerm::SortKey(key) => {
-                return Ok(ExpressionTerm::IntegerLiteral(self.sorted.rank(key, RankBy::Value, self)?.into()));
+                return Ok(ExpressionTerm::IntegerLiteral(self.sorted.rank(key, self)?.into()));
             }
             _ => {}
         }
@@ -257,12 +263,6 @@ impl<Q: Quads> Terms<Q> {
                 None => Err(self
                     .watch
                     .fail(crate::Error::LimitReached { what: "rows to sort", limit: u64::from(u32::MAX) })),
-            },
-            Form::Tie => match term {
-                EvaluationTerm::SortKey(key) => {
-                    Ok(ExpressionTerm::IntegerLiteral(self.sorted.rank(key, RankBy::Form, self)?.into()))
-                }
-                other => self.externalize_expression(other),
             },
             Form::Handle => self.handle(term),
             Form::Number => Ok(match self.number(term)? {
@@ -322,6 +322,7 @@ impl<Q: Quads> Terms<Q> {
         match form {
             Form::Candidate | Form::Reached => Ok(Some(self.may_be_among_the_best(term, form))),
             Form::IsTime => self.is_time(term).map(Some),
+            Form::IsNumber => self.number(term).map(|number| Some(number.is_some())),
             _ => self.effective_boolean_value(term),
         }
     }

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `STR(?v)` | `STR(IF(SAMETERM(?v, F), ?v, ?v))` | keeps the value of a number, not how it was written |
 //! | `!?v`, `?v && …` | `!IF(SAMETERM(?v, T), ?v, ?v)` | takes ill-typed numbers for errors, which are false |
+//! | `IF(?a + ?b, …)` | `IF(xsd:boolean(?a + ?b), …)` | does not know whether long numbers count as true |
 //! | `BNODE(s)` | `BNODE(MD5(CONCAT(row, STRDT(s, xsd:string))))` | gives one node for one text in all solutions |
 //!
 //! `F` and `T` are [`Form`]s: comparing a term with one has the dataset return that form of the term the next time, which is at once.
@@ -16,6 +17,7 @@ use oxrdf::{Literal, NamedNode, Variable};
 use spargebra::algebra::{Expression, Function, GraphPattern, OrderExpression};
 
 use super::witness;
+use crate::sparql::numeric::Number;
 use crate::sparql::shape::{Operand, map_children, map_operands, visit_operands};
 use crate::sparql::terms::Form;
 
@@ -50,7 +52,7 @@ impl Exact {
                 GraphPattern::Extend { inner: mapped(inner), variable, expression: self.expression(expression, row) }
             }
             GraphPattern::Filter { expr, inner } => {
-                GraphPattern::Filter { expr: self.expression(expr, row), inner: mapped(inner) }
+                GraphPattern::Filter { expr: number_as_truth(self.expression(expr, row)), inner: mapped(inner) }
             }
             GraphPattern::OrderBy { inner, expression } => {
                 let exact = |order| match order {
@@ -145,8 +147,25 @@ fn as_text(expression: Expression) -> Expression {
 fn truth(operand: Box<Expression>) -> Box<Expression> {
     match *operand {
         variable @ Expression::Variable(_) => Box::new(in_form(variable, Form::Truth)),
-        _ => operand,
+        other => Box::new(number_as_truth(other)),
     }
+}
+
+/// A number as whether it counts as true: the evaluator does not know that of long ones.
+fn number_as_truth(expression: Expression) -> Expression {
+    use Expression as E;
+    let is_computed = match &expression {
+        E::Literal(literal) => match Number::of_literal(literal.as_ref()) {
+            Some(number) => return Literal::from(number.is_true()).into(),
+            None => false,
+        },
+        E::Add(..) | E::Subtract(..) | E::Multiply(..) | E::Divide(..) | E::UnaryMinus(_) | E::UnaryPlus(_) => true,
+        E::FunctionCall(function, _) => {
+            matches!(function, Function::Abs | Function::Ceil | Function::Floor | Function::Round)
+        }
+        _ => false,
+    };
+    if is_computed { call(Function::Custom(xsd::BOOLEAN.into_owned()), vec![expression]) } else { expression }
 }
 
 /// The variable, asked for in a form.

@@ -333,7 +333,8 @@ fn kind_of_call(function: &Function) -> Kind {
 
 /// Whether the operands of the expression's operations are small, the same each time, and without operations of their own.
 fn can_be_written_twice(expression: &Expression) -> bool {
-    let mut can_be = true;
+    // The evaluator rounds large doubles there.
+    let mut can_be = operation_of(expression) != Some(Operation::ToDecimal);
     visit_operands(expression, &mut |operand| match operand {
         Operand::Pattern(_) => can_be = false,
         Operand::Expression(operand) => {

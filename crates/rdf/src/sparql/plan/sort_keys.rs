@@ -2,10 +2,10 @@
 //!
 //! | written | evaluated |
 //! |---|---|
-//! | `OrderBy(P, ASC(?v), …)` | `OrderBy(Extend(P, k := key of ?v), ASC(k), …, ASC(k by form), …)` |
+//! | `OrderBy(P, ASC(?v), …)` | `OrderBy(Extend(P, k := key of ?v), ASC(k), …)` |
 //!
-//! `k` is a variable that no text can name; comparing two of its values compares ranks: see [`SortTables`](crate::sparql::sort::SortTables). All
-//! keys are compared by value before any is by form, so that a later key decides between `1` and `1.0`, and only where all are equal their forms do.
+//! `k` is a variable that no text can name; comparing two of its values compares ranks: see [`SortTables`](crate::sparql::sort::SortTables). The last
+//! key is ranked by value and form, all others by value, so that a later key decides between `1` and `1.0`.
 
 use oxrdf::Variable;
 use spargebra::algebra::{Expression, GraphPattern, OrderExpression};
@@ -13,6 +13,7 @@ use spargebra::algebra::{Expression, GraphPattern, OrderExpression};
 use super::exact::in_form;
 use super::witness::hidden_variable;
 use crate::sparql::shape::{map_children, map_operands};
+use crate::sparql::sort::{RankBy, Slot};
 use crate::sparql::terms::Form;
 
 /// The pattern with what its rows are sorted by. Each key has a slot of its own.
@@ -62,31 +63,31 @@ impl Keys {
 
     fn sorted(&mut self, inner: GraphPattern, expression: Vec<OrderExpression>) -> GraphPattern {
         let mut inner = self.pattern(inner);
-        let (mut by_value, mut by_form) = (Vec::new(), Vec::new());
-        for order in expression {
+        let mut keys = Vec::with_capacity(expression.len());
+        let last = expression.len().saturating_sub(1);
+        for (place, order) in expression.into_iter().enumerate() {
             let (key, direction): (_, fn(Expression) -> OrderExpression) = match order {
                 OrderExpression::Asc(key) => (key, OrderExpression::Asc),
                 OrderExpression::Desc(key) => (key, OrderExpression::Desc),
             };
-            let slot = self.slots;
+            let by = if place == last { RankBy::Form } else { RankBy::Value };
+            let number = self.slots;
             self.slots += 1;
             let key = match self.expression(key) {
                 variable @ Expression::Variable(_) => variable,
                 computed => {
-                    let value = hidden_variable(&format!("value{slot}"));
+                    let value = hidden_variable(&format!("value{number}"));
                     inner = extended(inner, value.clone(), computed);
                     value.into()
                 }
             };
-            let hidden = hidden_variable(&format!("key{slot}"));
+            let hidden = hidden_variable(&format!("key{number}"));
             // The operator keeps the evaluator from taking the term itself, in place of what the dataset makes of it.
-            let added = Expression::UnaryPlus(in_form(key, Form::Sort(slot)).into());
+            let added = Expression::UnaryPlus(in_form(key, Form::Sort(Slot { number, by })).into());
             inner = extended(inner, hidden.clone(), added);
-            by_value.push(direction(hidden.clone().into()));
-            by_form.push(direction(in_form(hidden.into(), Form::Tie)));
+            keys.push(direction(hidden.into()));
         }
-        by_value.append(&mut by_form);
-        GraphPattern::OrderBy { inner: inner.into(), expression: by_value }
+        GraphPattern::OrderBy { inner: inner.into(), expression: keys }
     }
 }
 
