@@ -4,6 +4,7 @@
 //! read for it. What `MIN` and `MAX` return is wrapped, lest the evaluator make its canonical form of it. Names of IRIs that begin with a space are no
 //! IRIs, and stand for what could be confused otherwise.
 
+use oxrdf::vocab::xsd;
 use oxrdf::{BlankNode, Literal, NamedNode, Term};
 use spareval::{AggregateFunctionAccumulator, QueryEvaluator};
 use spargebra::algebra::AggregateFunction;
@@ -83,6 +84,15 @@ pub(super) fn blank_handle(node: &BlankNode) -> NamedNode {
     NamedNode::new_unchecked(format!("{BLANK}{}", node.as_str()))
 }
 
+/// What stands for a literal with a datatype, which the evaluator would make a canonical form of.
+pub(super) fn literal_handle(literal: &Literal) -> Option<NamedNode> {
+    let datatype = literal.datatype();
+    let has_a_type = literal.language().is_none() && datatype != xsd::STRING;
+    // Datatypes are IRIs, and so have no spaces. One that has is handed over as it is: the evaluator knows no such type.
+    let is_apart = has_a_type && !datatype.as_str().contains(' ');
+    is_apart.then(|| NamedNode::new_unchecked(format!("{LITERAL}{} {}", datatype.as_str(), literal.value())))
+}
+
 /// What an aggregate has returned.
 pub(super) enum Returned {
     Id(TermId),
@@ -126,9 +136,10 @@ impl AggregateFunctionAccumulator for Sum {
     fn accumulate(&mut self, element: Term) {
         self.count += 1;
         let Some(sum) = &self.sum else { return };
-        let number = match &element {
-            Term::BlankNode(node) if self.has_handles => id_of(node).and_then(Number::of_inline),
-            element => Number::of(element),
+        let number = match Handed::of(element, self.has_handles) {
+            Some(Handed::Id(id)) => Number::of_inline(id),
+            Some(Handed::Term(term)) => Number::of(&term),
+            None => None,
         };
         self.sum = number.and_then(|number| sum.plus(&number));
     }
@@ -176,7 +187,11 @@ impl Handed {
             Term::BlankNode(node) if has_handles => Self::Id(id_of(&node)?),
             Term::NamedNode(node) => match node.as_str().strip_prefix(BLANK) {
                 Some(label) => Self::Term(BlankNode::new_unchecked(label).into()),
-                None => Self::Term(node.into()),
+                None => match returned(&node) {
+                    Some(Returned::Literal(literal)) => Self::Term(literal.into()),
+                    Some(Returned::Id(id)) => Self::Id(id),
+                    None => Self::Term(node.into()),
+                },
             },
             term => Self::Term(term),
         })
@@ -193,13 +208,10 @@ impl Handed {
     fn wrapped(self) -> Term {
         match self {
             Self::Id(id) => NamedNode::new_unchecked(format!("{ID}{}", id.to_bits())).into(),
-            // Datatypes are IRIs, and so have no spaces. A literal with a space in its datatype keeps its value alone.
-            Self::Term(Term::Literal(literal))
-                if literal.language().is_none() && !literal.datatype().as_str().contains(' ') =>
-            {
-                let (datatype, text) = (literal.datatype().as_str(), literal.value());
-                NamedNode::new_unchecked(format!("{LITERAL}{datatype} {text}")).into()
-            }
+            Self::Term(Term::Literal(literal)) => match literal_handle(&literal) {
+                Some(name) => name.into(),
+                None => literal.into(),
+            },
             Self::Term(term) => term,
         }
     }

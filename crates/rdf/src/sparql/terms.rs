@@ -280,6 +280,10 @@ impl<Q: Quads> Terms<Q> {
             EvaluationTerm::Stored(id) if id.is_inline() => Ok(ExpressionTerm::BlankNode(aggregates::handle(id))),
             other => Ok(match self.externalize(other)? {
                 Term::BlankNode(node) => aggregates::blank_handle(&node).into(),
+                Term::Literal(literal) => match aggregates::literal_handle(&literal) {
+                    Some(name) => name.into(),
+                    None => Term::from(literal).into(),
+                },
                 term => term.into(),
             }),
         }

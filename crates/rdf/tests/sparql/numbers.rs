@@ -84,6 +84,8 @@ fn long_numbers_of_the_data_are_filtered_summed_and_counted_as_true() {
     assert_eq!(names("?v").len(), 6);
     assert_eq!(names("!?v"), [""; 0]);
     assert_eq!(names("isNUMERIC(?v)").len(), 6);
+    let bound = "SELECT (STR(?x) AS ?t) { VALUES ?v { 1 \"x\" :iri } BIND(isNUMERIC(?v) AS ?x) }";
+    assert_eq!(fixture.rows(bound), ["t=\"false\"", "t=\"false\"", "t=\"true\""]);
     let sum = "SELECT (STR(SUM(?v)) AS ?t) (STR(MIN(?v)) AS ?u) (STR(MAX(?v)) AS ?w) { :n ?p ?v }";
     assert_eq!(
         fixture.rows(sum),

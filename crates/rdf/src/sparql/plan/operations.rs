@@ -69,7 +69,9 @@ impl Operations {
         if let (Operation::IsNumeric, Expression::FunctionCall(_, arguments)) = (operation, &expression)
             && let [variable @ Expression::Variable(_)] = &**arguments
         {
-            return in_form(variable.clone(), Form::IsNumber);
+            // The negations keep the evaluator from taking the term itself, in place of what the dataset makes of it.
+            let is_number = in_form(variable.clone(), Form::IsNumber);
+            return Expression::Not(Expression::Not(is_number.into()).into());
         }
         if !may_need(operation, &expression) {
             return self.with_operands(expression);
