@@ -244,12 +244,7 @@ impl fmt::Display for Error {
             }
             Self::Graph { graph, state } => write!(out, "{graph} {state}; add SILENT to pass over that"),
             Self::Evaluation { source } => write!(out, "the query cannot be evaluated: {source}"),
-            Self::Internal { message } => {
-                write!(
-                    out,
-                    "internal error: {message}; this is a fault of this program: report it with the query and the data"
-                )
-            }
+            Self::Internal { message } => write_internal(out, message),
             Self::Output { source } => write!(out, "the results cannot be written: {source}"),
             Self::Thread { source } => write!(out, "no thread for a query that nests deep: {source}"),
             Self::TransactionEnded => out.write_str("the transaction has ended; begin another"),
@@ -259,6 +254,10 @@ impl fmt::Display for Error {
             Self::Invalid { message } => out.write_str(message),
         }
     }
+}
+
+fn write_internal(out: &mut fmt::Formatter<'_>, message: &str) -> fmt::Result {
+    write!(out, "internal error: {message}; this is a fault of this program: report it with the query and the data")
 }
 
 fn write_no_such_term(out: &mut fmt::Formatter<'_>, path: &Path, number: u64) -> fmt::Result {
