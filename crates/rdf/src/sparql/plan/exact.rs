@@ -85,10 +85,10 @@ impl Exact {
         match exact {
             E::FunctionCall(Function::Str, arguments) => string(arguments),
             E::FunctionCall(Function::BNode, arguments) => node(arguments, row),
-            E::Not(inner) => E::Not(truth(inner)),
-            E::And(left, right) => E::And(truth(left), truth(right)),
-            E::Or(left, right) => E::Or(truth(left), truth(right)),
-            E::If(condition, then, otherwise) => E::If(truth(condition), then, otherwise),
+            E::Not(inner) => E::Not(truth(*inner)),
+            E::And(left, right) => E::And(truth(*left), truth(*right)),
+            E::Or(left, right) => E::Or(truth(*left), truth(*right)),
+            E::If(condition, then, otherwise) => E::If(truth(*condition), then, otherwise),
             other => other,
         }
     }
@@ -144,11 +144,11 @@ fn as_text(expression: Expression) -> Expression {
     }
 }
 
-fn truth(operand: Box<Expression>) -> Box<Expression> {
-    match *operand {
-        variable @ Expression::Variable(_) => Box::new(in_form(variable, Form::Truth)),
-        other => Box::new(number_as_truth(other)),
-    }
+fn truth(operand: Expression) -> Box<Expression> {
+    Box::new(match operand {
+        variable @ Expression::Variable(_) => in_form(variable, Form::Truth),
+        other => number_as_truth(other),
+    })
 }
 
 /// A number as whether it counts as true: the evaluator does not know that of long ones.
