@@ -149,6 +149,11 @@ pub enum Error {
         /// What the evaluator reports.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The program met a fault of its own: a panic within an evaluation, which has ended. The store is as it was.
+    Internal {
+        /// Where, and what the panic says.
+        message: String,
+    },
     /// The results could not be written.
     Output {
         /// What the writer reports.
@@ -239,6 +244,7 @@ impl fmt::Display for Error {
             }
             Self::Graph { graph, state } => write!(out, "{graph} {state}; add SILENT to pass over that"),
             Self::Evaluation { source } => write!(out, "the query cannot be evaluated: {source}"),
+            Self::Internal { message } => write_internal(out, message),
             Self::Output { source } => write!(out, "the results cannot be written: {source}"),
             Self::Thread { source } => write!(out, "no thread for a query that nests deep: {source}"),
             Self::TransactionEnded => out.write_str("the transaction has ended; begin another"),
@@ -248,6 +254,10 @@ impl fmt::Display for Error {
             Self::Invalid { message } => out.write_str(message),
         }
     }
+}
+
+fn write_internal(out: &mut fmt::Formatter<'_>, message: &str) -> fmt::Result {
+    write!(out, "internal error: {message}; this is a fault of this program: report it with the query and the data")
 }
 
 fn write_no_such_term(out: &mut fmt::Formatter<'_>, path: &Path, number: u64) -> fmt::Result {

@@ -4,7 +4,7 @@
 //! cannot be in the result, whatever the other keys say, so it need be neither sorted nor joined any further.
 //!
 //! Invariants: (1) only values that were offered, by rows that are sorted, make others worse. (2) A value is worse only than values of its
-//! [class](order), among which the evaluator's order is that of the numbers here; what has no class passes. (3) What is worse stays worse.
+//! [class](order), among which the total order is that of the numbers here; what has no class passes. (3) What is worse stays worse.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BinaryHeap;
@@ -29,7 +29,7 @@ pub(super) struct Best {
 }
 
 /// A tag, and whether the value has a time zone.
-type Class = (u8, bool);
+pub(super) type Class = (u8, bool);
 
 impl Best {
     /// Of so many rows, sorted by the objects of `predicate` where that is known. Requires: `rows` is not 0.
@@ -92,12 +92,11 @@ impl Best {
     }
 }
 
-/// Where a value stands in its class: numbers of one class compare as the evaluator compares the values. `None` for values that it does not
-/// put in a total order, and for those that are not in their numbers. The layout of numbers is that of `id`.
-fn order(value: TermId) -> Option<(Class, u64)> {
+/// The place of a value in its class: numbers of one class order as the values do. `None` for NaN, for values of other kinds, and for values
+/// that their ids do not hold. The layout of ids is that of `id`.
+pub(super) fn order(value: TermId) -> Option<(Class, u64)> {
     let (tag, payload) = (value.tag(), value.payload());
     Some(match tag {
-        // The types derived from it have other tags; the evaluator does not know all of them as numbers.
         Tag::INTEGER_FIRST => ((tag.to_byte(), false), payload),
         Tag::DECIMAL => ((tag.to_byte(), false), payload >> DECIMAL_FORM_BITS),
         Tag::DOUBLE | Tag::FLOAT => {
@@ -116,6 +115,15 @@ fn order(value: TermId) -> Option<(Class, u64)> {
     })
 }
 
+/// What a value of a class has besides its [order], where equal values order by their forms otherwise than by their numbers.
+pub(super) fn form(value: TermId) -> u64 {
+    match value.tag() {
+        Tag::DOUBLE | Tag::FLOAT => value.payload() & ((1 << REAL_FORM_BITS) - 1),
+        Tag::DATE_TIME | Tag::DATE | Tag::TIME => value.payload() & ((1 << ZONE_BITS) - 1),
+        _ => 0,
+    }
+}
+
 fn order_of_double(value: f64) -> Option<u64> {
     const SIGN: u64 = 1 << 63;
     // Minus zero is zero, and what is not a number is nowhere.
@@ -124,6 +132,7 @@ fn order_of_double(value: f64) -> Option<u64> {
 }
 
 const DECIMAL_FORM_BITS: u32 = 4;
+const REAL_FORM_BITS: u32 = 2;
 const ZONE_BITS: u32 = 11;
 
 #[cfg(test)]

@@ -138,7 +138,7 @@ impl Triple {
             *id = match term.map(HeldTerm::term) {
                 None => None,
                 Some(EvaluationTerm::Stored(id)) => Some(id),
-                Some(EvaluationTerm::Computed(_) | EvaluationTerm::Form(_)) => return None,
+                Some(_) => return None,
             };
         }
         let [subject, predicate, object] = ids;
@@ -471,6 +471,10 @@ impl<Q: Quads> QueryableDataset<'static> for EvaluationDataset<Q> {
             None => self.terms.externalize_expression(term.term()),
             Some(form) => self.terms.externalize_in_form(term.term(), form),
         }))
+    }
+
+    fn internalize_expression_term(&self, term: ExpressionTerm) -> Result<HeldTerm, Stopped> {
+        or_interrupt(self.step().and_then(|()| self.terms.internalize_expression(term))).map(HeldTerm::from)
     }
 
     fn internal_term_effective_boolean_value(&self, term: HeldTerm) -> Result<Option<bool>, Stopped> {

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::fmt;
 
 use json_event_parser::{JsonEvent, SliceJsonParser};
-use spareval::{QueryDatasetSpecification, QueryEvaluator, QueryExplanation, QueryResults};
+use spareval::{QueryDatasetSpecification, QueryExplanation, QueryResults};
 
 use super::dataset::failure;
+use super::functions;
 use super::interrupt;
 use super::limits::{Limits, Watch};
 use super::plan;
@@ -69,8 +70,9 @@ impl Query {
     fn explain_here<Q: Quads>(&self, quads: &Q, evaluate: bool) -> Result<Explanation> {
         let reports_memory = evaluate && MeteringAllocator::is_installed();
         let watch = Watch::start(&Limits { reports_memory, ..self.limits.clone() });
-        let Prepared { plan, dataset } = self.prepare(quads, &watch, plan::explain_query)?;
-        let mut evaluator = QueryEvaluator::new();
+        let Prepared { plan, dataset } =
+            interrupt::without_panic("the planner", || self.prepare(quads, &watch, plan::explain_query))?;
+        let mut evaluator = functions::evaluator(plan.calls_functions).clone();
         if evaluate {
             evaluator = evaluator.compute_statistics();
         }
@@ -138,7 +140,7 @@ fn read(explanation: &QueryExplanation, estimates: Vec<(String, f64)>) -> Result
                 }
             }
             JsonEvent::EndObject => {
-                let Some(node) = open.pop() else { break };
+                let Some(node) = open.pop().map(with_written_keys) else { break };
                 match open.last_mut() {
                     Some(parent) => parent.children.push(node),
                     None => return node.children.into_iter().next().ok_or_else(|| unreadable("no plan".into())),
@@ -149,6 +151,23 @@ fn read(explanation: &QueryExplanation, estimates: Vec<(String, f64)>) -> Result
         }
     }
     Err(unreadable("the plan is cut off".into()))
+}
+
+/// A sort by the keys that the query has, without the operators that make ours of them (`plan::sort_keys`).
+fn with_written_keys(mut node: PlanNode) -> PlanNode {
+    while node.name.starts_with("Sort(")
+        && let [child] = &mut *node.children
+        && let Some(extended) = child.name.strip_prefix("Extend(").and_then(|name| name.strip_suffix(')'))
+        && let Some((expression, variable)) = extended.rsplit_once(" -> ")
+        && (variable.starts_with("?·key") || variable.starts_with("?·value"))
+    {
+        // Of a key the last operand is what it is made of.
+        let is_key = variable.starts_with("?·key");
+        let of_key = expression.rsplit(", ").next().unwrap_or(expression).trim_end_matches(')');
+        node.name = node.name.replace(variable, if is_key { of_key } else { expression });
+        node.children = std::mem::take(&mut child.children);
+    }
+    node
 }
 
 /// The name with `[]` for blank nodes, and for the long hexadecimal names that the evaluator makes up for them.

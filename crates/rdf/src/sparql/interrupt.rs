@@ -5,7 +5,7 @@
 //! A join of rows that bind nothing touches no term; `plan::witness` gives such rows one.
 //!
 //! Invariants: (1) the payload of [`interrupt`] is thrown only within [`run`], which catches it, and calls no panic hook: nothing is printed.
-//! (2) Nothing is thrown while the thread unwinds already. (3) What was interrupted is dropped, never resumed. (4) Where panics abort, nothing
+//! Every other panic is an [`Error::Internal`] to the caller. (2) Nothing is thrown while the thread unwinds already. (3) What was interrupted is dropped, never resumed. (4) Where panics abort, nothing
 //! is thrown: callbacks return [`Stopped`] as an error, and loops that read no quads run to their end. (5) A form that is asked for within [`run`]
 //! is asked for there alone: an evaluation that is interrupted before it takes the form leaves nothing to the next one.
 
@@ -16,6 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::limits::{Stopped, Watch};
 use super::terms::{EvaluationTerm, Form};
+use crate::error::Error;
 
 /// Terms are touched so many times between two looks at the limits: some microseconds.
 const TOUCHES_PER_LOOK: u32 = 256;
@@ -31,17 +32,26 @@ thread_local! {
 /// What is thrown. Private, so that it is told from every other panic.
 struct Interrupted;
 
-/// Runs a part of the evaluator under the watch. `Err` if it was interrupted: the watch has the failure.
-///
-/// # Panics
-/// With whatever `work` panics.
+/// Runs a part of the evaluator under the watch. `Err` if it was interrupted or panicked: the watch has the failure.
 pub(super) fn run<T>(watch: &Watch, work: impl FnOnce() -> T) -> Result<T, Stopped> {
     let _running = Running::begin(watch);
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(value) => Ok(value),
         Err(payload) if is_ours(&*payload) => Err(Stopped),
-        Err(panic) => resume_unwind(panic),
+        Err(panic) => Err(watch.fail(internal("the evaluation", &*panic))),
     }
+}
+
+/// Runs what prepares an evaluation, or a whole one. A panic is an error.
+pub(super) fn without_panic<T>(place: &str, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(internal(place, &*panic)))
+}
+
+/// What the caller gets for a panic.
+pub(super) fn internal(place: &str, panic: &(dyn Any + Send)) -> Error {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let text = text.unwrap_or("a panic without a text");
+    Error::Internal { message: format!("{place} panicked: {text}") }
 }
 
 fn is_ours(payload: &(dyn Any + Send)) -> bool {
@@ -64,9 +74,9 @@ pub(super) fn or_interrupt<T>(result: Result<T, Stopped>) -> Result<T, Stopped> 
     result
 }
 
-/// The evaluator touches a term.
+/// The evaluator, or a sort of ours, touches a term.
 #[inline]
-fn touch() {
+pub(super) fn touch() {
     TOUCHES_LEFT.with(|left| match left.get() {
         0 => look(),
         touches => left.set(touches - 1),
@@ -227,10 +237,13 @@ mod tests {
     }
 
     #[test]
-    fn another_panic_passes_through() {
-        let payload = catch_unwind(AssertUnwindSafe(|| run(&cancelled(), || resume_unwind(Box::new("another")))));
-        let payload = payload.map(|_: Result<(), Stopped>| ()).expect_err("a panic");
-        assert_eq!(payload.downcast_ref::<&str>(), Some(&"another"));
+    fn another_panic_is_an_error_that_has_its_text() {
+        let watch = Watch::start(&Limits::new());
+        let panicked = run::<()>(&watch, || resume_unwind(Box::new("another")));
+        let error = panicked.expect_err("it panicked").into_failure(&watch);
+        let Error::Internal { message } = &error else { panic!("{error}") };
+        assert_eq!(message, "the evaluation panicked: another");
+        assert!(error.to_string().contains("report"), "{error}");
         interrupt();
     }
 }

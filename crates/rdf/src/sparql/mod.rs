@@ -35,14 +35,18 @@
 //! # }
 //! ```
 
+mod aggregates;
 mod best;
 mod dataset;
 mod explain;
+mod functions;
 mod heap;
 mod interrupt;
 mod limits;
 mod load_file;
 mod memory;
+mod numeric;
+mod order;
 mod outline;
 mod plan;
 mod query;
@@ -50,6 +54,7 @@ mod removal;
 mod results;
 mod scope;
 mod shape;
+mod sort;
 mod term_cache;
 mod terms;
 mod text;

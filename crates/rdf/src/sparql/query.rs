@@ -10,10 +10,11 @@ use std::thread;
 use std::time::Duration;
 
 use oxrdf::{GraphName, NamedOrBlankNode, Term, Variable};
-use spareval::{CancellationToken, PreparedQuery, QueryDatasetSpecification, QueryEvaluator};
+use spareval::{CancellationToken, PreparedQuery, QueryDatasetSpecification};
 
 use super::best::Best;
 use super::dataset::{EvaluationDataset, failure};
+use super::functions;
 use super::interrupt;
 use super::limits::{Limits, Stopped, Watch};
 use super::plan::{self, JoinOrder, Plan};
@@ -151,7 +152,7 @@ impl Query {
     ///
     /// # Errors
     /// [`Error::TimedOut`], [`Error::Cancelled`], [`Error::LimitReached`], [`Error::MemoryUncounted`] as the limits say; [`Error::ServiceUnsupported`];
-    /// [`Error::Evaluation`] for functions that are not known; what reading the store reports. Solutions and triples return these too.
+    /// [`Error::Evaluation`] for functions that are not known; [`Error::Internal`] for a fault of this crate; what reading the store reports. Solutions and triples return these too.
     pub fn evaluate<Q: Quads>(&self, quads: &Q) -> Result<QueryResults> {
         let depth = shape::query_depth(&self.parsed);
         if depth <= LEVELS_ON_CALLERS_STACK { self.evaluate_here(quads) } else { self.evaluate_there(quads, depth) }
@@ -159,8 +160,9 @@ impl Query {
 
     fn evaluate_here<Q: Quads>(&self, quads: &Q) -> Result<QueryResults> {
         let watch = Watch::start(&self.limits);
-        let Prepared { plan, dataset } = self.prepare(quads, &watch, plan::plan_query)?;
-        let evaluator = QueryEvaluator::new();
+        let Prepared { plan, dataset } =
+            interrupt::without_panic("the planner", || self.prepare(quads, &watch, plan::plan_query))?;
+        let evaluator = functions::evaluator(plan.calls_functions);
         let results = interrupt::run(&watch, || {
             let mut prepared = self.bind(evaluator.prepare(&plan.query));
             // The dataset itself decides which graphs are meant.
@@ -247,7 +249,7 @@ impl Query {
                 Ok(QueryResults::Solutions(Solutions::there(variables, solutions, thread)))
             }
             Ok(Head::Triples) => Ok(QueryResults::Triples(Triples::there(triples, thread))),
-            Err(_) => thread.resume_panic(),
+            Err(_) => Err(thread.failure()),
         }
     }
 }

@@ -64,18 +64,18 @@ impl OtherThread {
         Self { handle: Some(handle), abandoned }
     }
 
-    /// The thread has sent its last: a panic there is one here, lest results that were cut off look whole.
-    fn end<T>(&mut self) -> Option<T> {
-        if let Some(Err(panic)) = self.handle.take().map(JoinHandle::join) {
-            std::panic::resume_unwind(panic);
+    /// The thread has sent its last. If it panicked, that is an error, since the results are cut off.
+    fn end(&mut self) -> Result<()> {
+        match self.handle.take().map(JoinHandle::join) {
+            Some(Err(panic)) => Err(interrupt::internal("the thread of a query that nests deep", &*panic)),
+            _ => Ok(()),
         }
-        None
     }
 
-    /// Requires: the thread has ended without sending what it must.
-    pub(crate) fn resume_panic(mut self) -> ! {
-        let _: Option<()> = self.end();
-        unreachable!("a thread that has not panicked sends what its results are");
+    /// The error of a thread that has ended without sending what its results are.
+    pub(crate) fn failure(mut self) -> Error {
+        let message = "the thread of a query that nests deep ended without a result".to_owned();
+        self.end().err().unwrap_or(Error::Internal { message })
     }
 }
 
@@ -107,7 +107,7 @@ impl<T: HeapBytes> Iterator for Rows<T> {
             Self::Ended => return None,
             Self::There { rows, thread } => match rows.recv() {
                 Ok(row) => Some(row),
-                Err(_) => thread.end(),
+                Err(_) => thread.end().err().map(Err),
             },
             Self::Here { rows, watch, returned } => next_here(rows, watch, returned),
         };

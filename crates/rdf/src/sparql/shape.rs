@@ -73,6 +73,10 @@ pub(crate) fn pattern_depth(pattern: &GraphPattern) -> usize {
     1 + match pattern {
         GraphPattern::Bgp { patterns } => patterns.len(),
         GraphPattern::Path { path, .. } => path_depth(path),
+        // What is sorted gets its keys as variables, one by one.
+        GraphPattern::OrderBy { expression, .. } => {
+            2 * expression.len() + deepest_part(pattern, pattern_depth, expression_depth)
+        }
         pattern => deepest_part(pattern, pattern_depth, expression_depth),
     }
 }

@@ -1,4 +1,5 @@
-//! Terms as an evaluation holds them: a stored term by its number, a computed one by its place in a table of the evaluation.
+//! Terms as an evaluation holds them: a stored term by its number, a computed one by its place in a table of the evaluation, and a row's key of
+//! an `ORDER BY` by its place in a table of keys.
 //!
 //! Invariant: a term has one [`EvaluationTerm`] in one evaluation, so that comparing these compares terms. A computed term whose number
 //! the store knows is held by its number.
@@ -8,18 +9,22 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use oxrdf::vocab::xsd;
-use oxrdf::{NamedNode, NamedNodeRef, Term, TermRef};
+use oxrdf::{Literal, LiteralRef, NamedNode, NamedNodeRef, Term, TermRef};
 use oxsdatatypes::Boolean;
 use spareval::ExpressionTerm;
 
+use super::aggregates::{self, Returned};
 use super::best::Best;
 use super::heap::HeapBytes;
 use super::limits::{Stopped, Watch};
+use super::numeric::Number;
+use super::order::{Key, TimeType};
+use super::sort::{RankBy, Slot, SortKey, SortTables};
 use super::term_cache::TermCache;
 use crate::{InlineValue, Quads, TermId, TermKind, meter};
 
 /// A term within one evaluation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum EvaluationTerm {
     /// One that the store has a number for.
     Stored(TermId),
@@ -27,10 +32,12 @@ pub(crate) enum EvaluationTerm {
     Computed(u32),
     /// No term of anybody's: what a term is compared with to get it in this form. Only planned expressions have it.
     Form(Form),
+    /// What a row is sorted by. Only rows on their way to being sorted have it.
+    SortKey(SortKey),
 }
 
 /// In which form expressions get the next term.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Form {
     /// A literal as its text, as it is written: for `STR`.
     Text,
@@ -40,32 +47,56 @@ pub(crate) enum Form {
     Candidate,
     /// As [`Form::Candidate`], of a row that is about to be sorted.
     Reached,
+    /// As the key of this slot, by which a row is to be sorted: see [`SortTables`].
+    Sort(Slot),
+    /// As what an [aggregate](super::aggregates) takes: a term that is in its number as that number.
+    Handle,
+    /// A number as it is, and all else as an empty text: for operators that take numbers alone.
+    Number,
+    /// As whether it is a date or a time.
+    IsTime,
+    /// As whether it is a number.
+    IsNumber,
 }
+
+const NAMED_FORMS: [(Form, &str); 8] = [
+    (Form::Text, " text"),
+    (Form::Truth, " truth"),
+    (Form::Candidate, " candidate"),
+    (Form::Reached, " reached"),
+    (Form::Handle, " handle"),
+    (Form::Number, " number"),
+    (Form::IsTime, " is time"),
+    (Form::IsNumber, " is number"),
+];
+const SORT: [(RankBy, &str); 2] = [(RankBy::Value, " sort by value "), (RankBy::Form, " sort by form ")];
 
 impl Form {
-    /// What stands for it in expressions: no IRI, so that no text can have it.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Text => " text",
-            Self::Truth => " truth",
-            Self::Candidate => " candidate",
-            Self::Reached => " reached",
-        }
-    }
-
     fn of(term: &Term) -> Option<Self> {
-        match term {
-            Term::NamedNode(node) => [Self::Text, Self::Truth, Self::Candidate, Self::Reached]
-                .into_iter()
-                .find(|form| form.name() == node.as_str()),
-            _ => None,
+        let Term::NamedNode(node) = term else { return None };
+        let name = node.as_str();
+        if !name.starts_with(' ') {
+            return None;
         }
+        for (by, prefix) in SORT {
+            if let Some(number) = name.strip_prefix(prefix) {
+                return number.parse().ok().map(|number| Self::Sort(Slot { number, by }));
+            }
+        }
+        NAMED_FORMS.iter().find(|(_, known)| *known == name).map(|(form, _)| *form)
     }
 }
 
+/// What stands for it in expressions: no IRI, so that no text can have it.
 impl From<Form> for NamedNode {
     fn from(form: Form) -> Self {
-        Self::new_unchecked(form.name())
+        if let Form::Sort(slot) = form {
+            let [by_value, by_form] = SORT.map(|(_, prefix)| prefix);
+            let prefix = if slot.by == RankBy::Value { by_value } else { by_form };
+            return Self::new_unchecked(format!("{prefix}{}", slot.number));
+        }
+        let named = NAMED_FORMS.iter().find(|(known, _)| *known == form);
+        Self::new_unchecked(named.map(|(_, name)| *name).expect("each other form has a name"))
     }
 }
 
@@ -76,12 +107,13 @@ pub(crate) struct Terms<Q> {
     computed: Rc<Computed>,
     cache: Rc<RefCell<TermCache>>,
     best: Option<Rc<Best>>,
+    sorted: Rc<SortTables>,
 }
 
 impl<Q: Clone> Clone for Terms<Q> {
     fn clone(&self) -> Self {
-        let (computed, cache) = (Rc::clone(&self.computed), Rc::clone(&self.cache));
-        Self { quads: self.quads.clone(), watch: self.watch.clone(), computed, cache, best: self.best.clone() }
+        let (computed, cache, sorted) = (Rc::clone(&self.computed), Rc::clone(&self.cache), Rc::clone(&self.sorted));
+        Self { quads: self.quads.clone(), watch: self.watch.clone(), computed, cache, best: self.best.clone(), sorted }
     }
 }
 
@@ -95,7 +127,7 @@ struct Computed {
 impl<Q: Quads> Terms<Q> {
     pub(crate) fn new(quads: Q, watch: Watch) -> Self {
         let cache = Rc::new(RefCell::new(TermCache::new(watch.cached_bytes_max())));
-        Self { quads, watch, computed: Rc::default(), cache, best: None }
+        Self { quads, watch, computed: Rc::default(), cache, best: None, sorted: Rc::default() }
     }
 
     /// With the best rows of a result that is cut off.
@@ -167,17 +199,47 @@ impl<Q: Quads> Terms<Q> {
             }
             EvaluationTerm::Computed(place) => Ok(self.computed.terms.borrow()[place as usize].clone()),
             EvaluationTerm::Form(form) => Ok(NamedNode::from(form).into()),
+            EvaluationTerm::SortKey(key) => self.sorted.rank(key, self).map(|rank| Literal::from(rank).into()),
+        }
+    }
+
+    /// The term's place in the total order.
+    pub(super) fn order_key(&self, term: EvaluationTerm) -> Result<Key, Stopped> {
+        if let EvaluationTerm::Stored(id) = term
+            && let Some(key) = Key::of_id(id)
+        {
+            return Ok(key);
+        }
+        Ok(Key::of(self.externalize(term)?.as_ref()))
+    }
+
+    /// As [`Terms::internalize`], of what an expression has computed.
+    pub(crate) fn internalize_expression(&self, term: ExpressionTerm) -> Result<EvaluationTerm, Stopped> {
+        if let Some(key) = self.sorted.take_added() {
+            return Ok(EvaluationTerm::SortKey(key));
+        }
+        match term {
+            ExpressionTerm::NamedNode(node) if node.as_str().starts_with(' ') => match aggregates::returned(&node) {
+                Some(Returned::Id(id)) => Ok(EvaluationTerm::Stored(id)),
+                Some(Returned::Literal(literal)) => self.internalize(literal.into()),
+                None => self.internalize(node.into()),
+            },
+            term => self.internalize(term.into()),
         }
     }
 
     /// For expressions: a value that is in its number needs no dictionary and no text.
     pub(crate) fn externalize_expression(&self, term: EvaluationTerm) -> Result<ExpressionTerm, Stopped> {
-        if let EvaluationTerm::Stored(id) = term
-            && id.kind() == TermKind::Literal
-            && let Some(value) = id.inline_value()
-            && let Some(value) = expression_of(id, value)
-        {
-            return Ok(value);
+        match term {
+            EvaluationTerm::Stored(id) if id.kind() == TermKind::Literal => {
+                if let Some(value) = id.inline_value().and_then(|value| expression_of(id, value)) {
+                    return Ok(value);
+                }
+            }
+            EvaluationTerm::SortKey(key) => {
+                return Ok(ExpressionTerm::IntegerLiteral(self.sorted.rank(key, self)?.into()));
+            }
+            _ => {}
         }
         Ok(self.externalize(term)?.into())
     }
@@ -190,14 +252,59 @@ impl<Q: Quads> Terms<Q> {
                 other => other.into(),
             }),
             Form::Truth => Ok(match self.externalize_expression(term)? {
-                ExpressionTerm::OtherTypedLiteral { datatype, .. } if has_truth_values(datatype.as_ref()) => {
-                    ExpressionTerm::BooleanLiteral(false.into())
+                ExpressionTerm::OtherTypedLiteral { value, datatype } if has_truth_values(datatype.as_ref()) => {
+                    is_true(&value, datatype.as_ref()).into()
                 }
                 other => other,
             }),
-            Form::Candidate | Form::Reached => {
-                Ok(ExpressionTerm::BooleanLiteral(self.may_be_among_the_best(term, form).into()))
-            }
+            Form::Candidate | Form::Reached => Ok(self.may_be_among_the_best(term, form).into()),
+            Form::Sort(slot) => match self.sorted.add(slot, term) {
+                Some(()) => Ok(ExpressionTerm::IntegerLiteral(0.into())),
+                None => Err(self
+                    .watch
+                    .fail(crate::Error::LimitReached { what: "rows to sort", limit: u64::from(u32::MAX) })),
+            },
+            Form::Handle => self.handle(term),
+            Form::Number => Ok(match self.number(term)? {
+                Some(number) => number.into_term().into(),
+                None => ExpressionTerm::StringLiteral(String::new()),
+            }),
+            Form::IsTime => Ok(self.is_time(term)?.into()),
+            Form::IsNumber => Ok(self.number(term)?.is_some().into()),
+        }
+    }
+
+    /// What an aggregate takes for the term.
+    fn handle(&self, term: EvaluationTerm) -> Result<ExpressionTerm, Stopped> {
+        match term {
+            EvaluationTerm::Stored(id) if id.is_inline() => Ok(ExpressionTerm::BlankNode(aggregates::handle(id))),
+            other => Ok(match self.externalize(other)? {
+                Term::BlankNode(node) => aggregates::blank_handle(&node).into(),
+                Term::Literal(literal) => match aggregates::literal_handle(&literal) {
+                    Some(name) => name.into(),
+                    None => Term::from(literal).into(),
+                },
+                term => term.into(),
+            }),
+        }
+    }
+
+    fn number(&self, term: EvaluationTerm) -> Result<Option<Number>, Stopped> {
+        match term {
+            EvaluationTerm::Stored(id) if id.is_inline() => Ok(Number::of_inline(id)),
+            EvaluationTerm::Stored(id) if id.kind() != TermKind::Literal => Ok(None),
+            other => Ok(Number::of(&self.externalize(other)?)),
+        }
+    }
+
+    fn is_time(&self, term: EvaluationTerm) -> Result<bool, Stopped> {
+        match term {
+            EvaluationTerm::Stored(id) if id.is_inline() => Ok(id.inline_datatype().and_then(TimeType::of).is_some()),
+            EvaluationTerm::Stored(id) if id.kind() != TermKind::Literal => Ok(false),
+            other => Ok(match self.externalize(other)? {
+                Term::Literal(literal) => TimeType::of(literal.datatype()).is_some(),
+                _ => false,
+            }),
         }
     }
 
@@ -218,7 +325,9 @@ impl<Q: Quads> Terms<Q> {
     ) -> Result<Option<bool>, Stopped> {
         match form {
             Form::Candidate | Form::Reached => Ok(Some(self.may_be_among_the_best(term, form))),
-            Form::Text | Form::Truth => self.effective_boolean_value(term),
+            Form::IsTime => self.is_time(term).map(Some),
+            Form::IsNumber => self.number(term).map(|number| Some(number.is_some())),
+            _ => self.effective_boolean_value(term),
         }
     }
 
@@ -236,10 +345,17 @@ impl<Q: Quads> Terms<Q> {
             ExpressionTerm::DecimalLiteral(value) => Some(Boolean::from(value).into()),
             ExpressionTerm::DoubleLiteral(value) => Some(Boolean::from(value).into()),
             ExpressionTerm::FloatLiteral(value) => Some(Boolean::from(value).into()),
-            ExpressionTerm::OtherTypedLiteral { datatype, .. } if has_truth_values(datatype.as_ref()) => Some(false),
+            ExpressionTerm::OtherTypedLiteral { value, datatype } if has_truth_values(datatype.as_ref()) => {
+                Some(is_true(&value, datatype.as_ref()))
+            }
             _ => None,
         })
     }
+}
+
+/// Whether a literal that the evaluator's own numbers do not hold counts as true: a long number does, and one that is ill-formed does not.
+fn is_true(text: &str, datatype: NamedNodeRef<'_>) -> bool {
+    Number::of_literal(LiteralRef::new_typed_literal(text, datatype)).is_some_and(|number| number.is_true())
 }
 
 /// Whether literals of the datatype count as true or false: those that are none of its values as false (SPARQL 1.1, 17.2.2).

@@ -7,16 +7,17 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use oxrdf::{BlankNode, GraphName, GraphNameRef, NamedNode, NamedOrBlankNode, Quad, Term, TermRef, Triple};
-use spareval::{DeleteInsertQuad, QueryDatasetSpecification, QueryEvaluator};
+use spareval::{DeleteInsertQuad, QueryDatasetSpecification};
 use spargebra::GraphUpdateOperation;
 use spargebra::algebra::{GraphPattern, GraphTarget, QueryDataset};
 use spargebra::term::{self, GroundQuadPattern, QuadPattern};
 
 use super::dataset::{EvaluationDataset, failure};
+use super::functions;
 use super::interrupt;
 use super::limits::{Limits, Watch};
 use super::load_file;
-use super::plan::{self, JoinOrder};
+use super::plan::{self, JoinOrder, PatternPlan};
 use super::query::{LEVELS_ON_CALLERS_STACK, stack_bytes};
 use super::removal;
 use super::scope::DatasetChoice;
@@ -324,24 +325,26 @@ impl Update {
         let stopped = |stopped: super::limits::Stopped| stopped.into_failure(&watch);
         watch.step().map_err(stopped)?;
         let scope = std::rc::Rc::new(self.dataset.scope(change.using, &terms).map_err(stopped)?);
-        let pattern = plan::plan_pattern(change.pattern, self.join_order, &terms, &scope).map_err(stopped)?;
+        let plan = interrupt::without_panic("the planner", || {
+            plan::plan_pattern(change.pattern, self.join_order, &terms, &scope).map_err(stopped)
+        })?;
         let dataset = EvaluationDataset::new(terms, scope);
-        let evaluated = interrupt::run(&watch, || self.changes_of_rows(change, &pattern, dataset, view, &watch));
+        let evaluated = interrupt::run(&watch, || self.changes_of_rows(change, &plan, dataset, view, &watch));
         evaluated.unwrap_or_else(|interrupted| Err(stopped(interrupted)))
     }
 
     fn changes_of_rows(
         &self,
         change: &Change<'_>,
-        pattern: &GraphPattern,
+        plan: &PatternPlan,
         dataset: EvaluationDataset<TransactionView>,
         view: &TransactionView,
         watch: &Watch,
     ) -> Result<Changes> {
-        let evaluator = QueryEvaluator::new();
+        let evaluator = functions::evaluator(plan.calls_functions);
         let base = self.parsed.base_iri.clone();
         let mut prepared =
-            evaluator.prepare_delete_insert(change.delete.to_vec(), change.insert.to_vec(), base, None, pattern);
+            evaluator.prepare_delete_insert(change.delete.to_vec(), change.insert.to_vec(), base, None, &plan.pattern);
         // The dataset itself decides which graphs are meant.
         *prepared.dataset_mut() = QueryDatasetSpecification::new();
         let rows = prepared.execute(dataset).map_err(|error| failure(watch, error))?;

@@ -163,9 +163,19 @@ fn an_explanation_has_the_operators_with_estimated_and_actual_rows() {
     assert_eq!(figures, [(Some(1.0), Some(1)), (Some(100.0), Some(100)), (Some(100.0), Some(100))], "{evaluated}");
     let text = evaluated.to_string();
     assert!(
-        text.contains("Sort(") && text.contains("estimated 100  actual 100") && text.contains("quads read: 201"),
+        text.contains("Sort(ASC(?n))")
+            && text.contains("estimated 100  actual 100")
+            && text.contains("quads read: 201"),
         "{text}"
     );
+}
+
+#[test]
+fn an_explanation_has_the_keys_of_a_sort_as_they_are_written() {
+    let text = "SELECT ?n { ?p :name ?n } ORDER BY DESC(STRLEN(?n)) ?p";
+    let explanation = query(text).explain(&company().snapshot()).expect("explained").to_string();
+    assert!(explanation.contains("Sort(DESC(STRLEN(?n)), ASC(?p))"), "{explanation}");
+    assert!(!explanation.contains('·'), "{explanation}");
 }
 
 #[test]

@@ -52,6 +52,9 @@ const CRATES: &[Allowed] = &[
             // The evaluator gives its plans as JSON alone; it has this parser already.
             "json-event-parser",
             "memchr",
+            // Numbers that 64 bits do not hold.
+            "num-bigint",
+            "num-traits",
             "oxrdf",
             "oxrdfio",
             "oxsdatatypes",

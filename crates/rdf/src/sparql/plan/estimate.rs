@@ -417,7 +417,7 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
                     .iter()
                     .filter_map(|graph| match graph {
                         EvaluationTerm::Stored(id) => Some(GraphPattern::Named(*id)),
-                        EvaluationTerm::Computed(_) | EvaluationTerm::Form(_) => None,
+                        _ => None,
                     })
                     .collect(),
             ),

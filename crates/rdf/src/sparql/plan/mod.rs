@@ -13,6 +13,8 @@ mod exact;
 mod graphs;
 mod names;
 mod one_group;
+mod operations;
+mod sort_keys;
 mod witness;
 mod zero_length;
 
@@ -62,6 +64,15 @@ pub(crate) struct Plan {
     pub estimates: Vec<(String, f64)>,
     /// How its results are cut off, where it has filters for that.
     pub cut: Option<Cut>,
+    /// Whether it calls functions of ours.
+    pub calls_functions: bool,
+}
+
+/// A planned pattern of an update.
+pub(crate) struct PatternPlan {
+    pub pattern: GraphPattern,
+    /// Whether it calls functions of ours.
+    pub calls_functions: bool,
 }
 
 /// Plans a query, without estimates.
@@ -73,7 +84,7 @@ pub(crate) fn plan_query<Q: Quads>(
 ) -> Result<Plan, Stopped> {
     let mut planner = Planner::new(order, terms, scope);
     let query = planner.query(query)?;
-    Ok(Plan { query, estimates: Vec::new(), cut: planner.cut })
+    Ok(Plan { query, estimates: Vec::new(), cut: planner.cut, calls_functions: planner.calls_functions })
 }
 
 /// Plans a query as [`plan_query`] does, with estimates.
@@ -86,7 +97,8 @@ pub(crate) fn explain_query<Q: Quads>(
     let mut planner = Planner::new(order, terms, scope);
     planner.estimates = Some(Vec::new());
     let query = planner.query(query)?;
-    Ok(Plan { query, estimates: planner.estimates.unwrap_or_default(), cut: planner.cut })
+    let (cut, calls_functions) = (planner.cut, planner.calls_functions);
+    Ok(Plan { query, estimates: planner.estimates.unwrap_or_default(), cut, calls_functions })
 }
 
 /// The pattern of an update.
@@ -95,10 +107,11 @@ pub(crate) fn plan_pattern<Q: Quads>(
     order: JoinOrder,
     terms: &Terms<Q>,
     scope: &Scope,
-) -> Result<GraphPattern, Stopped> {
+) -> Result<PatternPlan, Stopped> {
     let mut planner = Planner::new(order, terms, scope);
     planner.changes_what_it_reads = true;
-    planner.whole(pattern.clone())
+    let pattern = sort_keys::with_sort_keys(planner.whole(pattern.clone())?);
+    Ok(PatternPlan { pattern, calls_functions: planner.calls_functions })
 }
 
 struct Planner<'p, Q> {
@@ -114,6 +127,8 @@ struct Planner<'p, Q> {
     rows_are_of_no_account: bool,
     /// How the results are cut off.
     cut: Option<Cut>,
+    /// Whether what is planned calls functions of ours.
+    calls_functions: bool,
 }
 
 /// What a pattern is evaluated within.
@@ -188,6 +203,7 @@ impl<'p, Q: Quads> Planner<'p, Q> {
             counts_to_choose_alone: false,
             rows_are_of_no_account: false,
             cut: None,
+            calls_functions: false,
         }
     }
 
@@ -204,16 +220,19 @@ impl<'p, Q: Quads> Planner<'p, Q> {
                     Some(cut) => cut.put_to(planned),
                     None => planned,
                 };
-                Query::Select { dataset, pattern, base_iri }
+                Query::Select { dataset, pattern: sort_keys::with_sort_keys(pattern), base_iri }
             }
-            Query::Construct { template, dataset, pattern, base_iri } => {
-                Query::Construct { template, dataset, pattern: self.whole(pattern)?, base_iri }
-            }
+            Query::Construct { template, dataset, pattern, base_iri } => Query::Construct {
+                template,
+                dataset,
+                pattern: sort_keys::with_sort_keys(self.whole(pattern)?),
+                base_iri,
+            },
             Query::Describe { dataset, pattern, base_iri } => {
-                Query::Describe { dataset, pattern: self.whole(pattern)?, base_iri }
+                Query::Describe { dataset, pattern: sort_keys::with_sort_keys(self.whole(pattern)?), base_iri }
             }
             Query::Ask { dataset, pattern, base_iri } => {
-                Query::Ask { dataset, pattern: self.whole(pattern)?, base_iri }
+                Query::Ask { dataset, pattern: sort_keys::with_sort_keys(self.whole(pattern)?), base_iri }
             }
         })
     }
@@ -224,7 +243,9 @@ impl<'p, Q: Quads> Planner<'p, Q> {
         let context = Context { graph: None, outer: Names::default(), times: 1.0, filters: Vec::new() };
         let planned = self.plan(graphs::with_loops_over_graphs(pattern), &context)?.pattern;
         let planned = graphs::with_graphs_of_aggregates(planned);
-        Ok(witness::with_witnesses(exact::with_exact_expressions(planned)))
+        let (planned, calls_functions) = operations::with_operations(exact::with_exact_expressions(planned));
+        self.calls_functions |= calls_functions;
+        Ok(witness::with_witnesses(planned))
     }
 
     fn plan(&mut self, pattern: GraphPattern, context: &Context) -> Result<Planned, Stopped> {

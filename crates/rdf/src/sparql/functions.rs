@@ -1,0 +1,266 @@
+//! Operators and functions of our own that planned expressions call, and the evaluators that know them.
+//!
+//! Each is there twice. In its [`Mode::Numbers`] it takes numbers alone, and is what an expression comes to where the evaluator's own operator has
+//! failed. In its [`Mode::Any`] it stands for the evaluator's operator: it takes all that this takes.
+//!
+//! Their names are no IRIs, so that no text can call them.
+
+use std::cmp::Ordering;
+use std::sync::LazyLock;
+
+use oxrdf::vocab::xsd;
+use oxrdf::{Literal, NamedNode, Term, Variable};
+use spareval::QueryEvaluator;
+use sparopt::algebra::Expression as Native;
+
+use super::aggregates;
+use super::numeric::Number;
+use super::order::Key;
+
+/// An operator or function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operation {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Negate,
+    Keep,
+    Absolute,
+    Ceiling,
+    Floor,
+    Round,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Equal,
+    In,
+    IsNumeric,
+    ToInteger,
+    ToDecimal,
+    ToDouble,
+    ToFloat,
+    ToBoolean,
+}
+
+/// What an operation takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Numbers; all else is an error.
+    Numbers,
+    /// What the evaluator's own operator takes.
+    Any,
+}
+
+const OPERATIONS: [(Operation, &str); 22] = [
+    (Operation::Add, "add"),
+    (Operation::Subtract, "subtract"),
+    (Operation::Multiply, "multiply"),
+    (Operation::Divide, "divide"),
+    (Operation::Negate, "negate"),
+    (Operation::Keep, "keep"),
+    (Operation::Absolute, "absolute"),
+    (Operation::Ceiling, "ceiling"),
+    (Operation::Floor, "floor"),
+    (Operation::Round, "round"),
+    (Operation::Less, "less"),
+    (Operation::LessOrEqual, "less or equal"),
+    (Operation::Greater, "greater"),
+    (Operation::GreaterOrEqual, "greater or equal"),
+    (Operation::Equal, "equal"),
+    (Operation::In, "in"),
+    (Operation::IsNumeric, "is numeric"),
+    (Operation::ToInteger, "to integer"),
+    (Operation::ToDecimal, "to decimal"),
+    (Operation::ToDouble, "to double"),
+    (Operation::ToFloat, "to float"),
+    (Operation::ToBoolean, "to boolean"),
+];
+
+/// The evaluator for a query that calls functions of ours, or for one that calls none and need not carry them.
+pub(super) fn evaluator(calls_functions: bool) -> &'static QueryEvaluator {
+    static WITHOUT: LazyLock<QueryEvaluator> = LazyLock::new(QueryEvaluator::new);
+    static WITH: LazyLock<QueryEvaluator> = LazyLock::new(|| {
+        let mut evaluator = aggregates::registered(QueryEvaluator::new());
+        for (operation, _) in OPERATIONS {
+            for mode in [Mode::Numbers, Mode::Any] {
+                evaluator = evaluator
+                    .with_custom_function(operation.name(mode), move |arguments| operation.apply(mode, arguments));
+            }
+        }
+        evaluator
+    });
+    if calls_functions { &WITH } else { &WITHOUT }
+}
+
+impl Operation {
+    /// What it is called by in planned expressions.
+    pub(super) fn name(self, mode: Mode) -> NamedNode {
+        let (_, name) = OPERATIONS.iter().find(|(operation, _)| *operation == self).expect("each has a name");
+        NamedNode::new_unchecked(match mode {
+            Mode::Numbers => format!(" {name}"),
+            Mode::Any => format!(" {name}, any"),
+        })
+    }
+
+    /// Whether its operands and its value are numbers, dates, times or durations.
+    pub(super) fn is_arithmetic(self) -> bool {
+        use Operation as O;
+        matches!(
+            self,
+            O::Add
+                | O::Subtract
+                | O::Multiply
+                | O::Divide
+                | O::Negate
+                | O::Keep
+                | O::Absolute
+                | O::Ceiling
+                | O::Floor
+                | O::Round
+                | O::ToInteger
+                | O::ToDecimal
+                | O::ToDouble
+                | O::ToFloat
+                | O::ToBoolean
+        )
+    }
+
+    /// Whether it takes texts too.
+    pub(super) fn is_cast(self) -> bool {
+        matches!(self, Self::ToInteger | Self::ToDecimal | Self::ToDouble | Self::ToFloat | Self::ToBoolean)
+    }
+
+    /// Its value. `None` is an error of the expression.
+    pub(super) fn apply(self, mode: Mode, arguments: &[Term]) -> Option<Term> {
+        use Operation as O;
+        let truth = |value: bool| Term::from(Literal::from(value));
+        match (self, arguments) {
+            (O::In, [value, list @ ..]) => is_in(value, list).map(truth),
+            (O::IsNumeric, [value]) => Some(truth(Number::of(value).is_some())),
+            (O::ToInteger, [value]) => numeric(value, Number::parse_integer)?.to_integer().map(Number::into_term),
+            (O::ToDecimal, [value]) => numeric(value, Number::parse_decimal)?.to_decimal().map(Number::into_term),
+            (O::ToDouble, [value]) => {
+                let parse = |text: &str| text.parse().ok().map(Number::Double);
+                Some(Number::Double(numeric(value, parse)?.to_double()).into_term())
+            }
+            (O::ToFloat, [value]) => {
+                let parse = |text: &str| text.parse().ok().map(Number::Float);
+                Some(Number::Float(numeric(value, parse)?.to_float()).into_term())
+            }
+            (O::ToBoolean, [value]) => boolean(value).map(truth),
+            (O::Equal, [left, right]) if mode == Mode::Any => equal(left, right).map(truth),
+            (_, [value]) => match Number::of(value) {
+                Some(number) => self.of_number(&number).map(Number::into_term),
+                None if mode == Mode::Any => self.natively(arguments),
+                None => None,
+            },
+            (_, [left, right]) => match (Number::of(left), Number::of(right)) {
+                (Some(left), Some(right)) => self.of_numbers(&left, &right),
+                _ if mode == Mode::Any => self.natively(arguments),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn of_number(self, number: &Number) -> Option<Number> {
+        Some(match self {
+            Self::Negate => number.negated(),
+            Self::Keep => number.clone(),
+            Self::Absolute => number.absolute(),
+            Self::Ceiling => number.ceiling(),
+            Self::Floor => number.floor(),
+            Self::Round => number.round(),
+            _ => return None,
+        })
+    }
+
+    fn of_numbers(self, left: &Number, right: &Number) -> Option<Term> {
+        let computed = match self {
+            Self::Add => left.plus(right),
+            Self::Subtract => left.minus(right),
+            Self::Multiply => left.times(right),
+            Self::Divide => left.divided_by(right),
+            _ => {
+                let order = left.compare(right);
+                let holds = match self {
+                    Self::Less => order == Some(Ordering::Less),
+                    Self::LessOrEqual => order.is_some_and(Ordering::is_le),
+                    Self::Greater => order == Some(Ordering::Greater),
+                    Self::GreaterOrEqual => order.is_some_and(Ordering::is_ge),
+                    Self::Equal => order == Some(Ordering::Equal),
+                    _ => return None,
+                };
+                return Some(Literal::from(holds).into());
+            }
+        };
+        computed.map(Number::into_term)
+    }
+
+    /// As the evaluator's own operator, of what are no numbers.
+    fn natively(self, arguments: &[Term]) -> Option<Term> {
+        let names = ["a", "b"].map(Variable::new_unchecked);
+        let operand = |place: usize| Box::new(Native::from(names[place].clone()));
+        let expression = match self {
+            Self::Add => Native::Add(operand(0), operand(1)),
+            Self::Subtract => Native::Subtract(operand(0), operand(1)),
+            Self::Negate => Native::UnaryMinus(operand(0)),
+            Self::Keep => Native::UnaryPlus(operand(0)),
+            Self::Less => Native::Less(operand(0), operand(1)),
+            Self::LessOrEqual => Native::LessOrEqual(operand(0), operand(1)),
+            Self::Greater => Native::Greater(operand(0), operand(1)),
+            Self::GreaterOrEqual => Native::GreaterOrEqual(operand(0), operand(1)),
+            _ => return None,
+        };
+        evaluator(false).evaluate_expression(&expression, names.iter().zip(arguments.iter().cloned()))
+    }
+}
+
+/// Whether two terms are equal. `None`: an error.
+fn equal(left: &Term, right: &Term) -> Option<bool> {
+    if let (Some(left), Some(right)) = (Number::of(left), Number::of(right)) {
+        return Some(left.compare(&right) == Some(Ordering::Equal));
+    }
+    if left == right {
+        return Some(true);
+    }
+    Key::of(left.as_ref()).equals(&Key::of(right.as_ref()))
+}
+
+/// Whether one of the list is equal to the value. An error only if none is, and one cannot be compared.
+fn is_in(value: &Term, list: &[Term]) -> Option<bool> {
+    let mut all_differ = Some(false);
+    for item in list {
+        match equal(value, item) {
+            Some(true) => return Some(true),
+            Some(false) => {}
+            None => all_differ = None,
+        }
+    }
+    all_differ
+}
+
+/// What a cast to a numeric type makes of a term, where a text is read by `parse`.
+fn numeric(term: &Term, parse: impl Fn(&str) -> Option<Number>) -> Option<Number> {
+    let Term::Literal(literal) = term else { return None };
+    match literal.datatype() {
+        xsd::STRING => parse(literal.value()),
+        xsd::BOOLEAN => boolean(term).map(|value| Number::Integer(value.into())),
+        _ => Number::of_literal(literal.as_ref()),
+    }
+}
+
+fn boolean(term: &Term) -> Option<bool> {
+    let Term::Literal(literal) = term else { return None };
+    if let Some(number) = Number::of_literal(literal.as_ref()) {
+        return Some(number.is_true());
+    }
+    let is_boolean = matches!(literal.datatype(), xsd::STRING | xsd::BOOLEAN);
+    match literal.value() {
+        "true" | "1" if is_boolean => Some(true),
+        "false" | "0" if is_boolean => Some(false),
+        _ => None,
+    }
+}

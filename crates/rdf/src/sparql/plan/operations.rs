@@ -1,0 +1,369 @@
+//! Operators on numbers, dates and times in the form in which the evaluator computes what SPARQL says of them.
+//!
+//! | written | evaluated | because the evaluator |
+//! |---|---|---|
+//! | `a + b < c` | `COALESCE(a + b < c, less(add(a, b), c))` | has no numbers beyond 64 bits, and no decimals beyond 18 digits |
+//! | `?a = ?b` | `IF(?a is a time, equal(?a, ?b), COALESCE(?a = ?b, …))` | takes times of which one has no zone for unequal |
+//! | `SUM(?v)` | `sum(?v)` | as above |
+//! | `MIN(?v)` | `least(?v)` | compares by no total order |
+//!
+//! An expression whose operators all are of these is evaluated by the evaluator's own first: where these have a value it is the right one, since they
+//! fail rather than round. Its operands are then written twice. Where one is large, has such operators within other functions, or is not the same each time,
+//! each operator is a call of ours instead ([`Mode::Any`]), so that an expression grows no faster than its text.
+
+use std::cell::Cell;
+
+use oxrdf::NamedNodeRef;
+use oxrdf::vocab::xsd;
+use spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, Function, GraphPattern};
+
+use super::exact::in_form;
+use crate::sparql::aggregates::{Aggregate, Arguments};
+use crate::sparql::functions::{Mode, Operation};
+use crate::sparql::order::{TimeType, is_integer_type};
+use crate::sparql::shape::{Operand, map_children, map_operands, visit_operands};
+use crate::sparql::terms::Form;
+
+/// The pattern with its operators in that form, and whether it calls functions of ours.
+pub(super) fn with_operations(pattern: GraphPattern) -> (GraphPattern, bool) {
+    let operations = Operations::default();
+    let pattern = operations.pattern(pattern);
+    (pattern, operations.called.get())
+}
+
+#[derive(Default)]
+struct Operations {
+    called: Cell<bool>,
+}
+
+/// An operand that is written twice has so many parts.
+const REPEATED_MAX: usize = 8;
+
+impl Operations {
+    fn pattern(&self, pattern: GraphPattern) -> GraphPattern {
+        let mapped = map_children(pattern, &mut |inner| self.pattern(inner), &mut |inner| self.expression(inner));
+        match mapped {
+            GraphPattern::Group { inner, variables, aggregates } => {
+                let aggregates = aggregates.into_iter().map(|(variable, of)| (variable, self.aggregate(of))).collect();
+                GraphPattern::Group { inner, variables, aggregates }
+            }
+            other => other,
+        }
+    }
+
+    fn aggregate(&self, aggregate: AggregateExpression) -> AggregateExpression {
+        let AggregateExpression::FunctionCall { name, expr, distinct } = aggregate else { return aggregate };
+        let Some(ours) = Aggregate::of(&name) else {
+            return AggregateExpression::FunctionCall { name, expr, distinct };
+        };
+        self.called.set(true);
+        let (arguments, expr) = match expr {
+            variable @ Expression::Variable(_) => (Arguments::Handles, in_form(variable, Form::Handle)),
+            other => (Arguments::Terms, other),
+        };
+        AggregateExpression::FunctionCall { name: AggregateFunction::Custom(ours.name(arguments)), expr, distinct }
+    }
+
+    fn expression(&self, expression: Expression) -> Expression {
+        let Some(operation) = operation_of(&expression) else { return self.with_operands(expression) };
+        if let (Operation::IsNumeric, Expression::FunctionCall(_, arguments)) = (operation, &expression)
+            && let [variable @ Expression::Variable(_)] = &**arguments
+        {
+            // The negations keep the evaluator from taking the term itself, in place of what the dataset makes of it.
+            let is_number = in_form(variable.clone(), Form::IsNumber);
+            return Expression::Not(Expression::Not(is_number.into()).into());
+        }
+        if !may_need(operation, &expression) {
+            return self.with_operands(expression);
+        }
+        if matches!(operation, Operation::Equal | Operation::In) && may_compare_times(&expression) {
+            return self.equal(operation, expression);
+        }
+        if operation != Operation::IsNumeric && can_be_written_twice(&expression) {
+            return self.twice(expression);
+        }
+        self.calls(expression)
+    }
+
+    fn with_operands(&self, expression: Expression) -> Expression {
+        map_operands(expression, &mut |pattern| self.pattern(pattern), &mut |operand| self.expression(operand))
+    }
+
+    /// The evaluator's own operators, and where they fail ours.
+    fn twice(&self, expression: Expression) -> Expression {
+        let ours = self.numbers(expression.clone());
+        Expression::Coalesce(vec![expression, ours])
+    }
+
+    /// Calls of ours that take numbers alone.
+    fn numbers(&self, expression: Expression) -> Expression {
+        match operation_of(&expression) {
+            Some(operation) if operation != Operation::IsNumeric => {
+                let takes_texts = operation.is_cast();
+                self.call(operation, Mode::Numbers, operands_of(expression), |operand| match operand {
+                    variable @ Expression::Variable(_) if !takes_texts => in_form(variable, Form::Number),
+                    other => self.numbers(other),
+                })
+            }
+            _ => expression,
+        }
+    }
+
+    /// Calls of ours in place of the evaluator's own operators.
+    fn calls(&self, expression: Expression) -> Expression {
+        match operation_of(&expression) {
+            Some(operation) => {
+                self.call(operation, Mode::Any, operands_of(expression), |operand| match operation_of(&operand) {
+                    Some(inner) if inner.is_arithmetic() => self.calls(operand),
+                    _ => self.expression(operand),
+                })
+            }
+            None => self.expression(expression),
+        }
+    }
+
+    fn call(
+        &self,
+        operation: Operation,
+        mode: Mode,
+        operands: Vec<Expression>,
+        on_operand: impl FnMut(Expression) -> Expression,
+    ) -> Expression {
+        self.called.set(true);
+        let arguments = operands.into_iter().map(on_operand).collect();
+        Expression::FunctionCall(Function::Custom(operation.name(mode)), arguments)
+    }
+
+    /// An equality whose sides may be times.
+    fn equal(&self, operation: Operation, expression: Expression) -> Expression {
+        let sides = match &expression {
+            Expression::Equal(left, right) => [&**left, &**right],
+            _ => return self.calls(expression),
+        };
+        let variable = sides.into_iter().find(|side| matches!(side, Expression::Variable(_))).cloned();
+        match variable {
+            Some(variable) if can_be_written_twice(&expression) => {
+                let times = self.call(operation, Mode::Any, operands_of(expression.clone()), |operand| operand);
+                let others = self.twice(expression);
+                Expression::If(in_form(variable, Form::IsTime).into(), times.into(), others.into())
+            }
+            _ => self.calls(expression),
+        }
+    }
+}
+
+/// The operation that an expression's outermost operator is.
+fn operation_of(expression: &Expression) -> Option<Operation> {
+    use Expression as E;
+    Some(match expression {
+        E::Add(..) => Operation::Add,
+        E::Subtract(..) => Operation::Subtract,
+        E::Multiply(..) => Operation::Multiply,
+        E::Divide(..) => Operation::Divide,
+        E::UnaryMinus(_) => Operation::Negate,
+        E::UnaryPlus(_) => Operation::Keep,
+        E::Less(..) => Operation::Less,
+        E::LessOrEqual(..) => Operation::LessOrEqual,
+        E::Greater(..) => Operation::Greater,
+        E::GreaterOrEqual(..) => Operation::GreaterOrEqual,
+        E::Equal(..) => Operation::Equal,
+        E::In(..) => Operation::In,
+        E::FunctionCall(function, arguments) => match (function, arguments.len()) {
+            (Function::Abs, 1) => Operation::Absolute,
+            (Function::Ceil, 1) => Operation::Ceiling,
+            (Function::Floor, 1) => Operation::Floor,
+            (Function::Round, 1) => Operation::Round,
+            (Function::IsNumeric, 1) => Operation::IsNumeric,
+            (Function::Custom(name), 1) => match name.as_ref() {
+                xsd::INTEGER => Operation::ToInteger,
+                xsd::DECIMAL => Operation::ToDecimal,
+                xsd::DOUBLE => Operation::ToDouble,
+                xsd::FLOAT => Operation::ToFloat,
+                xsd::BOOLEAN => Operation::ToBoolean,
+                _ => return None,
+            },
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+/// The operands of an operation, in their order.
+fn operands_of(expression: Expression) -> Vec<Expression> {
+    let mut operands = Vec::new();
+    visit_operands(&expression, &mut |operand| match operand {
+        Operand::Expression(operand) => operands.push(operand.clone()),
+        Operand::Pattern(_) => {}
+    });
+    operands
+}
+
+/// Whether an operation may have to do with what the evaluator does not compute.
+fn may_need(operation: Operation, expression: &Expression) -> bool {
+    if operation.is_arithmetic() || operation == Operation::IsNumeric {
+        return true;
+    }
+    let mut sides = Vec::new();
+    visit_operands(expression, &mut |operand| match operand {
+        Operand::Expression(operand) => sides.push(kind(operand)),
+        Operand::Pattern(_) => {}
+    });
+    match (operation, &*sides) {
+        // Alternatives that the evaluator compares rightly need no look at the others.
+        (Operation::In, [Kind::Other, ..]) => false,
+        (Operation::In, [_, list @ ..]) => list.iter().any(|item| *item != Kind::Other),
+        (Operation::Equal, sides) => !sides.contains(&Kind::Other),
+        (_, sides) => !sides.contains(&Kind::Other) && !sides.contains(&Kind::Time),
+    }
+}
+
+fn may_compare_times(expression: &Expression) -> bool {
+    let may_be_time = |side: &Expression| matches!(kind(side), Kind::Time | Kind::Unknown);
+    match expression {
+        Expression::Equal(left, right) => may_be_time(left) && may_be_time(right),
+        Expression::In(value, list) => may_be_time(value) && list.iter().any(may_be_time),
+        _ => false,
+    }
+}
+
+/// What is known of a value before it is computed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Number,
+    Time,
+    /// Neither a number nor a time.
+    Other,
+    Unknown,
+}
+
+fn kind(expression: &Expression) -> Kind {
+    use Expression as E;
+    match expression {
+        E::Literal(literal) => kind_of_type(literal.datatype()),
+        E::NamedNode(_) | E::Bound(_) | E::Exists(_) | E::Not(_) | E::And(..) | E::Or(..) | E::SameTerm(..) => {
+            Kind::Other
+        }
+        // Of dates and durations too.
+        E::Add(..) | E::Subtract(..) => match (operation_of(expression), operand_kinds(expression)) {
+            (_, kinds) if kinds.contains(&Kind::Number) => Kind::Number,
+            _ => Kind::Unknown,
+        },
+        E::Multiply(..) | E::Divide(..) => Kind::Number,
+        E::Less(..) | E::LessOrEqual(..) | E::Greater(..) | E::GreaterOrEqual(..) | E::Equal(..) | E::In(..) => {
+            Kind::Other
+        }
+        E::FunctionCall(function, _) => kind_of_call(function),
+        _ => Kind::Unknown,
+    }
+}
+
+fn operand_kinds(expression: &Expression) -> Vec<Kind> {
+    let mut kinds = Vec::new();
+    visit_operands(expression, &mut |operand| match operand {
+        // Only one level down: sums of sums are looked at where they stand.
+        Operand::Expression(Expression::Literal(literal)) => kinds.push(kind_of_type(literal.datatype())),
+        Operand::Expression(Expression::Multiply(..) | Expression::Divide(..)) => kinds.push(Kind::Number),
+        _ => kinds.push(Kind::Unknown),
+    });
+    kinds
+}
+
+fn kind_of_type(datatype: NamedNodeRef<'_>) -> Kind {
+    match datatype {
+        xsd::DECIMAL | xsd::DOUBLE | xsd::FLOAT => Kind::Number,
+        _ if is_integer_type(datatype) => Kind::Number,
+        _ if TimeType::of(datatype).is_some() => Kind::Time,
+        _ => Kind::Other,
+    }
+}
+
+fn kind_of_call(function: &Function) -> Kind {
+    match function {
+        Function::Str
+        | Function::Lang
+        | Function::LangDir
+        | Function::LangMatches
+        | Function::Datatype
+        | Function::Iri
+        | Function::BNode
+        | Function::Concat
+        | Function::SubStr
+        | Function::Replace
+        | Function::UCase
+        | Function::LCase
+        | Function::EncodeForUri
+        | Function::Contains
+        | Function::StrStarts
+        | Function::StrEnds
+        | Function::StrBefore
+        | Function::StrAfter
+        | Function::Tz
+        | Function::Uuid
+        | Function::StrUuid
+        | Function::Md5
+        | Function::Sha1
+        | Function::Sha256
+        | Function::Sha384
+        | Function::Sha512
+        | Function::StrLang
+        | Function::StrLangDir
+        | Function::IsIri
+        | Function::IsBlank
+        | Function::IsLiteral
+        | Function::IsNumeric
+        | Function::Regex => Kind::Other,
+        Function::Abs
+        | Function::Ceil
+        | Function::Floor
+        | Function::Round
+        | Function::Rand
+        | Function::StrLen
+        | Function::Year
+        | Function::Month
+        | Function::Day
+        | Function::Hours
+        | Function::Minutes
+        | Function::Seconds => Kind::Number,
+        Function::Custom(name) => match name.as_ref() {
+            xsd::STRING => Kind::Other,
+            datatype if datatype.as_str().starts_with("http://www.w3.org/2001/XMLSchema#") => kind_of_type(datatype),
+            _ => Kind::Unknown,
+        },
+        _ => Kind::Unknown,
+    }
+}
+
+/// Whether the operands of the expression's operations are small, the same each time, and without operations of their own.
+fn can_be_written_twice(expression: &Expression) -> bool {
+    // The evaluator rounds large doubles there.
+    let mut can_be = operation_of(expression) != Some(Operation::ToDecimal);
+    visit_operands(expression, &mut |operand| match operand {
+        Operand::Pattern(_) => can_be = false,
+        Operand::Expression(operand) => {
+            can_be = can_be
+                && match operation_of(operand) {
+                    Some(inner) if inner.is_arithmetic() => can_be_written_twice(operand),
+                    _ => may_be_repeated(operand, &mut { REPEATED_MAX }),
+                };
+        }
+    });
+    can_be
+}
+
+/// Whether the expression has no more parts than `left`, no operations, and the same value each time.
+fn may_be_repeated(expression: &Expression, left: &mut usize) -> bool {
+    let changes = |function: &Function| {
+        matches!(function, Function::BNode | Function::Rand | Function::StrUuid | Function::Uuid | Function::Custom(_))
+    };
+    let is_changing = matches!(expression, Expression::FunctionCall(function, _) if changes(function));
+    if *left == 0 || is_changing || operation_of(expression).is_some() {
+        return false;
+    }
+    *left -= 1;
+    let mut may_be = true;
+    visit_operands(expression, &mut |operand| match operand {
+        Operand::Expression(operand) => may_be = may_be && may_be_repeated(operand, left),
+        Operand::Pattern(_) => may_be = false,
+    });
+    may_be
+}
