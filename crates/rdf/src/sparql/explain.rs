@@ -69,8 +69,8 @@ impl Query {
     fn explain_here<Q: Quads>(&self, quads: &Q, evaluate: bool) -> Result<Explanation> {
         let reports_memory = evaluate && MeteringAllocator::is_installed();
         let watch = Watch::start(&Limits { reports_memory, ..self.limits.clone() });
-        let Prepared { plan, dataset } = self.prepare(quads, &watch, plan::explain_query)?;
-        let mut evaluator = QueryEvaluator::new();
+        let Prepared { plan, dataset, functions } = self.prepare(quads, &watch, plan::explain_query)?;
+        let mut evaluator = functions.register(QueryEvaluator::new());
         if evaluate {
             evaluator = evaluator.compute_statistics();
         }

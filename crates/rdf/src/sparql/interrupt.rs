@@ -16,6 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::limits::{Stopped, Watch};
 use super::terms::{EvaluationTerm, Form};
+use crate::error::Error;
 
 /// Terms are touched so many times between two looks at the limits: some microseconds.
 const TOUCHES_PER_LOOK: u32 = 256;
@@ -53,6 +54,19 @@ pub(super) fn interrupt() {
     let is_running = RUNNING.try_with(|running| running.borrow().is_some()).unwrap_or(false);
     if cfg!(panic = "unwind") && is_running && !std::thread::panicking() {
         resume_unwind(Box::new(Interrupted));
+    }
+}
+
+/// Looks at the limits of the evaluation that this thread is in, if it is in one, for work that touches no terms.
+pub(super) fn check() {
+    look();
+}
+
+/// Ends the evaluation that this thread is in with `error`, if it is in one.
+pub(super) fn fail(error: Error) {
+    if let Some(watch) = RUNNING.try_with(|running| running.borrow().clone()).ok().flatten() {
+        let _: Stopped = watch.fail(error);
+        interrupt();
     }
 }
 

@@ -53,7 +53,9 @@ mod shape;
 mod term_cache;
 mod terms;
 mod text;
+mod tokens;
 mod update;
+mod xpath;
 
 pub use explain::{Explanation, PlanNode};
 pub use limits::Limits;

@@ -22,6 +22,7 @@ use super::scope::{DatasetChoice, Scope};
 use super::shape;
 use super::terms::Terms;
 use super::text::{self, Prologue};
+use super::xpath;
 use crate::Quads;
 use crate::error::{Error, Result};
 
@@ -159,8 +160,8 @@ impl Query {
 
     fn evaluate_here<Q: Quads>(&self, quads: &Q) -> Result<QueryResults> {
         let watch = Watch::start(&self.limits);
-        let Prepared { plan, dataset } = self.prepare(quads, &watch, plan::plan_query)?;
-        let evaluator = QueryEvaluator::new();
+        let Prepared { plan, dataset, functions } = self.prepare(quads, &watch, plan::plan_query)?;
+        let evaluator = functions.register(QueryEvaluator::new());
         let results = interrupt::run(&watch, || {
             let mut prepared = self.bind(evaluator.prepare(&plan.query));
             // The dataset itself decides which graphs are meant.
@@ -197,9 +198,11 @@ impl Query {
         let terms = Terms::new(quads.clone(), watch.clone());
         let prepare = || {
             let scope = Rc::new(self.dataset.scope(self.parsed.dataset(), &terms)?);
-            let plan = planned(&self.parsed, self.join_order, &terms, &scope)?;
+            let mut plan = planned(&self.parsed, self.join_order, &terms, &scope)?;
             let terms = terms.clone().with_best(self.best(&plan, &terms)?);
-            Ok(Prepared { plan, dataset: EvaluationDataset::new(terms, scope) })
+            let (query, functions) = xpath::with_functions_of_query(plan.query);
+            plan.query = query;
+            Ok(Prepared { plan, dataset: EvaluationDataset::new(terms, scope), functions })
         };
         prepare().map_err(|stopped: Stopped| stopped.into_failure(watch))
     }
@@ -261,6 +264,8 @@ pub(super) fn stack_bytes(depth: usize) -> usize {
 pub(super) struct Prepared<Q> {
     pub(super) plan: Plan,
     pub(super) dataset: EvaluationDataset<Q>,
+    /// What the plan calls.
+    pub(super) functions: xpath::Functions,
 }
 
 /// What the thread of a deep query says before its rows.

@@ -11,6 +11,7 @@ use spargebra::{Query, SparqlParser, SparqlSyntaxError, Update};
 
 use super::outline::{Outline, iris_after_values, token_bytes};
 use super::shape;
+use super::xpath;
 use crate::base_iri;
 use crate::error::{Error, Result};
 
@@ -48,6 +49,7 @@ pub(crate) fn parse_query(text: &str, prologue: &Prologue<'_>) -> Result<Query> 
     let query = on_a_fitting_stack(text, move |outline| {
         let query = parser.clone().parse_query(text).map_err(|error| syntax(text, &error))?;
         refuse_iris_that_were_split(text, outline, |text| parser.parse_query(text).is_ok())?;
+        xpath::check_constants(text)?;
         shape::balance_query(query)
     })?;
     Ok(query)
@@ -59,6 +61,7 @@ pub(crate) fn parse_update(text: &str, prologue: &Prologue<'_>) -> Result<Update
     on_a_fitting_stack(text, move |outline| {
         let update = parser.clone().parse_update(text).map_err(|error| syntax(text, &error))?;
         refuse_iris_that_were_split(text, outline, |text| parser.parse_update(text).is_ok())?;
+        xpath::check_constants(text)?;
         shape::balance_update(update)
     })
 }

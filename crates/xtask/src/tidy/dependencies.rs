@@ -55,6 +55,9 @@ const CRATES: &[Allowed] = &[
             "oxrdf",
             "oxrdfio",
             "oxsdatatypes",
+            // The evaluator matches patterns with these already.
+            "regex",
+            "regex-syntax",
             "ruzstd",
             "sparesults",
             "spareval",
