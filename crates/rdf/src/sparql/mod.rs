@@ -50,11 +50,13 @@ mod removal;
 mod results;
 mod scope;
 mod shape;
+mod star;
 mod term_cache;
 mod terms;
 mod text;
 mod tokens;
 mod update;
+mod words;
 mod xpath;
 
 pub use explain::{Explanation, PlanNode};

@@ -45,6 +45,11 @@ impl Token {
         &text[self.range.clone()]
     }
 
+    /// The name of a variable; `None` for another token.
+    pub(super) fn variable<'t>(&self, text: &'t str) -> Option<&'t str> {
+        (self.kind == Kind::Variable).then(|| &self.text(text)[1..])
+    }
+
     /// Whether it is this keyword, in any case.
     pub(super) fn is_word(&self, text: &str, word: &str) -> bool {
         self.kind == Kind::Word && self.text(text).eq_ignore_ascii_case(word)
@@ -56,7 +61,7 @@ impl Token {
 }
 
 /// Symbols, the longer before those that they begin with.
-const SYMBOLS: [&str; 33] = [
+pub(super) const SYMBOLS: [&str; 33] = [
     "<<(", ")>>", "<<", ">>", "{|", "|}", "||", "&&", "!=", "<=", ">=", "^^", "{", "}", "(", ")", "[", "]", ".", ";",
     ",", "*", "/", "|", "!", "=", "<", ">", "+", "-", "^", "?", "~",
 ];
