@@ -1,7 +1,7 @@
 //! The tokens of a SPARQL text: SPARQL 1.1, 19.8, with those of 1.2.
 //!
 //! Unlike the parser this takes any text. What begins no token is a token of its kind, too, so that an error can name it. Called by `words`,
-//! `xpath` and `text`.
+//! `xpath`, `star` and `text`.
 
 use std::ops::Range;
 

@@ -9,6 +9,7 @@ mod limits;
 mod memory;
 mod patterns;
 mod planning;
+mod regexes;
 mod results;
 mod sorted;
 mod updates;

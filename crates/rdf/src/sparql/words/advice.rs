@@ -1,6 +1,6 @@
 //! Advice for mistakes of grammar that are often made.
 
-use super::Wanted;
+use super::diagnosis::Wanted;
 use super::grammar::Grammar;
 use super::nearest::nearest;
 use super::predict::Stop;

@@ -451,3 +451,56 @@ fn words(rules: &'static str) -> Vec<&'static str> {
     }
     words
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::predict::predict;
+    use super::*;
+    use crate::sparql::tokens::tokens;
+
+    #[test]
+    fn one_token_decides_between_alternatives() {
+        let grammar = Grammar::new();
+        for part in &grammar.parts {
+            let Expression::Choice(parts) = part else { continue };
+            let mut all = Set::default();
+            for part in parts {
+                let first = grammar.first[*part];
+                assert!(all.iter().zip(first).all(|(bits, more)| bits & more == 0), "{part}: {all:?}");
+                add(&mut all, &first);
+            }
+            assert!(parts.iter().filter(|part| grammar.is_nullable[**part]).count() <= 1, "{parts:?}");
+        }
+    }
+
+    #[test]
+    fn texts_of_every_kind_fit() {
+        let grammar = Grammar::new();
+        for text in [
+            "BASE <http://e/> PREFIX : <x#> SELECT DISTINCT ?a (1+2*-?b AS ?c) FROM <g> FROM NAMED :h WHERE { ?a :p ?b ; :q [] , () . }",
+            "SELECT * { ?s ^:p/(:q|!(a|^:r))*/:t+ ?o . { SELECT REDUCED ?x {} } UNION { } OPTIONAL { ?s a :T } MINUS { } }",
+            "SELECT (COUNT(DISTINCT *) AS ?n) (GROUP_CONCAT(?x ; SEPARATOR=',') AS ?y) {} GROUP BY ?s (?p AS ?q) STR(?x) HAVING (?n > 1)",
+            "SELECT ?s { GRAPH ?g { ?s ?p 'x'@en , 1.5e3 , true , \"d\"^^:t } SERVICE SILENT <s> {} } ORDER BY DESC(?s) ?p LIMIT 1 OFFSET 2",
+            "SELECT ?s { VALUES (?a ?b) { (1 UNDEF) } VALUES ?c { <x> } BIND(IF(?a IN (1, 2) && !(?b NOT IN ()), 1, 2) AS ?d) }",
+            "SELECT ?s { FILTER NOT EXISTS { ?s ?p ?o } FILTER EXISTS { } FILTER :f(?s) FILTER REGEX(?s, 'a', 'i') } VALUES ?s { 1 }",
+            "SELECT ?s { << ?s ?p ?o ~ :r >> ?q <<( :a :b :c )>> {| :d 1 |} . ?s ?p ?o ~ {| :e 2 |} LATERAL { ?s ?t ?u } }",
+            "CONSTRUCT { ?s a [ :p (1 2) ] . } WHERE { ?s ?p ?o }",
+            "CONSTRUCT FROM <g> WHERE { ?s ?p ?o . } LIMIT 5",
+            "DESCRIBE ?s <x> { ?s ?p ?o }",
+            "ASK { [ :p 1 ] . (1 2) :q _:b . ?s ?p -1 , +2.0 }",
+        ] {
+            let prediction = predict(&grammar, grammar.rule("Query"), text, &tokens(text));
+            assert!(prediction.stop.is_none(), "{text}: {:?}", prediction.stop.map(|stop| (stop.token, stop.expected)));
+        }
+        for text in [
+            "PREFIX : <x> INSERT DATA { :a :b 1 . GRAPH :g { :c :d 2 } . :e :f 3 } ; DELETE DATA { :a :b 1 } ;",
+            "WITH :g DELETE { ?s ?p ?o } INSERT { ?s ?p 1 } USING :h USING NAMED :i WHERE { ?s ?p ?o }",
+            "DELETE WHERE { ?s ?p ?o } ; INSERT { ?s ?p 1 } WHERE {} ; DELETE { ?s ?p ?o } WHERE {}",
+            "LOAD SILENT <f> INTO GRAPH :g ; CLEAR ALL ; DROP SILENT GRAPH :g ; CREATE GRAPH :g ; COPY DEFAULT TO :g ; MOVE GRAPH :g TO :h",
+            "",
+        ] {
+            let prediction = predict(&grammar, grammar.rule("Update"), text, &tokens(text));
+            assert!(prediction.stop.is_none(), "{text}: {:?}", prediction.stop.map(|stop| (stop.token, stop.expected)));
+        }
+    }
+}

@@ -33,12 +33,14 @@ pub(super) fn fault(tree: &Tree<'_>, has_base: bool) -> Option<Fault> {
             "Slice" => of_slice(tree, id),
             "InsertData" | "DeleteData" => of_data(tree, id).or_else(|| of_deletion(tree, id)),
             "DeleteWhere" | "DeletePattern" => of_deletion(tree, id),
+            "Subject" | "SubjectPath" => of_subject(tree, id),
             "BuiltInCall" => of_call(tree, id),
             "Prologue" => of_prologue(tree, id),
             _ => None,
         });
     }
     faults.extend(of_blank_nodes(tree));
+    faults.extend(of_inserted_nodes(tree));
     faults.into_iter().min_by_key(|fault| fault.token)
 }
 
@@ -269,6 +271,27 @@ fn of_deletion(tree: &Tree<'_>, deletion: Id) -> Option<Fault> {
         lists.map(|list| tree.range(list).start).min()
     })?;
     Fault::at(token, "a blank node of the text is none of the store, and cannot be deleted; use a variable and WHERE")
+}
+
+/// `[]` and `()` are no triples by themselves.
+fn of_subject(tree: &Tree<'_>, subject: Id) -> Option<Fault> {
+    let range = tree.range(subject);
+    let is_empty = range.len() == 2 && matches!(tree.word(range.start), "[" | "(");
+    if is_empty { Fault::at(range.end, "expected a predicate") } else { None }
+}
+
+/// Each operation of an update has blank nodes of its own.
+fn of_inserted_nodes(tree: &Tree<'_>) -> Option<Fault> {
+    let mut labels: HashMap<&str, Id> = HashMap::new();
+    for data in tree.all().filter(|id| tree.is(*id, "InsertData")) {
+        for token in tree.range(data).filter(|token| tree.tokens[*token].kind == Kind::BlankNode) {
+            if *labels.entry(tree.word(token)).or_insert(data) != data {
+                let label = tree.word(token);
+                return Fault::at(token, format!("`{label}` is in another INSERT DATA already; use another label"));
+            }
+        }
+    }
+    None
 }
 
 /// White space that SPARQL allows, and the parser does not.

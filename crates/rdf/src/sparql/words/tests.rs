@@ -72,6 +72,10 @@ fn a_long_update_with_a_mistake_at_its_end_is_diagnosed() {
 }
 
 const QUERIES: &[Row] = &[
+    ("SELECT * { [] }", 1, 15, "}", "expected a predicate"),
+    ("SELECT * { () . ?s ?p ?o }", 1, 15, ".", "expected a predicate"),
+    ("SELECT * { ?s ?p ?o FILTER(?o => 1) }", 1, 32, ">", "write `>=`"),
+    ("SELECT * { ?s ?p ?o) }", 1, 20, ")", "closes nothing"),
     ("SELECT ?s, ?o { ?s ?p ?o }", 1, 10, ",", "variables have spaces between them, and no commas"),
     (
         "SELECT ?s { ?s foaf:name ?o }",
@@ -343,6 +347,7 @@ const QUERIES: &[Row] = &[
 ];
 
 const UPDATES: &[Row] = &[
+    ("INSERT DATA { _:b <x:p> 1 } ; INSERT DATA { _:b <x:p> 2 }", 1, 45, "_:b", "another INSERT DATA"),
     ("INSERT DATA { \"x\" <http://e/p> 1 }", 1, 15, "\"x\"", "a literal cannot be the subject of a triple"),
     ("INSERT DATA { ?x <http://e/p> 1 }", 1, 15, "?x", "INSERT DATA has no variables; use INSERT { … } WHERE { … }"),
     (

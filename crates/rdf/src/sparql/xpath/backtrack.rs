@@ -343,5 +343,4 @@ fn contains(ranges: &[(char, char)], character: char) -> bool {
 }
 
 #[cfg(test)]
-#[path = "backtrack_tests.rs"]
 mod tests;
