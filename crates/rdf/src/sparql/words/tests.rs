@@ -60,7 +60,7 @@ fn prefixes_and_a_base_of_the_caller_are_known() {
     assert_eq!((line, column, near.as_str()), (1, 32, "exmple:q"));
     assert!(message.contains("`PREFIX exmple: <…>`") && message.contains("write `example:`"), "{message}");
     let error = parse_query("SELECT ?s { ?s <a> }", &prologue).expect_err("no object");
-    assert_eq!(said("", error).3, "expected an object");
+    assert!(said("", error).3.ends_with("or an object"));
 }
 
 #[test]
