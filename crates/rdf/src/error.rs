@@ -90,9 +90,9 @@ pub enum Error {
         line: u64,
         /// The column, from 1, in characters; 0 if it is not known.
         column: u64,
-        /// What stands there, at most 40 characters.
+        /// The token there, at most 40 characters of it; empty at the end of the text.
         near: String,
-        /// What was expected.
+        /// What is wrong there, or what was expected instead.
         message: String,
     },
     /// A query or update nests deeper than the limit.
@@ -143,6 +143,11 @@ pub enum Error {
         graph: String,
         /// What it is.
         state: &'static str,
+    },
+    /// A query or update calls a function that there is not.
+    FunctionUnknown {
+        /// Its IRI.
+        iri: String,
     },
     /// A query cannot be evaluated.
     Evaluation {
@@ -243,6 +248,12 @@ impl fmt::Display for Error {
                 write!(out, "LOAD <{iri}>: only file: IRIs can be loaded, and only where the caller allows it")
             }
             Self::Graph { graph, state } => write!(out, "{graph} {state}; add SILENT to pass over that"),
+            Self::FunctionUnknown { iri } => {
+                write!(
+                    out,
+                    "<{iri}>: there is no such function; the functions with IRIs are the casts, such as xsd:integer"
+                )
+            }
             Self::Evaluation { source } => write!(out, "the query cannot be evaluated: {source}"),
             Self::Internal { message } => write_internal(out, message),
             Self::Output { source } => write!(out, "the results cannot be written: {source}"),
@@ -294,7 +305,7 @@ fn write_sparql_syntax(
 ) -> fmt::Result {
     match (line, near) {
         (0, _) => write!(out, "SPARQL: {message}"),
-        (_, "") => write!(out, "SPARQL, line {line}, column {column}, at the end of the line: {message}"),
+        (_, "") => write!(out, "SPARQL, line {line}, column {column}, at the end: {message}"),
         _ => write!(out, "SPARQL, line {line}, column {column}, at `{near}`: {message}"),
     }
 }

@@ -64,6 +64,7 @@ impl From<Error> for Refusal {
             | Error::TooDeep { .. }
             | Error::LimitReached { .. }
             | Error::ServiceUnsupported { .. }
+            | Error::FunctionUnknown { .. }
             | Error::Evaluation { .. }
             | Error::Graph { .. }
             | Error::Invalid { .. } => Self::bad_request(text),

@@ -227,6 +227,13 @@ pub fn run_demo_of_tests(root: &Path) -> Result<(), Failure> {
     demo_of(root, &["--profile", "test", "--bin", "fulgurite"], &[])
 }
 
+/// Compares patterns with another implementation, by the command line that the tests have built and a Python that has the other.
+pub fn run_patterns_of_tests(root: &Path, python: &Path) -> Result<(), Failure> {
+    let program = ["cargo", "run", "--quiet", "--locked", "--profile", "test", "--bin", "fulgurite", "--"];
+    let arguments = [&["-B", "crates/conformance/patterns.py", "2000", "random"][..], &program].concat();
+    wait(workspace::child(root, &python.to_string_lossy(), &arguments))
+}
+
 fn demo_of(root: &Path, program: &[&str], arguments: &[&str]) -> Result<(), Failure> {
     let data = root.join("data");
     let data = data.to_string_lossy();

@@ -18,6 +18,9 @@ const SUITES: &str = "rdflib==7.6.0";
 /// The one package that the decoder of docs/decoder needs.
 const XXHASH: &str = "xxhash==4.1.0";
 
+/// Another implementation of XPath's functions.
+const ELEMENTPATH: &str = "elementpath==5.1.4";
+
 /// Makes sure that rustup has `toolchain` with `components`.
 ///
 /// # Errors
@@ -62,22 +65,35 @@ pub fn ensure_target(root: &Path, target: &str) -> Result<(), String> {
 /// # Errors
 /// The reason why it cannot be had, and what to install.
 pub fn ensure_python(root: &Path) -> Result<PathBuf, String> {
-    let environment = root.join("target").join("python");
+    python_with(root, "python", XXHASH, "import xxhash; print('xxhash==' + xxhash.VERSION)")
+}
+
+/// Makes sure that there is a Python with the package that patterns are compared with, as [`ensure_python`] does.
+///
+/// # Errors
+/// As [`ensure_python`].
+pub fn ensure_elementpath(root: &Path) -> Result<PathBuf, String> {
+    python_with(root, "python-patterns", ELEMENTPATH, "import elementpath as e; print('elementpath==' + e.__version__)")
+}
+
+/// A Python with one package, in an environment of its own: a directory below target/. `version` makes it print the package as it is installed.
+fn python_with(root: &Path, directory: &str, package: &str, version: &str) -> Result<PathBuf, String> {
+    let environment = root.join("target").join(directory);
     let interpreter = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     let program = interpreter.to_string_lossy().into_owned();
     // Asking the package for its version also shows whether the interpreter still works.
-    let asked = quiet(workspace::child(root, &program, &["-c", "import xxhash; print('xxhash==' + xxhash.VERSION)"]));
-    if asked.is_ok_and(|answer| answer.trim() == XXHASH) {
+    let asked = quiet(workspace::child(root, &program, &["-c", version]));
+    if asked.is_ok_and(|answer| answer.trim() == package) {
         return Ok(interpreter);
     }
-    eprintln!("installing {XXHASH} below target/python");
+    eprintln!("installing {package} below target/{directory}");
     let python = if cfg!(windows) { "python" } else { "python3" };
     let path = environment.to_string_lossy();
     quiet(workspace::child(root, python, &["-m", "venv", "--clear", &path]))
         .map_err(|reason| format!("{reason}; install Python 3.9 or later with venv (on Debian, python3-venv)"))?;
-    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", XXHASH];
+    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", package];
     quiet(workspace::child(root, &program, &install))
-        .map_err(|reason| format!("{reason}; pip needs PyPI or a mirror of it to install {XXHASH}"))?;
+        .map_err(|reason| format!("{reason}; pip needs PyPI or a mirror of it to install {package}"))?;
     Ok(interpreter)
 }
 

@@ -16,3 +16,5 @@ mod rdf;
 #[cfg(feature = "rdf")]
 mod serve;
 mod verbs;
+#[cfg(feature = "rdf")]
+mod words;

@@ -494,6 +494,7 @@ pub(crate) fn failure(watch: &Watch, error: spareval::QueryEvaluationError) -> E
     match error {
         E::UnsupportedService(name) => Error::ServiceUnsupported { service: name.into_string() },
         E::UnboundService => Error::ServiceUnsupported { service: "an unbound variable".to_owned() },
+        E::UnsupportedCustomFunction(name) => Error::FunctionUnknown { iri: name.into_string() },
         E::Cancelled => Error::Cancelled,
         source => Error::Evaluation { source: Box::new(source) },
     }

@@ -70,9 +70,9 @@ impl Query {
     fn explain_here<Q: Quads>(&self, quads: &Q, evaluate: bool) -> Result<Explanation> {
         let reports_memory = evaluate && MeteringAllocator::is_installed();
         let watch = Watch::start(&Limits { reports_memory, ..self.limits.clone() });
-        let Prepared { plan, dataset } =
+        let Prepared { plan, dataset, functions } =
             interrupt::without_panic("the planner", || self.prepare(quads, &watch, plan::explain_query))?;
-        let mut evaluator = functions::evaluator(plan.calls_functions).clone();
+        let mut evaluator = functions.register(functions::evaluator(plan.calls_functions).clone());
         if evaluate {
             evaluator = evaluator.compute_statistics();
         }

@@ -66,6 +66,19 @@ pub(super) fn interrupt() {
     }
 }
 
+/// Looks at the limits of the evaluation that this thread is in, if it is in one, for work that touches no terms.
+pub(super) fn check() {
+    look();
+}
+
+/// Ends the evaluation that this thread is in with `error`, if it is in one.
+pub(super) fn fail(error: Error) {
+    if let Some(watch) = RUNNING.try_with(|running| running.borrow().clone()).ok().flatten() {
+        let _: Stopped = watch.fail(error);
+        interrupt();
+    }
+}
+
 /// What a callback returns, unless it is a failure that ends the evaluation here and now.
 pub(super) fn or_interrupt<T>(result: Result<T, Stopped>) -> Result<T, Stopped> {
     if result.is_err() {

@@ -55,10 +55,14 @@ mod results;
 mod scope;
 mod shape;
 mod sort;
+mod star;
 mod term_cache;
 mod terms;
 mod text;
+mod tokens;
 mod update;
+mod words;
+mod xpath;
 
 pub use explain::{Explanation, PlanNode};
 pub use limits::Limits;

@@ -23,6 +23,7 @@ use super::scope::{DatasetChoice, Scope};
 use super::shape;
 use super::terms::Terms;
 use super::text::{self, Prologue};
+use super::xpath;
 use crate::Quads;
 use crate::error::{Error, Result};
 
@@ -160,9 +161,9 @@ impl Query {
 
     fn evaluate_here<Q: Quads>(&self, quads: &Q) -> Result<QueryResults> {
         let watch = Watch::start(&self.limits);
-        let Prepared { plan, dataset } =
+        let Prepared { plan, dataset, functions } =
             interrupt::without_panic("the planner", || self.prepare(quads, &watch, plan::plan_query))?;
-        let evaluator = functions::evaluator(plan.calls_functions);
+        let evaluator = functions.register(functions::evaluator(plan.calls_functions).clone());
         let results = interrupt::run(&watch, || {
             let mut prepared = self.bind(evaluator.prepare(&plan.query));
             // The dataset itself decides which graphs are meant.
@@ -199,9 +200,11 @@ impl Query {
         let terms = Terms::new(quads.clone(), watch.clone());
         let prepare = || {
             let scope = Rc::new(self.dataset.scope(self.parsed.dataset(), &terms)?);
-            let plan = planned(&self.parsed, self.join_order, &terms, &scope)?;
+            let mut plan = planned(&self.parsed, self.join_order, &terms, &scope)?;
             let terms = terms.clone().with_best(self.best(&plan, &terms)?);
-            Ok(Prepared { plan, dataset: EvaluationDataset::new(terms, scope) })
+            let (query, functions) = xpath::with_functions_of_query(plan.query);
+            plan.query = query;
+            Ok(Prepared { plan, dataset: EvaluationDataset::new(terms, scope), functions })
         };
         prepare().map_err(|stopped: Stopped| stopped.into_failure(watch))
     }
@@ -263,6 +266,8 @@ pub(super) fn stack_bytes(depth: usize) -> usize {
 pub(super) struct Prepared<Q> {
     pub(super) plan: Plan,
     pub(super) dataset: EvaluationDataset<Q>,
+    /// What the plan calls.
+    pub(super) functions: xpath::Functions,
 }
 
 /// What the thread of a deep query says before its rows.

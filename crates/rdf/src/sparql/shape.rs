@@ -13,22 +13,21 @@ use super::text::DEPTH_MAX;
 use crate::error::{Error, Result};
 
 pub(crate) fn balance_query(query: Query) -> Result<Query> {
-    let query = match query {
-        Query::Select { dataset, pattern, base_iri } => {
-            Query::Select { dataset, pattern: balance_pattern(pattern), base_iri }
-        }
-        Query::Construct { template, dataset, pattern, base_iri } => {
-            Query::Construct { template, dataset, pattern: balance_pattern(pattern), base_iri }
-        }
-        Query::Describe { dataset, pattern, base_iri } => {
-            Query::Describe { dataset, pattern: balance_pattern(pattern), base_iri }
-        }
-        Query::Ask { dataset, pattern, base_iri } => {
-            Query::Ask { dataset, pattern: balance_pattern(pattern), base_iri }
-        }
-    };
+    let query = map_pattern_of_query(query, &mut balance_pattern);
     check(pattern_of(&query))?;
     Ok(query)
+}
+
+/// The query with its pattern replaced.
+pub(crate) fn map_pattern_of_query(query: Query, map: &mut dyn FnMut(GraphPattern) -> GraphPattern) -> Query {
+    match query {
+        Query::Select { dataset, pattern, base_iri } => Query::Select { dataset, pattern: map(pattern), base_iri },
+        Query::Construct { template, dataset, pattern, base_iri } => {
+            Query::Construct { template, dataset, pattern: map(pattern), base_iri }
+        }
+        Query::Describe { dataset, pattern, base_iri } => Query::Describe { dataset, pattern: map(pattern), base_iri },
+        Query::Ask { dataset, pattern, base_iri } => Query::Ask { dataset, pattern: map(pattern), base_iri },
+    }
 }
 
 pub(crate) fn balance_update(mut update: Update) -> Result<Update> {

@@ -11,6 +11,10 @@ use spargebra::{Query, SparqlParser, SparqlSyntaxError, Update};
 
 use super::outline::{Outline, iris_after_values, token_bytes};
 use super::shape;
+use super::star;
+use super::tokens::place;
+use super::words::{self, Refusal, Surroundings, Wanted};
+use super::xpath;
 use crate::base_iri;
 use crate::error::{Error, Result};
 
@@ -42,23 +46,37 @@ pub(crate) struct Prologue<'t> {
     pub prefixes: &'t [(String, String)],
 }
 
+impl Prologue<'_> {
+    fn surroundings(&self, wanted: Wanted) -> Surroundings<'_> {
+        Surroundings { wanted, prefixes: self.prefixes, has_base: self.base.is_some() }
+    }
+}
+
 pub(crate) fn parse_query(text: &str, prologue: &Prologue<'_>) -> Result<Query> {
-    let text = &*unescaped(text);
+    let written = without_mark(text);
+    let text = &*unescaped(written);
     let parser = parser(prologue)?;
+    let surroundings = prologue.surroundings(Wanted::Query);
     let query = on_a_fitting_stack(text, move |outline| {
-        let query = parser.clone().parse_query(text).map_err(|error| syntax(text, &error))?;
+        let refused = |error| words::diagnose(written, surroundings, refusal(&error));
+        let query = parser.clone().parse_query(text).map_err(refused)?;
         refuse_iris_that_were_split(text, outline, |text| parser.parse_query(text).is_ok())?;
-        shape::balance_query(query)
+        xpath::check_constants(text)?;
+        shape::balance_query(star::in_order_of_text(query, text))
     })?;
     Ok(query)
 }
 
 pub(crate) fn parse_update(text: &str, prologue: &Prologue<'_>) -> Result<Update> {
-    let text = &*unescaped(text);
+    let written = without_mark(text);
+    let text = &*unescaped(written);
     let parser = parser(prologue)?;
+    let surroundings = prologue.surroundings(Wanted::Update);
     on_a_fitting_stack(text, move |outline| {
-        let update = parser.clone().parse_update(text).map_err(|error| syntax(text, &error))?;
+        let refused = |error| words::diagnose(written, surroundings, refusal(&error));
+        let update = parser.clone().parse_update(text).map_err(refused)?;
         refuse_iris_that_were_split(text, outline, |text| parser.parse_update(text).is_ok())?;
+        xpath::check_constants(text)?;
         shape::balance_update(update)
     })
 }
@@ -124,16 +142,14 @@ fn refuse_iris_that_were_split(text: &str, outline: &Outline, is_sound: impl FnO
     if is_sound(&plain) {
         return Ok(());
     }
-    let before = &text[..first.start];
-    let line = before.matches('\n').count() as u64 + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() as u64 + 1;
-    let near = near(text, line, column);
+    let (line, column) = place(text, first.start);
+    let near = text[first.clone()].chars().take(40).collect();
     let message = format!("`{}` is an IRI here; put a space behind `<` to compare", &text[first]);
     Err(Error::SparqlSyntax { line, column, near, message })
 }
 
-/// The place stands at the head of the parser's message: `error at 2:14: expected …`.
-fn syntax(text: &str, error: &SparqlSyntaxError) -> Error {
+/// The place is at the head of the parser's message: `error at 2:14: expected …`.
+fn refusal(error: &SparqlSyntaxError) -> Refusal {
     let message = error.to_string();
     let parts = message.strip_prefix("error at ").and_then(|rest| rest.split_once(": "));
     let place = parts.and_then(|(place, rest)| {
@@ -141,15 +157,12 @@ fn syntax(text: &str, error: &SparqlSyntaxError) -> Error {
         Some((line.parse().ok()?, column.parse().ok()?, rest.to_owned()))
     });
     let (line, column, message) = place.unwrap_or((0, 0, message));
-    let near = near(text, line, column);
-    Error::SparqlSyntax { line, column, near, message }
+    Refusal { line, column, message }
 }
 
-/// The text at a place, to the end of its line, at most 40 characters.
-fn near(text: &str, line: u64, column: u64) -> String {
-    let lines = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
-    let columns = usize::try_from(column).unwrap_or(usize::MAX).saturating_sub(1);
-    text.lines().nth(lines).unwrap_or_default().chars().skip(columns).take(40).collect()
+/// The text without a byte order mark at its beginning.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{FEFF}').unwrap_or(text)
 }
 
 /// The text with the characters that it gives by their numbers in names (`:\u0070`), where the parser does not take them; in strings and
@@ -260,6 +273,16 @@ mod tests {
     fn a_syntax_error_says_line_column_and_what_stands_there() {
         let error = parse_query("SELECT *\nWHERE ( ?s ?p ?o }", &Prologue::default()).expect_err("no query");
         let Error::SparqlSyntax { line, column, near, .. } = error else { panic!("{error}") };
-        assert_eq!((line, column, near.as_str()), (2, 7, "( ?s ?p ?o }"));
+        assert_eq!((line, column, near.as_str()), (2, 7, "("));
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped() {
+        let query = parse_query("\u{FEFF}SELECT * { ?s ?p ?o }", &Prologue::default()).expect("a query");
+        assert_eq!(query, parse_query("SELECT * { ?s ?p ?o }", &Prologue::default()).expect("a query"));
+        parse_update("\u{FEFF}CLEAR ALL", &Prologue::default()).expect("an update");
+        let error = parse_query("\u{FEFF}SELECT ?s, { ?s ?p ?o }", &Prologue::default()).expect_err("a comma");
+        assert!(matches!(error, Error::SparqlSyntax { line: 1, column: 10, .. }), "{error}");
+        parse_query("SELECT \u{FEFF}* { ?s ?p ?o }", &Prologue::default()).expect_err("a mark within the text");
     }
 }

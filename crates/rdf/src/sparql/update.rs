@@ -24,6 +24,7 @@ use super::scope::DatasetChoice;
 use super::shape;
 use super::terms::Terms;
 use super::text::{self, Prologue};
+use super::xpath;
 use crate::error::{Error, Result};
 use crate::{IdPattern, IdQuad, Quads, Store, TermId, Transaction, TransactionView, meter};
 
@@ -329,22 +330,23 @@ impl Update {
             plan::plan_pattern(change.pattern, self.join_order, &terms, &scope).map_err(stopped)
         })?;
         let dataset = EvaluationDataset::new(terms, scope);
-        let evaluated = interrupt::run(&watch, || self.changes_of_rows(change, &plan, dataset, view, &watch));
+        let evaluated = interrupt::run(&watch, || self.changes_of_rows(change, plan, dataset, view, &watch));
         evaluated.unwrap_or_else(|interrupted| Err(stopped(interrupted)))
     }
 
     fn changes_of_rows(
         &self,
         change: &Change<'_>,
-        plan: &PatternPlan,
+        plan: PatternPlan,
         dataset: EvaluationDataset<TransactionView>,
         view: &TransactionView,
         watch: &Watch,
     ) -> Result<Changes> {
-        let evaluator = functions::evaluator(plan.calls_functions);
+        let (pattern, functions) = xpath::with_functions(plan.pattern);
+        let evaluator = functions.register(functions::evaluator(plan.calls_functions).clone());
         let base = self.parsed.base_iri.clone();
         let mut prepared =
-            evaluator.prepare_delete_insert(change.delete.to_vec(), change.insert.to_vec(), base, None, &plan.pattern);
+            evaluator.prepare_delete_insert(change.delete.to_vec(), change.insert.to_vec(), base, None, &pattern);
         // The dataset itself decides which graphs are meant.
         *prepared.dataset_mut() = QueryDatasetSpecification::new();
         let rows = prepared.execute(dataset).map_err(|error| failure(watch, error))?;

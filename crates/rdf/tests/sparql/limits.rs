@@ -285,6 +285,6 @@ fn another_endpoint_is_not_asked_and_silent_passes_over_that() {
 fn a_function_that_nobody_knows_is_an_error() {
     let people = Fixture::people();
     let error = rows_of(&query("SELECT (:f(?a) AS ?x) { ?p :age ?a }"), &people.snapshot()).expect_err("unknown");
-    assert!(matches!(error, Error::Evaluation { .. }), "{error}");
+    assert!(matches!(error, Error::FunctionUnknown { .. }), "{error}");
     assert!(std::error::Error::source(&error).is_some());
 }

@@ -12,6 +12,7 @@ mod ordering;
 mod panics;
 mod patterns;
 mod planning;
+mod regexes;
 mod results;
 mod sorted;
 mod updates;

@@ -84,6 +84,7 @@ pub const STEPS: &[Step] = &[
         outcome(instructions::check(root))
     }),
     long("w3c", "the W3C's suites of RDF and SPARQL pass, but for the tests known to fail", w3c),
+    long("patterns", "REGEX and REPLACE have the values of another implementation of XPath's functions", patterns),
     long("demo", "the demo runs from beginning to end", |root| outcome(launch::run_demo_of_tests(root))),
 ];
 
@@ -203,6 +204,14 @@ fn kernel_faults(root: &Path) -> Outcome {
 fn w3c(root: &Path) -> Outcome {
     match tools::ensure_suites(root) {
         Ok(archive) => outcome(launch::run_w3c(root, &archive, &[])),
+        Err(reason) => Outcome::Skipped(reason),
+    }
+}
+
+/// Needs a package of Python, and the command line as the tests have built it.
+fn patterns(root: &Path) -> Outcome {
+    match tools::ensure_elementpath(root) {
+        Ok(python) => outcome(launch::run_patterns_of_tests(root, &python)),
         Err(reason) => Outcome::Skipped(reason),
     }
 }

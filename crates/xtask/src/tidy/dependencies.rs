@@ -58,6 +58,9 @@ const CRATES: &[Allowed] = &[
             "oxrdf",
             "oxrdfio",
             "oxsdatatypes",
+            // The evaluator matches patterns with these already.
+            "regex",
+            "regex-syntax",
             "ruzstd",
             "sparesults",
             "spareval",

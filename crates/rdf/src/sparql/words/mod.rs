@@ -1,0 +1,21 @@
+//! What is wrong with a text that the parser has refused, in words.
+//!
+//! The parser reports the furthest place that its grammar has tried, white space included, and what it has tried there. So the tokens of
+//! the text are followed through a [grammar](grammar) that decides by one token: the first that does not fit is the one to
+//! name. A text that fits breaks a rule that is no matter of grammar: [`meaning`] looks for that. What neither finds is reported in the
+//! parser's words. This runs after a failure alone, and decides nothing: the parser has.
+
+mod advice;
+mod diagnosis;
+mod grammar;
+mod meaning;
+mod nearest;
+mod predict;
+mod prefixes;
+mod scope;
+mod tree;
+
+pub(super) use diagnosis::{Refusal, Surroundings, Wanted, diagnose};
+
+#[cfg(test)]
+mod tests;

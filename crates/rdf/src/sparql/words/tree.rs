@@ -1,0 +1,89 @@
+//! The tree of a text that fits the grammar.
+
+use super::grammar::Grammar;
+use super::predict::Node;
+use crate::sparql::tokens::Token;
+
+/// A node, by its number. The root is 0; nodes come before those within them.
+pub(super) type Id = usize;
+
+pub(super) struct Tree<'t> {
+    pub text: &'t str,
+    pub tokens: &'t [Token],
+    grammar: &'t Grammar,
+    nodes: &'t [Node],
+    children: Vec<Vec<Id>>,
+}
+
+impl<'t> Tree<'t> {
+    pub(super) fn new(grammar: &'t Grammar, text: &'t str, tokens: &'t [Token], nodes: &'t [Node]) -> Self {
+        let mut children = vec![Vec::new(); nodes.len()];
+        for (id, node) in nodes.iter().enumerate() {
+            if let Some(parent) = node.parent {
+                children[parent].push(id);
+            }
+        }
+        Self { text, tokens, grammar, nodes, children }
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = Id> {
+        0..self.nodes.len()
+    }
+
+    pub(super) fn name(&self, id: Id) -> &'static str {
+        self.grammar.rules[self.nodes[id].rule].0
+    }
+
+    pub(super) fn is(&self, id: Id, name: &str) -> bool {
+        self.name(id) == name
+    }
+
+    pub(super) fn children(&self, id: Id) -> &[Id] {
+        &self.children[id]
+    }
+
+    /// The child with this name, if there is one.
+    pub(super) fn child(&self, id: Id, name: &str) -> Option<Id> {
+        self.children[id].iter().copied().find(|child| self.is(*child, name))
+    }
+
+    /// The numbers of the node's tokens.
+    pub(super) fn range(&self, id: Id) -> std::ops::Range<usize> {
+        self.nodes[id].from..self.nodes[id].to
+    }
+
+    /// The numbers of the tokens that are the node's own, and not those of a node within it.
+    pub(super) fn own(&self, id: Id) -> Vec<usize> {
+        let mut own = Vec::new();
+        let mut at = self.nodes[id].from;
+        for child in &self.children[id] {
+            own.extend(at..self.nodes[*child].from);
+            at = self.nodes[*child].to;
+        }
+        own.extend(at..self.nodes[id].to);
+        own
+    }
+
+    pub(super) fn word(&self, token: usize) -> &'t str {
+        self.tokens[token].text(self.text)
+    }
+
+    /// The name of a variable; `None` for another token.
+    pub(super) fn variable(&self, token: usize) -> Option<&'t str> {
+        self.tokens[token].variable(self.text)
+    }
+
+    /// The nodes within a node, itself first, but for those within nodes of these names.
+    pub(super) fn within(&self, id: Id, but: &[&str]) -> Vec<Id> {
+        let mut found = Vec::new();
+        let mut pending = vec![id];
+        while let Some(next) = pending.pop() {
+            if next != id && but.contains(&self.name(next)) {
+                continue;
+            }
+            found.push(next);
+            pending.extend(self.children(next).iter().rev());
+        }
+        found
+    }
+}
