@@ -149,6 +149,15 @@ pub enum Error {
         /// What the evaluator reports.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// A term cannot be written in the form that was asked for. The statement or solution with it was not begun.
+    Unwritable {
+        /// The term, or its beginning.
+        term: String,
+        /// The form.
+        format: &'static str,
+        /// Why it cannot say the term.
+        reason: String,
+    },
     /// The results could not be written.
     Output {
         /// What the writer reports.
@@ -239,6 +248,7 @@ impl fmt::Display for Error {
             }
             Self::Graph { graph, state } => write!(out, "{graph} {state}; add SILENT to pass over that"),
             Self::Evaluation { source } => write!(out, "the query cannot be evaluated: {source}"),
+            Self::Unwritable { term, format, reason } => write_unwritable(out, term, format, reason),
             Self::Output { source } => write!(out, "the results cannot be written: {source}"),
             Self::Thread { source } => write!(out, "no thread for a query that nests deep: {source}"),
             Self::TransactionEnded => out.write_str("the transaction has ended; begin another"),
@@ -266,6 +276,10 @@ fn write_writer_busy(out: &mut fmt::Formatter<'_>, path: &Path, waited: Duration
          by LoadOptions::wait or SweepOptions::wait",
         path.display()
     )
+}
+
+fn write_unwritable(out: &mut fmt::Formatter<'_>, term: &str, format: &str, reason: &str) -> fmt::Result {
+    write!(out, "{term} cannot be written as {format}: {reason}; choose another form, such as N-Triples or JSON")
 }
 
 fn write_memory_uncounted(out: &mut fmt::Formatter<'_>, limit: u64) -> fmt::Result {

@@ -43,7 +43,7 @@ pub(crate) struct Prologue<'t> {
 }
 
 pub(crate) fn parse_query(text: &str, prologue: &Prologue<'_>) -> Result<Query> {
-    let text = &*unescaped(text);
+    let text = &*unescaped(without_mark(text));
     let parser = parser(prologue)?;
     let query = on_a_fitting_stack(text, move |outline| {
         let query = parser.clone().parse_query(text).map_err(|error| syntax(text, &error))?;
@@ -54,13 +54,18 @@ pub(crate) fn parse_query(text: &str, prologue: &Prologue<'_>) -> Result<Query> 
 }
 
 pub(crate) fn parse_update(text: &str, prologue: &Prologue<'_>) -> Result<Update> {
-    let text = &*unescaped(text);
+    let text = &*unescaped(without_mark(text));
     let parser = parser(prologue)?;
     on_a_fitting_stack(text, move |outline| {
         let update = parser.clone().parse_update(text).map_err(|error| syntax(text, &error))?;
         refuse_iris_that_were_split(text, outline, |text| parser.parse_update(text).is_ok())?;
         shape::balance_update(update)
     })
+}
+
+/// Without the byte order mark that some editors write.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 fn parser(prologue: &Prologue<'_>) -> Result<SparqlParser> {

@@ -51,7 +51,9 @@ const CRATES: &[Allowed] = &[
             "flate2",
             // The evaluator gives its plans as JSON alone; it has this parser already.
             "json-event-parser",
+            "lzma-rust2",
             "memchr",
+            "oxiri",
             "oxrdf",
             "oxrdfio",
             "oxsdatatypes",
