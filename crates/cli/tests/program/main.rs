@@ -14,5 +14,7 @@ mod forms;
 #[cfg(feature = "rdf")]
 mod rdf;
 #[cfg(feature = "rdf")]
+mod rdf_forms;
+#[cfg(feature = "rdf")]
 mod serve;
 mod verbs;

@@ -81,6 +81,7 @@ pub const STEPS: &[Step] = &[
         outcome(launch::run_of_tests(root, "soak", &["--minutes", "1"]))
     }),
     long("w3c", "the W3C's suites of RDF and SPARQL pass, but for the tests known to fail", w3c),
+    long("readers", "other readers agree on RDF/XML, and read all that the store writes", readers),
     long("demo", "the demo runs from beginning to end", |root| outcome(launch::run_demo_of_tests(root))),
 ];
 
@@ -200,6 +201,14 @@ fn kernel_faults(root: &Path) -> Outcome {
 fn w3c(root: &Path) -> Outcome {
     match tools::ensure_suites(root) {
         Ok(archive) => outcome(launch::run_w3c(root, &archive, &[])),
+        Err(reason) => Outcome::Skipped(reason),
+    }
+}
+
+/// Needs other readers, which are fetched from a package registry.
+fn readers(root: &Path) -> Outcome {
+    match tools::ensure_readers(root) {
+        Ok(python) => outcome(launch::run_readers(root, &python, &[])),
         Err(reason) => Outcome::Skipped(reason),
     }
 }
