@@ -1,16 +1,20 @@
 //! Quads written out as RDF, with the namespaces of their store as prefixes.
 
+use std::collections::HashSet;
 use std::io::Write;
 
 use oxrdf::GraphNameRef;
-use oxrdfio::{RdfFormat, RdfSerializer};
+use oxrdfio::RdfFormat;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::pattern::{GraphPattern, IdPattern};
 use crate::quads::Quads;
+use crate::writing::{self, GraphWriter};
 
 /// Writes the quads of a pattern, and returns how many. Those of a single graph are written as what a document of triples holds, without its
 /// name. `each` is told how many are written, before each, and may end it by an error.
+///
+/// RDF/XML and JSON-LD cannot say every statement: all are looked at before the first byte is written.
 ///
 /// ```
 /// # fn main() -> fulgurite_rdf::Result<()> {
@@ -27,7 +31,9 @@ use crate::quads::Quads;
 /// ```
 ///
 /// # Errors
-/// [`Error::Output`]; [`Error::Damaged`]; what the engine reports; those of `each`. What was written before stays written.
+/// [`Error::Unwritable`](crate::Error::Unwritable), and nothing is written; [`Error::Output`](crate::Error::Output);
+/// [`Error::Damaged`](crate::Error::Damaged); what the engine reports; those of `each`. What was written before these
+/// stays written.
 pub fn dump(
     quads: &impl Quads,
     pattern: &IdPattern,
@@ -35,13 +41,14 @@ pub fn dump(
     out: impl Write,
     mut each: impl FnMut(u64) -> Result<()>,
 ) -> Result<u64> {
-    let mut serializer = RdfSerializer::from_format(format);
-    for (prefix, namespace) in quads.namespaces()? {
-        // One that is no IRI cannot be declared, but nothing depends on it.
-        serializer = serializer.clone().with_prefix(prefix, namespace).unwrap_or(serializer);
+    let mut prefixes = quads.namespaces()?;
+    if writing::is_limited(format) {
+        let schemes = check_all(quads, pattern, format)?;
+        if matches!(format, RdfFormat::JsonLd { .. }) {
+            prefixes.retain(|(prefix, _)| !schemes.contains(prefix));
+        }
     }
-    let mut writer = serializer.for_writer(out);
-    let failed = |source| Error::Output { source };
+    let mut writer = GraphWriter::new(format, &prefixes, out);
     let (mut statements, mut written) = (quads.statements(pattern), 0);
     while let Some(batch) = statements.next_batch() {
         for mut statement in batch? {
@@ -49,20 +56,40 @@ pub fn dump(
             if matches!(pattern.graph, GraphPattern::Named(_)) {
                 statement.graph_name = GraphNameRef::DefaultGraph;
             }
-            writer.serialize_quad(statement).map_err(failed)?;
+            writer.write(statement)?;
             written += 1;
         }
     }
-    writer.finish().and_then(|mut out| out.flush()).map_err(failed)?;
+    writer.finish()?;
     Ok(written)
 }
+
+/// Looks at all statements before they are written. Returns what JSON-LD could take for a prefix of theirs.
+fn check_all(quads: &impl Quads, pattern: &IdPattern, format: RdfFormat) -> Result<HashSet<String>> {
+    let mut schemes = HashSet::new();
+    let mut statements = quads.statements(pattern);
+    while let Some(batch) = statements.next_batch() {
+        for statement in batch? {
+            writing::check(format, statement)?;
+            writing::each_scheme(statement, |scheme| {
+                if !schemes.contains(scheme) && schemes.len() < SCHEMES_MAX {
+                    schemes.insert(scheme.to_owned());
+                }
+            });
+        }
+    }
+    Ok(schemes)
+}
+
+/// Schemes of IRIs that are remembered. There are a few hundred in all.
+const SCHEMES_MAX: usize = 10_000;
 
 #[cfg(test)]
 mod tests {
     use oxrdf::{GraphName, NamedNode, Quad, Term};
 
     use super::*;
-    use crate::{Store, StoreOptions};
+    use crate::{Error, Store, StoreOptions};
 
     fn name(text: &str) -> NamedNode {
         NamedNode::new_unchecked(format!("http://a/{text}"))

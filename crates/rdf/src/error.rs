@@ -159,6 +159,15 @@ pub enum Error {
         /// Where, and what the panic says.
         message: String,
     },
+    /// A term cannot be written in the form that was asked for. The statement or solution with it was not begun.
+    Unwritable {
+        /// The term, or its beginning.
+        term: String,
+        /// The form.
+        format: &'static str,
+        /// Why it cannot say the term.
+        reason: String,
+    },
     /// The results could not be written.
     Output {
         /// What the writer reports.
@@ -256,6 +265,7 @@ impl fmt::Display for Error {
             }
             Self::Evaluation { source } => write!(out, "the query cannot be evaluated: {source}"),
             Self::Internal { message } => write_internal(out, message),
+            Self::Unwritable { term, format, reason } => write_unwritable(out, term, format, reason),
             Self::Output { source } => write!(out, "the results cannot be written: {source}"),
             Self::Thread { source } => write!(out, "no thread for a query that nests deep: {source}"),
             Self::TransactionEnded => out.write_str("the transaction has ended; begin another"),
@@ -287,6 +297,10 @@ fn write_writer_busy(out: &mut fmt::Formatter<'_>, path: &Path, waited: Duration
          by LoadOptions::wait or SweepOptions::wait",
         path.display()
     )
+}
+
+fn write_unwritable(out: &mut fmt::Formatter<'_>, term: &str, format: &str, reason: &str) -> fmt::Result {
+    write!(out, "{term} cannot be written as {format}: {reason}; choose another form, such as N-Triples or JSON")
 }
 
 fn write_memory_uncounted(out: &mut fmt::Formatter<'_>, limit: u64) -> fmt::Result {

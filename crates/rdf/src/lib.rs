@@ -33,6 +33,8 @@ mod tests;
 mod transaction;
 mod used;
 mod view;
+mod writing;
+mod xml;
 
 pub use check::StoreCheck;
 pub use dump::dump;

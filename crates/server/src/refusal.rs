@@ -68,6 +68,7 @@ impl From<Error> for Refusal {
             | Error::Evaluation { .. }
             | Error::Graph { .. }
             | Error::Invalid { .. } => Self::bad_request(text),
+            Error::Unwritable { .. } => Self::of(StatusCode::NOT_ACCEPTABLE, text),
             Error::LoadRefused { .. } => Self::of(StatusCode::FORBIDDEN, text),
             Error::TimedOut { .. } => Self::of(StatusCode::SERVICE_UNAVAILABLE, text),
             Error::Cancelled => Self::of(StatusCode::SERVICE_UNAVAILABLE, "cancelled, because the server shuts down"),

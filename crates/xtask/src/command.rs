@@ -57,6 +57,7 @@ const COMMANDS: &[&Command] = &[
     &launch::KERNEL_FAULTS,
     &launch::SOAK,
     &launch::W3C,
+    &launch::READERS,
     &launch::QUADS,
     &miri::MIRI,
 ];

@@ -197,6 +197,25 @@ Example: cargo xtask w3c --only property-path --show",
     },
 };
 
+/// `cargo xtask readers`
+pub const READERS: Command = Command {
+    name: "readers",
+    summary: "proof: RDF/XML and all that the store writes, against other readers",
+    help: "\
+Usage: cargo xtask readers [--seed N] [--documents N]
+
+Makes random documents, most of them a small step away from being well-formed, and compares: what the store says of them with
+libxml2, the triples of RDF/XML with rdflib, and all forms that the store writes, read by these and by Python, with what it holds. Prints
+its seed. The Python packages lxml and rdflib are installed below target/python.
+
+Example, the long run: cargo xtask readers --documents 100000",
+    run: |arguments| {
+        let root = workspace::root()?;
+        let python = tools::ensure_readers(&root).map_err(Failure::Failed)?;
+        run_readers(&root, &python, &without_dashes(arguments))
+    },
+};
+
 /// `cargo xtask quads`
 pub const QUADS: Command = Command {
     name: "quads",
@@ -338,6 +357,15 @@ pub fn run_w3c(root: &Path, archive: &Path, arguments: &[&str]) -> Result<(), Fa
     let mut all = vec!["--archive", &archive];
     all.extend(arguments);
     run_of_tests(root, "w3c", &all)
+}
+
+/// Compares the store's readers and writers, as the tests have built them, with others.
+pub fn run_readers(root: &Path, python: &Path, arguments: &[&str]) -> Result<(), Failure> {
+    let mut command =
+        workspace::child(root, &python.to_string_lossy(), &["-B", "crates/conformance/readers/compare.py"]);
+    command.args(arguments).arg("--");
+    command.args(["cargo", "run", "--quiet", "--locked", "--profile", "test", "--bin", "readers"]);
+    wait(command)
 }
 
 /// Runs a program as the tests have built it.

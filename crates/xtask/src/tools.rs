@@ -20,6 +20,8 @@ const XXHASH: &str = "xxhash==4.1.0";
 
 /// Another implementation of XPath's functions.
 const ELEMENTPATH: &str = "elementpath==5.1.4";
+/// The packages that read what the store reads and writes, beside it.
+const READERS: [&str; 2] = ["lxml==6.1.3", "rdflib==7.6.0"];
 
 /// Makes sure that rustup has `toolchain` with `components`.
 ///
@@ -95,6 +97,26 @@ fn python_with(root: &Path, directory: &str, package: &str, version: &str) -> Re
     quiet(workspace::child(root, &program, &install))
         .map_err(|reason| format!("{reason}; pip needs PyPI or a mirror of it to install {package}"))?;
     Ok(interpreter)
+}
+
+/// Makes sure that the environment of [`ensure_python`] has the other readers of RDF and XML too, and returns its interpreter.
+///
+/// # Errors
+/// The reason why they cannot be had, and what to install.
+pub fn ensure_readers(root: &Path) -> Result<PathBuf, String> {
+    let python = ensure_python(root)?;
+    let program = python.to_string_lossy().into_owned();
+    let version = "import lxml, rdflib; print('lxml==' + lxml.__version__, 'rdflib==' + rdflib.__version__)";
+    let asked = quiet(workspace::child(root, &program, &["-c", version]));
+    let wanted = READERS.join(" ");
+    if asked.is_ok_and(|answer| answer.trim() == wanted) {
+        return Ok(python);
+    }
+    eprintln!("installing {wanted} below target/python");
+    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"];
+    quiet(workspace::child(root, &program, &[&install[..], &READERS].concat()))
+        .map_err(|reason| format!("{reason}; pip needs PyPI or a mirror of it to install {wanted}"))?;
+    Ok(python)
 }
 
 /// Makes sure that the archive with the W3C's suites is below target/, and returns where.

@@ -106,7 +106,7 @@ pub enum AnswerFormat {
 pub struct Load {
     #[command(flatten)]
     pub store: StoreArgument,
-    /// The files to read, which may be packed by gzip, bzip2 or zstd; - is standard input.
+    /// The files to read, which may be packed by gzip, bzip2, xz or zstd; - is standard input.
     #[arg(required = true, value_name = "INPUT", value_hint = ValueHint::FilePath)]
     pub inputs: Vec<PathBuf>,
     /// Create the store if it does not exist.
@@ -123,7 +123,7 @@ pub struct Load {
     /// The graph for statements that name none [default: the default graph].
     #[arg(long, value_name = "IRI", value_parser = parse_iri)]
     pub graph: Option<NamedNode>,
-    /// What relative IRIs are resolved against.
+    /// What relative IRIs are resolved against. Without it they are errors; JSON-LD drops their statements, which are counted.
     #[arg(long, value_name = "IRI", value_parser = parse_iri)]
     pub base: Option<NamedNode>,
     /// Memory for sorting, in MiB.

@@ -14,6 +14,8 @@ mod forms;
 #[cfg(feature = "rdf")]
 mod rdf;
 #[cfg(feature = "rdf")]
+mod rdf_forms;
+#[cfg(feature = "rdf")]
 mod serve;
 mod verbs;
 #[cfg(feature = "rdf")]

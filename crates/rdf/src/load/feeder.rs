@@ -9,6 +9,7 @@ use oxrdfio::RdfFormat;
 
 use super::input::{BytesRead, Document, Opened, open};
 use super::options::Source;
+use super::text_mark::WithoutMark;
 use crate::error::{Error, Result};
 
 /// Something to parse.
@@ -62,10 +63,11 @@ impl Feeder {
                 }
             }
             let Some((document, source)) = state.waiting.pop_front() else { return Ok(None) };
-            let opened = open(document, source, &self.bytes_read)?;
+            let mut opened = open(document, source, &self.bytes_read)?;
             if !matches!(opened.document.format, RdfFormat::NTriples | RdfFormat::NQuads) {
                 return Ok(Some(Work::Whole(opened)));
             }
+            opened.bytes = Box::new(WithoutMark::new(opened.bytes));
             state.lines = Some(Lines { opened, lines_before: 0, rest: Vec::new() });
         }
     }

@@ -12,6 +12,7 @@ use oxrdf::GraphName;
 use oxrdfio::{JsonLdProfileSet, RdfFormat};
 
 use super::options::{LoadInput, Source};
+use super::xz::{XzStreams, begins_with_stream};
 use super::zstd::{ZstdFrames, begins_with_frame};
 use crate::error::{Error, Result};
 
@@ -101,7 +102,7 @@ fn format_of(path: &Path) -> Result<RdfFormat> {
 
 fn unknown_format(name: &str) -> Error {
     let message = format!(
-        "{name}: its format is not known by its name; name it .nt, .nq, .ttl, .trig, .rdf or .jsonld (and .gz, .bz2, .zst), or say \
+        "{name}: its format is not known by its name; name it .nt, .nq, .ttl, .trig, .rdf or .jsonld (and .gz, .bz2, .xz, .zst), or say \
          what it is"
     );
     Error::Invalid { message }
@@ -122,7 +123,7 @@ impl<R: Read> Read for Counting<R> {
 
 /// What the bytes are before they were compressed; what was not stays as it is.
 fn decompressed(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
-    let mut first = [0; 4];
+    let mut first = [0; 6];
     let mut length = 0;
     while length < first.len() {
         match raw.read(&mut first[length..]) {
@@ -135,13 +136,14 @@ fn decompressed(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read 
     let whole = BufReader::with_capacity(BUFFER_BYTES, io::Cursor::new(first).take(length as u64).chain(raw));
     Ok(match &first[..length] {
         [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(whole)),
-        [b'B', b'Z', b'h', b'1'..=b'9'] => Box::new(MultiBzDecoder::new(whole)),
+        [b'B', b'Z', b'h', b'1'..=b'9', ..] => Box::new(MultiBzDecoder::new(whole)),
+        first if begins_with_stream(first) => Box::new(XzStreams::new(whole)),
         first if begins_with_frame(first) => Box::new(ZstdFrames::new(whole)),
         _ => Box::new(whole),
     })
 }
 
-const ENDINGS_OF_COMPRESSION: [&str; 4] = [".gz", ".bz2", ".zst", ".zstd"];
+const ENDINGS_OF_COMPRESSION: [&str; 5] = [".gz", ".bz2", ".xz", ".zst", ".zstd"];
 const BUFFER_BYTES: usize = 256 << 10;
 
 #[cfg(test)]
@@ -168,6 +170,13 @@ mod tests {
         encoder.finish().expect("it is written to memory")
     }
 
+    fn xz(text: &str) -> Vec<u8> {
+        let options = lzma_rust2::XzOptions::with_preset(1);
+        let mut writer = lzma_rust2::XzWriter::new(Vec::new(), options).expect("the options are sound");
+        writer.write_all(text.as_bytes()).expect("it is written to memory");
+        writer.finish().expect("it is written to memory")
+    }
+
     fn zstd(text: &str) -> Vec<u8> {
         ruzstd::encoding::compress_to_vec(text.as_bytes(), ruzstd::encoding::CompressionLevel::Fastest)
     }
@@ -175,7 +184,7 @@ mod tests {
     #[test]
     fn compression_is_told_by_the_first_bytes_and_members_follow_each_other() {
         let long = "a line that is repeated\n".repeat(20_000);
-        for compress in [gzip, bzip2, zstd] {
+        for compress in [gzip, bzip2, xz, zstd] {
             for text in ["", "short", &long] {
                 assert_eq!(read_all(compress(text)).ok().as_deref(), Some(text));
             }
@@ -185,7 +194,7 @@ mod tests {
             cut.truncate(cut.len() - 5);
             assert!(read_all(cut).is_err());
         }
-        for text in ["", "a", "plain text", "BZh"] {
+        for text in ["", "a", "plain text", "BZh", "\u{fd}7zXZ"] {
             assert_eq!(read_all(text.into()).ok().as_deref(), Some(text));
         }
     }
@@ -207,6 +216,7 @@ mod tests {
         assert_eq!(format("a.nq"), Some(RdfFormat::NQuads));
         assert_eq!(format("a.ttl.zst"), Some(RdfFormat::Turtle));
         assert_eq!(format("a.trig.bz2"), Some(RdfFormat::TriG));
+        assert_eq!(format("a.NT.xz"), Some(RdfFormat::NTriples));
         assert_eq!(format("a.owl"), Some(RdfFormat::RdfXml));
         assert!(matches!(format("a.jsonld"), Some(RdfFormat::JsonLd { .. })));
         assert_eq!((format("a.gz"), format("a"), format("a.csv")), (None, None, None));

@@ -22,13 +22,16 @@ mod packing;
 mod parse;
 mod prefixes;
 mod progress;
+mod quad_parser;
+mod rdf_xml;
 mod scratch;
 mod sink;
 mod sort;
 mod stash;
 #[cfg(test)]
 mod tests;
-mod xml_literal;
+mod text_mark;
+mod xz;
 mod zstd;
 
 use std::collections::HashMap;
@@ -54,7 +57,7 @@ use stash::Stashed;
 pub use document::{DocumentQuads, parse_document};
 pub use input::Document;
 pub use options::{BadStatement, LoadInput, LoadOptions, LoadProgress, LoadReport};
-pub use parse::parser_of;
+pub use quad_parser::parser_of;
 
 impl Store {
     /// Loads files and other inputs, all of them or nothing, in bounded memory: several times faster than transactions, into an empty store
@@ -116,9 +119,18 @@ impl Store {
             memory_bytes,
         };
         let built = load.run(self)?;
+        let without_base = bad.without_base();
         let (skipped, skipped_first) = bad.take();
         let (read, elapsed) = (watch.quads(), watch.elapsed());
-        Ok(LoadReport { read, inserted: built.quads, new_terms: built.terms, skipped, skipped_first, elapsed })
+        Ok(LoadReport {
+            read,
+            inserted: built.quads,
+            new_terms: built.terms,
+            skipped,
+            skipped_first,
+            without_base,
+            elapsed,
+        })
     }
 }
 

@@ -11,7 +11,7 @@ use oxrdf::GraphName;
 use oxrdfio::RdfFormat;
 use spareval::CancellationToken;
 
-/// Something to load from. Compression (gzip, bzip2, zstd) is told by its first bytes.
+/// Something to load from. Compression (gzip, bzip2, xz, zstd) is told by its first bytes.
 pub struct LoadInput {
     pub(crate) name: String,
     pub(crate) source: Source,
@@ -26,7 +26,7 @@ pub(crate) enum Source {
 }
 
 impl LoadInput {
-    /// A file. Its format is told by its name (`.nt`, `.nq`, `.ttl`, `.trig`, `.rdf`, `.owl`, `.jsonld`, before `.gz`, `.bz2` or `.zst`).
+    /// A file. Its format is told by its name (`.nt`, `.nq`, `.ttl`, `.trig`, `.rdf`, `.owl`, `.jsonld`, before `.gz`, `.bz2`, `.xz` or `.zst`).
     pub fn file(path: impl AsRef<Path>) -> Self {
         let path = path.as_ref().to_path_buf();
         let name = path.display().to_string();
@@ -53,7 +53,8 @@ impl LoadInput {
         self
     }
 
-    /// The base of relative IRIs. Default: none, so that they are errors.
+    /// The base of relative IRIs. Default: none. Relative IRIs are errors then; JSON-LD drops their statements, see
+    /// [`LoadReport::without_base`].
     #[must_use]
     pub fn base(mut self, base: impl Into<String>) -> Self {
         self.base = Some(base.into());
@@ -190,6 +191,8 @@ pub struct LoadReport {
     pub skipped: u64,
     /// The first few of these.
     pub skipped_first: Vec<BadStatement>,
+    /// Statements of JSON-LD that were dropped, as its specification asks: they have a relative IRI, and their input has no base.
+    pub without_base: u64,
     /// How long it took.
     pub elapsed: Duration,
 }

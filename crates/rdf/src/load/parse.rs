@@ -1,27 +1,22 @@
 //! Parsing: pieces of work become batches.
 
-use std::io::{self, Read};
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use memchr::memchr;
 use oxrdf::Quad;
-use oxrdfio::{
-    JsonLdProfileSet, LoadedDocument, RdfFormat, RdfParseError, RdfParser, RdfSyntaxError, ReaderQuadParser,
-};
+use oxrdfio::RdfFormat;
 
 use super::batch::Batch;
-use super::depth::{Depth, JsonDepth, Shallow, XmlDepth};
 use super::feeder::{Feeder, Work};
 use super::input::Document;
-use super::json_base::{self, JsonBase};
 use super::lines::PlainLines;
-use super::nesting::{self, Nesting};
+use super::nesting;
 use super::options::{BadStatement, DocumentLoader};
 use super::prefixes::SharedPrefixes;
 use super::progress::Watch;
-use super::xml_literal;
-use crate::base_iri;
+use super::quad_parser::{ParseFailure, QuadParser, parser_of};
 use crate::dictionary::TermHasher;
 use crate::error::{Error, Result};
 
@@ -43,6 +38,8 @@ pub struct Parsing<'p> {
 pub struct BadStatements {
     count: AtomicU64,
     first: Mutex<Vec<BadStatement>>,
+    /// Statements that were dropped because they need a base, which is no error.
+    without_base: AtomicU64,
 }
 
 impl BadStatements {
@@ -53,6 +50,11 @@ impl BadStatements {
         if first.len() < BAD_REMEMBERED {
             first.push(bad);
         }
+    }
+
+    /// Statements that were dropped because they need a base.
+    pub fn without_base(&self) -> u64 {
+        self.without_base.load(Ordering::Relaxed)
     }
 
     /// How many, and the first few.
@@ -82,12 +84,9 @@ impl Parsing<'_> {
                     worker.take_lines(&document, &bytes, lines_before)?;
                 }
                 Work::Whole(opened) => {
-                    let bytes = shallow(opened.bytes, opened.document.format, self.lenient);
-                    let parser = parser_of(&opened.document)?.for_reader(bytes);
-                    let mut parser = match self.document_loader {
-                        Some(loader) => with_loader(parser, Arc::clone(loader)),
-                        None => parser,
-                    };
+                    let (document, parser) = (&opened.document, parser_of(&opened.document)?);
+                    let mut parser =
+                        QuadParser::new(document, parser, opened.bytes, self.document_loader, self.lenient)?;
                     let number = opened.document.number;
                     if let Some(first) = parser.next() {
                         // Some forms forget at the end what was declared around all of it.
@@ -95,6 +94,7 @@ impl Parsing<'_> {
                         worker.take_all(&opened.document, 0, std::iter::once(first).chain(&mut parser))?;
                         self.prefixes.note(number, parser.prefixes());
                     }
+                    self.bad.without_base.fetch_add(parser.dropped(), Ordering::Relaxed);
                 }
             }
         }
@@ -115,24 +115,24 @@ impl<F: FnMut(Batch) -> Result<()>> Worker<'_, F> {
         &mut self,
         document: &Document,
         lines_before: u64,
-        quads: impl Iterator<Item = Result<Quad, RdfParseError>>,
+        quads: impl Iterator<Item = Result<Quad, ParseFailure>>,
     ) -> Result<()> {
         let mut counted = 0;
         for quad in quads {
             match quad {
-                Ok(mut quad) => {
-                    if document.format == RdfFormat::RdfXml {
-                        xml_literal::canonicalize(&mut quad);
-                    }
+                Ok(quad) => {
                     self.take(document, quad)?;
                     counted += 1;
                     if counted % QUADS_PER_LOOK == 0 {
                         self.parsing.watch.parsed(QUADS_PER_LOOK)?;
                     }
                 }
-                Err(RdfParseError::Io(source)) => return Err(input_error(document, source)),
-                Err(RdfParseError::Syntax(error)) => {
-                    let mut bad = bad_statement(document, lines_before, &error);
+                Err(ParseFailure::Read(source)) => return Err(input_error(document, source)),
+                Err(failure @ ParseFailure::TooLarge { .. }) => return Err(failure_error(document, failure)),
+                Err(ParseFailure::Malformed { line, column, message }) => {
+                    // Lines are counted from the beginning of the block.
+                    let line = if line == 0 { 0 } else { line + lines_before };
+                    let mut bad = BadStatement { input: document.name.clone(), line, column, message };
                     let goes_on = goes_on_after_errors(document.format);
                     if self.parsing.lenient && !goes_on {
                         bad.message.push_str(REST_PASSED_OVER);
@@ -151,7 +151,7 @@ impl<F: FnMut(Batch) -> Result<()>> Worker<'_, F> {
     fn take_lines(&mut self, document: &Document, bytes: &[u8], lines_before: u64) -> Result<()> {
         let parse = |worker: &mut Self, bytes: &[u8], lines_before: u64| {
             let parser = parser_of(document)?.for_slice(bytes);
-            worker.take_all(document, lines_before, parser.map(|quad| quad.map_err(RdfParseError::Syntax)))
+            worker.take_all(document, lines_before, parser.map(|quad| quad.map_err(ParseFailure::from)))
         };
         // Bytes that are no text are for the parser to complain of.
         let Ok(text) = std::str::from_utf8(bytes) else { return parse(self, bytes, lines_before) };
@@ -218,59 +218,22 @@ impl<F: FnMut(Batch) -> Result<()>> Worker<'_, F> {
     }
 }
 
-pub fn parser_of(document: &Document) -> Result<RdfParser> {
-    let parser = RdfParser::from_format(document.format);
-    let Some(base) = &document.base else { return Ok(parser) };
-    parser.with_base_iri(base_iri::without_dots(base)).map_err(|error| {
-        let message = format!("{}: its base `{base}` is no IRI ({error}); give an absolute one", document.name);
-        Error::Invalid { message }
-    })
-}
-
-/// With the documents that JSON-LD refers to.
-fn with_loader<R: Read>(parser: ReaderQuadParser<R>, loader: DocumentLoader) -> ReaderQuadParser<R> {
-    parser.with_document_loader(move |iri| {
-        let format = RdfFormat::JsonLd { profile: JsonLdProfileSet::empty() };
-        let content = loader(iri)?;
-        let mut depth = JsonDepth::default();
-        if depth.is_too_deep(&content) {
-            return Err(depth.message().into());
-        }
-        Ok(LoadedDocument { url: iri.to_owned(), content: json_base::rewritten(&content), format })
-    })
-}
-
-/// A text that does not take the parser too deep, and whose entities do not become too large, where that is known before.
-pub fn shallow(bytes: Box<dyn Read + Send>, format: RdfFormat, is_lenient: bool) -> Box<dyn Read + Send> {
-    match format {
-        RdfFormat::RdfXml => Box::new(Shallow::new(bytes, XmlDepth::default())),
-        RdfFormat::JsonLd { .. } => Box::new(JsonBase::new(Shallow::new(bytes, JsonDepth::default()))),
-        _ => Box::new(Shallow::new(bytes, Nesting::new(is_lenient))),
-    }
-}
-
 /// Whether the parser finds the next statement after one that is wrong.
 fn goes_on_after_errors(format: RdfFormat) -> bool {
     matches!(format, RdfFormat::NTriples | RdfFormat::NQuads | RdfFormat::Turtle | RdfFormat::TriG | RdfFormat::N3)
 }
 
-pub fn bad_statement(document: &Document, lines_before: u64, error: &RdfSyntaxError) -> BadStatement {
-    let (line, column) =
-        error.location().map_or((0, 0), |location| (location.start.line + lines_before + 1, location.start.column + 1));
-    BadStatement { input: document.name.clone(), line, column, message: plain_message(error) }
-}
-
-/// What is wrong, without the place, which is relative to a block.
-fn plain_message(error: &RdfSyntaxError) -> String {
-    let message = error.to_string();
-    let is_place = ["Parser error at line ", "Parser error between line "].iter().any(|at| message.starts_with(at));
-    match message.split_once(": ") {
-        Some((_, rest)) if is_place => rest.to_owned(),
-        _ => message,
+/// What ends a document.
+pub fn failure_error(document: &Document, failure: ParseFailure) -> Error {
+    match failure {
+        ParseFailure::Read(source) => input_error(document, source),
+        ParseFailure::Malformed { line, column, message } | ParseFailure::TooLarge { line, column, message } => {
+            Error::Syntax { input: document.name.clone(), line, column, message }
+        }
     }
 }
 
-pub fn input_error(document: &Document, source: io::Error) -> Error {
+fn input_error(document: &Document, source: io::Error) -> Error {
     Error::Input { input: document.name.clone(), source }
 }
 

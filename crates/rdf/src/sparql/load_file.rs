@@ -26,7 +26,7 @@ pub(super) fn quads(source: &NamedNode, destination: &GraphName) -> Result<Docum
     if *destination != GraphName::DefaultGraph {
         parser = parser.without_named_graphs();
     }
-    Ok(DocumentQuads::new(document, parser, Box::new(BufReader::new(file))))
+    DocumentQuads::new(document, parser, Box::new(BufReader::new(file)))
 }
 
 /// The path that a `file:` IRI names on this machine.

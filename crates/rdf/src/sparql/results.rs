@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 
-use oxrdf::{Triple, Variable};
-use oxrdfio::{RdfFormat, RdfSerializer};
+use oxrdf::{GraphNameRef, NamedNode, Triple, Variable};
+use oxrdfio::RdfFormat;
 use sparesults::{QueryResultsFormat, QueryResultsSerializer, QuerySolution};
 use spareval::{CancellationToken, QueryEvaluationError, QuerySolutionIter, QueryTripleIter};
 
@@ -18,6 +18,7 @@ use super::heap::HeapBytes;
 use super::interrupt;
 use super::limits::Watch;
 use crate::error::{Error, Result};
+use crate::writing::{self, GraphWriter, SolutionsWriter, Spool};
 
 /// What a query returns.
 #[derive(Debug)]
@@ -171,19 +172,29 @@ impl Solutions {
 
     /// Writes the solutions, and returns how many there were.
     ///
+    /// XML cannot say every character: nothing is written to `writer` before all solutions are known. What is longer than a mebibyte waits in
+    /// a temporary file.
+    ///
     /// # Errors
-    /// What the evaluation reports; [`Error::Output`] if `writer` fails. What was written until then is no whole document.
+    /// What the evaluation reports; [`Error::Unwritable`] for a term that the form cannot say; [`Error::Scratch`] if the temporary file
+    /// fails; [`Error::Output`] if `writer` fails. What was written until then is no whole document.
     pub fn write(self, format: QueryResultsFormat, writer: impl Write) -> Result<u64> {
-        let variables = self.variables.to_vec();
-        let serializer = QueryResultsSerializer::from_format(format);
-        let mut out = serializer.serialize_solutions_to_writer(writer, variables).map_err(output)?;
+        if !writing::is_limited_in_results(format) {
+            return self.write_to(format, writer).map(|(rows, _)| rows);
+        }
+        let (rows, spool) = self.write_to(format, Spool::default())?;
+        spool.hand_on(writer)?;
+        Ok(rows)
+    }
+
+    fn write_to<W: Write>(self, format: QueryResultsFormat, writer: W) -> Result<(u64, W)> {
+        let mut out = SolutionsWriter::new(format, Arc::clone(&self.variables), writer)?;
         let mut rows = 0;
         for solution in self {
-            out.serialize(&solution?).map_err(output)?;
+            out.write(&solution?)?;
             rows += 1;
         }
-        out.finish().and_then(|mut writer| writer.flush()).map_err(output)?;
-        Ok(rows)
+        Ok((rows, out.finish()?))
     }
 }
 
@@ -211,23 +222,34 @@ impl Triples {
 
     /// Writes the triples, with `prefixes` where the format has such, and returns how many there were.
     ///
+    /// RDF/XML and JSON-LD cannot say every triple: they wait as solutions in XML do, see [`Solutions::write`].
+    ///
     /// # Errors
     /// As [`Solutions::write`]; [`Error::Invalid`] if the IRI of a prefix is none.
     pub fn write(self, format: RdfFormat, prefixes: &[(String, String)], writer: impl Write) -> Result<u64> {
-        let mut serializer = RdfSerializer::from_format(format);
         for (prefix, iri) in prefixes {
-            serializer = serializer.with_prefix(prefix, iri).map_err(|error| Error::Invalid {
+            NamedNode::new(iri).map_err(|error| Error::Invalid {
                 message: format!("<{iri}>, the namespace of {prefix}: {error}; give an absolute IRI"),
             })?;
         }
-        let mut out = serializer.for_writer(writer);
+        // JSON-LD would take the schemes of IRIs for prefixes, and makes no use of them.
+        let prefixes = if matches!(format, RdfFormat::JsonLd { .. }) { &[] } else { prefixes };
+        if !writing::is_limited(format) {
+            return self.write_to(format, prefixes, writer).map(|(rows, _)| rows);
+        }
+        let (rows, spool) = self.write_to(format, prefixes, Spool::default())?;
+        spool.hand_on(writer)?;
+        Ok(rows)
+    }
+
+    fn write_to<W: Write>(self, format: RdfFormat, prefixes: &[(String, String)], writer: W) -> Result<(u64, W)> {
+        let mut out = GraphWriter::new(format, prefixes, writer);
         let mut rows = 0;
         for triple in self {
-            out.serialize_triple(&triple?).map_err(output)?;
+            out.write(triple?.as_ref().in_graph(GraphNameRef::DefaultGraph))?;
             rows += 1;
         }
-        out.finish().and_then(|mut writer| writer.flush()).map_err(output)?;
-        Ok(rows)
+        Ok((rows, out.finish()?))
     }
 }
 

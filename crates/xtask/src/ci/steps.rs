@@ -85,6 +85,7 @@ pub const STEPS: &[Step] = &[
     }),
     long("w3c", "the W3C's suites of RDF and SPARQL pass, but for the tests known to fail", w3c),
     long("patterns", "REGEX and REPLACE have the values of another implementation of XPath's functions", patterns),
+    long("readers", "other readers agree on RDF/XML, and read all that the store writes", readers),
     long("demo", "the demo runs from beginning to end", |root| outcome(launch::run_demo_of_tests(root))),
 ];
 
@@ -212,6 +213,14 @@ fn w3c(root: &Path) -> Outcome {
 fn patterns(root: &Path) -> Outcome {
     match tools::ensure_elementpath(root) {
         Ok(python) => outcome(launch::run_patterns_of_tests(root, &python)),
+        Err(reason) => Outcome::Skipped(reason),
+    }
+}
+
+/// Needs other readers, which are fetched from a package registry.
+fn readers(root: &Path) -> Outcome {
+    match tools::ensure_readers(root) {
+        Ok(python) => outcome(launch::run_readers(root, &python, &[])),
         Err(reason) => Outcome::Skipped(reason),
     }
 }

@@ -51,10 +51,12 @@ const CRATES: &[Allowed] = &[
             "flate2",
             // The evaluator gives its plans as JSON alone; it has this parser already.
             "json-event-parser",
+            "lzma-rust2",
             "memchr",
             // Numbers that 64 bits do not hold.
             "num-bigint",
             "num-traits",
+            "oxiri",
             "oxrdf",
             "oxrdfio",
             "oxsdatatypes",

@@ -39,6 +39,10 @@ pub fn run(arguments: &Load) -> Result<(), Failure> {
     for bad in &loaded.skipped_first {
         let _ = writeln!(out, "skipped {}:{}:{}: {}", bad.input, bad.line, bad.column, bad.message);
     }
+    if loaded.without_base > 0 {
+        let dropped = counted(loaded.without_base, "statement", "statements");
+        let _ = writeln!(out, "{dropped} of JSON-LD dropped for relative IRIs without a base; give one by --base");
+    }
     let _ = writeln!(out, "{}", report(&loaded));
     Ok(())
 }
@@ -73,7 +77,7 @@ fn input(path: &Path, arguments: &Load) -> Result<LoadInput, Failure> {
 pub fn format_of(path: &Path) -> Option<RdfFormat> {
     let ending = |path: &Path| path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
     let plain = match ending(path)?.as_str() {
-        "gz" | "bz2" | "zst" => ending(Path::new(path.file_stem()?))?,
+        "gz" | "bz2" | "xz" | "zst" | "zstd" => ending(Path::new(path.file_stem()?))?,
         plain => plain.to_owned(),
     };
     match plain.as_str() {
@@ -120,6 +124,7 @@ mod tests {
             ("a.nt", Some(RdfFormat::NTriples)),
             ("a.b.nq.gz", Some(RdfFormat::NQuads)),
             ("A.TTL.zst", Some(RdfFormat::Turtle)),
+            ("a.ttl.xz", Some(RdfFormat::Turtle)),
             ("a.owl", Some(RdfFormat::RdfXml)),
             ("a.csv", None),
             ("a.gz", None),

@@ -1,0 +1,67 @@
+//! Quads or triples in a form of RDF.
+
+use std::io::{self, Write};
+
+use oxrdf::QuadRef;
+use oxrdfio::{RdfFormat, RdfSerializer, WriterQuadSerializer};
+
+use super::rdf_xml::RdfXmlWriter;
+use super::{check, is_limited};
+use crate::error::{Error, Result};
+
+/// Writes quads. A form without graphs takes those of the default graph alone.
+pub enum GraphWriter<W: Write> {
+    RdfXml(Box<RdfXmlWriter<W>>),
+    Other { format: RdfFormat, writer: Box<WriterQuadSerializer<W>> },
+}
+
+impl<W: Write> GraphWriter<W> {
+    /// Writes with prefixes and their namespaces, as far as the form can declare them.
+    pub fn new(format: RdfFormat, prefixes: &[(String, String)], out: W) -> Self {
+        if format == RdfFormat::RdfXml {
+            let prefixes = prefixes.iter().map(|(prefix, namespace)| (prefix.as_str(), namespace.as_str()));
+            return Self::RdfXml(Box::new(RdfXmlWriter::new(out, prefixes)));
+        }
+        let mut serializer = RdfSerializer::from_format(format);
+        for (prefix, namespace) in prefixes {
+            // One that is no IRI cannot be declared, but nothing depends on it.
+            serializer = serializer.clone().with_prefix(prefix, namespace).unwrap_or(serializer);
+        }
+        Self::Other { format, writer: Box::new(serializer.for_writer(out)) }
+    }
+
+    /// # Errors
+    /// [`Error::Unwritable`], and nothing of the quad is written; [`Error::Output`].
+    pub fn write(&mut self, quad: QuadRef<'_>) -> Result<()> {
+        match self {
+            Self::RdfXml(_) if !quad.graph_name.is_default_graph() => {
+                let source = io::Error::new(io::ErrorKind::InvalidInput, "RDF/XML has no graphs");
+                Err(Error::Output { source })
+            }
+            Self::RdfXml(writer) => writer.write(quad.into()),
+            Self::Other { format, writer } => {
+                if is_limited(*format) {
+                    check(*format, quad)?;
+                }
+                writer.serialize_quad(quad).map_err(output)
+            }
+        }
+    }
+
+    /// Ends the document.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub fn finish(self) -> Result<W> {
+        let mut out = match self {
+            Self::RdfXml(writer) => writer.finish()?,
+            Self::Other { writer, .. } => writer.finish().map_err(output)?,
+        };
+        out.flush().map_err(output)?;
+        Ok(out)
+    }
+}
+
+fn output(source: io::Error) -> Error {
+    Error::Output { source }
+}

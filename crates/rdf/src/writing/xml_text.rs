@@ -1,0 +1,73 @@
+//! Text, attributes and labels in XML 1.0.
+
+use std::borrow::Cow;
+
+use crate::xml::{is_character, is_nc_name};
+
+/// The first character of a text that XML cannot have, raw or by reference.
+pub fn illegal_character(text: &str) -> Option<char> {
+    // All such characters have bytes that few texts have.
+    let is_suspect = |byte: u8| byte < 0x20 || byte == 0xef;
+    if !text.bytes().any(is_suspect) {
+        return None;
+    }
+    text.chars().find(|&character| !is_character(character))
+}
+
+/// Appends a text so that every reader has the same: carriage returns would be line feeds.
+pub fn push_text(text: &str, out: &mut String) {
+    push_escaped(text, out, |byte| match byte {
+        b'&' => Some("&amp;"),
+        b'<' => Some("&lt;"),
+        b'>' => Some("&gt;"),
+        b'\r' => Some("&#xD;"),
+        _ => None,
+    });
+}
+
+/// Appends the value of an attribute, with its quotation marks: white space would be spaces.
+pub fn push_value(value: &str, out: &mut String) {
+    out.push('"');
+    push_escaped(value, out, |byte| match byte {
+        b'&' => Some("&amp;"),
+        b'<' => Some("&lt;"),
+        b'>' => Some("&gt;"),
+        b'"' => Some("&quot;"),
+        b'\t' => Some("&#x9;"),
+        b'\n' => Some("&#xA;"),
+        b'\r' => Some("&#xD;"),
+        _ => None,
+    });
+    out.push('"');
+}
+
+/// The label of a blank node as an `NCName`: others get a beginning that no label keeps, so that different ones stay different.
+pub fn node_label(label: &str) -> Cow<'_, str> {
+    if is_nc_name(label) && !label.starts_with(ESCAPED) {
+        return Cow::Borrowed(label);
+    }
+    let mut out = ESCAPED.to_owned();
+    for character in label.chars() {
+        let mut buffer = [0; 4];
+        match character {
+            '.' => out.push_str(".."),
+            _ if is_nc_name(&format!("a{}", character.encode_utf8(&mut buffer))) => out.push(character),
+            _ => out.push_str(&format!(".{:x}.", u32::from(character))),
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn push_escaped(text: &str, out: &mut String, escaped: impl Fn(u8) -> Option<&'static str>) {
+    let mut begin = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        if let Some(escaped) = escaped(byte) {
+            out.push_str(&text[begin..at]);
+            out.push_str(escaped);
+            begin = at + 1;
+        }
+    }
+    out.push_str(&text[begin..]);
+}
+
+const ESCAPED: &str = "b.";
