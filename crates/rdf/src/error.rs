@@ -222,11 +222,7 @@ impl fmt::Display for Error {
             Self::Syntax { input, line: 0, message, .. } => write!(out, "{input}: {message}"),
             Self::Syntax { input, line, column, message } => write!(out, "{input}:{line}:{column}: {message}"),
             Self::Input { input, source } => write!(out, "{input}: cannot be read: {source}"),
-            Self::Scratch { path, source } => write!(
-                out,
-                "{}: what does not fit into memory cannot be kept there: {source}; free some space, check the disk, or give the load more memory",
-                path.display()
-            ),
+            Self::Scratch { path, source } => write_scratch(out, path, source),
             Self::Cancelled => out.write_str("cancelled; nothing of it is left"),
             Self::TooDeep { limit } => {
                 write!(out, "triple terms are nested deeper than {limit}; name the inner ones by an IRI instead")
@@ -257,12 +253,7 @@ impl fmt::Display for Error {
                 write!(out, "LOAD <{iri}>: only file: IRIs can be loaded, and only where the caller allows it")
             }
             Self::Graph { graph, state } => write!(out, "{graph} {state}; add SILENT to pass over that"),
-            Self::FunctionUnknown { iri } => {
-                write!(
-                    out,
-                    "<{iri}>: there is no such function; the functions with IRIs are the casts, such as xsd:integer"
-                )
-            }
+            Self::FunctionUnknown { iri } => write_function_unknown(out, iri),
             Self::Evaluation { source } => write!(out, "the query cannot be evaluated: {source}"),
             Self::Internal { message } => write_internal(out, message),
             Self::Unwritable { term, format, reason } => write_unwritable(out, term, format, reason),
@@ -275,6 +266,18 @@ impl fmt::Display for Error {
             Self::Invalid { message } => out.write_str(message),
         }
     }
+}
+
+fn write_scratch(out: &mut fmt::Formatter<'_>, path: &Path, source: &io::Error) -> fmt::Result {
+    write!(
+        out,
+        "{}: cannot keep what does not fit into memory: {source}; free some space, check the disk, or give the load more memory",
+        path.display()
+    )
+}
+
+fn write_function_unknown(out: &mut fmt::Formatter<'_>, iri: &str) -> fmt::Result {
+    write!(out, "<{iri}>: there is no such function; the functions with IRIs are the casts, such as xsd:integer")
 }
 
 fn write_internal(out: &mut fmt::Formatter<'_>, message: &str) -> fmt::Result {

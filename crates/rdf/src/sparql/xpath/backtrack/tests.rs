@@ -1,3 +1,5 @@
+//! Unit tests of the backtracking matcher: what patterns match, and where a search ends at its bound.
+
 use super::super::pattern::parse;
 use super::*;
 
