@@ -31,7 +31,7 @@ fn evaluate(
 ) -> Result<(), Refusal> {
     let snapshot = served.store.snapshot()?;
     let namespaces = snapshot.namespaces()?;
-    let mut limits = limits(served, token);
+    let mut limits = limits(served, asked.bounds, token);
     if let Some(rows) = served.options.rows_max {
         limits = limits.rows_max(rows);
     }

@@ -44,6 +44,26 @@ impl Refusal {
         )
     }
 
+    /// A bug of the server, whose place only its log has.
+    pub fn internal_error(particulars: String) -> Self {
+        let message = "internal error: the server failed while it worked on this request; its log has the place, please report that";
+        Self { particulars: Some(particulars), ..Self::of(StatusCode::INTERNAL_SERVER_ERROR, message) }
+    }
+
+    /// What the client is not told.
+    pub fn particulars(&self) -> Option<&str> {
+        self.particulars.as_deref()
+    }
+
+    /// The same with more that the client is not told.
+    pub fn behind_it(mut self, more: &str) -> Self {
+        self.particulars = Some(match self.particulars {
+            Some(particulars) => format!("{particulars} ({more})"),
+            None => more.to_owned(),
+        });
+        self
+    }
+
     /// The server's fault: clients are not told of paths and the like.
     pub fn failure(particulars: String) -> Self {
         let message = "the server failed; its log says more";

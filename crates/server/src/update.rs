@@ -26,7 +26,7 @@ pub async fn carry_out(service: &Service, asked: Asked) -> Result<StatusCode, Re
 fn execute(served: &Served, asked: &Asked, token: CancellationToken) -> Result<StatusCode, Refusal> {
     let namespaces = served.store.snapshot()?.namespaces()?;
     let mut update = Update::parse_with_prefixes(&asked.text, Some(&asked.base), &namespaces)?
-        .with_limits(limits(served, token))
+        .with_limits(limits(served, asked.bounds, token))
         .union_default_graph(served.options.union_default_graph);
     for graph in &asked.default_graphs {
         update = update.with_using_graph(graph.clone());
