@@ -127,10 +127,17 @@ pub enum Error {
         /// The limit, in bytes.
         limit: u64,
     },
-    /// A query asks another endpoint, which this crate does not.
+    /// A query asks another endpoint, and has no [`ServiceHandler`](crate::sparql::ServiceHandler) for that.
     ServiceUnsupported {
         /// The endpoint.
         service: String,
+    },
+    /// Another endpoint that a query asks has given no answer, or one that is of no use.
+    Service {
+        /// The endpoint.
+        service: String,
+        /// What happened, and what to do.
+        message: String,
     },
     /// `LOAD` of what may not be loaded.
     LoadRefused {
@@ -232,8 +239,12 @@ impl fmt::Display for Error {
             }
             Self::MemoryUncounted { limit } => write_memory_uncounted(out, *limit),
             Self::ServiceUnsupported { service } => {
-                write!(out, "SERVICE {service}: other endpoints are not asked; load their data, or use SERVICE SILENT")
+                write!(
+                    out,
+                    "SERVICE {service}: other endpoints are not asked; allow this one, load its data, or use SERVICE SILENT"
+                )
             }
+            Self::Service { service, message } => write!(out, "SERVICE {service}: {message}"),
             Self::LoadRefused { iri } => {
                 write!(out, "LOAD <{iri}>: only file: IRIs can be loaded, and only where the caller allows it")
             }

@@ -31,6 +31,7 @@ mod dataset;
 mod description;
 mod document;
 mod error;
+mod federation;
 mod graphs;
 mod guard;
 mod namespaces;
@@ -51,5 +52,6 @@ mod server;
 mod update;
 
 pub use error::{Error, Result};
+pub use federation::ServiceClient;
 pub use options::{Event, ServerOptions};
 pub use server::{Server, ServerHandle};

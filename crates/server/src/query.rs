@@ -44,6 +44,9 @@ fn evaluate(
     for graph in &asked.named_graphs {
         query = query.with_named_graph(graph.clone());
     }
+    if let Some(handler) = &served.options.service {
+        query = query.with_service(Arc::clone(handler));
+    }
     if matches!(query.form(), QueryForm::Construct | QueryForm::Describe) {
         let (media_type, format) = negotiate(headers, GRAPHS)?;
         out.media_type(media_type);

@@ -87,6 +87,7 @@ impl From<Error> for Refusal {
             | Error::Evaluation { .. }
             | Error::Graph { .. }
             | Error::Invalid { .. } => Self::bad_request(text),
+            Error::Service { .. } => Self::of(StatusCode::BAD_GATEWAY, text),
             Error::LoadRefused { .. } => Self::of(StatusCode::FORBIDDEN, text),
             Error::TimedOut { .. } => Self::of(StatusCode::SERVICE_UNAVAILABLE, text),
             Error::Cancelled => Self::of(StatusCode::SERVICE_UNAVAILABLE, "cancelled, because the server shuts down"),

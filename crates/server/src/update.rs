@@ -34,6 +34,9 @@ fn execute(served: &Served, asked: &Asked, token: CancellationToken) -> Result<S
     for graph in &asked.named_graphs {
         update = update.with_using_named_graph(graph.clone());
     }
+    if let Some(handler) = &served.options.service {
+        update = update.with_service(Arc::clone(handler));
+    }
     update.execute(&served.store)?;
     Ok(StatusCode::NO_CONTENT)
 }

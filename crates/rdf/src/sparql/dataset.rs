@@ -488,8 +488,14 @@ pub(crate) fn failure(watch: &Watch, error: spareval::QueryEvaluationError) -> E
         return failure;
     }
     match error {
-        E::UnsupportedService(name) => Error::ServiceUnsupported { service: name.into_string() },
-        E::UnboundService => Error::ServiceUnsupported { service: "an unbound variable".to_owned() },
+        E::UnboundService => Error::Service {
+            service: "of a variable".to_owned(),
+            message: "nothing beside it binds the variable; bind it, as by VALUES".to_owned(),
+        },
+        E::InvalidServiceName(name) => Error::Service {
+            service: name.to_string(),
+            message: "this is no IRI; bind the variable to the IRI of an endpoint".to_owned(),
+        },
         E::Cancelled => Error::Cancelled,
         source => Error::Evaluation { source: Box::new(source) },
     }

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::fmt;
 
 use json_event_parser::{JsonEvent, SliceJsonParser};
-use spareval::{QueryDatasetSpecification, QueryEvaluator, QueryExplanation, QueryResults};
+use spareval::{QueryDatasetSpecification, QueryExplanation, QueryResults};
 
 use super::dataset::failure;
 use super::interrupt;
 use super::limits::{Limits, Watch};
 use super::plan;
 use super::query::{LEVELS_ON_CALLERS_STACK, Prepared, Query, stack_bytes};
+use super::service;
 use super::shape;
 use super::text;
 use crate::error::{Error, Result};
@@ -70,7 +71,7 @@ impl Query {
         let reports_memory = evaluate && MeteringAllocator::is_installed();
         let watch = Watch::start(&Limits { reports_memory, ..self.limits.clone() });
         let Prepared { plan, dataset } = self.prepare(quads, &watch, plan::explain_query)?;
-        let mut evaluator = QueryEvaluator::new();
+        let mut evaluator = service::evaluator(&self.service, plan.services);
         if evaluate {
             evaluator = evaluator.compute_statistics();
         }

@@ -4,10 +4,11 @@
 //! it changes anything: deletions first, then insertions. (3) A blank node of the text is a new node of the store.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use oxrdf::{BlankNode, GraphName, GraphNameRef, NamedNode, NamedOrBlankNode, Quad, Term, TermRef, Triple};
-use spareval::{DeleteInsertQuad, QueryDatasetSpecification, QueryEvaluator};
+use spareval::{DeleteInsertQuad, QueryDatasetSpecification};
 use spargebra::GraphUpdateOperation;
 use spargebra::algebra::{GraphPattern, GraphTarget, QueryDataset};
 use spargebra::term::{self, GroundQuadPattern, QuadPattern};
@@ -20,6 +21,7 @@ use super::plan::{self, JoinOrder};
 use super::query::{LEVELS_ON_CALLERS_STACK, stack_bytes};
 use super::removal;
 use super::scope::DatasetChoice;
+use super::service::{self, ServiceHandler};
 use super::shape;
 use super::terms::Terms;
 use super::text::{self, Prologue};
@@ -36,6 +38,7 @@ pub struct Update {
     limits: Limits,
     join_order: JoinOrder,
     loads_files: bool,
+    service: service::Handler,
 }
 
 /// What an update has changed.
@@ -67,6 +70,7 @@ impl Update {
             limits: Limits::default(),
             join_order: JoinOrder::default(),
             loads_files: false,
+            service: service::Handler::default(),
         })
     }
 
@@ -118,6 +122,14 @@ impl Update {
     #[must_use]
     pub fn loads_files(mut self, loads: bool) -> Self {
         self.loads_files = loads;
+        self
+    }
+
+    /// What asks other endpoints for `SERVICE` in `WHERE`, as [`Query::with_service`](super::Query::with_service) says. It is asked again
+    /// where [`Update::execute`] begins again.
+    #[must_use]
+    pub fn with_service(mut self, handler: Arc<dyn ServiceHandler>) -> Self {
+        self.service = service::Handler(Some(handler));
         self
     }
 
@@ -324,24 +336,25 @@ impl Update {
         let stopped = |stopped: super::limits::Stopped| stopped.into_failure(&watch);
         watch.step().map_err(stopped)?;
         let scope = std::rc::Rc::new(self.dataset.scope(change.using, &terms).map_err(stopped)?);
-        let pattern = plan::plan_pattern(change.pattern, self.join_order, &terms, &scope).map_err(stopped)?;
+        let base = self.parsed.base_iri.as_ref();
+        let planned = plan::plan_pattern(change.pattern, base, self.join_order, &terms, &scope).map_err(stopped)?;
         let dataset = EvaluationDataset::new(terms, scope);
-        let evaluated = interrupt::run(&watch, || self.changes_of_rows(change, &pattern, dataset, view, &watch));
+        let evaluated = interrupt::run(&watch, || self.changes_of_rows(change, planned, dataset, view, &watch));
         evaluated.unwrap_or_else(|interrupted| Err(stopped(interrupted)))
     }
 
     fn changes_of_rows(
         &self,
         change: &Change<'_>,
-        pattern: &GraphPattern,
+        (pattern, services): (GraphPattern, Vec<service::Clause>),
         dataset: EvaluationDataset<TransactionView>,
         view: &TransactionView,
         watch: &Watch,
     ) -> Result<Changes> {
-        let evaluator = QueryEvaluator::new();
+        let evaluator = service::evaluator(&self.service, services);
         let base = self.parsed.base_iri.clone();
         let mut prepared =
-            evaluator.prepare_delete_insert(change.delete.to_vec(), change.insert.to_vec(), base, None, pattern);
+            evaluator.prepare_delete_insert(change.delete.to_vec(), change.insert.to_vec(), base, None, &pattern);
         // The dataset itself decides which graphs are meant.
         *prepared.dataset_mut() = QueryDatasetSpecification::new();
         let rows = prepared.execute(dataset).map_err(|error| failure(watch, error))?;

@@ -10,6 +10,7 @@ mod memory;
 mod patterns;
 mod planning;
 mod results;
+mod services;
 mod sorted;
 mod updates;
 

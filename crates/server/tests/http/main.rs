@@ -5,6 +5,7 @@ mod fixture;
 mod graph_store;
 mod limits;
 mod negotiation;
+mod other_names;
 mod protocol;
 mod safety;
 mod shutdown;
