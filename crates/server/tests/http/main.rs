@@ -1,6 +1,7 @@
 //! The server over real connections: every class of request, and how it ends when something does not go well.
 
 mod client;
+mod federation;
 mod fixture;
 mod graph_store;
 mod limits;
