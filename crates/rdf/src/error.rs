@@ -129,12 +129,12 @@ pub enum Error {
     },
     /// A query asks another endpoint, and has no [`ServiceHandler`](crate::sparql::ServiceHandler) for that.
     ServiceUnsupported {
-        /// The endpoint.
+        /// The IRI of the endpoint.
         service: String,
     },
     /// Another endpoint that a query asks has given no answer, or one that is of no use.
     Service {
-        /// The endpoint.
+        /// The IRI of the endpoint.
         service: String,
         /// What happened, and what to do.
         message: String,
@@ -238,13 +238,8 @@ impl fmt::Display for Error {
                 write!(out, "more than {limit} {what}; raise the limit, or ask for less")
             }
             Self::MemoryUncounted { limit } => write_memory_uncounted(out, *limit),
-            Self::ServiceUnsupported { service } => {
-                write!(
-                    out,
-                    "SERVICE {service}: other endpoints are not asked; allow this one, load its data, or use SERVICE SILENT"
-                )
-            }
-            Self::Service { service, message } => write!(out, "SERVICE {service}: {message}"),
+            Self::ServiceUnsupported { service } => write_no_service(out, service),
+            Self::Service { service, message } => write!(out, "SERVICE <{service}>: {message}"),
             Self::LoadRefused { iri } => {
                 write!(out, "LOAD <{iri}>: only file: IRIs can be loaded, and only where the caller allows it")
             }
@@ -259,6 +254,14 @@ impl fmt::Display for Error {
             Self::Invalid { message } => out.write_str(message),
         }
     }
+}
+
+fn write_no_service(out: &mut fmt::Formatter<'_>, service: &str) -> fmt::Result {
+    write!(
+        out,
+        "SERVICE <{service}>: other endpoints are not asked; allow this one by --service (Query::with_service), load its data, or \
+         use SERVICE SILENT"
+    )
 }
 
 fn write_no_such_term(out: &mut fmt::Formatter<'_>, path: &Path, number: u64) -> fmt::Result {

@@ -28,7 +28,7 @@ pub enum Event<'e> {
     },
     /// The store or the server failed, in a way that clients are told of without particulars.
     Failed {
-        /// What happened.
+        /// What happened, behind the method and the path of the request; of a bug, its place in the code.
         message: &'e str,
     },
 }

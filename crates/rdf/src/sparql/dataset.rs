@@ -488,13 +488,13 @@ pub(crate) fn failure(watch: &Watch, error: spareval::QueryEvaluationError) -> E
         return failure;
     }
     match error {
-        E::UnboundService => Error::Service {
-            service: "of a variable".to_owned(),
-            message: "nothing beside it binds the variable; bind it, as by VALUES".to_owned(),
+        E::UnboundService => Error::Invalid {
+            message:
+                "SERVICE of a variable that nothing beside it binds; bind it to the IRI of an endpoint, as by VALUES"
+                    .to_owned(),
         },
-        E::InvalidServiceName(name) => Error::Service {
-            service: name.to_string(),
-            message: "this is no IRI; bind the variable to the IRI of an endpoint".to_owned(),
+        E::InvalidServiceName(name) => Error::Invalid {
+            message: format!("SERVICE {name}: this is no IRI; bind the variable to the IRI of an endpoint"),
         },
         E::Cancelled => Error::Cancelled,
         source => Error::Evaluation { source: Box::new(source) },

@@ -71,10 +71,10 @@ impl Query {
         let reports_memory = evaluate && MeteringAllocator::is_installed();
         let watch = Watch::start(&Limits { reports_memory, ..self.limits.clone() });
         let Prepared { plan, dataset } = self.prepare(quads, &watch, plan::explain_query)?;
-        let mut evaluator = service::evaluator(&self.service, plan.services);
-        if evaluate {
-            evaluator = evaluator.compute_statistics();
-        }
+        let evaluator = match evaluate {
+            true => service::evaluator(&self.service, plan.services).compute_statistics(),
+            false => service::asking_nobody(),
+        };
         let run = || {
             let mut prepared = self.bind(evaluator.prepare(&plan.query));
             *prepared.dataset_mut() = QueryDatasetSpecification::new();

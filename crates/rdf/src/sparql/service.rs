@@ -141,6 +141,27 @@ pub(super) fn evaluator(handler: &Handler, clauses: Vec<Clause>) -> QueryEvaluat
     })
 }
 
+/// An evaluator that asks nobody: every clause has no rows.
+pub(super) fn asking_nobody() -> QueryEvaluator {
+    QueryEvaluator::new().with_default_service_handler(Nobody)
+}
+
+/// For plans: the evaluator begins to evaluate what it only describes.
+struct Nobody;
+
+impl DefaultServiceHandler for Nobody {
+    type Error = Stopped;
+
+    fn handle(
+        &self,
+        _endpoint: &NamedNode,
+        _pattern: &GraphPattern,
+        _base: Option<&Iri<String>>,
+    ) -> Result<QuerySolutionIter<'static>, Stopped> {
+        Ok(QuerySolutionIter::new(Arc::default(), std::iter::empty()))
+    }
+}
+
 /// The clauses of one evaluation, and what was answered.
 struct Asking {
     handler: Option<Arc<dyn ServiceHandler>>,
@@ -183,7 +204,7 @@ impl Asking {
     /// If the evaluation has failed, by this or otherwise.
     fn ask(&self, endpoint: &NamedNode, clause: &Clause, watch: &Watch) -> Result<Option<Answer>, Stopped> {
         watch.step().and_then(|()| watch.look())?;
-        let service = || endpoint.to_string();
+        let service = || endpoint.as_str().to_owned();
         let asked = match &self.handler {
             None => Err(Error::ServiceUnsupported { service: service() }),
             Some(handler) => {

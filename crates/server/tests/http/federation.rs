@@ -160,7 +160,6 @@ fn every_bad_endpoint_is_one_clear_error_or_nothing_with_silent() {
             "status 404 Not Found: no such dataset [31m; check the URL",
         ),
         (answering("500 Internal Server Error", "").0, "status 500 Internal Server Error; check"),
-        (answering("401 Unauthorized\r\nWWW-Authenticate: Basic", "").0, "status 401"),
         (
             answering("200 OK\r\nContent-Type: text/html; charset=utf-8", "<html></html>").0,
             "the answer is text/html; charset=utf-8, and no results",
