@@ -16,7 +16,7 @@ use crate::notation::Notation;
 /// Data goes to standard output, messages and progress to standard error. Verbs that read never write, and no verb
 /// creates a database or table unless told with --create.
 ///
-/// Exit codes: 0 done, 1 failed, 2 wrong usage, 3 damaged or not a database, 4 locked by another process.
+/// Exit codes: 0 done, 1 failed, 2 wrong usage, 3 damaged or not a database, 4 locked by another process, 5 internal error.
 #[derive(Debug, Parser)]
 #[command(name = "fulgurite", version, max_term_width = 100)]
 #[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]

@@ -40,10 +40,25 @@ pub fn changing<T>(
     Ok(value)
 }
 
-/// As [`changing`]; if `create` says so and there is no database it is created, and removed again if `work` fails.
+/// As [`changing`], of a database whose tables belong to nobody but its users.
 ///
 /// # Errors
-/// As [`changing`].
+/// As [`changing`], and if the database is a store of quads.
+pub fn changing_tables<T>(
+    path: &Path,
+    writing: WriteArguments,
+    work: impl FnOnce(&Database) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    changing(path, writing, |db| {
+        refuse_store(db)?;
+        work(db)
+    })
+}
+
+/// As [`changing_tables`]; if `create` says so and there is no database it is created, and removed again if `work` fails.
+///
+/// # Errors
+/// As [`changing_tables`].
 pub fn creating<T>(
     path: &Path,
     create: &CreateArguments,
@@ -52,7 +67,7 @@ pub fn creating<T>(
 ) -> Result<T, Failure> {
     let fresh = create.create && !path.exists();
     let db = to_write(writing).create(create.create).open(path).map_err(|error| explain(error, true))?;
-    let outcome = work(&db);
+    let outcome = refuse_store(&db).and_then(|()| work(&db));
     let is_useless = fresh && outcome.is_err() && db.tables().is_ok_and(|tables| tables.is_empty());
     let closed = db.close();
     // Closed first: a file that is removed while it is open leaves its log behind.
@@ -62,6 +77,29 @@ pub fn creating<T>(
     let value = outcome?;
     closed?;
     Ok(value)
+}
+
+/// Refuses to change the tables of a store of quads: what its indexes and its dictionary say of each other would no longer hold.
+///
+/// A store is known by what its table `meta` says, as `rdf` knows it, also in a program without `rdf`. All tables of the database
+/// are then the store's, those that it has yet to create too.
+///
+/// # Errors
+/// If the database is a store; what the engine reports.
+pub fn refuse_store(db: &Database) -> Result<(), Failure> {
+    let txn = db.read()?;
+    let meta = match txn.open_table("meta") {
+        Err(Error::TableNotFound { .. }) => return Ok(()),
+        opened => opened?,
+    };
+    match txn.get(&meta, b"format")?.as_deref() {
+        Some(format) if format.starts_with(b"fulgurite-rdf ") => Err(Failure::Message(format!(
+            "{}: this is a store of quads, whose tables change together; change it with `fulgurite rdf load` or `fulgurite rdf \
+             update`, or choose another file",
+            db.path().display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn to_write(writing: WriteArguments) -> Options {

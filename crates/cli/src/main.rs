@@ -8,6 +8,7 @@ mod database;
 mod debian;
 mod entries;
 mod failure;
+mod internal_error;
 mod json;
 mod notation;
 mod output;
@@ -27,9 +28,11 @@ use notation::printable;
 static ALLOCATOR: fulgurite_rdf::MeteringAllocator = fulgurite_rdf::MeteringAllocator::system();
 
 fn main() -> ExitCode {
-    match commands::run(arguments::Arguments::parse().verb) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
+    internal_error::report_panics();
+    match internal_error::catch(|| commands::run(arguments::Arguments::parse().verb)) {
+        Err(internal_error) => ExitCode::from(internal_error.exit_code()),
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(failure)) => {
             if !failure.is_silent() {
                 // One line, even if a name in a damaged file has line ends. Without standard error the exit code still tells.
                 let _ = writeln!(std::io::stderr(), "fulgurite: {}", printable(&failure.to_string()));

@@ -98,6 +98,11 @@ pub enum Error {
         /// The path that was asked for.
         path: PathBuf,
     },
+    /// The directory that the path names does not exist, so the database can be neither opened nor created.
+    DirectoryNotFound {
+        /// The path that was asked for.
+        path: PathBuf,
+    },
     /// A database was to be created where the log of another lies whose file is gone: it may hold the only copy of commits.
     LogWithoutDatabase {
         /// The path that was asked for.
@@ -406,6 +411,7 @@ impl fmt::Display for Error {
             Self::DatabaseNotFound { path } => {
                 write!(out, "{}: no such database; check the path, or ask for it to be created", path.display())
             }
+            Self::DirectoryNotFound { path } => fmt_no_directory(out, path),
             Self::LogWithoutDatabase { path, segments } => fmt_orphaned_log(out, path, segments),
             Self::NotADatabase { path } => write!(out, "{}: not a Fulgurite database", path.display()),
             Self::UnsupportedFormat { path, found } => {
@@ -481,6 +487,11 @@ impl fmt::Display for ShownKey<'_> {
         let more = if shown.len() < self.0.len() { "…" } else { "" };
         write!(out, "\"{}{more}\"", shown.escape_ascii())
     }
+}
+
+fn fmt_no_directory(out: &mut fmt::Formatter<'_>, path: &Path) -> fmt::Result {
+    let directory = path.parent().unwrap_or(Path::new("")).display();
+    write!(out, "{}: there is no directory {directory}; check the path, or create the directory first", path.display())
 }
 
 fn fmt_orphaned_log(out: &mut fmt::Formatter<'_>, path: &Path, segments: &[PathBuf]) -> fmt::Result {

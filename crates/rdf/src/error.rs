@@ -127,10 +127,17 @@ pub enum Error {
         /// The limit, in bytes.
         limit: u64,
     },
-    /// A query asks another endpoint, which this crate does not.
+    /// A query asks another endpoint, and has no [`ServiceHandler`](crate::sparql::ServiceHandler) for that.
     ServiceUnsupported {
-        /// The endpoint.
+        /// The IRI of the endpoint.
         service: String,
+    },
+    /// Another endpoint that a query asks has given no answer, or one that is of no use.
+    Service {
+        /// The IRI of the endpoint.
+        service: String,
+        /// What happened, and what to do.
+        message: String,
     },
     /// `LOAD` of what may not be loaded.
     LoadRefused {
@@ -246,9 +253,8 @@ impl fmt::Display for Error {
                 write!(out, "more than {limit} {what}; raise the limit, or ask for less")
             }
             Self::MemoryUncounted { limit } => write_memory_uncounted(out, *limit),
-            Self::ServiceUnsupported { service } => {
-                write!(out, "SERVICE {service}: other endpoints are not asked; load their data, or use SERVICE SILENT")
-            }
+            Self::ServiceUnsupported { service } => write_no_service(out, service),
+            Self::Service { service, message } => write!(out, "SERVICE <{service}>: {message}"),
             Self::LoadRefused { iri } => {
                 write!(out, "LOAD <{iri}>: only file: IRIs can be loaded, and only where the caller allows it")
             }
@@ -282,6 +288,14 @@ fn write_function_unknown(out: &mut fmt::Formatter<'_>, iri: &str) -> fmt::Resul
 
 fn write_internal(out: &mut fmt::Formatter<'_>, message: &str) -> fmt::Result {
     write!(out, "internal error: {message}; this is a fault of this program: report it with the query and the data")
+}
+
+fn write_no_service(out: &mut fmt::Formatter<'_>, service: &str) -> fmt::Result {
+    write!(
+        out,
+        "SERVICE <{service}>: other endpoints are not asked; allow this one by --service (Query::with_service), load its data, or \
+         use SERVICE SILENT"
+    )
 }
 
 fn write_no_such_term(out: &mut fmt::Formatter<'_>, path: &Path, number: u64) -> fmt::Result {

@@ -3,9 +3,10 @@
 //! The thread writes into an [`AnswerWriter`]. What fits into one chunk is sent as a whole, with its length, and so can still
 //! be refused; of longer answers the head is sent with the first chunk, and a failure after that cuts the connection off.
 
+use std::fmt;
 use std::io::{self, Write};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
+use crate::panics;
 use crate::refusal::Refusal;
 use crate::running::{Evaluation, Running};
 
@@ -34,9 +36,11 @@ pub async fn compute<T: Send + 'static>(
     let token = evaluation.token();
     let computed = tokio::task::spawn_blocking(move || {
         let _permit = permit;
-        work(token)
+        panics::catch(|| work(token))
     });
-    computed.await.unwrap_or_else(|panic| Err(Refusal::failure(format!("a request has panicked: {panic}"))))
+    computed
+        .await
+        .unwrap_or_else(|ended| Err(Refusal::failure(format!("a request has ended without an answer: {ended}"))))
 }
 
 /// As [`compute`], for work that writes the body of the answer, of the media type that it tells its writer.
@@ -54,16 +58,18 @@ pub async fn stream(
     tokio::task::spawn_blocking(move || {
         let _permit = permit;
         let mut writer = AnswerWriter::new(head_sender, handle);
-        let outcome = work(token, &mut writer);
+        let outcome = panics::catch(|| work(token, &mut writer));
         writer.end(outcome);
     });
     let Head { media_type, body } = match head.await {
         Ok(head) => head?,
-        Err(_) => return Err(Refusal::failure("a request has panicked".into())),
+        Err(_) => return Err(Refusal::failure("a request has ended without an answer".into())),
     };
     let body = match body {
         Content::Whole(bytes) => Body::from(bytes),
-        Content::Chunks(chunks) => Body::new(Streamed { chunks, is_ended: false, _evaluation: evaluation }),
+        Content::Chunks(chunks, failure) => {
+            Body::new(Streamed { chunks, failure, is_ended: false, _evaluation: evaluation })
+        }
     };
     let mut response = Response::new(body);
     let headers = response.headers_mut();
@@ -81,8 +87,25 @@ struct Head {
 
 enum Content {
     Whole(Bytes),
-    Chunks(mpsc::Receiver<Piece>),
+    Chunks(mpsc::Receiver<Piece>, Failure),
 }
+
+/// Why an answer was cut off, if the client is not to know: set before the sender of the pieces is dropped.
+type Failure = Arc<OnceLock<String>>;
+
+/// With the error of a body that was cut off: what the client is not told.
+#[derive(Debug)]
+pub struct CutOff {
+    pub particulars: Option<String>,
+}
+
+impl fmt::Display for CutOff {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("the evaluation has failed")
+    }
+}
+
+impl std::error::Error for CutOff {}
 
 enum Piece {
     Chunk(Bytes),
@@ -103,7 +126,7 @@ pub struct AnswerWriter {
 enum Sending {
     /// Nothing yet.
     Nothing(oneshot::Sender<Result<Head, Refusal>>),
-    Chunks(mpsc::Sender<Piece>),
+    Chunks(mpsc::Sender<Piece>, Failure),
     /// The client is gone, or all was sent.
     Ended,
 }
@@ -128,9 +151,10 @@ impl AnswerWriter {
         let chunk = Bytes::from(std::mem::replace(&mut self.buffer, Vec::with_capacity(CHUNK_BYTES + CHUNK_BYTES / 8)));
         self.begun = Instant::now();
         if let Sending::Nothing(_) = self.state {
-            let (sender, chunks) = mpsc::channel(CHUNKS_AHEAD);
-            let head = Head { media_type: self.media_type, body: Content::Chunks(chunks) };
-            if let Sending::Nothing(head_sender) = std::mem::replace(&mut self.state, Sending::Chunks(sender)) {
+            let ((sender, chunks), failure) = (mpsc::channel(CHUNKS_AHEAD), Failure::default());
+            let head = Head { media_type: self.media_type, body: Content::Chunks(chunks, Arc::clone(&failure)) };
+            let sending = Sending::Chunks(sender, failure);
+            if let Sending::Nothing(head_sender) = std::mem::replace(&mut self.state, sending) {
                 // If nobody waits for the head, sending the chunk tells so.
                 let _ = head_sender.send(Ok(head));
             }
@@ -141,7 +165,7 @@ impl AnswerWriter {
     /// Waits until the connection has taken earlier chunks, but not for a client that has stopped to read.
     fn send(&mut self, piece: Piece) -> io::Result<()> {
         let gone = || io::Error::new(io::ErrorKind::BrokenPipe, "the client takes no more");
-        let Sending::Chunks(sender) = &self.state else { return Err(gone()) };
+        let Sending::Chunks(sender, _) = &self.state else { return Err(gone()) };
         let sent = match sender.try_send(piece) {
             Ok(()) => true,
             Err(mpsc::error::TrySendError::Closed(_)) => false,
@@ -165,12 +189,17 @@ impl AnswerWriter {
             (Sending::Nothing(head), Err(refusal)) => {
                 let _ = head.send(Err(refusal));
             }
-            (Sending::Chunks(sender), Ok(())) => {
-                self.state = Sending::Chunks(sender);
+            (sending @ Sending::Chunks(..), Ok(())) => {
+                self.state = sending;
                 let _ = self.send_chunk().and_then(|()| self.send(Piece::End));
             }
             // The receiver sees the end without `Piece::End`.
-            (Sending::Chunks(_), Err(_)) | (Sending::Ended, _) => {}
+            (Sending::Chunks(_sender, failure), Err(refusal)) => {
+                if let Some(particulars) = refusal.particulars() {
+                    let _ = failure.set(particulars.to_owned());
+                }
+            }
+            (Sending::Ended, _) => {}
         }
     }
 }
@@ -209,6 +238,7 @@ pub fn written(outcome: Result<u64, Error>) -> Result<(), Refusal> {
 /// The body of an answer of several chunks. Dropping it cancels the evaluation.
 struct Streamed {
     chunks: mpsc::Receiver<Piece>,
+    failure: Failure,
     is_ended: bool,
     _evaluation: Evaluation,
 }
@@ -229,7 +259,7 @@ impl hyper::body::Body for Streamed {
             }
             None => {
                 self.is_ended = true;
-                Some(Err(io::Error::other("the evaluation has failed")))
+                Some(Err(io::Error::other(CutOff { particulars: self.failure.get().cloned() })))
             }
         })
     }

@@ -54,6 +54,9 @@ fn triples(served: &Served, endpoint: &str) -> Result<Vec<Triple>, Refusal> {
     if served.options.union_default_graph {
         add(&subject, sd("feature"), sd("UnionDefaultGraph").into());
     }
+    if served.options.service.is_some() {
+        add(&subject, sd("feature"), sd("BasicFederatedQuery").into());
+    }
     for form in RESULT_FORMS.iter().chain(GRAPH_FORMS) {
         add(&subject, sd("resultFormat"), NamedNode::new_unchecked(format!("{FORMATS}{form}")).into());
     }

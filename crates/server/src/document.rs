@@ -8,6 +8,8 @@ use axum::body::Bytes;
 use fulgurite_rdf::oxrdf::{BlankNode, GraphName, NamedOrBlankNode, QuadRef, Term, Triple};
 use fulgurite_rdf::{CancellationToken, Error, Quads, RdfFormat, Result, Transaction, parse_document};
 
+use crate::asked::Bounds;
+
 /// A document that was sent.
 pub struct Sent {
     pub bytes: Bytes,
@@ -24,6 +26,11 @@ pub struct Watch {
 }
 
 impl Watch {
+    /// Of a request whose turn has come now.
+    pub fn begin(token: CancellationToken, bounds: Bounds) -> Self {
+        Self { token, begun: Instant::now(), timeout: bounds.timeout }
+    }
+
     /// # Errors
     /// [`Error::Cancelled`], [`Error::TimedOut`].
     pub fn look(&self) -> Result<()> {
@@ -37,20 +44,41 @@ impl Watch {
     }
 }
 
-/// Adds the document's triples to a graph. Its blank nodes become new ones, its prefixes namespaces of the store where that has none of them.
+/// Where the statements of a document go.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'g> {
+    /// Into this graph: the document has triples alone.
+    Graph(&'g GraphName),
+    /// Into the graph that each of them says.
+    AsItSays,
+}
+
+/// Adds the document's statements. Its blank nodes become new ones, its prefixes namespaces of the store where that has none of them.
 ///
 /// # Errors
-/// If it is no such document, or has graphs of its own; as [`Watch::look`]; what the store reports.
-pub fn insert(sent: &Sent, graph: &GraphName, transaction: &mut Transaction, watch: &Watch) -> Result<()> {
+/// If it is no such document, or has graphs of its own where it may not; as [`Watch::look`]; what the store reports.
+pub fn insert(sent: &Sent, place: Place<'_>, transaction: &mut Transaction, watch: &Watch) -> Result<()> {
     let mut nodes = NewNodes::default();
     let mut quads = parse_document("the document", Cursor::new(sent.bytes.clone()), sent.format, Some(&sent.base))?;
     for quad in &mut quads {
         watch.look()?;
         let quad = quad?;
-        if quad.graph_name != GraphName::DefaultGraph {
-            let message = format!("the document has a graph of its own, {}; send triples alone", quad.graph_name);
-            return Err(Error::Invalid { message });
-        }
+        let own;
+        let graph = match (place, quad.graph_name) {
+            (Place::Graph(graph), GraphName::DefaultGraph) => graph,
+            (Place::Graph(_), name) => {
+                let message = format!("the document has a graph of its own, {name}; send triples alone");
+                return Err(Error::Invalid { message });
+            }
+            (Place::AsItSays, GraphName::BlankNode(node)) => {
+                own = GraphName::BlankNode(nodes.node(node, transaction)?);
+                &own
+            }
+            (Place::AsItSays, name) => {
+                own = name;
+                &own
+            }
+        };
         let subject = nodes.subject(quad.subject, transaction)?;
         let object = nodes.term(quad.object, transaction)?;
         transaction.insert(QuadRef::new(subject.as_ref(), quad.predicate.as_ref(), object.as_ref(), graph.as_ref()))?;

@@ -1,19 +1,17 @@
 //! The graph store: graphs that are read, replaced, extended and deleted as documents.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use axum::body::Body;
 use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use fulgurite_rdf::oxrdf::{BlankNode, GraphName, NamedNode, TermRef};
-use fulgurite_rdf::{
-    CancellationToken, Error, GraphPattern, IdPattern, Quads, StatementKinds, TermId, Transaction, dump,
-};
+use fulgurite_rdf::{Error, GraphPattern, IdPattern, Quads, StatementKinds, TermId, Transaction, dump};
 
 use crate::answer::{AnswerWriter, compute, stream, written};
-use crate::document::{self, Sent, Watch};
+use crate::asked::Bounds;
+use crate::document::{self, Place, Sent, Watch};
 use crate::negotiation::{GRAPHS, negotiate};
 use crate::refusal::Refusal;
 use crate::routes::{Served, Service};
@@ -22,16 +20,25 @@ use crate::routes::{Served, Service};
 ///
 /// # Errors
 /// 404 if there is no such graph; as [`stream`].
-pub async fn read(service: &Service, headers: HeaderMap, graph: GraphName) -> Result<Response, Refusal> {
+pub async fn read(
+    service: &Service,
+    headers: HeaderMap,
+    graph: GraphName,
+    bounds: Bounds,
+) -> Result<Response, Refusal> {
     let served = Arc::clone(&service.served);
-    stream(&service.running, move |token, out| write(&served, &headers, &graph, token, out)).await
+    stream(&service.running, move |token, out| {
+        let watch = Watch::begin(token, bounds);
+        write(&served, &headers, &graph, &watch, out)
+    })
+    .await
 }
 
 fn write(
     served: &Served,
     headers: &HeaderMap,
     graph: &GraphName,
-    token: CancellationToken,
+    watch: &Watch,
     out: &mut AnswerWriter,
 ) -> Result<(), Refusal> {
     let (media_type, format) = negotiate(headers, GRAPHS)?;
@@ -42,7 +49,6 @@ fn write(
         TermId::DEFAULT_GRAPH => GraphPattern::Default,
         id => GraphPattern::Named(id),
     };
-    let watch = watch(served, token);
     // What is inferred would be asserted by who sends the document back.
     let explicit = snapshot.of_kinds(StatementKinds::Explicit);
     written(dump(&explicit, &IdPattern { graph: pattern, ..IdPattern::ALL }, format, out, |_| watch.look()))
@@ -61,10 +67,16 @@ pub enum Change {
 ///
 /// # Errors
 /// Why nothing was changed.
-pub async fn change(service: &Service, graph: GraphName, sent: Sent, change: Change) -> Result<StatusCode, Refusal> {
+pub async fn change(
+    service: &Service,
+    graph: GraphName,
+    sent: Sent,
+    change: Change,
+    bounds: Bounds,
+) -> Result<StatusCode, Refusal> {
     let served = Arc::clone(&service.served);
     compute(&service.running, move |token| {
-        let watch = watch(&served, token);
+        let watch = Watch::begin(token, bounds);
         let created = served.store.update(|transaction| {
             let mut is_new = false;
             if let GraphName::NamedNode(name) = &graph {
@@ -74,7 +86,7 @@ pub async fn change(service: &Service, graph: GraphName, sent: Sent, change: Cha
                 let id = existing(&transaction.view(), &graph)?;
                 id.map_or(Ok(()), |id| clear_explicit(id, transaction, &watch))?;
             }
-            document::insert(&sent, &graph, transaction, &watch)?;
+            document::insert(&sent, Place::Graph(&graph), transaction, &watch)?;
             watch.look()?;
             Ok(is_new)
         })?;
@@ -87,11 +99,11 @@ pub async fn change(service: &Service, graph: GraphName, sent: Sent, change: Cha
 ///
 /// # Errors
 /// As [`change`].
-pub async fn create(service: &Service, base: &str, sent: Sent) -> Result<Response, Refusal> {
+pub async fn create(service: &Service, base: &str, sent: Sent, bounds: Bounds) -> Result<Response, Refusal> {
     let name = new_graph(base)?;
     let location = HeaderValue::from_str(name.as_str())
         .map_err(|_| Refusal::bad_request("the name of the new graph is not ASCII; start the server with --base"))?;
-    change(service, name.into(), sent, Change::Extend).await?;
+    change(service, name.into(), sent, Change::Extend, bounds).await?;
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::CREATED;
     response.headers_mut().insert(LOCATION, location);
@@ -102,10 +114,10 @@ pub async fn create(service: &Service, base: &str, sent: Sent) -> Result<Respons
 ///
 /// # Errors
 /// 404 if there is no such graph, and why else nothing was changed.
-pub async fn delete(service: &Service, graph: GraphName) -> Result<Response, Refusal> {
+pub async fn delete(service: &Service, graph: GraphName, bounds: Bounds) -> Result<Response, Refusal> {
     let served = Arc::clone(&service.served);
     compute(&service.running, move |token| {
-        let watch = watch(&served, token);
+        let watch = Watch::begin(token, bounds);
         let deleted = served.store.update(|transaction| {
             let id = existing(&transaction.view(), &graph)?;
             if let Some(id) = id {
@@ -126,10 +138,6 @@ fn new_graph(base: &str) -> Result<NamedNode, Refusal> {
     NamedNode::new(format!("{base}graphs/{}", random.as_str())).map_err(|error| {
         Refusal::bad_request(format!("{base} is no base of names: {error}; start the server with --base"))
     })
-}
-
-fn watch(served: &Served, token: CancellationToken) -> Watch {
-    Watch { token, begun: Instant::now(), timeout: served.options.timeout }
 }
 
 fn no_graph(graph: &GraphName) -> Refusal {
@@ -171,10 +179,10 @@ fn existing(quads: &impl Quads, graph: &GraphName) -> Result<Option<TermId>, Err
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use fulgurite_rdf::oxrdf::{Literal, Quad};
-    use fulgurite_rdf::{Store, StoreOptions};
+    use fulgurite_rdf::{CancellationToken, Store, StoreOptions};
 
     use super::*;
 

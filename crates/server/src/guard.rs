@@ -13,6 +13,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use axum::response::Response;
 
+use crate::paths;
 use crate::refusal::Refusal;
 
 /// What a server lets pass.
@@ -67,7 +68,8 @@ impl Guard {
         let Some(origin) = request.headers().get(ORIGIN) else {
             // Images, frames and links of pages have no `Origin`. Of them only `*` can be known to be allowed.
             let site = request.headers().get(FETCH_SITE).map(HeaderValue::as_bytes);
-            let is_foreign = matches!(site, Some(b"cross-site" | b"same-site")) && is_of_store(request.uri().path());
+            let is_foreign =
+                matches!(site, Some(b"cross-site" | b"same-site")) && paths::is_of_store(request.uri().path());
             let is_allowed = self.cors_origin.as_ref().is_some_and(|allowed| allowed == "*");
             return if is_foreign && !is_allowed { Err(refused()) } else { Ok(()) };
         };
@@ -116,11 +118,6 @@ pub fn authority(uri: &Uri, headers: &HeaderMap) -> Option<String> {
     let authority = uri.authority().map(|authority| authority.as_str()).or_else(of_headers)?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:[]%".contains(&byte);
     (!authority.is_empty() && authority.bytes().all(is_plain)).then(|| authority.to_ascii_lowercase())
-}
-
-/// Whether a path is of the store, and not of the page.
-fn is_of_store(path: &str) -> bool {
-    matches!(path, "/sparql" | "/namespaces" | "/graphs") || path.starts_with("/graphs/")
 }
 
 fn authority_of(url: &str) -> Option<&str> {
@@ -229,7 +226,19 @@ mod tests {
             |guard: &Guard, path, site| status_of(path, guard, &[("host", "localhost:7878"), ("sec-fetch-site", site)]);
         let guard = Guard::new(address, None, Some(HeaderValue::from_static("https://good.example")));
         for site in ["cross-site", "same-site"] {
-            for path in ["/sparql", "/sparql?query=ASK%20%7B%7D", "/graphs?default", "/graphs/a"] {
+            for path in [
+                "/sparql",
+                "/sparql?query=ASK%20%7B%7D",
+                "/graphs?default",
+                "/graphs/a",
+                "/query",
+                "/query?query=ASK%20%7B%7D",
+                "/update",
+                "/store",
+                "/store?default",
+                "/store/a",
+                "/namespaces",
+            ] {
                 assert_eq!(asks(&guard, path, site), 403, "{site} {path}");
             }
             assert_eq!(asks(&guard, "/", site), 200);

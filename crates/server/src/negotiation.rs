@@ -31,6 +31,13 @@ pub const GRAPHS: &[Offer<RdfFormat>] = &[
     ("application/n-quads", &["text/x-nquads"], RdfFormat::NQuads),
 ];
 
+/// Of all graphs in one document, the preferred one first.
+pub const DATASETS: &[Offer<RdfFormat>] = &[
+    ("application/trig", &["application/x-trig"], RdfFormat::TriG),
+    ("application/n-quads", &["text/x-nquads"], RdfFormat::NQuads),
+    ("application/ld+json", &["application/json"], JSON_LD),
+];
+
 /// The offer that the client likes best; the first of those that it likes equally.
 ///
 /// # Errors

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fulgurite_rdf::MeteringAllocator;
+use fulgurite_rdf::sparql::ServiceHandler;
 
 /// What a server tells while it runs, on any thread: be quick.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +28,7 @@ pub enum Event<'e> {
     },
     /// The store or the server failed, in a way that clients are told of without particulars.
     Failed {
-        /// What happened.
+        /// What happened, behind the method and the path of the request; of a bug, its place in the code.
         message: &'e str,
     },
 }
@@ -115,6 +116,9 @@ options! {
     /// [`ServerOptions::base`], and, if it does not listen on the loopback, all IP addresses and the name that it was bound to. Requests by other
     /// names are refused: a site can make its own name resolve to any machine. `*` is any name. Default: none.
     host_names: Vec<String> = Vec::new();
+
+    /// What asks other endpoints for `SERVICE`, such as a [`ServiceClient`](crate::ServiceClient). Default: none, and `SERVICE` is refused.
+    service: Option<Arc<dyn ServiceHandler>> = None;
 
     /// An origin (`https://example.org`) whose pages may use the server, or `*` for all. Default: none but the server's own.
     cors_origin: Option<String> = None;

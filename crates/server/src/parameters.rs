@@ -1,5 +1,7 @@
 //! Parameters of requests: `name=value` pairs with percent escapes, in URLs and in bodies of forms.
 
+use std::time::Duration;
+
 use axum::http::Uri;
 use fulgurite_rdf::oxrdf::NamedNode;
 
@@ -68,6 +70,22 @@ impl Parameters {
         Ok(place.map(|place| self.0.remove(place).1))
     }
 
+    /// The time of a parameter that may come once; `None` if it does not, or is 0, which clients mean for no time of their own.
+    ///
+    /// # Errors
+    /// If it is no decimal number of seconds.
+    pub fn seconds(&self, name: &str) -> Result<Option<Duration>, Refusal> {
+        let Some(text) = self.at_most_one(name)? else { return Ok(None) };
+        let number = text.strip_suffix('s').unwrap_or(text);
+        let is_decimal = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let seconds = number.parse().ok().filter(|_| is_decimal);
+        let time = seconds.map(|seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
+        match time {
+            Some(time) => Ok((!time.is_zero()).then_some(time)),
+            None => Err(Refusal::bad_request(format!("{name}=`{text}` is no time; give seconds, such as 30 or 0.5"))),
+        }
+    }
+
     /// The IRIs of a parameter.
     ///
     /// # Errors
@@ -131,6 +149,7 @@ const NAMES: &[&str] = &[
     "using-named-graph-uri",
     "default",
     "graph",
+    "timeout",
 ];
 const PARAMETERS_MAX: usize = 1000;
 
@@ -156,6 +175,24 @@ mod tests {
         for text in ["query=%", "query=%4", "query=%zz", "query=%+1", "query=%ff"] {
             assert!(Parameters::parse(text.as_bytes()).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn times_are_decimal_numbers_of_seconds() {
+        let seconds = |text: &str| Parameters::parse(text.as_bytes()).unwrap().seconds("timeout");
+        for (text, milliseconds) in [("30", 30_000), ("0.5", 500), ("2.", 2_000), (".25", 250), ("30s", 30_000)] {
+            let time = Some(Duration::from_millis(milliseconds));
+            assert_eq!(seconds(&format!("timeout={text}")).unwrap(), time, "{text}");
+        }
+        assert_eq!(seconds("query=a").unwrap(), None);
+        assert_eq!(seconds("timeout=0").unwrap(), None);
+        assert_eq!(seconds(&format!("timeout={}", "9".repeat(400))).unwrap(), Some(Duration::MAX));
+        for wrong in
+            ["timeout=", "timeout=-1", "timeout=1e3", "timeout=inf", "timeout=NaN", "timeout=1.2.3", "timeout=%2b1"]
+        {
+            assert_eq!(seconds(wrong).unwrap_err().status, 400, "{wrong}");
+        }
+        assert!(seconds("timeout=1&timeout=2").is_err());
     }
 
     #[test]

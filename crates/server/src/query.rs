@@ -31,7 +31,7 @@ fn evaluate(
 ) -> Result<(), Refusal> {
     let snapshot = served.store.snapshot()?;
     let namespaces = snapshot.namespaces()?;
-    let mut limits = limits(served, token);
+    let mut limits = limits(served, asked.bounds, token);
     if let Some(rows) = served.options.rows_max {
         limits = limits.rows_max(rows);
     }
@@ -43,6 +43,9 @@ fn evaluate(
     }
     for graph in &asked.named_graphs {
         query = query.with_named_graph(graph.clone());
+    }
+    if let Some(handler) = &served.options.service {
+        query = query.with_service(Arc::clone(handler));
     }
     if matches!(query.form(), QueryForm::Construct | QueryForm::Describe) {
         let (media_type, format) = negotiate(headers, GRAPHS)?;

@@ -44,6 +44,26 @@ impl Refusal {
         )
     }
 
+    /// A bug of the server, whose place only its log has.
+    pub fn internal_error(particulars: String) -> Self {
+        let message = "internal error: the server failed while it worked on this request; its log has the place, please report that";
+        Self { particulars: Some(particulars), ..Self::of(StatusCode::INTERNAL_SERVER_ERROR, message) }
+    }
+
+    /// What the client is not told.
+    pub fn particulars(&self) -> Option<&str> {
+        self.particulars.as_deref()
+    }
+
+    /// The same with more that the client is not told.
+    pub fn behind_it(mut self, more: &str) -> Self {
+        self.particulars = Some(match self.particulars {
+            Some(particulars) => format!("{particulars} ({more})"),
+            None => more.to_owned(),
+        });
+        self
+    }
+
     /// The server's fault: clients are not told of paths and the like.
     pub fn failure(particulars: String) -> Self {
         let message = "the server failed; its log says more";
@@ -69,6 +89,7 @@ impl From<Error> for Refusal {
             | Error::Graph { .. }
             | Error::Invalid { .. } => Self::bad_request(text),
             Error::Unwritable { .. } => Self::of(StatusCode::NOT_ACCEPTABLE, text),
+            Error::Service { .. } => Self::of(StatusCode::BAD_GATEWAY, text),
             Error::LoadRefused { .. } => Self::of(StatusCode::FORBIDDEN, text),
             Error::TimedOut { .. } => Self::of(StatusCode::SERVICE_UNAVAILABLE, text),
             Error::Cancelled => Self::of(StatusCode::SERVICE_UNAVAILABLE, "cancelled, because the server shuts down"),

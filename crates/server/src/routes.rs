@@ -19,17 +19,18 @@ use fulgurite_rdf::oxrdf::GraphName;
 use hyper::body::{Frame, SizeHint};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::answer::compute;
-use crate::asked::{Asked, QUERY_GRAPHS, UPDATE_GRAPHS};
+use crate::answer::{CutOff, compute};
+use crate::asked::{Asked, Bounds, QUERY_GRAPHS, UPDATE_GRAPHS};
 use crate::document::Sent;
 use crate::graphs::{self, Change};
 use crate::guard::{self, Guard};
 use crate::negotiation::{content_type, graph_format};
 use crate::options::{Event, ServerOptions};
+use crate::panics::{self, Caught};
 use crate::parameters::{Parameters, iri};
 use crate::refusal::{Particulars, Refusal};
 use crate::running::Running;
-use crate::{body, description, namespaces, page, query, update};
+use crate::{body, dataset, description, namespaces, page, paths, query, update};
 
 /// What requests are answered from.
 pub struct Served {
@@ -49,12 +50,16 @@ type Answer = Result<Response, Refusal>;
 /// The routes of a server.
 pub fn router(service: Arc<Service>) -> Router {
     let graphs = || get(read_graph).put(replace_graph).post(extend_graph).delete(delete_graph);
-    Router::new()
-        .merge(page::routes())
-        .route("/sparql", get(get_sparql).post(post_sparql))
-        .route("/namespaces", get(read_namespaces))
-        .route("/graphs", graphs())
-        .route("/graphs/{*name}", graphs())
+    let mut router = Router::new().merge(page::routes()).route(paths::NAMESPACES, get(read_namespaces));
+    for path in paths::SPARQL {
+        router = router.route(path, get(get_sparql).post(post_sparql));
+    }
+    for path in [paths::GRAPHS, paths::STORE] {
+        router = router.route(path, graphs()).route(&format!("{path}/{{*name}}"), graphs());
+    }
+    #[cfg(test)]
+    let router = router.merge(crate::planted::routes());
+    router
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(not_found)
         .layer(from_fn_with_state(Arc::clone(&service), surround))
@@ -79,7 +84,7 @@ async fn surround(State(service): State<Arc<Service>>, request: Request, next: N
             let version = request.version();
             let mut response = match service.guard.preflight(&request) {
                 Some(response) => response,
-                None => next.run(request).await,
+                None => Caught::new(next.run(request)).await.unwrap_or_else(IntoResponse::into_response),
             };
             if version < Version::HTTP_11 && response.body().size_hint().exact().is_none() {
                 response = no_end().into_response();
@@ -89,7 +94,7 @@ async fn surround(State(service): State<Arc<Service>>, request: Request, next: N
         }
     };
     if let Some(Particulars(message)) = response.extensions_mut().remove() {
-        service.served.options.tell(Event::Failed { message: &message });
+        told.failed(&message);
     }
     response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     told.status = response.status().as_u16();
@@ -107,7 +112,8 @@ fn no_end() -> Refusal {
 
 async fn not_found(uri: Uri) -> Refusal {
     let message = format!(
-        "there is no {}; there are /sparql (queries and updates), /graphs (the graph store) and / (a page to ask with)",
+        "there is no {}; there are /sparql (queries and updates; also /query, /update), /graphs (the graph store; also /store) and / \
+         (a page to ask with)",
         uri.path()
     );
     Refusal::of(StatusCode::NOT_FOUND, message)
@@ -171,34 +177,61 @@ async fn read_namespaces(State(service): State<Arc<Service>>) -> Answer {
 
 async fn read_graph(State(service): State<Arc<Service>>, request: Request) -> Answer {
     let (parts, _) = request.into_parts();
-    let graph = service.graph(&parts)?.ok_or_else(no_graph_named)?;
-    graphs::read(&service, parts.headers, graph).await
+    match service.target(&parts)? {
+        (Target::Graph(graph), bounds) => graphs::read(&service, parts.headers, graph, bounds).await,
+        (Target::Store, bounds) => dataset::read(&service, parts.headers, bounds).await,
+        (Target::NewGraph, _) => Err(no_graph_named()),
+    }
 }
 
 async fn replace_graph(State(service): State<Arc<Service>>, request: Request) -> Answer {
     let (parts, body) = request.into_parts();
     service.check_writable()?;
-    let graph = service.graph(&parts)?.ok_or_else(no_graph_named)?;
-    let (sent, _upload) = service.document(&parts, &graph, body).await?;
-    Ok(graphs::change(&service, graph, sent, Change::Replace).await?.into_response())
+    let (target, bounds) = service.target(&parts)?;
+    if matches!(target, Target::NewGraph) {
+        return Err(no_graph_named());
+    }
+    let (sent, _upload) = service.document(&parts, &target, body).await?;
+    Ok(match target {
+        Target::Graph(graph) => graphs::change(&service, graph, sent, Change::Replace, bounds).await?,
+        _ => dataset::change(&service, sent, Change::Replace, bounds).await?,
+    }
+    .into_response())
 }
 
 async fn extend_graph(State(service): State<Arc<Service>>, request: Request) -> Answer {
     let (parts, body) = request.into_parts();
     service.check_writable()?;
-    let graph = service.graph(&parts)?;
-    let (sent, _upload) = service.document(&parts, graph.as_ref().unwrap_or(&GraphName::DefaultGraph), body).await?;
-    match graph {
-        Some(graph) => Ok(graphs::change(&service, graph, sent, Change::Extend).await?.into_response()),
-        None => graphs::create(&service, &service.base(&parts)?, sent).await,
+    let (target, bounds) = service.target(&parts)?;
+    let (sent, _upload) = service.document(&parts, &target, body).await?;
+    match target {
+        Target::Graph(graph) => {
+            Ok(graphs::change(&service, graph, sent, Change::Extend, bounds).await?.into_response())
+        }
+        Target::Store if sent.format.supports_datasets() => {
+            Ok(dataset::change(&service, sent, Change::Extend, bounds).await?.into_response())
+        }
+        Target::Store | Target::NewGraph => graphs::create(&service, &service.base(&parts)?, sent, bounds).await,
     }
 }
 
 async fn delete_graph(State(service): State<Arc<Service>>, request: Request) -> Answer {
     let (parts, _) = request.into_parts();
     service.check_writable()?;
-    let graph = service.graph(&parts)?.ok_or_else(no_graph_named)?;
-    graphs::delete(&service, graph).await
+    match service.target(&parts)? {
+        (Target::Graph(graph), bounds) => graphs::delete(&service, graph, bounds).await,
+        (Target::Store, bounds) => Ok(dataset::delete(&service, bounds).await?.into_response()),
+        (Target::NewGraph, _) => Err(no_graph_named()),
+    }
+}
+
+/// What a request to the graph store means.
+enum Target {
+    Graph(GraphName),
+    /// All graphs: `/store` without a graph.
+    Store,
+    /// One that is still to get a name: `/graphs` without a graph.
+    NewGraph,
 }
 
 impl Service {
@@ -212,22 +245,28 @@ impl Service {
         Ok(format!("http://{authority}/"))
     }
 
-    /// The graph that a request to the graph store means; `None` if it names none.
-    fn graph(&self, parts: &Parts) -> Result<Option<GraphName>, Refusal> {
+    /// What a request to the graph store means, and what bounds it.
+    fn target(&self, parts: &Parts) -> Result<(Target, Bounds), Refusal> {
         let parameters = Parameters::of_url(&parts.uri)?;
+        let bounds = Bounds::new(&self.served.options, &parameters)?;
         let is_default = parameters.has("default");
         let name = parameters.at_most_one("graph")?;
-        if let Some(path) = parts.uri.path().strip_prefix("/graphs/") {
+        let path = parts.uri.path();
+        if paths::names_a_graph(path) {
             parameters.refuse(&["default", "graph"], "the path names the graph")?;
-            let name = format!("{}graphs/{path}", self.base(parts)?);
-            return Ok(Some(iri("the path", &name)?.into()));
+            let name = format!("{}{}", self.base(parts)?, path.trim_start_matches('/'));
+            return Ok((Target::Graph(iri("the path", &name)?.into()), bounds));
         }
-        match (is_default, name) {
-            (true, Some(_)) => Err(Refusal::bad_request("?default and ?graph are both there; give one of them")),
-            (true, None) => Ok(Some(GraphName::DefaultGraph)),
-            (false, Some(name)) => Ok(Some(iri("graph", name)?.into())),
-            (false, None) => Ok(None),
-        }
+        let target = match (is_default, name) {
+            (true, Some(_)) => {
+                return Err(Refusal::bad_request("?default and ?graph are both there; give one of them"));
+            }
+            (true, None) => Target::Graph(GraphName::DefaultGraph),
+            (false, Some(name)) => Target::Graph(iri("graph", name)?.into()),
+            (false, None) if path == paths::STORE => Target::Store,
+            (false, None) => Target::NewGraph,
+        };
+        Ok((target, bounds))
     }
 
     fn check_writable(&self) -> Result<(), Refusal> {
@@ -240,25 +279,25 @@ impl Service {
             let message = format!("the query is longer than {QUERY_BYTES_MAX} bytes");
             return Err(Refusal::of(StatusCode::PAYLOAD_TOO_LARGE, message));
         }
-        let asked = Asked::new(text, parameters, QUERY_GRAPHS, format!("{base}sparql"))?;
+        let asked = Asked::new(text, parameters, QUERY_GRAPHS, format!("{base}sparql"), &self.served.options)?;
         query::answer(self, parts.headers, asked).await
     }
 
     async fn update(&self, text: String, parameters: &Parameters, base: &str) -> Answer {
         parameters.refuse(&QUERY_GRAPHS, "it is for queries")?;
-        let asked = Asked::new(text, parameters, UPDATE_GRAPHS, format!("{base}sparql"))?;
+        let asked = Asked::new(text, parameters, UPDATE_GRAPHS, format!("{base}sparql"), &self.served.options)?;
         Ok(update::carry_out(self, asked).await?.into_response())
     }
 
     async fn document(
         &self,
         parts: &Parts,
-        graph: &GraphName,
+        target: &Target,
         body: Body,
     ) -> Result<(Sent, Option<OwnedSemaphorePermit>), Refusal> {
         let format = graph_format(&parts.headers)?;
-        let base = match graph {
-            GraphName::NamedNode(name) => name.as_str().to_owned(),
+        let base = match target {
+            Target::Graph(GraphName::NamedNode(name)) => name.as_str().to_owned(),
             _ => format!("{}graphs", self.base(parts)?),
         };
         let Received { bytes, upload } = self.receive(body, usize::MAX).await?;
@@ -279,8 +318,8 @@ impl Service {
         if bytes.len() as u64 <= body::SMALL_BYTES {
             return Ok((Parameters::parse(&bytes)?, upload));
         }
-        let parsed = tokio::task::spawn_blocking(move || Parameters::parse(&bytes)).await;
-        let failed = |panic| Refusal::failure(format!("a request has panicked: {panic}"));
+        let parsed = tokio::task::spawn_blocking(move || panics::catch(|| Parameters::parse(&bytes))).await;
+        let failed = |ended| Refusal::failure(format!("a form was not read to its end: {ended}"));
         Ok((parsed.map_err(failed)??, upload))
     }
 }
@@ -305,6 +344,14 @@ struct Told {
     bytes: u64,
     is_whole: bool,
     begun: Instant,
+}
+
+impl Told {
+    /// What failed, with the request: its parameters and its body may hold what no log is to have.
+    fn failed(&self, message: &str) {
+        let message = format!("{} {}: {message}", self.method, self.path);
+        self.service.served.options.tell(Event::Failed { message: &message });
+    }
 }
 
 impl Drop for Told {
@@ -343,6 +390,11 @@ impl HttpBody for Counted {
                 self.told.is_whole = self.body.is_end_stream();
             }
             Poll::Ready(None) => self.told.is_whole = true,
+            Poll::Ready(Some(Err(error))) => {
+                if let Some(particulars) = particulars_of(error) {
+                    self.told.failed(particulars);
+                }
+            }
             _ => {}
         }
         frame
@@ -355,6 +407,19 @@ impl HttpBody for Counted {
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
     }
+}
+
+/// What a client whose answer was cut off is not told.
+fn particulars_of(error: &axum::Error) -> Option<&str> {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        if let Some(cut) = inner.and_then(|inner| inner.downcast_ref::<CutOff>()) {
+            return cut.particulars.as_deref();
+        }
+        cause = error.source();
+    }
+    None
 }
 
 const FORM: &str = "application/x-www-form-urlencoded";

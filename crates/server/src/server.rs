@@ -14,6 +14,7 @@ use crate::connection;
 use crate::error::{Error, Result};
 use crate::guard::Guard;
 use crate::options::ServerOptions;
+use crate::panics;
 use crate::routes::{Served, Service};
 use crate::running::Running;
 
@@ -39,6 +40,7 @@ impl Server {
     /// [`Error::Bind`]; [`Error::System`]; [`Error::Invalid`] if an option is none that can be.
     pub fn bind(store: &Store, address: &str, options: ServerOptions) -> Result<Self> {
         check(&options)?;
+        panics::note_places();
         let failed = |source| Error::Bind { address: address.to_owned(), source };
         let listener = TcpListener::bind(address).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;

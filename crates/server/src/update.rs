@@ -26,13 +26,16 @@ pub async fn carry_out(service: &Service, asked: Asked) -> Result<StatusCode, Re
 fn execute(served: &Served, asked: &Asked, token: CancellationToken) -> Result<StatusCode, Refusal> {
     let namespaces = served.store.snapshot()?.namespaces()?;
     let mut update = Update::parse_with_prefixes(&asked.text, Some(&asked.base), &namespaces)?
-        .with_limits(limits(served, token))
+        .with_limits(limits(served, asked.bounds, token))
         .union_default_graph(served.options.union_default_graph);
     for graph in &asked.default_graphs {
         update = update.with_using_graph(graph.clone());
     }
     for graph in &asked.named_graphs {
         update = update.with_using_named_graph(graph.clone());
+    }
+    if let Some(handler) = &served.options.service {
+        update = update.with_service(Arc::clone(handler));
     }
     update.execute(&served.store)?;
     Ok(StatusCode::NO_CONTENT)

@@ -143,6 +143,20 @@ pub struct Text {
     pub file: Option<PathBuf>,
 }
 
+/// Other endpoints.
+#[derive(Args, Debug)]
+pub struct Services {
+    /// Let SERVICE ask the endpoint at this URL, or, if it ends with a slash, at every URL that begins so; can be given several times.
+    #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
+    pub service: Vec<String>,
+    /// Give an endpoint up that has not answered after so many seconds.
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = parse_seconds)]
+    pub service_timeout: Duration,
+    /// Give an endpoint up whose answer has more than so many MiB.
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1 << 11))]
+    pub service_max: u32,
+}
+
 /// Arguments of `rdf query`.
 #[derive(Args, Debug)]
 pub struct Query {
@@ -171,6 +185,8 @@ pub struct Query {
     /// Give up when the evaluation holds more than so many MiB of memory.
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub memory_max: Option<u32>,
+    #[command(flatten)]
+    pub services: Services,
     /// Print how the query is evaluated, with expected and actual rows, instead of its answer.
     #[arg(long, conflicts_with = "format")]
     pub explain: bool,
@@ -197,6 +213,8 @@ pub struct Update {
     /// Give up when the WHERE of an operation, and what it is to change, hold more than so many MiB of memory; then nothing is changed.
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub memory_max: Option<u32>,
+    #[command(flatten)]
+    pub services: Services,
 }
 
 /// Arguments of `rdf dump`.
@@ -303,6 +321,8 @@ pub struct Serve {
     /// Let the pages of this site use the server: its scheme, host and port, or * for all.
     #[arg(long, value_name = "ORIGIN")]
     pub cors: Option<String>,
+    #[command(flatten)]
+    pub services: Services,
     /// Print a line for each request.
     #[arg(long, short)]
     pub verbose: bool,

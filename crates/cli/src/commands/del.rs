@@ -5,7 +5,7 @@ use std::io::Write;
 use fulgurite::{Database, WriteTxn};
 
 use crate::arguments::{Del, RangeArguments};
-use crate::database::{changing, table};
+use crate::database::{changing_tables, table};
 use crate::entries::EntryForm;
 use crate::failure::Failure;
 use crate::notation::excerpt;
@@ -13,7 +13,7 @@ use crate::output::entries;
 
 /// Deletes all that is named, in one transaction, and fails without deleting anything if a key is not there.
 pub fn run(arguments: &Del) -> Result<(), Failure> {
-    let deleted = changing(&arguments.file.path, arguments.writing, |db| delete(db, arguments))?;
+    let deleted = changing_tables(&arguments.file.path, arguments.writing, |db| delete(db, arguments))?;
     if arguments.prefix.is_some() {
         let _ = writeln!(std::io::stderr(), "{} deleted", entries(deleted));
     }

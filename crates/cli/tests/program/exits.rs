@@ -79,8 +79,31 @@ fn without_a_database_verbs_fail_and_create_nothing() {
         assert_eq!(message.ends_with("--create"), matches!(verb[0], "put" | "import"), "{message}");
         assert_eq!(place.names(), ["in.csv"], "{verb:?}");
     }
-    let message = place.run(&["put", "no/such/a.ful", "t", "k", "v", "--create"]).fails(1);
-    assert!(message.contains("no/such/a.ful"), "{message}");
+}
+
+#[test]
+fn a_directory_that_is_missing_is_named_by_every_verb_that_would_create_the_file() {
+    let place = Place::new();
+    place.file("in.csv", "key,value\na,1\n");
+    place.file("in.nt", "");
+    for verb in [
+        &["put", "no/such/a.ful", "t", "k", "v", "--create"][..],
+        &["import", "no/such/a.ful", "t", "in.csv", "--create"],
+        &["rdf", "load", "no/such/a.ful", "in.nt", "--create"],
+        &["rdf", "update", "no/such/a.ful", "CLEAR ALL", "--create"],
+        &["rdf", "serve", "no/such/a.ful", "--create", "--read-write", "--bind", "127.0.0.1:0"],
+        &["put", "no/such/a.ful", "t", "k", "v"],
+        &["get", "no/such/a.ful", "t", "k"],
+        &["rdf", "query", "no/such/a.ful", "ASK {}"],
+    ] {
+        if verb[0] == "rdf" && !cfg!(feature = "rdf") {
+            continue;
+        }
+        let message = place.run(verb).fails(1);
+        let expected = "no/such/a.ful: there is no directory no/such; check the path, or create the directory first";
+        assert_eq!(message, expected, "{verb:?}");
+        assert_eq!(place.names(), ["in.csv", "in.nt"], "{verb:?}");
+    }
 }
 
 #[test]

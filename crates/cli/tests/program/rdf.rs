@@ -265,11 +265,52 @@ fn check_tells_what_is_wrong_with_a_store_and_fails_as_damage_does() {
     let place = with_people();
     let sound = place.run(&["rdf", "check", "people.ful"]).ok();
     assert!(sound.starts_with("sound: ") && sound.contains(" unused, "), "{sound}");
-    place.run(&["put", "people.ful", "spo", "not a quad", ""]).ok();
+    let database = fulgurite::Database::open(place.path("people.ful")).unwrap();
+    let spo = database.open_table("spo").unwrap();
+    database.update(|txn| txn.put(&spo, b"not a quad", b"")).unwrap();
+    database.close().unwrap();
     let run = place.run(&["rdf", "check", "people.ful"]);
     assert_eq!(run.code, 3, "{run:?}");
     assert!(run.text().contains("table `spo`, key 0x6e6f7420612071756164: it is no quad"), "{run:?}");
     assert!(run.messages.contains("damaged place"), "{run:?}");
+}
+
+#[test]
+fn plain_verbs_read_the_tables_of_a_store_and_do_not_change_them() {
+    let place = with_people();
+    place.file("in.csv", "key,value\na,1\n");
+    let before = place.read("people.ful");
+    let refused = "people.ful: this is a store of quads, whose tables change together; \
+                   change it with `fulgurite rdf load` or `fulgurite rdf update`, or choose another file";
+    for verb in [
+        &["put", "people.ful", "spo", "not a quad", ""][..],
+        &["put", "people.ful", "meta", "format", "fulgurite-rdf 2"],
+        &["put", "people.ful", "inferred_spo", "k", "v", "--create"],
+        &["put", "people.ful", "another", "k", "v", "--create"],
+        &["import", "people.ful", "terms", "in.csv"],
+        &["import", "people.ful", "another", "in.csv", "--create"],
+        &["del", "people.ful", "meta", "format"],
+        &["del", "people.ful", "spo", "--prefix", "", "--yes"],
+        &["demo", "--commit-until-killed", "--out", "people.ful"],
+    ] {
+        let message = place.run(verb).fails(1);
+        assert!(message.ends_with(refused), "{verb:?} {message}");
+        assert!(place.read("people.ful") == before, "{verb:?} has written");
+    }
+    assert_eq!(place.run(&["get", "people.ful", "meta", "format"]).ok(), "fulgurite-rdf 1\n");
+    for verb in [&["tables", "people.ful"][..], &["count", "people.ful", "spo"], &["scan", "people.ful", "spo"]] {
+        place.run(verb).ok();
+    }
+    place.run(&["compact", "people.ful"]).ok();
+    assert!(place.run(&["rdf", "check", "people.ful"]).ok().starts_with("sound: "));
+}
+
+#[test]
+fn a_table_that_only_looks_like_one_of_a_store_can_be_changed() {
+    let place = Place::new();
+    place.run(&["put", "a.ful", "meta", "format", "of ours", "--create"]).ok();
+    place.run(&["put", "a.ful", "spo", "k", "v", "--create"]).ok();
+    assert_eq!(place.run(&["get", "a.ful", "spo", "k"]).ok(), "v\n");
 }
 
 #[test]

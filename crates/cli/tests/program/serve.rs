@@ -136,3 +136,32 @@ fn a_second_interrupt_ends_a_server_at_once() {
     };
     assert_eq!(status.code(), Some(130));
 }
+
+#[test]
+fn verbs_and_servers_ask_the_endpoints_that_they_are_told_to() {
+    let place = with_people();
+    let towns = Serving::start(&place, &[]);
+    place.file("here.nt", "<http://a/ada> <http://a/here> \"yes\" .\n");
+    place.run(&["rdf", "load", "here.ful", "here.nt", "--create"]).ok();
+    let url = format!("http://{}/sparql", towns.address);
+    let pattern = format!("{{ ?s <http://a/here> ?here SERVICE <{url}> {{ ?s <http://a/born> ?born }} }}");
+    let select = format!("SELECT ?born {pattern}");
+    let query = ["rdf", "query", "here.ful", &select, "--format", "csv"];
+    let refused = place.run(&query).fails(1);
+    assert!(refused.contains(&format!("SERVICE <{url}>: other endpoints are not asked")), "{refused}");
+    let refused = place.run(&[&query[..], &["--service", "http://127.0.0.1:1/"]].concat()).fails(1);
+    assert!(refused.contains("this endpoint is not allowed; allow it by --service"), "{refused}");
+    assert_eq!(place.run(&[&query[..], &["--service", &url]].concat()).ok(), "born\r\n1815\r\n");
+    let update = format!("INSERT {{ ?s <http://a/born> ?born }} WHERE {pattern}");
+    let below = format!("http://{}/", towns.address);
+    place.run(&["rdf", "update", "here.ful", &update, "--service", &below]).ok();
+    assert!(place.run(&["rdf", "dump", "here.ful"]).ok().contains("<http://a/born> \"1815\""));
+    let asking = Serving::start(&place, &["--service", &below]);
+    let body = format!("ASK {{ SERVICE <{url}> {{ ?s ?p \"1815\" }} }}");
+    let headers = "Content-Type: application/sparql-query\r\nAccept: text/csv\r\n";
+    assert_eq!(asking.ask("POST", "/query", headers, &body), (200, "true".to_owned()));
+    for wrong in ["https://a.example/", "people.ful", "http://u:p@a.example/"] {
+        let refused = place.run(&[&query[..], &["--service", wrong]].concat()).fails(1);
+        assert!(refused.starts_with(&format!("--service {wrong}: ")), "{refused}");
+    }
+}

@@ -48,7 +48,7 @@ impl Options {
     /// Opens the database at `path`. A path that this process has open already gives the same database, shared.
     ///
     /// # Errors
-    /// [`Error::DatabaseNotFound`], [`Error::LogWithoutDatabase`], [`Error::LogMissing`], [`Error::NotADatabase`],
+    /// [`Error::DatabaseNotFound`], [`Error::DirectoryNotFound`], [`Error::LogWithoutDatabase`], [`Error::LogMissing`], [`Error::NotADatabase`],
     /// [`Error::Locked`] by another process, or by this one under another name of the file, [`Error::AlreadyOpen`] here with other
     /// options, [`Error::Corrupt`], and what the disk reports.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
@@ -62,7 +62,7 @@ pub fn open(options: Options, path: &Path) -> Result<Database> {
     crate::format::selected()?;
     let disk = Arc::clone(&options.disk);
     let path = disk.canonical(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Error::DatabaseNotFound { path: path.to_path_buf() },
+        io::ErrorKind::NotFound => Error::DirectoryNotFound { path: path.to_path_buf() },
         _ => Error::io("find", path, error),
     })?;
     let key = Key::new(&options, path.clone());

@@ -74,6 +74,21 @@ fn a_missing_database_is_created_only_if_asked_for() {
 }
 
 #[test]
+fn a_missing_directory_is_named_instead_of_a_missing_database() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("no/such/a.ful");
+    for options in
+        [Database::options().create(true), Database::options(), Database::options().create(false).read_only(true)]
+    {
+        let error = options.open(&path).unwrap_err();
+        assert!(matches!(&error, Error::DirectoryNotFound { path: asked } if *asked == path), "{error}");
+        let named = format!("there is no directory {};", directory.path().join("no/such").display());
+        assert!(error.to_string().contains(&named), "{error}");
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is created");
+}
+
+#[test]
 fn no_database_is_created_beside_the_log_of_one_that_is_gone() {
     let disk = MemoryDisk::new();
     let db = options(&disk).open("a.ful").unwrap();

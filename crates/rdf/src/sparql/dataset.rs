@@ -492,8 +492,14 @@ pub(crate) fn failure(watch: &Watch, error: spareval::QueryEvaluationError) -> E
         return failure;
     }
     match error {
-        E::UnsupportedService(name) => Error::ServiceUnsupported { service: name.into_string() },
-        E::UnboundService => Error::ServiceUnsupported { service: "an unbound variable".to_owned() },
+        E::UnboundService => Error::Invalid {
+            message:
+                "SERVICE of a variable that nothing beside it binds; bind it to the IRI of an endpoint, as by VALUES"
+                    .to_owned(),
+        },
+        E::InvalidServiceName(name) => Error::Invalid {
+            message: format!("SERVICE {name}: this is no IRI; bind the variable to the IRI of an endpoint"),
+        },
         E::UnsupportedCustomFunction(name) => Error::FunctionUnknown { iri: name.into_string() },
         E::Cancelled => Error::Cancelled,
         source => Error::Evaluation { source: Box::new(source) },

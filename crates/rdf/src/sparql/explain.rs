@@ -12,6 +12,7 @@ use super::interrupt;
 use super::limits::{Limits, Watch};
 use super::plan;
 use super::query::{LEVELS_ON_CALLERS_STACK, Prepared, Query, stack_bytes};
+use super::service;
 use super::shape;
 use super::text;
 use crate::error::{Error, Result};
@@ -72,10 +73,11 @@ impl Query {
         let watch = Watch::start(&Limits { reports_memory, ..self.limits.clone() });
         let Prepared { plan, dataset, functions } =
             interrupt::without_panic("the planner", || self.prepare(quads, &watch, plan::explain_query))?;
-        let mut evaluator = functions.register(functions::evaluator(plan.calls_functions).clone());
-        if evaluate {
-            evaluator = evaluator.compute_statistics();
-        }
+        let evaluator = functions.register(functions::evaluator(plan.calls_functions).clone());
+        let evaluator = match evaluate {
+            true => service::asking(evaluator, &self.service, plan.services).compute_statistics(),
+            false => service::asking_nobody(evaluator),
+        };
         let run = || {
             let mut prepared = self.bind(evaluator.prepare(&plan.query));
             *prepared.dataset_mut() = QueryDatasetSpecification::new();

@@ -58,6 +58,11 @@ fn is_ours(payload: &(dyn Any + Send)) -> bool {
     payload.is::<Interrupted>()
 }
 
+/// The watch of the evaluation that this thread is in.
+pub(super) fn running() -> Option<Watch> {
+    RUNNING.try_with(|running| running.borrow().clone()).ok().flatten()
+}
+
 /// Ends what [`run`] runs on this thread, if anything does and panics unwind; returns otherwise.
 pub(super) fn interrupt() {
     let is_running = RUNNING.try_with(|running| running.borrow().is_some()).unwrap_or(false);
@@ -99,8 +104,7 @@ pub(super) fn touch() {
 #[cold]
 fn look() {
     TOUCHES_LEFT.set(TOUCHES_PER_LOOK);
-    let watch = RUNNING.try_with(|running| running.borrow().clone()).ok().flatten();
-    if let Some(watch) = watch
+    if let Some(watch) = running()
         && watch.step().and_then(|()| watch.look()).is_err()
     {
         interrupt();

@@ -229,6 +229,11 @@ impl Watch {
         }
     }
 
+    /// What is left of the time; `None` if it has no limit.
+    pub(crate) fn time_left(&self) -> Option<Duration> {
+        self.0.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+
     /// A quad was read.
     pub(crate) fn count_quad(&self) -> Result<(), Stopped> {
         let read = self.0.quads_read.get() + 1;

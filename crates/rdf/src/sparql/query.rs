@@ -20,6 +20,7 @@ use super::limits::{Limits, Stopped, Watch};
 use super::plan::{self, JoinOrder, Plan};
 use super::results::{OtherThread, QueryResults, Solutions, Triples};
 use super::scope::{DatasetChoice, Scope};
+use super::service::{self, ServiceHandler};
 use super::shape;
 use super::terms::Terms;
 use super::text::{self, Prologue};
@@ -46,6 +47,7 @@ pub struct Query {
     pub(super) limits: Limits,
     pub(super) join_order: JoinOrder,
     bindings: Vec<(Variable, Term)>,
+    pub(super) service: service::Handler,
 }
 
 /// What kind of results a query has.
@@ -84,6 +86,7 @@ impl Query {
             limits: Limits::default(),
             join_order: JoinOrder::default(),
             bindings: Vec::new(),
+            service: service::Handler::default(),
         })
     }
 
@@ -139,6 +142,45 @@ impl Query {
         self
     }
 
+    /// What asks other endpoints for `SERVICE`. Default: none, and a `SERVICE` that is evaluated is [`Error::ServiceUnsupported`].
+    ///
+    /// An endpoint is asked once for each clause, for all rows beside it. The time of the [limits](Limits), the memory and the token hold
+    /// while it is asked.
+    ///
+    /// ```
+    /// use fulgurite_rdf::sparesults::QueryResultsFormat;
+    /// use fulgurite_rdf::sparql::{Query, QueryResults, ServiceError, ServiceHandler, ServiceRequest, ServiceResponse};
+    /// use fulgurite_rdf::{Store, StoreOptions};
+    /// use std::sync::Arc;
+    ///
+    /// struct Ages;
+    ///
+    /// impl ServiceHandler for Ages {
+    ///     fn ask(&self, request: &ServiceRequest<'_>) -> Result<ServiceResponse, ServiceError> {
+    ///         match request.endpoint() {
+    ///             "http://ages.example/" => {
+    ///                 Ok(ServiceResponse::new(QueryResultsFormat::Tsv, b"?who\t?age\n<http://a/ann>\t30\n".to_vec()))
+    ///             }
+    ///             _ => Err(ServiceError::new("it is not allowed; ask ages.example")),
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let store = Store::create(directory.path().join("quads.ful"), StoreOptions::new())?;
+    /// let text = "SELECT ?age { SERVICE <http://ages.example/> { ?who <http://a/age> ?age } }";
+    /// let query = Query::parse(text, None)?.with_service(Arc::new(Ages));
+    /// let QueryResults::Solutions(mut solutions) = query.evaluate(&store.snapshot()?)? else { panic!("a SELECT") };
+    /// assert!(solutions.next().is_some_and(|row| row.is_ok_and(|row| row.get("age").is_some())));
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn with_service(mut self, handler: Arc<dyn ServiceHandler>) -> Self {
+        self.service = service::Handler(Some(handler));
+        self
+    }
+
     /// What kind of results it has.
     pub fn form(&self) -> QueryForm {
         match &self.parsed {
@@ -152,8 +194,9 @@ impl Query {
     /// Evaluates it over `quads`. Solutions and triples come as they are asked for; an `ASK` is answered when this returns.
     ///
     /// # Errors
-    /// [`Error::TimedOut`], [`Error::Cancelled`], [`Error::LimitReached`], [`Error::MemoryUncounted`] as the limits say; [`Error::ServiceUnsupported`];
-    /// [`Error::Evaluation`] for functions that are not known; [`Error::Internal`] for a fault of this crate; what reading the store reports. Solutions and triples return these too.
+    /// [`Error::TimedOut`], [`Error::Cancelled`], [`Error::LimitReached`], [`Error::MemoryUncounted`] as the limits say;
+    /// [`Error::ServiceUnsupported`], [`Error::Service`]; [`Error::FunctionUnknown`]; [`Error::Internal`] for a fault of this crate; what
+    /// reading the store reports. Solutions and triples return these too.
     pub fn evaluate<Q: Quads>(&self, quads: &Q) -> Result<QueryResults> {
         let depth = shape::query_depth(&self.parsed);
         if depth <= LEVELS_ON_CALLERS_STACK { self.evaluate_here(quads) } else { self.evaluate_there(quads, depth) }
@@ -164,6 +207,7 @@ impl Query {
         let Prepared { plan, dataset, functions } =
             interrupt::without_panic("the planner", || self.prepare(quads, &watch, plan::plan_query))?;
         let evaluator = functions.register(functions::evaluator(plan.calls_functions).clone());
+        let evaluator = service::asking(evaluator, &self.service, plan.services);
         let results = interrupt::run(&watch, || {
             let mut prepared = self.bind(evaluator.prepare(&plan.query));
             // The dataset itself decides which graphs are meant.

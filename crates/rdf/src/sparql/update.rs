@@ -4,6 +4,7 @@
 //! it changes anything: deletions first, then insertions. (3) A blank node of the text is a new node of the store.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use oxrdf::{BlankNode, GraphName, GraphNameRef, NamedNode, NamedOrBlankNode, Quad, Term, TermRef, Triple};
@@ -21,6 +22,7 @@ use super::plan::{self, JoinOrder, PatternPlan};
 use super::query::{LEVELS_ON_CALLERS_STACK, stack_bytes};
 use super::removal;
 use super::scope::DatasetChoice;
+use super::service::{self, ServiceHandler};
 use super::shape;
 use super::terms::Terms;
 use super::text::{self, Prologue};
@@ -38,6 +40,7 @@ pub struct Update {
     limits: Limits,
     join_order: JoinOrder,
     loads_files: bool,
+    service: service::Handler,
 }
 
 /// What an update has changed.
@@ -69,6 +72,7 @@ impl Update {
             limits: Limits::default(),
             join_order: JoinOrder::default(),
             loads_files: false,
+            service: service::Handler::default(),
         })
     }
 
@@ -120,6 +124,14 @@ impl Update {
     #[must_use]
     pub fn loads_files(mut self, loads: bool) -> Self {
         self.loads_files = loads;
+        self
+    }
+
+    /// What asks other endpoints for `SERVICE` in `WHERE`, as [`Query::with_service`](super::Query::with_service) says. It is asked again
+    /// where [`Update::execute`] begins again.
+    #[must_use]
+    pub fn with_service(mut self, handler: Arc<dyn ServiceHandler>) -> Self {
+        self.service = service::Handler(Some(handler));
         self
     }
 
@@ -326,8 +338,9 @@ impl Update {
         let stopped = |stopped: super::limits::Stopped| stopped.into_failure(&watch);
         watch.step().map_err(stopped)?;
         let scope = std::rc::Rc::new(self.dataset.scope(change.using, &terms).map_err(stopped)?);
+        let base = self.parsed.base_iri.as_ref();
         let plan = interrupt::without_panic("the planner", || {
-            plan::plan_pattern(change.pattern, self.join_order, &terms, &scope).map_err(stopped)
+            plan::plan_pattern(change.pattern, base, self.join_order, &terms, &scope).map_err(stopped)
         })?;
         let dataset = EvaluationDataset::new(terms, scope);
         let evaluated = interrupt::run(&watch, || self.changes_of_rows(change, plan, dataset, view, &watch));
@@ -344,6 +357,7 @@ impl Update {
     ) -> Result<Changes> {
         let (pattern, functions) = xpath::with_functions(plan.pattern);
         let evaluator = functions.register(functions::evaluator(plan.calls_functions).clone());
+        let evaluator = service::asking(evaluator, &self.service, plan.services);
         let base = self.parsed.base_iri.clone();
         let mut prepared =
             evaluator.prepare_delete_insert(change.delete.to_vec(), change.insert.to_vec(), base, None, &pattern);

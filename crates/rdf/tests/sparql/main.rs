@@ -14,6 +14,7 @@ mod patterns;
 mod planning;
 mod regexes;
 mod results;
+mod services;
 mod sorted;
 mod updates;
 

@@ -1,5 +1,7 @@
 //! What bounds requests, and what clients are told when they come to a bound.
 
+use std::io::Write;
+use std::net::TcpStream;
 use std::time::Duration;
 
 use crate::client::{Asked, form, post, query, update};
@@ -207,4 +209,27 @@ fn a_body_that_does_not_come_in_time_is_refused() {
     let part = post("/sparql", "application/sparql-query", "ASK").header("Content-Length", "10");
     let refused = part.ask(fixture.address).expect(408);
     assert!(refused.body.contains("50ms"), "{refused:?}");
+}
+
+#[test]
+fn hundreds_of_clients_that_send_slowly_keep_nobody_else_from_an_answer() {
+    let fixture = Fixture::with(ServerOptions::new().queries_max(1));
+    let heads = ["GET /query?query=ASK%20%7B%7D HTTP/1.1\r\nHost: lo", "POST /store?default HTTP/1.1\r\nHo", "G"];
+    let bodies = ["/sparql", "/update", "/store", "/graphs?default"];
+    let mut slow = Vec::new();
+    for number in 0..150 {
+        let body = format!(
+            "POST {} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/sparql-query\r\nContent-Length: 1000\r\n\r\nASK",
+            bodies[number % bodies.len()]
+        );
+        for text in [heads[number % heads.len()], &body] {
+            let mut stream = TcpStream::connect(fixture.address).expect("it listens");
+            stream.write_all(text.as_bytes()).expect("it reads");
+            slow.push(stream);
+        }
+    }
+    for _ in 0..3 {
+        query("ASK {}").ask(fixture.address).expect(200);
+    }
+    drop(slow);
 }

@@ -1,10 +1,12 @@
 //! The server over real connections: every class of request, and how it ends when something does not go well.
 
 mod client;
+mod federation;
 mod fixture;
 mod graph_store;
 mod limits;
 mod negotiation;
+mod other_names;
 mod protocol;
 mod safety;
 mod shutdown;

@@ -96,7 +96,7 @@ fn the_endpoint_describes_itself_when_it_is_asked_nothing() {
 #[test]
 fn what_is_not_there_is_refused_with_what_is() {
     let fixture = Fixture::with(ServerOptions::new());
-    let refused = get("/query").ask(fixture.address).expect(404);
+    let refused = get("/data").ask(fixture.address).expect(404);
     assert!(refused.body.contains("/sparql") && refused.body.contains("/graphs"));
 }
 

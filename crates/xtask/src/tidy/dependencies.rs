@@ -56,6 +56,7 @@ const CRATES: &[Allowed] = &[
             // Numbers that 64 bits do not hold.
             "num-bigint",
             "num-traits",
+            // A base of the evaluator's handler of services is of its type.
             "oxiri",
             "oxrdf",
             "oxrdfio",

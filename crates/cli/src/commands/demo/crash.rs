@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use fulgurite::{Database, Durability, ReadTxn, TypedTable};
 
 use super::report::Report;
+use crate::database::refuse_store;
 use crate::failure::Failure;
 use crate::output::grouped;
 use crate::progress::time;
@@ -102,6 +103,7 @@ fn verify(txn: &ReadTxn, commits: &Commits) -> Result<u64, Failure> {
 pub fn commit_until_killed(path: &Path) -> Result<(), Failure> {
     let options = Database::options().durability(Durability::Log).delta_bytes(DELTA_BYTES);
     let db = options.open(path)?;
+    refuse_store(&db)?;
     let commits: Commits = db.typed_table(TABLE)?;
     let last = commits.iter(&db.read()?)?.next_back().transpose()?;
     let mut number = last.map_or(0, |((number, _), _)| number);

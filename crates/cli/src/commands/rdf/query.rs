@@ -8,7 +8,7 @@ use fulgurite_rdf::sparesults::QueryResultsFormat;
 use fulgurite_rdf::sparql::{Limits, Query, QueryForm, QueryResults, Solutions};
 use fulgurite_rdf::{Quads, Snapshot, StatementKinds};
 
-use super::store::{reading, sparql};
+use super::store::{reading, services, sparql};
 use crate::arguments::OutputFormat;
 use crate::arguments::rdf::{AnswerFormat, GraphFormat, Query as Arguments};
 use crate::failure::Failure;
@@ -18,6 +18,7 @@ use crate::progress::time;
 /// Answers.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let text = sparql(&arguments.text)?;
+    let service = services(&arguments.services)?;
     reading(&arguments.store.path, |_, snapshot| {
         let namespaces = snapshot.namespaces()?;
         let base = arguments.base.as_ref().map(|base| base.as_str());
@@ -33,7 +34,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         if let Some(mebibytes) = arguments.memory_max {
             limits = limits.memory_bytes_max(u64::from(mebibytes) << 20);
         }
-        let query = query.with_limits(limits).union_default_graph(arguments.union);
+        let mut query = query.with_limits(limits).union_default_graph(arguments.union);
+        if let Some(handler) = service {
+            query = query.with_service(handler);
+        }
         let statements = if arguments.explicit { StatementKinds::Explicit } else { StatementKinds::All };
         let snapshot = snapshot.of_kinds(statements);
         match arguments.explain {

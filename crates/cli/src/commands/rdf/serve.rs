@@ -6,7 +6,7 @@ use std::path::Path;
 use fulgurite_rdf::Store;
 use fulgurite_server::{Event, Server, ServerOptions};
 
-use super::store::{changing, reading};
+use super::store::{changing, reading, services};
 use crate::arguments::WaitArgument;
 use crate::arguments::rdf::Serve;
 use crate::failure::Failure;
@@ -25,14 +25,14 @@ pub fn run(arguments: &Serve) -> Result<(), Failure> {
 
 fn serve(store: &Store, arguments: &Serve) -> Result<(), Failure> {
     let failed = |error: fulgurite_server::Error| Failure::Message(error.to_string());
-    let server = Server::bind(store, &arguments.bind, options(arguments)).map_err(failed)?;
+    let server = Server::bind(store, &arguments.bind, options(arguments)?).map_err(failed)?;
     announce(&server, arguments, &arguments.store.path);
     server.run().map_err(failed)?;
     let _ = writeln!(std::io::stderr(), "stopped");
     Ok(())
 }
 
-fn options(arguments: &Serve) -> ServerOptions {
+fn options(arguments: &Serve) -> Result<ServerOptions, Failure> {
     let verbose = arguments.verbose;
     let mut options = ServerOptions::new()
         .writable(arguments.read_write)
@@ -48,11 +48,12 @@ fn options(arguments: &Serve) -> ServerOptions {
         .base(arguments.base.clone())
         .host_names(arguments.host_name.clone())
         .cors_origin(arguments.cors.clone())
+        .service(services(&arguments.services)?)
         .on_event(move |event| tell(event, verbose));
     if let Some(queries) = arguments.queries {
         options = options.queries_max(queries.into());
     }
-    options
+    Ok(options)
 }
 
 /// One line on standard error. Without standard error it goes on.

@@ -2,12 +2,15 @@
 
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 use fulgurite::Database;
+use fulgurite_rdf::sparql::ServiceHandler;
 use fulgurite_rdf::{Quads, Snapshot, Store, StoreOptions};
+use fulgurite_server::ServiceClient;
 
 use crate::arguments::WaitArgument;
-use crate::arguments::rdf::Text;
+use crate::arguments::rdf::{Services, Text};
 use crate::database::explain;
 use crate::failure::Failure;
 
@@ -62,6 +65,20 @@ fn explain_store(error: fulgurite_rdf::Error, may_create: bool) -> Failure {
         fulgurite_rdf::Error::Engine(error) => explain(error, may_create),
         error => error.into(),
     }
+}
+
+/// What asks other endpoints; `None` if none is allowed.
+///
+/// # Errors
+/// If a URL cannot be asked.
+pub fn services(arguments: &Services) -> Result<Option<Arc<dyn ServiceHandler>>, Failure> {
+    if arguments.service.is_empty() {
+        return Ok(None);
+    }
+    let client =
+        ServiceClient::new(&arguments.service).map_err(|error| Failure::Message(format!("--service {error}")))?;
+    let client = client.timeout(arguments.service_timeout).body_bytes_max((arguments.service_max as usize) << 20);
+    Ok(Some(Arc::new(client)))
 }
 
 /// The SPARQL text that is meant.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use fulgurite_rdf::Quads;
 use fulgurite_rdf::sparql::{Limits, Update};
 
-use super::store::{changing, sparql};
+use super::store::{changing, services, sparql};
 use crate::arguments::rdf::Update as Arguments;
 use crate::failure::Failure;
 use crate::output::{counted, grouped};
@@ -15,12 +15,16 @@ use crate::progress::time;
 /// Updates.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let text = sparql(&arguments.text)?;
+    let service = services(&arguments.services)?;
     let begun = Instant::now();
     let done = changing(&arguments.store.path, arguments.create, arguments.wait, |store| {
         let base = arguments.base.as_ref().map(|base| base.as_str());
         let namespaces = store.snapshot()?.namespaces()?;
         // Who gives the update could read these files without it.
-        let update = Update::parse_with_prefixes(&text, base, &namespaces)?.loads_files(true);
+        let mut update = Update::parse_with_prefixes(&text, base, &namespaces)?.loads_files(true);
+        if let Some(handler) = service {
+            update = update.with_service(handler);
+        }
         let mut limits = Limits::new();
         if let Some(timeout) = arguments.timeout {
             limits = limits.timeout(timeout);

@@ -115,7 +115,8 @@ impl Attributes {
             ("annotation", self.annotation.is_some()),
             ("annotationNodeID", self.annotation_node_id.is_some()),
         ];
-        for (name, _) in given.into_iter().filter(|(name, is_given)| *is_given && !permitted.contains(name)) {
+        let offending = given.into_iter().find(|(name, is_given)| *is_given && !permitted.contains(name));
+        if let Some((name, _)) = offending {
             return Err(format!("rdf:{name} is not permitted in {within}").into());
         }
         match self.properties.first() {

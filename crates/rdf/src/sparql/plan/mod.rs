@@ -18,15 +18,18 @@ mod sort_keys;
 mod witness;
 mod zero_length;
 
+use oxiri::Iri;
 use spargebra::Query;
 use spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression, PropertyPathExpression};
 use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 
 pub(crate) use self::best::Cut;
 use self::estimate::{Estimator, Progress, Slots};
-use self::names::{Names, certain, joins_by_substitution, read_by_conjuncts};
+use self::names::{Names, certain, endpoints, joins_by_substitution, read_by_conjuncts};
+pub(crate) use self::witness::hidden_variable;
 use super::limits::Stopped;
 use super::scope::Scope;
+use super::service::{self, Clause};
 use super::shape::map_operands;
 use super::terms::Terms;
 use crate::Quads;
@@ -66,6 +69,8 @@ pub(crate) struct Plan {
     pub cut: Option<Cut>,
     /// Whether it calls functions of ours.
     pub calls_functions: bool,
+    /// What other endpoints are asked.
+    pub services: Vec<Clause>,
 }
 
 /// A planned pattern of an update.
@@ -73,6 +78,8 @@ pub(crate) struct PatternPlan {
     pub pattern: GraphPattern,
     /// Whether it calls functions of ours.
     pub calls_functions: bool,
+    /// What other endpoints are asked.
+    pub services: Vec<Clause>,
 }
 
 /// Plans a query, without estimates.
@@ -83,8 +90,9 @@ pub(crate) fn plan_query<Q: Quads>(
     scope: &Scope,
 ) -> Result<Plan, Stopped> {
     let mut planner = Planner::new(order, terms, scope);
+    let (query, services) = service::number_query(query.clone());
     let query = planner.query(query)?;
-    Ok(Plan { query, estimates: Vec::new(), cut: planner.cut, calls_functions: planner.calls_functions })
+    Ok(Plan { query, estimates: Vec::new(), cut: planner.cut, calls_functions: planner.calls_functions, services })
 }
 
 /// Plans a query as [`plan_query`] does, with estimates.
@@ -96,22 +104,25 @@ pub(crate) fn explain_query<Q: Quads>(
 ) -> Result<Plan, Stopped> {
     let mut planner = Planner::new(order, terms, scope);
     planner.estimates = Some(Vec::new());
+    let (query, services) = service::number_query(query.clone());
     let query = planner.query(query)?;
     let (cut, calls_functions) = (planner.cut, planner.calls_functions);
-    Ok(Plan { query, estimates: planner.estimates.unwrap_or_default(), cut, calls_functions })
+    Ok(Plan { query, estimates: planner.estimates.unwrap_or_default(), cut, calls_functions, services })
 }
 
-/// The pattern of an update.
+/// The pattern of an update, and what other endpoints are asked.
 pub(crate) fn plan_pattern<Q: Quads>(
     pattern: &GraphPattern,
+    base: Option<&Iri<String>>,
     order: JoinOrder,
     terms: &Terms<Q>,
     scope: &Scope,
 ) -> Result<PatternPlan, Stopped> {
     let mut planner = Planner::new(order, terms, scope);
     planner.changes_what_it_reads = true;
-    let pattern = sort_keys::with_sort_keys(planner.whole(pattern.clone())?);
-    Ok(PatternPlan { pattern, calls_functions: planner.calls_functions })
+    let (pattern, services) = service::number_pattern(pattern.clone(), base);
+    let pattern = sort_keys::with_sort_keys(planner.whole(pattern)?);
+    Ok(PatternPlan { pattern, calls_functions: planner.calls_functions, services })
 }
 
 struct Planner<'p, Q> {
@@ -207,8 +218,8 @@ impl<'p, Q: Quads> Planner<'p, Q> {
         }
     }
 
-    fn query(&mut self, query: &Query) -> Result<Query, Stopped> {
-        Ok(match query.clone() {
+    fn query(&mut self, query: Query) -> Result<Query, Stopped> {
+        Ok(match query {
             Query::Select { dataset, pattern, base_iri } => {
                 self.cut = Cut::of(&pattern).map(|cut| match self.estimator.has_stored_default_graph() {
                     true => cut,
@@ -397,7 +408,8 @@ impl<'p, Q: Quads> Planner<'p, Q> {
         let left = self.plan(left, context)?;
         let bound = certain(&left.pattern);
         let within = context.within(&bound, left.rows);
-        let looked_up = joins_by_substitution(&right) && bound.shares_with(&certain(&right));
+        let asks_what_is_bound = endpoints(&right).shares_with(&bound);
+        let looked_up = joins_by_substitution(&right) && (asks_what_is_bound || bound.shares_with(&certain(&right)));
         let names = certain(&right);
         let right = self.plan(right, &within)?;
         let expression = match expression {
@@ -420,7 +432,18 @@ impl<'p, Q: Quads> Planner<'p, Q> {
         self.flatten(group, context.graph.as_ref(), context, &mut elements)?;
         let mut progress = Progress::start(&context.outer, context.times);
         let mut joined: Option<GraphPattern> = None;
-        while !elements.is_empty() {
+        let mut waiting = Vec::new();
+        loop {
+            // An endpoint that a variable names is asked once that is bound; if nothing binds it, the evaluation says so.
+            waiting.append(&mut elements);
+            let is_known = |element: &Element| endpoints(&element.pattern).are_within(&progress.bound);
+            (elements, waiting) = waiting.into_iter().partition(is_known);
+            if elements.is_empty() {
+                match waiting.is_empty() {
+                    true => break,
+                    false => elements.push(waiting.remove(0)),
+                }
+            }
             let (next, fanout) = self.choose(&elements, &mut progress, context)?;
             let element = elements.remove(next);
             let within = context.graph.as_ref();

@@ -171,8 +171,26 @@ pub(super) fn joins_by_substitution(pattern: &GraphPattern) -> bool {
         | GraphPattern::Lateral { left, right }
         | GraphPattern::Union { left, right } => joins_by_substitution(left) && joins_by_substitution(right),
         GraphPattern::Graph { inner, .. } => joins_by_substitution(inner),
+        // Its endpoint has to be bound before it is asked, so there is no other way.
+        GraphPattern::Service { name, .. } => matches!(name, NamedNodePattern::Variable(_)),
         GraphPattern::Filter { expr, inner } => joins_by_substitution(inner) && reads_only(expr, &certain(inner)),
         _ => false,
+    }
+}
+
+/// The variables that name endpoints which a pattern that [joins by substitution](joins_by_substitution) asks.
+pub(super) fn endpoints(pattern: &GraphPattern) -> Names {
+    match pattern {
+        GraphPattern::Service { name, .. } => {
+            let mut names = Names::default();
+            names.named_node(name);
+            names
+        }
+        GraphPattern::Join { left, right }
+        | GraphPattern::Lateral { left, right }
+        | GraphPattern::Union { left, right } => endpoints(left).with(&endpoints(right)),
+        GraphPattern::Graph { inner, .. } | GraphPattern::Filter { inner, .. } => endpoints(inner),
+        _ => Names::default(),
     }
 }
 

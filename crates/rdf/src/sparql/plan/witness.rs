@@ -70,7 +70,7 @@ impl Witnesses {
 }
 
 /// A variable that no text can name.
-pub(super) fn hidden_variable(name: &str) -> Variable {
+pub(crate) fn hidden_variable(name: &str) -> Variable {
     Variable::new_unchecked(format!("{PREFIX}{name}"))
 }
 

@@ -1,0 +1,106 @@
+//! Which endpoints may be asked.
+
+use axum::http::Uri;
+
+/// One URL that may be asked, or all that begin with one.
+#[derive(Clone, Debug)]
+pub struct Allowed(String);
+
+impl Allowed {
+    /// # Errors
+    /// If it is no URL that can be asked.
+    pub fn new(url: &str) -> Result<Self, String> {
+        let wrong = |why: &str| {
+            Err(format!("{url}: {why}; give the URL of an endpoint, as http://localhost:3030/people/query"))
+        };
+        if url.contains('#') {
+            return wrong("a URL with a fragment");
+        }
+        let Ok(uri) = url.parse::<Uri>() else { return wrong("not a URL in ASCII") };
+        let Some(authority) = uri.authority() else { return wrong("not an absolute URL") };
+        match uri.scheme_str() {
+            Some("http") => {}
+            Some("https") => return Err(format!("{url}: {NO_TLS}")),
+            _ => return wrong("not a URL of HTTP"),
+        }
+        if authority.as_str().contains('@') {
+            return wrong("a user or password, which are not sent");
+        }
+        if authority.host().is_empty() {
+            return wrong("not an absolute URL");
+        }
+        Ok(Self(url.to_owned()))
+    }
+
+    /// Whether `url` may be asked: it is this one, or below it. Compared letter by letter.
+    pub fn has(&self, url: &str) -> bool {
+        if url == self.0 {
+            return true;
+        }
+        let Some(rest) = url.strip_prefix(&self.0) else { return false };
+        let path = rest.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase().replace("%2e", ".");
+        // A server may take `..` for the directory above, which is not below.
+        self.0.ends_with('/') && !path.split(['/', '\\']).any(|part| part == "." || part == "..")
+    }
+}
+
+/// Why an https endpoint is not asked.
+pub const NO_TLS: &str =
+    "this program has no TLS, so https endpoints are not asked; put a proxy that has it between, and give its http URL";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_allows_itself_and_one_with_a_slash_at_its_end_all_below_it() {
+        let one = Allowed::new("http://a.example/sparql").unwrap();
+        assert!(one.has("http://a.example/sparql"));
+        for other in [
+            "http://a.example/sparql/",
+            "http://a.example/sparql?x",
+            "http://a.example/sparq",
+            "http://a.example/",
+            "http://b.example/sparql",
+            "https://a.example/sparql",
+            "http://a.example/SPARQL",
+        ] {
+            assert!(!one.has(other), "{other}");
+        }
+        let below = Allowed::new("http://a.example/data/").unwrap();
+        for (url, expected) in [
+            ("http://a.example/data/", true),
+            ("http://a.example/data/people/query", true),
+            ("http://a.example/data/query?default-graph-uri=http://b/../c", true),
+            ("http://a.example/data", false),
+            ("http://a.example/data/../admin", false),
+            ("http://a.example/data/%2E%2e/admin", false),
+            ("http://a.example/data/x/..", false),
+            ("http://a.example.evil.example/data/", false),
+            ("http://user@a.example/data/", false),
+        ] {
+            assert_eq!(below.has(url), expected, "{url}");
+        }
+        assert!(!Allowed::new("http://a.example/").unwrap().has("http://a.example:81/"));
+    }
+
+    #[test]
+    fn what_cannot_be_asked_cannot_be_allowed() {
+        for wrong in [
+            "",
+            "a.example",
+            "/sparql",
+            "ftp://a.example/",
+            "file:///etc/passwd",
+            "http://",
+            "http:///sparql",
+            "http://u:p@a.example/",
+            "http://a.example/#x",
+            "http://a b/",
+            "https://a.example/",
+            "*",
+        ] {
+            assert!(Allowed::new(wrong).is_err(), "{wrong}");
+        }
+    }
+}
