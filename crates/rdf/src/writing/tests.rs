@@ -264,7 +264,7 @@ proptest! {
             prop_assert_eq!(read(format, &bytes), expected(&said), "{}: {}", format, String::from_utf8_lossy(&bytes));
             let unsaid = quads.iter().find(|quad| check(format, quad.as_ref()).is_err());
             if let Some(quad) = unsaid {
-                let is_refused = matches!(written(format, &[quad.clone()]), Err(Error::Unwritable { .. }));
+                let is_refused = matches!(written(format, std::slice::from_ref(quad)), Err(Error::Unwritable { .. }));
                 prop_assert!(is_limited(format) && is_refused);
             }
         }
