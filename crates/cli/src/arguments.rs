@@ -53,6 +53,11 @@ pub enum Verb {
     Check(Check),
     /// Rewrite the file as small as it gets.
     Compact(Compact),
+    /// Copy a database to a new file, also while another process writes to it.
+    ///
+    /// The copy is one compact file without a log. If another process has the database open for writing, the copy holds what
+    /// that process has brought into the file: its newest checkpoint.
+    Backup(Backup),
     /// Load, query, change and serve stores of RDF.
     #[cfg(feature = "rdf")]
     Rdf(rdf::Rdf),
@@ -412,6 +417,16 @@ pub struct Compact {
     pub file: FileArgument,
     #[command(flatten)]
     pub keep: KeepArgument,
+}
+
+/// Arguments of `backup`.
+#[derive(Args, Debug)]
+pub struct Backup {
+    #[command(flatten)]
+    pub file: FileArgument,
+    /// The new file. Nothing that exists is overwritten.
+    #[arg(value_name = "COPY", value_hint = ValueHint::FilePath)]
+    pub copy: PathBuf,
 }
 
 /// Arguments of `demo`.

@@ -105,6 +105,11 @@ pub enum Error {
         /// The segments of the log, the oldest first.
         segments: Vec<PathBuf>,
     },
+    /// A file is at the path where a backup was to be written. It was left as it is.
+    FileExists {
+        /// The path that was asked for.
+        path: PathBuf,
+    },
     /// The path holds something else than a Fulgurite database.
     NotADatabase {
         /// The path that was asked for.
@@ -182,8 +187,9 @@ pub enum Error {
         oldest: Sequence,
     },
     /// A [`Monitor`](crate::Monitor) has ended the operation before its time. Nothing was lost: what is not in the trees is in the log.
+    /// Of a backup no file is left.
     Stopped {
-        /// The database.
+        /// The database, or the backup.
         path: PathBuf,
     },
     /// The database was closed while this handle was kept.
@@ -354,6 +360,9 @@ impl fmt::Display for Error {
                 write!(out, "{}: no such database; check the path, or ask for it to be created", path.display())
             }
             Self::LogWithoutDatabase { path, segments } => fmt_orphaned_log(out, path, segments),
+            Self::FileExists { path } => {
+                write!(out, "{}: a file is there already; choose another name, or move it away", path.display())
+            }
             Self::NotADatabase { path } => write!(out, "{}: not a Fulgurite database", path.display()),
             Self::UnsupportedFormat { path, found } => {
                 write!(out, "{}: written by a newer Fulgurite ({found}); upgrade this one", path.display())

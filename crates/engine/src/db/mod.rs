@@ -1,5 +1,6 @@
 //! The database: opening, recovery, the catalog, checkpoints, bulk loads, and what users hold of all that.
 
+mod backup;
 mod bulk;
 mod changes;
 mod check;

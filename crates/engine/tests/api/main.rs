@@ -1,5 +1,6 @@
 //! Tests of the engine through what it makes public, a file for each subject: one program, which is built and linked once.
 
+mod backups;
 mod changes;
 mod compaction;
 mod forgetting;
