@@ -5,6 +5,7 @@ pub mod changes;
 pub mod check;
 pub mod commit;
 pub mod core;
+pub mod edit;
 pub mod exclusive;
 pub mod footprints;
 pub mod group_sync;
@@ -33,6 +34,7 @@ pub mod walk;
 pub mod write;
 pub mod write_set;
 
+pub use edit::{CursorMut, ExtractIf};
 pub use key_batches::{KeyBatch, KeyBatches, KeySuffixes};
 pub use range::{BatchEntries, Cursor, LeafBatch, LeafBatches, OwnedRange, Range};
 pub use read::{Estimate, ReadTxn};

@@ -17,6 +17,7 @@ use crate::sync::atomic::Ordering;
 use crate::tree::Root;
 use crate::txn::commit::{Checks, Proposal};
 use crate::txn::core::Core;
+use crate::txn::edit::Popped;
 use crate::txn::exclusive::Exclusive;
 use crate::txn::layers::Layers;
 use crate::txn::range::{Cursor, Range};
@@ -69,6 +70,8 @@ pub struct WriteTxn {
     exclusive: Option<Exclusive>,
     /// See [`crate::Options::write_set_bytes`].
     memory_bytes_max: usize,
+    /// Where the next pops from either end begin. Forgotten with the next change that is none.
+    pub(super) popped: [Option<Popped>; 2],
 }
 
 /// A state of a [`WriteTxn`] to return to.
@@ -98,11 +101,12 @@ impl WriteTxn {
             reads,
             guarded: None,
             exclusive,
+            popped: [None, None],
             memory_bytes_max: core.writer.as_ref().map_or(usize::MAX, |writer| writer.write_set_bytes),
         })
     }
 
-    fn layers(&self, table: &Table) -> Result<Layers<'_>> {
+    pub(super) fn layers(&self, table: &Table) -> Result<Layers<'_>> {
         let view = self.view(table)?;
         let set = self.set.touches(table.info.id).then_some(&self.set);
         let (state, at, reads) = (&self.held.snapshot.state, self.held.snapshot.sequence, self.reads.as_ref());
@@ -148,6 +152,7 @@ impl WriteTxn {
     /// [`Error::QuotaExceeded`]: then this change was not made, and the transaction is as it was before.
     pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
         self.make_room()?;
+        self.popped = [None, None];
         let view = self.view(table)?;
         check_lengths(table, key, value.len())?;
         self.begun = self.begin_insert(view, key);
@@ -172,6 +177,7 @@ impl WriteTxn {
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<()> {
         self.make_room()?;
+        self.popped = [None, None];
         let view = self.view(table)?;
         check_lengths(table, key, length_bytes)?;
         self.begun = self.begin_insert(view, key);
@@ -221,6 +227,7 @@ impl WriteTxn {
     /// nothing that it could come to, [`WriteTxn::commit`] fails with [`Error::Unmergeable`].
     pub fn merge(&mut self, table: &Table, key: &[u8], operand: &[u8]) -> Result<()> {
         self.make_room()?;
+        self.popped = [None, None];
         let view = self.view(table)?;
         check_lengths(table, key, operand.len())?;
         self.held.core.writer()?;
@@ -326,7 +333,7 @@ impl WriteTxn {
         }
         match value {
             Some(value) => self.put(table, key, value)?,
-            None => self.remove(table, key)?,
+            None => self.mark_deleted(table, key)?,
         }
         Ok(true)
     }
@@ -338,42 +345,27 @@ impl WriteTxn {
     pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<bool> {
         let present = self.contains_key(table, key)?;
         if present {
-            self.remove(table, key)?;
+            self.mark_deleted(table, key)?;
         }
         Ok(present)
     }
 
-    /// Deletes all entries whose keys lie within `bounds`. Returns how many.
-    ///
-    /// # Errors
-    /// As [`WriteTxn::get`] and [`WriteTxn::put`]; some of the entries may have been deleted then. Return to a
-    /// [`savepoint`](WriteTxn::savepoint) to have them all.
-    pub fn delete_range<'k>(&mut self, table: &Table, bounds: impl RangeBounds<&'k [u8]>) -> Result<u64> {
-        let mut deleted = 0;
-        let mut low = own(bounds.start_bound());
-        loop {
-            // In batches, because the range borrows the set that a deletion changes.
-            let range = Range::new(self.layers(table)?, low, own(bounds.end_bound()));
-            let keys: Vec<Box<[u8]>> = range
-                .take(DELETE_BATCH_KEYS)
-                .map(|entry| entry.map(|(key, _)| Box::from(&*key)))
-                .collect::<Result<_>>()?;
-            for key in &keys {
-                self.remove(table, key)?;
-            }
-            deleted += keys.len() as u64;
-            match keys.into_iter().next_back() {
-                Some(last) if deleted % DELETE_BATCH_KEYS as u64 == 0 => low = Bound::Excluded(last),
-                _ => return Ok(deleted),
-            }
-        }
-    }
-
-    fn remove(&mut self, table: &Table, key: &[u8]) -> Result<()> {
+    /// Notes that `key` has no value from now on. Requires: the table is there.
+    pub(crate) fn mark_deleted(&mut self, table: &Table, key: &[u8]) -> Result<()> {
         self.make_room()?;
         self.begun = None;
         self.set.set(table.info.id, key, Pending::Delete);
         Ok(())
+    }
+
+    /// What it has read, if that is checked.
+    pub(super) fn read_set(&self) -> Option<&ReadSet> {
+        self.reads.as_ref()
+    }
+
+    /// How often its changes were spilled or returned to a savepoint before a spill: then a walk through them must begin again.
+    pub(super) fn spills(&self) -> u64 {
+        self.set.spills()
     }
 
     /// Sees to it that the changes in memory do not take too much of it.
@@ -472,6 +464,7 @@ impl WriteTxn {
             });
         };
         self.begun = None;
+        self.popped = [None, None];
         self.return_table_numbers(self.savepoints[at].1);
         self.schema.truncate(self.savepoints[at].1);
         self.savepoints.truncate(at + 1);
@@ -612,9 +605,6 @@ fn check_operand(length_bytes: usize) -> Result<()> {
     }
     Err(Error::ValueTooLong { length_bytes: length_bytes as u64, limit_bytes: OPERAND_BYTES_MAX as u64 })
 }
-
-/// Keys that a range delete collects before it deletes them.
-const DELETE_BATCH_KEYS: usize = 4096;
 
 #[cfg(test)]
 mod tests {

@@ -137,6 +137,11 @@ impl WriteSet {
         Ok(bytes)
     }
 
+    /// How often what was in memory was spilled, or undone by a return to before a spill.
+    pub fn spills(&self) -> u64 {
+        self.spills
+    }
+
     /// Lets go of what was spilled. Requires: nobody reads the set any more.
     pub fn discard_spilled(&mut self) {
         self.spilled = None;

@@ -3,6 +3,7 @@
 mod backups;
 mod changes;
 mod compaction;
+mod edits;
 mod forgetting;
 mod golden;
 mod guards;

@@ -6,13 +6,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fulgurite::io::MemoryDisk;
+use fulgurite::io::{Disk, MemoryDisk, RealDisk};
 use fulgurite::{
     CloseOutcome, Database, Durability, MergeOperator, Monitor, ReadTxn, Savepoint, Table, TableOptions, WriteTxn,
 };
 
+use super::backups::Backups;
 use super::check::{Difference, random_read, same, shared_read, sound, whole};
 use super::coverage::{Call, Coverage, Situation};
+use super::edits::Edits;
 use super::feed::Past;
 use super::keys::{Pool, tail, value_of};
 use super::runs::{Marks, Runs, Standing};
@@ -54,6 +56,7 @@ struct World {
     random: Random,
     coverage: Coverage,
     settings: fulgurite::Options,
+    disk: Arc<dyn Disk>,
     path: PathBuf,
     db: Option<Database>,
     truth: Truth,
@@ -92,16 +95,14 @@ impl World {
             .background(background)
             .write_set_bytes(WRITE_SET_BYTES[random.index(WRITE_SET_BYTES.len())])
             .keep_log(KEEP_LOG_BYTES[random.index(KEEP_LOG_BYTES.len())]);
-        let path = match &options.directory {
+        let (path, disk): (_, Arc<dyn Disk>) = match &options.directory {
             Some(directory) => {
                 settings = settings.map(random.below(4) != 0);
-                directory.join(format!("model-{}.ful", options.seed))
+                (directory.join(format!("model-{}.ful", options.seed)), Arc::new(RealDisk))
             }
-            None => {
-                settings = settings.disk(Arc::new(MemoryDisk::new()));
-                PathBuf::from("model.ful")
-            }
+            None => (PathBuf::from("model.ful"), Arc::new(MemoryDisk::new())),
         };
+        settings = settings.disk(Arc::clone(&disk));
         let db = sound("create", settings.clone().open(&path))?;
         let (truth, pools, kept, typed_counted) = (Truth::default(), BTreeMap::new(), Vec::new(), random.coin());
         let mut coverage = Coverage::default();
@@ -110,6 +111,7 @@ impl World {
             random,
             coverage,
             settings,
+            disk,
             path,
             db: Some(db),
             truth,
@@ -155,6 +157,7 @@ impl World {
             480..=549 => self.typed_write(),
             550..=552 => self.typed_load(),
             553..=559 => self.follow(),
+            560..=561 => self.back_up(),
             _ => self.read(),
         }
     }
@@ -418,6 +421,10 @@ impl World {
                 }
             }
             (13, _) => self.compare_and_set(txn, table, key, entries)?,
+            (15..=16, _) => {
+                let (random, coverage) = (&mut self.random, &mut self.coverage);
+                Edits { table, entries, random, coverage }.change(txn, &key)?;
+            }
             (14, _) => {
                 self.coverage.note(Call::DeleteRange);
                 let mut high = key.clone();
@@ -512,6 +519,15 @@ impl World {
     fn follow(&mut self) -> Result<(), Difference> {
         let db = self.db.as_ref().expect("the database is open between steps");
         self.past.follow(db, &mut self.random, &mut self.coverage)
+    }
+
+    /// Copies the newest state, or that of a kept snapshot.
+    fn back_up(&mut self) -> Result<(), Difference> {
+        let kept = self.kept.first().filter(|_| self.random.coin());
+        let (txn, truth) = kept.map_or((None, &self.truth), |kept| (Some(&*kept.txn), &kept.truth));
+        let db = self.db.as_ref().expect("the database is open between steps");
+        let (settings, path, coverage) = (&self.settings, &self.path, &mut self.coverage);
+        Backups { disk: &*self.disk, settings, path, coverage }.compare(db, txn, truth)
     }
 
     fn check(&mut self) -> Result<(), Difference> {
