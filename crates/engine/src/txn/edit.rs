@@ -6,11 +6,12 @@
 //! beside what the changes themselves take.
 
 use std::fmt;
-use std::ops::{Bound, RangeBounds};
+use std::ops::Bound;
 
 use crate::error::Result;
 use crate::ids::TableId;
 use crate::pager::Value;
+use crate::txn::key_range::KeyRange;
 use crate::txn::range::{Pair, Range, as_bound, is_left_back, is_left_front};
 use crate::txn::read::{OwnedBound, own};
 use crate::txn::read_set::{CursorPath, GoneThrough};
@@ -27,8 +28,8 @@ impl WriteTxn {
     /// # Errors
     /// As [`WriteTxn::get`] and [`WriteTxn::put`]; some of the entries may have been deleted then. Return to a
     /// [`savepoint`](WriteTxn::savepoint) to have them all.
-    pub fn delete_range<'k>(&mut self, table: &Table, bounds: impl RangeBounds<&'k [u8]>) -> Result<u64> {
-        self.retain_within(table, (own(bounds.start_bound()), own(bounds.end_bound())), |_, _| Ok(false))
+    pub fn delete_range(&mut self, table: &Table, bounds: impl KeyRange) -> Result<u64> {
+        self.retain_within(table, (own(bounds.low()), own(bounds.high())), |_, _| Ok(false))
     }
 
     /// Deletes every entry for which `is_retained` returns false. Returns how many entries were deleted.
@@ -56,13 +57,13 @@ impl WriteTxn {
     ///
     /// # Errors
     /// As [`WriteTxn::delete_range`].
-    pub fn retain_in<'k>(
+    pub fn retain_in(
         &mut self,
         table: &Table,
-        bounds: impl RangeBounds<&'k [u8]>,
+        bounds: impl KeyRange,
         mut is_retained: impl FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<u64> {
-        let bounds = (own(bounds.start_bound()), own(bounds.end_bound()));
+        let bounds = (own(bounds.low()), own(bounds.high()));
         self.retain_within(table, bounds, |key, value| Ok(is_retained(key, value)))
     }
 
@@ -114,13 +115,13 @@ impl WriteTxn {
     ///
     /// # Errors
     /// As [`WriteTxn::extract_if`].
-    pub fn extract_from_if<'k, F: FnMut(&[u8], &[u8]) -> bool>(
+    pub fn extract_from_if<F: FnMut(&[u8], &[u8]) -> bool>(
         &mut self,
         table: &Table,
-        bounds: impl RangeBounds<&'k [u8]>,
+        bounds: impl KeyRange,
         is_extracted: F,
     ) -> Result<ExtractIf<'_, F>> {
-        let bounds = (own(bounds.start_bound()), own(bounds.end_bound()));
+        let bounds = (own(bounds.low()), own(bounds.high()));
         Ok(ExtractIf { edit: Edit::new(self, table, bounds)?, is_extracted })
     }
 
@@ -150,8 +151,8 @@ impl WriteTxn {
     ///
     /// # Errors
     /// As [`WriteTxn::pop_first`].
-    pub fn pop_first_in<'k>(&mut self, table: &Table, bounds: impl RangeBounds<&'k [u8]>) -> Result<Option<OwnedPair>> {
-        self.pop(table, (own(bounds.start_bound()), own(bounds.end_bound())), false)
+    pub fn pop_first_in(&mut self, table: &Table, bounds: impl KeyRange) -> Result<Option<OwnedPair>> {
+        self.pop(table, (own(bounds.low()), own(bounds.high())), false)
     }
 
     /// Deletes the last entry, and returns it. `None` if the table is empty. See [`WriteTxn::pop_first`].
@@ -166,8 +167,8 @@ impl WriteTxn {
     ///
     /// # Errors
     /// As [`WriteTxn::pop_first`].
-    pub fn pop_last_in<'k>(&mut self, table: &Table, bounds: impl RangeBounds<&'k [u8]>) -> Result<Option<OwnedPair>> {
-        self.pop(table, (own(bounds.start_bound()), own(bounds.end_bound())), true)
+    pub fn pop_last_in(&mut self, table: &Table, bounds: impl KeyRange) -> Result<Option<OwnedPair>> {
+        self.pop(table, (own(bounds.low()), own(bounds.high())), true)
     }
 
     fn pop(&mut self, table: &Table, bounds: (OwnedBound, OwnedBound), back: bool) -> Result<Option<OwnedPair>> {
@@ -194,7 +195,13 @@ impl WriteTxn {
     ///
     /// # Errors
     /// As [`WriteTxn::put`] and [`WriteTxn::get`].
-    pub fn replace(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<Option<Vec<u8>>> {
+    pub fn replace(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+    ) -> Result<Option<Vec<u8>>> {
+        let key = key.as_ref();
         let before = self.get(table, key)?.map(|value| value.to_vec());
         self.put(table, key, value)?;
         Ok(before)
@@ -206,7 +213,8 @@ impl WriteTxn {
     ///
     /// # Errors
     /// As [`WriteTxn::get`] and [`WriteTxn::put`].
-    pub fn remove(&mut self, table: &Table, key: &[u8]) -> Result<Option<Vec<u8>>> {
+    pub fn remove(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
+        let key = key.as_ref();
         let before = self.get(table, key)?.map(|value| value.to_vec());
         if before.is_some() {
             self.mark_deleted(table, key)?;
@@ -451,8 +459,8 @@ impl CursorMut<'_> {
     ///
     /// # Errors
     /// As [`crate::ReadTxn::get`]; so for the other moves.
-    pub fn seek(&mut self, key: &[u8]) -> Result<Option<(Value<'_>, Value<'_>)>> {
-        self.start(Start::From(key))
+    pub fn seek(&mut self, key: impl AsRef<[u8]>) -> Result<Option<(Value<'_>, Value<'_>)>> {
+        self.start(Start::From(key.as_ref()))
     }
 
     /// Moves to the first entry.
@@ -523,7 +531,7 @@ impl CursorMut<'_> {
     ///
     /// # Errors
     /// As [`WriteTxn::put`].
-    pub fn put_current(&mut self, value: &[u8]) -> Result<bool> {
+    pub fn put_current(&mut self, value: impl AsRef<[u8]>) -> Result<bool> {
         let is_at_entry = self.place == Place::At;
         if is_at_entry {
             self.txn.put(&self.table, &self.pass.last, value)?;

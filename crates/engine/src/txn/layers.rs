@@ -142,12 +142,17 @@ impl<'a> Layers<'a> {
     ///
     /// # Errors
     /// As [`Layers::get`].
-    pub fn get_many(&self, keys: &[&[u8]], mut each: impl FnMut(Option<Value<'a>>)) -> Result<()> {
+    pub fn get_many(&self, keys: &[impl AsRef<[u8]>], mut each: impl FnMut(Option<Value<'a>>)) -> Result<()> {
         let identity = self.pages().identity();
         let mut hashes = [0; GROUP];
         let mut values: [Option<Value<'a>>; GROUP] = [const { None }; GROUP];
         let plain = self.is_tree_alone();
+        let mut group: [&[u8]; GROUP] = [&[]; GROUP];
         for keys in keys.chunks(GROUP) {
+            for (place, key) in group.iter_mut().zip(keys) {
+                *place = key.as_ref();
+            }
+            let keys = &group[..keys.len()];
             for (hash, key) in hashes.iter_mut().zip(keys) {
                 *hash = identity.hash(key);
             }

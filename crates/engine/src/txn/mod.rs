@@ -13,6 +13,7 @@ pub mod history;
 pub mod in_place;
 pub mod journal;
 pub mod key_batches;
+pub mod key_range;
 pub mod large;
 pub mod layers;
 pub mod merges;
@@ -36,6 +37,7 @@ pub mod write_set;
 
 pub use edit::{CursorMut, ExtractIf};
 pub use key_batches::{KeyBatch, KeyBatches, KeySuffixes};
+pub use key_range::KeyRange;
 pub use range::{BatchEntries, Cursor, LeafBatch, LeafBatches, OwnedRange, Range};
 pub use read::{Estimate, ReadTxn};
 pub use reads::Read;

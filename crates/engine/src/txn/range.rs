@@ -325,8 +325,8 @@ impl<'t> Cursor<'t> {
     ///
     /// # Errors
     /// As [`crate::ReadTxn::get`]; so for the other moves.
-    pub fn seek(&mut self, key: &[u8]) -> Result<Option<Pair<'t>>> {
-        self.start(Start::From(key))
+    pub fn seek(&mut self, key: impl AsRef<[u8]>) -> Result<Option<Pair<'t>>> {
+        self.start(Start::From(key.as_ref()))
     }
 
     /// Moves to the first entry.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::mem;
-use std::ops::{Bound, RangeBounds};
+use std::ops::Bound;
 
 use crate::delta::Approach;
 use crate::error::{Error, Result};
@@ -19,6 +19,7 @@ use crate::txn::commit::{Checks, Proposal};
 use crate::txn::core::Core;
 use crate::txn::edit::Popped;
 use crate::txn::exclusive::Exclusive;
+use crate::txn::key_range::KeyRange;
 use crate::txn::layers::Layers;
 use crate::txn::range::{Cursor, Range};
 use crate::txn::read::{Estimate, own, prefix_end};
@@ -150,7 +151,11 @@ impl WriteTxn {
     /// [`Error::KeyTooLong`] above 64 MiB, [`Error::ValueTooLong`] above 4 GiB − 1; for values of 64 KiB and more, which
     /// are written at once, and when changes are spilled, what the disk reports, such as [`Error::DiskFull`], and
     /// [`Error::QuotaExceeded`]: then this change was not made, and the transaction is as it was before.
-    pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
+    pub fn put(&mut self, table: &Table, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<()> {
+        self.put_bytes(table, key.as_ref(), value.as_ref())
+    }
+
+    fn put_bytes(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
         self.make_room()?;
         self.popped = [None, None];
         let view = self.view(table)?;
@@ -172,10 +177,11 @@ impl WriteTxn {
     pub fn reserve(
         &mut self,
         table: &Table,
-        key: &[u8],
+        key: impl AsRef<[u8]>,
         length_bytes: usize,
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<()> {
+        let key = key.as_ref();
         self.make_room()?;
         self.popped = [None, None];
         let view = self.view(table)?;
@@ -225,7 +231,11 @@ impl WriteTxn {
     /// [`Error::Invalid`] if the table has no operator, or the operand is none of its numbers; as [`WriteTxn::put`], and where it
     /// follows a put of the same key as [`WriteTxn::get`]; what is merged into a key in one transaction may have 4 GiB − 14. What the value comes to is known when the transaction commits: if there is
     /// nothing that it could come to, [`WriteTxn::commit`] fails with [`Error::Unmergeable`].
-    pub fn merge(&mut self, table: &Table, key: &[u8], operand: &[u8]) -> Result<()> {
+    pub fn merge(&mut self, table: &Table, key: impl AsRef<[u8]>, operand: impl AsRef<[u8]>) -> Result<()> {
+        self.merge_bytes(table, key.as_ref(), operand.as_ref())
+    }
+
+    fn merge_bytes(&mut self, table: &Table, key: &[u8], operand: &[u8]) -> Result<()> {
         self.make_room()?;
         self.popped = [None, None];
         let view = self.view(table)?;
@@ -291,7 +301,8 @@ impl WriteTxn {
     ///
     /// # Errors
     /// [`Error::TableNotFound`].
-    pub fn guard(&mut self, table: &Table, key: &[u8]) -> Result<()> {
+    pub fn guard(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<()> {
+        let key = key.as_ref();
         self.view(table)?;
         if self.exclusive.is_some() {
             return Ok(());
@@ -308,7 +319,8 @@ impl WriteTxn {
     ///
     /// # Errors
     /// As [`WriteTxn::put`] and [`WriteTxn::get`].
-    pub fn insert(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<bool> {
+    pub fn insert(&mut self, table: &Table, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<bool> {
+        let key = key.as_ref();
         let absent = !self.contains_key(table, key)?;
         if absent {
             self.put(table, key, value)?;
@@ -324,10 +336,11 @@ impl WriteTxn {
     pub fn compare_and_set(
         &mut self,
         table: &Table,
-        key: &[u8],
+        key: impl AsRef<[u8]>,
         expected: Option<&[u8]>,
         value: Option<&[u8]>,
     ) -> Result<bool> {
+        let key = key.as_ref();
         if self.get(table, key)?.as_deref() != expected {
             return Ok(false);
         }
@@ -342,7 +355,8 @@ impl WriteTxn {
     ///
     /// # Errors
     /// As [`WriteTxn::get`] and [`WriteTxn::put`].
-    pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<bool> {
+    pub fn delete(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<bool> {
+        let key = key.as_ref();
         let present = self.contains_key(table, key)?;
         if present {
             self.mark_deleted(table, key)?;
