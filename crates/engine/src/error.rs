@@ -45,7 +45,7 @@ pub enum ConflictReason {
     Range,
     /// It changed a key that was written. Only at isolation `Snapshot`.
     Write,
-    /// It created or dropped tables.
+    /// It created, dropped or renamed tables.
     Tables,
     /// A bulk load, or a transaction that had spilled ([`Options::write_set_bytes`](crate::Options::write_set_bytes)), changed a table
     /// that was read, or at isolation `Snapshot` written.

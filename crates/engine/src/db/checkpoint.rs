@@ -70,6 +70,13 @@ pub struct Stored {
     pub trees: Trees,
 }
 
+impl Stored {
+    /// Whether the table has another name in `later`.
+    fn is_renamed(&self, later: &Self) -> bool {
+        self.info.name != later.info.name
+    }
+}
+
 /// What a checkpoint does beside merging the frozen deltas.
 pub enum Job<'j> {
     /// Merges what recovery read back.
@@ -381,6 +388,9 @@ impl Checkpointer {
             for info in &rotation.since.created {
                 stored.insert(info.id, Stored { info: Arc::clone(info), trees: Trees::default() });
             }
+            for info in &rotation.since.renamed {
+                rename(&mut stored, info);
+            }
             for info in &rotation.since.dropped {
                 dropped.extend(stored.remove(&info.id));
             }
@@ -475,11 +485,17 @@ impl Checkpointer {
         writer: &mut PageWriter<'_>,
     ) -> Result<Option<Root>> {
         let mut changes: BTreeMap<&str, Option<Vec<u8>>> = BTreeMap::new();
-        for table in dropped.iter().filter(|table| self.stored.contains_key(&table.info.id)) {
-            changes.insert(&table.info.name, None);
+        let renamed = stored
+            .values()
+            .filter(|table| self.stored.get(&table.info.id).is_some_and(|before| before.is_renamed(table)));
+        for table in dropped.iter().chain(renamed) {
+            if let Some(before) = self.stored.get(&table.info.id) {
+                changes.insert(&before.info.name, None);
+            }
         }
+        // After all names that went: one of them may be another table's now.
         for (id, table) in stored {
-            if self.stored.get(id).is_none_or(|before| !before.trees.are(&table.trees)) {
+            if self.stored.get(id).is_none_or(|before| !before.trees.are(&table.trees) || before.is_renamed(table)) {
                 let mut descriptor = table.info.descriptor.clone();
                 descriptor.root = table.trees.base.as_ref().map(store_root);
                 descriptor.ranges = table.trees.stack.as_ref().map(|stack| stack.store()).unwrap_or_default();
@@ -683,8 +699,8 @@ impl Checkpointer {
             let newest = &match (shown, note) {
                 (Shown::TakenIn(incoming), Some(note)) if !incoming.schema().is_empty() => {
                     // What it dropped is in no tree any more: nobody reads at an earlier commit than this one from here on.
-                    let dropped = newest.dropped.clone();
-                    State { dropped, ..with_schema(newest, incoming.schema().changes(), note) }
+                    let (dropped, renamed) = (newest.dropped.clone(), newest.renamed.clone());
+                    State { dropped, renamed, ..with_schema(newest, incoming.schema().changes(), note) }
                 }
                 _ => newest.clone(),
             };
@@ -706,6 +722,7 @@ impl Checkpointer {
                 ..newest.clone()
             };
             next.dropped.retain(|&(dropped, _)| dropped > self.meta.sequence);
+            next.renamed.retain(|&(renamed, _)| renamed > self.meta.sequence);
             let dropped = next.dropped.iter_mut().map(|(_, view)| view);
             for view in next.tables.iter_mut().flatten().chain(dropped) {
                 let trees = self.stored.get(&view.info.id).map(|table| table.trees.clone()).unwrap_or_default();
@@ -779,7 +796,14 @@ fn stoppable(job: Option<&Job<'_>>) -> Option<Phase> {
     }
 }
 
-/// Creates and drops the tables that a transaction did. Answers those that it dropped.
+/// Gives a table the name that it has here.
+fn rename(stored: &mut BTreeMap<TableId, Stored>, info: &Arc<TableInfo>) {
+    if let Some(table) = stored.get_mut(&info.id) {
+        table.info = Arc::clone(info);
+    }
+}
+
+/// Creates, drops and renames the tables that a transaction did. Answers those that it dropped.
 fn create_and_drop(incoming: &Incoming<'_>, stored: &mut BTreeMap<TableId, Stored>) -> Vec<Stored> {
     let mut dropped = Vec::new();
     for change in incoming.schema().changes() {
@@ -788,6 +812,7 @@ fn create_and_drop(incoming: &Incoming<'_>, stored: &mut BTreeMap<TableId, Store
                 stored.insert(view.info.id, Stored { info: Arc::clone(&view.info), trees: Trees::default() });
             }
             SchemaChange::Dropped(info) => dropped.extend(stored.remove(&info.id)),
+            SchemaChange::Renamed { after, .. } => rename(stored, after),
         }
     }
     dropped

@@ -485,6 +485,7 @@ fn read_tables(
         instance: next_instance(),
         floor: meta.sequence,
         dropped: Vec::new(),
+        renamed: Vec::new(),
         tables_changed: meta.sequence,
         epoch: first_epoch(),
         thawed: 0,

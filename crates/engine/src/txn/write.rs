@@ -455,6 +455,31 @@ impl WriteTxn {
         Ok(())
     }
 
+    /// Gives a table another name, once this transaction has committed. Returns a handle that has the new name; handles that
+    /// were opened before keep working, and keep telling the name that they were opened by. Snapshots keep seeing the old name.
+    ///
+    /// As with creating and dropping tables, a transaction that does so conflicts with others that create, drop or rename tables, or
+    /// look for tables by name. Those that read and write in the table do not conflict with it.
+    ///
+    /// ```
+    /// # fn main() -> fulgurite::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// # let db = fulgurite::Database::create(directory.path().join("a.ful"))?;
+    /// let draft = db.create_table("draft", Default::default())?;
+    /// db.update(|txn| txn.put(&draft, b"k", b"v"))?;
+    /// db.rename_table(&draft, "final")?;
+    /// assert_eq!(db.read()?.get(&db.open_table("final")?, b"k")?.as_deref(), Some(&b"v"[..]));
+    /// assert_eq!(db.read()?.get(&draft, b"k")?.as_deref(), Some(&b"v"[..]));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::TableNotFound`]; [`Error::TableExists`] if another table has this name; [`Error::Invalid`] for an empty or overlong one.
+    pub fn rename_table(&mut self, table: &Table, name: &str) -> Result<Table> {
+        self.note_names();
+        self.schema.rename(&self.held.snapshot.state, table, name)
+    }
+
     /// Marks the present state of the transaction.
     ///
     /// What changes after it keeps what was before: among others, each further [`WriteTxn::merge`] into a key copies what is pending

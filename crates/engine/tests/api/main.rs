@@ -14,6 +14,7 @@ mod merges_overtaken;
 mod monitored;
 mod opening;
 mod recovery;
+mod renames;
 mod smoke;
 mod spilled;
 mod stack;

@@ -125,6 +125,7 @@ kinds! {
     CommitDisk => "commit_with(Disk)",
     CreateTable => "create_table",
     DropTable => "drop_table",
+    RenameTable => "rename_table",
     Snapshot => "read (kept over commits)",
     Sync => "sync",
     Checkpoint => "checkpoint",

@@ -5,7 +5,7 @@ use fulgurite::{MergeOperator, Table};
 use crate::random::Random;
 
 /// Draws keys from a pool small enough that they meet again.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Pool {
     shape: Shape,
     spread: u64,

@@ -15,7 +15,7 @@ use super::backups::Backups;
 use super::check::{Difference, random_read, same, shared_read, sound, whole};
 use super::coverage::{Call, Coverage, Situation};
 use super::edits::Edits;
-use super::feed::Past;
+use super::feed::{Past, RENAMED};
 use super::keys::{Pool, tail, value_of};
 use super::runs::{Marks, Runs, Standing};
 use super::truth::{Truth, within};
@@ -151,8 +151,8 @@ impl World {
             15..=19 => self.check(),
             20..=39 => self.keep_snapshot(),
             40..=199 => self.read_kept(),
-            200..=209 => self.one_table_more_or_less(),
-            210..=399 => self.write(),
+            200..=211 => self.one_table_more_or_less(),
+            212..=399 => self.write(),
             400..=479 => self.typed_read(),
             480..=549 => self.typed_write(),
             550..=552 => self.typed_load(),
@@ -277,6 +277,9 @@ impl World {
     }
 
     fn one_table_more_or_less(&mut self) -> Result<(), Difference> {
+        if self.random.below(3) == 0 {
+            return self.rename_table();
+        }
         let more = self.truth.table_count() < 2 || (self.random.coin() && self.truth.table_count() < TABLES_MAX);
         if more {
             self.coverage.note(Call::CreateTable);
@@ -315,6 +318,29 @@ impl World {
             self.truth.drop_table(&name);
         }
         Ok(())
+    }
+
+    /// Renames a table; a handle from before, and all that was kept of it, works on.
+    fn rename_table(&mut self) -> Result<(), Difference> {
+        let Some((name, table)) = self.table()? else { return Ok(()) };
+        self.coverage.note(Call::RenameTable);
+        let new = format!("{RENAMED} {}", self.random.below(6));
+        let is_taken = name != new && self.truth.names().any(|known| *known == new);
+        let renamed = match self.db().rename_table(&table, &new) {
+            Err(fulgurite::Error::TableExists { .. }) if is_taken => return Ok(()),
+            renamed => sound("rename_table", renamed)?,
+        };
+        same("the renamed table", &(renamed.name(), renamed.id(), is_taken), &(&*new, table.id(), false))?;
+        if name != new {
+            self.truth.rename(&name, &new);
+            self.runs.forget(&name);
+            let pool = self.pools[&name].clone();
+            self.pools.insert(new.clone(), pool);
+        }
+        let txn = sound("read", self.db().read())?;
+        same("len by a handle from before", &sound("len", txn.len(&table))?, &(self.truth.entries(&new).len() as u64))?;
+        let is_gone = matches!(txn.open_table(&name), Err(fulgurite::Error::TableNotFound { .. }));
+        same("whether the old name is gone", &is_gone, &(name != new))
     }
 
     fn write(&mut self) -> Result<(), Difference> {

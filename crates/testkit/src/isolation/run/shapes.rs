@@ -251,6 +251,7 @@ const NAMED: &[(Step, u64)] = &[
     (Step::ReadNamed, 5),
     (Step::CreateNamed, 2),
     (Step::DropNamed, 1),
+    (Step::RenameNamed, 1),
     (Step::Update, 2),
     (Step::Get, 2),
     (Step::Put, 1),
@@ -280,4 +281,5 @@ const ALL: &[(Step, u64)] = &[
     (Step::ReadNamed, 2),
     (Step::CreateNamed, 1),
     (Step::DropNamed, 1),
+    (Step::RenameNamed, 1),
 ];

@@ -53,6 +53,8 @@ pub(super) enum Step {
     CreateNamed,
     /// Drops one.
     DropNamed,
+    /// Renames one.
+    RenameNamed,
 }
 
 impl Step {
@@ -107,7 +109,12 @@ impl Session<'_> {
             Step::ReadNamed if shape.named > 0 => self.read_named(random.below(shape.named)).map(drop),
             Step::CreateNamed if shape.named > 0 => self.create_named(random.below(shape.named)),
             Step::DropNamed if shape.named > 0 => self.drop_named(random.below(shape.named)),
-            Step::ReadNamed | Step::CreateNamed | Step::DropNamed => self.read(table, number).map(drop),
+            Step::RenameNamed if shape.named > 0 => {
+                self.rename_named(random.below(shape.named), random.below(shape.named))
+            }
+            Step::ReadNamed | Step::CreateNamed | Step::DropNamed | Step::RenameNamed => {
+                self.read(table, number).map(drop)
+            }
         }
     }
 
