@@ -125,6 +125,11 @@ pub mod format {
             self.0 += key.len();
         }
 
+        /// Adds a change.
+        pub fn renamed(&mut self, _: TableId, before: &[u8], after: &[u8]) {
+            self.0 += before.len() + after.len();
+        }
+
         /// Ends the commit.
         pub fn finish(&mut self) {}
 

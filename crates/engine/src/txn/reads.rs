@@ -114,7 +114,8 @@ macro_rules! reads {
             self.layers(table)?.count(bounds.low(), bounds.high())
         }
 
-        /// About how many entries lie within `bounds`, with bounds of the error: in time that grows with the tree's depth. A
+        /// About how many entries lie within `bounds`, with bounds of the error: in time that grows with the tree's depth. It is exact
+        /// where few changes lie above the tree; of many it looks at the first ones, and takes the others to be like these. A
         /// write transaction is not checked for it: decide by [`count`](Self::count) what must not change.
         ///
         /// # Errors

@@ -92,8 +92,8 @@ impl TableInfo {
 
     /// Whether both are the same table, perhaps by different names.
     #[inline(always)]
-    pub fn is_same(self: &Arc<Self>, other: &Arc<Self>) -> bool {
-        Arc::ptr_eq(self, other) || self.identity == other.identity
+    pub fn is_same(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other) || self.identity == other.identity
     }
 
     /// Alignment of values.

@@ -4,6 +4,7 @@ mod backups;
 mod changes;
 mod compaction;
 mod edits;
+mod estimates;
 mod forgetting;
 mod golden;
 mod guards;

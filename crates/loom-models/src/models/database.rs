@@ -189,11 +189,12 @@ fn first_state(pins: &Arc<Pins>, page: Page) -> State {
         root: None,
         ranges: Vec::new(),
     };
-    let view = empty_view(TableInfo { id: TABLE, name: "table".into(), descriptor });
+    let view = empty_view(TableInfo::new("table".into(), descriptor));
     State {
         instance: 0,
         floor: Sequence(0),
         dropped: Vec::new(),
+        renamed: Vec::new(),
         tables_changed: Sequence(0),
         epoch: first_epoch(),
         thawed: 1,
