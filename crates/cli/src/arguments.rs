@@ -103,7 +103,7 @@ pub struct CreateArguments {
     /// Create the table as a multimap, which holds a set of values under each key.
     #[arg(long, requires = "create")]
     pub multimap: bool,
-    /// Create the table so that programs can merge into its values, by adding, by keeping the greater, or by appending.
+    /// Create the table so that programs can merge into its values, by adding, by keeping the greater, by appending and so on.
     #[arg(long, requires = "create", conflicts_with = "multimap", value_name = "OPERATOR")]
     pub merge: Option<MergeArgument>,
 }
@@ -117,6 +117,18 @@ pub enum MergeArgument {
     Max,
     /// One after the other: strings and bytes.
     Append,
+    /// The sum, or the least or greatest number if the type cannot hold it.
+    AddSaturating,
+    /// The sum, or an error if the type cannot hold it.
+    AddChecked,
+    /// The lesser: of integers, or of strings and bytes.
+    Min,
+    /// The bits that are set in both.
+    And,
+    /// The bits that are set in either.
+    Or,
+    /// The bits that are set in one of both.
+    Xor,
 }
 
 impl From<MergeArgument> for MergeOperator {
@@ -125,6 +137,12 @@ impl From<MergeArgument> for MergeOperator {
             MergeArgument::Add => Self::Add,
             MergeArgument::Max => Self::Max,
             MergeArgument::Append => Self::Append,
+            MergeArgument::AddSaturating => Self::AddSaturating,
+            MergeArgument::AddChecked => Self::AddChecked,
+            MergeArgument::Min => Self::Min,
+            MergeArgument::And => Self::And,
+            MergeArgument::Or => Self::Or,
+            MergeArgument::Xor => Self::Xor,
         }
     }
 }

@@ -236,9 +236,13 @@ pub enum Error {
         table: String,
         /// The key.
         key: Vec<u8>,
-        /// [`Error::Decode`] if what the key has is none of the table's numbers, [`Error::ValueTooLong`] if it would be too long.
+        /// [`Error::Decode`] if what the key has is none of the table's numbers, [`Error::ValueTooLong`] if it would be too long,
+        /// [`Error::Overflow`] if it is a sum that the table's numbers cannot hold.
         source: Box<Error>,
     },
+    /// A sum is beyond what the table's numbers can hold, and its operator is
+    /// [`MergeOperator::AddChecked`](crate::MergeOperator::AddChecked).
+    Overflow,
     /// The keys of a sorted load did not rise.
     OutOfOrder {
         /// Position in the input, from 0.
@@ -300,6 +304,19 @@ impl Error {
 }
 
 impl Error {
+    /// The errors of what is too long or too great.
+    fn fmt_limit(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::KeyTooLong { length_bytes, limit_bytes } => {
+                write!(out, "a key of {length_bytes} bytes is over the limit of {limit_bytes}")
+            }
+            Self::ValueTooLong { length_bytes, limit_bytes } => {
+                write!(out, "a value of {length_bytes} bytes is over the limit of {limit_bytes}; split it")
+            }
+            _ => out.write_str("the sum is beyond what the table's numbers can hold"),
+        }
+    }
+
     /// The errors of commits beside others, and of what commits left.
     fn fmt_commit(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -400,12 +417,7 @@ impl fmt::Display for Error {
             Self::TableMismatch { name, stored, requested } => {
                 write!(out, "table `{name}` is stored as {stored}, not as {requested}; open it as it is stored")
             }
-            Self::KeyTooLong { length_bytes, limit_bytes } => {
-                write!(out, "a key of {length_bytes} bytes is over the limit of {limit_bytes}")
-            }
-            Self::ValueTooLong { length_bytes, limit_bytes } => {
-                write!(out, "a value of {length_bytes} bytes is over the limit of {limit_bytes}; split it")
-            }
+            Self::KeyTooLong { .. } | Self::ValueTooLong { .. } | Self::Overflow => self.fmt_limit(out),
             Self::OutOfOrder { index } => write!(
                 out,
                 "entry {index} of a sorted load is not above the one before it; sort the input, or use the unsorted load"

@@ -6,7 +6,7 @@
 pub mod format {
     use crate::ids::{ExtentId, PageNumber, TableId};
 
-    pub use crate::merge::{MergeOperator, MergeRule};
+    pub use crate::merge::{MergeOperator, MergeRule, Overflowed};
 
     /// As the engine's.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -13,7 +13,7 @@ use crate::db::metas;
 use crate::db::open::{empty_meta, lock_path, refuse_orphaned_log, sync_directory, with_suffix};
 use crate::db::roots::{CatalogChanges, store_catalog, store_root};
 use crate::error::{Error, Result};
-use crate::format::{LeafForm, Meta, ValueAlign};
+use crate::format::{FeatureBits, LeafForm, Meta, ValueAlign};
 use crate::ids::{Birth, TableId};
 use crate::io::{Access, Disk, File, WriterAttempt, WriterLock};
 use crate::monitor::{Monitor, Phase, Watchers};
@@ -212,7 +212,11 @@ impl<'c> Copy<'c> {
         space.truncate_to_used()?;
         drop(space);
         self.watchers.look(self.file.path())?;
+        let mut features = FeatureBits::default();
+        let tables = self.snapshot.state.tables.iter().flatten();
+        features.set_later_merges(tables.map(|view| &view.info).any(|info| info.has_later_merge()));
         let meta = Meta {
+            features,
             birth: prepared.birth,
             page_count: prepared.page_count,
             catalog: catalog.as_ref().map(store_catalog),
@@ -233,5 +237,35 @@ impl<'c> Copy<'c> {
         let mut entries = Sorted::new(Range::new(layers, Unbounded, Unbounded));
         let mut go_on = || self.watchers.look(self.file.path());
         tree::merge(nothing, None, &mut entries, writer, view.info.form(), &mut go_on).map(|copied| copied.root)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::MergeOperator;
+    use crate::io::MemoryDisk;
+    use crate::options::TableOptions;
+
+    #[test]
+    fn checkpoints_and_backups_say_whether_tables_have_operators_that_older_builds_do_not_know() {
+        let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+        let db = Database::options().create(true).background(false).disk(Arc::clone(&disk)).open("a.ful").unwrap();
+        let features = |name: &str| {
+            let path = disk.canonical(Path::new(name)).unwrap();
+            let file = disk.open(&path, Access::Read).unwrap();
+            metas::read(&*file, &path).unwrap().meta.features.incompatible
+        };
+        db.create_table("first", TableOptions::new().merge(MergeOperator::Append)).unwrap();
+        db.checkpoint().unwrap();
+        assert_eq!(features("a.ful"), 0);
+        let later = db.create_table("later", TableOptions::new().merge(MergeOperator::Min)).unwrap();
+        db.backup_to("copy.ful").unwrap();
+        db.checkpoint().unwrap();
+        assert_eq!([features("a.ful"), features("copy.ful")], [FeatureBits::LATER_MERGES; 2]);
+        db.drop_table(&later).unwrap();
+        db.backup_to("copy 2.ful").unwrap();
+        db.checkpoint().unwrap();
+        assert_eq!([features("a.ful"), features("copy 2.ful")], [0; 2]);
     }
 }

@@ -17,6 +17,8 @@ use crate::db::open::Presence;
 use crate::db::replayed::Replayed;
 use crate::db::roots::{CatalogChanges, store_catalog, store_root};
 use crate::db::stacking::{self, DeltaSource, Mergeable, Shape};
+use crate::db::stored;
+pub use crate::db::stored::Stored;
 use crate::delta;
 use crate::error::{Error, Result};
 use crate::format::{LeafForm, Meta, ValueAlign};
@@ -30,8 +32,8 @@ use crate::tree::{self, MergeOutcome, Root};
 use crate::txn::core::{Core, Rotation, Writer};
 use crate::txn::journal::LogStart;
 use crate::txn::large::Recent;
-use crate::txn::schema::{SchemaChange, with_schema};
-use crate::txn::state::{Pins, State, TableInfo, TableView, Trees};
+use crate::txn::schema::with_schema;
+use crate::txn::state::{Pins, State, TableView, Trees};
 use crate::txn::take_in::Incoming;
 
 /// Runs checkpoints, one at a time.
@@ -59,22 +61,6 @@ pub struct Checkpointer {
     endures: bool,
     /// Dropped last, as it has the lock of the file.
     pub(super) core: Arc<Core>,
-}
-
-/// A table as the newest checkpoint has it.
-#[derive(Clone, Debug)]
-pub struct Stored {
-    /// Name, number and options.
-    pub info: Arc<TableInfo>,
-    /// The tree, and the runs above it.
-    pub trees: Trees,
-}
-
-impl Stored {
-    /// Whether the table has another name in `later`.
-    fn is_renamed(&self, later: &Self) -> bool {
-        self.info.name != later.info.name
-    }
 }
 
 /// What a checkpoint does beside merging the frozen deltas.
@@ -385,15 +371,7 @@ impl Checkpointer {
         let (mut dropped, mut runs) = (Vec::new(), 0);
         let mut next_table = self.next_table();
         if let Some(rotation) = rotation {
-            for info in &rotation.since.created {
-                stored.insert(info.id, Stored { info: Arc::clone(info), trees: Trees::default() });
-            }
-            for info in &rotation.since.renamed {
-                rename(&mut stored, info);
-            }
-            for info in &rotation.since.dropped {
-                dropped.extend(stored.remove(&info.id));
-            }
+            dropped.extend(stored::change_since(&rotation.since, &mut stored));
             let shape = self.shape(rotation.frozen.len())?;
             for (id, delta) in &rotation.frozen {
                 let Some(table) = stored.get_mut(id) else { continue };
@@ -404,7 +382,7 @@ impl Checkpointer {
             }
         }
         if let Some(Job::TakeIn(incoming)) = &job {
-            dropped.extend(create_and_drop(incoming, &mut stored));
+            dropped.extend(stored::change_as(incoming.schema(), &mut stored));
             next_table = next_table.max(incoming.tables_end());
         }
         for table in &dropped {
@@ -554,7 +532,10 @@ impl Checkpointer {
             Some(rotation) => rotation.start,
             None => LogStart { segment: self.meta.log_first_segment, exists: self.meta.log_exists },
         };
+        let mut features = self.meta.features;
+        features.set_later_merges(merged.stored.values().any(|table| table.info.has_later_merge()));
         let meta = Meta {
+            features,
             number: self.meta.number + 1,
             birth: prepared.birth,
             sequence: rotation.map_or(self.meta.sequence, |rotation| rotation.sequence),
@@ -794,26 +775,4 @@ fn stoppable(job: Option<&Job<'_>>) -> Option<Phase> {
         Some(Job::Move(_)) => Some(Phase::Moving),
         Some(Job::Replay(_) | Job::Load(_) | Job::TakeIn(_)) => None,
     }
-}
-
-/// Gives a table the name that it has here.
-fn rename(stored: &mut BTreeMap<TableId, Stored>, info: &Arc<TableInfo>) {
-    if let Some(table) = stored.get_mut(&info.id) {
-        table.info = Arc::clone(info);
-    }
-}
-
-/// Creates, drops and renames the tables that a transaction did. Answers those that it dropped.
-fn create_and_drop(incoming: &Incoming<'_>, stored: &mut BTreeMap<TableId, Stored>) -> Vec<Stored> {
-    let mut dropped = Vec::new();
-    for change in incoming.schema().changes() {
-        match change {
-            SchemaChange::Created(view) => {
-                stored.insert(view.info.id, Stored { info: Arc::clone(&view.info), trees: Trees::default() });
-            }
-            SchemaChange::Dropped(info) => dropped.extend(stored.remove(&info.id)),
-            SchemaChange::Renamed { after, .. } => rename(stored, after),
-        }
-    }
-    dropped
 }

@@ -20,6 +20,7 @@ mod replayed;
 mod roots;
 mod stacking;
 mod stats;
+mod stored;
 mod tables;
 #[cfg(test)]
 mod tests;

@@ -341,7 +341,7 @@ mod tests {
         assert_eq!(TableDescriptor::decode(&example_with_runs().encode()), Ok(example_with_runs()));
         let empty = TableDescriptor { root: None, ..table };
         assert_eq!(TableDescriptor::decode(&empty.encode()), Ok(empty.clone()));
-        for merge in [MergeOperator::Add, MergeOperator::Max, MergeOperator::Append] {
+        for merge in MergeOperator::ALL {
             let merging = TableDescriptor { multimap: false, merge: Some(merge), ..empty.clone() };
             assert_eq!(TableDescriptor::decode(&merging.encode()), Ok(merging));
         }

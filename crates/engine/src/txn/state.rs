@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::delta::Delta;
 use crate::error::{Error, Result};
-use crate::format::{LeafForm, MergeOperator, MergeRule, TableDescriptor, ValueAlign};
+use crate::format::{LeafForm, MergeOperator, MergeRule, Overflowed, TableDescriptor, ValueAlign};
 use crate::ids::{Birth, Sequence, TableId};
 use crate::options::VALUE_BYTES_MAX;
 use crate::pager::Pages;
@@ -116,6 +116,11 @@ impl TableInfo {
         })
     }
 
+    /// Whether its merge operator is none of those of the format's beginning.
+    pub fn has_later_merge(&self) -> bool {
+        self.descriptor.merge.is_some_and(|operator| !operator.is_first())
+    }
+
     /// Checks that a value may have this length.
     ///
     /// # Errors
@@ -157,8 +162,16 @@ impl TableInfo {
         }
         let mut value = Vec::with_capacity(length_bytes);
         value.extend_from_slice(before);
-        rule.apply(&mut value, operand);
-        Ok(value)
+        match rule.apply(&mut value, operand) {
+            Ok(()) => Ok(value),
+            Err(Overflowed) => Err(self.overflow(key)),
+        }
+    }
+
+    /// The error of a sum that the table's numbers cannot hold.
+    #[cold]
+    pub fn overflow(&self, key: &[u8]) -> Error {
+        self.unmergeable(key, Error::Overflow)
     }
 
     #[cold]

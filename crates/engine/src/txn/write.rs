@@ -6,7 +6,7 @@ use std::ops::Bound;
 
 use crate::delta::Approach;
 use crate::error::{Error, Result};
-use crate::format::LargeValue;
+use crate::format::{LargeValue, Overflowed};
 use crate::ids::Sequence;
 use crate::metrics;
 use crate::options::{Durability, Isolation, KEY_BYTES_MAX, TableOptions, VALUE_BYTES_MAX};
@@ -230,7 +230,8 @@ impl WriteTxn {
     /// # Errors
     /// [`Error::Invalid`] if the table has no operator, or the operand is none of its numbers; as [`WriteTxn::put`], and where it
     /// follows a put of the same key as [`WriteTxn::get`]; what is merged into a key in one transaction may have 4 GiB − 14. What the value comes to is known when the transaction commits: if there is
-    /// nothing that it could come to, [`WriteTxn::commit`] fails with [`Error::Unmergeable`].
+    /// nothing that it could come to, [`WriteTxn::commit`] fails with [`Error::Unmergeable`]. If the operands of this transaction alone come
+    /// to nothing ([`MergeOperator::AddChecked`](crate::MergeOperator::AddChecked)), this call fails so, and changes nothing.
     pub fn merge(&mut self, table: &Table, key: impl AsRef<[u8]>, operand: impl AsRef<[u8]>) -> Result<()> {
         self.merge_bytes(table, key.as_ref(), operand.as_ref())
     }
@@ -257,14 +258,14 @@ impl WriteTxn {
         let value = match own {
             Some(Own::Merge(spilled)) if self.set.get(id, key).is_none() => {
                 let mut pending = spilled.to_vec();
-                rule.apply(&mut pending, operand);
+                rule.apply(&mut pending, operand).map_err(|Overflowed| table.info.overflow(key))?;
                 self.set.set(id, key, Pending::Merge(pending));
                 return Ok(());
             }
             None | Some(Own::Merge(_)) => {
                 self.begun = self.begin_insert(view, key);
-                self.set.merge(id, key, operand, rule);
-                return Ok(());
+                let merged = self.set.merge(id, key, operand, rule);
+                return merged.map_err(|Overflowed| table.info.overflow(key));
             }
             Some(own) => {
                 let before = self.layers(table)?.own_value(key, own)?;

@@ -20,8 +20,10 @@ fn names(disk: &MemoryDisk) -> Vec<String> {
     names.iter().map(|path| path.to_str().unwrap().to_owned()).collect()
 }
 
+type Entries = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// All entries of all tables, with names and numbers of the tables.
-fn content(txn: &ReadTxn) -> Vec<(String, u32, Vec<(Vec<u8>, Vec<u8>)>)> {
+fn content(txn: &ReadTxn) -> Vec<(String, u32, Entries)> {
     let entries =
         |table| txn.range(table, ..).unwrap().map(|entry| entry.map(|(k, v)| (k.to_vec(), v.to_vec())).unwrap());
     txn.tables().iter().map(|table| (table.name().to_owned(), table.id().0, entries(table).collect())).collect()

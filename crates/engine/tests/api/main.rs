@@ -14,6 +14,7 @@ mod merges;
 mod merges_overtaken;
 mod monitored;
 mod opening;
+mod overflows;
 mod recovery;
 mod renames;
 mod smoke;

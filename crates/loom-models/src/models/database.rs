@@ -108,7 +108,7 @@ impl Database {
         let held = Writing::begin(&self.core)?;
         let rule = MergeRule::of(MergeOperator::Append, "").expect("bytes can be appended");
         let mut set = WriteSet::default();
-        set.merge(TABLE, &[key], &[operand], rule);
+        set.merge(TABLE, &[key], &[operand], rule).expect("what is appended never overflows");
         self.commit(&held.snapshot, Checks::Nothing, &set, Durability::Memory)
     }
 

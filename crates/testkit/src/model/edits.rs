@@ -142,7 +142,7 @@ impl Edits<'_> {
         let mut at = self.next_to(Some(key), true, true);
         same("cursor_mut.seek", &found, &at)?;
         for _ in 0..self.random.index(30) {
-            let Some((key, _)) = at.clone() else { return self.from_end(&mut cursor) };
+            let Some((key, _)) = at.clone() else { return self.leave_end(&mut cursor) };
             match self.random.below(6) {
                 0 => {
                     self.coverage.note(Call::CursorMutPut);
@@ -168,7 +168,7 @@ impl Edits<'_> {
     }
 
     /// Past an end nothing is deleted or put.
-    fn from_end(&mut self, cursor: &mut CursorMut<'_>) -> Result<(), Difference> {
+    fn leave_end(&mut self, cursor: &mut CursorMut<'_>) -> Result<(), Difference> {
         same("delete_current at an end", &sound("delete_current", cursor.delete_current())?, &false)?;
         let value = value_of(self.table, self.random);
         same("put_current at an end", &sound("put_current", cursor.put_current(&value))?, &false)?;

@@ -289,11 +289,11 @@ impl World {
                 form @ 0..4 => options.value_align([1, 4, 8, 16][form]),
                 _ => options.packed(true),
             };
-            let options = match self.random.below(6) {
-                0 => options.merge(MergeOperator::Add),
-                1 => options.merge(MergeOperator::Max),
-                2 => options.merge(MergeOperator::Append),
-                _ => options,
+            // A checked sum fails, which is for other tests.
+            let operators = MergeOperator::ALL.into_iter().filter(|&operator| operator != MergeOperator::AddChecked);
+            let options = match operators.take(self.random.index(14) + 1).nth(self.random.index(14)) {
+                Some(operator) => options.merge(operator),
+                None => options,
             };
             match self.db().create_table(&name, options) {
                 Ok(table) => {
@@ -413,17 +413,7 @@ impl World {
         let entries = truth.entries_mut(name);
         let key = self.pools[name].key(&mut self.random);
         match (self.random.below(20), table.merge_operator()) {
-            (0..=6, Some(operator)) => {
-                self.coverage.note(Call::Merge);
-                let operand = if operator == MergeOperator::Append {
-                    tail(&mut self.random)
-                } else {
-                    value_of(table, &mut self.random)
-                };
-                sound("merge", txn.merge(table, &key, &operand))?;
-                let merged = merged(operator, entries.get(&key).map(|before| &**before), &operand);
-                entries.insert(key, merged.into());
-            }
+            (0..=6, Some(operator)) => self.merge(txn, table, operator, key, entries)?,
             (0..=9, _) => {
                 self.coverage.note(Call::Put);
                 let value = value_of(table, &mut self.random);
@@ -473,6 +463,25 @@ impl World {
                 marks.deletes |= is_there;
             }
         }
+        Ok(())
+    }
+
+    fn merge(
+        &mut self,
+        txn: &mut WriteTxn,
+        table: &Table,
+        operator: MergeOperator,
+        key: Vec<u8>,
+        entries: &mut super::truth::Entries,
+    ) -> Result<(), Difference> {
+        self.coverage.note(Call::Merge);
+        let operand = match operator {
+            MergeOperator::Append => tail(&mut self.random),
+            _ => value_of(table, &mut self.random),
+        };
+        sound("merge", txn.merge(table, &key, &operand))?;
+        let merged = merged(operator, entries.get(&key).map(|before| &**before), &operand);
+        entries.insert(key, merged.into());
         Ok(())
     }
 
@@ -626,7 +635,14 @@ fn merged(operator: MergeOperator, before: Option<&[u8]>, operand: &[u8]) -> Vec
     let number = |bytes: &[u8]| bytes.iter().fold(0, |number: u64, byte| number << 8 | u64::from(*byte));
     match (before, operator) {
         (Some(before), MergeOperator::Add) => number(before).wrapping_add(number(operand)).to_be_bytes().to_vec(),
+        (Some(before), MergeOperator::AddSaturating) => {
+            number(before).saturating_add(number(operand)).to_be_bytes().to_vec()
+        }
+        (Some(before), MergeOperator::And) => (number(before) & number(operand)).to_be_bytes().to_vec(),
+        (Some(before), MergeOperator::Or) => (number(before) | number(operand)).to_be_bytes().to_vec(),
+        (Some(before), MergeOperator::Xor) => (number(before) ^ number(operand)).to_be_bytes().to_vec(),
         (Some(before), MergeOperator::Max) => before.max(operand).to_vec(),
+        (Some(before), MergeOperator::Min) => before.min(operand).to_vec(),
         (before, MergeOperator::Append) => [before.unwrap_or_default(), operand].concat(),
         _ => operand.to_vec(),
     }
