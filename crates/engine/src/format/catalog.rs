@@ -355,7 +355,7 @@ mod tests {
         assert!(TableDescriptor::decode(&merging.encode()).is_err(), "of numbers");
         let mut bytes = TableDescriptor { merge: Some(MergeOperator::Add), ..merging }.encode();
         assert!(TableDescriptor::decode(&bytes).is_ok());
-        bytes[3] = 4;
+        bytes[3] = 10;
         let unknown = Err(DescriptorFault::Unsupported("a table descriptor has an unknown merge operator"));
         assert_eq!(TableDescriptor::decode(&bytes), unknown, "a newer version may know it");
     }
