@@ -53,6 +53,11 @@ pub enum Verb {
     Check(Check),
     /// Rewrite the file as small as it gets.
     Compact(Compact),
+    /// Copy a database to a new file, also while another process writes to it.
+    ///
+    /// The copy is one compact file without a log. If another process has the database open for writing, the copy holds what
+    /// that process has brought into the file: its newest checkpoint.
+    Backup(Backup),
     /// Load, query, change and serve stores of RDF.
     #[cfg(feature = "rdf")]
     Rdf(rdf::Rdf),
@@ -98,7 +103,7 @@ pub struct CreateArguments {
     /// Create the table as a multimap, which holds a set of values under each key.
     #[arg(long, requires = "create")]
     pub multimap: bool,
-    /// Create the table so that programs can merge into its values, by adding, by keeping the greater, or by appending.
+    /// Create the table so that programs can merge into its values, by adding, by keeping the greater, by appending and so on.
     #[arg(long, requires = "create", conflicts_with = "multimap", value_name = "OPERATOR")]
     pub merge: Option<MergeArgument>,
 }
@@ -112,6 +117,18 @@ pub enum MergeArgument {
     Max,
     /// One after the other: strings and bytes.
     Append,
+    /// The sum, or the least or greatest number if the type cannot hold it.
+    AddSaturating,
+    /// The sum, or an error if the type cannot hold it.
+    AddChecked,
+    /// The lesser: of integers, or of strings and bytes.
+    Min,
+    /// The bits that are set in both.
+    And,
+    /// The bits that are set in either.
+    Or,
+    /// The bits that are set in one of both.
+    Xor,
 }
 
 impl From<MergeArgument> for MergeOperator {
@@ -120,6 +137,12 @@ impl From<MergeArgument> for MergeOperator {
             MergeArgument::Add => Self::Add,
             MergeArgument::Max => Self::Max,
             MergeArgument::Append => Self::Append,
+            MergeArgument::AddSaturating => Self::AddSaturating,
+            MergeArgument::AddChecked => Self::AddChecked,
+            MergeArgument::Min => Self::Min,
+            MergeArgument::And => Self::And,
+            MergeArgument::Or => Self::Or,
+            MergeArgument::Xor => Self::Xor,
         }
     }
 }
@@ -422,6 +445,16 @@ pub struct Compact {
     pub file: FileArgument,
     #[command(flatten)]
     pub writing: WriteArguments,
+}
+
+/// Arguments of `backup`.
+#[derive(Args, Debug)]
+pub struct Backup {
+    #[command(flatten)]
+    pub file: FileArgument,
+    /// The new file. Nothing that exists is overwritten.
+    #[arg(value_name = "COPY", value_hint = ValueHint::FilePath)]
+    pub copy: PathBuf,
 }
 
 /// Arguments of `demo`.

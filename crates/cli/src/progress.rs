@@ -63,6 +63,7 @@ impl Progress {
                     Phase::Flushing => "writing what is new",
                     Phase::Merging => "merging",
                     Phase::Moving => "moving pages",
+                    Phase::Copying => "reading and writing tables",
                     _ => "waiting for the disk",
                 };
                 self.show(|| format!("{doing}: {phase}, {} written", size(monitor.written_bytes())));

@@ -45,7 +45,7 @@ pub enum ConflictReason {
     Range,
     /// It changed a key that was written. Only at isolation `Snapshot`.
     Write,
-    /// It created or dropped tables.
+    /// It created, dropped or renamed tables.
     Tables,
     /// A bulk load, or a transaction that had spilled ([`Options::write_set_bytes`](crate::Options::write_set_bytes)), changed a table
     /// that was read, or at isolation `Snapshot` written.
@@ -109,6 +109,11 @@ pub enum Error {
         path: PathBuf,
         /// The segments of the log, the oldest first.
         segments: Vec<PathBuf>,
+    },
+    /// A file is at the path where a backup was to be written. It was left as it is.
+    FileExists {
+        /// The path that was asked for.
+        path: PathBuf,
     },
     /// The path holds something else than a Fulgurite database.
     NotADatabase {
@@ -204,8 +209,9 @@ pub enum Error {
         oldest: Sequence,
     },
     /// A [`Monitor`](crate::Monitor) has ended the operation before its time. Nothing was lost: what is not in the trees is in the log.
+    /// Of a backup no file is left.
     Stopped {
-        /// The database.
+        /// The database, or the backup.
         path: PathBuf,
     },
     /// The database was closed while this handle was kept.
@@ -252,9 +258,13 @@ pub enum Error {
         table: String,
         /// The key.
         key: Vec<u8>,
-        /// [`Error::Decode`] if what the key has is none of the table's numbers, [`Error::ValueTooLong`] if it would be too long.
+        /// [`Error::Decode`] if what the key has is none of the table's numbers, [`Error::ValueTooLong`] if it would be too long,
+        /// [`Error::Overflow`] if it is a sum that the table's numbers cannot hold.
         source: Box<Error>,
     },
+    /// A sum is beyond what the table's numbers can hold, and its operator is
+    /// [`MergeOperator::AddChecked`](crate::MergeOperator::AddChecked).
+    Overflow,
     /// The keys of a sorted load did not rise.
     OutOfOrder {
         /// Position in the input, from 0.
@@ -316,6 +326,19 @@ impl Error {
 }
 
 impl Error {
+    /// The errors of what is too long or too great.
+    fn fmt_limit(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::KeyTooLong { length_bytes, limit_bytes } => {
+                write!(out, "a key of {length_bytes} bytes is over the limit of {limit_bytes}")
+            }
+            Self::ValueTooLong { length_bytes, limit_bytes } => {
+                write!(out, "a value of {length_bytes} bytes is over the limit of {limit_bytes}; split it")
+            }
+            _ => out.write_str("the sum is beyond what the table's numbers can hold"),
+        }
+    }
+
     /// The errors of commits beside others, and of what commits left.
     fn fmt_commit(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -413,6 +436,9 @@ impl fmt::Display for Error {
             }
             Self::DirectoryNotFound { path } => fmt_no_directory(out, path),
             Self::LogWithoutDatabase { path, segments } => fmt_orphaned_log(out, path, segments),
+            Self::FileExists { path } => {
+                write!(out, "{}: a file is there already; choose another name, or move it away", path.display())
+            }
             Self::NotADatabase { path } => write!(out, "{}: not a Fulgurite database", path.display()),
             Self::UnsupportedFormat { path, found } => {
                 write!(out, "{}: written by a newer Fulgurite ({found}); upgrade this one", path.display())
@@ -450,12 +476,7 @@ impl fmt::Display for Error {
             Self::TableMismatch { name, stored, requested } => {
                 write!(out, "table `{name}` is stored as {stored}, not as {requested}; open it as it is stored")
             }
-            Self::KeyTooLong { length_bytes, limit_bytes } => {
-                write!(out, "a key of {length_bytes} bytes is over the limit of {limit_bytes}")
-            }
-            Self::ValueTooLong { length_bytes, limit_bytes } => {
-                write!(out, "a value of {length_bytes} bytes is over the limit of {limit_bytes}; split it")
-            }
+            Self::KeyTooLong { .. } | Self::ValueTooLong { .. } | Self::Overflow => self.fmt_limit(out),
             Self::OutOfOrder { index } => write!(
                 out,
                 "entry {index} of a sorted load is not above the one before it; sort the input, or use the unsorted load"

@@ -31,6 +31,6 @@ pub use monitor::{Monitor, Phase};
 pub use options::{Durability, Isolation, Options, TableOptions};
 pub use pager::Value;
 pub use txn::{
-    BatchEntries, Cursor, Estimate, KeyBatch, KeyBatches, KeySuffixes, LeafBatch, LeafBatches, OwnedRange, Range, Read,
-    ReadTxn, Savepoint, Table, WriteTxn,
+    BatchEntries, Cursor, CursorMut, Estimate, ExtractIf, KeyBatch, KeyBatches, KeyRange, KeySuffixes, LeafBatch,
+    LeafBatches, OwnedRange, Range, Read, ReadTxn, Savepoint, Table, WriteTxn,
 };

@@ -8,8 +8,8 @@ use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Arc, Instant, Mutex};
 
 /// Follows one long operation from any thread, and may end it before its time: hand a clone to
-/// [`Database::compact_with`](crate::Database::compact_with), [`Database::checkpoint_with`](crate::Database::checkpoint_with) or
-/// [`Database::close_with`](crate::Database::close_with).
+/// [`Database::compact_with`](crate::Database::compact_with), [`Database::checkpoint_with`](crate::Database::checkpoint_with),
+/// [`Database::backup_to_with`](crate::Database::backup_to_with) or [`Database::close_with`](crate::Database::close_with).
 ///
 /// An operation that is ended so loses nothing. It ends before its next write to the file; what it waits for before it begins, such as
 /// another checkpoint or a bulk load, and a sync that has begun, take their time. A monitor is for one operation: its time counts from
@@ -32,6 +32,8 @@ pub enum Phase {
     Merging,
     /// Pages are moved to free places before them.
     Moving,
+    /// Tables are copied to another file.
+    Copying,
 }
 
 #[derive(Debug, Default)]
@@ -77,7 +79,7 @@ impl Monitor {
         self.shared.state.lock().phase
     }
 
-    /// Bytes of pages that were written to the database's file since the operation began.
+    /// Bytes of pages that were written to the database's file, or to that of a backup, since the operation began.
     pub fn written_bytes(&self) -> u64 {
         self.shared.written_bytes.load(Ordering::Relaxed)
     }

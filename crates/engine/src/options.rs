@@ -342,13 +342,8 @@ impl TableOptions {
             return Err(Error::Invalid { message });
         }
         if MergeRule::of(operator, &self.value_type).is_none() {
-            let needs = match operator {
-                MergeOperator::Add => "integers, or plain bytes",
-                MergeOperator::Max => "integers, strings or bytes",
-                MergeOperator::Append => "strings or bytes",
-            };
-            let message =
-                format!("the merge operator `{operator}` needs values that are {needs}, not `{}`", self.value_type);
+            let (needs, given) = (operator.needs(), &self.value_type);
+            let message = format!("the merge operator `{operator}` needs values that are {needs}, not `{given}`");
             return Err(Error::Invalid { message });
         }
         Ok(())

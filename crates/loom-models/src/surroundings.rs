@@ -6,7 +6,7 @@
 pub mod format {
     use crate::ids::{ExtentId, PageNumber, TableId};
 
-    pub use crate::merge::{MergeOperator, MergeRule};
+    pub use crate::merge::{MergeOperator, MergeRule, Overflowed};
 
     /// As the engine's.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -123,6 +123,11 @@ pub mod format {
         /// Adds a change.
         pub fn delete(&mut self, _: TableId, key: &[u8]) {
             self.0 += key.len();
+        }
+
+        /// Adds a change.
+        pub fn renamed(&mut self, _: TableId, before: &[u8], after: &[u8]) {
+            self.0 += before.len() + after.len();
         }
 
         /// Ends the commit.

@@ -60,6 +60,7 @@ fn print_change(
         Change::Delete { table, key } => ("delete", table, Some(key), None),
         Change::TableCreated { table } => ("create table", table, None, None),
         Change::TableDropped { table } => ("drop table", table, None, None),
+        Change::TableRenamed { table, .. } => ("rename table", table, None, None),
         Change::BulkLoaded { table } => ("bulk load", table, None, None),
         _ => return Err(Failure::Message("this program does not know a change that the log tells; upgrade it".into())),
     };

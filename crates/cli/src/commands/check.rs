@@ -18,8 +18,15 @@ pub fn run(arguments: &Check) -> Result<(), Failure> {
                 0 => String::new(),
                 changes => format!(", {} in runs", counted(changes, "change", "changes")),
             };
+            // Without this, nobody would know why `count` says something else.
+            let log = match report.delta_entries {
+                0 => String::new(),
+                changes => {
+                    format!("; {} in the log only, not checked", counted(changes, "changed key", "changed keys"))
+                }
+            };
             let mut out = standard_output();
-            return writeln!(out, "sound: {tables}, {}{runs}, {pages}", entries(report.entries))
+            return writeln!(out, "sound: {tables}, {}{runs}, {pages}{log}", entries(report.entries))
                 .and_then(|()| out.flush())
                 .map_err(Failure::Output);
         }

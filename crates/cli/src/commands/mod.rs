@@ -1,5 +1,6 @@
 //! The verbs, one file each.
 
+mod backup;
 mod changes;
 mod check;
 mod compact;

@@ -3,7 +3,7 @@
 #[cfg(feature = "rdf")]
 use super::rdf;
 use super::{
-    changes, check, compact, completions, count, del, demo, export, get, import, man, put, scan, stats, tables,
+    backup, changes, check, compact, completions, count, del, demo, export, get, import, man, put, scan, stats, tables,
 };
 use crate::arguments::Verb;
 use crate::failure::Failure;
@@ -26,6 +26,7 @@ pub fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Changes(arguments) => changes::run(&arguments),
         Verb::Check(arguments) => check::run(&arguments),
         Verb::Compact(arguments) => compact::run(&arguments),
+        Verb::Backup(arguments) => backup::run(&arguments),
         #[cfg(feature = "rdf")]
         Verb::Rdf(arguments) => rdf::run(&arguments.verb),
         Verb::Demo(arguments) => demo::run(&arguments),

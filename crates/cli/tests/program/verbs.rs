@@ -210,6 +210,25 @@ fn stats_are_watched_line_by_line() {
 }
 
 #[test]
+fn a_backup_holds_everything_and_overwrites_nothing() {
+    let place = numbers();
+    let run = place.run(&["backup", "n.ful", "copy.ful"]);
+    assert!(run.messages.starts_with("copy.ful: ") && run.messages.contains("up to commit "), "{run:?}");
+    assert!(run.ok().is_empty());
+    for table in ["squares", "words"] {
+        let [original, copy] = ["n.ful", "copy.ful"].map(|file| place.run(&["export", file, table]).ok());
+        assert_eq!(original, copy);
+    }
+    assert_eq!(place.run(&["tables", "copy.ful"]).ok(), place.run(&["tables", "n.ful"]).ok());
+    assert!(place.run(&["check", "copy.ful"]).ok().starts_with("sound: 2 tables, 104 entries"));
+    let message = place.run(&["backup", "n.ful", "copy.ful"]).fails(1);
+    assert!(message.ends_with("copy.ful: a file is there already; choose another name, or move it away"), "{message}");
+    assert!(place.run(&["backup", "n.ful", "no/copy.ful"]).fails(1).contains("no/copy.ful"));
+    assert!(place.run(&["backup", "no.ful", "other.ful"]).fails(1).contains("no such database"));
+    assert_eq!(place.names(), ["copy.ful", "n.ful"]);
+}
+
+#[test]
 fn compacting_keeps_everything() {
     let place = numbers();
     let before = place.run(&["export", "n.ful", "squares"]).ok();
@@ -229,9 +248,10 @@ fn completions_and_manual_pages_cover_every_verb() {
     assert!(page("fulgurite.1").contains(".TH fulgurite 1"));
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let completions = place.run(&["completions", shell]).ok();
-        for verb in
-            ["tables", "get", "put", "del", "scan", "count", "import", "export", "stats", "check", "compact", "demo"]
-        {
+        for verb in [
+            "tables", "get", "put", "del", "scan", "count", "import", "export", "stats", "check", "compact", "backup",
+            "demo",
+        ] {
             assert!(completions.contains(verb), "{shell} {verb}");
             assert!(page(&format!("fulgurite-{verb}.1")).contains(verb), "{verb}");
         }

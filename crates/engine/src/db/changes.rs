@@ -99,11 +99,18 @@ pub enum Change {
         /// The table.
         table: ChangedTable,
     },
+    /// The table got another name. A feed that has not told of its creation may give its last name to all of its changes.
+    TableRenamed {
+        /// The table, by its new name.
+        table: ChangedTable,
+        /// The name that it had.
+        before: Arc<str>,
+    },
     /// A bulk load may have put any keys of the table, which the log does not tell, or a transaction that had spilled
     /// ([`Options::write_set_bytes`](crate::Options::write_set_bytes)) may have put and deleted any: read all of it from a snapshot
     /// that is not older, in place of what was known. (It may have failed, and then nothing has changed.)
     ///
-    /// Such a transaction tells so of each table that it changed, created or dropped, and nothing else: the table may be one that
+    /// Such a transaction tells so of each table that it changed, created, dropped or renamed, and nothing else: the table may be one that
     /// no feed has told of, or be gone.
     BulkLoaded {
         /// The table.
@@ -339,6 +346,9 @@ impl Reader<'_> {
                 }
                 Operation::PutLarge { table, key, large } => self.large(table, key, &large)?,
                 Operation::Delete { table, key } => Change::Delete { table: self.table(table), key: key.to_vec() },
+                Operation::Renamed { table, before, after } => {
+                    self.renamed(table, before, after).map_err(|offence| commit.damaged(offence))?
+                }
                 Operation::Loaded { table } => Change::BulkLoaded { table: self.table(table) },
             };
             changes.push(change);
@@ -354,6 +364,12 @@ impl Reader<'_> {
         let info = tables::decode(name, descriptor, TableId::END)?.info;
         self.names.insert(info.id, Arc::clone(&info.name));
         Ok(Change::TableCreated { table: self.table(info.id) })
+    }
+
+    fn renamed(&mut self, id: TableId, before: &[u8], after: &[u8]) -> Result<Change, &'static str> {
+        let (before, after) = (tables::name_of(before)?.into(), tables::name_of(after)?.into());
+        self.names.insert(id, after);
+        Ok(Change::TableRenamed { table: self.table(id), before })
     }
 
     fn dropped(&mut self, name: &[u8]) -> Option<Change> {

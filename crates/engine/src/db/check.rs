@@ -18,6 +18,9 @@ pub struct CheckReport {
     pub entries: u64,
     /// Entries in runs above the trees: changes, deletes among them.
     pub run_entries: u64,
+    /// Keys changed by commits that are neither in a tree nor in a run, deletes among them: they are in the log and in memory, and were
+    /// not checked. [`CheckReport::entries`] leaves them out, and [`ReadTxn::count`](crate::ReadTxn::count) counts them.
+    pub delta_entries: u64,
     /// Pages that were read: of trees and runs, of long keys and values, and of filters.
     pub pages: u64,
     /// All that is wrong.
@@ -63,6 +66,8 @@ impl Database {
                 }
             }
         }
+        let deltas = state.tables.iter().flatten().flat_map(|view| [Some(&view.active), view.frozen.as_ref()]);
+        report.delta_entries = deltas.flatten().map(|delta| delta.entries() as u64).sum();
         report.tables = state.trees.iter().filter(|trees| !trees.are(&Trees::default())).count() as u64;
         let file = state.pages.file();
         if let Some(slot) = metas::read(&**file.file(), file.path())?.damaged_slot {

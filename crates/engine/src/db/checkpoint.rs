@@ -16,6 +16,8 @@ use crate::db::presence::Presence;
 use crate::db::replayed::Replayed;
 use crate::db::roots::{CatalogChanges, store_catalog, store_root};
 use crate::db::stacking::{self, DeltaSource, Mergeable, Shape};
+use crate::db::stored;
+pub use crate::db::stored::Stored;
 use crate::delta;
 use crate::error::{Error, Result};
 use crate::format::{LeafForm, Meta, ValueAlign};
@@ -29,8 +31,8 @@ use crate::tree::{self, MergeOutcome, Root};
 use crate::txn::core::{Core, Rotation, Writer};
 use crate::txn::journal::LogStart;
 use crate::txn::large::Recent;
-use crate::txn::schema::{SchemaChange, with_schema};
-use crate::txn::state::{Pins, State, TableInfo, TableView, Trees};
+use crate::txn::schema::with_schema;
+use crate::txn::state::{Pins, State, TableView, Trees};
 use crate::txn::take_in::Incoming;
 
 /// Runs checkpoints, one at a time.
@@ -58,15 +60,6 @@ pub struct Checkpointer {
     endures: bool,
     /// Dropped last, as it has the lock of the file.
     pub(super) core: Arc<Core>,
-}
-
-/// A table as the newest checkpoint has it.
-#[derive(Clone, Debug)]
-pub struct Stored {
-    /// Name, number and options.
-    pub info: Arc<TableInfo>,
-    /// The tree, and the runs above it.
-    pub trees: Trees,
 }
 
 /// What a checkpoint does beside merging the frozen deltas.
@@ -379,12 +372,7 @@ impl Checkpointer {
         let (mut dropped, mut runs) = (Vec::new(), 0);
         let mut next_table = self.next_table();
         if let Some(rotation) = rotation {
-            for info in &rotation.since.created {
-                stored.insert(info.id, Stored { info: Arc::clone(info), trees: Trees::default() });
-            }
-            for info in &rotation.since.dropped {
-                dropped.extend(stored.remove(&info.id));
-            }
+            dropped.extend(stored::change_since(&rotation.since, &mut stored));
             let shape = self.shape(rotation.frozen.len())?;
             for (id, delta) in &rotation.frozen {
                 let Some(table) = stored.get_mut(id) else { continue };
@@ -395,7 +383,7 @@ impl Checkpointer {
             }
         }
         if let Some(Job::TakeIn(incoming)) = &job {
-            dropped.extend(create_and_drop(incoming, &mut stored));
+            dropped.extend(stored::change_as(incoming.schema(), &mut stored));
             next_table = next_table.max(incoming.tables_end());
         }
         for table in &dropped {
@@ -476,11 +464,17 @@ impl Checkpointer {
         writer: &mut PageWriter<'_>,
     ) -> Result<Option<Root>> {
         let mut changes: BTreeMap<&str, Option<Vec<u8>>> = BTreeMap::new();
-        for table in dropped.iter().filter(|table| self.stored.contains_key(&table.info.id)) {
-            changes.insert(&table.info.name, None);
+        let renamed = stored
+            .values()
+            .filter(|table| self.stored.get(&table.info.id).is_some_and(|before| before.is_renamed(table)));
+        for table in dropped.iter().chain(renamed) {
+            if let Some(before) = self.stored.get(&table.info.id) {
+                changes.insert(&before.info.name, None);
+            }
         }
+        // After all names that went: one of them may be another table's now.
         for (id, table) in stored {
-            if self.stored.get(id).is_none_or(|before| !before.trees.are(&table.trees)) {
+            if self.stored.get(id).is_none_or(|before| !before.trees.are(&table.trees) || before.is_renamed(table)) {
                 let mut descriptor = table.info.descriptor.clone();
                 descriptor.root = table.trees.base.as_ref().map(store_root);
                 descriptor.ranges = table.trees.stack.as_ref().map(|stack| stack.store()).unwrap_or_default();
@@ -539,7 +533,10 @@ impl Checkpointer {
             Some(rotation) => rotation.start,
             None => LogStart { segment: self.meta.log_first_segment, exists: self.meta.log_exists },
         };
+        let mut features = self.meta.features;
+        features.set_later_merges(merged.stored.values().any(|table| table.info.has_later_merge()));
         let meta = Meta {
+            features,
             number: self.meta.number + 1,
             birth: prepared.birth,
             sequence: rotation.map_or(self.meta.sequence, |rotation| rotation.sequence),
@@ -641,8 +638,8 @@ impl Checkpointer {
             let newest = &match (shown, note) {
                 (Shown::TakenIn(incoming), Some(note)) if !incoming.schema().is_empty() => {
                     // What it dropped is in no tree any more: nobody reads at an earlier commit than this one from here on.
-                    let dropped = newest.dropped.clone();
-                    State { dropped, ..with_schema(newest, incoming.schema().changes(), note) }
+                    let (dropped, renamed) = (newest.dropped.clone(), newest.renamed.clone());
+                    State { dropped, renamed, ..with_schema(newest, incoming.schema().changes(), note) }
                 }
                 _ => newest.clone(),
             };
@@ -664,6 +661,7 @@ impl Checkpointer {
                 ..newest.clone()
             };
             next.dropped.retain(|&(dropped, _)| dropped > self.meta.sequence);
+            next.renamed.retain(|&(renamed, _)| renamed > self.meta.sequence);
             let dropped = next.dropped.iter_mut().map(|(_, view)| view);
             for view in next.tables.iter_mut().flatten().chain(dropped) {
                 let trees = self.stored.get(&view.info.id).map(|table| table.trees.clone()).unwrap_or_default();
@@ -716,18 +714,4 @@ fn stoppable(job: Option<&Job<'_>>) -> Option<Phase> {
         Some(Job::Move(_)) => Some(Phase::Moving),
         Some(Job::Replay(_) | Job::Load(_) | Job::TakeIn(_)) => None,
     }
-}
-
-/// Creates and drops the tables that a transaction did. Answers those that it dropped.
-fn create_and_drop(incoming: &Incoming<'_>, stored: &mut BTreeMap<TableId, Stored>) -> Vec<Stored> {
-    let mut dropped = Vec::new();
-    for change in incoming.schema().changes() {
-        match change {
-            SchemaChange::Created(view) => {
-                stored.insert(view.info.id, Stored { info: Arc::clone(&view.info), trees: Trees::default() });
-            }
-            SchemaChange::Dropped(info) => dropped.extend(stored.remove(&info.id)),
-        }
-    }
-    dropped
 }

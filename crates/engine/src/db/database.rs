@@ -248,6 +248,14 @@ impl Database {
         self.update(|txn| txn.drop_table(table))
     }
 
+    /// Gives a table another name, in a transaction of its own. Returns a handle that has the new name.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::rename_table`] and [`WriteTxn::commit`].
+    pub fn rename_table(&self, table: &Table, name: &str) -> Result<Table> {
+        self.update(|txn| txn.rename_table(table, name))
+    }
+
     /// All tables, by name.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! The database: opening, recovery, the catalog, checkpoints, bulk loads, and what users hold of all that.
 
+mod backup;
 mod bulk;
 mod changes;
 mod check;
@@ -21,6 +22,7 @@ mod replayed;
 mod roots;
 mod stacking;
 mod stats;
+mod stored;
 mod tables;
 #[cfg(test)]
 mod tests;

@@ -155,6 +155,34 @@ impl<K: Key, V: Key> MultimapTable<K, V> {
         txn.delete_range(&self.table, (Bound::Included(&*prefix), high.as_ref().map(|key| &**key)))
     }
 
+    /// Deletes every pair for which `is_retained` returns false. Returns how many pairs were deleted.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::retain`]; [`Error::Decode`] at bytes that are no pair of these types.
+    pub fn retain(&self, txn: &mut WriteTxn, mut is_retained: impl FnMut(K, V) -> bool) -> Result<u64> {
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        txn.retain_within(&self.table, all, |entry, _| {
+            let (key, value) = Pairs::decode(self.layout, entry)?;
+            Ok(is_retained(key, value))
+        })
+    }
+
+    /// Deletes the first pair, and returns it.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::pop_first`]; [`Error::Decode`] if the stored bytes are no pair of these types: it is deleted nonetheless.
+    pub fn pop_first(&self, txn: &mut WriteTxn) -> Result<Option<(K, V)>> {
+        txn.pop_first(&self.table)?.map(|(entry, _)| Pairs::decode(self.layout, &entry)).transpose()
+    }
+
+    /// Deletes the last pair, and returns it.
+    ///
+    /// # Errors
+    /// As [`MultimapTable::pop_first`].
+    pub fn pop_last(&self, txn: &mut WriteTxn) -> Result<Option<(K, V)>> {
+        txn.pop_last(&self.table)?.map(|(entry, _)| Pairs::decode(self.layout, &entry)).transpose()
+    }
+
     /// The stored form of one pair, as bulk loads take it.
     ///
     /// # Errors

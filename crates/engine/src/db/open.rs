@@ -328,7 +328,10 @@ fn open_file(disk: &dyn Disk, path: &Path, access: Access) -> Result<Arc<dyn Fil
 
 /// Refuses to create a database beside the log of one that is gone. (The file of one whose creation a crash ended is durable before it
 /// has a log.)
-fn refuse_orphaned_log(disk: &dyn Disk, path: &Path) -> Result<()> {
+///
+/// # Errors
+/// [`Error::LogWithoutDatabase`].
+pub fn refuse_orphaned_log(disk: &dyn Disk, path: &Path) -> Result<()> {
     let segments = segment_paths(disk, path)?;
     if segments.is_empty() { Ok(()) } else { Err(Error::LogWithoutDatabase { path: path.to_path_buf(), segments }) }
 }
@@ -341,7 +344,8 @@ fn create(disk: &dyn Disk, path: &Path, options: &Options) -> Result<()> {
         _ => {}
     }
     let file = disk.open(&fresh, Access::CreateNew).map_err(|error| Error::io("create", &fresh, error))?;
-    let meta = empty_meta(options)?;
+    let page_size = PageSize::from_bytes(options.page_size_bytes as usize).expect("options were checked");
+    let meta = empty_meta(page_size)?;
     let written = (|| {
         file.allocate(0, u64::from(options.page_size_bytes)).map_err(|error| Error::io("create", &fresh, error))?;
         for number in [1, 2] {
@@ -357,7 +361,11 @@ fn create(disk: &dyn Disk, path: &Path, options: &Options) -> Result<()> {
     sync_directory(disk, path)
 }
 
-fn sync_directory(disk: &dyn Disk, path: &Path) -> Result<()> {
+/// Makes the name of a file durable.
+///
+/// # Errors
+/// The disk's.
+pub fn sync_directory(disk: &dyn Disk, path: &Path) -> Result<()> {
     if planted(Fault::NoDirectorySync) {
         return Ok(());
     }
@@ -366,12 +374,15 @@ fn sync_directory(disk: &dyn Disk, path: &Path) -> Result<()> {
 }
 
 /// What the first meta of a database says.
-fn empty_meta(options: &Options) -> Result<Meta> {
+///
+/// # Errors
+/// [`Error::Invalid`] if the system has no random numbers.
+pub fn empty_meta(page_size: PageSize) -> Result<Meta> {
     let mut uuid = [0; 16];
     fill_random(&mut uuid).map_err(|error| Error::Invalid { message: format!("no random numbers: {error}") })?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Ok(Meta {
-        page_size: PageSize::from_bytes(options.page_size_bytes as usize).expect("options were checked"),
+        page_size,
         uuid,
         features: FeatureBits::default(),
         number: 1,
@@ -431,6 +442,7 @@ fn read_tables(
         stamp: Stamp::new().map_err(|error| Error::io("open", path, error))?,
         floor: meta.sequence,
         dropped: Vec::new(),
+        renamed: Vec::new(),
         tables_changed: meta.sequence,
         epoch: first_epoch(),
         thawed: 0,

@@ -179,6 +179,10 @@ impl<'o> Tables<'o> {
                     self.drop_table(key, sequence).map_err(damaged)?;
                     continue;
                 }
+                Operation::Renamed { table, before, after } => {
+                    self.rename_table(table, before, after, sequence).map_err(damaged)?;
+                    continue;
+                }
                 // The load is in the trees, or it never came about.
                 Operation::Loaded { .. } => continue,
                 Operation::Put { table, key, value } => (table, key, Change::Put(value)),
@@ -198,12 +202,12 @@ impl<'o> Tables<'o> {
     fn create(&mut self, name: &[u8], descriptor: &[u8], sequence: Sequence) -> Result<(), DescriptorFault> {
         // A logged table may have any number: the meta's next one is older.
         let table = tables::decode(name, descriptor, TableId::END)?;
-        let TableInfo { id, name, descriptor } = &*table.info;
+        let TableInfo { id, name, descriptor, .. } = &*table.info;
         // What was logged of another table of that number would become this one's.
         if self.opened.view_of(*id).is_some() || !self.created.insert(*id) {
             return Err("it creates a table with the number of another".into());
         }
-        let view = empty_view(TableInfo { id: *id, name: Arc::clone(name), descriptor: descriptor.clone() });
+        let view = empty_view(TableInfo::new(Arc::clone(name), descriptor.clone()));
         self.since.created.push(Arc::clone(&view.info));
         self.state = with_schema(&self.state, &[SchemaChange::Created(Arc::new(view))], sequence);
         Ok(())
@@ -215,6 +219,25 @@ impl<'o> Tables<'o> {
         let info = Arc::clone(&view.info);
         self.since.dropped.push(Arc::clone(&info));
         self.state = with_schema(&self.state, &[SchemaChange::Dropped(info)], sequence);
+        Ok(())
+    }
+
+    fn rename_table(
+        &mut self,
+        table: TableId,
+        before: &[u8],
+        after: &[u8],
+        sequence: Sequence,
+    ) -> Result<(), &'static str> {
+        let view = self.state.view_of(table).filter(|view| view.info.name.as_bytes() == before);
+        let before = Arc::clone(&view.ok_or("it renames a table that is not there")?.info);
+        let name = tables::name_of(after)?;
+        if self.state.names.contains_key(name) {
+            return Err("it gives a table the name of another");
+        }
+        let after = Arc::new(before.renamed(name));
+        self.since.renamed.push(Arc::clone(&after));
+        self.state = with_schema(&self.state, &[SchemaChange::Renamed { before, after }], sequence);
         Ok(())
     }
 
@@ -284,6 +307,10 @@ mod tests {
         };
         says("it creates a table with the number of another", |commit, old| commit.put(TableId::CATALOG, b"new", old));
         says("it drops a table that is not there", |commit, _| commit.delete(TableId::CATALOG, b"gone"));
+        says("it renames a table that is not there", |commit, _| commit.renamed(TableId(2), b"gone", b"new"));
+        says("it renames a table that is not there", |commit, _| commit.renamed(TableId(1), b"other", b"new"));
+        says("it gives a table the name of another", |commit, _| commit.renamed(TableId(1), b"old", b"old"));
+        says("the name of a table is not UTF-8", |commit, _| commit.renamed(TableId(1), b"old", b"\xff"));
         says("it changes a table that is not there", |commit, _| commit.put(TableId(2), b"k", b"v"));
         says("it changes a table that is not there", |commit, _| commit.delete(TableId(77), b"k"));
         says("the name of a table has an impossible length", |commit, old| commit.put(TableId::CATALOG, b"", old));

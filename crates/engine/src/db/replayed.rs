@@ -203,7 +203,9 @@ impl Changes for TableChanges<'_> {
                     Ok(LogOperation::Put { key, value, .. }) => (key, Action::Put(value)),
                     Ok(LogOperation::PutLarge { key, large, .. }) => (key, Action::PutLarge(large.value)),
                     Ok(LogOperation::Delete { key, .. }) => (key, Action::Delete),
-                    Ok(LogOperation::Loaded { .. }) | Err(_) => return Err(damaged(self.database)),
+                    Ok(LogOperation::Loaded { .. } | LogOperation::Renamed { .. }) | Err(_) => {
+                        return Err(damaged(self.database));
+                    }
                 }
             }
             Source::Apart(sorted, (bytes, length)) => {
@@ -249,7 +251,7 @@ impl Records for Logged<'_> {
                 LogOperation::Put { key, .. } | LogOperation::PutLarge { key, .. } | LogOperation::Delete { key, .. },
             ) => key,
             // Whoever asks for the operation will hear of it.
-            Ok(LogOperation::Loaded { .. }) | Err(_) => &[],
+            Ok(LogOperation::Loaded { .. } | LogOperation::Renamed { .. }) | Err(_) => &[],
         }
     }
 
@@ -357,7 +359,9 @@ mod tests {
                 let (table, key, change) = match operation.unwrap() {
                     LogOperation::Put { table, key, value } => (table, key, delta::Change::Put(value)),
                     LogOperation::Delete { table, key } => (table, key, delta::Change::Delete),
-                    LogOperation::Loaded { .. } => panic!("nothing was loaded"),
+                    LogOperation::Loaded { .. } | LogOperation::Renamed { .. } => {
+                        panic!("nothing was loaded or renamed")
+                    }
                     LogOperation::PutLarge { table, key, large } => {
                         gathered.note_large(large);
                         (table, key, delta::Change::PutLarge(large.value))

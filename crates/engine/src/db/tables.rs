@@ -37,10 +37,7 @@ pub fn read_catalog(pages: &Pages, root: Option<&Root>, next: TableId) -> Result
 /// # Errors
 /// What is wrong with it.
 pub fn decode(name: &[u8], descriptor: &[u8], next: TableId) -> Result<Stored, DescriptorFault> {
-    let name = std::str::from_utf8(name).map_err(|_| "the name of a table is not UTF-8")?;
-    if name.is_empty() || name.len() > TABLE_NAME_BYTES_MAX {
-        return Err("the name of a table has an impossible length".into());
-    }
+    let name = name_of(name)?;
     let mut descriptor = TableDescriptor::decode(descriptor)?;
     if descriptor.id == TableId::CATALOG || descriptor.id >= next {
         return Err("the number of a table was never given out".into());
@@ -48,7 +45,19 @@ pub fn decode(name: &[u8], descriptor: &[u8], next: TableId) -> Result<Stored, D
     // They would be there for good, and soon be no more what the table has.
     let stack = Stack::load(&std::mem::take(&mut descriptor.ranges), descriptor.counted)?.map(Arc::new);
     let trees = Trees { base: descriptor.root.as_ref().map(load_root), stack };
-    Ok(Stored { info: Arc::new(TableInfo { id: descriptor.id, name: name.into(), descriptor }), trees })
+    Ok(Stored { info: Arc::new(TableInfo::new(name.into(), descriptor)), trees })
+}
+
+/// A table's name, from the catalog or the log.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn name_of(bytes: &[u8]) -> Result<&str, &'static str> {
+    let name = std::str::from_utf8(bytes).map_err(|_| "the name of a table is not UTF-8")?;
+    match name.len() {
+        1..=TABLE_NAME_BYTES_MAX => Ok(name),
+        _ => Err("the name of a table has an impossible length"),
+    }
 }
 
 /// The error for a table that was not read; `damaged` makes it of what cannot have been written.

@@ -187,12 +187,81 @@ impl<K: Key, V: ValueCodec> TypedTable<K, V> {
         txn.insert(&self.table, &key.encode(), &value.encode_value())
     }
 
-    /// Takes the value of `key` away. Tells whether it had one.
+    /// Deletes the value of `key`. Returns whether there was one.
     ///
     /// # Errors
     /// As [`WriteTxn::delete`].
     pub fn delete(&self, txn: &mut WriteTxn, key: impl AsKey<K>) -> Result<bool> {
         txn.delete(&self.table, &key.encode())
+    }
+
+    /// Gives `key` this value, and returns the value that it had before.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::replace`]; [`Error::Decode`] if the bytes stored before are no `V`: nothing is put then.
+    pub fn replace(&self, txn: &mut WriteTxn, key: impl AsKey<K>, value: impl AsValue<V>) -> Result<Option<V>> {
+        let key = key.encode();
+        let before =
+            txn.get(&self.table, &key)?.map(|value| V::decode_value(&value).map_err(decode_error)).transpose()?;
+        txn.put(&self.table, &key, &value.encode_value())?;
+        Ok(before)
+    }
+
+    /// Deletes `key`, and returns the value that it had.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::remove`]; [`Error::Decode`] if the stored bytes are no `V`: nothing is deleted then.
+    pub fn remove(&self, txn: &mut WriteTxn, key: impl AsKey<K>) -> Result<Option<V>> {
+        let key = key.encode();
+        let before =
+            txn.get(&self.table, &key)?.map(|value| V::decode_value(&value).map_err(decode_error)).transpose()?;
+        if before.is_some() {
+            txn.mark_deleted(&self.table, &key)?;
+        }
+        Ok(before)
+    }
+
+    /// Deletes the first entry, and returns it.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::pop_first`]; [`Error::Decode`] if the stored bytes are no entry of these types: it is deleted nonetheless.
+    pub fn pop_first(&self, txn: &mut WriteTxn) -> Result<Option<(K, V)>> {
+        txn.pop_first(&self.table)?.map(|(key, value)| decoded(&key, &value)).transpose()
+    }
+
+    /// Deletes the last entry, and returns it.
+    ///
+    /// # Errors
+    /// As [`TypedTable::pop_first`].
+    pub fn pop_last(&self, txn: &mut WriteTxn) -> Result<Option<(K, V)>> {
+        txn.pop_last(&self.table)?.map(|(key, value)| decoded(&key, &value)).transpose()
+    }
+
+    /// Deletes every entry for which `is_retained` returns false. Returns how many entries were deleted.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::retain`]; [`Error::Decode`] at bytes that are no entry of these types.
+    pub fn retain(&self, txn: &mut WriteTxn, mut is_retained: impl FnMut(K, V) -> bool) -> Result<u64> {
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        txn.retain_within(&self.table, all, |key, value| {
+            decoded(key, value).map(|(key, value)| is_retained(key, value))
+        })
+    }
+
+    /// As [`TypedTable::retain`], of the entries whose keys lie within `bounds`: others stay.
+    ///
+    /// # Errors
+    /// As [`TypedTable::retain`].
+    pub fn retain_in<Q: AsKey<K>>(
+        &self,
+        txn: &mut WriteTxn,
+        bounds: impl RangeBounds<Q>,
+        mut is_retained: impl FnMut(K, V) -> bool,
+    ) -> Result<u64> {
+        let bounds = (encoded(bounds.start_bound()), encoded(bounds.end_bound()));
+        txn.retain_within(&self.table, bounds, |key, value| {
+            decoded(key, value).map(|(key, value)| is_retained(key, value))
+        })
     }
 }
 
@@ -218,7 +287,7 @@ pub struct TypedRange<'t, K, V> {
 impl<K: Key, V: ValueCodec> TypedRange<'_, K, V> {
     fn decode(entry: Result<(Value<'_>, Value<'_>)>) -> Result<(K, V)> {
         let (key, value) = entry?;
-        Ok((K::decode(&key).map_err(decode_error)?, V::decode_value(&value).map_err(decode_error)?))
+        decoded(&key, &value)
     }
 }
 
@@ -234,6 +303,10 @@ impl<K: Key, V: ValueCodec> DoubleEndedIterator for TypedRange<'_, K, V> {
     fn next_back(&mut self) -> Option<Self::Item> {
         self.range.next_back().map(Self::decode)
     }
+}
+
+fn decoded<K: Key, V: ValueCodec>(key: &[u8], value: &[u8]) -> Result<(K, V)> {
+    Ok((K::decode(key).map_err(decode_error)?, V::decode_value(value).map_err(decode_error)?))
 }
 
 fn encoded<K>(bound: Bound<&impl AsKey<K>>) -> OwnedBound {

@@ -2,7 +2,7 @@
 //!
 //! The buffer is the caller's to keep: a transaction that commits again does not allocate again.
 
-use super::log_operation::{OPERATION_DELETE, OPERATION_LOADED, OPERATION_PUT, OPERATION_PUT_LARGE};
+use super::log_operation::{OPERATION_DELETE, OPERATION_LOADED, OPERATION_PUT, OPERATION_PUT_LARGE, OPERATION_RENAMED};
 use super::log_record::{PayloadSummary, describe_payload, seal_header};
 use super::{LargeValue, RECORD_ALIGNMENT, RecordHeader, RecordKind, RecordLink};
 use crate::ids::TableId;
@@ -113,6 +113,20 @@ impl RecordEncoder {
         let mut head = Head::new(OPERATION_LOADED, table);
         head.length(&[]);
         self.bytes.extend_from_slice(head.bytes());
+    }
+
+    /// Adds [`Operation::Renamed`](super::Operation::Renamed).
+    ///
+    /// # Panics
+    /// If no commit was begun.
+    pub fn renamed(&mut self, table: TableId, before: &[u8], after: &[u8]) {
+        self.make_room(before.len() + after.len());
+        let mut head = Head::new(OPERATION_RENAMED, table);
+        head.length(before);
+        head.length(after);
+        self.bytes.extend_from_slice(head.bytes());
+        self.bytes.extend_from_slice(before);
+        self.bytes.extend_from_slice(after);
     }
 
     /// Ends the commit: it can be appended to the log now. Computes the payload's checksum.

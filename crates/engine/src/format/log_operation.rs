@@ -44,6 +44,15 @@ pub enum Operation<'r> {
         /// The key.
         key: &'r [u8],
     },
+    /// Gives a table another name.
+    Renamed {
+        /// The table.
+        table: TableId,
+        /// The name that it had.
+        before: &'r [u8],
+        /// The name that it has from now on.
+        after: &'r [u8],
+    },
     /// Tells that a bulk load may have changed the table at this place of the log, and changes nothing.
     Loaded {
         /// The table.
@@ -106,6 +115,11 @@ impl<'r> Operation<'r> {
                 Ok(Self::PutLarge { table, key: take(input, key_length)?, large })
             }
             OPERATION_DELETE => Ok(Self::Delete { table, key: take(input, key_length)? }),
+            OPERATION_RENAMED => {
+                let after_length = take_varint(input)? as usize;
+                let before = take(input, key_length)?;
+                Ok(Self::Renamed { table, before, after: take(input, after_length)? })
+            }
             OPERATION_LOADED if key_length == 0 => Ok(Self::Loaded { table }),
             OPERATION_LOADED => Err("a note of a bulk load has a key"),
             _ => Err("an operation is of no known kind"),
@@ -221,6 +235,7 @@ pub(super) const OPERATION_PUT_LARGE: u8 = 2;
 pub(super) const OPERATION_DELETE: u8 = 3;
 // 4 is kept for a range delete, 6 for the adoption of a run.
 pub(super) const OPERATION_LOADED: u8 = 7;
+pub(super) const OPERATION_RENAMED: u8 = 8;
 
 const CUT_SHORT: &str = "an operation is cut short";
 
@@ -246,6 +261,7 @@ mod tests {
         encoder.put_large(TableId(128), b"large", &large());
         encoder.delete(TableId(0), long);
         encoder.loaded(TableId(129));
+        encoder.renamed(TableId(130), b"before", long);
         encoder.finish();
     }
 
@@ -257,6 +273,7 @@ mod tests {
             Operation::PutLarge { table: TableId(128), key: b"large", large: large() },
             Operation::Delete { table: TableId(0), key: long },
             Operation::Loaded { table: TableId(129) },
+            Operation::Renamed { table: TableId(130), before: b"before", after: long },
         ]
     }
 
@@ -361,7 +378,7 @@ mod tests {
         let mut encoder = RecordEncoder::new();
         encode(&mut encoder, b"");
         let mut record = encoder.bytes().to_vec();
-        record[48..52].copy_from_slice(&4u32.to_le_bytes());
+        record[48..52].copy_from_slice(&5u32.to_le_bytes());
         let last = CommitReader::new(&record).last().expect("there are operations");
         assert_eq!(last.map_err(|offence| offence.what), Err("a record's operations are fewer than its bytes"));
     }

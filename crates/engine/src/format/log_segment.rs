@@ -21,6 +21,8 @@ pub struct SegmentHeader {
     pub salt: u64,
     /// Whether its records may tell of bulk loads, which an older reader does not know.
     pub notes_loads: bool,
+    /// Whether its records may rename tables, which an older reader does not know.
+    pub renames_tables: bool,
 }
 
 /// Why a header cannot be read.
@@ -71,7 +73,9 @@ impl SegmentHeader {
         let mut bytes = [0; Self::BYTES];
         put(&mut bytes, 0, MAGIC);
         put(&mut bytes, VERSION_AT, VERSION.to_le_bytes());
-        put(&mut bytes, FEATURES_AT, (u32::from(self.notes_loads) * FEATURE_LOADS).to_le_bytes());
+        let feature = |is_set: bool, bit: u32| u32::from(is_set) * bit;
+        let features = feature(self.notes_loads, FEATURE_LOADS) | feature(self.renames_tables, FEATURE_RENAMES);
+        put(&mut bytes, FEATURES_AT, features.to_le_bytes());
         put(&mut bytes, UUID_AT, self.uuid);
         put(&mut bytes, NUMBER_AT, self.number.0.to_le_bytes());
         put(&mut bytes, SALT_AT, self.salt.to_le_bytes());
@@ -89,7 +93,7 @@ impl SegmentHeader {
             return Err(SegmentHeaderFault::Damaged);
         }
         let (version, features) = (get_u32(bytes, VERSION_AT), get_u32(bytes, FEATURES_AT));
-        if version != VERSION || features & !FEATURE_LOADS != 0 {
+        if version != VERSION || features & !(FEATURE_LOADS | FEATURE_RENAMES) != 0 {
             return Err(SegmentHeaderFault::Unsupported { version, features });
         }
         let mut uuid = [0; 16];
@@ -99,6 +103,7 @@ impl SegmentHeader {
             number: SegmentNumber(get_u64(bytes, NUMBER_AT)),
             salt: get_u64(bytes, SALT_AT),
             notes_loads: features & FEATURE_LOADS != 0,
+            renames_tables: features & FEATURE_RENAMES != 0,
         })
     }
 }
@@ -109,18 +114,25 @@ const MAGIC: [u8; 8] = *b"FULGULOG";
 const VERSION: u32 = 1;
 /// The segment may have operations of the kind `loaded`. On disk: never renumber.
 const FEATURE_LOADS: u32 = 1;
+/// The segment may have operations of the kind `renamed`. On disk: never renumber.
+const FEATURE_RENAMES: u32 = 2;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const HEADER: SegmentHeader =
-        SegmentHeader { uuid: [7; 16], number: SegmentNumber(3), salt: 0x1122_3344_5566_7788, notes_loads: false };
+    const HEADER: SegmentHeader = SegmentHeader {
+        uuid: [7; 16],
+        number: SegmentNumber(3),
+        salt: 0x1122_3344_5566_7788,
+        notes_loads: false,
+        renames_tables: false,
+    };
 
     #[test]
     fn header_reads_back_as_written() {
-        for notes_loads in [false, true] {
-            let header = SegmentHeader { notes_loads, ..HEADER };
+        for (notes_loads, renames_tables) in [(false, false), (true, false), (false, true), (true, true)] {
+            let header = SegmentHeader { notes_loads, renames_tables, ..HEADER };
             assert_eq!(SegmentHeader::decode(&header.encode()), Ok(header));
         }
     }
@@ -128,10 +140,10 @@ mod tests {
     #[test]
     fn header_with_a_feature_that_nobody_knows_is_refused() {
         let mut bytes = SegmentHeader { notes_loads: true, ..HEADER }.encode();
-        bytes[FEATURES_AT] = 3;
+        bytes[FEATURES_AT] = 5;
         let checksum = xxh3_64(&bytes[..CHECKSUM_AT]);
         bytes[CHECKSUM_AT..].copy_from_slice(&checksum.to_le_bytes());
-        let fault = SegmentHeaderFault::Unsupported { version: 1, features: 3 };
+        let fault = SegmentHeaderFault::Unsupported { version: 1, features: 5 };
         assert_eq!(SegmentHeader::decode(&bytes), Err(fault));
     }
 

@@ -34,8 +34,16 @@ impl FeatureBits {
     /// that would load without one.
     pub const LOG_KEPT: u64 = 1;
 
+    /// Incompatible: tables may have merge operators above 3. A reader that does not know them could not write to such tables.
+    pub const LATER_MERGES: u64 = 1;
+
     /// What this version knows.
-    pub const KNOWN: Self = Self { compatible: 0, read_compatible: Self::LOG_KEPT, incompatible: 0 };
+    pub const KNOWN: Self = Self { compatible: 0, read_compatible: Self::LOG_KEPT, incompatible: Self::LATER_MERGES };
+
+    /// Says whether a table has a merge operator above 3.
+    pub fn set_later_merges(&mut self, any: bool) {
+        self.incompatible = self.incompatible & !Self::LATER_MERGES | (u64::from(any) * Self::LATER_MERGES);
+    }
 
     /// Whether the log tells all that has changed since its oldest segment.
     pub fn log_is_kept(&self) -> bool {

@@ -52,7 +52,7 @@ pub(super) struct LogIdentity {
 
 impl LogIdentity {
     fn header(self, number: SegmentNumber, salt: u64) -> SegmentHeader {
-        SegmentHeader { uuid: self.uuid, number, salt, notes_loads: self.notes_loads }
+        SegmentHeader { uuid: self.uuid, number, salt, notes_loads: self.notes_loads, renames_tables: true }
     }
 }
 

@@ -106,6 +106,9 @@ impl Draft<'_> {
                     encoder.put(TableId::CATALOG, view.info.name.as_bytes(), &view.info.descriptor.encode());
                 }
                 SchemaChange::Dropped(info) => encoder.delete(TableId::CATALOG, info.name.as_bytes()),
+                SchemaChange::Renamed { before, after } => {
+                    encoder.renamed(after.id, before.name.as_bytes(), after.name.as_bytes());
+                }
             }
         }
         for (table, key, pending) in resolved(proposal.set, results.as_ref().map_or(&[], Results::puts)) {

@@ -119,6 +119,8 @@ pub struct Since {
     pub created: Vec<Arc<TableInfo>>,
     /// Tables that were dropped; they may be in `created` too.
     pub dropped: Vec<Arc<TableInfo>>,
+    /// Tables that were renamed, with their new names, in this order; they may be in both others too.
+    pub renamed: Vec<Arc<TableInfo>>,
     /// Large values that were committed.
     pub large: Vec<(TableId, Box<[u8]>, LargeValue)>,
     /// Bulk loads were noted.
@@ -516,7 +518,8 @@ impl TableView {
 
 impl Since {
     fn is_empty(&self) -> bool {
-        self.created.is_empty() && self.dropped.is_empty() && self.large.is_empty() && !self.loads
+        let same_tables = self.created.is_empty() && self.dropped.is_empty() && self.renamed.is_empty();
+        same_tables && self.large.is_empty() && !self.loads
     }
 
     /// Notes what the deltas do not tell of a commit.
@@ -525,6 +528,7 @@ impl Since {
             match change {
                 SchemaChange::Created(view) => self.created.push(Arc::clone(&view.info)),
                 SchemaChange::Dropped(info) => self.dropped.push(Arc::clone(info)),
+                SchemaChange::Renamed { after, .. } => self.renamed.push(Arc::clone(after)),
             }
         }
         self.note_large(set.large());

@@ -142,12 +142,17 @@ impl<'a> Layers<'a> {
     ///
     /// # Errors
     /// As [`Layers::get`].
-    pub fn get_many(&self, keys: &[&[u8]], mut each: impl FnMut(Option<Value<'a>>)) -> Result<()> {
+    pub fn get_many(&self, keys: &[impl AsRef<[u8]>], mut each: impl FnMut(Option<Value<'a>>)) -> Result<()> {
         let identity = self.pages().identity();
         let mut hashes = [0; GROUP];
         let mut values: [Option<Value<'a>>; GROUP] = [const { None }; GROUP];
         let plain = self.is_tree_alone();
+        let mut group: [&[u8]; GROUP] = [&[]; GROUP];
         for keys in keys.chunks(GROUP) {
+            for (place, key) in group.iter_mut().zip(keys) {
+                *place = key.as_ref();
+            }
+            let keys = &group[..keys.len()];
             for (hash, key) in hashes.iter_mut().zip(keys) {
                 *hash = identity.hash(key);
             }
@@ -279,50 +284,76 @@ impl<'a> Layers<'a> {
         if let Some(reads) = self.reads {
             reads.note_range(self.view.info.id, low, high);
         }
-        let Some(mut count) = self.count_base(low, high)? else { return Ok(0) };
+        let Some(counted) = self.count_counted(low, high)? else { return Ok(0) };
+        let above = self.look_above(low, high, u64::MAX)?;
+        Ok(counted.saturating_add_signed(above.net))
+    }
+
+    /// The count of the tree, and of runs which count, corrected by the first changes above these. The rest of them is taken to be like
+    /// the first ones, and is the error.
+    ///
+    /// # Errors
+    /// As [`Layers::get`].
+    pub fn estimate_count(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<Estimate> {
+        let Some(counted) = self.count_counted(low, high)? else { return Ok(Estimate { entries: 0, low: 0, high: 0 }) };
+        let seen = self.look_above(low, high, CHANGES_SAMPLED)?;
+        let known = counted.saturating_add_signed(seen.net);
+        if seen.is_all {
+            return Ok(Estimate { entries: known, low: known, high: known });
+        }
+        let rest_max = self.changes_above(low, high).saturating_sub(seen.changes);
+        // Changes are spread over the keys as the tree's entries are, for all that is known.
+        let whole = self.count_counted(Bound::Unbounded, Bound::Unbounded)?.unwrap_or_default();
+        let share = if whole == 0 { 1.0 } else { counted as f64 / whole as f64 };
+        let rest = rest_max as f64 * share;
+        let more = (rest * seen.net as f64 / seen.changes as f64) as i64;
+        let low = known.saturating_sub(rest_max.min(counted));
+        Ok(Estimate { entries: known.saturating_add_signed(more).max(low), low, high: known.saturating_add(rest_max) })
+    }
+
+    /// Changes above what is counted, at most: those of runs only within the bounds.
+    fn changes_above(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> u64 {
+        let own = self.set.map_or(0, |set| set.count_of(self.view.info.id));
+        let in_deltas: u64 = self.deltas().into_iter().flatten().map(|delta| delta.entries() as u64).sum();
+        let in_runs: u64 = self.stack().filter(|stack| !stack.is_counted()).map_or(0, |stack| {
+            let ranges = &stack.ranges()[stack.ranges_between(low, high)];
+            ranges.iter().flat_map(|range| &range.runs).map(|run| run.entries).sum()
+        });
+        own + in_deltas + in_runs
+    }
+
+    /// What the changes above the tree, or above runs which count, add to the count, of so many of them at most.
+    fn look_above(&self, low: Bound<&[u8]>, high: Bound<&[u8]>, changes_max: u64) -> Result<SeenAbove> {
         let counted = self.stack().filter(|stack| stack.is_counted());
         let mut walk = match counted {
-            Some(stack) => {
-                count = count.saturating_add_signed(stack.count_net(self.pages(), low, high)?);
-                Walk::new_above_runs(self, Start::from_low(low))?
-            }
+            Some(_) => Walk::new_above_runs(self, Start::from_low(low))?,
             None => Walk::new_above(self, Start::from_low(low))?,
         };
+        let mut seen = SeenAbove { net: 0, changes: 0, is_all: true };
         while let Some((key, present)) = walk.next_above(self)? {
             if is_past(&key, high) {
                 break;
+            }
+            if seen.changes == changes_max {
+                return Ok(SeenAbove { is_all: false, ..seen });
             }
             let stored = match counted {
                 Some(stack) => self.is_stored(stack, &key)?,
                 None => self.in_base(&key)?,
             };
-            match (stored, present) {
-                // A damaged tree may count any number.
-                (false, true) => count = count.saturating_add(1),
-                (true, false) => count = count.saturating_sub(1),
-                _ => {}
-            }
+            seen.net += i64::from(present) - i64::from(stored);
+            seen.changes += 1;
         }
-        Ok(count)
+        Ok(seen)
     }
 
-    /// The tree's count alone, and that of runs which count, with the entries above as the error.
-    ///
-    /// # Errors
-    /// As [`Layers::get`].
-    pub fn estimate_count(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<Estimate> {
-        let Some(base) = self.count_base(low, high)? else { return Ok(Estimate { entries: 0, low: 0, high: 0 }) };
-        let own = self.set.map_or(0, |set| set.count_of(self.view.info.id));
-        let in_deltas: u64 = self.deltas().into_iter().flatten().map(|delta| delta.entries() as u64).sum();
+    /// The count of the tree, and of runs which count; `None` if the bounds are crossed.
+    fn count_counted(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<Option<u64>> {
+        let Some(base) = self.count_base(low, high)? else { return Ok(None) };
         let counted = self.stack().filter(|stack| stack.is_counted());
         let net = counted.map_or(Ok(0), |stack| stack.count_net(self.pages(), low, high))?;
-        let base = base.saturating_add_signed(net);
-        let in_runs: u64 = self.stack().filter(|_| counted.is_none()).map_or(0, |stack| {
-            let ranges = &stack.ranges()[stack.ranges_between(low, high)];
-            ranges.iter().flat_map(|range| &range.runs).map(|run| run.entries).sum()
-        });
-        let above = own + in_deltas + in_runs;
-        Ok(Estimate { entries: base, low: base.saturating_sub(above), high: base.saturating_add(above) })
+        // A damaged tree may count any number.
+        Ok(Some(base.saturating_add_signed(net)))
     }
 
     /// The tree's count; `None` if the bounds are crossed, so that nothing can lie between them.
@@ -402,6 +433,14 @@ impl<'k> Below<'k> {
     }
 }
 
+/// What some changes above the counted layers add to the count.
+struct SeenAbove {
+    net: i64,
+    changes: u64,
+    /// Whether these were all.
+    is_all: bool,
+}
+
 /// Whether `key` lies above the upper bound.
 pub fn is_past(key: &[u8], high: Bound<&[u8]>) -> bool {
     match high {
@@ -433,5 +472,7 @@ type Filters<'a> = [Filter<'a>; FILTERS];
 
 /// Runs whose filters are asked for side by side: as many as most ranges have at most.
 const FILTERS: usize = 8;
+/// Changes that an estimate looks at one by one.
+const CHANGES_SAMPLED: u64 = 256;
 /// Keys looked up side by side.
 const GROUP: usize = 32;

@@ -220,13 +220,13 @@ impl<'t> Ends<'t> {
 
 /// Whether a key is still to be given from the front: it is below the upper bound, and below what the back gave.
 #[inline]
-fn is_left_front(key: &[u8], high: &OwnedBound, given_back: Option<&[u8]>) -> bool {
+pub(super) fn is_left_front(key: &[u8], high: &OwnedBound, given_back: Option<&[u8]>) -> bool {
     !is_past(key, as_bound(high)) && given_back.is_none_or(|given| key < given)
 }
 
 /// As [`is_left_front`], from the back.
 #[inline]
-fn is_left_back(key: &[u8], low: &OwnedBound, given_front: Option<&[u8]>) -> bool {
+pub(super) fn is_left_back(key: &[u8], low: &OwnedBound, given_front: Option<&[u8]>) -> bool {
     !is_before(key, as_bound(low)) && given_front.is_none_or(|given| key > given)
 }
 
@@ -339,8 +339,8 @@ impl<'t> Cursor<'t> {
     ///
     /// # Errors
     /// As [`crate::ReadTxn::get`]; so for the other moves.
-    pub fn seek(&mut self, key: &[u8]) -> Result<Option<Pair<'t>>> {
-        self.start(Start::From(key))
+    pub fn seek(&mut self, key: impl AsRef<[u8]>) -> Result<Option<Pair<'t>>> {
+        self.start(Start::From(key.as_ref()))
     }
 
     /// Moves to the first entry.
@@ -621,7 +621,7 @@ impl DoubleEndedIterator for BatchEntries<'_> {
 
 impl ExactSizeIterator for BatchEntries<'_> {}
 
-fn as_bound(bound: &OwnedBound) -> Bound<&[u8]> {
+pub(super) fn as_bound(bound: &OwnedBound) -> Bound<&[u8]> {
     bound.as_ref().map(|key| &**key)
 }
 

@@ -1,6 +1,6 @@
 //! Read transactions: a snapshot, and every way to read it.
 
-use std::ops::{Bound, RangeBounds};
+use std::ops::Bound;
 
 use crate::error::Result;
 use crate::format::KeySuffix;
@@ -9,6 +9,7 @@ use crate::pager::{Pages, Value};
 use crate::sync::Arc;
 use crate::tree::Root;
 use crate::txn::key_batches::{self, KeyBatches};
+use crate::txn::key_range::KeyRange;
 use crate::txn::layers::Layers;
 use crate::txn::range::{Cursor, LeafBatches, OwnedRange, Range};
 use crate::txn::slots::Reading;
@@ -88,8 +89,8 @@ impl ReadTxn {
     ///
     /// # Errors
     /// As [`ReadTxn::get`].
-    pub fn owned_range<'k>(self: &Arc<Self>, table: &Table, bounds: impl RangeBounds<&'k [u8]>) -> Result<OwnedRange> {
-        OwnedRange::new(Snapshot::clone(&self.snapshot), table, own(bounds.start_bound()), own(bounds.end_bound()))
+    pub fn owned_range(self: &Arc<Self>, table: &Table, bounds: impl KeyRange) -> Result<OwnedRange> {
+        OwnedRange::new(Snapshot::clone(&self.snapshot), table, own(bounds.low()), own(bounds.high()))
     }
 
     /// The entries within `bounds` in batches, from either end: the least cost per entry for long scans. A batch is a leaf, or as
@@ -97,7 +98,7 @@ impl ReadTxn {
     ///
     /// # Errors
     /// As [`crate::ReadTxn::get`].
-    pub fn leaf_batches<'k>(&self, table: &Table, bounds: impl RangeBounds<&'k [u8]>) -> Result<LeafBatches<'_>> {
+    pub fn leaf_batches(&self, table: &Table, bounds: impl KeyRange) -> Result<LeafBatches<'_>> {
         Ok(LeafBatches::new(self.range(table, bounds)?))
     }
 
@@ -106,9 +107,8 @@ impl ReadTxn {
     /// # Errors
     /// As [`crate::ReadTxn::get`].
     #[inline]
-    pub fn key_batches<'k>(&self, table: &Table, bounds: impl RangeBounds<&'k [u8]>) -> Result<KeyBatches<'_>> {
-        let (low, high) = (bounds.start_bound().map(|key| *key), bounds.end_bound().map(|key| *key));
-        KeyBatches::new(self.layers(table)?, low, high)
+    pub fn key_batches(&self, table: &Table, bounds: impl KeyRange) -> Result<KeyBatches<'_>> {
+        KeyBatches::new(self.layers(table)?, bounds.low(), bounds.high())
     }
 
     /// Hands the keys that begin with `prefix` to `each`, in order and the first one whole: `keys_max` at most. `true` if these
@@ -137,11 +137,11 @@ impl ReadTxn {
     pub fn prefix_keys(
         &self,
         table: &Table,
-        prefix: &[u8],
+        prefix: impl AsRef<[u8]>,
         keys_max: usize,
         each: impl FnMut(KeySuffix<'_>),
     ) -> Result<bool> {
-        key_batches::prefix_keys(self.layers(table)?, prefix, keys_max, each)
+        key_batches::prefix_keys(self.layers(table)?, prefix.as_ref(), keys_max, each)
     }
 
     crate::txn::reads::reads!();
@@ -170,8 +170,8 @@ pub struct Estimate {
 /// A bound that owns its key.
 pub(crate) type OwnedBound = Bound<Box<[u8]>>;
 
-pub(crate) fn own(bound: Bound<&&[u8]>) -> OwnedBound {
-    bound.map(|key| Box::from(*key))
+pub(crate) fn own(bound: Bound<&[u8]>) -> OwnedBound {
+    bound.map(Box::from)
 }
 
 /// The bound above all keys that begin with `prefix`.

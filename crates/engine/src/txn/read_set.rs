@@ -80,18 +80,53 @@ impl ReadSet {
 
     /// Begins to read a range from both ends.
     pub fn open_range(&self, table: TableId, low: Bound<&[u8]>, high: Bound<&[u8]>) -> OpenRange<'_> {
+        let number = self.begin_range(table, low, high);
+        OpenRange { set: self, number, front: None, back: None, whole: false }
+    }
+
+    /// As [`ReadSet::open_range`], for a caller that cannot borrow the set meanwhile. Returns a number for [`ReadSet::end_range`];
+    /// until that call the range counts as read whole.
+    pub fn begin_range(&self, table: TableId, low: Bound<&[u8]>, high: Bound<&[u8]>) -> u64 {
         let (low, high) = (low.map(Box::from), high.map(Box::from));
         let mut reads = self.0.lock();
         reads.ranges_opened += 1;
         let number = reads.ranges_opened;
         reads.open.push((number, RangeRead { table, low, high }));
-        OpenRange { set: self, number, front: None, back: None, whole: false }
+        number
+    }
+
+    /// Ends the reading of a range.
+    pub fn end_range(&self, number: u64, gone_through: GoneThrough<'_>) {
+        let mut reads = self.0.lock();
+        let Some(at) = reads.open.iter().rposition(|&(of, _)| of == number) else { return };
+        let (_, range) = reads.open.swap_remove(at);
+        let GoneThrough::To { front, back } = gone_through else { return reads.note_range(range) };
+        if let Some(front) = front {
+            reads.note_range(RangeRead { high: Bound::Included(Box::from(front)), ..range.clone() });
+        }
+        if let Some(back) = back {
+            reads.note_range(RangeRead { low: Bound::Included(Box::from(back)), ..range });
+        }
     }
 
     /// All reads. Requires: nobody reads any more.
     pub fn reads(&mut self) -> &Reads {
         &*self.0.get_mut()
     }
+}
+
+/// How much of a range was read.
+#[derive(Clone, Copy, Debug)]
+pub enum GoneThrough<'k> {
+    /// All of it.
+    Whole,
+    /// Up to these keys, from each end that was read from.
+    To {
+        /// From the lower bound on.
+        front: Option<&'k [u8]>,
+        /// From the upper bound down.
+        back: Option<&'k [u8]>,
+    },
 }
 
 /// A range that is being read. Dropped, it says how far that went.
@@ -121,18 +156,11 @@ impl<'t> OpenRange<'t> {
 
 impl Drop for OpenRange<'_> {
     fn drop(&mut self) {
-        let mut reads = self.set.0.lock();
-        let Some(at) = reads.open.iter().rposition(|&(number, _)| number == self.number) else { return };
-        let (_, range) = reads.open.swap_remove(at);
-        if self.whole {
-            return reads.note_range(range);
-        }
-        if let Some(front) = self.front.take() {
-            reads.note_range(RangeRead { high: Bound::Included(Box::from(&*front)), ..range.clone() });
-        }
-        if let Some(back) = self.back.take() {
-            reads.note_range(RangeRead { low: Bound::Included(Box::from(&*back)), ..range });
-        }
+        let gone_through = match self.whole {
+            true => GoneThrough::Whole,
+            false => GoneThrough::To { front: self.front.as_deref(), back: self.back.as_deref() },
+        };
+        self.set.end_range(self.number, gone_through);
     }
 }
 
@@ -140,22 +168,53 @@ impl Drop for OpenRange<'_> {
 #[derive(Debug)]
 pub struct CursorReads<'t> {
     set: &'t ReadSet,
-    /// From where to where the cursor went without a jump.
-    gone_over: Option<RangeRead>,
-    table: TableId,
-    _whole: OpenRange<'t>,
+    path: CursorPath,
 }
 
 impl<'t> CursorReads<'t> {
     /// Of a cursor that has not moved yet.
     pub fn new(set: &'t ReadSet, table: TableId) -> Self {
-        let _whole = set.open_range(table, Bound::Unbounded, Bound::Unbounded);
-        Self { set, gone_over: None, table, _whole }
+        Self { set, path: CursorPath::new(set, table) }
+    }
+
+    /// As [`CursorPath::jump`].
+    pub fn jump(&mut self, start: Bound<&[u8]>, upward: bool, reached: Option<&[u8]>) {
+        self.path.jump(self.set, start, upward, reached);
+    }
+
+    /// As [`CursorPath::step`].
+    pub fn step(&mut self, upward: bool, reached: Option<&[u8]>) {
+        self.path.step(upward, reached);
+    }
+}
+
+impl Drop for CursorReads<'_> {
+    fn drop(&mut self) {
+        self.path.end(self.set);
+    }
+}
+
+/// As [`CursorReads`], for a cursor that cannot borrow the set while it is not moving. Until [`CursorPath::end`] it counts as the whole
+/// table.
+#[derive(Debug)]
+pub struct CursorPath {
+    /// From where to where the cursor went without a jump.
+    gone_over: Option<RangeRead>,
+    table: TableId,
+    /// Of the whole table, which stands for a cursor that is leaked.
+    number: u64,
+}
+
+impl CursorPath {
+    /// Of a cursor that has not moved yet.
+    pub fn new(set: &ReadSet, table: TableId) -> Self {
+        let number = set.begin_range(table, Bound::Unbounded, Bound::Unbounded);
+        Self { gone_over: None, table, number }
     }
 
     /// The cursor jumped to `start`, and found `reached` from there on; none: the end.
-    pub fn jump(&mut self, start: Bound<&[u8]>, upward: bool, reached: Option<&[u8]>) {
-        self.flush();
+    pub fn jump(&mut self, set: &ReadSet, start: Bound<&[u8]>, upward: bool, reached: Option<&[u8]>) {
+        self.flush(set);
         let start = start.map(Box::from);
         let (low, high) = if upward { (start, end(reached)) } else { (end(reached), start) };
         self.gone_over = Some(RangeRead { table: self.table, low, high });
@@ -168,16 +227,16 @@ impl<'t> CursorReads<'t> {
         }
     }
 
-    fn flush(&mut self) {
-        if let Some(range) = self.gone_over.take() {
-            self.set.0.lock().note_range(range);
-        }
+    /// The cursor is gone.
+    pub fn end(&mut self, set: &ReadSet) {
+        self.flush(set);
+        set.end_range(self.number, GoneThrough::To { front: None, back: None });
     }
-}
 
-impl Drop for CursorReads<'_> {
-    fn drop(&mut self) {
-        self.flush();
+    fn flush(&mut self, set: &ReadSet) {
+        if let Some(range) = self.gone_over.take() {
+            set.0.lock().note_range(range);
+        }
     }
 }
 

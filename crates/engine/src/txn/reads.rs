@@ -11,7 +11,8 @@ macro_rules! reads {
         /// # Errors
         /// Damage to the file where the key is looked for; the table not being of this snapshot.
         #[inline]
-        pub fn get(&self, table: &Table, key: &[u8]) -> Result<Option<Value<'_>>> {
+        pub fn get(&self, table: &Table, key: impl AsRef<[u8]>) -> Result<Option<Value<'_>>> {
+            let key = key.as_ref();
             match self.tree_alone(table) {
                 Some((pages, root)) => crate::tree::get(pages, root, key),
                 None => match self.get_beneath(table, key).settled() {
@@ -35,7 +36,7 @@ macro_rules! reads {
         ///
         /// # Errors
         /// As [`crate::ReadTxn::get`].
-        pub fn contains_key(&self, table: &Table, key: &[u8]) -> Result<bool> {
+        pub fn contains_key(&self, table: &Table, key: impl AsRef<[u8]>) -> Result<bool> {
             Ok(self.get(table, key)?.is_some())
         }
 
@@ -44,7 +45,7 @@ macro_rules! reads {
         ///
         /// # Errors
         /// As [`crate::ReadTxn::get`].
-        pub fn get_many(&self, table: &Table, keys: &[&[u8]]) -> Result<Vec<Option<Value<'_>>>> {
+        pub fn get_many(&self, table: &Table, keys: &[impl AsRef<[u8]>]) -> Result<Vec<Option<Value<'_>>>> {
             let mut values = Vec::with_capacity(keys.len());
             self.layers(table)?.get_many(keys, |value| values.push(value))?;
             Ok(values)
@@ -57,7 +58,7 @@ macro_rules! reads {
         pub fn get_many_with<'t>(
             &'t self,
             table: &Table,
-            keys: &[&[u8]],
+            keys: &[impl AsRef<[u8]>],
             each: impl FnMut(Option<Value<'t>>),
         ) -> Result<()> {
             self.layers(table)?.get_many(keys, each)
@@ -83,15 +84,16 @@ macro_rules! reads {
         ///
         /// # Errors
         /// As [`crate::ReadTxn::get`].
-        pub fn range<'k>(&self, table: &Table, bounds: impl RangeBounds<&'k [u8]>) -> Result<Range<'_>> {
-            Ok(Range::new(self.layers(table)?, own(bounds.start_bound()), own(bounds.end_bound())))
+        pub fn range(&self, table: &Table, bounds: impl KeyRange) -> Result<Range<'_>> {
+            Ok(Range::new(self.layers(table)?, own(bounds.low()), own(bounds.high())))
         }
 
         /// The entries whose keys begin with `prefix`, in order from either end.
         ///
         /// # Errors
         /// As [`crate::ReadTxn::get`].
-        pub fn prefix(&self, table: &Table, prefix: &[u8]) -> Result<Range<'_>> {
+        pub fn prefix(&self, table: &Table, prefix: impl AsRef<[u8]>) -> Result<Range<'_>> {
+            let prefix = prefix.as_ref();
             Ok(Range::new(self.layers(table)?, Bound::Included(prefix.into()), prefix_end(prefix)))
         }
 
@@ -108,17 +110,18 @@ macro_rules! reads {
         ///
         /// # Errors
         /// As [`crate::ReadTxn::get`].
-        pub fn count<'k>(&self, table: &Table, bounds: impl RangeBounds<&'k [u8]>) -> Result<u64> {
-            self.layers(table)?.count(bounds.start_bound().cloned(), bounds.end_bound().cloned())
+        pub fn count(&self, table: &Table, bounds: impl KeyRange) -> Result<u64> {
+            self.layers(table)?.count(bounds.low(), bounds.high())
         }
 
-        /// About how many entries lie within `bounds`, with bounds of the error: in time that grows with the tree's depth. A
+        /// About how many entries lie within `bounds`, with bounds of the error: in time that grows with the tree's depth. It is exact
+        /// where few changes lie above the tree; of many it looks at the first ones, and takes the others to be like these. A
         /// write transaction is not checked for it: decide by [`count`](Self::count) what must not change.
         ///
         /// # Errors
         /// As [`crate::ReadTxn::get`].
-        pub fn estimate_count<'k>(&self, table: &Table, bounds: impl RangeBounds<&'k [u8]>) -> Result<Estimate> {
-            self.layers(table)?.estimate_count(bounds.start_bound().cloned(), bounds.end_bound().cloned())
+        pub fn estimate_count(&self, table: &Table, bounds: impl KeyRange) -> Result<Estimate> {
+            self.layers(table)?.estimate_count(bounds.low(), bounds.high())
         }
 
         /// How many entries the table has.

@@ -1,4 +1,4 @@
-//! The tables that a write transaction creates and drops, before its commit.
+//! The tables that a write transaction creates, drops and renames, before its commit.
 
 use std::collections::BTreeMap;
 
@@ -40,6 +40,13 @@ pub enum SchemaChange {
     Created(Arc<TableView>),
     /// A table went.
     Dropped(Arc<TableInfo>),
+    /// A table got another name.
+    Renamed {
+        /// As it was.
+        before: Arc<TableInfo>,
+        /// As it is.
+        after: Arc<TableInfo>,
+    },
 }
 
 /// The changes of one transaction, in order.
@@ -76,8 +83,8 @@ impl Schema {
     pub fn view<'a>(&'a self, state: &'a State, table: &Table) -> Result<&'a TableView> {
         for change in self.changes.iter().rev() {
             match change {
-                SchemaChange::Created(view) if Arc::ptr_eq(&view.info, &table.info) => return Ok(view),
-                SchemaChange::Dropped(info) if Arc::ptr_eq(info, &table.info) => {
+                SchemaChange::Created(view) if view.info.is_same(&table.info) => return Ok(view),
+                SchemaChange::Dropped(info) if info.is_same(&table.info) => {
                     return Err(Error::TableNotFound { name: table.name().to_owned() });
                 }
                 _ => {}
@@ -107,18 +114,12 @@ impl Schema {
         number: impl FnOnce() -> Option<TableId>,
     ) -> Result<Table> {
         options.validate()?;
-        if name.is_empty() || name.len() > TABLE_NAME_BYTES_MAX {
-            let message = format!("a table's name has 1 to {TABLE_NAME_BYTES_MAX} bytes, not {}", name.len());
-            return Err(Error::Invalid { message });
-        }
-        if self.find(state, name).is_some() {
-            return Err(Error::TableExists { name: name.to_owned() });
-        }
+        self.check_name(state, name)?;
         let Some(id) = number() else {
             let message = format!("a database creates at most {} tables in its life", TableId::END.0);
             return Err(Error::Invalid { message });
         };
-        let view = empty_view(TableInfo { id, name: name.into(), descriptor: descriptor(id, options) });
+        let view = empty_view(TableInfo::new(name.into(), descriptor(id, options)));
         let table = Table { info: Arc::clone(&view.info), instance: state.instance };
         self.changes.push(SchemaChange::Created(Arc::new(view)));
         Ok(table)
@@ -129,9 +130,45 @@ impl Schema {
     /// # Errors
     /// [`Error::TableNotFound`].
     pub fn drop_table(&mut self, state: &State, table: &Table) -> Result<()> {
-        self.view(state, table)?;
-        self.changes.push(SchemaChange::Dropped(Arc::clone(&table.info)));
+        let info = self.newest_info(state, table)?;
+        self.changes.push(SchemaChange::Dropped(info));
         Ok(())
+    }
+
+    /// Gives a table another name, and returns a handle with it.
+    ///
+    /// # Errors
+    /// [`Error::TableNotFound`], [`Error::TableExists`], [`Error::Invalid`].
+    pub fn rename(&mut self, state: &State, table: &Table, name: &str) -> Result<Table> {
+        let before = self.newest_info(state, table)?;
+        if &*before.name == name {
+            return Ok(Table { info: before, instance: state.instance });
+        }
+        self.check_name(state, name)?;
+        let after = Arc::new(before.renamed(name));
+        self.changes.push(SchemaChange::Renamed { before, after: Arc::clone(&after) });
+        Ok(Table { info: after, instance: state.instance })
+    }
+
+    /// The table with the name that it has now, which may be another than that of the handle.
+    fn newest_info(&self, state: &State, table: &Table) -> Result<Arc<TableInfo>> {
+        let view = self.view(state, table)?;
+        let renamed = self.changes.iter().rev().find_map(|change| match change {
+            SchemaChange::Renamed { after, .. } if after.is_same(&table.info) => Some(after),
+            _ => None,
+        });
+        Ok(Arc::clone(renamed.unwrap_or(&view.info)))
+    }
+
+    fn check_name(&self, state: &State, name: &str) -> Result<()> {
+        if name.is_empty() || name.len() > TABLE_NAME_BYTES_MAX {
+            let message = format!("a table's name has 1 to {TABLE_NAME_BYTES_MAX} bytes, not {}", name.len());
+            return Err(Error::Invalid { message });
+        }
+        match self.find(state, name) {
+            Some(_) => Err(Error::TableExists { name: name.to_owned() }),
+            None => Ok(()),
+        }
     }
 
     /// The table of that name.
@@ -160,6 +197,10 @@ impl Schema {
                 SchemaChange::Dropped(info) => {
                     infos.remove(&info.name);
                 }
+                SchemaChange::Renamed { before, after } => {
+                    infos.remove(&before.name);
+                    infos.insert(Arc::clone(&after.name), Arc::clone(after));
+                }
             }
         }
         infos.into_values().map(|info| Table { info, instance: state.instance }).collect()
@@ -170,6 +211,8 @@ impl Schema {
             match change {
                 SchemaChange::Created(view) if &*view.info.name == name => return Some(Arc::clone(&view.info)),
                 SchemaChange::Dropped(info) if &*info.name == name => return None,
+                SchemaChange::Renamed { after, .. } if &*after.name == name => return Some(Arc::clone(after)),
+                SchemaChange::Renamed { before, .. } if &*before.name == name => return None,
                 _ => {}
             }
         }
@@ -211,6 +254,14 @@ pub fn with_schema(state: &State, changes: &[SchemaChange], sequence: Sequence) 
                 let dropped = next.tables[info.id.0 as usize].take();
                 next.dropped.extend(dropped.map(|view| (sequence, view)));
                 names.remove(&*info.name);
+            }
+            SchemaChange::Renamed { before, after } => {
+                if let Some(view) = &mut next.tables[after.id.0 as usize] {
+                    *view = Arc::new(TableView { info: Arc::clone(after), ..(**view).clone() });
+                }
+                next.renamed.push((sequence, Arc::clone(before)));
+                names.remove(&*before.name);
+                names.insert(after.name.to_string(), after.id);
             }
         }
     }

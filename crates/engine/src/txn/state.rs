@@ -11,12 +11,13 @@ use std::time::Duration;
 
 use crate::delta::Delta;
 use crate::error::{Error, Result};
-use crate::format::{LeafForm, MergeOperator, MergeRule, TableDescriptor, ValueAlign};
+use crate::format::{LeafForm, MergeOperator, MergeRule, Overflowed, TableDescriptor, ValueAlign};
 use crate::ids::{Birth, Sequence, TableId};
 use crate::options::VALUE_BYTES_MAX;
 use crate::pager::Pages;
 use crate::planted::give_way;
 use crate::process::Stamp;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Arc, Instant, Mutex};
 use crate::tree::{Root, Stack};
 use crate::txn::history::Epoch;
@@ -65,6 +66,9 @@ impl Trees {
 /// What does not change about a table while it exists.
 #[derive(Debug)]
 pub struct TableInfo {
+    /// What tells the table from all others of this process, whatever its name: the number of one whose creation was rolled back is given
+    /// out again.
+    pub identity: u64,
     /// The table's number.
     pub id: TableId,
     /// The table's name.
@@ -74,6 +78,25 @@ pub struct TableInfo {
 }
 
 impl TableInfo {
+    /// A table that was not known before.
+    pub fn new(name: Arc<str>, descriptor: TableDescriptor) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        // Relaxed: it orders nothing.
+        let identity = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self { identity, id: descriptor.id, name, descriptor }
+    }
+
+    /// The same table by another name.
+    pub fn renamed(&self, name: &str) -> Self {
+        Self { identity: self.identity, id: self.id, name: name.into(), descriptor: self.descriptor.clone() }
+    }
+
+    /// Whether both are the same table, perhaps by different names.
+    #[inline(always)]
+    pub fn is_same(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other) || self.identity == other.identity
+    }
+
     /// Alignment of values.
     pub fn align(&self) -> ValueAlign {
         ValueAlign::from_bytes(usize::from(self.descriptor.value_align))
@@ -92,6 +115,11 @@ impl TableInfo {
             let rule = MergeRule::of(operator, &self.descriptor.value_type);
             rule.expect("descriptors are checked when they are made")
         })
+    }
+
+    /// Whether its merge operator is none of those of the format's beginning.
+    pub fn has_later_merge(&self) -> bool {
+        self.descriptor.merge.is_some_and(|operator| !operator.is_first())
     }
 
     /// Checks that a value may have this length.
@@ -135,8 +163,16 @@ impl TableInfo {
         }
         let mut value = Vec::with_capacity(length_bytes);
         value.extend_from_slice(before);
-        rule.apply(&mut value, operand);
-        Ok(value)
+        match rule.apply(&mut value, operand) {
+            Ok(()) => Ok(value),
+            Err(Overflowed) => Err(self.overflow(key)),
+        }
+    }
+
+    /// The error of a sum that the table's numbers cannot hold.
+    #[cold]
+    pub fn overflow(&self, key: &[u8]) -> Error {
+        self.unmergeable(key, Error::Overflow)
     }
 
     #[cold]
@@ -156,7 +192,9 @@ pub struct State {
     pub floor: Sequence,
     /// Tables that were dropped since the last checkpoint, and by which commits.
     pub dropped: Vec<(Sequence, Arc<TableView>)>,
-    /// The last commit that created or dropped a table, of those since the database was opened.
+    /// Tables that were renamed since the last checkpoint, by which commits, and what they were called before.
+    pub renamed: Vec<(Sequence, Arc<TableInfo>)>,
+    /// The last commit that created, dropped or renamed a table, of those since the database was opened.
     pub tables_changed: Sequence,
     /// The epoch of the active deltas.
     pub epoch: Arc<Epoch>,
@@ -206,8 +244,7 @@ impl State {
             return None;
         }
         let view = self.tables.get(table.info.id.0 as usize)?.as_deref()?;
-        // By identity: the number of a table whose creation was rolled back is given out again.
-        Arc::ptr_eq(&view.info, &table.info).then_some(view)
+        view.info.is_same(&table.info).then_some(view)
     }
 
     /// Sees to it that this process opened the database.
@@ -222,16 +259,20 @@ impl State {
     /// With the tables that there were after an earlier commit. Requires: that is not older than the last checkpoint.
     fn at(&self, sequence: Sequence) -> Self {
         let mut then = self.clone();
-        let names = Arc::make_mut(&mut then.names);
         for place in &mut then.tables {
-            if let Some(view) = place.take_if(|view| view.created > sequence) {
-                names.remove(&*view.info.name);
-            }
+            place.take_if(|view| view.created > sequence);
         }
         for (_, view) in self.dropped.iter().filter(|(dropped, view)| *dropped > sequence && view.created <= sequence) {
-            names.insert(view.info.name.to_string(), view.info.id);
             then.tables[view.info.id.0 as usize] = Some(Arc::clone(view));
         }
+        // The latest first: of several names of a table the earliest remains.
+        for (_, info) in self.renamed.iter().rev().filter(|(renamed, _)| *renamed > sequence) {
+            if let Some(view) = then.tables[info.id.0 as usize].as_mut().filter(|view| view.info.is_same(info)) {
+                *view = Arc::new(TableView { info: Arc::clone(info), ..(**view).clone() });
+            }
+        }
+        let names = then.tables.iter().flatten().map(|view| (view.info.name.to_string(), view.info.id));
+        then.names = Arc::new(names.collect());
         then
     }
 
@@ -260,7 +301,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// The table's name.
+    /// The table's name, as it was when this handle was opened: [`WriteTxn::rename_table`](crate::WriteTxn::rename_table) does not change it.
     pub fn name(&self) -> &str {
         &self.info.name
     }
@@ -522,7 +563,7 @@ mod tests {
             root: None,
             ranges: Vec::new(),
         };
-        let counts = TableInfo { id: TableId(1), name: "counts".into(), descriptor };
+        let counts = TableInfo::new("counts".into(), descriptor);
         let one = 1_u64.to_be_bytes();
         assert_eq!(counts.merged(b"k", Some(&one), &one).expect("it is a number"), 2_u64.to_be_bytes());
         for before in [&b""[..], b"short", b"longer than 8"] {

@@ -78,7 +78,7 @@ impl Core {
 }
 
 impl<'t> Incoming<'t> {
-    /// The tables that it created and dropped.
+    /// The tables that it created, dropped and renamed.
     pub fn schema(&self) -> &'t Schema {
         self.proposal.schema
     }
@@ -87,7 +87,7 @@ impl<'t> Incoming<'t> {
     pub fn tables_end(&self) -> TableId {
         let created = self.schema().changes().iter().map(|change| match change {
             SchemaChange::Created(view) => view.info.id.0 + 1,
-            SchemaChange::Dropped(_) => 0,
+            SchemaChange::Dropped(_) | SchemaChange::Renamed { .. } => 0,
         });
         TableId(created.max().unwrap_or(0))
     }
@@ -97,12 +97,12 @@ impl<'t> Incoming<'t> {
         self.proposal.set.tables().collect()
     }
 
-    /// The tables of which a note tells: those that it changed, created or dropped.
+    /// The tables of which a note tells: those that it changed, created, dropped or renamed.
     pub fn noted(&self) -> Vec<TableId> {
         let mut noted = self.changed();
         noted.extend(self.schema().changes().iter().map(|change| match change {
             SchemaChange::Created(view) => view.info.id,
-            SchemaChange::Dropped(info) => info.id,
+            SchemaChange::Dropped(info) | SchemaChange::Renamed { after: info, .. } => info.id,
         }));
         noted.into_iter().collect()
     }

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 use std::mem;
-use std::ops::{Bound, RangeBounds};
+use std::ops::Bound;
 
 use crate::delta::Approach;
 use crate::error::{Error, Result};
-use crate::format::LargeValue;
+use crate::format::{LargeValue, Overflowed};
 use crate::ids::Sequence;
 use crate::metrics;
 use crate::options::{Durability, Isolation, KEY_BYTES_MAX, TableOptions, VALUE_BYTES_MAX};
@@ -17,7 +17,9 @@ use crate::sync::atomic::Ordering;
 use crate::tree::Root;
 use crate::txn::commit::{Checks, Proposal};
 use crate::txn::core::Core;
+use crate::txn::edit::Popped;
 use crate::txn::exclusive::Exclusive;
+use crate::txn::key_range::KeyRange;
 use crate::txn::layers::Layers;
 use crate::txn::range::{Cursor, Range};
 use crate::txn::read::{Estimate, own, prefix_end};
@@ -69,6 +71,8 @@ pub struct WriteTxn {
     exclusive: Option<Exclusive>,
     /// See [`crate::Options::write_set_bytes`].
     memory_bytes_max: usize,
+    /// Where the next pops from either end begin. Forgotten with the next change that is none.
+    pub(super) popped: [Option<Popped>; 2],
 }
 
 /// A state of a [`WriteTxn`] to return to.
@@ -98,11 +102,12 @@ impl WriteTxn {
             reads,
             guarded: None,
             exclusive,
+            popped: [None, None],
             memory_bytes_max: core.writer.as_ref().map_or(usize::MAX, |writer| writer.write_set_bytes),
         })
     }
 
-    fn layers(&self, table: &Table) -> Result<Layers<'_>> {
+    pub(super) fn layers(&self, table: &Table) -> Result<Layers<'_>> {
         let view = self.view(table)?;
         let set = self.set.touches(table.info.id).then_some(&self.set);
         let (state, at, reads) = (&self.held.snapshot.state, self.held.snapshot.sequence, self.reads.as_ref());
@@ -146,8 +151,13 @@ impl WriteTxn {
     /// [`Error::KeyTooLong`] above 64 MiB, [`Error::ValueTooLong`] above 4 GiB − 1; for values of 64 KiB and more, which
     /// are written at once, and when changes are spilled, what the disk reports, such as [`Error::DiskFull`], and
     /// [`Error::QuotaExceeded`]: then this change was not made, and the transaction is as it was before.
-    pub fn put(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
+    pub fn put(&mut self, table: &Table, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<()> {
+        self.put_bytes(table, key.as_ref(), value.as_ref())
+    }
+
+    fn put_bytes(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
         self.make_room()?;
+        self.popped = [None, None];
         let view = self.view(table)?;
         check_lengths(table, key, value.len())?;
         self.begun = self.begin_insert(view, key);
@@ -167,11 +177,13 @@ impl WriteTxn {
     pub fn reserve(
         &mut self,
         table: &Table,
-        key: &[u8],
+        key: impl AsRef<[u8]>,
         length_bytes: usize,
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<()> {
+        let key = key.as_ref();
         self.make_room()?;
+        self.popped = [None, None];
         let view = self.view(table)?;
         check_lengths(table, key, length_bytes)?;
         self.begun = self.begin_insert(view, key);
@@ -218,9 +230,15 @@ impl WriteTxn {
     /// # Errors
     /// [`Error::Invalid`] if the table has no operator, or the operand is none of its numbers; as [`WriteTxn::put`], and where it
     /// follows a put of the same key as [`WriteTxn::get`]; what is merged into a key in one transaction may have 4 GiB − 14. What the value comes to is known when the transaction commits: if there is
-    /// nothing that it could come to, [`WriteTxn::commit`] fails with [`Error::Unmergeable`].
-    pub fn merge(&mut self, table: &Table, key: &[u8], operand: &[u8]) -> Result<()> {
+    /// nothing that it could come to, [`WriteTxn::commit`] fails with [`Error::Unmergeable`]. If the operands of this transaction alone come
+    /// to nothing ([`MergeOperator::AddChecked`](crate::MergeOperator::AddChecked)), this call fails so, and changes nothing.
+    pub fn merge(&mut self, table: &Table, key: impl AsRef<[u8]>, operand: impl AsRef<[u8]>) -> Result<()> {
+        self.merge_bytes(table, key.as_ref(), operand.as_ref())
+    }
+
+    fn merge_bytes(&mut self, table: &Table, key: &[u8], operand: &[u8]) -> Result<()> {
         self.make_room()?;
+        self.popped = [None, None];
         let view = self.view(table)?;
         check_lengths(table, key, operand.len())?;
         self.held.core.writer()?;
@@ -240,14 +258,14 @@ impl WriteTxn {
         let value = match own {
             Some(Own::Merge(spilled)) if self.set.get(id, key).is_none() => {
                 let mut pending = spilled.to_vec();
-                rule.apply(&mut pending, operand);
+                rule.apply(&mut pending, operand).map_err(|Overflowed| table.info.overflow(key))?;
                 self.set.set(id, key, Pending::Merge(pending));
                 return Ok(());
             }
             None | Some(Own::Merge(_)) => {
                 self.begun = self.begin_insert(view, key);
-                self.set.merge(id, key, operand, rule);
-                return Ok(());
+                let merged = self.set.merge(id, key, operand, rule);
+                return merged.map_err(|Overflowed| table.info.overflow(key));
             }
             Some(own) => {
                 let before = self.layers(table)?.own_value(key, own)?;
@@ -284,7 +302,8 @@ impl WriteTxn {
     ///
     /// # Errors
     /// [`Error::TableNotFound`].
-    pub fn guard(&mut self, table: &Table, key: &[u8]) -> Result<()> {
+    pub fn guard(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<()> {
+        let key = key.as_ref();
         self.view(table)?;
         if self.exclusive.is_some() {
             return Ok(());
@@ -301,7 +320,8 @@ impl WriteTxn {
     ///
     /// # Errors
     /// As [`WriteTxn::put`] and [`WriteTxn::get`].
-    pub fn insert(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<bool> {
+    pub fn insert(&mut self, table: &Table, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<bool> {
+        let key = key.as_ref();
         let absent = !self.contains_key(table, key)?;
         if absent {
             self.put(table, key, value)?;
@@ -317,16 +337,17 @@ impl WriteTxn {
     pub fn compare_and_set(
         &mut self,
         table: &Table,
-        key: &[u8],
+        key: impl AsRef<[u8]>,
         expected: Option<&[u8]>,
         value: Option<&[u8]>,
     ) -> Result<bool> {
+        let key = key.as_ref();
         if self.get(table, key)?.as_deref() != expected {
             return Ok(false);
         }
         match value {
             Some(value) => self.put(table, key, value)?,
-            None => self.remove(table, key)?,
+            None => self.mark_deleted(table, key)?,
         }
         Ok(true)
     }
@@ -335,45 +356,31 @@ impl WriteTxn {
     ///
     /// # Errors
     /// As [`WriteTxn::get`] and [`WriteTxn::put`].
-    pub fn delete(&mut self, table: &Table, key: &[u8]) -> Result<bool> {
+    pub fn delete(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<bool> {
+        let key = key.as_ref();
         let present = self.contains_key(table, key)?;
         if present {
-            self.remove(table, key)?;
+            self.mark_deleted(table, key)?;
         }
         Ok(present)
     }
 
-    /// Deletes all entries whose keys lie within `bounds`. Returns how many.
-    ///
-    /// # Errors
-    /// As [`WriteTxn::get`] and [`WriteTxn::put`]; some of the entries may have been deleted then. Return to a
-    /// [`savepoint`](WriteTxn::savepoint) to have them all.
-    pub fn delete_range<'k>(&mut self, table: &Table, bounds: impl RangeBounds<&'k [u8]>) -> Result<u64> {
-        let mut deleted = 0;
-        let mut low = own(bounds.start_bound());
-        loop {
-            // In batches, because the range borrows the set that a deletion changes.
-            let range = Range::new(self.layers(table)?, low, own(bounds.end_bound()));
-            let keys: Vec<Box<[u8]>> = range
-                .take(DELETE_BATCH_KEYS)
-                .map(|entry| entry.map(|(key, _)| Box::from(&*key)))
-                .collect::<Result<_>>()?;
-            for key in &keys {
-                self.remove(table, key)?;
-            }
-            deleted += keys.len() as u64;
-            match keys.into_iter().next_back() {
-                Some(last) if deleted % DELETE_BATCH_KEYS as u64 == 0 => low = Bound::Excluded(last),
-                _ => return Ok(deleted),
-            }
-        }
-    }
-
-    fn remove(&mut self, table: &Table, key: &[u8]) -> Result<()> {
+    /// Notes that `key` has no value from now on. Requires: the table is there.
+    pub(crate) fn mark_deleted(&mut self, table: &Table, key: &[u8]) -> Result<()> {
         self.make_room()?;
         self.begun = None;
         self.set.set(table.info.id, key, Pending::Delete);
         Ok(())
+    }
+
+    /// What it has read, if that is checked.
+    pub(super) fn read_set(&self) -> Option<&ReadSet> {
+        self.reads.as_ref()
+    }
+
+    /// How often its changes were spilled or returned to a savepoint before a spill: then a walk through them must begin again.
+    pub(super) fn spills(&self) -> u64 {
+        self.set.spills()
     }
 
     /// Sees to it that the changes in memory do not take too much of it.
@@ -449,6 +456,31 @@ impl WriteTxn {
         Ok(())
     }
 
+    /// Gives a table another name, once this transaction has committed. Returns a handle that has the new name; handles that
+    /// were opened before keep working, and keep telling the name that they were opened by. Snapshots keep seeing the old name.
+    ///
+    /// As with creating and dropping tables, a transaction that does so conflicts with others that create, drop or rename tables, or
+    /// look for tables by name. Those that read and write in the table do not conflict with it.
+    ///
+    /// ```
+    /// # fn main() -> fulgurite::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// # let db = fulgurite::Database::create(directory.path().join("a.ful"))?;
+    /// let draft = db.create_table("draft", Default::default())?;
+    /// db.update(|txn| txn.put(&draft, b"k", b"v"))?;
+    /// db.rename_table(&draft, "final")?;
+    /// assert_eq!(db.read()?.get(&db.open_table("final")?, b"k")?.as_deref(), Some(&b"v"[..]));
+    /// assert_eq!(db.read()?.get(&draft, b"k")?.as_deref(), Some(&b"v"[..]));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::TableNotFound`]; [`Error::TableExists`] if another table has this name; [`Error::Invalid`] for an empty or overlong one.
+    pub fn rename_table(&mut self, table: &Table, name: &str) -> Result<Table> {
+        self.note_names();
+        self.schema.rename(&self.held.snapshot.state, table, name)
+    }
+
     /// Marks the present state of the transaction.
     ///
     /// What changes after it keeps what was before: among others, each further [`WriteTxn::merge`] into a key copies what is pending
@@ -472,6 +504,7 @@ impl WriteTxn {
             });
         };
         self.begun = None;
+        self.popped = [None, None];
         self.return_table_numbers(self.savepoints[at].1);
         self.schema.truncate(self.savepoints[at].1);
         self.savepoints.truncate(at + 1);
@@ -618,9 +651,6 @@ fn check_operand(length_bytes: usize) -> Result<()> {
     }
     Err(Error::ValueTooLong { length_bytes: length_bytes as u64, limit_bytes: OPERAND_BYTES_MAX as u64 })
 }
-
-/// Keys that a range delete collects before it deletes them.
-const DELETE_BATCH_KEYS: usize = 4096;
 
 #[cfg(test)]
 mod tests {

@@ -11,7 +11,7 @@ use std::iter::Peekable;
 use std::ops::Bound;
 
 use crate::error::Result;
-use crate::format::{LargeValue, MergeRule};
+use crate::format::{LargeValue, MergeRule, Overflowed};
 use crate::ids::TableId;
 use crate::pager::{Pages, Space};
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -137,6 +137,11 @@ impl WriteSet {
         Ok(bytes)
     }
 
+    /// How often what was in memory was spilled, or undone by a return to before a spill.
+    pub fn spills(&self) -> u64 {
+        self.spills
+    }
+
     /// Lets go of what was spilled. Requires: nobody reads the set any more.
     pub fn discard_spilled(&mut self) {
         self.spilled = None;
@@ -177,19 +182,28 @@ impl WriteSet {
     /// is in memory.
     ///
     /// Once there is a mark, each merge copies what is pending, for the undo list.
-    pub fn merge(&mut self, table: TableId, key: &[u8], operand: &[u8], rule: MergeRule) {
+    ///
+    /// # Errors
+    /// [`Overflowed`]; nothing has changed then.
+    pub fn merge(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        operand: &[u8],
+        rule: MergeRule,
+    ) -> std::result::Result<(), Overflowed> {
         let in_place = !self.is_marked;
         let merged = match self.changes_mut(table).get_mut(key) {
             Some(Pending::Merge(pending)) if in_place => {
                 let before = pending.len();
-                rule.apply(pending, operand);
+                rule.apply(pending, operand)?;
                 let after = pending.len();
                 self.bytes = self.bytes + after - before;
-                return;
+                return Ok(());
             }
             Some(Pending::Merge(pending)) => {
                 let mut merged = pending.clone();
-                rule.apply(&mut merged, operand);
+                rule.apply(&mut merged, operand)?;
                 merged
             }
             pending => {
@@ -198,6 +212,7 @@ impl WriteSet {
             }
         };
         self.set(table, key, Pending::Merge(merged));
+        Ok(())
     }
 
     /// What this transaction did to `key`, if that is in memory.
@@ -587,12 +602,12 @@ mod tests {
         let merge = |operand: &[u8]| Pending::Merge(operand.to_vec());
         let mut set = WriteSet::default();
         assert!(!set.may_merge() && !set.is_merges_alone());
-        set.merge(TABLE, b"k", b"a", rule);
-        set.merge(TABLE, b"k", b"bc", rule);
+        set.merge(TABLE, b"k", b"a", rule).unwrap();
+        set.merge(TABLE, b"k", b"bc", rule).unwrap();
         assert_eq!((set.get(TABLE, b"k"), set.bytes()), (Some(&merge(b"abc")), 4));
         let mark = set.mark();
-        set.merge(TABLE, b"k", b"d", rule);
-        set.merge(TABLE, b"l", b"e", rule);
+        set.merge(TABLE, b"k", b"d", rule).unwrap();
+        set.merge(TABLE, b"l", b"e", rule).unwrap();
         assert!(set.is_merges_alone());
         set.set(TABLE, b"l", put(b"1"));
         assert!(!set.is_merges_alone());

@@ -1,7 +1,10 @@
 //! Tests of the engine through what it makes public, a file for each subject: one program, which is built and linked once.
 
+mod backups;
 mod changes;
 mod compaction;
+mod edits;
+mod estimates;
 mod forgetting;
 mod golden;
 mod guards;
@@ -11,7 +14,9 @@ mod merges;
 mod merges_overtaken;
 mod monitored;
 mod opening;
+mod overflows;
 mod recovery;
+mod renames;
 mod smoke;
 mod spilled;
 mod stack;

@@ -86,7 +86,7 @@ fn a_merge_begins_with_its_operand_and_goes_on_from_what_is_there_wherever_it_li
         db.update(|txn| {
             txn.merge(counts, b"k", &5_u64.to_be_bytes())?;
             txn.merge(lists, b"k", b"ab")?;
-            txn.merge(greatest, b"k", if round == 2 { b"zz" } else { b"yyy" })
+            txn.merge(greatest, b"k", if round == 2 { &b"zz"[..] } else { b"yyy" })
         })
         .unwrap();
         let txn = db.read().unwrap();

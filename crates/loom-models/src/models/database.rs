@@ -112,7 +112,7 @@ impl Database {
         let held = Writing::begin(&self.core)?;
         let rule = MergeRule::of(MergeOperator::Append, "").expect("bytes can be appended");
         let mut set = WriteSet::default();
-        set.merge(TABLE, &[key], &[operand], rule);
+        set.merge(TABLE, &[key], &[operand], rule).expect("what is appended never overflows");
         self.commit(&held.snapshot, Checks::Nothing, &set, Durability::Memory)
     }
 
@@ -193,12 +193,13 @@ fn first_state(pins: &Arc<Pins>, page: Page) -> State {
         root: None,
         ranges: Vec::new(),
     };
-    let view = empty_view(TableInfo { id: TABLE, name: "table".into(), descriptor });
+    let view = empty_view(TableInfo::new("table".into(), descriptor));
     State {
         instance: 0,
         stamp: Stamp,
         floor: Sequence(0),
         dropped: Vec::new(),
+        renamed: Vec::new(),
         tables_changed: Sequence(0),
         epoch: first_epoch(),
         thawed: 1,

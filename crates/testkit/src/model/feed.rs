@@ -75,7 +75,7 @@ impl Past {
                 Change::Put { table, key, value } => (table, key, Some(value.len())),
                 Change::Superseded { table, key, value_bytes } => (table, key, Some(*value_bytes as usize)),
                 Change::Delete { table, key } => (table, key, None),
-                Change::TableCreated { table } | Change::BulkLoaded { table } => {
+                Change::TableCreated { table } | Change::BulkLoaded { table } | Change::TableRenamed { table, .. } => {
                     exists(truth, table, true)?;
                     continue;
                 }
@@ -85,7 +85,7 @@ impl Past {
                 }
                 other => return Err(format!("an unknown change: {other:?}")),
             };
-            let Some(name) = table.name.as_deref().filter(|name| !typed::NAMES.contains(name)) else { continue };
+            let Some(name) = compared(table) else { continue };
             exists(truth, table, true)?;
             let held = truth.entries(name).get(key);
             same("a changed value's length", &expected, &held.map(|value| value.len()))?;
@@ -97,8 +97,16 @@ impl Past {
     }
 }
 
+/// The name by which a table is compared: not of typed ones, nor of those that a feed may call so before they were renamed.
+fn compared(table: &ChangedTable) -> Option<&str> {
+    table.name.as_deref().filter(|name| !typed::NAMES.contains(name) && !name.starts_with(RENAMED))
+}
+
+/// How names begin that tables are renamed to.
+pub const RENAMED: &str = "renamed";
+
 fn exists(truth: &Truth, table: &ChangedTable, expected: bool) -> Result<(), Difference> {
-    let Some(name) = table.name.as_deref().filter(|name| !typed::NAMES.contains(name)) else { return Ok(()) };
+    let Some(name) = compared(table) else { return Ok(()) };
     same(&format!("whether table `{name}` exists"), &truth.names().any(|known| known == name), &expected)
 }
 

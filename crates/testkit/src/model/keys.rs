@@ -5,7 +5,7 @@ use fulgurite::{MergeOperator, Table};
 use crate::random::Random;
 
 /// Draws keys from a pool small enough that they meet again.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Pool {
     shape: Shape,
     spread: u64,
@@ -103,9 +103,9 @@ impl Pool {
 /// A value that the table takes.
 pub fn value_of(table: &Table, random: &mut Random) -> Vec<u8> {
     match table.merge_operator() {
+        None | Some(MergeOperator::Max | MergeOperator::Min | MergeOperator::Append) => value(random),
         // Near where numbers wrap around, and not.
-        Some(MergeOperator::Add) => (random.next_u64() >> random.below(64)).to_be_bytes().to_vec(),
-        _ => value(random),
+        Some(_) => (random.next_u64() >> random.below(64)).to_be_bytes().to_vec(),
     }
 }
 

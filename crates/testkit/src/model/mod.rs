@@ -3,8 +3,10 @@
 //! A run is a pure function of its seed and options. [`run`] returns what was covered; a difference is an error whose
 //! text has the command that repeats it.
 
+mod backups;
 mod check;
 mod coverage;
+mod edits;
 mod feed;
 mod keys;
 mod run;

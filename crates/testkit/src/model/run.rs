@@ -6,14 +6,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fulgurite::io::MemoryDisk;
+use fulgurite::io::{Disk, MemoryDisk, RealDisk};
 use fulgurite::{
     CloseOutcome, Database, Durability, MergeOperator, Monitor, ReadTxn, Savepoint, Table, TableOptions, WriteTxn,
 };
 
+use super::backups::Backups;
 use super::check::{Difference, random_read, same, shared_read, sound, whole};
 use super::coverage::{Call, Coverage, Situation};
-use super::feed::Past;
+use super::edits::Edits;
+use super::feed::{Past, RENAMED};
 use super::keys::{Pool, tail, value_of};
 use super::runs::{Marks, Runs, Standing};
 use super::truth::{Truth, within};
@@ -54,6 +56,7 @@ struct World {
     random: Random,
     coverage: Coverage,
     settings: fulgurite::Options,
+    disk: Arc<dyn Disk>,
     path: PathBuf,
     db: Option<Database>,
     truth: Truth,
@@ -92,16 +95,14 @@ impl World {
             .background(background)
             .write_set_bytes(WRITE_SET_BYTES[random.index(WRITE_SET_BYTES.len())])
             .keep_log(KEEP_LOG_BYTES[random.index(KEEP_LOG_BYTES.len())]);
-        let path = match &options.directory {
+        let (path, disk): (_, Arc<dyn Disk>) = match &options.directory {
             Some(directory) => {
                 settings = settings.map(random.below(4) != 0);
-                directory.join(format!("model-{}.ful", options.seed))
+                (directory.join(format!("model-{}.ful", options.seed)), Arc::new(RealDisk))
             }
-            None => {
-                settings = settings.disk(Arc::new(MemoryDisk::new()));
-                PathBuf::from("model.ful")
-            }
+            None => (PathBuf::from("model.ful"), Arc::new(MemoryDisk::new())),
         };
+        settings = settings.disk(Arc::clone(&disk));
         let db = sound("create", settings.clone().open(&path))?;
         let (truth, pools, kept, typed_counted) = (Truth::default(), BTreeMap::new(), Vec::new(), random.coin());
         let mut coverage = Coverage::default();
@@ -110,6 +111,7 @@ impl World {
             random,
             coverage,
             settings,
+            disk,
             path,
             db: Some(db),
             truth,
@@ -149,12 +151,13 @@ impl World {
             15..=19 => self.check(),
             20..=39 => self.keep_snapshot(),
             40..=199 => self.read_kept(),
-            200..=209 => self.one_table_more_or_less(),
-            210..=399 => self.write(),
+            200..=211 => self.one_table_more_or_less(),
+            212..=399 => self.write(),
             400..=479 => self.typed_read(),
             480..=549 => self.typed_write(),
             550..=552 => self.typed_load(),
             553..=559 => self.follow(),
+            560..=561 => self.back_up(),
             _ => self.read(),
         }
     }
@@ -274,6 +277,9 @@ impl World {
     }
 
     fn one_table_more_or_less(&mut self) -> Result<(), Difference> {
+        if self.random.below(3) == 0 {
+            return self.rename_table();
+        }
         let more = self.truth.table_count() < 2 || (self.random.coin() && self.truth.table_count() < TABLES_MAX);
         if more {
             self.coverage.note(Call::CreateTable);
@@ -283,11 +289,11 @@ impl World {
                 form @ 0..4 => options.value_align([1, 4, 8, 16][form]),
                 _ => options.packed(true),
             };
-            let options = match self.random.below(6) {
-                0 => options.merge(MergeOperator::Add),
-                1 => options.merge(MergeOperator::Max),
-                2 => options.merge(MergeOperator::Append),
-                _ => options,
+            // A checked sum fails, which is for other tests.
+            let operators = MergeOperator::ALL.into_iter().filter(|&operator| operator != MergeOperator::AddChecked);
+            let options = match operators.take(self.random.index(14) + 1).nth(self.random.index(14)) {
+                Some(operator) => options.merge(operator),
+                None => options,
             };
             match self.db().create_table(&name, options) {
                 Ok(table) => {
@@ -312,6 +318,29 @@ impl World {
             self.truth.drop_table(&name);
         }
         Ok(())
+    }
+
+    /// Renames a table; a handle from before, and all that was kept of it, works on.
+    fn rename_table(&mut self) -> Result<(), Difference> {
+        let Some((name, table)) = self.table()? else { return Ok(()) };
+        self.coverage.note(Call::RenameTable);
+        let new = format!("{RENAMED} {}", self.random.below(6));
+        let is_taken = name != new && self.truth.names().any(|known| *known == new);
+        let renamed = match self.db().rename_table(&table, &new) {
+            Err(fulgurite::Error::TableExists { .. }) if is_taken => return Ok(()),
+            renamed => sound("rename_table", renamed)?,
+        };
+        same("the renamed table", &(renamed.name(), renamed.id(), is_taken), &(&*new, table.id(), false))?;
+        if name != new {
+            self.truth.rename(&name, &new);
+            self.runs.forget(&name);
+            let pool = self.pools[&name].clone();
+            self.pools.insert(new.clone(), pool);
+        }
+        let txn = sound("read", self.db().read())?;
+        same("len by a handle from before", &sound("len", txn.len(&table))?, &(self.truth.entries(&new).len() as u64))?;
+        let is_gone = matches!(txn.open_table(&name), Err(fulgurite::Error::TableNotFound { .. }));
+        same("whether the old name is gone", &is_gone, &(name != new))
     }
 
     fn write(&mut self) -> Result<(), Difference> {
@@ -384,17 +413,7 @@ impl World {
         let entries = truth.entries_mut(name);
         let key = self.pools[name].key(&mut self.random);
         match (self.random.below(20), table.merge_operator()) {
-            (0..=6, Some(operator)) => {
-                self.coverage.note(Call::Merge);
-                let operand = if operator == MergeOperator::Append {
-                    tail(&mut self.random)
-                } else {
-                    value_of(table, &mut self.random)
-                };
-                sound("merge", txn.merge(table, &key, &operand))?;
-                let merged = merged(operator, entries.get(&key).map(|before| &**before), &operand);
-                entries.insert(key, merged.into());
-            }
+            (0..=6, Some(operator)) => self.merge(txn, table, operator, key, entries)?,
             (0..=9, _) => {
                 self.coverage.note(Call::Put);
                 let value = value_of(table, &mut self.random);
@@ -418,6 +437,10 @@ impl World {
                 }
             }
             (13, _) => self.compare_and_set(txn, table, key, entries)?,
+            (15..=16, _) => {
+                let (random, coverage) = (&mut self.random, &mut self.coverage);
+                Edits { table, entries, random, coverage }.change(txn, &key)?;
+            }
             (14, _) => {
                 self.coverage.note(Call::DeleteRange);
                 let mut high = key.clone();
@@ -440,6 +463,25 @@ impl World {
                 marks.deletes |= is_there;
             }
         }
+        Ok(())
+    }
+
+    fn merge(
+        &mut self,
+        txn: &mut WriteTxn,
+        table: &Table,
+        operator: MergeOperator,
+        key: Vec<u8>,
+        entries: &mut super::truth::Entries,
+    ) -> Result<(), Difference> {
+        self.coverage.note(Call::Merge);
+        let operand = match operator {
+            MergeOperator::Append => tail(&mut self.random),
+            _ => value_of(table, &mut self.random),
+        };
+        sound("merge", txn.merge(table, &key, &operand))?;
+        let merged = merged(operator, entries.get(&key).map(|before| &**before), &operand);
+        entries.insert(key, merged.into());
         Ok(())
     }
 
@@ -514,6 +556,15 @@ impl World {
         self.past.follow(db, &mut self.random, &mut self.coverage)
     }
 
+    /// Copies the newest state, or that of a kept snapshot.
+    fn back_up(&mut self) -> Result<(), Difference> {
+        let kept = self.kept.first().filter(|_| self.random.coin());
+        let (txn, truth) = kept.map_or((None, &self.truth), |kept| (Some(&*kept.txn), &kept.truth));
+        let db = self.db.as_ref().expect("the database is open between steps");
+        let (settings, path, coverage) = (&self.settings, &self.path, &mut self.coverage);
+        Backups { disk: &*self.disk, settings, path, coverage }.compare(db, txn, truth)
+    }
+
     fn check(&mut self) -> Result<(), Difference> {
         self.coverage.note(Call::Check);
         let report = sound("check", self.db().check())?;
@@ -584,7 +635,14 @@ fn merged(operator: MergeOperator, before: Option<&[u8]>, operand: &[u8]) -> Vec
     let number = |bytes: &[u8]| bytes.iter().fold(0, |number: u64, byte| number << 8 | u64::from(*byte));
     match (before, operator) {
         (Some(before), MergeOperator::Add) => number(before).wrapping_add(number(operand)).to_be_bytes().to_vec(),
+        (Some(before), MergeOperator::AddSaturating) => {
+            number(before).saturating_add(number(operand)).to_be_bytes().to_vec()
+        }
+        (Some(before), MergeOperator::And) => (number(before) & number(operand)).to_be_bytes().to_vec(),
+        (Some(before), MergeOperator::Or) => (number(before) | number(operand)).to_be_bytes().to_vec(),
+        (Some(before), MergeOperator::Xor) => (number(before) ^ number(operand)).to_be_bytes().to_vec(),
         (Some(before), MergeOperator::Max) => before.max(operand).to_vec(),
+        (Some(before), MergeOperator::Min) => before.min(operand).to_vec(),
         (before, MergeOperator::Append) => [before.unwrap_or_default(), operand].concat(),
         _ => operand.to_vec(),
     }

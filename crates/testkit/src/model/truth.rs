@@ -43,6 +43,12 @@ impl Truth {
         self.tables.insert(name.to_owned(), Arc::default());
     }
 
+    /// Gives a table another name.
+    pub fn rename(&mut self, before: &str, after: &str) {
+        let entries = self.tables.remove(before).expect("the model has this table");
+        self.tables.insert(after.to_owned(), entries);
+    }
+
     /// Drops a table.
     pub fn drop_table(&mut self, name: &str) {
         self.tables.remove(name);

@@ -174,7 +174,8 @@ impl Typed {
     ) -> Result<(), Difference> {
         let (key, value) = (key(step.random), step.random.next_u64() as i64);
         let asked = (key.0.as_str(), key.1);
-        match step.random.below(8) {
+        match step.random.below(10) {
+            8.. => self.edit_rows(txn, rows, key, value, step),
             6.. if self.rows.as_bytes().merge_operator().is_some() => {
                 step.coverage.note(Call::TypedMerge);
                 sound("TypedTable::merge", self.rows.merge(txn, asked, value))?;
@@ -203,6 +204,57 @@ impl Typed {
         }
     }
 
+    /// Changes rows on the way through them, or asks for old values.
+    fn edit_rows(
+        &self,
+        txn: &mut WriteTxn,
+        rows: &mut BTreeMap<Key, i64>,
+        key: Key,
+        value: i64,
+        step: &mut Step<'_>,
+    ) -> Result<(), Difference> {
+        let asked = (key.0.as_str(), key.1);
+        match step.random.below(12) {
+            0..=3 => {
+                step.coverage.note(Call::TypedReplace);
+                let found = sound("replace", self.rows.replace(txn, asked, value))?;
+                same("TypedTable::replace", &found, &rows.insert(key, value))
+            }
+            4..=6 => {
+                step.coverage.note(Call::TypedRemove);
+                same("TypedTable::remove", &sound("remove", self.rows.remove(txn, asked))?, &rows.remove(&key))
+            }
+            7..=8 => {
+                step.coverage.note(Call::TypedPopFirst);
+                same("TypedTable::pop_first", &sound("pop_first", self.rows.pop_first(txn))?, &rows.pop_first())
+            }
+            9 => {
+                step.coverage.note(Call::TypedPopLast);
+                same("TypedTable::pop_last", &sound("pop_last", self.rows.pop_last(txn))?, &rows.pop_last())
+            }
+            10 => {
+                step.coverage.note(Call::TypedRetain);
+                let before = rows.len();
+                rows.retain(|row, value| row.1 != key.1 || *value % 2 == 0);
+                let found = self.rows.retain(txn, |row: Key, value| row.1 != key.1 || value % 2 == 0);
+                same("TypedTable::retain", &sound("retain", found)?, &((before - rows.len()) as u64))
+            }
+            _ => {
+                step.coverage.note(Call::TypedRetainIn);
+                let (low, high) = bounds(key, step.random);
+                let bounds = (low.as_ref(), high.as_ref());
+                let found = self.rows.retain_in::<Key>(txn, bounds, |_, value| value % 3 != 0);
+                let gone: Vec<Key> = rows
+                    .range((low.clone(), high.clone()))
+                    .filter(|(_, value)| *value % 3 == 0)
+                    .map(|(row, _)| row.clone())
+                    .collect();
+                gone.iter().for_each(|row| _ = rows.remove(row));
+                same("TypedTable::retain_in", &sound("retain_in", found)?, &(gone.len() as u64))
+            }
+        }
+    }
+
     fn change_pairs(
         &self,
         txn: &mut WriteTxn,
@@ -210,7 +262,22 @@ impl Typed {
         step: &mut Step<'_>,
     ) -> Result<(), Difference> {
         let (name, value) = pair(step.random);
-        match step.random.below(20) {
+        match step.random.below(24) {
+            20 => {
+                step.coverage.note(Call::MultimapRetain);
+                let before = pairs.len();
+                pairs.retain(|(_, other)| *other != value);
+                let found = sound("retain", self.pairs.retain(txn, |_, other| other != value))?;
+                same("MultimapTable::retain", &found, &((before - pairs.len()) as u64))
+            }
+            21..=22 => {
+                step.coverage.note(Call::MultimapPopFirst);
+                same("MultimapTable::pop_first", &sound("pop_first", self.pairs.pop_first(txn))?, &pairs.pop_first())
+            }
+            23 => {
+                step.coverage.note(Call::MultimapPopLast);
+                same("MultimapTable::pop_last", &sound("pop_last", self.pairs.pop_last(txn))?, &pairs.pop_last())
+            }
             0..=11 => {
                 step.coverage.note(Call::MultimapInsert);
                 let found = sound("insert", self.pairs.insert(txn, &*name, value))?;

@@ -45,6 +45,7 @@ pub enum Change {
     PutLarge(u32, Vec<u8>, LargeValue),
     Delete(u32, Vec<u8>),
     Loaded(u32),
+    Renamed(u32, Vec<u8>, Vec<u8>),
 }
 
 /// What was replayed: each commit's sequence and changes.
@@ -56,6 +57,7 @@ pub fn change_of(operation: Operation<'_>) -> Change {
         Operation::PutLarge { table, key, large } => Change::PutLarge(table.0, key.to_vec(), large),
         Operation::Delete { table, key } => Change::Delete(table.0, key.to_vec()),
         Operation::Loaded { table } => Change::Loaded(table.0),
+        Operation::Renamed { table, before, after } => Change::Renamed(table.0, before.to_vec(), after.to_vec()),
     }
 }
 
@@ -68,6 +70,7 @@ pub fn encode(changes: &[Change]) -> RecordEncoder {
             Change::PutLarge(table, key, large) => encoder.put_large(TableId(*table), key, large),
             Change::Delete(table, key) => encoder.delete(TableId(*table), key),
             Change::Loaded(table) => encoder.loaded(TableId(*table)),
+            Change::Renamed(table, before, after) => encoder.renamed(TableId(*table), before, after),
         }
     }
     encoder.finish();

@@ -76,6 +76,7 @@ fn commit_of_several_parts_is_read_back_as_one() {
             Change::PutLarge(table, key, large) => encoder.put_large(TableId(*table), key, large),
             Change::Delete(table, key) => encoder.delete(TableId(*table), key),
             Change::Loaded(table) => encoder.loaded(TableId(*table)),
+            Change::Renamed(table, before, after) => encoder.renamed(TableId(*table), before, after),
         }
     }
     encoder.finish();

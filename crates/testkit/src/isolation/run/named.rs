@@ -36,6 +36,22 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// Gives the table the name of another, if it is there and the other is not.
+    pub fn rename_named(&mut self, number: u64, other: u64) -> Result<(), Halt> {
+        if number == other || self.read_named(number)?.is_none() || self.read_named(other)?.is_some() {
+            return Ok(());
+        }
+        let value = self.memory.values.draw();
+        let Some(txn) = self.write() else { return Ok(()) };
+        let table = txn.open_table(&name(number))?;
+        txn.rename_table(&table, &name(other))?;
+        // By the handle from before: it is the same table.
+        txn.put(&table, NAMED_KEY, value_bytes(value, 0))?;
+        self.add(Operation::Delete { key: named(number) });
+        self.add(Operation::Write { key: named(other), value });
+        Ok(())
+    }
+
     /// Drops the table if it is there.
     pub fn drop_named(&mut self, number: u64) -> Result<(), Halt> {
         if self.read_named(number)?.is_none() {

@@ -124,6 +124,53 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// Makes the first register, or the last one, that is present absent, and reads what it held. All that it reads, the engine must know
+    /// by itself.
+    pub fn pop(&mut self, table: usize, last: bool) -> Result<(), Halt> {
+        let registers = &self.ground.registers;
+        let Some(txn) = self.write() else { return self.end(table, last) };
+        let popped = if last { txn.pop_last(&registers[table]) } else { txn.pop_first(&registers[table]) }?;
+        let popped: Vec<Bytes> = popped.into_iter().collect();
+        let gone = popped.first().map(|(key, _)| self.ground.keys.number(key)).transpose()?;
+        let stretch = Stretch { table, numbers: 0..self.ground.shape.registers };
+        let (way, none) = (if last { Way::Down(1) } else { Way::Up(1) }, Vec::new());
+        let (front, back) = if last { (none, popped) } else { (popped, none) };
+        self.note(&stretch, way, front, back)?;
+        gone.into_iter().for_each(|number| self.add(Operation::Delete { key: register(table, number) }));
+        Ok(())
+    }
+
+    /// Goes through a range, and makes the registers with odd numbers absent, `most` of them at most.
+    pub fn extract(&mut self, stretch: &Stretch, most: usize) -> Result<(), Halt> {
+        let keys = &self.ground.keys;
+        let (low, high) = (keys.bytes(stretch.numbers.start), keys.bytes(stretch.numbers.end));
+        let registers = &self.ground.registers;
+        let Some(txn) = self.write() else { return self.count(stretch) };
+        let (mut passed, mut gone): (Vec<Bytes>, Vec<Bytes>) = (Vec::new(), Vec::new());
+        let is_odd = |key: &[u8]| keys.number(key).is_ok_and(|number| number % 2 == 1);
+        let mut chosen = txn.extract_from_if(&registers[stretch.table], &*low..&*high, |key, value| {
+            passed.push((key.to_vec(), value.to_vec()));
+            is_odd(key)
+        })?;
+        while gone.len() < most
+            && let Some(entry) = chosen.next()
+        {
+            gone.push(entry?);
+        }
+        drop(chosen);
+        if gone.iter().ne(passed.iter().filter(|(key, _)| is_odd(key))) {
+            return Err(Halt::Wrong("what was extracted is not what was chosen".to_owned()));
+        }
+        // It stopped at the last one that it wanted, or went through to the end.
+        let way = if gone.len() == most { Way::Up(passed.len()) } else { Way::Up(usize::MAX) };
+        self.note(stretch, way, passed, Vec::new())?;
+        for (key, _) in gone {
+            let key = register(stretch.table, self.ground.keys.number(&key)?);
+            self.add(Operation::Delete { key });
+        }
+        Ok(())
+    }
+
     /// Records what was found of a range, from below and from above, as far as it was gone through.
     fn note(&mut self, stretch: &Stretch, way: Way, front: Vec<Bytes>, back: Vec<Bytes>) -> Result<(), Halt> {
         let parse = |found: Vec<Bytes>| -> Result<Vec<Entry>, Halt> {

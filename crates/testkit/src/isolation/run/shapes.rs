@@ -92,6 +92,15 @@ impl Shape {
         Self { name: "snapshot-merges", isolation: Isolations::Snapshot, mix: MERGES, ..LISTS },
         Self { name: "registers", threads: 6, tables: 4, registers: 12, mix: POINTS, ..REGISTERS },
         Self { name: "ranges", mix: RANGES, ..REGISTERS },
+        Self { name: "pops", threads: 6, registers: 24, mix: POPS, ..REGISTERS },
+        Self {
+            name: "snapshot-pops",
+            isolation: Isolations::Snapshot,
+            threads: 6,
+            registers: 24,
+            mix: POPS,
+            ..REGISTERS
+        },
         Self { name: "absences", threads: 3, registers: 400, steps: (2, 8), mix: ABSENCES, ..REGISTERS },
         Self { name: "snapshot-lists", isolation: Isolations::Snapshot, ..LISTS },
         Self { name: "snapshot-ranges", isolation: Isolations::Snapshot, threads: 6, mix: ALL, named: 2, ..REGISTERS },
@@ -217,6 +226,17 @@ const RANGES: &[(Step, u64)] = &[
     (Step::Count, 3),
 ];
 
+/// Registers come, and are taken at either end and on the way through them.
+const POPS: &[(Step, u64)] = &[
+    (Step::Pop, 4),
+    (Step::Extract, 3),
+    (Step::Put, 4),
+    (Step::Insert, 3),
+    (Step::Get, 2),
+    (Step::Scan, 1),
+    (Step::Count, 1),
+];
+
 const ABSENCES: &[(Step, u64)] = &[
     (Step::Get, 8),
     (Step::GetMany, 3),
@@ -231,6 +251,7 @@ const NAMED: &[(Step, u64)] = &[
     (Step::ReadNamed, 5),
     (Step::CreateNamed, 2),
     (Step::DropNamed, 1),
+    (Step::RenameNamed, 1),
     (Step::Update, 2),
     (Step::Get, 2),
     (Step::Put, 1),
@@ -248,6 +269,8 @@ const ALL: &[(Step, u64)] = &[
     (Step::Insert, 2),
     (Step::CompareAndSet, 2),
     (Step::DeleteRange, 1),
+    (Step::Pop, 1),
+    (Step::Extract, 1),
     (Step::Scan, 2),
     (Step::ScanBack, 1),
     (Step::ScanBoth, 1),
@@ -258,4 +281,5 @@ const ALL: &[(Step, u64)] = &[
     (Step::ReadNamed, 2),
     (Step::CreateNamed, 1),
     (Step::DropNamed, 1),
+    (Step::RenameNamed, 1),
 ];

@@ -29,6 +29,10 @@ pub(super) enum Step {
     CompareAndSet,
     /// Makes the registers of a range absent.
     DeleteRange,
+    /// Makes the first register that is present absent, or the last one.
+    Pop,
+    /// Makes some registers of a range absent on the way through it, which may end early.
+    Extract,
     /// Reads a range from below, as far as it likes.
     Scan,
     /// Reads a range from above.
@@ -49,6 +53,8 @@ pub(super) enum Step {
     CreateNamed,
     /// Drops one.
     DropNamed,
+    /// Renames one.
+    RenameNamed,
 }
 
 impl Step {
@@ -85,6 +91,8 @@ impl Session<'_> {
             Step::Insert => self.insert(table, number),
             Step::CompareAndSet => self.compare_and_set(table, number, random.chance(1, 4)),
             Step::DeleteRange => self.delete_range(&stretch(shape.registers, 8, table, random), random),
+            Step::Pop => self.pop(table, random.coin()),
+            Step::Extract => self.extract(&stretch(shape.registers, 24, table, random), 1 + random.index(4)),
             Step::Scan => self.scan(&stretch(shape.registers, 40, table, random), up(random), random),
             Step::ScanBack => self.scan(&stretch(shape.registers, 40, table, random), down(random), random),
             Step::ScanBoth => {
@@ -101,7 +109,12 @@ impl Session<'_> {
             Step::ReadNamed if shape.named > 0 => self.read_named(random.below(shape.named)).map(drop),
             Step::CreateNamed if shape.named > 0 => self.create_named(random.below(shape.named)),
             Step::DropNamed if shape.named > 0 => self.drop_named(random.below(shape.named)),
-            Step::ReadNamed | Step::CreateNamed | Step::DropNamed => self.read(table, number).map(drop),
+            Step::RenameNamed if shape.named > 0 => {
+                self.rename_named(random.below(shape.named), random.below(shape.named))
+            }
+            Step::ReadNamed | Step::CreateNamed | Step::DropNamed | Step::RenameNamed => {
+                self.read(table, number).map(drop)
+            }
         }
     }
 

@@ -1,0 +1,24 @@
+//! `backup`: copies a database to a new file.
+
+use std::io::Write;
+
+use fulgurite::Monitor;
+
+use crate::arguments::Backup;
+use crate::database::reading;
+use crate::failure::Failure;
+use crate::output::size;
+use crate::progress::Progress;
+
+/// Copies the snapshot, and reports which commit the copy holds.
+pub fn run(arguments: &Backup) -> Result<(), Failure> {
+    let copy = &arguments.copy;
+    reading(&arguments.file.path, |db, txn| {
+        let monitor = Monitor::new();
+        Progress::new("copying").follow(&monitor, || db.backup_snapshot_to(txn, copy, &monitor))?;
+        let length = std::fs::metadata(copy).map_or(0, |metadata| metadata.len());
+        let (path, commit) = (copy.display(), txn.sequence().0);
+        let _ = writeln!(std::io::stderr(), "{path}: {}, up to commit {commit}", size(length));
+        Ok(())
+    })
+}
