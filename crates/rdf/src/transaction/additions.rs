@@ -6,8 +6,6 @@
 //! inferred quads. (3) What is kept aside was added after the last savepoint: who returns to that forgets it.
 
 use std::collections::HashSet;
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::OnceLock;
 
 use fulgurite::WriteTxn;
 use oxrdf::{GraphNameRef, QuadRef, TermRef};
@@ -20,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::id::{IdKey, TermId};
 use crate::load::{Ranges, Row, Sorted};
 use crate::pattern::{IdQuad, Position};
+use crate::seeded_hash::SeededHash;
 use crate::shared::Shared;
 use crate::tables::{Index, Reads, Tables};
 
@@ -27,7 +26,7 @@ use crate::tables::{Index, Reads, Tables};
 #[derive(Default)]
 pub(super) struct Additions {
     pub(super) terms: KnownTerms,
-    quads: HashSet<IdQuad, QuadHashes>,
+    quads: HashSet<IdQuad, SeededHash>,
     /// Room for the bytes of a term.
     encoded: Vec<u8>,
 }
@@ -261,47 +260,6 @@ fn key_of<const PLACES: usize>(numbers: [u64; PLACES]) -> IdKey {
     key
 }
 
-/// Hashes quads by their numbers, with a secret of the process: whoever chooses numbers, those of integers for instance, cannot choose
-/// ones that have one hash.
-#[derive(Clone, Copy)]
-struct QuadHashes(u64);
-
-/// The hash so far.
-struct QuadHash(u64);
-
-impl Default for QuadHashes {
-    fn default() -> Self {
-        static SECRET: OnceLock<u64> = OnceLock::new();
-        Self(*SECRET.get_or_init(|| RandomState::new().hash_one(0)))
-    }
-}
-
-impl BuildHasher for QuadHashes {
-    type Hasher = QuadHash;
-
-    fn build_hasher(&self) -> QuadHash {
-        QuadHash(self.0)
-    }
-}
-
-impl Hasher for QuadHash {
-    fn write(&mut self, _bytes: &[u8]) {
-        unreachable!("a quad is four numbers of 64 bits")
-    }
-
-    #[inline]
-    fn write_u64(&mut self, number: u64) {
-        let product = u128::from(self.0 ^ number) * u128::from(MULTIPLIER);
-        self.0 = (product as u64 ^ (product >> 64) as u64).wrapping_add(self.0.rotate_left(32));
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
-/// An odd number with as many ones as zeros, in no order: the golden ratio's digits.
-const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 /// So many quads are kept aside at most. (Tests come to few, here and below.)
 const QUADS_MAX: usize = if cfg!(test) { 1 << 8 } else { 1 << 17 };
 /// Fewer are put one by one.
