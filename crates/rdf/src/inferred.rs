@@ -14,7 +14,7 @@ use fulgurite::{KeySuffix, Table, TableOptions, WriteTxn};
 use crate::error::Result;
 use crate::id::IdKey;
 use crate::pattern::{IdPattern, IdQuad, Order};
-use crate::tables::{Index, Reads, Tables, has_entries};
+use crate::tables::{Index, KeySink, Reads, Tables, has_entries};
 
 /// Which statements are meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -147,15 +147,15 @@ pub fn scan(
     table: &Table,
     (low, high): (Bound<&[u8]>, Bound<&[u8]>),
     keys_min: usize,
-    each: impl FnMut(KeySuffix<'_>),
+    sink: impl KeySink,
 ) -> fulgurite::Result<bool> {
     if let Some(beside) = beside(tables, table) {
-        return scan_both(reads, [table, beside], (low, high), keys_min, each);
+        return scan_both(reads, [table, beside], (low, high), keys_min, sink);
     }
     if tables.has_no_quads && table.id() != tables.graphs.id() {
         return Ok(true);
     }
-    reads.scan(table, low, high, keys_min, each)
+    reads.scan(table, low, high, keys_min, sink)
 }
 
 /// As [`Reads::scan_prefix`], of a table of a store, with the inferred quads that belong among its own.
@@ -168,14 +168,14 @@ pub fn scan_prefix(
     table: &Table,
     prefix: &IdKey,
     keys_min: usize,
-    each: impl FnMut(KeySuffix<'_>),
+    sink: impl KeySink,
 ) -> fulgurite::Result<bool> {
     if tables.inferred.is_none() && !tables.has_no_quads {
-        return reads.scan_prefix(table, prefix, keys_min, each);
+        return reads.scan_prefix(table, prefix, keys_min, sink);
     }
     let end = prefix.end();
     let high = end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.as_bytes()));
-    scan(reads, tables, table, (Bound::Included(prefix.as_bytes()), high), keys_min, each)
+    scan(reads, tables, table, (Bound::Included(prefix.as_bytes()), high), keys_min, sink)
 }
 
 /// Hands the keys of two tables, of which none is in both, in order.
@@ -184,12 +184,12 @@ fn scan_both(
     [first, second]: [&Table; 2],
     (low, high): (Bound<&[u8]>, Bound<&[u8]>),
     keys_min: usize,
-    mut each: impl FnMut(KeySuffix<'_>),
+    mut sink: impl KeySink,
 ) -> fulgurite::Result<bool> {
     let mut seconds = reads.range(second, low, high)?;
     let mut next_second = seconds.next().transpose()?;
     if next_second.is_none() {
-        return reads.scan(first, low, high, keys_min, each);
+        return reads.scan(first, low, high, keys_min, sink);
     }
     let mut firsts = reads.range(first, low, high)?;
     let mut next_first = firsts.next().transpose()?;
@@ -202,7 +202,7 @@ fn scan_both(
         };
         let (next, rest) = if is_first { (&mut next_first, &mut firsts) } else { (&mut next_second, &mut seconds) };
         if let Some((key, _)) = next {
-            each(KeySuffix::whole(key));
+            sink.take(std::iter::once(KeySuffix::whole(key)));
         }
         keys += 1;
         if keys == keys_min {
@@ -212,22 +212,23 @@ fn scan_both(
     }
 }
 
-/// As [`Reads::count`], with the inferred quads that belong among those of the table.
+/// How many keys of a table of a store begin with `prefix`, with the inferred quads that belong among its own. `is_narrow`: there are few,
+/// probably.
 ///
 /// # Errors
 /// What the engine reports.
-pub fn count(
+pub fn count_prefix(
     reads: &impl Reads,
     tables: &Tables,
     table: &Table,
-    low: Bound<&[u8]>,
-    high: Bound<&[u8]>,
+    prefix: &IdKey,
+    is_narrow: bool,
 ) -> fulgurite::Result<u64> {
     if tables.has_no_quads {
         return Ok(0);
     }
-    let beside = beside(tables, table).map_or(Ok(0), |beside| reads.count(beside, low, high))?;
-    Ok(reads.count(table, low, high)? + beside)
+    let count = |table: &Table| if is_narrow { reads.count_narrow(table, prefix) } else { reads.count(table, prefix) };
+    Ok(count(table)? + beside(tables, table).map_or(Ok(0), count)?)
 }
 
 /// Whether a quad is there, explicit or inferred, as far as these tables say.

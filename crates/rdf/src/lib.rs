@@ -18,6 +18,7 @@ mod pattern;
 mod plan;
 mod predicates;
 mod quads;
+mod seeded_hash;
 mod shared;
 mod snapshot;
 pub mod sparql;

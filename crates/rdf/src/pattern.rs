@@ -147,6 +147,12 @@ impl Order {
         Some(self.quad(ids))
     }
 
+    /// Whether its places are those of a quad: subject, predicate, object and graph.
+    #[inline]
+    pub(crate) fn is_of_quads(self) -> bool {
+        self.places == [0, 1, 2, 3]
+    }
+
     /// The quad of the numbers of its key; without a fourth with the default graph in its place.
     #[inline(always)]
     pub(crate) fn quad(self, ids: [TermId; 4]) -> IdQuad {
@@ -180,6 +186,12 @@ impl std::fmt::Display for Order {
 }
 
 impl IdQuad {
+    /// A quad of subject, predicate, object and graph.
+    #[inline(always)]
+    pub(crate) fn of([subject, predicate, object, graph]: [TermId; 4]) -> Self {
+        Self { subject, predicate, object, graph }
+    }
+
     /// The term in this place.
     #[inline]
     pub fn at(&self, position: Position) -> TermId {

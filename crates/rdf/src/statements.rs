@@ -134,25 +134,21 @@ impl Statements {
 /// Finds the terms of quads.
 fn read(quads: &[IdQuad], source: &dyn Source, terms: &mut TermBatch, batch: &mut Vec<Places>) -> Result<()> {
     batch.reserve(quads.len());
-    let mut last: Option<(IdQuad, Places)> = None;
+    let mut last = (None, [NO_PLACE; 4]);
     for quad in quads {
-        let mut places = [NO_PLACE; 4];
+        let ids = [quad.subject, quad.predicate, quad.object, quad.graph];
+        let (before, mut places) = last;
+        // In the order of an index, what was there before is often there again.
+        let is_again = before.map_or([false; 4], |before: [TermId; 4]| std::array::from_fn(|at| before[at] == ids[at]));
         for (index, place) in places.iter_mut().enumerate() {
-            let id = at(quad, index);
-            // In the order of an index, what was there before is often there again.
-            *place = match last {
-                Some((quad, places)) if at(&quad, index) == id => places.0[index],
-                _ => place_of(index, id, terms).ok_or_else(|| source.damaged_term(id))?,
-            };
+            if !is_again[index] {
+                *place = place_of(index, ids[index], terms).ok_or_else(|| source.damaged_term(ids[index]))?;
+            }
         }
         batch.push(Places(places));
-        last = Some((*quad, Places(places)));
+        last = (Some(ids), places);
     }
     source.read_terms(terms)
-}
-
-fn at(quad: &IdQuad, index: usize) -> TermId {
-    [quad.subject, quad.predicate, quad.object, quad.graph][index]
 }
 
 /// `None` if a statement cannot have the number in this place.

@@ -72,6 +72,19 @@ pub struct Settings {
     pub hasher: TermHasher,
 }
 
+/// What takes the keys of a scan. A function that takes one key is one; what takes all keys of a leaf in one loop is faster.
+pub trait KeySink {
+    /// Takes the next keys, in order.
+    fn take<'k>(&mut self, keys: impl Iterator<Item = KeySuffix<'k>>);
+}
+
+impl<F: FnMut(KeySuffix<'_>)> KeySink for F {
+    #[inline]
+    fn take<'k>(&mut self, keys: impl Iterator<Item = KeySuffix<'k>>) {
+        keys.for_each(self);
+    }
+}
+
 /// Reads that snapshots and transactions have in common.
 pub trait Reads {
     fn get(&self, table: &Table, key: &[u8]) -> fulgurite::Result<Option<Value<'_>>>;
@@ -81,22 +94,28 @@ pub trait Reads {
 
     fn range(&self, table: &Table, low: Bound<&[u8]>, high: Bound<&[u8]>) -> fulgurite::Result<Range<'_>>;
 
-    fn count(&self, table: &Table, low: Bound<&[u8]>, high: Bound<&[u8]>) -> fulgurite::Result<u64>;
+    /// How many keys begin with `prefix`.
+    fn count(&self, table: &Table, prefix: &IdKey) -> fulgurite::Result<u64>;
 
-    /// Hands the keys that begin with `prefix` to `each`, in order and the first one whole: `keys_min` or somewhat more. `false` if there may be more.
+    /// As [`Reads::count`], where there are few, probably.
+    fn count_narrow(&self, table: &Table, prefix: &IdKey) -> fulgurite::Result<u64> {
+        self.count(table, prefix)
+    }
+
+    /// Hands the keys that begin with `prefix` to `sink`, in order and the first one whole: `keys_min` or somewhat more. `false` if there may be more.
     fn scan_prefix(
         &self,
         table: &Table,
         prefix: &IdKey,
         keys_min: usize,
-        each: impl FnMut(KeySuffix<'_>),
+        sink: impl KeySink,
     ) -> fulgurite::Result<bool> {
         let end = prefix.end();
         let high = end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.as_bytes()));
-        self.scan(table, Bound::Included(prefix.as_bytes()), high, keys_min, each)
+        self.scan(table, Bound::Included(prefix.as_bytes()), high, keys_min, sink)
     }
 
-    /// Hands keys to `each`, in order and the first one whole, until it has had `keys_min` at least and where it suits, or the range ends.
+    /// Hands keys to `sink`, in order and the first one whole, until it has had `keys_min` at least and where it suits, or the range ends.
     /// Tells whether it has ended.
     fn scan(
         &self,
@@ -104,11 +123,11 @@ pub trait Reads {
         low: Bound<&[u8]>,
         high: Bound<&[u8]>,
         keys_min: usize,
-        mut each: impl FnMut(KeySuffix<'_>),
+        mut sink: impl KeySink,
     ) -> fulgurite::Result<bool> {
         let mut keys = 0;
         for entry in self.range(table, low, high)? {
-            each(KeySuffix::whole(&entry?.0));
+            sink.take(std::iter::once(KeySuffix::whole(&entry?.0)));
             keys += 1;
             if keys == keys_min {
                 return Ok(false);
@@ -131,8 +150,16 @@ impl Reads for ReadTxn {
         self.range(table, (low, high))
     }
 
-    fn count(&self, table: &Table, low: Bound<&[u8]>, high: Bound<&[u8]>) -> fulgurite::Result<u64> {
-        self.count(table, (low, high))
+    fn count(&self, table: &Table, prefix: &IdKey) -> fulgurite::Result<u64> {
+        let end = prefix.end();
+        self.count(table, range_of(prefix, end.as_ref()))
+    }
+
+    fn count_narrow(&self, table: &Table, prefix: &IdKey) -> fulgurite::Result<u64> {
+        // Going over a few keys costs one descent. To count a range costs two.
+        let mut keys = 0;
+        let are_all = self.prefix_keys(table, prefix.as_bytes(), NARROW_KEYS, |_| keys += 1)?;
+        if are_all { Ok(keys) } else { Reads::count(self, table, prefix) }
     }
 
     fn scan_prefix(
@@ -140,9 +167,9 @@ impl Reads for ReadTxn {
         table: &Table,
         prefix: &IdKey,
         keys_min: usize,
-        each: impl FnMut(KeySuffix<'_>),
+        mut sink: impl KeySink,
     ) -> fulgurite::Result<bool> {
-        self.prefix_keys(table, prefix.as_bytes(), keys_min, each)
+        self.prefix_keys(table, prefix.as_bytes(), keys_min, |key| sink.take(std::iter::once(key)))
     }
 
     fn scan(
@@ -151,15 +178,13 @@ impl Reads for ReadTxn {
         low: Bound<&[u8]>,
         high: Bound<&[u8]>,
         keys_min: usize,
-        mut each: impl FnMut(KeySuffix<'_>),
+        mut sink: impl KeySink,
     ) -> fulgurite::Result<bool> {
         let mut keys = 0;
         let most = if keys_min < WHOLE_LEAVES_FROM_KEYS { keys_min } else { usize::MAX };
         let mut batches = self.key_batches(table, (low, high))?;
         while let Some(batch) = batches.next_of(most)? {
-            for key in &batch {
-                each(key);
-            }
+            sink.take(batch.iter());
             keys += batch.len();
             if keys >= keys_min {
                 return Ok(false);
@@ -182,8 +207,9 @@ impl Reads for WriteTxn {
         self.range(table, (low, high))
     }
 
-    fn count(&self, table: &Table, low: Bound<&[u8]>, high: Bound<&[u8]>) -> fulgurite::Result<u64> {
-        self.count(table, (low, high))
+    fn count(&self, table: &Table, prefix: &IdKey) -> fulgurite::Result<u64> {
+        let end = prefix.end();
+        self.count(table, range_of(prefix, end.as_ref()))
     }
 }
 
@@ -372,5 +398,13 @@ const FORMAT: &[u8] = b"fulgurite-rdf 1";
 const ORDERS_KEY: &[u8] = b"orders";
 const HASH_KEY: &[u8] = b"hash";
 pub const NEXT_NUMBER_KEY: &[u8] = b"next_number";
+/// The keys from a prefix to its end.
+fn range_of<'k>(prefix: &'k IdKey, end: Option<&'k IdKey>) -> (Bound<&'k [u8]>, Bound<&'k [u8]>) {
+    let high = end.map_or(Bound::Unbounded, |end| Bound::Excluded(end.as_bytes()));
+    (Bound::Included(prefix.as_bytes()), high)
+}
+
+/// So many keys are gone over rather than counted.
+const NARROW_KEYS: usize = 16;
 /// Scans for fewer keys do not read whole leaves.
 const WHOLE_LEAVES_FROM_KEYS: usize = 64;

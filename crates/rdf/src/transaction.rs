@@ -1,16 +1,19 @@
 //! [`Transaction`]: private changes over a snapshot, committed together or not at all.
 
+mod additions;
 mod inferred;
+mod known;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use additions::Additions;
 use fulgurite::{Durability, KeySuffix, Sequence, Table, WriteTxn};
 use oxrdf::{GraphNameRef, QuadRef, Term, TermRef};
 
 use crate::changes;
-use crate::dictionary::{self, bytes};
+use crate::dictionary;
 use crate::error::{Error, Result};
 use crate::id::{TermId, TermKind};
 use crate::inferred::{StatementKinds, guard, scan};
@@ -30,8 +33,8 @@ use crate::view::View;
 /// Two that add the same new term are in conflict for that; others are not for adding terms. One that drops a graph into which another
 /// inserts is in conflict with it at every isolation, or the graph is there again after both.
 ///
-/// A change that the engine fails, for want of space for instance, may be half made. The transaction writes and commits nothing
-/// then, with [`Error::TransactionBroken`], until it is [returned](Transaction::rollback_to) to a savepoint from before that.
+/// What it adds is kept aside, and written many at once. A change that the engine fails, for want of space for instance, may be half made,
+/// and may be one of those before. The transaction writes and commits nothing then, with [`Error::TransactionBroken`], until it is [returned](Transaction::rollback_to) to a savepoint from before that.
 pub struct Transaction {
     view: TransactionView,
 }
@@ -57,14 +60,16 @@ struct State {
     tables: Option<Arc<Tables>>,
     /// Whether it is in conflict with who makes tables of inferred quads.
     guards_tables: bool,
-    /// Numbers of terms that were added or looked up lately, by the terms' bytes.
-    known: HashMap<Box<[u8]>, TermId>,
+    /// What is added and in no table yet, and terms that were looked up lately.
+    additions: Additions,
     /// Numbers that stand for terms, of those that were inserted lately.
     checked: HashSet<TermId>,
     /// Whether the namespaces that are known are good for what it writes.
     has_refreshed_namespaces: bool,
     /// Whether a change may be half made.
     is_broken: bool,
+    /// Why, if nobody was told.
+    failure: Option<Error>,
 }
 
 /// A state of a [`Transaction`] to return to.
@@ -80,7 +85,9 @@ pub struct Savepoint {
 impl Drop for Transaction {
     fn drop(&mut self) {
         // Views may live on.
-        let ended = self.view.inner.lock().txn.take();
+        let mut state = self.view.inner.lock();
+        let ended = (state.txn.take(), std::mem::take(&mut state.additions));
+        drop(state);
         drop(ended);
     }
 }
@@ -97,7 +104,8 @@ impl Inner {
 
     /// Reads anything but quads.
     fn read<T>(&self, read: impl FnOnce(View<'_, WriteTxn>) -> Result<T>) -> Result<T> {
-        let state = self.lock();
+        let mut state = self.lock();
+        state.settle(&self.shared)?;
         let reads = state.txn.as_ref().ok_or(Error::TransactionEnded)?;
         read(View { reads, tables: &self.tables(), shared: &self.shared })
     }
@@ -109,6 +117,7 @@ impl Inner {
         read: impl FnOnce(View<'_, WriteTxn>) -> Result<T>,
     ) -> Result<T> {
         let mut state = self.lock();
+        state.settle(&self.shared)?;
         let tables = state.tables_seen(&self.shared)?.of(statements);
         let reads = state.txn.as_ref().ok_or(Error::TransactionEnded)?;
         read(View { reads, tables: &tables, shared: &self.shared })
@@ -117,6 +126,7 @@ impl Inner {
     /// Runs a change, of which some may be made when it fails.
     fn write<T>(&self, write: impl FnOnce(&mut WriteTxn) -> Result<T>) -> Result<T> {
         let mut state = self.lock();
+        state.settle(&self.shared)?;
         let outcome = write(state.writable()?);
         state.is_broken = outcome.is_err();
         outcome
@@ -135,13 +145,7 @@ impl Inner {
 
     /// All tables of quads. From then on the transaction is in conflict with who makes those of inferred ones, if it has them not.
     fn tables_to_change(&self) -> Result<Arc<Tables>> {
-        let mut state = self.lock();
-        let tables = state.tables_seen(&self.shared)?;
-        if tables.inferred.is_none() && !state.guards_tables {
-            guard(state.writable()?, &tables)?;
-            state.guards_tables = true;
-        }
-        Ok(tables)
+        self.lock().tables_to_change(&self.shared)
     }
 
     /// Takes an explicit quad away. Tells whether it was there.
@@ -166,9 +170,19 @@ impl State {
         Ok(tables)
     }
 
+    /// See [`Inner::tables_to_change`].
+    fn tables_to_change(&mut self, shared: &Shared) -> Result<Arc<Tables>> {
+        let tables = self.tables_seen(shared)?;
+        if tables.inferred.is_none() && !self.guards_tables {
+            guard(self.writable()?, &tables)?;
+            self.guards_tables = true;
+        }
+        Ok(tables)
+    }
+
     fn writable(&mut self) -> Result<&mut WriteTxn> {
         let txn = self.txn.as_mut().ok_or(Error::TransactionEnded)?;
-        if self.is_broken { Err(Error::TransactionBroken) } else { Ok(txn) }
+        if self.is_broken { Err(self.failure.take().unwrap_or(Error::TransactionBroken)) } else { Ok(txn) }
     }
 }
 
@@ -179,10 +193,11 @@ impl Transaction {
             txn: Some(txn),
             tables,
             guards_tables: false,
-            known: HashMap::new(),
+            additions: Additions::default(),
             checked: HashSet::new(),
             has_refreshed_namespaces: false,
             is_broken: false,
+            failure: None,
         });
         let inner = Arc::new(Inner { state, shared });
         Self { view: TransactionView { inner, statements: StatementKinds::All } }
@@ -202,8 +217,8 @@ impl Transaction {
     /// # Errors
     /// [`Error::TooDeep`]; [`Error::TransactionBroken`]; what the engine reports.
     pub fn insert<'q>(&mut self, quad: impl Into<QuadRef<'q>>) -> Result<bool> {
-        let quad = self.intern_quad(quad.into())?;
-        self.insert_known(&quad)
+        let inner = self.inner();
+        inner.lock().insert(&inner.shared, quad.into())
     }
 
     fn intern_quad(&mut self, quad: QuadRef<'_>) -> Result<IdQuad> {
@@ -223,7 +238,12 @@ impl Transaction {
     pub fn insert_ids(&mut self, quad: &IdQuad) -> Result<bool> {
         check_kinds(quad)?;
         self.check_terms(quad)?;
-        self.insert_known(quad)
+        let inner = self.inner();
+        let mut state = inner.lock();
+        let is_unwritten = [quad.subject, quad.predicate, quad.object, quad.graph]
+            .into_iter()
+            .any(|id| state.additions.terms.is_unwritten(id));
+        state.insert_known(&inner.shared, quad, is_unwritten)
     }
 
     /// Checks that every number stands for a term.
@@ -231,7 +251,7 @@ impl Transaction {
         let tables = &self.inner().tables();
         let mut state = self.inner().lock();
         for id in [quad.subject, quad.predicate, quad.object, quad.graph] {
-            if id == TermId::DEFAULT_GRAPH || state.checked.contains(&id) {
+            if id == TermId::DEFAULT_GRAPH || state.checked.contains(&id) || state.additions.terms.is_unwritten(id) {
                 continue;
             }
             let is_there = match id.tag().is_of_dictionary() {
@@ -248,18 +268,12 @@ impl Transaction {
                     format!("{bits:#x} is the number of no term that the transaction sees; intern the term first");
                 return Err(Error::Invalid { message });
             }
-            if state.checked.len() == KNOWN_TERMS_MAX {
+            if state.checked.len() == CHECKED_TERMS_MAX {
                 state.checked.clear();
             }
             state.checked.insert(id);
         }
         Ok(())
-    }
-
-    /// As [`Transaction::insert_ids`], of terms that are known to be there.
-    fn insert_known(&mut self, quad: &IdQuad) -> Result<bool> {
-        let inner = self.inner();
-        inner.write_quads(|txn, tables| changes::insert_explicit(txn, tables, inner.shared.path(), quad))
     }
 
     /// Takes an explicit quad away. Tells whether it was there as such. Its graph stays, even if it is empty now; and if the quad was inferred
@@ -364,45 +378,8 @@ impl Transaction {
     /// # Errors
     /// As [`Transaction::insert`].
     pub fn intern(&mut self, term: TermRef<'_>) -> Result<TermId> {
-        if let Some(id) = TermId::of_inline(term) {
-            return Ok(id);
-        }
-        let mut encoded = Vec::new();
-        bytes::encode(term, &mut encoded)?;
-        let (tables, shared) = (&self.inner().tables(), &self.inner().shared);
-        let mut state = self.inner().lock();
-        if let Some(&id) = state.known.get(&encoded[..]) {
-            return Ok(id);
-        }
-        let txn = state.writable()?;
-        let hash = shared.hasher.hash(&encoded);
-        let found = View { reads: &*txn, tables, shared }.find(hash, &encoded)?;
-        let id = match found {
-            Some(id) => {
-                dictionary::guard(txn, tables, id)?;
-                id
-            }
-            None => {
-                if bytes::iri_text(&encoded).is_some() && !state.has_refreshed_namespaces {
-                    shared.iri_namespaces.refresh(state.writable()?, &shared.database, tables)?;
-                    state.has_refreshed_namespaces = true;
-                }
-                let txn = state.writable()?;
-                let id = TermId::new(bytes::tag_of(term), shared.numbers.take(&shared.database, tables)?);
-                shared.iri_namespaces.note(&shared.database, tables, &encoded)?;
-                let added = dictionary::add(txn, tables, &shared.iri_namespaces, hash, &encoded, id);
-                state.is_broken = added.is_err();
-                added?;
-                id
-            }
-        };
-        if state.known.len() == KNOWN_TERMS_MAX {
-            state.known.clear();
-        }
-        if encoded.len() <= KNOWN_TERM_BYTES_MAX {
-            state.known.insert(encoded.into(), id);
-        }
-        Ok(id)
+        let inner = self.inner();
+        inner.lock().intern(&inner.shared, term)
     }
 
     fn intern_graph(&mut self, graph: GraphNameRef<'_>) -> Result<TermId> {
@@ -523,6 +500,10 @@ impl Transaction {
     /// Marks the present state of the transaction.
     pub fn savepoint(&mut self) -> Savepoint {
         let mut state = self.inner().lock();
+        // If it fails, the transaction is broken here. The next change reports the failure.
+        if let Err(failure) = state.settle(&self.inner().shared) {
+            state.failure = Some(failure);
+        }
         let has_inferred = state.tables.as_ref().is_some_and(|tables| tables.inferred.is_some());
         let txn = state.txn.as_mut().expect("it ends when it is taken or dropped, and here it is");
         Savepoint { inner: txn.savepoint(), is_broken: state.is_broken, has_inferred }
@@ -536,7 +517,8 @@ impl Transaction {
     pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
         let mut state = self.inner().lock();
         // Some of these terms may be gone.
-        state.known.clear();
+        state.additions.clear();
+        state.failure = None;
         state.checked.clear();
         // If it fails, what was to be undone may be there still.
         state.is_broken = true;
@@ -568,6 +550,7 @@ impl Transaction {
 
     fn finish(self, commit: impl FnOnce(WriteTxn) -> fulgurite::Result<Sequence>) -> Result<Sequence> {
         let mut state = self.inner().lock();
+        state.settle(&self.inner().shared)?;
         state.writable()?;
         let txn = state.txn.take().ok_or(Error::TransactionEnded)?;
         drop(state);
@@ -698,7 +681,5 @@ impl Quads for TransactionView {
     }
 }
 
-/// Beyond this, terms that are known are forgotten.
-const KNOWN_TERMS_MAX: usize = 1 << 14;
-/// Longer terms are looked up each time.
-const KNOWN_TERM_BYTES_MAX: usize = 1 << 10;
+/// Beyond this, numbers that were checked are forgotten.
+const CHECKED_TERMS_MAX: usize = 1 << 14;

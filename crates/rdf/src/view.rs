@@ -10,11 +10,11 @@ use crate::dictionary::{self, bytes};
 use crate::error::Result;
 use crate::id::{IdKey, KeyReader, TermId};
 use crate::inferred;
-use crate::pattern::{IdPattern, IdQuad};
+use crate::pattern::{IdPattern, IdQuad, Order};
 use crate::plan::Steps;
 use crate::quads::{Reached, Wanted};
 use crate::shared::Shared;
-use crate::tables::{Index, Reads, Tables, damaged};
+use crate::tables::{Index, KeySink, Reads, Tables, damaged};
 use crate::term_batch::TermBatch;
 
 /// What is read, and by whom.
@@ -34,10 +34,9 @@ impl<R: Reads> View<'_, R> {
                 self.for_each_quad(index, &range, usize::MAX, |quad| total += u64::from(pattern.matches(&quad)))?;
                 continue;
             }
-            let end = step.prefix.end();
-            let low = Bound::Included(step.prefix.as_bytes());
-            let high = end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.as_bytes()));
-            total += inferred::count(self.reads, self.tables, &index.table, low, high)?;
+            // Two terms have few quads in common, most often.
+            let is_narrow = step.bound_places > 1;
+            total += inferred::count_prefix(self.reads, self.tables, &index.table, &step.prefix, is_narrow)?;
         }
         Ok(total)
     }
@@ -99,30 +98,21 @@ impl<R: Reads> View<'_, R> {
         index: &Index,
         range: &KeyRange<'_>,
         keys_min: usize,
-        mut each: impl FnMut(IdQuad),
+        each: impl FnMut(IdQuad),
     ) -> Result<bool> {
-        let (mut reader, mut is_damaged) = (KeyReader::<PLACES>::new(), false);
-        let take = |key: KeySuffix<'_>| {
-            if is_damaged {
-                return;
-            }
-            match reader.read(&key) {
-                Some(ids) => each(index.order.quad(ids)),
-                None => is_damaged = true,
-            }
-        };
+        let mut sink = QuadSink::<PLACES, _> { reader: KeyReader::new(), order: index.order, is_damaged: false, each };
         let has_ended = match range {
             KeyRange::Prefix(prefix) => {
-                inferred::scan_prefix(self.reads, self.tables, &index.table, prefix, keys_min, take)?
+                inferred::scan_prefix(self.reads, self.tables, &index.table, prefix, keys_min, &mut sink)?
             }
             KeyRange::From(low, prefix) => {
                 let end = prefix.end();
                 let high = end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.as_bytes()));
                 let low = low.as_ref().map(IdKey::as_bytes);
-                inferred::scan(self.reads, self.tables, &index.table, (low, high), keys_min, take)?
+                inferred::scan(self.reads, self.tables, &index.table, (low, high), keys_min, &mut sink)?
             }
         };
-        if is_damaged { Err(self.shared.damaged_key(&index.table)) } else { Ok(has_ended) }
+        if sink.is_damaged { Err(self.shared.damaged_key(&index.table)) } else { Ok(has_ended) }
     }
 
     pub fn term(&self, id: TermId) -> Result<Term> {
@@ -229,6 +219,47 @@ impl<R: Reads> View<'_, R> {
             .map(|entry| entry.map_err(Into::into).and_then(|(prefix, iri)| Ok((text(&prefix)?, text(&iri)?))))
             .collect()
     }
+}
+
+/// Hands the quads of an index's keys to `each`.
+struct QuadSink<const PLACES: usize, F> {
+    reader: KeyReader<PLACES>,
+    order: Order,
+    /// Whether a key was that of no quad. Then no other is taken.
+    is_damaged: bool,
+    each: F,
+}
+
+impl<const PLACES: usize, F: FnMut(IdQuad)> KeySink for &mut QuadSink<PLACES, F> {
+    /// One loop without a call: scans spend their time here.
+    #[inline]
+    fn take<'k>(&mut self, keys: impl Iterator<Item = KeySuffix<'k>>) {
+        if self.is_damaged {
+            return;
+        }
+        let QuadSink { reader, order, is_damaged, each } = &mut **self;
+        // The order is asked for once, where most scans need not change it.
+        *is_damaged = match order.is_of_quads() {
+            true => !read_all(keys, reader, |ids| each(IdQuad::of(ids))),
+            false => !read_all(keys, reader, |ids| each(order.quad(ids))),
+        };
+    }
+}
+
+/// Hands the numbers of keys to `each`. Tells whether all keys were those of quads; none behind one that is not is read.
+#[inline(always)]
+fn read_all<'k, const PLACES: usize>(
+    keys: impl Iterator<Item = KeySuffix<'k>>,
+    reader: &mut KeyReader<PLACES>,
+    mut each: impl FnMut([TermId; 4]),
+) -> bool {
+    for key in keys {
+        match reader.read(&key) {
+            Some(ids) => each(ids),
+            None => return false,
+        }
+    }
+    true
 }
 
 /// Keys of an index.

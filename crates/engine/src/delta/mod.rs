@@ -33,6 +33,7 @@ mod tree;
 
 pub use cursor::Position;
 
+use crate::delta::arena::Unit;
 use crate::delta::counts::Counts;
 use crate::delta::cursor::{Place, Start};
 use crate::delta::index::Index;
@@ -72,6 +73,14 @@ impl Approach {
     pub fn hash(&self) -> u64 {
         self.hash
     }
+}
+
+/// Where an insert has come, for the next one of a key above: see [`Delta::insert_along`].
+#[derive(Debug, Default)]
+pub struct Trail {
+    /// Which delta it belongs to.
+    delta: u64,
+    leaf: Option<Unit>,
 }
 
 /// What a commit did to a key.
@@ -114,7 +123,8 @@ impl Delta {
     }
 
     fn on(tree: Tree, index: Index) -> Self {
-        static NEXT_ID: AtomicU64 = AtomicU64::new(0);
+        // From 1: the default of a `Trail` is none's.
+        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         Self { id: NEXT_ID.fetch_add(1, Ordering::Relaxed), tree, index, counts: Counts::default() }
     }
 
@@ -157,6 +167,21 @@ impl Delta {
     pub fn insert_near(&self, approach: &Approach, key: &[u8], at: Sequence, change: Change<'_>) {
         let in_tree = (approach.delta == self.id).then_some(approach.in_tree);
         self.insert_from(in_tree, &Entry { key, hash: approach.hash, at, change });
+    }
+
+    /// As [`Delta::insert`], of one of many keys that rise: faster where it falls near the one before. `trail` begins as its default, and
+    /// goes with these keys.
+    ///
+    /// # Panics
+    /// As [`Delta::insert`].
+    pub fn insert_along(&self, trail: &mut Trail, key: &[u8], hash: u64, at: Sequence, change: Change<'_>) {
+        let entry = Entry { key, hash, at, change };
+        self.index.prefetch_add(hash, self.counts.next_ordinal());
+        if trail.delta != self.id {
+            *trail = Trail { delta: self.id, leaf: None };
+        }
+        let inserted = self.tree.insert_along(&entry, &mut trail.leaf);
+        self.make_known(inserted, &entry);
     }
 
     fn insert_from(&self, approach: Option<tree::Approach>, entry: &Entry<'_>) {

@@ -400,6 +400,45 @@ impl Tree {
         }
     }
 
+    /// As [`Tree::insert`], of one of many keys that rise: `last` is the leaf of the one before, and then of this one. Where the key
+    /// belongs to the same leaf, which has room, no descent is made.
+    pub(super) fn insert_along(&self, entry: &Entry<'_>, last: &mut Option<Unit>) -> Inserted {
+        let mut attempts = Attempts::new(entry, Stored::new(&self.arena, entry.change));
+        if let Some(unit) = last.take()
+            && let Some(inserted) = self.insert_beside(self.leaf(unit), &mut attempts)
+        {
+            *last = Some(unit);
+            return inserted;
+        }
+        loop {
+            let inserted = match self.path_to(entry.key) {
+                Some(Some(path)) => self.insert_at(&path, &mut attempts).inspect(|_| *last = Some(path.leaf.unit())),
+                Some(None) => None,
+                None => self.insert_first(&mut attempts),
+            };
+            if let Some(inserted) = inserted {
+                return inserted;
+            }
+            before_retry();
+        }
+    }
+
+    /// Attempts in a leaf that may not be the key's. None: it is not, or is full, or another writer came first.
+    fn insert_beside(&self, leaf: &Leaf, attempts: &mut Attempts<'_>) -> Option<Inserted> {
+        let (stamp, key) = (leaf.stamp(), attempts.entry.key);
+        let begins_here = leaf.low().is_none_or(|low| self.key(low) <= key);
+        let ends_here = leaf.high().is_none_or(|high| key < self.key(high));
+        if !begins_here || !ends_here {
+            return None;
+        }
+        let found = leaf.search(key, |record| self.key(record))?;
+        if !found.exact && leaf.is_full() {
+            // Who splits it needs its parent.
+            return None;
+        }
+        self.insert_within(&Path { parent: None, leaf, stamp }, found, attempts)
+    }
+
     /// The path to `key`. The outer none: the tree is empty; the inner: lost a race, or split a node on the way.
     fn path_to(&self, key: &[u8]) -> Option<Option<Path<'_>>> {
         let Some((mut node, mut stamp)) = self.root()? else { return Some(None) };
@@ -445,13 +484,21 @@ impl Tree {
     /// One attempt, at the key's place in the leaf. None: as for [`Tree::insert_at`].
     #[inline]
     fn insert_found(&self, path: &Path<'_>, found: Found, attempts: &mut Attempts<'_>) -> Option<Inserted> {
+        if !found.exact && path.leaf.is_full() {
+            return self.split_leaf(path, found, attempts);
+        }
+        self.insert_within(path, found, attempts)
+    }
+
+    /// One attempt that splits nothing. None: another writer came first.
+    ///
+    /// Requires: the key is in the leaf, or the leaf had room when it was unchanged since the path's stamp.
+    #[inline]
+    fn insert_within(&self, path: &Path<'_>, found: Found, attempts: &mut Attempts<'_>) -> Option<Inserted> {
         let (leaf, key) = (path.leaf, attempts.entry.key);
         if found.exact {
             let record = leaf.key(found.position)?;
             return if leaf.is_unchanged(path.stamp) { self.add_version(path, record, attempts) } else { None };
-        }
-        if leaf.is_full() {
-            return self.split_leaf(path, found, attempts);
         }
         let record = self.fresh_record(attempts);
         let locked = leaf.try_lock(path.stamp)?;

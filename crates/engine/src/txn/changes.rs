@@ -79,6 +79,28 @@ impl Changes {
         }
     }
 
+    /// Notes changes whose keys rise, in one pass over what is there. Hands each key to `each`, with the change of that key before.
+    ///
+    /// Requires: the keys rise.
+    pub fn extend(&mut self, added: Vec<(ChangedKey, Pending)>, mut each: impl FnMut(&ChangedKey, Option<Pending>)) {
+        debug_assert!(added.is_sorted_by(|one, next| one.0 < next.0));
+        self.all.extend(self.first.take());
+        if self.all.is_empty() {
+            added.iter().for_each(|(key, _)| each(key, None));
+            self.all = added.into_iter().collect();
+            return;
+        }
+        let mut merged = Vec::with_capacity(self.all.len() + added.len());
+        let mut before = mem::take(&mut self.all).into_iter().peekable();
+        for (key, pending) in added {
+            merged.extend(std::iter::from_fn(|| before.next_if(|(other, _)| *other < key)));
+            each(&key, before.next_if(|(other, _)| *other == key).map(|(_, replaced)| replaced));
+            merged.push((key, pending));
+        }
+        merged.extend(before);
+        self.all = merged.into_iter().collect();
+    }
+
     /// Forgets the change of `key`, and returns it.
     pub fn remove(&mut self, key: &[u8]) -> Option<Pending> {
         match self.first.take_if(|(first, _)| **first == *key) {
@@ -136,6 +158,13 @@ mod tests {
             } else if state & 0x10_0000 == 0 {
                 let pending = Pending::Put(step.to_le_bytes().into());
                 assert_eq!(changes.set(&key, pending.clone()), map.insert(key.clone(), pending));
+            } else if state & 0x40_0000 == 0 {
+                let added: Vec<_> = (0..=byte).map(|byte| (vec![byte; 23], Pending::Put([byte].into()))).collect();
+                let mut replaced = Vec::new();
+                let as_keys = added.iter().map(|(key, pending)| (ChangedKey::from(&key[..]), pending.clone()));
+                changes.extend(as_keys.collect(), |key, before| replaced.push((key.to_vec(), before)));
+                let expected = added.into_iter().map(|(key, pending)| (key.clone(), map.insert(key, pending)));
+                assert!(replaced.into_iter().eq(expected));
             } else {
                 assert_eq!(changes.remove(&key), map.remove(&key));
             }

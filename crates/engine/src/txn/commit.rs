@@ -13,7 +13,7 @@
 use std::cell::Cell;
 use std::mem;
 
-use crate::delta::{Approach, Change, Delta};
+use crate::delta::{Approach, Change, Delta, Trail};
 use crate::error::{Error, Result};
 use crate::format::RecordEncoder;
 use crate::ids::{Sequence, TableId};
@@ -382,7 +382,7 @@ fn insert(
 ) {
     let results = results.as_ref().map_or(&[][..], Results::puts);
     let identity = state.pages.identity();
-    let mut known: Option<(TableId, &Delta)> = None;
+    let (mut known, mut trail): (Option<(TableId, &Delta)>, _) = (None, Trail::default());
     for (index, (id, key, pending)) in resolved(proposal.set, results).enumerate() {
         give_way();
         let delta = match known {
@@ -403,7 +403,7 @@ fn insert(
                 debug_assert!(approach.is_to(identity.hash(key)), "approaches are in the order of the set");
                 delta.insert_near(approach, key, sequence, change_of(pending));
             }
-            None => delta.insert(key, hash, sequence, change_of(pending)),
+            None => delta.insert_along(&mut trail, key, hash, sequence, change_of(pending)),
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::planted::{Fault, planted};
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 use crate::tree::Root;
+use crate::txn::changed_key::ChangedKey;
 use crate::txn::commit::{Checks, Proposal};
 use crate::txn::core::Core;
 use crate::txn::edit::Popped;
@@ -30,7 +31,7 @@ use crate::txn::spilled::{Spilled, entry_bytes_max};
 use crate::txn::state::{Table, TableView};
 use crate::txn::take_in::TakenIn;
 use crate::txn::versions::{OPERAND_BYTES_MAX, Own};
-use crate::txn::write_set::{Mark, Pending, WriteSet};
+use crate::txn::write_set::{ENTRY_BYTES, Mark, Pending, WriteSet};
 
 /// A set of changes that is committed as one, or dropped without a trace. It may be of any size: what takes more memory than
 /// [`Options::write_set_bytes`](crate::Options::write_set_bytes) goes to free space of the file.
@@ -167,6 +168,55 @@ impl WriteTxn {
             self.write_large(value)?
         };
         self.set.set(table.info.id, key, pending);
+        Ok(())
+    }
+
+    /// Gives many keys values, as [`WriteTxn::put`] does one after the other: in a fraction of the time where the keys rise strictly.
+    ///
+    /// ```
+    /// # fn main() -> fulgurite::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// # let db = fulgurite::Database::create(directory.path().join("a.ful"))?;
+    /// let squares = db.create_table("squares", Default::default())?;
+    /// let mut txn = db.write()?;
+    /// txn.put_many(&squares, (0..1000_u32).map(|number| (number.to_be_bytes(), (number * number).to_be_bytes())))?;
+    /// assert_eq!(txn.get(&squares, &7_u32.to_be_bytes())?.as_deref(), Some(&49_u32.to_be_bytes()[..]));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`WriteTxn::put`]. Some of the entries may have been put then: return to a [`savepoint`](WriteTxn::savepoint) from before the call
+    /// to have none.
+    pub fn put_many<K: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &mut self,
+        table: &Table,
+        entries: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<()> {
+        self.view(table)?;
+        let large_value_bytes = self.held.core.writer()?.large_value_bytes();
+        let (mut puts, mut memory_bytes) = (Vec::new(), 0);
+        for (key, value) in entries {
+            let (key, value) = (key.as_ref(), value.as_ref());
+            check_lengths(table, key, value.len())?;
+            let pending =
+                if value.len() < large_value_bytes { Pending::Put(value.into()) } else { self.write_large(value)? };
+            memory_bytes += key.len() + pending.weight() + ENTRY_BYTES;
+            puts.push((ChangedKey::from(key), pending));
+            if self.set.memory_bytes() + memory_bytes > self.memory_bytes_max {
+                self.put_all(table, mem::take(&mut puts))?;
+                memory_bytes = 0;
+            }
+        }
+        self.put_all(table, puts)
+    }
+
+    fn put_all(&mut self, table: &Table, puts: Vec<(ChangedKey, Pending)>) -> Result<()> {
+        if puts.is_empty() {
+            return Ok(());
+        }
+        self.make_room()?;
+        self.begun = None;
+        self.set.extend(table.info.id, puts);
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The hash of a term: XXH3 of 128 bits over its bytes, with a seed of the store's, so that nobody who does not know it can
 //! write terms that have one hash.
 
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
@@ -46,5 +46,23 @@ impl TermHasher {
         let (seed, &[bits]) = bytes.split_first_chunk::<8>()? else { return None };
         let is_width = bits == 128 || (cfg!(test) && bits < 128);
         is_width.then(|| Self { seed: u64::from_be_bytes(*seed), bits })
+    }
+}
+
+/// Hashes of terms are hashes already.
+#[derive(Default)]
+pub struct HashedAlready(u64);
+
+impl Hasher for HashedAlready {
+    fn write(&mut self, _bytes: &[u8]) {
+        unreachable!("only numbers of 128 bits are hashed")
+    }
+
+    fn write_u128(&mut self, hash: u128) {
+        self.0 = hash as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }

@@ -21,7 +21,7 @@ use crate::id::{Tag, TermId};
 use crate::tables::{Reads, Tables, damaged};
 use crate::used::{Probe, is_used};
 
-pub use hasher::TermHasher;
+pub use hasher::{HashedAlready, TermHasher};
 pub use namespaces::{
     IriNamespaces, NAMESPACE_NUMBER_MAX, NAMESPACES_MAX, Numbered as NumberedNamespaces,
     numbers_of as numbers_of_namespaces, split as split_namespace,

@@ -155,34 +155,66 @@ impl<const COUNT: usize> KeyReader<COUNT> {
     /// to be whole again.
     #[inline(always)]
     pub fn read(&mut self, key: &KeySuffix<'_>) -> Option<[TermId; 4]> {
+        // Each place has its own copy of what follows, so that no number is looked for by its place.
         let shared = key.shared();
-        let mut place = usize::from(shared >= self.starts[1]) + usize::from(shared >= self.starts[2]);
+        if shared < self.starts[1] {
+            let mut is_sound = self.change::<0>(key);
+            is_sound &= self.follow::<1>(key)?;
+            is_sound &= self.follow::<2>(key)?;
+            return self.read_last(key, is_sound);
+        }
+        if shared < self.starts[2] {
+            let mut is_sound = self.change::<1>(key);
+            is_sound &= self.follow::<2>(key)?;
+            return self.read_last(key, is_sound);
+        }
+        if COUNT == 3 || shared < self.starts[3] {
+            let is_sound = self.change::<2>(key);
+            return self.read_last(key, is_sound);
+        }
+        let is_sound = self.change::<3>(key);
+        (is_sound && self.starts[4] == key.key_len()).then_some(self.ids)
+    }
+
+    /// The fourth number, if there is one, after a third that was read anew.
+    #[inline(always)]
+    fn read_last(&mut self, key: &KeySuffix<'_>, mut is_sound: bool) -> Option<[TermId; 4]> {
         if COUNT == 4 {
-            place += usize::from(shared >= self.starts[3]);
+            is_sound &= self.follow::<3>(key)?;
         }
-        let mut at = self.starts[place];
+        (is_sound && self.starts[COUNT] == key.key_len()).then_some(self.ids)
+    }
+
+    /// Reads a number that begins with bytes of the key before. Tells whether it can be one.
+    #[inline(always)]
+    fn change<const PLACE: usize>(&mut self, key: &KeySuffix<'_>) -> bool {
+        let at = self.starts[PLACE];
         // What the number's bytes have in common with those of the key before: not all eight, or the key is made of something else.
-        let kept = 8 * (shared - at) as u32;
-        let mut is_sound = kept < u64::BITS;
+        let kept = 8 * (key.shared() - at) as u32;
         let new = u64::MAX.wrapping_shr(kept);
-        let mut word = self.words[place] & !new | key.word(0).wrapping_shr(kept) & new;
-        loop {
-            let first = (word >> PAYLOAD_BITS) as u8;
-            let length = payload_bytes(first);
-            let form = &FORMS[usize::from(first)];
-            let payload = (word & PAYLOAD_MAX) >> (PAYLOAD_BITS - 8 * length);
-            is_sound &= payload.wrapping_sub(form.least) <= form.span;
-            self.ids[place] = TermId(form.base.wrapping_add(payload));
-            self.words[place] = word;
-            at += 1 + length as usize;
-            place += 1;
-            self.starts[place] = at;
-            if place == COUNT {
-                break;
-            }
-            word = key.word(at.checked_sub(shared)?);
-        }
-        (is_sound && at == key.key_len()).then_some(self.ids)
+        let word = self.words[PLACE] & !new | key.word(0).wrapping_shr(kept) & new;
+        self.set::<PLACE>(at, word) && kept < u64::BITS
+    }
+
+    /// Reads a number behind one that was read anew. Tells whether it can be one; `None` if the one before cannot.
+    #[inline(always)]
+    fn follow<const PLACE: usize>(&mut self, key: &KeySuffix<'_>) -> Option<bool> {
+        let at = self.starts[PLACE];
+        let word = key.word(at.checked_sub(key.shared())?);
+        Some(self.set::<PLACE>(at, word))
+    }
+
+    /// Sets the number that these eight bytes begin with. Tells whether it can be one.
+    #[inline(always)]
+    fn set<const PLACE: usize>(&mut self, at: usize, word: u64) -> bool {
+        let first = (word >> PAYLOAD_BITS) as u8;
+        let length = payload_bytes(first);
+        let form = &FORMS[usize::from(first)];
+        let payload = (word & PAYLOAD_MAX) >> (PAYLOAD_BITS - 8 * length);
+        self.ids[PLACE] = TermId(form.base.wrapping_add(payload));
+        self.words[PLACE] = word;
+        self.starts[PLACE + 1] = at + 1 + length as usize;
+        payload.wrapping_sub(form.least) <= form.span
     }
 }
 

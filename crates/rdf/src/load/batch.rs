@@ -1,11 +1,11 @@
 //! A batch: parsed quads, and the terms of theirs that are not numbers by themselves, each once.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
 
 use oxrdf::{BlankNodeRef, GraphName, LiteralRef, NamedNodeRef, NamedOrBlankNode, Quad, Term, TermRef, Triple};
 
-use crate::dictionary::{NAMESPACES_MAX, TermHasher, bytes, split_namespace};
+use crate::dictionary::{HashedAlready, NAMESPACES_MAX, TermHasher, bytes, split_namespace};
 use crate::error::Result;
 use crate::id::{Tag, TermId};
 
@@ -226,24 +226,6 @@ impl LocalTerms {
         self.before.push(last.unwrap_or(NONE));
         self.by_hash.insert(hash, index);
         (index, true)
-    }
-}
-
-/// Hashes are hashes already.
-#[derive(Default)]
-struct HashedAlready(u64);
-
-impl Hasher for HashedAlready {
-    fn write(&mut self, _bytes: &[u8]) {
-        unreachable!("only numbers of 128 bits are hashed")
-    }
-
-    fn write_u128(&mut self, hash: u128) {
-        self.0 = hash as u64;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
     }
 }
 

@@ -57,7 +57,9 @@ use stash::Stashed;
 pub use document::{DocumentQuads, parse_document};
 pub use input::Document;
 pub use options::{BadStatement, LoadInput, LoadOptions, LoadProgress, LoadReport};
+pub use packing::{Ranges, Sorted};
 pub use quad_parser::parser_of;
+pub use sort::Row;
 
 impl Store {
     /// Loads files and other inputs, all of them or nothing, in bounded memory: several times faster than transactions, into an empty store

@@ -117,8 +117,13 @@ impl<const N: usize> Sorted<N> {
     pub fn new(rows: &[Row], ranges: &Ranges, columns: [usize; N]) -> Self {
         match Packing::new(ranges, columns) {
             Some(packing) => Self::Packed(in_order(rows.iter().map(|row| packing.pack(row)).collect()), packing),
-            None => Self::Plain(in_order(rows.iter().map(|row| columns.map(|column| row[column])).collect())),
+            None => Self::plain(rows, columns),
         }
+    }
+
+    /// As [`Sorted::new`], of rows so few that packing does not pay.
+    pub fn plain(rows: &[Row], columns: [usize; N]) -> Self {
+        Self::Plain(in_order(rows.iter().map(|row| columns.map(|column| row[column])).collect()))
     }
 
     pub fn len(&self) -> usize {

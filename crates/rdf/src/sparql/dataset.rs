@@ -15,6 +15,7 @@ use super::interrupt::{HeldTerm, or_interrupt};
 use super::limits::{Stopped, Watch};
 use super::scope::{DefaultGraph, Scope};
 use super::terms::{EvaluationTerm, Terms};
+use crate::seeded_hash::SeededHash;
 use crate::{Error, GraphNames, GraphPattern, IdPattern, IdQuad, Position, QuadIds, Quads, TermId, meter};
 
 /// Triples of named graphs that a union remembers, to tell those that it has returned; beyond that it asks the store.
@@ -290,7 +291,7 @@ struct Union<Q> {
     in_named: bool,
     default_has_some: bool,
     last: Option<IdQuad>,
-    remembered: HashSet<[TermId; 3]>,
+    remembered: HashSet<[TermId; 3], SeededHash>,
 }
 
 impl<Q: Quads> Union<Q> {
@@ -303,7 +304,7 @@ impl<Q: Quads> Union<Q> {
             in_named: false,
             default_has_some: false,
             last: None,
-            remembered: HashSet::new(),
+            remembered: HashSet::default(),
         }
     }
 

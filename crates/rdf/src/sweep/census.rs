@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Bound;
 
-use fulgurite::Table;
+use fulgurite::{KeySuffix, Table};
 
 use crate::error::Result;
 use crate::id::TermId;
@@ -74,7 +74,7 @@ fn go_over(
     loop {
         let mut keys = 0;
         let from = low.as_ref().map(|key: &Vec<u8>| &key[..]);
-        let ended = reads.scan(table, from, Bound::Unbounded, KEYS_PER_LOOK, |key| {
+        let ended = reads.scan(table, from, Bound::Unbounded, KEYS_PER_LOOK, |key: KeySuffix<'_>| {
             key.complete(&mut last);
             is_damaged |= note(&last).is_none();
             keys += 1;

@@ -1,5 +1,6 @@
 //! Tests of the whole store.
 
+mod additions;
 mod check;
 mod damage;
 mod full;

@@ -73,11 +73,16 @@ fn run(shape: Shape, seed: u64, inserts: u64, align: ValueAlign) {
     let mut at = 1_u64;
     // Nothing comes so late that it would be in what a walk sees.
     let mut earliest = 1;
+    let mut trail = Trail::default();
     for number in 0..inserts {
         let key = key_of(shape, &mut random, number);
         let change = change_of(&mut random);
         let sequence = if random.below(4) == 0 { at.saturating_sub(random.below(9)).max(earliest) } else { at };
-        insert(&delta, &key, sequence, &change);
+        // Keys that do not rise cost a descent each, and no more.
+        match random.below(2) {
+            0 => insert(&delta, &key, sequence, &change),
+            _ => delta.insert_along(&mut trail, &key, xxh3_64(&key), Sequence(sequence), change.borrow()),
+        }
         model.insert(&key, sequence, change);
         if random.below(8) == 0 {
             check_reads(&delta, &model, &mut random, shape, number, at);

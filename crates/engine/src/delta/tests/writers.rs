@@ -74,6 +74,7 @@ fn write(delta: &Delta, commits: &Commits, next: &AtomicU64, tracker: &Tracker, 
         }
         while !taken.is_empty() {
             let sequence = taken.swap_remove(random.below(taken.len() as u64) as usize);
+            let mut trail = Trail::default();
             for (key, change) in &commits[sequence as usize - 1] {
                 match delta.approach(key, xxh3_64(key)).filter(|_| random.below(2) == 0) {
                     Some(mut approach) => {
@@ -82,7 +83,10 @@ fn write(delta: &Delta, commits: &Commits, next: &AtomicU64, tracker: &Tracker, 
                         }
                         delta.insert_near(&approach, key, Sequence(sequence), change.borrow());
                     }
-                    None => insert(delta, key, sequence, change),
+                    None if random.below(2) == 0 => insert(delta, key, sequence, change),
+                    None => {
+                        delta.insert_along(&mut trail, key, xxh3_64(key), Sequence(sequence), change.borrow());
+                    }
                 }
                 // The commit may be visible before another's insert of the same key returns, so it is found from now on.
                 let newest = delta.newest_sequence(key, xxh3_64(key));

@@ -200,3 +200,36 @@ fn two_threads_that_split_one_leaf_split_it_once() {
         assert_eq!(read(&tree, &key, 9), Some((b"this".to_vec(), 2)));
     }
 }
+
+#[test]
+fn a_key_that_follows_another_is_inserted_beside_it_while_it_belongs_there() {
+    let tree = Tree::new(ValueAlign::One);
+    (0..100).for_each(|number| insert(&tree, number * 1000));
+    let insert_along = |number: u32, at: u64, last: &mut Option<Unit>| {
+        let key = number.to_be_bytes();
+        tree.insert_along(&Entry { key: &key, hash: 0, at: Sequence(at), change: Change::Delete }, last)
+    };
+    let mut last = None;
+    assert!(matches!(insert_along(500, 2, &mut last), Inserted::Key(_)));
+    let first = last.expect("it went down to a leaf");
+    assert!(matches!(insert_along(501, 2, &mut last), Inserted::Key(_)));
+    assert_eq!(last, Some(first));
+    assert!(matches!(insert_along(501, 3, &mut last), Inserted::Version(_)));
+    assert_eq!(last, Some(first));
+    insert_along(99_500, 2, &mut last);
+    assert_ne!(last, Some(first), "the key belongs to another leaf");
+    last = Some(first);
+    // Until it is full, and then there are more leaves.
+    for number in 502..900 {
+        assert!(matches!(insert_along(number, 2, &mut last), Inserted::Key(_)), "{number}");
+    }
+    for number in (0..100_u32).map(|number| number * 1000).chain(500..900).chain([99_500]) {
+        assert!(tree_has(&tree, &number.to_be_bytes()), "{number}");
+    }
+    // What is below the leaf, too.
+    last = tree.descend_to(&700_u32.to_be_bytes()).map(|(leaf, _)| leaf.unit());
+    insert_along(1, 2, &mut last);
+    assert!(tree_has(&tree, &1_u32.to_be_bytes()));
+    let (leaf, _) = tree.descend_to(&1_u32.to_be_bytes()).expect("the tree is not empty");
+    assert_eq!(leaf.search(&1_u32.to_be_bytes(), |record| tree.key(record)).map(|found| found.exact), Some(true));
+}

@@ -13,6 +13,7 @@ use spargebra::algebra::PropertyPathExpression;
 use spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
 
 use super::names::{Name, Names};
+use crate::seeded_hash::SeededHash;
 use crate::sparql::limits::Stopped;
 use crate::sparql::scope::{DefaultGraph, Scope};
 use crate::sparql::terms::{EvaluationTerm, Terms};
@@ -147,7 +148,7 @@ pub(super) struct Estimator<'e, Q> {
     terms: &'e Terms<Q>,
     scope: &'e Scope,
     /// What was counted, by pattern: the steps of a join ask for the same again and again.
-    counted: RefCell<HashMap<PatternKey, f64>>,
+    counted: RefCell<HashMap<PatternKey, f64, SeededHash>>,
 }
 
 /// A pattern as a key: its terms, and its graphs.

@@ -6,6 +6,8 @@ use oxrdf::{BlankNode, Variable};
 use spargebra::algebra::{Expression, GraphPattern};
 use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 
+use crate::seeded_hash::SeededHash;
+
 /// A variable, or a blank node of a pattern, which is a variable without a name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Name {
@@ -15,7 +17,7 @@ pub(super) enum Name {
 
 /// A set of variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Names(HashSet<Name>);
+pub(super) struct Names(HashSet<Name, SeededHash>);
 
 impl Names {
     pub(super) fn contains(&self, name: &Name) -> bool {
