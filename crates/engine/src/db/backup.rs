@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::db::database::Database;
 use crate::db::metas;
-use crate::db::open::{empty_meta, lock_path, refuse_orphaned_log, sync_directory, with_suffix};
+use crate::db::open::{empty_meta, lock_path, locked, refuse_orphaned_log, sync_directory, with_suffix};
 use crate::db::roots::{CatalogChanges, store_catalog, store_root};
 use crate::error::{Error, Result};
 use crate::format::{FeatureBits, LeafForm, Meta, ValueAlign};
@@ -110,7 +110,7 @@ impl Reserved {
         refuse_existing(&**disk, &path)?;
         let lock = match disk.lock_writer(&lock_path(&path)).map_err(|error| Error::io("lock", &path, error))? {
             WriterAttempt::Held(lock) => lock,
-            WriterAttempt::Busy { pid } => return Err(Error::Locked { path, pid }),
+            WriterAttempt::Busy(holder) => return Err(locked(path, holder)),
         };
         let place = Self { disk: Arc::clone(disk), path, lock: Some(lock) };
         // Somebody may have made one while the lock was not ours.

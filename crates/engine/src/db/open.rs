@@ -151,7 +151,8 @@ fn open_or_create(options: &Options, path: &Path) -> Result<Arc<dyn File>> {
     }
 }
 
-fn locked(path: PathBuf, holder: LockHolder) -> Error {
+/// What a database that is locked by another holder is to the one who opens it.
+pub fn locked(path: PathBuf, holder: LockHolder) -> Error {
     match holder {
         LockHolder::ThisProcess => Error::Locked { path, pid: Some(std::process::id()), is_here: true },
         LockHolder::OtherProcess(pid) => Error::Locked { path, pid, is_here: false },

@@ -9,6 +9,12 @@ use std::hash::BuildHasherDefault;
 use crate::dictionary::{HashedAlready, IriNamespaces};
 use crate::id::{IdKey, Tag, TermId};
 
+/// Numbers of terms, and what is stored under each.
+type TermRows = Vec<(IdKey, Vec<u8>)>;
+
+/// Hashes of terms, and the number of each.
+type NumberRows = Vec<([u8; 16], IdKey)>;
+
 /// See the module.
 #[derive(Default)]
 pub(super) struct KnownTerms {
@@ -101,7 +107,7 @@ impl KnownTerms {
     }
 
     /// Rows of the tables `terms` and `ids` for terms that are not written yet, each sorted by key.
-    pub(super) fn rows(&self, namespaces: &IriNamespaces) -> (Vec<(IdKey, Vec<u8>)>, Vec<([u8; 16], IdKey)>) {
+    pub(super) fn rows(&self, namespaces: &IriNamespaces) -> (TermRows, NumberRows) {
         let terms = || self.unwritten.iter().map(|&place| &self.terms[place as usize]);
         let mut by_id: Vec<&KnownTerm> = terms().collect();
         by_id.sort_unstable_by_key(|term| term.id);
