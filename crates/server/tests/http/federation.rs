@@ -24,7 +24,7 @@ fn a_server_asks_another_one_in_queries_and_updates() {
     let other = Fixture::writable();
     other.change("INSERT DATA { <http://a/s> <http://a/p> 1, \"two\"@en, _:b . _:b <http://a/q> <http://a/o> }");
     let url = format!("http://{}/sparql", other.address);
-    let fixture = asking(&[url.clone()]);
+    let fixture = asking(std::slice::from_ref(&url));
     fixture.change("INSERT DATA { <http://a/s> <http://a/local> true }");
     let text = format!(
         "SELECT ?o {{ ?s <http://a/local> true SERVICE <{url}> {{ ?s <http://a/p> ?o FILTER(!ISBLANK(?o)) }} }} ORDER BY ?o"
