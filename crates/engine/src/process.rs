@@ -111,7 +111,8 @@ fn watch_forks() -> io::Result<()> {
 #[cfg(all(target_os = "linux", not(miri)))]
 fn begin() -> io::Result<()> {
     use rustix::mm::{Advice, MapFlags, ProtFlags};
-    let length = rustix::param::page_size();
+    // The system rounds it up to a page.
+    let length = size_of::<AtomicU64>();
     let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
     // SAFETY: a new mapping at an address of the system's choice touches no memory of others.
     let page = unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), length, protection, flags) }?;
