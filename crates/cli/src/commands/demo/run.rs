@@ -89,10 +89,9 @@ fn replace(path: &Path, yes: bool) -> Result<(), Failure> {
         let message = format!("{}: exists; --yes replaces it, --out names another file", path.display());
         return Err(Failure::Message(message));
     }
-    // Opening proves that it is a database, and that nobody else writes to it while it goes.
-    let db = Database::open(path)?;
-    std::fs::remove_file(path).map_err(|error| Failure::file(path, "cannot be removed", &error))?;
-    Ok(db.close()?)
+    // Opening proves that it is a database, and that no other process writes to it. Closing removes its log.
+    Database::open(path)?.close()?;
+    std::fs::remove_file(path).map_err(|error| Failure::file(path, "cannot be removed", &error))
 }
 
 /// A path as short as it can be written here.
