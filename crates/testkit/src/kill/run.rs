@@ -100,7 +100,8 @@ pub fn run(plan: &Plan) -> Report {
         }
     };
     let random = Random::for_part(plan.seed, &[4]);
-    let mut rounds = Rounds { plan, random, began: vec![0; THREADS as usize], report: Report::default() };
+    let mut rounds =
+        Rounds { plan, random, began: vec![0; THREADS as usize], is_closed: true, report: Report::default() };
     while rounds.report.kills < plan.count {
         let (path, drawn) = (directory.path().to_path_buf(), rounds.random.next_u64());
         let writer = Writer { directory: path, seed: plan.seed, drawn, threads: THREADS, fault: plan.fault };
@@ -123,6 +124,8 @@ struct Rounds<'p> {
     random: Random,
     /// The number of each thread's last commit when the last look was taken.
     began: Vec<u64>,
+    /// There is no log: the file is new, or was closed.
+    is_closed: bool,
     report: Report,
 }
 
@@ -130,11 +133,19 @@ impl Rounds<'_> {
     fn next(&mut self, writer: &Writer) -> Result<(), String> {
         let acknowledgements = |error| format!("the acknowledgements: {error}");
         let ring = Ring::create(&writer.ring_path()).map_err(acknowledgements)?;
+        // Half of the writers that find no log are killed before they are likely to make a checkpoint: until then nothing but the
+        // announcement of the log tells that it is needed.
+        let before_checkpoint = std::mem::take(&mut self.is_closed) && self.random.chance(1, 2);
         // One in eight is killed wherever it is by then, most likely while it starts or recovers.
         let early = self.random.chance(1, 8);
         let pause =
             Duration::from_micros(if early { self.random.below(15_000) } else { 2_000 + self.random.below(100_000) });
         match self.random.below(8) {
+            _ if before_checkpoint => {
+                let pause = Duration::from_micros(500 + self.random.below(4_000));
+                self.kill((self.plan.writer)(writer), pause, false, |_| Ok(()))?;
+                self.look_at_a_copy(writer, &ring.read().map_err(acknowledgements)?)?;
+            }
             _ if early => self.kill((self.plan.writer)(writer), pause, true, |_| Ok(()))?,
             0..=2 => self.kill_watched(writer, pause)?,
             3 => self.kill((self.plan.writer)(writer), pause, false, |this| this.intrude(writer))?,
@@ -158,7 +169,8 @@ impl Rounds<'_> {
         self.report.with_runs += u64::from(stats.tables.iter().any(|table| table.runs > 0));
         self.look(writer, &db, &entries)?;
         // One in four is closed, so that the next one finds no log.
-        if self.random.chance(1, 4) { db.close().map_err(|error| format!("closing fails: {error}")) } else { Ok(()) }
+        self.is_closed = self.random.chance(1, 4);
+        if self.is_closed { db.close().map_err(|error| format!("closing fails: {error}")) } else { Ok(()) }
     }
 
     /// Kills a writer beside which a process reads that may do nothing else.
