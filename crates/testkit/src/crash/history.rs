@@ -20,6 +20,7 @@ pub mod label {
 #[derive(Clone, Debug)]
 pub struct History {
     states: Vec<Arc<Holdings>>,
+    counted_through: u64,
 }
 
 /// What may be found after a crash.
@@ -33,11 +34,13 @@ pub struct Expected {
     pub newest: usize,
     /// Whether there may be no database yet.
     pub may_be_absent: bool,
+    /// See [`History::stop_counting`].
+    pub counted_through: u64,
 }
 
 impl Default for History {
     fn default() -> Self {
-        Self { states: vec![Arc::default()] }
+        Self { states: vec![Arc::default()], counted_through: u64::MAX }
     }
 }
 
@@ -51,6 +54,12 @@ impl History {
     /// Takes the newest state back: its commit failed.
     pub fn pop(&mut self) {
         self.states.pop();
+    }
+
+    /// From the newest state on, the numbers of states may differ from those of commits: a load that fails leaves a note, which takes
+    /// a number and leads to no other state, and a commit that changes nothing takes none.
+    pub fn stop_counting(&mut self) {
+        self.counted_through = self.counted_through.min(self.newest_number());
     }
 
     /// The newest state.
@@ -84,15 +93,16 @@ impl History {
             // A commit that failed has left its mark, but not its state.
             newest: newest(marks, label::BEGUN).unwrap_or(0).min(self.states.len() - 1),
             may_be_absent: oldest.is_none(),
+            counted_through: self.counted_through,
         }
     }
 }
 
 impl Expected {
-    /// Only this state, which is the newest.
-    pub fn exactly(mut states: Vec<Arc<Holdings>>, number: usize) -> Self {
-        states.truncate(number + 1);
-        Self { states, oldest: number, newest: number, may_be_absent: false }
+    /// Only this one of the states, as the newest.
+    pub fn exactly(&self, number: usize) -> Self {
+        let states = self.states[..=number].to_vec();
+        Self { states, oldest: number, newest: number, may_be_absent: false, counted_through: self.counted_through }
     }
 
     /// This, and one more state that may be found.

@@ -206,10 +206,10 @@ fn expected_again(outer: &Expected, recovered: &Recovered, marks: &[Mark]) -> Ex
     match newest(marks, label::DURABLE) {
         // Recovery may have shown nothing yet, so whatever was allowed still is.
         None => outer.clone(),
-        Some(0) if begun => Expected::exactly(outer.states.clone(), recovered.number).or(recovered.after.clone()),
-        Some(0) => Expected::exactly(outer.states.clone(), recovered.number),
+        Some(0) if begun => outer.exactly(recovered.number).or(recovered.after.clone()),
+        Some(0) => outer.exactly(recovered.number),
         Some(_) => {
-            let both = Expected::exactly(outer.states.clone(), recovered.number).or(recovered.after.clone());
+            let both = outer.exactly(recovered.number).or(recovered.after.clone());
             Expected { oldest: both.newest, ..both }
         }
     }

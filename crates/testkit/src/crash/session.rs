@@ -133,6 +133,9 @@ impl Session {
         let mut changed = Change { txn, holdings: Holdings::clone(self.holdings()) };
         change(&mut changed, &mut self.random)?;
         let Change { txn, holdings } = changed;
+        if holdings.digest() == self.holdings().digest() {
+            self.history.stop_counting();
+        }
         let number = self.history.push(holdings);
         self.disk.mark(label::BEGUN, number);
         if let Err(error) = txn.commit_with(durability) {
@@ -239,6 +242,7 @@ impl Session {
     /// # Errors
     /// Whatever but the input's error the engine answers.
     pub fn failed_load(&mut self, name: &str, entries: &Entries) -> Result<()> {
+        self.history.stop_counting();
         let sound = entries.iter().map(|(key, value)| Ok((key, value)));
         let failing = sound.chain([Err(std::io::Error::other("the input breaks off"))]);
         let db = self.db()?;
@@ -254,6 +258,7 @@ impl Session {
     /// # Errors
     /// Whatever but the input's error the engine answers.
     pub fn failed_load_of_two(&mut self, first: &str, second: &str, entries: &Entries) -> Result<()> {
+        self.history.stop_counting();
         let sound = entries.iter().map(|(key, value)| Ok((key, value)));
         let failing = sound.clone().chain([Err(std::io::Error::other("the input breaks off"))]);
         let db = self.db()?;
