@@ -1,11 +1,13 @@
 //! `SUM`, `AVG`, `MIN` and `MAX` of our own: over numbers of any length, and by the total order.
 //!
-//! A variable is handed to them in [`Form::Handle`](super::terms::Form), by the number of its term where that has the value, so that no text is made or
-//! read for it. What `MIN` and `MAX` return is wrapped, lest the evaluator make its canonical form of it. Names of IRIs that begin with a space are no
-//! IRIs, and stand for what could be confused otherwise.
+//! A variable is handed to them by [names](name_of) of its values: of the id of a term that is in its id, so that no text is made or read for it, and of
+//! other literals with a datatype, lest the evaluator make its canonical form of them. What `MIN` and `MAX` return is wrapped in the same way. These
+//! names begin with a space, and so are no IRIs.
+
+use std::cmp::Ordering;
 
 use oxrdf::vocab::xsd;
-use oxrdf::{BlankNode, Literal, NamedNode, Term};
+use oxrdf::{Literal, NamedNode, Term};
 use spareval::{AggregateFunctionAccumulator, QueryEvaluator};
 use spargebra::algebra::AggregateFunction;
 
@@ -20,13 +22,6 @@ pub(super) enum Aggregate {
     Average,
     Least,
     Greatest,
-}
-
-/// How its arguments are handed over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arguments {
-    Terms,
-    Handles,
 }
 
 const AGGREGATES: [Aggregate; 4] = [Aggregate::Sum, Aggregate::Average, Aggregate::Least, Aggregate::Greatest];
@@ -44,16 +39,12 @@ impl Aggregate {
     }
 
     /// What it is called by in planned patterns.
-    pub(super) fn name(self, arguments: Arguments) -> NamedNode {
-        NamedNode::new_unchecked(match (self, arguments) {
-            (Self::Sum, Arguments::Terms) => " sum",
-            (Self::Sum, Arguments::Handles) => " sum of handles",
-            (Self::Average, Arguments::Terms) => " average",
-            (Self::Average, Arguments::Handles) => " average of handles",
-            (Self::Least, Arguments::Terms) => " least",
-            (Self::Least, Arguments::Handles) => " least of handles",
-            (Self::Greatest, Arguments::Terms) => " greatest",
-            (Self::Greatest, Arguments::Handles) => " greatest of handles",
+    pub(super) fn name(self) -> NamedNode {
+        NamedNode::new_unchecked(match self {
+            Self::Sum => " sum",
+            Self::Average => " average",
+            Self::Least => " least",
+            Self::Greatest => " greatest",
         })
     }
 }
@@ -61,74 +52,106 @@ impl Aggregate {
 /// The evaluator with all of them.
 pub(super) fn registered(mut evaluator: QueryEvaluator) -> QueryEvaluator {
     for aggregate in AGGREGATES {
-        for arguments in [Arguments::Terms, Arguments::Handles] {
-            let has_handles = arguments == Arguments::Handles;
-            evaluator = evaluator.with_custom_aggregate_function(aggregate.name(arguments), move || match aggregate {
-                Aggregate::Sum => Box::new(Sum::new(has_handles)),
-                Aggregate::Average => Box::new(Average(Sum::new(has_handles))),
-                Aggregate::Least => Box::new(Extreme::new(false, has_handles)),
-                Aggregate::Greatest => Box::new(Extreme::new(true, has_handles)),
-            });
-        }
+        evaluator = evaluator.with_custom_aggregate_function(aggregate.name(), move || match aggregate {
+            Aggregate::Sum => Box::new(Sum::default()),
+            Aggregate::Average => Box::new(Average::default()),
+            Aggregate::Least => Box::new(Extreme { is_greatest: false, best: None }),
+            Aggregate::Greatest => Box::new(Extreme { is_greatest: true, best: None }),
+        });
     }
     evaluator
 }
 
-/// What stands for a term whose number has its value. The upper half tells it from blank nodes of the same label.
-pub(super) fn handle(id: TermId) -> BlankNode {
-    BlankNode::new_from_unique_id(HANDLE << 64 | u128::from(id.to_bits()))
+/// A term that a name stands for.
+pub(super) enum Named {
+    Id(TermId),
+    Term(Term),
 }
 
-/// What stands for a blank node where handles are taken.
-pub(super) fn blank_handle(node: &BlankNode) -> NamedNode {
-    NamedNode::new_unchecked(format!("{BLANK}{}", node.as_str()))
+/// The name of a term that is in its id.
+pub(super) fn name_of_id(id: TermId) -> NamedNode {
+    let mut name = *b" id 0123456789";
+    for (place, byte) in name[ID.len()..].iter_mut().enumerate() {
+        *byte = (id.to_bits() >> (7 * place)) as u8 & 0x7f;
+    }
+    NamedNode::new_unchecked(std::str::from_utf8(&name).expect("seven bits are a character"))
 }
 
-/// What stands for a literal with a datatype, which the evaluator would make a canonical form of.
-pub(super) fn literal_handle(literal: &Literal) -> Option<NamedNode> {
+/// The name of a literal that the evaluator would make a canonical form of; `None` if it makes none.
+pub(super) fn name_of(literal: &Literal) -> Option<NamedNode> {
     let datatype = literal.datatype();
     let has_a_type = literal.language().is_none() && datatype != xsd::STRING;
-    // Datatypes are IRIs, and so have no spaces. One that has is handed over as it is: the evaluator knows no such type.
-    let is_apart = has_a_type && !datatype.as_str().contains(' ');
-    is_apart.then(|| NamedNode::new_unchecked(format!("{LITERAL}{} {}", datatype.as_str(), literal.value())))
+    // Datatypes are IRIs, and so have no spaces. The evaluator knows no type that has.
+    let is_named = has_a_type && !datatype.as_str().contains(' ');
+    is_named.then(|| NamedNode::new_unchecked(format!("{LITERAL}{} {}", datatype.as_str(), literal.value())))
 }
 
-/// What an aggregate has returned.
-pub(super) enum Returned {
-    Id(TermId),
-    Literal(Literal),
-}
-
-/// What stands behind a name that an aggregate has returned.
-pub(super) fn returned(name: &NamedNode) -> Option<Returned> {
-    if let Some(bits) = name.as_str().strip_prefix(ID) {
-        return bits.parse().ok().and_then(TermId::from_bits).map(Returned::Id);
+/// The term that a name stands for, if it stands for one.
+pub(super) fn named(name: &NamedNode) -> Option<Named> {
+    let name = name.as_str();
+    if let Some(characters) = name.strip_prefix(ID) {
+        let bits = characters.bytes().rev().fold(0, |bits: u64, byte| bits << 7 | u64::from(byte));
+        return TermId::from_bits(bits).map(Named::Id);
     }
-    let (datatype, text) = name.as_str().strip_prefix(LITERAL)?.split_once(' ')?;
-    Some(Returned::Literal(Literal::new_typed_literal(text, NamedNode::new_unchecked(datatype))))
+    let (datatype, text) = name.strip_prefix(LITERAL)?.split_once(' ')?;
+    Some(Named::Term(Literal::new_typed_literal(text, NamedNode::new_unchecked(datatype)).into()))
 }
 
 const ID: &str = " id ";
 const LITERAL: &str = " literal ";
-const HANDLE: u128 = 0x6675_6c67_7572_6974;
-const BLANK: &str = " _:";
 
-fn id_of(node: &BlankNode) -> Option<TermId> {
-    let id = node.as_ref().unique_id()?;
-    if id >> 64 == HANDLE { TermId::from_bits(id as u64) } else { None }
+impl Named {
+    fn of(element: Term) -> Self {
+        match element {
+            Term::NamedNode(node) => named(&node).unwrap_or_else(|| Self::Term(node.into())),
+            term => Self::Term(term),
+        }
+    }
+
+    fn number(&self) -> Option<Number> {
+        match self {
+            Self::Id(id) => Number::of_inline(*id),
+            Self::Term(term) => Number::of(term),
+        }
+    }
+
+    fn key(&self) -> Option<Key> {
+        match self {
+            Self::Id(id) => Key::of_id(*id),
+            Self::Term(term) => Some(Key::of(term.as_ref())),
+        }
+    }
+
+    fn to_term(&self) -> Option<Term> {
+        match self {
+            Self::Id(id) => id.inline_term(),
+            Self::Term(term) => Some(term.clone()),
+        }
+    }
+
+    /// As a name, if the evaluator would make a canonical form of it.
+    fn wrapped(self) -> Term {
+        match self {
+            Self::Id(id) => name_of_id(id).into(),
+            Self::Term(Term::Literal(literal)) => match name_of(&literal) {
+                Some(name) => name.into(),
+                None => literal.into(),
+            },
+            Self::Term(term) => term,
+        }
+    }
 }
 
 /// The sum, and how many there are.
 struct Sum {
-    has_handles: bool,
     /// `None` after what is no number.
     sum: Option<Number>,
     count: i64,
 }
 
-impl Sum {
-    fn new(has_handles: bool) -> Self {
-        Self { has_handles, sum: Some(Number::Integer(0)), count: 0 }
+impl Default for Sum {
+    fn default() -> Self {
+        Self { sum: Some(Number::Integer(0)), count: 0 }
     }
 }
 
@@ -136,12 +159,7 @@ impl AggregateFunctionAccumulator for Sum {
     fn accumulate(&mut self, element: Term) {
         self.count += 1;
         let Some(sum) = &self.sum else { return };
-        let number = match Handed::of(element, self.has_handles) {
-            Some(Handed::Id(id)) => Number::of_inline(id),
-            Some(Handed::Term(term)) => Number::of(&term),
-            None => None,
-        };
-        self.sum = number.and_then(|number| sum.plus(&number));
+        self.sum = Named::of(element).number().and_then(|number| sum.plus(&number));
     }
 
     fn finish(&mut self) -> Option<Term> {
@@ -149,6 +167,7 @@ impl AggregateFunctionAccumulator for Sum {
     }
 }
 
+#[derive(Default)]
 struct Average(Sum);
 
 impl AggregateFunctionAccumulator for Average {
@@ -166,75 +185,22 @@ impl AggregateFunctionAccumulator for Average {
 /// The first or last of the total order.
 struct Extreme {
     is_greatest: bool,
-    has_handles: bool,
     best: Option<Candidate>,
 }
 
 /// A term, with its place in the order.
 struct Candidate {
-    term: Handed,
+    term: Named,
     key: Key,
 }
 
-enum Handed {
-    Id(TermId),
-    Term(Term),
-}
-
-impl Handed {
-    fn of(element: Term, has_handles: bool) -> Option<Self> {
-        Some(match element {
-            Term::BlankNode(node) if has_handles => Self::Id(id_of(&node)?),
-            Term::NamedNode(node) => match node.as_str().strip_prefix(BLANK) {
-                Some(label) => Self::Term(BlankNode::new_unchecked(label).into()),
-                None => match returned(&node) {
-                    Some(Returned::Literal(literal)) => Self::Term(literal.into()),
-                    Some(Returned::Id(id)) => Self::Id(id),
-                    None => Self::Term(node.into()),
-                },
-            },
-            term => Self::Term(term),
-        })
-    }
-
-    fn key(&self) -> Option<Key> {
-        match self {
-            Self::Id(id) => Key::of_id(*id),
-            Self::Term(term) => Some(Key::of(term.as_ref())),
-        }
-    }
-
-    /// As what is [returned].
-    fn wrapped(self) -> Term {
-        match self {
-            Self::Id(id) => NamedNode::new_unchecked(format!("{ID}{}", id.to_bits())).into(),
-            Self::Term(Term::Literal(literal)) => match literal_handle(&literal) {
-                Some(name) => name.into(),
-                None => literal.into(),
-            },
-            Self::Term(term) => term,
-        }
-    }
-
-    fn to_term(&self) -> Option<Term> {
-        match self {
-            Self::Id(id) => id.inline_term(),
-            Self::Term(term) => Some(term.clone()),
-        }
-    }
-}
-
 impl Extreme {
-    fn new(is_greatest: bool, has_handles: bool) -> Self {
-        Self { is_greatest, has_handles, best: None }
-    }
-
     fn is_better(&self, candidate: &Candidate, best: &Candidate) -> bool {
         let order = candidate.key.compare_values(&best.key).then_with(|| match (&candidate.term, &best.term) {
-            (Handed::Id(left), Handed::Id(right)) if left == right => std::cmp::Ordering::Equal,
+            (Named::Id(left), Named::Id(right)) if left == right => Ordering::Equal,
             (left, right) => match (left.to_term(), right.to_term()) {
                 (Some(left), Some(right)) => compare_forms(&left, &right),
-                _ => std::cmp::Ordering::Equal,
+                _ => Ordering::Equal,
             },
         });
         if self.is_greatest { order.is_gt() } else { order.is_lt() }
@@ -243,7 +209,7 @@ impl Extreme {
 
 impl AggregateFunctionAccumulator for Extreme {
     fn accumulate(&mut self, element: Term) {
-        let Some(term) = Handed::of(element, self.has_handles) else { return };
+        let term = Named::of(element);
         let Some(key) = term.key() else { return };
         let candidate = Candidate { term, key };
         if self.best.as_ref().is_none_or(|best| self.is_better(&candidate, best)) {
@@ -253,5 +219,23 @@ impl AggregateFunctionAccumulator for Extreme {
 
     fn finish(&mut self) -> Option<Term> {
         Some(self.best.take()?.term.wrapped())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_stands_for_the_term_that_it_is_of() {
+        for value in [i64::from(i32::MIN), -1, 0, 1, 127, 128, 1 << 40] {
+            let literal = Literal::from(value);
+            let id = TermId::of_inline(literal.as_ref().into()).expect("it is in its id");
+            assert!(matches!(named(&name_of_id(id)), Some(Named::Id(found)) if found == id), "{value}");
+            let name = name_of(&literal).expect("it has a datatype");
+            assert!(matches!(named(&name), Some(Named::Term(found)) if found == literal.clone().into()), "{value}");
+        }
+        assert!(name_of(&Literal::new_simple_literal("1")).is_none());
+        assert!(named(&NamedNode::new_unchecked("http://e/")).is_none());
     }
 }

@@ -61,6 +61,7 @@ impl Number {
     pub(super) fn of_literal(literal: LiteralRef<'_>) -> Option<Self> {
         let text = literal.value();
         match literal.datatype() {
+            xsd::STRING => None,
             xsd::DECIMAL => Self::parse_decimal(text),
             xsd::DOUBLE => text.parse().ok().map(Self::Double),
             xsd::FLOAT => text.parse().ok().map(Self::Float),

@@ -13,7 +13,7 @@ use oxrdf::{Literal, LiteralRef, NamedNode, NamedNodeRef, Term, TermRef};
 use oxsdatatypes::Boolean;
 use spareval::ExpressionTerm;
 
-use super::aggregates::{self, Returned};
+use super::aggregates::{self, Named};
 use super::best::Best;
 use super::heap::HeapBytes;
 use super::limits::{Stopped, Watch};
@@ -49,10 +49,10 @@ pub(crate) enum Form {
     Reached,
     /// As the key of this slot, by which a row is to be sorted: see [`SortTables`].
     Sort(Slot),
-    /// As what an [aggregate](super::aggregates) takes: a term that is in its number as that number.
-    Handle,
-    /// A number as it is, and all else as an empty text: for operators that take numbers alone.
-    Number,
+    /// As what an [aggregate](super::aggregates) takes: a name of the term.
+    Named,
+    /// As true if it is a number, and else as what is no truth value: for operators that take numbers alone.
+    MustBeNumber,
     /// As whether it is a date or a time.
     IsTime,
     /// As whether it is a number.
@@ -64,8 +64,8 @@ const NAMED_FORMS: [(Form, &str); 8] = [
     (Form::Truth, " truth"),
     (Form::Candidate, " candidate"),
     (Form::Reached, " reached"),
-    (Form::Handle, " handle"),
-    (Form::Number, " number"),
+    (Form::Named, " named"),
+    (Form::MustBeNumber, " must be number"),
     (Form::IsTime, " is time"),
     (Form::IsNumber, " is number"),
 ];
@@ -108,12 +108,15 @@ pub(crate) struct Terms<Q> {
     cache: Rc<RefCell<TermCache>>,
     best: Option<Rc<Best>>,
     sorted: Rc<SortTables>,
+    /// The text that an expression has taken last: neither a number nor a time, as is asked next where an operator has failed.
+    last_text: Cell<Option<EvaluationTerm>>,
 }
 
 impl<Q: Clone> Clone for Terms<Q> {
     fn clone(&self) -> Self {
         let (computed, cache, sorted) = (Rc::clone(&self.computed), Rc::clone(&self.cache), Rc::clone(&self.sorted));
-        Self { quads: self.quads.clone(), watch: self.watch.clone(), computed, cache, best: self.best.clone(), sorted }
+        let (quads, watch, best) = (self.quads.clone(), self.watch.clone(), self.best.clone());
+        Self { quads, watch, computed, cache, best, sorted, last_text: Cell::default() }
     }
 }
 
@@ -127,7 +130,15 @@ struct Computed {
 impl<Q: Quads> Terms<Q> {
     pub(crate) fn new(quads: Q, watch: Watch) -> Self {
         let cache = Rc::new(RefCell::new(TermCache::new(watch.cached_bytes_max())));
-        Self { quads, watch, computed: Rc::default(), cache, best: None, sorted: Rc::default() }
+        Self {
+            quads,
+            watch,
+            computed: Rc::default(),
+            cache,
+            best: None,
+            sorted: Rc::default(),
+            last_text: Cell::default(),
+        }
     }
 
     /// With the best rows of a result that is cut off.
@@ -219,9 +230,9 @@ impl<Q: Quads> Terms<Q> {
             return Ok(EvaluationTerm::SortKey(key));
         }
         match term {
-            ExpressionTerm::NamedNode(node) if node.as_str().starts_with(' ') => match aggregates::returned(&node) {
-                Some(Returned::Id(id)) => Ok(EvaluationTerm::Stored(id)),
-                Some(Returned::Literal(literal)) => self.internalize(literal.into()),
+            ExpressionTerm::NamedNode(node) if node.as_str().starts_with(' ') => match aggregates::named(&node) {
+                Some(Named::Id(id)) => Ok(EvaluationTerm::Stored(id)),
+                Some(Named::Term(term)) => self.internalize(term),
                 None => self.internalize(node.into()),
             },
             term => self.internalize(term.into()),
@@ -241,7 +252,11 @@ impl<Q: Quads> Terms<Q> {
             }
             _ => {}
         }
-        Ok(self.externalize(term)?.into())
+        let value = self.externalize(term)?.into();
+        if matches!(value, ExpressionTerm::StringLiteral(_) | ExpressionTerm::LangStringLiteral { .. }) {
+            self.last_text.set(Some(term));
+        }
+        Ok(value)
     }
 
     /// As [`Terms::externalize_expression`], in a form.
@@ -264,23 +279,22 @@ impl<Q: Quads> Terms<Q> {
                     .watch
                     .fail(crate::Error::LimitReached { what: "rows to sort", limit: u64::from(u32::MAX) })),
             },
-            Form::Handle => self.handle(term),
-            Form::Number => Ok(match self.number(term)? {
-                Some(number) => number.into_term().into(),
-                None => ExpressionTerm::StringLiteral(String::new()),
+            Form::Named => self.named(term),
+            Form::MustBeNumber => Ok(match self.is_number(term)? {
+                true => true.into(),
+                false => NamedNode::new_unchecked(String::new()).into(),
             }),
             Form::IsTime => Ok(self.is_time(term)?.into()),
-            Form::IsNumber => Ok(self.number(term)?.is_some().into()),
+            Form::IsNumber => Ok(self.is_number(term)?.into()),
         }
     }
 
     /// What an aggregate takes for the term.
-    fn handle(&self, term: EvaluationTerm) -> Result<ExpressionTerm, Stopped> {
+    fn named(&self, term: EvaluationTerm) -> Result<ExpressionTerm, Stopped> {
         match term {
-            EvaluationTerm::Stored(id) if id.is_inline() => Ok(ExpressionTerm::BlankNode(aggregates::handle(id))),
+            EvaluationTerm::Stored(id) if id.is_inline() => Ok(aggregates::name_of_id(id).into()),
             other => Ok(match self.externalize(other)? {
-                Term::BlankNode(node) => aggregates::blank_handle(&node).into(),
-                Term::Literal(literal) => match aggregates::literal_handle(&literal) {
+                Term::Literal(literal) => match aggregates::name_of(&literal) {
                     Some(name) => name.into(),
                     None => Term::from(literal).into(),
                 },
@@ -289,23 +303,35 @@ impl<Q: Quads> Terms<Q> {
         }
     }
 
-    fn number(&self, term: EvaluationTerm) -> Result<Option<Number>, Stopped> {
+    fn is_number(&self, term: EvaluationTerm) -> Result<bool, Stopped> {
         match term {
-            EvaluationTerm::Stored(id) if id.is_inline() => Ok(Number::of_inline(id)),
-            EvaluationTerm::Stored(id) if id.kind() != TermKind::Literal => Ok(None),
-            other => Ok(Number::of(&self.externalize(other)?)),
+            EvaluationTerm::Stored(id) if id.is_inline() => Ok(Number::of_inline(id).is_some()),
+            other => self.is_literal(other, |literal| Number::of_literal(literal).is_some()),
         }
     }
 
     fn is_time(&self, term: EvaluationTerm) -> Result<bool, Stopped> {
         match term {
             EvaluationTerm::Stored(id) if id.is_inline() => Ok(id.inline_datatype().and_then(TimeType::of).is_some()),
-            EvaluationTerm::Stored(id) if id.kind() != TermKind::Literal => Ok(false),
-            other => Ok(match self.externalize(other)? {
-                Term::Literal(literal) => TimeType::of(literal.datatype()).is_some(),
-                _ => false,
-            }),
+            other => self.is_literal(other, |literal| TimeType::of(literal.datatype()).is_some()),
         }
+    }
+
+    /// Whether the term is a literal of which this holds, and no text does. Without a copy of one that is at hand.
+    fn is_literal(&self, term: EvaluationTerm, holds: impl Fn(LiteralRef<'_>) -> bool) -> Result<bool, Stopped> {
+        if self.last_text.get() == Some(term) {
+            return Ok(false);
+        }
+        let of_term = |term: &Term| matches!(term, Term::Literal(literal) if holds(literal.as_ref()));
+        if let EvaluationTerm::Stored(id) = term {
+            if id.kind() != TermKind::Literal {
+                return Ok(false);
+            }
+            if let Some(term) = self.cache.borrow().get(id) {
+                return Ok(of_term(term));
+            }
+        }
+        Ok(of_term(&self.externalize(term)?))
     }
 
     /// What [`Form::Candidate`] and [`Form::Reached`] say.
@@ -326,7 +352,7 @@ impl<Q: Quads> Terms<Q> {
         match form {
             Form::Candidate | Form::Reached => Ok(Some(self.may_be_among_the_best(term, form))),
             Form::IsTime => self.is_time(term).map(Some),
-            Form::IsNumber => self.number(term).map(|number| Some(number.is_some())),
+            Form::IsNumber => self.is_number(term).map(Some),
             _ => self.effective_boolean_value(term),
         }
     }

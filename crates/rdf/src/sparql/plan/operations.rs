@@ -18,7 +18,7 @@ use oxrdf::vocab::xsd;
 use spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, Function, GraphPattern};
 
 use super::exact::in_form;
-use crate::sparql::aggregates::{Aggregate, Arguments};
+use crate::sparql::aggregates::Aggregate;
 use crate::sparql::functions::{Mode, Operation};
 use crate::sparql::order::{TimeType, is_integer_type};
 use crate::sparql::shape::{Operand, map_children, map_operands, visit_operands};
@@ -57,11 +57,11 @@ impl Operations {
             return AggregateExpression::FunctionCall { name, expr, distinct };
         };
         self.called.set(true);
-        let (arguments, expr) = match expr {
-            variable @ Expression::Variable(_) => (Arguments::Handles, in_form(variable, Form::Handle)),
-            other => (Arguments::Terms, other),
+        let expr = match expr {
+            variable @ Expression::Variable(_) => in_form(variable, Form::Named),
+            other => other,
         };
-        AggregateExpression::FunctionCall { name: AggregateFunction::Custom(ours.name(arguments)), expr, distinct }
+        AggregateExpression::FunctionCall { name: AggregateFunction::Custom(ours.name()), expr, distinct }
     }
 
     fn expression(&self, expression: Expression) -> Expression {
@@ -101,7 +101,7 @@ impl Operations {
             Some(operation) if operation != Operation::IsNumeric => {
                 let takes_texts = operation.is_cast();
                 self.call(operation, Mode::Numbers, operands_of(expression), |operand| match operand {
-                    variable @ Expression::Variable(_) if !takes_texts => in_form(variable, Form::Number),
+                    variable @ Expression::Variable(_) if !takes_texts => if_number(variable),
                     other => self.numbers(other),
                 })
             }
@@ -150,6 +150,12 @@ impl Operations {
             _ => self.calls(expression),
         }
     }
+}
+
+/// The variable, and an error at once if it is no number: then nothing more of the call is evaluated.
+fn if_number(variable: Expression) -> Expression {
+    let condition = in_form(variable.clone(), Form::MustBeNumber);
+    Expression::If(condition.into(), variable.clone().into(), variable.into())
 }
 
 /// The operation that an expression's outermost operator is.
