@@ -149,6 +149,11 @@ pub enum Error {
         /// Its IRI.
         iri: String,
     },
+    /// A regular expression that goes back and tries again has tried too often.
+    PatternExhausted {
+        /// Steps after which one match ends.
+        steps: u64,
+    },
     /// A query cannot be evaluated.
     Evaluation {
         /// What the evaluator reports.
@@ -189,13 +194,7 @@ impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Engine(error) => write!(out, "{error}"),
-            Self::NotAStore { path } => {
-                write!(
-                    out,
-                    "{}: a database, but no store of quads; check the path, or create a store elsewhere",
-                    path.display()
-                )
-            }
+            Self::NotAStore { path } => write_not_a_store(out, path),
             Self::StoreExists { path } => write!(out, "{}: there is a store already; open it instead", path.display()),
             Self::Unsupported { path, found } => {
                 write!(out, "{}: {found}; open it as it was created, or with a newer version", path.display())
@@ -243,11 +242,9 @@ impl fmt::Display for Error {
                 write!(out, "LOAD <{iri}>: only file: IRIs can be loaded, and only where the caller allows it")
             }
             Self::Graph { graph, state } => write!(out, "{graph} {state}; add SILENT to pass over that"),
-            Self::FunctionUnknown { iri } => {
-                write!(
-                    out,
-                    "<{iri}>: there is no such function; the functions with IRIs are the casts, such as xsd:integer"
-                )
+            Self::FunctionUnknown { iri } => write_function_unknown(out, iri),
+            Self::PatternExhausted { steps } => {
+                write!(out, "a pattern was not matched in {steps} steps; write one that matches in fewer ways")
             }
             Self::Evaluation { source } => write!(out, "the query cannot be evaluated: {source}"),
             Self::Output { source } => write!(out, "the results cannot be written: {source}"),
@@ -259,6 +256,14 @@ impl fmt::Display for Error {
             Self::Invalid { message } => out.write_str(message),
         }
     }
+}
+
+fn write_not_a_store(out: &mut fmt::Formatter<'_>, path: &Path) -> fmt::Result {
+    write!(out, "{}: a database, but no store of quads; check the path, or create a store elsewhere", path.display())
+}
+
+fn write_function_unknown(out: &mut fmt::Formatter<'_>, iri: &str) -> fmt::Result {
+    write!(out, "<{iri}>: there is no such function; the functions with IRIs are the casts, such as xsd:integer")
 }
 
 fn write_no_such_term(out: &mut fmt::Formatter<'_>, path: &Path, number: u64) -> fmt::Result {

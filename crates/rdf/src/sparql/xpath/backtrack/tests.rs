@@ -1,3 +1,5 @@
+//! What the backtracking engine matches, and how it ends a search that takes too long.
+
 use super::super::pattern::parse;
 use super::*;
 
