@@ -156,6 +156,11 @@ pub enum Error {
         /// Its IRI.
         iri: String,
     },
+    /// A regular expression that goes back and tries again has tried too often.
+    PatternExhausted {
+        /// Steps after which one match ends.
+        steps: u64,
+    },
     /// A query cannot be evaluated.
     Evaluation {
         /// What the evaluator reports.
@@ -210,13 +215,7 @@ impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Engine(error) => write!(out, "{error}"),
-            Self::NotAStore { path } => {
-                write!(
-                    out,
-                    "{}: a database, but no store of quads; check the path, or create a store elsewhere",
-                    path.display()
-                )
-            }
+            Self::NotAStore { path } => write_not_a_store(out, path),
             Self::StoreExists { path } => write!(out, "{}: there is a store already; open it instead", path.display()),
             Self::Unsupported { path, found } => {
                 write!(out, "{}: {found}; open it as it was created, or with a newer version", path.display())
@@ -260,6 +259,9 @@ impl fmt::Display for Error {
             }
             Self::Graph { graph, state } => write!(out, "{graph} {state}; add SILENT to pass over that"),
             Self::FunctionUnknown { iri } => write_function_unknown(out, iri),
+            Self::PatternExhausted { steps } => {
+                write!(out, "a pattern was not matched in {steps} steps; write one that matches in fewer ways")
+            }
             Self::Evaluation { source } => write!(out, "the query cannot be evaluated: {source}"),
             Self::Internal { message } => write_internal(out, message),
             Self::Unwritable { term, format, reason } => write_unwritable(out, term, format, reason),
@@ -280,6 +282,10 @@ fn write_scratch(out: &mut fmt::Formatter<'_>, path: &Path, source: &io::Error) 
         "{}: cannot keep what does not fit into memory: {source}; free some space, check the disk, or give the load more memory",
         path.display()
     )
+}
+
+fn write_not_a_store(out: &mut fmt::Formatter<'_>, path: &Path) -> fmt::Result {
+    write!(out, "{}: a database, but no store of quads; check the path, or create a store elsewhere", path.display())
 }
 
 fn write_function_unknown(out: &mut fmt::Formatter<'_>, iri: &str) -> fmt::Result {

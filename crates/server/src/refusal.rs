@@ -85,6 +85,7 @@ impl From<Error> for Refusal {
             | Error::LimitReached { .. }
             | Error::ServiceUnsupported { .. }
             | Error::FunctionUnknown { .. }
+            | Error::PatternExhausted { .. }
             | Error::Evaluation { .. }
             | Error::Graph { .. }
             | Error::Invalid { .. } => Self::bad_request(text),

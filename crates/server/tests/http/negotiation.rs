@@ -70,7 +70,9 @@ fn a_syntax_error_is_told_with_line_and_column() {
     let fixture = Fixture::with(ServerOptions::new());
     let refused = query("SELECT * {\n ?s ?p }").ask(fixture.address).expect(400);
     assert_eq!(refused.media_type(), "text/plain");
-    assert!(refused.body.contains("line 2, column"), "{refused:?}");
+    assert!(refused.body.contains("line 2, column 8, at `}`: expected an object"), "{refused:?}");
+    let marked = post("/sparql", "application/sparql-query", "\u{FEFF}ASK {}").ask(fixture.address).expect(200);
+    assert!(marked.body.contains("true"), "{marked:?}");
 }
 
 #[test]

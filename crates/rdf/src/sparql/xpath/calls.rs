@@ -208,6 +208,6 @@ fn replaced(pattern: &Pattern, text: &Term, replacement: &Replacement) -> Option
 
 /// Ends the evaluation: SPARQL would take an error of the expression for false.
 fn give_up(exhausted: Exhausted) -> Option<Term> {
-    interrupt::fail(Error::LimitReached { what: "steps of one match of a pattern", limit: exhausted.steps });
+    interrupt::fail(Error::PatternExhausted { steps: exhausted.steps });
     None
 }
