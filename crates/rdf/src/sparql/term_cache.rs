@@ -90,7 +90,7 @@ impl TermCache {
     }
 }
 
-const PLACES_FIRST: usize = 64;
+const PLACES_FIRST: usize = 256;
 
 #[cfg(test)]
 mod tests {
