@@ -165,6 +165,30 @@ pub(super) fn certain(pattern: &GraphPattern) -> Names {
     names
 }
 
+/// Whether every solution of the pattern binds a variable: whether [`certain`] has one, mostly without listing them.
+pub(super) fn binds_any(pattern: &GraphPattern) -> bool {
+    let is_named = |triple: &TriplePattern| {
+        let mut names = Names::default();
+        names.triple(triple);
+        !names.is_empty()
+    };
+    match pattern {
+        GraphPattern::Bgp { patterns } => patterns.iter().any(is_named),
+        GraphPattern::Join { left, right } | GraphPattern::Lateral { left, right } => {
+            binds_any(left) || binds_any(right)
+        }
+        GraphPattern::LeftJoin { left: inner, .. }
+        | GraphPattern::Minus { left: inner, .. }
+        | GraphPattern::Filter { inner, .. }
+        | GraphPattern::Extend { inner, .. }
+        | GraphPattern::OrderBy { inner, .. }
+        | GraphPattern::Distinct { inner }
+        | GraphPattern::Reduced { inner }
+        | GraphPattern::Slice { inner, .. } => binds_any(inner),
+        _ => !certain(pattern).is_empty(),
+    }
+}
+
 /// Whether joining the pattern to rows, and evaluating it anew for each row with the row's bindings put in, are the same.
 pub(super) fn joins_by_substitution(pattern: &GraphPattern) -> bool {
     match pattern {

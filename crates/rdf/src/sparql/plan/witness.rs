@@ -11,7 +11,7 @@ use oxrdf::{Literal, Variable};
 use spargebra::algebra::{AggregateExpression, Expression, GraphPattern};
 
 use super::graphs::graph_within;
-use super::names::certain;
+use super::names::binds_any;
 use crate::sparql::shape::{map_children, map_operands};
 
 /// The pattern with witnesses where they are needed. Its solutions are the same but for these.
@@ -59,7 +59,7 @@ impl Witnesses {
     }
 
     fn operand(&self, inner: Box<GraphPattern>) -> Box<GraphPattern> {
-        if !certain(&inner).is_empty() || has_at_most_one_row(&inner) {
+        if binds_any(&inner) || has_at_most_one_row(&inner) {
             return inner;
         }
         let number = self.given.get();
@@ -96,7 +96,7 @@ fn without_hidden(inner: Box<GraphPattern>, around: Option<&Variable>) -> Box<Gr
 
 fn has_at_most_one_row(pattern: &GraphPattern) -> bool {
     match pattern {
-        GraphPattern::Bgp { .. } | GraphPattern::Path { .. } => certain(pattern).is_empty(),
+        GraphPattern::Bgp { .. } | GraphPattern::Path { .. } => !binds_any(pattern),
         GraphPattern::Values { bindings, .. } => bindings.len() <= 1,
         GraphPattern::Group { variables, .. } => variables.is_empty(),
         GraphPattern::Slice { inner, length, .. } => {
@@ -126,6 +126,28 @@ mod tests {
             panic!("no SELECT");
         };
         with_witnesses(pattern).to_string().matches(PREFIX).count()
+    }
+
+    #[test]
+    fn a_pattern_is_told_to_bind_a_variable_if_there_is_one_that_it_certainly_binds() {
+        use crate::sparql::plan::names::certain;
+        for text in [
+            "SELECT * { ?s ?p ?o . ?o ?q 1 }",
+            "SELECT * { <http://a> <http://b> 1 }",
+            "SELECT * { <http://a> <http://b> [] }",
+            "SELECT * { <http://a> <http://b> <<( ?s <http://b> 1 )>> }",
+            "SELECT * { VALUES () { () () } OPTIONAL { ?s ?p ?o } }",
+            "SELECT * { VALUES ?a { UNDEF 1 } { SELECT ?x { ?s ?p ?o } } }",
+            "SELECT * { { ?s ?p 1 } UNION { ?o ?q 2 } }",
+            "SELECT * { { ?s ?p 1 } UNION { ?o ?p 2 } FILTER(?p) BIND(1 AS ?z) MINUS { ?z ?y 1 } }",
+            "SELECT (COUNT(*) AS ?n) { ?s <http://b>* ?o } ORDER BY ?n LIMIT 1",
+        ] {
+            let spargebra::Query::Select { pattern, .. } = parse_query(text, &Prologue::default()).expect("a query")
+            else {
+                panic!("no SELECT");
+            };
+            assert_eq!(binds_any(&pattern), !certain(&pattern).is_empty(), "{text}");
+        }
     }
 
     #[test]
