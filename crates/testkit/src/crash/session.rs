@@ -375,6 +375,20 @@ impl Session {
         self.open()
     }
 
+    /// As [`Session::recover`]; with a larger quota, as the error advises, if what the log holds cannot be merged within the present one.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn recover_beyond_quota(&mut self) -> Result<()> {
+        match self.recover() {
+            Err(Error::QuotaExceeded { needed_bytes, .. }) => {
+                self.settings = self.settings.clone().max_size_bytes(2 * needed_bytes);
+                self.open()
+            }
+            outcome => outcome,
+        }
+    }
+
     /// Whether the database refuses writes until it is opened again.
     pub fn is_poisoned(&self) -> bool {
         self.db().is_ok_and(|db| matches!(db.write(), Err(Error::Poisoned { .. })))

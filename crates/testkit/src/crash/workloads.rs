@@ -518,7 +518,7 @@ fn quota(session: &mut Session) -> Result<()> {
                 refused += 1;
                 session.commit(Durability::Log, |change, _| change.delete_range("a", &key(0)[..]..&key(1000)[..]))?;
                 match session.checkpoint() {
-                    Err(Error::QuotaExceeded { .. }) => session.recover()?,
+                    Err(Error::QuotaExceeded { .. }) => session.recover_beyond_quota()?,
                     outcome => outcome?,
                 }
             }
