@@ -77,7 +77,7 @@ pub enum Error {
         /// The system's answer.
         source: io::Error,
     },
-    /// The disk or the user's disk quota is full. Nothing was lost; reads go on.
+    /// The disk or the user's disk quota is full, or has no more than what is kept for deleting. Nothing was lost; reads go on.
     DiskFull {
         /// The file that could not grow.
         path: PathBuf,

@@ -259,6 +259,8 @@ pub enum Situation {
     CommitStalled,
     /// A commit was slowed down.
     CommitSlowed,
+    /// A checkpoint was begun because the disk had no room left.
+    RoomWanted,
     /// The log was written behind.
     WroteBehind,
     /// The end of the file was given back.
@@ -271,7 +273,7 @@ pub enum Situation {
 
 impl Situation {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Rotated,
         Self::FlushedIntoTree,
         Self::FlushedIntoRuns,
@@ -288,6 +290,7 @@ impl Situation {
         Self::CheckpointedAgain,
         Self::CommitStalled,
         Self::CommitSlowed,
+        Self::RoomWanted,
         Self::WroteBehind,
         Self::FileCut,
         Self::Compacted,

@@ -17,7 +17,7 @@ use crate::format::{FeatureBits, LeafForm, Meta, ValueAlign};
 use crate::ids::{Birth, TableId};
 use crate::io::{Access, Disk, File, WriterAttempt, WriterLock};
 use crate::monitor::{Monitor, Phase, Watchers};
-use crate::pager::{ExtentMap, PageFile, PageWriter, Pages, ReadOptions, Space};
+use crate::pager::{ExtentMap, Need, PageFile, PageWriter, Pages, ReadOptions, Space};
 use crate::sync::{Arc, Mutex};
 use crate::tree::{self, Root, Sorted};
 use crate::txn::layers::Layers;
@@ -195,6 +195,7 @@ impl<'c> Copy<'c> {
     fn run(self) -> Result<()> {
         let nothing = self.file.pages(Arc::new(ExtentMap::new(Vec::new(), self.meta.page_count, None)))?;
         let mut writer = PageWriter::new(&self.space);
+        writer.set_need(Need::Addition);
         writer.set_watchers(self.watchers.clone());
         let mut catalog = BTreeMap::new();
         for view in self.snapshot.state.tables.iter().flatten() {

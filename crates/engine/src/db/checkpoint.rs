@@ -24,7 +24,9 @@ use crate::format::{LeafForm, Meta, ValueAlign};
 use crate::ids::{Sequence, TableId};
 use crate::metrics;
 use crate::monitor::{Phase, Watchers};
-use crate::pager::{ExtentMap, Moving, Operation, PageFile, PageWriter, Pages, Pins as SpacePins, Placing, Space};
+use crate::pager::{
+    ExtentMap, Moving, Need, Operation, PageFile, PageWriter, Pages, Pins as SpacePins, Placing, Space,
+};
 use crate::planted::{Fault, Situation, met, planted};
 use crate::sync::{Arc, Instant, Mutex};
 use crate::tree::{self, MergeOutcome, Root};
@@ -54,6 +56,10 @@ pub struct Checkpointer {
     pub(super) owed_runs: u64,
     /// Where checkpoints place what they write.
     pub(super) placing: Placing,
+    /// What deltas are flushed for.
+    flushing: Need,
+    /// What ranges are merged for.
+    pub(super) merging: Need,
     /// Who follows what is done, and may end it.
     pub(super) watchers: Watchers,
     /// They cannot now: whoever has the only turn to write waits for it.
@@ -158,6 +164,8 @@ impl Checkpointer {
             pending: None,
             owed_runs: 0,
             placing: Placing::Usual,
+            flushing: Need::Upkeep,
+            merging: Need::Merging,
             watchers: Watchers::default(),
             endures: false,
         }
@@ -199,10 +207,10 @@ impl Checkpointer {
         self.core.writer()?;
         // What an earlier checkpoint could not merge comes first, then what was committed since.
         if self.pending.is_some() {
-            self.checkpoint(None)?;
+            self.flush()?;
             met(Situation::CheckpointedAgain);
         }
-        self.merge_all_runs(Haste::Full)?;
+        self.merge_full_ranges()?;
         if !self.endures {
             self.watchers.look(self.file.path())?;
         }
@@ -210,7 +218,20 @@ impl Checkpointer {
         if self.pending.is_some() {
             met(Situation::Rotated);
         }
-        if self.pending.is_some() { self.checkpoint(None) } else { self.reclaim() }
+        if self.pending.is_some() { self.flush() } else { self.reclaim() }
+    }
+
+    /// Brings what is pending into the trees. If the disk is too full for that, it takes what is kept for the log as well, most of which can
+    /// go afterwards.
+    fn flush(&mut self) -> Result<()> {
+        match self.checkpoint(None) {
+            Err(Error::DiskFull { .. }) => {}
+            outcome => return outcome,
+        }
+        self.flushing = Need::Rescue;
+        let outcome = self.checkpoint(None);
+        self.flushing = Need::Upkeep;
+        outcome
     }
 
     /// A checkpoint, and then another one that does further work. Requires: the caller is the only writer, so that
@@ -333,6 +354,12 @@ impl Checkpointer {
         };
         let mut writer = PageWriter::new(&space);
         writer.set_placing(self.placing);
+        writer.set_need(match job {
+            Some(Job::Load(_)) => Need::Addition,
+            Some(Job::MergeRanges(_)) => self.merging,
+            Some(Job::Replay(_)) => Need::Rescue,
+            None | Some(Job::Move(_) | Job::TakeIn(_)) => self.flushing,
+        });
         if let Some(phase) = stoppable(job.as_ref()).filter(|_| !self.endures) {
             self.watchers.enter(phase);
             self.watchers.look(self.file.path())?;
@@ -452,7 +479,10 @@ impl Checkpointer {
 
     /// What decides how changes of so many tables are flushed.
     fn shape(&self, tables: usize) -> Result<Shape> {
-        let (delta_bytes, page_bytes) = (self.core.writer()?.delta_bytes, self.file.page_size().bytes() as u64);
+        let page_bytes = self.file.page_size().bytes() as u64;
+        let budget = &self.core.writer()?.budget;
+        // On a disk that is nearly full ranges are small, so that there is room to merge one.
+        let delta_bytes = budget.bytes().max(RANGES_CRAMPED * page_bytes).min(budget.bytes_max());
         Ok(Shape { delta_bytes, page_bytes, tables: tables as u64 })
     }
 
@@ -715,3 +745,6 @@ fn stoppable(job: Option<&Job<'_>>) -> Option<Phase> {
         Some(Job::Replay(_) | Job::Load(_) | Job::TakeIn(_)) => None,
     }
 }
+
+/// So many ranges a tree has however full the disk: fewer are too large to be merged there, and more take too many pages for their runs.
+const RANGES_CRAMPED: u64 = 32;

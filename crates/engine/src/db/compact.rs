@@ -1,7 +1,6 @@
 //! Giving space back: what lies last in the file is moved to free pages before it, and the end is cut off.
 
 use crate::db::checkpoint::{Checkpointer, Job};
-use crate::db::merging::Haste;
 use crate::error::{Error, Result};
 use crate::ids::PageNumber;
 use crate::pager::{Moving, Placing};
@@ -15,8 +14,15 @@ impl Checkpointer {
     /// As [`Checkpointer::run`]; nothing is lost then. That there is no room to move anything is none.
     pub fn compact(&mut self) -> Result<u64> {
         let before = self.file.length_bytes()?;
+        if self.pending.is_none() && self.space.lock().is_cramped() {
+            // What can be merged makes room for what cannot be flushed yet.
+            match self.merge_all_that_fit() {
+                Err(Error::DiskFull { .. }) => {}
+                outcome => outcome?,
+            }
+        }
         self.run()?;
-        self.merge_all_runs(Haste::Everything)?;
+        self.merge_all_that_fit()?;
         match self.move_all() {
             Err(Error::DiskFull { .. } | Error::QuotaExceeded { .. }) => {}
             outcome => outcome?,

@@ -6,7 +6,9 @@ use crate::db::checkpoint::{Checkpointer, Job};
 use crate::db::stacking::{self, FULL_RUNS, MERGED_ENTRIES, MERGED_RUNS, Mergeable, OWED_RUNS};
 use crate::error::{Error, Result};
 use crate::ids::TableId;
+use crate::pager::Need;
 use crate::planted::{Situation, met};
+use crate::tree::RUNS_MAX;
 
 /// Which runs are to be merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +70,56 @@ impl Checkpointer {
         Ok(true)
     }
 
+    /// Merges the ranges that have so many runs that no more should come. Where the disk is too full for that, some more may.
+    ///
+    /// # Errors
+    /// As [`Checkpointer::merge_runs`].
+    pub(super) fn merge_full_ranges(&mut self) -> Result<()> {
+        match self.merge_all_runs(Haste::Full) {
+            Err(Error::DiskFull { .. }) if self.depth() < FULL_RUNS_MAX => Ok(()),
+            outcome => outcome,
+        }
+    }
+
+    /// Merges all runs, those first for which a disk that is nearly full has room: each may make room for the next.
+    ///
+    /// # Errors
+    /// As [`Checkpointer::merge_runs`].
+    pub(super) fn merge_all_that_fit(&mut self) -> Result<()> {
+        self.merging = Need::Upkeep;
+        let mut outcome = self.merge_all_runs(Haste::Everything);
+        while matches!(outcome, Err(Error::DiskFull { .. })) {
+            match self.merge_first_that_fits() {
+                Ok(()) => outcome = self.merge_all_runs(Haste::Everything),
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+        }
+        self.merging = Need::Merging;
+        outcome
+    }
+
+    fn merge_first_that_fits(&mut self) -> Result<()> {
+        let stacks = self.stored.iter().filter_map(|(id, table)| Some((*id, table.trees.stack.as_ref()?)));
+        let ranges: Vec<_> = stacks.flat_map(|(id, stack)| stacking::mergeable(id, stack)).collect();
+        let mut outcome = Ok(());
+        for range in ranges.into_iter().filter(|range| range.runs > 0) {
+            outcome = self.checkpoint(Some(Job::MergeRanges(vec![range])));
+            if !matches!(outcome, Err(Error::DiskFull { .. })) {
+                break;
+            }
+        }
+        outcome
+    }
+
+    /// Most runs above one key.
+    fn depth(&self) -> usize {
+        let stacks = self.stored.values().filter_map(|table| table.trees.stack.as_ref());
+        stacks.flat_map(|stack| stack.ranges()).map(|range| range.runs.len()).max().unwrap_or(0)
+    }
+
     /// Merges all runs of a table.
     pub(super) fn merge_runs_of(&mut self, table: TableId) -> Result<()> {
         while let Some(stack) = self.stored.get(&table).and_then(|table| table.trees.stack.as_ref()) {
@@ -115,3 +167,6 @@ impl Checkpointer {
         Ok(())
     }
 }
+
+/// No range has more runs, however full the disk.
+const FULL_RUNS_MAX: usize = RUNS_MAX - 1;

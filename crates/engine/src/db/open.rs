@@ -37,6 +37,7 @@ use crate::process::Stamp;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Arc, Condvar, Instant, Mutex, fill_random, sleep};
 use crate::tree::Root;
+use crate::txn::budget::Budget;
 use crate::txn::core::{Core, Logged, Writer, first_epoch};
 use crate::txn::group_sync::GroupSync;
 use crate::txn::history::History;
@@ -195,10 +196,9 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, file: Arc<dy
         next_table: AtomicU32::new(u32::try_from(state.tables.len()).expect("the numbers of tables are checked")),
         large: LargeStore::new(Arc::clone(&space), Arc::clone(&opened.file)),
         relief: std::sync::OnceLock::new(),
-        delta_bytes: options.delta_bytes,
+        budget: Budget::new(options.delta_bytes),
         write_set_bytes: usize::try_from(options.write_set_bytes).unwrap_or(usize::MAX),
         spilled_bytes: AtomicU64::new(0),
-        excess_bytes: AtomicU64::new(0),
         poisoned: AtomicBool::new(false),
         moved: AtomicBool::new(false),
         log_begun: AtomicBool::new(false),

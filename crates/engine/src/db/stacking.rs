@@ -206,11 +206,16 @@ pub struct Mergeable {
 
 /// The range of a table with the most runs.
 pub fn fullest(table: TableId, stack: &Stack) -> Mergeable {
-    let counts = stack.ranges().iter().map(|range| range.runs.len()).enumerate();
     // Of several the first.
-    let (range, runs) = counts.rev().max_by_key(|&(_, runs)| runs).unwrap_or_default();
-    let entries = stack.ranges()[range].runs.iter().map(|run| run.entries).sum();
-    Mergeable { table, range, runs, entries }
+    mergeable(table, stack).rev().max_by_key(|range| range.runs).expect("a stack has ranges")
+}
+
+/// All ranges of a table.
+pub fn mergeable(table: TableId, stack: &Stack) -> impl DoubleEndedIterator<Item = Mergeable> {
+    stack.ranges().iter().enumerate().map(move |(range, StackRange { runs, .. })| {
+        let entries = runs.iter().map(|run| run.entries).sum();
+        Mergeable { table, range, runs: runs.len(), entries }
+    })
 }
 
 fn merge(

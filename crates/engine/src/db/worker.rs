@@ -8,11 +8,14 @@ use std::time::Duration;
 use crate::db::checkpoint::{Checkpointer, Job};
 use crate::db::merging::Haste;
 use crate::db::pace::Pace;
+use crate::delta::Delta;
 use crate::error::{Error, Result};
 use crate::ids::Sequence;
+use crate::pager::Space;
 use crate::planted::{Situation, met};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{self, Arc, Condvar, Instant, Mutex, Thread, sleep};
+use crate::txn::budget::{Allowance, Budget};
 use crate::txn::core::{Core, Relief};
 use crate::txn::take_in::Incoming;
 
@@ -65,7 +68,9 @@ struct Wake {
     core: std::sync::Weak<Core>,
     checkpointer: std::sync::Weak<Mutex<Checkpointer>>,
     background: bool,
-    delta_bytes: u64,
+    space: Arc<Mutex<Space>>,
+    /// How things were when a checkpoint failed because the disk was full, if none went well since. Nothing is locked under it.
+    failed: Mutex<Option<Held>>,
     began: Instant,
 }
 
@@ -79,7 +84,8 @@ impl Worker {
             core: Arc::downgrade(core),
             checkpointer: Arc::downgrade(checkpointer),
             background,
-            delta_bytes: writer.delta_bytes,
+            space: Arc::clone(writer.large.space()),
+            failed: Mutex::default(),
             began: Instant::now(),
         };
         let fresh = writer.relief.set(Box::new(wake)).is_ok();
@@ -117,18 +123,19 @@ impl Drop for Worker {
 
 impl Relief for Wake {
     fn relieve(&self, bytes: u64) -> Result<()> {
-        if !self.background {
-            let Some(checkpointer) = self.checkpointer.upgrade() else { return Ok(()) };
-            let mut checkpointer = checkpointer.lock();
-            return match checkpointer.run().and_then(|()| checkpointer.merge_all_runs(Haste::Owed)) {
-                // Who closes the database has ended it; who commits hears of that.
-                Err(Error::Stopped { .. }) => Ok(()),
-                outcome => outcome,
-            };
+        let Some(core) = self.core.upgrade() else { return Ok(()) };
+        let budget = &core.writer()?.budget;
+        if budget.is_due(bytes) {
+            self.make_room(&core, budget)?;
         }
-        let mut asked = self.ask(|asked| asked.checkpoint = true)?;
-        if bytes < STALL_FACTOR * self.delta_bytes {
-            let pause = asked.pace.pause(self.began.elapsed(), bytes, self.delta_bytes);
+        // Room may have been made meanwhile.
+        let bytes = bytes.min(budget.excess_bytes());
+        if bytes <= budget.bytes() {
+            return Ok(());
+        }
+        if self.background && bytes < STALL_FACTOR * budget.bytes() {
+            let mut asked = self.ask(|asked| asked.checkpoint = true)?;
+            let pause = asked.pace.pause(self.began.elapsed(), bytes, budget.bytes());
             drop(asked);
             if !pause.is_zero() {
                 met(Situation::CommitSlowed);
@@ -138,11 +145,7 @@ impl Relief for Wake {
         }
         // The worker cannot keep up: wait until what it is doing now has ended.
         met(Situation::CommitStalled);
-        let before = asked.ended;
-        while asked.ended == before && !asked.stop {
-            asked = self.signals.changed.wait(asked);
-        }
-        asked.failure.take().map_or(Ok(()), Err)
+        self.checkpoint(&core, budget)
     }
 
     fn begin_log(&self) -> Result<()> {
@@ -187,7 +190,104 @@ impl Relief for Wake {
     }
 }
 
+/// How much deltas hold that no checkpoint has, and how much room the disk has.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    bytes: u64,
+    room: u64,
+}
+
+impl Held {
+    /// Whether enough has changed since a checkpoint failed.
+    fn is_worth_another_try(self, now: Self) -> bool {
+        now.bytes >= self.bytes + TRIED_AGAIN_BYTES || now.room >= self.room + TRIED_AGAIN_BYTES
+    }
+}
+
 impl Wake {
+    /// Measures the disk, and allows what it has room for. If that is too little, the log may be what takes it: then a checkpoint is tried
+    /// first.
+    fn make_room(&self, core: &Core, budget: &Budget) -> Result<()> {
+        let held = self.measure(core, budget);
+        let has_failed = *self.failed.lock();
+        if !budget.is_short() || has_failed.is_some_and(|failed| !failed.is_worth_another_try(held)) {
+            return Ok(());
+        }
+        met(Situation::RoomWanted);
+        if let Some(writer) = &core.writer {
+            // What it could not give back, it has as before.
+            let _ = writer.log.lock().journal.give_back();
+        }
+        // The first checkpoint that ends may have begun before what takes the room was committed.
+        for _ in 0..2 {
+            let held = self.measure(core, budget);
+            if !budget.is_short() || held.bytes == 0 {
+                break;
+            }
+            self.checkpoint(core, budget)?;
+        }
+        Ok(())
+    }
+
+    /// Measures the disk, and allows what it has room for.
+    fn measure(&self, core: &Core, budget: &Budget) -> Held {
+        let state = core.published.state();
+        let bytes = |delta: &Arc<Delta>| if delta.is_empty() { 0 } else { delta.memory_bytes() as u64 };
+        let frozen = state.tables.iter().flatten().filter_map(|view| view.frozen.as_ref()).map(bytes).sum();
+        drop(state);
+        let room = self.space.lock().room();
+        let active = core.writer.as_ref().map_or(0, |writer| writer.log.lock().active_bytes);
+        let mut allowance = room.map(|room| Allowance::of(room, active, frozen, budget.bytes_max()));
+        if let (Some(allowance), Some(_)) = (&mut allowance, *self.failed.lock()) {
+            allowance.is_short = true;
+        }
+        budget.allow(allowance, active);
+        Held { bytes: active + frozen, room: room.map_or(u64::MAX, |room| room.bytes) }
+    }
+
+    /// Checkpoints, or waits for the end of a checkpoint. One that fails because the disk is full is no reason to refuse a transaction that may
+    /// delete, as long as there is memory for it: one that adds is refused when it commits.
+    fn checkpoint(&self, core: &Core, budget: &Budget) -> Result<()> {
+        let outcome = if self.background { self.await_checkpoint() } else { self.checkpoint_here() };
+        let is_full = matches!(outcome, Err(Error::DiskFull { .. }));
+        *self.failed.lock() = None;
+        let held = self.measure(core, budget);
+        if is_full && held.room < u64::MAX {
+            *self.failed.lock() = Some(held);
+            let held = self.measure(core, budget);
+            if held.bytes < STALL_FACTOR * budget.bytes_max() {
+                return Ok(());
+            }
+        }
+        outcome
+    }
+
+    /// A checkpoint by the caller itself.
+    fn checkpoint_here(&self) -> Result<()> {
+        let Some(checkpointer) = self.checkpointer.upgrade() else { return Ok(()) };
+        let mut checkpointer = checkpointer.lock();
+        let outcome = checkpointer.run().and_then(|()| match checkpointer.merge_all_runs(Haste::Owed) {
+            // They stay until there is room to merge them.
+            Err(Error::DiskFull { .. }) => Ok(()),
+            outcome => outcome,
+        });
+        match outcome {
+            // Who closes the database has ended it; who commits hears of that.
+            Err(Error::Stopped { .. }) => Ok(()),
+            outcome => outcome,
+        }
+    }
+
+    /// Waits for the end of the next checkpoint that ends.
+    fn await_checkpoint(&self) -> Result<()> {
+        let mut asked = self.ask(|asked| asked.checkpoint = true)?;
+        let before = asked.ended;
+        while asked.ended == before && !asked.stop {
+            asked = self.signals.changed.wait(asked);
+        }
+        asked.failure.take().map_or(Ok(()), Err)
+    }
+
     fn ask(&self, what: impl FnOnce(&mut Asked)) -> Result<crate::sync::MutexGuard<'_, Asked>> {
         let mut asked = self.signals.asked.lock();
         let idle = !asked.checkpoint && !asked.write_behind && asked.merge.is_none();
@@ -318,7 +418,7 @@ impl Signals {
             Task::Checkpoint => {
                 let mut locked = checkpointer.lock();
                 let began = Instant::now();
-                let bytes = core.writer.as_ref().map_or(0, |writer| writer.excess_bytes.load(Ordering::Relaxed));
+                let bytes = core.writer.as_ref().map_or(0, |writer| writer.budget.excess_bytes());
                 let outcome = locked.run();
                 drop(locked);
                 let mut asked = self.asked.lock();
@@ -385,6 +485,8 @@ impl Asked {
     }
 }
 
+/// After a checkpoint for which the disk was too full another one is tried when deltas hold so much more, or there is so much more room.
+const TRIED_AGAIN_BYTES: u64 = 64 << 10;
 /// Commits stall while the active deltas are so many times over their budget.
 const STALL_FACTOR: u64 = 2;
 /// How long a commit at level `Memory` waits for company before the log is written.

@@ -149,6 +149,14 @@ pub trait File: Send + Sync + fmt::Debug {
         None
     }
 
+    /// What is left of the space that this file and its neighbours grow into. `None` if that is not known, or has no end.
+    ///
+    /// # Errors
+    /// The system's.
+    fn free_space(&self) -> io::Result<Option<FreeSpace>> {
+        Ok(None)
+    }
+
     /// Waits until all bytes written so far, and the length needed to read them, are on the medium.
     ///
     /// # Errors
@@ -181,6 +189,15 @@ pub trait File: Send + Sync + fmt::Debug {
     /// # Errors
     /// The system's, other than for want of address space.
     fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>>;
+}
+
+/// How much space a file system has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreeSpace {
+    /// Bytes that this process may still take.
+    pub available_bytes: u64,
+    /// Bytes of the whole file system.
+    pub total_bytes: u64,
 }
 
 /// Writes zeros from `start` to `end`, in parts of a size that file systems keep together in memory and still write to cheaply:

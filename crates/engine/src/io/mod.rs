@@ -26,7 +26,7 @@ mod unsupported;
 #[cfg(target_os = "linux")]
 mod write_map;
 
-pub use disk::{Access, Disk, File, FileLocks, LockHolder, WriterAttempt, WriterLock};
+pub use disk::{Access, Disk, File, FileLocks, FreeSpace, LockHolder, WriterAttempt, WriterLock};
 pub use huge_pages::HugePages;
 pub use machine::memory_bytes;
 #[cfg(target_os = "linux")]

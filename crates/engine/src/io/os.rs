@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Advice, FallocateFlags, OFlags};
 use rustix::io::{Errno, ReadWriteFlags};
 
-use super::disk::{Access, Disk, File, FileLocks, LockHolder, WriterAttempt, write_zeros};
+use super::disk::{Access, Disk, File, FileLocks, FreeSpace, LockHolder, WriterAttempt, write_zeros};
 use super::lock::{self, DataLocks};
 use super::map::Map;
 use super::place::PreparedPlace;
@@ -150,6 +150,13 @@ impl File for RealFile {
 
     fn place(&self, offset: u64, length: usize) -> Option<PreparedPlace> {
         self.prepared.place(offset, length)
+    }
+
+    fn free_space(&self) -> io::Result<Option<FreeSpace>> {
+        let system = rustix::fs::fstatvfs(&self.file)?;
+        let (available_bytes, total_bytes) = (system.f_bavail * system.f_frsize, system.f_blocks * system.f_frsize);
+        // Some file systems in user space answer with zeros.
+        Ok((total_bytes > 0).then_some(FreeSpace { available_bytes, total_bytes }))
     }
 
     fn sync_data(&self) -> io::Result<()> {

@@ -8,7 +8,7 @@ use crate::format::{ExtentEntry, ExtentFlags, ExtentKind, LargeValue, OverflowRe
 use crate::ids::{Birth, ExtentId, PageNumber};
 use crate::sync::Arc;
 
-use super::space::{Operation, Pending, Placing, Space, alignment};
+use super::space::{Need, Operation, Pending, Placing, Space, alignment};
 
 impl Space {
     /// Takes pages for a large value of this length and checksum. The caller writes its bytes there.
@@ -19,7 +19,8 @@ impl Space {
     /// As [`Space::place`].
     pub fn place_logged(&mut self, length: u32, checksum: u64) -> Result<LargeValue> {
         let page_count = self.file.pages_of(length);
-        let first_page = PageNumber(self.allocate(u64::from(page_count), alignment(page_count), Placing::Usual)?);
+        let first_page =
+            PageNumber(self.allocate(u64::from(page_count), alignment(page_count), Placing::Usual, Need::Addition)?);
         let extent = self.take_id();
         self.logged.insert(extent, logged_entry(first_page, page_count, self.shown_birth));
         let value = OverflowRef { extent, slot: 0, length, checksum };

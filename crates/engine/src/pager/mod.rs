@@ -20,6 +20,6 @@ mod writer;
 pub use extents::ExtentMap;
 pub use file::{PageFile, ReadOptions};
 pub use page::{LeafPage, MappedFilters, Page, Pages, Value, VerifiedPages};
-pub use space::{Operation, Pins, Placing, Space, SpaceStats};
+pub use space::{Need, Operation, Pins, Placing, Room, Space, SpaceStats, no_room};
 pub use table::read_extent_table;
 pub use writer::{Moving, PageWriter};

@@ -20,10 +20,13 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io;
+use std::path::Path;
 
 use crate::error::{Error, Place, Result};
 use crate::format::{ExtentEntry, ExtentFlags, ExtentKind, ExtentTableRef, LIVE_SLOTS_MAX};
 use crate::ids::{Birth, ExtentId, PageNumber, PageRef};
+use crate::io::FreeSpace;
 use crate::planted::{Fault, planted};
 use crate::sync::Arc;
 
@@ -53,6 +56,8 @@ pub struct Space {
     /// End that the newest checkpoint states: the file must not be cut below it.
     committed_end: u64,
     max_size_bytes: Option<u64>,
+    /// The disk is nearly full: small extents find room where large ones do not.
+    is_cramped: bool,
     last_birth: Birth,
     /// Birth that the newest checkpoint states.
     committed_birth: Birth,
@@ -96,6 +101,42 @@ pub struct Operation {
     pub(super) retired: Vec<ExtentId>,
     /// Where it places what it writes.
     pub(super) placing: Placing,
+    /// What it is for.
+    pub(super) need: Need,
+}
+
+/// What space is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// To write what was committed to where it is to be, so that the log can go, when nothing else helps: it may take all.
+    Rescue,
+    /// The same, as long as there is a choice: enough is left for a log that tells of deletions.
+    Upkeep,
+    /// To put in order what was written so, which can wait: enough is left for upkeep.
+    Merging,
+    /// For more than was there before: enough is left for both.
+    Addition,
+}
+
+impl Need {
+    /// What is left of so much headroom.
+    fn kept_bytes(self, headroom_bytes: u64) -> u64 {
+        match self {
+            Self::Rescue => 0,
+            Self::Upkeep => headroom_bytes / 8,
+            Self::Merging => headroom_bytes / 4,
+            Self::Addition => headroom_bytes,
+        }
+    }
+}
+
+/// How much room there is for additions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes in the file and on its disk, less those that are kept for upkeep.
+    pub bytes: u64,
+    /// Bytes of these that the log may take: what is free within the file is of no use to it.
+    pub log_bytes: u64,
 }
 
 impl Operation {
@@ -229,6 +270,7 @@ impl Space {
             file_pages,
             committed_end: page_count,
             max_size_bytes,
+            is_cramped: false,
             last_birth,
             committed_birth: last_birth,
             shown_birth: last_birth,
@@ -247,6 +289,7 @@ impl Space {
             adopted: Vec::new(),
             retired: Vec::new(),
             placing: Placing::Usual,
+            need: Need::Upkeep,
         }
     }
 
@@ -285,7 +328,7 @@ impl Space {
     ) -> Result<PageNumber> {
         assert!(operation.reserved.contains(&id), "an extent's number is reserved first");
         assert!(single || (1..=LIVE_SLOTS_MAX).contains(&pages), "an extent has 1 to 128 pages");
-        let first_page = self.allocate(u64::from(pages), alignment(pages), operation.placing)?;
+        let first_page = self.allocate(u64::from(pages), alignment(pages), operation.placing, operation.need)?;
         let live = if single { 1 } else { slots_mask(0, pages) };
         let first_page = PageNumber(first_page);
         let flags = ExtentFlags { single };
@@ -336,7 +379,11 @@ impl Space {
         let table_id = self.reserve_id(operation);
         let count = self.entries_after(operation).len().max(table_id.0 as usize + 1);
         let pages = table::pages_for(self.file.page_size(), count);
-        let first_page = self.place(operation, table_id, ExtentKind::ExtentTable, pages, true)?;
+        // It is one stretch, which there may not be among what is free.
+        let need = std::mem::replace(&mut operation.need, Need::Rescue);
+        let placed = self.place(operation, table_id, ExtentKind::ExtentTable, pages, true);
+        operation.need = need;
+        let first_page = placed?;
         let entries = self.entries_after(operation);
         let table = table::write(&self.file, &entries, first_page, operation.birth)?;
         let page_count = self.free.trailing(self.end);
@@ -488,14 +535,27 @@ impl Space {
 
     /// How many pages an operation's first extents should have: few in a small file, where large ones would find no room
     /// among what is free.
-    pub(super) fn first_extent_pages(&self) -> u32 {
+    ///
+    /// The disk is measured first.
+    pub(super) fn first_extent_pages(&mut self) -> u32 {
+        self.is_cramped = self.room().is_some_and(|room| room.bytes < CRAMPED_BYTES);
         let share = self.file_pages / EXTENT_DIVISOR;
         u32::try_from(share).unwrap_or(LIVE_SLOTS_MAX).clamp(EXTENT_PAGES_MIN, LIVE_SLOTS_MAX)
+    }
+
+    /// Whether the disk was nearly full when it was measured last.
+    pub fn is_cramped(&self) -> bool {
+        self.is_cramped
     }
 
     /// How many pages an extent should have that is to have `pages`: so many, if they are free; else it comes to lie at the
     /// file's end, and reaches from there to where a full extent can begin. So full ones leave no hole before them.
     pub(super) fn extent_pages(&self, pages: u32, placing: Placing) -> u32 {
+        if self.is_cramped {
+            // Several extents are gathered at once, and each must still fit when it is placed.
+            let has_stretches = self.largest_below(PageNumber(self.end)) >= CRAMPED_STRETCH_PAGES;
+            return pages.min(if has_stretches || self.free.pages() == 0 { EXTENT_PAGES_MIN } else { 1 });
+        }
         let found = match placing {
             Placing::Usual => self.free.holds(u64::from(pages), alignment(pages)).then_some(pages),
             // What is to lie low takes what there is.
@@ -512,6 +572,9 @@ impl Space {
     /// At the file's end it goes on to where a full extent can begin. It takes a free place only if it is large enough: at the
     /// file's end all extents would be as small as the gap there, one after the other, until no place is left for them.
     pub(super) fn extent_pages_at_last(&self, gathered: u32, wanted: u32, placing: Placing) -> u32 {
+        if self.is_cramped {
+            return gathered;
+        }
         let found = match placing {
             Placing::Usual if self.free.holds(u64::from(gathered), alignment(gathered)) => Some(gathered.max(wanted)),
             Placing::Low(below) if self.largest_below(below) >= gathered => Some(gathered),
@@ -596,7 +659,25 @@ impl Space {
         }
     }
 
-    pub(super) fn allocate(&mut self, count: u64, align: u64, placing: Placing) -> Result<u64> {
+    /// How much may be written that adds to the database. `None` if that has no end, or is not known.
+    pub fn room(&self) -> Option<Room> {
+        let free = self.file.file().free_space().ok()??;
+        let page_bytes = self.file.page_size().bytes() as u64;
+        let own_bytes = (self.free.pages() + self.file_pages - self.end) * page_bytes;
+        let headroom_bytes = self.headroom_bytes(free);
+        Some(Room {
+            bytes: (free.available_bytes + own_bytes).saturating_sub(headroom_bytes),
+            log_bytes: free.available_bytes.saturating_sub(Need::Upkeep.kept_bytes(headroom_bytes) / 2),
+        })
+    }
+
+    /// What is kept of a disk for upkeep: for logs and flushes, and to merge a part of the largest tree that there may be.
+    fn headroom_bytes(&self, disk: FreeSpace) -> u64 {
+        let fixed = (disk.total_bytes / HEADROOM_DIVISOR).clamp(HEADROOM_BYTES_MIN, HEADROOM_BYTES_MAX);
+        fixed + self.end * self.file.page_size().bytes() as u64 / MERGED_DIVISOR
+    }
+
+    pub(super) fn allocate(&mut self, count: u64, align: u64, placing: Placing, need: Need) -> Result<u64> {
         let taken = match placing {
             Placing::Usual => self.free.take(count, align),
             Placing::Low(below) => self.free.take_lowest(count, below.0),
@@ -608,7 +689,7 @@ impl Space {
         let used = self.free.trailing(self.end);
         let first = used.next_multiple_of(align);
         let end = first + count;
-        self.grow(end)?;
+        self.grow(end, need)?;
         self.free.cut_trailing(self.end);
         self.free.insert(used, first - used);
         self.end = end;
@@ -616,7 +697,7 @@ impl Space {
     }
 
     /// Sees to it that the file has `end` pages with space behind them, and some more for next time.
-    fn grow(&mut self, end: u64) -> Result<()> {
+    fn grow(&mut self, end: u64, need: Need) -> Result<()> {
         if end <= self.file_pages {
             return Ok(());
         }
@@ -626,7 +707,16 @@ impl Space {
         if needed_bytes > limit_bytes {
             return Err(Error::QuotaExceeded { path: self.file.path().to_path_buf(), limit_bytes, needed_bytes });
         }
-        let step = (needed_bytes / GROWTH_DIVISOR).clamp(GROWTH_BYTES_MIN, GROWTH_BYTES_MAX);
+        let file_bytes = self.file_pages * page_bytes;
+        let mut step = (needed_bytes / GROWTH_DIVISOR).clamp(GROWTH_BYTES_MIN, GROWTH_BYTES_MAX);
+        if let Ok(Some(free)) = self.file.file().free_space() {
+            let left_bytes = free.available_bytes.saturating_sub(needed_bytes - file_bytes);
+            if left_bytes < need.kept_bytes(self.headroom_bytes(free)) {
+                return Err(no_room(self.file.path()));
+            }
+            // What is left of a disk that is nearly full is the log's as well.
+            step = step.min(left_bytes / GROWTH_DIVISOR);
+        }
         let wanted = (needed_bytes + step).min(limit_bytes) / page_bytes;
         if self.allocate_file(wanted).is_ok() {
             self.file_pages = wanted;
@@ -650,6 +740,13 @@ impl Space {
         let what = format!("slot {} is referred to twice, or is not live, or is of another kind", at.slot);
         Error::corrupt(self.file.path(), Place::Extent(at.extent), what)
     }
+}
+
+/// The error of what would take the last of a disk.
+#[cold]
+pub fn no_room(path: &Path) -> Error {
+    let reason = "what is left is kept for deleting, checkpoints and compaction";
+    Error::DiskFull { path: path.to_path_buf(), source: io::Error::new(io::ErrorKind::StorageFull, reason) }
 }
 
 /// What the first page of an extent of so many pages is a multiple of, as far as it can be chosen.
@@ -689,3 +786,14 @@ const EXTENT_PAGES_MIN: u32 = 4;
 const GROWTH_DIVISOR: u64 = 8;
 const GROWTH_BYTES_MIN: u64 = 64 << 10;
 const GROWTH_BYTES_MAX: u64 = 64 << 20;
+
+/// This share of a disk is kept for upkeep, within the bounds below.
+const HEADROOM_DIVISOR: u64 = 8;
+const HEADROOM_BYTES_MIN: u64 = 512 << 10;
+const HEADROOM_BYTES_MAX: u64 = 32 << 20;
+/// Where no free pages in a row are as many, an extent has one page.
+const CRAMPED_STRETCH_PAGES: u32 = 16;
+/// And this share of the file.
+const MERGED_DIVISOR: u64 = 16;
+/// A disk with less room for additions is nearly full.
+const CRAMPED_BYTES: u64 = 16 << 20;

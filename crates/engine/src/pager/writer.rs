@@ -16,7 +16,7 @@ use crate::sync::{Arc, Mutex};
 
 use super::file::PageFile;
 use super::page::{Pages, Value};
-use super::space::{Operation, Placing, Space};
+use super::space::{Need, Operation, Placing, Space};
 
 /// Writes the pages of one operation. Dropping it unfinished aborts the operation (and takes the lock of its `Space`).
 #[derive(Debug)]
@@ -31,6 +31,7 @@ pub struct PageWriter<'s> {
     moving: Option<Moving>,
     watchers: Option<Watchers>,
     pages_added: u64,
+    is_cramped: bool,
 }
 
 /// What a writer moves to other places, beside what it changes.
@@ -61,7 +62,7 @@ impl<'s> PageWriter<'s> {
     pub fn new(space: &'s Mutex<Space>) -> Self {
         let mut locked = space.lock();
         let (operation, file) = (locked.begin(), Arc::clone(locked.file()));
-        let pages_wanted = locked.first_extent_pages();
+        let (pages_wanted, is_cramped) = (locked.first_extent_pages(), locked.is_cramped());
         drop(locked);
         let stream =
             |kind| Stream { kind, extent: None, bytes: Vec::new(), pages: 0, pages_max: pages_wanted, pages_wanted };
@@ -75,12 +76,18 @@ impl<'s> PageWriter<'s> {
             moving: None,
             watchers: None,
             pages_added: 0,
+            is_cramped,
         }
     }
 
     /// Where to place what is written from now on.
     pub fn set_placing(&mut self, placing: Placing) {
         self.operation.as_mut().expect(UNFINISHED).placing = placing;
+    }
+
+    /// What it writes for, unless that is upkeep.
+    pub fn set_need(&mut self, need: Need) {
+        self.operation.as_mut().expect(UNFINISHED).need = need;
     }
 
     /// From now on those hear of each write, and may end the operation.
@@ -91,6 +98,11 @@ impl<'s> PageWriter<'s> {
     /// From now on, what lies in a part of the file is moved out of it by whoever writes through this.
     pub fn start_moving(&mut self, moving: Moving) {
         self.moving = Some(moving);
+    }
+
+    /// Whether the disk was nearly full when the operation began: then only what must be is written.
+    pub fn is_cramped(&self) -> bool {
+        self.is_cramped
     }
 
     /// What is moved, if anything is.

@@ -140,6 +140,9 @@ impl<C: Changes> Merge<'_, '_, C> {
     fn is_worn(&self, subtree: &Subtree<'_>) -> Result<bool> {
         let at = subtree.child.page;
         let Some(moving) = self.builder.writer.moving() else {
+            if self.builder.writer.is_cramped() {
+                return Ok(false);
+            }
             let is_sparse = self.pages.extents().is_sparse(at.extent);
             return Ok(is_sparse || (subtree.level == 0 && self.density.is_high()));
         };

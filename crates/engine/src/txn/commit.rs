@@ -19,6 +19,7 @@ use crate::format::RecordEncoder;
 use crate::ids::{Sequence, TableId};
 use crate::metrics;
 use crate::options::Durability;
+use crate::pager::no_room;
 use crate::planted::{Fault, give_way, planted};
 use crate::sync::{Arc, MutexGuard};
 use crate::txn::core::{Core, Logged, Writer};
@@ -92,6 +93,15 @@ impl Drop for Abandoned<'_> {
             writer.poison();
         }
         self.0.published.abandon();
+    }
+}
+
+impl Proposal<'_> {
+    /// Whether it is more likely to need room than to make some: it deletes fewer keys than it writes, and drops no table.
+    fn adds(&self) -> bool {
+        let drops = self.schema.changes().iter().any(|change| matches!(change, SchemaChange::Dropped(_)));
+        let deleted = self.set.iter().filter(|(_, _, pending)| matches!(pending, Pending::Delete)).count();
+        !drops && deleted <= self.set.len() - deleted
     }
 }
 
@@ -175,6 +185,9 @@ impl Core {
     /// As [`crate::WriteTxn::commit`].
     pub fn commit(&self, proposal: &Proposal<'_>, durability: Durability) -> Result<Sequence> {
         let writer = self.writer()?;
+        if writer.budget.is_short() && proposal.adds() {
+            return Err(no_room(&self.path));
+        }
         self.begin_log(writer)?;
         sync_large_values(writer, proposal.set)?;
         let results = self.merge_ahead(writer, proposal)?;

@@ -20,6 +20,7 @@ use crate::planted::{Fault, give_way, planted};
 use crate::process::Stamp;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard};
+use crate::txn::budget::Budget;
 use crate::txn::footprints::Footprints;
 use crate::txn::group_sync::GroupSync;
 use crate::txn::history::{Epoch, History};
@@ -72,15 +73,12 @@ pub struct Writer {
     pub next_table: AtomicU32,
     /// Called when commits pile up.
     pub relief: OnceLock<Box<dyn Relief>>,
-    /// Bytes of memory that the active deltas may take.
-    pub delta_bytes: u64,
+    /// Memory that the active deltas may take.
+    pub budget: Budget,
     /// Bytes of memory that the changes of one transaction may take.
     pub write_set_bytes: usize,
     /// Bytes that transactions have spilled since the database was opened. It orders nothing.
     pub spilled_bytes: AtomicU64,
-    /// [`Logged::active_bytes`] while they are above that budget, otherwise 0. Changed under the log's lock: every transaction looks at
-    /// it, and so a commit does not write it without need.
-    pub excess_bytes: AtomicU64,
     /// Set when a sync failed: what is on the disk is in doubt. Or when the files were found to have been moved.
     pub poisoned: AtomicBool,
     /// Which of the two it was.
@@ -142,7 +140,7 @@ pub struct Rotation {
 
 /// What a commit calls upon when memory fills.
 pub trait Relief: Send + Sync {
-    /// The active deltas take `bytes`, over their budget. Called without any lock; may wait.
+    /// The active deltas take `bytes`, over their budget, or the disk is to be measured. Called without any lock; may wait.
     ///
     /// # Errors
     /// Why nothing could be freed, where that stops writing.
@@ -199,11 +197,7 @@ impl Writer {
     /// The active deltas take so many bytes now, about.
     pub fn set_active_bytes(&self, logged: &mut Logged, bytes: u64) {
         logged.active_bytes = bytes;
-        let excess_bytes = if bytes > self.delta_bytes { bytes } else { 0 };
-        // Relaxed: see `Core::relieve`.
-        if self.excess_bytes.load(Ordering::Relaxed) != excess_bytes {
-            self.excess_bytes.store(excess_bytes, Ordering::Relaxed);
-        }
+        self.budget.note(bytes);
     }
 
     /// Takes over from the log that it is poisoned.
@@ -371,8 +365,7 @@ impl Core {
     /// Why writing cannot go on.
     pub fn relieve(&self) -> Result<()> {
         let Some(writer) = &self.writer else { return Ok(()) };
-        // Relaxed: a hint for back-pressure.
-        let bytes = writer.excess_bytes.load(Ordering::Relaxed);
+        let bytes = writer.budget.excess_bytes();
         match writer.relief.get() {
             Some(relief) if bytes > 0 => relief.relieve(bytes),
             _ => Ok(()),
@@ -415,7 +408,8 @@ impl Core {
             next
         });
         writer.history.lock().begin(&replaced.state().epoch);
-        writer.set_active_bytes(&mut logged, 0);
+        logged.active_bytes = 0;
+        writer.budget.begin_anew();
         let since = std::mem::take(&mut logged.since);
         drop(logged);
         drop(replaced);
@@ -431,7 +425,7 @@ impl Core {
         let Some(writer) = &self.writer else { return };
         let state = self.published.state();
         if state.thawed < state.epoch.number {
-            writer.history.lock().retire(&state, HISTORY_FACTOR * writer.delta_bytes);
+            writer.history.lock().retire(&state, HISTORY_FACTOR * writer.budget.bytes_max());
             give_way();
         }
     }

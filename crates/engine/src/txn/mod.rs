@@ -1,5 +1,6 @@
 //! Transactions: snapshots to read from, private changes to write, and commits.
 
+pub mod budget;
 pub mod changed_key;
 pub mod changes;
 pub mod check;

@@ -12,7 +12,7 @@
 use crate::error::{Error, Result};
 use crate::format::{ExtentEntry, ValueAlign};
 use crate::ids::{PageRef, TableId};
-use crate::pager::{ExtentMap, Operation, PageWriter, Pages, Space, Value};
+use crate::pager::{ExtentMap, Need, Operation, PageWriter, Pages, Space, Value};
 use crate::sync::{Arc, Mutex};
 use crate::tree::{Action, Change, Changes, Said, Stack, StackRange, build_run};
 use crate::txn::spill_walk::SpillWalk;
@@ -109,6 +109,7 @@ impl Spilled {
     fn join_from(&mut self, from: usize, pages: &Pages, savepoints: &[u64]) -> Result<bool> {
         let space = Arc::clone(&self.space);
         let mut writer = PageWriter::new(&space);
+        writer.set_need(Need::Addition);
         let mut ids: Vec<_> =
             self.layers[from..].iter().flat_map(|layer| &layer.tables).map(|table| table.id).collect();
         ids.sort_unstable();
@@ -259,6 +260,7 @@ impl Layer {
         let mut has_more = true;
         while std::mem::take(&mut has_more) {
             let mut writer = PageWriter::new(space);
+            writer.set_need(Need::Addition);
             let mut tables = Vec::new();
             for id in source.tables() {
                 let mut versions = source.versions_of(id, layers.len());

@@ -6,6 +6,7 @@ mod compaction;
 mod edits;
 mod estimates;
 mod forgetting;
+mod full_disk;
 mod golden;
 mod guards;
 mod large_values;
