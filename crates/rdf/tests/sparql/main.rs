@@ -7,6 +7,7 @@ mod fixture;
 mod interrupts;
 mod limits;
 mod memory;
+mod named_graphs;
 mod numbers;
 mod ordering;
 mod panics;

@@ -560,7 +560,7 @@ fn extended(slots: &Slots, row: &Row, quad: IdQuad) -> Option<Row> {
 }
 
 /// The triple, if it has no variables.
-fn ground(pattern: &TriplePattern) -> Option<RdfTriple> {
+pub(super) fn ground(pattern: &TriplePattern) -> Option<RdfTriple> {
     let term = |pattern: &TermPattern| match pattern {
         TermPattern::NamedNode(node) => Some(Term::from(node.clone())),
         TermPattern::Literal(literal) => Some(literal.clone().into()),
