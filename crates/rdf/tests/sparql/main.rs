@@ -4,6 +4,7 @@ mod construct;
 mod datasets;
 mod expressions;
 mod fixture;
+mod forms;
 mod interrupts;
 mod limits;
 mod memory;

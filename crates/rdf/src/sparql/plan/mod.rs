@@ -10,6 +10,7 @@
 mod best;
 mod estimate;
 mod exact;
+mod forms;
 mod graphs;
 mod names;
 mod one_group;
