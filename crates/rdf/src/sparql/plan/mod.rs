@@ -32,7 +32,7 @@ pub(crate) use self::witness::hidden_variable;
 use super::limits::Stopped;
 use super::scope::Scope;
 use super::service::{self, Clause};
-use super::shape::map_operands;
+use super::shape::{check_aggregates, map_operands};
 use super::terms::Terms;
 use crate::Quads;
 
@@ -253,6 +253,8 @@ impl<'p, Q: Quads> Planner<'p, Q> {
     fn whole(&mut self, pattern: GraphPattern) -> Result<GraphPattern, Stopped> {
         let context = Context { graph: None, outer: Names::default(), times: 1.0, filters: Vec::new() };
         let pattern = graphs::with_own_variables_of_minus(graphs::with_loops_over_graphs(pattern));
+        // Each of these is an aggregate more.
+        check_aggregates(&pattern).map_err(|error| self.estimator.watch().fail(error))?;
         let pattern = zero_length::with_terms_that_reach_themselves(pattern, &self.estimator)?;
         self.rows_are_of_no_account = self.estimates.is_none() && one_group::is_over_one_group(&pattern);
         self.counts_to_choose_alone = self.changes_what_it_reads || self.rows_are_of_no_account;
