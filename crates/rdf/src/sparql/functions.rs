@@ -166,13 +166,11 @@ impl Operation {
             },
             (_, [left, right]) => match (Number::of(left), Number::of(right)) {
                 (Some(left), Some(right)) => self.of_numbers(&left, &right),
-                _ if self.is_order()
-                    && let (Some(left), Some(right)) = (truth_value(left), truth_value(right)) =>
-                {
-                    self.of_order(Some(left.cmp(&right))).map(truth)
-                }
-                _ if mode == Mode::Any => self.natively(arguments),
-                _ => None,
+                _ => match (truth_value(left), truth_value(right)) {
+                    (Some(left), Some(right)) if self.is_order() => self.of_order(Some(left.cmp(&right))).map(truth),
+                    _ if mode == Mode::Any => self.natively(arguments),
+                    _ => None,
+                },
             },
             _ => None,
         }

@@ -7,7 +7,7 @@ use oxrdf::vocab::xsd;
 use oxrdf::{Literal, NamedNode};
 use spargebra::algebra::{Expression, Function};
 
-use super::operations::is_number;
+use super::operations::may_compute_double;
 use crate::sparql::aggregates;
 use crate::sparql::terms::Form;
 
@@ -97,7 +97,7 @@ fn as_text(value: Expression) -> Expression {
         variable @ Expression::Variable(_) => in_form(variable, Form::Text),
         Expression::Literal(literal) => Literal::from(literal.value()).into(),
         // The evaluator writes doubles without exponents.
-        number if is_number(&number) => call(Function::Custom(xsd::STRING.into_owned()), number),
+        number if may_compute_double(&number) => call(Function::Custom(xsd::STRING.into_owned()), number),
         other => other,
     }
 }

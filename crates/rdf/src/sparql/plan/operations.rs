@@ -278,10 +278,10 @@ fn kind(expression: &Expression) -> Kind {
     }
 }
 
-/// Whether the value is a number, if it is one of anything.
-pub(super) fn is_number(expression: &Expression) -> bool {
-    let is_computed = !matches!(expression, Expression::Literal(_) | Expression::Variable(_));
-    is_computed && (kind(expression) == Kind::Number || operation_of(expression).is_some_and(Operation::is_arithmetic))
+/// Whether the value is computed, and may be a double.
+pub(super) fn may_compute_double(expression: &Expression) -> bool {
+    matches!(expression, Expression::FunctionCall(Function::Rand, _))
+        || operation_of(expression).is_some_and(Operation::is_arithmetic)
 }
 
 fn operand_kinds(expression: &Expression) -> Vec<Kind> {
