@@ -111,3 +111,92 @@ fn a_path_of_no_steps_is_in_every_graph() {
         ["g=g1 y=a s=z o=\"1\"", "g=g1 y=b s=z o=\"1\"", "g=g1 y=c s=z o=\"1\"", "g=g2 y=a s=x o=\"2\""]
     );
 }
+
+/// Random choices that a seed repeats.
+struct Choices(u64);
+
+impl Choices {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+
+    fn of<'c>(&mut self, list: &[&'c str]) -> &'c str {
+        list[usize::try_from(self.below(list.len() as u64)).expect("a place")]
+    }
+
+    fn node(&mut self) -> &'static str {
+        self.of(&["?x", "?y", "?g", "?x", "?y", ":a", ":b", ":g1", ":none"])
+    }
+
+    fn triple(&mut self) -> String {
+        let (subject, object) = (self.node(), self.node());
+        format!("{subject} {} {object} . ", self.of(&[":p", ":q", ":p?", ":q*", "(:p|:q)*", ":p"]))
+    }
+
+    fn condition(&mut self, depth: u64) -> String {
+        match self.below(6) {
+            0 => format!("BOUND({})", self.of(&["?x", "?y", "?g"])),
+            1 => format!("!BOUND({})", self.of(&["?x", "?y", "?g"])),
+            2 => format!("{} = {}", self.of(&["?x", "?y", "?g"]), self.of(&["?x", ":a", ":g1"])),
+            3 => "COALESCE(?g = :g1, true)".to_owned(),
+            4 => format!("EXISTS {{ {} }}", self.triple()),
+            _ => format!("NOT EXISTS {{ {} }}", if depth > 0 { self.group(depth - 1) } else { self.triple() }),
+        }
+    }
+
+    /// A group without braces.
+    fn group(&mut self, depth: u64) -> String {
+        let mut text = self.triple();
+        for _ in 0..self.below(3) {
+            let inner = if depth > 0 { self.group(depth - 1) } else { self.triple() };
+            text += &match self.below(8) {
+                0 => self.triple(),
+                1 | 2 => format!("OPTIONAL {{ {inner} }} "),
+                3 | 4 => format!("MINUS {{ {inner} }} "),
+                5 => format!("{{ {inner} }} UNION {{ {} }} ", self.triple()),
+                6 => format!("{{ SELECT ?x ?g {{ {inner} }} }} "),
+                _ => format!("FILTER({}) ", self.condition(depth.saturating_sub(1))),
+            };
+        }
+        text
+    }
+}
+
+#[test]
+fn random_patterns_have_the_solutions_of_each_graph_joined_with_its_name() {
+    let fixture = Fixture::new(
+        "GRAPH :g1 { :a :p :b . :b :q :g1 . :g1 :p :a } GRAPH :g2 { :b :p :g1 ; :q :a . :g2 :q :g2 } GRAPH :g3 { :a :q :g1 }",
+    );
+    let seed = 0x5eed_2026;
+    let mut choices = Choices(seed);
+    for number in 0..1_500 {
+        let pattern = choices.group(2);
+        let mut expected = Vec::new();
+        for graph in ["g1", "g2", "g3"] {
+            // The variable of the pattern has another name here, so that it is no other variable's.
+            let own = pattern.replace("?g", "?own");
+            for row in fixture.rows(&format!("SELECT * {{ GRAPH :{graph} {{ {own} }} }}")) {
+                let (owns, others): (Vec<&str>, Vec<&str>) =
+                    row.split(' ').partition(|value| value.starts_with("own="));
+                if owns.iter().all(|value| value.strip_prefix("own=") == Some(graph)) {
+                    expected.push(sorted(&format!("{} g={graph}", others.join(" "))));
+                }
+            }
+        }
+        let text = format!("SELECT * {{ GRAPH ?g {{ {pattern} }} }}");
+        let mut found: Vec<String> = fixture.rows(&text).iter().map(|row| sorted(row)).collect();
+        found.sort();
+        expected.sort();
+        assert_eq!(found, expected, "seed {seed:#x}, pattern {number}: {text}");
+    }
+}
+
+/// The values of a row by their variables.
+fn sorted(row: &str) -> String {
+    let mut values: Vec<&str> = row.split_whitespace().collect();
+    values.sort_unstable();
+    values.join(" ")
+}
