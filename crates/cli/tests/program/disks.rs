@@ -127,7 +127,8 @@ fn a_full_disk_fails_cleanly_loses_nothing_and_takes_more_when_there_is_room() {
     go_on(run, "b.ful", put);
 }
 
-/// Verbs that read, with their arguments, of a store and of databases: one closed cleanly, and one whose last commits are in its log.
+/// Verbs that read, with their arguments, of a store and of databases: one closed cleanly, and one whose last commits
+/// are in its log.
 const READS: [&[&str]; 29] = [
     &["rdf", "query", "q.ful", "SELECT * { ?s ?p ?o } ORDER BY ?o"],
     &["rdf", "query", "q.ful", "ASK { ?s <http://e/p> ?o }"],

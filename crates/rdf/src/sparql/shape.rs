@@ -4,7 +4,6 @@
 //! [`AGGREGATES_NESTED_MAX`] of aggregates. All three
 //! operators are associative, with errors too: an `||` is true if any operand is, else an error if any is one, else false.
 
-use oxrdf::Variable;
 use spargebra::algebra::{
     AggregateExpression, Expression, Function, GraphPattern, OrderExpression, PropertyPathExpression,
 };
@@ -78,22 +77,30 @@ fn pattern_of(query: &Query) -> &GraphPattern {
 pub(crate) fn pattern_depth(pattern: &GraphPattern) -> usize {
     1 + match pattern {
         GraphPattern::Bgp { patterns } => patterns.len(),
-        // What `plan` adds is counted here: a row beside a path, a loop over graphs, a group within `MINUS`, texts of rows, and
-        // a variable for each argument of an aggregate that is computed.
+        // What `plan` adds is counted here: a row beside a path, a loop over graphs, a group within `MINUS`, texts of
+        // rows, and a variable for each argument of an aggregate that is computed.
         GraphPattern::Path { path, .. } => 3 + path_depth(path),
         GraphPattern::Graph { name: NamedNodePattern::Variable(_), inner } => 2 + pattern_depth(inner),
         GraphPattern::Minus { .. } | GraphPattern::LeftJoin { expression: Some(_), .. } => {
             1 + deepest_part(pattern, pattern_depth, expression_depth)
         }
         GraphPattern::Group { aggregates, .. } => {
-            let is_computed = |(_, aggregate): &&(Variable, AggregateExpression)| matches!(aggregate, AggregateExpression::FunctionCall { expr, .. } if !matches!(expr, Expression::Variable(_)));
-            aggregates.iter().filter(is_computed).count() + deepest_part(pattern, pattern_depth, expression_depth)
+            aggregates.iter().filter(|(_, aggregate)| is_computed(aggregate)).count()
+                + deepest_part(pattern, pattern_depth, expression_depth)
         }
         // What is sorted gets its keys as variables, one by one.
         GraphPattern::OrderBy { expression, .. } => {
             2 * expression.len() + deepest_part(pattern, pattern_depth, expression_depth)
         }
         pattern => deepest_part(pattern, pattern_depth, expression_depth),
+    }
+}
+
+/// Whether the argument of the aggregate is no variable.
+fn is_computed(aggregate: &AggregateExpression) -> bool {
+    match aggregate {
+        AggregateExpression::FunctionCall { expr, .. } => !matches!(expr, Expression::Variable(_)),
+        AggregateExpression::CountSolutions { .. } => false,
     }
 }
 

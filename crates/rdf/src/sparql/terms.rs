@@ -53,7 +53,8 @@ pub(crate) enum Form {
     Named,
     /// As true if it is a number, and else as what is no truth value: for operators that take numbers alone.
     MustBeNumber,
-    /// As true if it is a number or a truth value, and else as what is no truth value: for operators that compare these alone.
+    /// As true if it is a number or a truth value, and else as what is no truth value: for operators that compare these
+    /// alone.
     MustBeNumberOrTruth,
     /// A literal as one of its datatype: for `DATATYPE`.
     Datatype,

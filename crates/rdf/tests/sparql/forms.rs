@@ -1,4 +1,5 @@
-//! What a term is stays as it was written; what is computed is canonical. And comparisons of truth values and of unknown types.
+//! What a term is stays as it was written; what is computed is canonical. And comparisons of truth values and of
+//! unknown types.
 
 use crate::fixture::Fixture;
 

@@ -1,4 +1,5 @@
-//! `GRAPH ?g { P }`: `P` is evaluated in each named graph, and the graph's name joined to its solutions afterwards (SPARQL 1.1, 18.6).
+//! `GRAPH ?g { P }`: `P` is evaluated in each named graph, and the graph's name joined to its solutions afterwards
+//! (SPARQL 1.1, 18.6).
 
 use crate::fixture::Fixture;
 

@@ -10,9 +10,9 @@
 //! | `IF(?a + ?b, …)` | `IF(xsd:boolean(?a + ?b), …)` | does not know whether long numbers count as true |
 //! | `BNODE(s)` | `BNODE(MD5(CONCAT(row, STRDT(s, xsd:string))))` | gives one node for one text in all solutions |
 //!
-//! `F` and `T` are [`Form`]s: comparing a term with one has the dataset return that form of the term the next time, which is at once
-//! ([`forms`](super::forms)). `row` is a text that no two solutions of a group share, from a variable that the group gets. A solution of an
-//! optional part comes from two solutions, and its text from theirs.
+//! `F` and `T` are [`Form`]s: comparing a term with one has the dataset return that form of the term the next time,
+//! which is at once ([`forms`](super::forms)). `row` is a text that no two solutions of a group share, from a variable
+//! that the group gets. A solution of an optional part comes from two solutions, and its text from theirs.
 
 use std::cell::Cell;
 
@@ -111,8 +111,8 @@ impl Exact {
         }
     }
 
-    /// The rows of a group with arguments of its aggregates as variables: those whose values may be terms of the rows, or nodes that
-    /// belong to a solution.
+    /// The rows of a group with arguments of its aggregates as variables: those whose values may be terms of the rows,
+    /// or nodes that belong to a solution.
     fn with_arguments(
         &self,
         mut inner: GraphPattern,

@@ -1,7 +1,7 @@
-//! Terms as expressions get them: as they are written, where the evaluator keeps values alone.
+//! Expressions that need a term as it is written, where the evaluator keeps only its value.
 //!
-//! A variable is compared with a [`Form`], and so asked for in that form: the dataset returns that form of the term the next time, which is
-//! at once. The evaluator takes the branches of `IF` and the parts of `COALESCE` for the value as they are, and so does this file.
+//! Comparing a variable with a [`Form`] asks for that form: the dataset returns it the next time that the variable is
+//! read, which is at once. The value of `IF` and `COALESCE` is that of one of their operands, so these are asked.
 
 use oxrdf::vocab::xsd;
 use oxrdf::{Literal, NamedNode};
@@ -42,8 +42,8 @@ pub(super) fn datatype(mut arguments: Vec<Expression>) -> Expression {
     }
 }
 
-/// The expression, with variables and constants that may be its value as names of their terms: what internalizes the value finds the terms by
-/// these.
+/// The expression, with the variables and constants that may be its value as names of their terms. The dataset finds the
+/// terms by these names when it takes the value.
 pub(super) fn as_term(expression: Expression) -> Expression {
     if !has_alternatives(&expression) || is_term(&expression) {
         return expression;
@@ -52,8 +52,8 @@ pub(super) fn as_term(expression: Expression) -> Expression {
         Expression::Variable(variable) => {
             let asked =
                 Expression::SameTerm(Box::new(variable.clone().into()), Box::new(NamedNode::from(Form::Named).into()));
-            // A form is always there. The negation has the evaluator take the value, where the optimizer leaves no other expression: it
-            // would take the term itself, and leave the form to the next expression.
+            // A form is always there. The negation has the evaluator take the value, where the optimizer leaves no
+            // other expression: it would take the term itself, and leave the form to the next expression.
             let never = Expression::Not(Box::new(variable.clone().into()));
             Expression::If(asked.into(), Box::new(variable.into()), never.into())
         }

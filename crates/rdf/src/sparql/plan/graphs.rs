@@ -1,13 +1,14 @@
-//! `GRAPH ?g { P }`: for each named graph the solutions of `P` in that graph, and then the name of the graph joined to them (SPARQL 1.1, 18.6).
+//! `GRAPH ?g { P }`: the solutions of `P` in each named graph, joined with the name of that graph (SPARQL 1.1, 18.6).
 //!
-//! The evaluator hands `?g` to the triple patterns of `P`, and these bind it. That is the same where each row of `P` comes from such a pattern,
-//! `P` does not read `?g` by itself, and no `MINUS` depends on which variables its sides bind. Otherwise `GRAPH ?g { P }` becomes a loop:
-//! `GRAPH ?g {}`, and for each of its rows `P` in this graph, under a hidden name. The sub-selects of `P` let the hidden name through, and
-//! it is joined to aggregates without keys, which forget it. Where `P` has a variable `?g` of its own, that gets another hidden name, and is
-//! compared with the name of the graph in the end.
+//! The evaluator hands `?g` to the triple patterns of `P`, and these bind it. That has the same solutions if each row of
+//! `P` comes from such a pattern, `P` does not read `?g`, and no `MINUS` depends on which variables its sides bind.
+//! Otherwise `GRAPH ?g { P }` becomes a loop: `GRAPH ?g {}`, and for each of its rows `P` in this graph, under a hidden
+//! name. Sub-selects of `P` return the hidden name. Aggregates without keys drop it, so it is joined to their row. If
+//! `P` has a variable `?g` of its own, that gets another hidden name, and is compared with the graph's name at the end.
 //!
-//! Within a loop both sides of a `MINUS` have the variables of the row that they are evaluated for, so that they share variables that neither
-//! has. A `MINUS` that has to know gets a right side that is grouped by its own variables: the evaluator's groups have no others.
+//! Within a loop both sides of a `MINUS` begin with the bindings of the loop's row, and so share variables that neither
+//! side binds. If that can change the result, the right side is grouped by its own variables: the evaluator's groups
+//! have no others.
 
 use std::cell::{Cell, RefCell};
 
@@ -44,7 +45,7 @@ pub(super) fn graph_within<'g>(pattern: &'g GraphPattern, around: Option<&'g Var
 #[derive(Default)]
 struct Loops {
     begun: Cell<usize>,
-    /// What the rows bind that the patterns of an expression are looked up for: of each expression around, the outermost first.
+    /// For each expression around, the outermost first: the variables of the rows that it is evaluated for.
     rows: RefCell<Vec<Vec<Variable>>>,
 }
 
@@ -127,7 +128,8 @@ fn bound_for_expressions(pattern: &GraphPattern) -> Vec<Variable> {
     variables
 }
 
-/// Whether it is the same if the pattern's rows have the variable as the name of their graph from the beginning, or are joined with that in the end.
+/// Whether the pattern has the same rows if the variable is the graph's name from the beginning, and if the rows are
+/// joined with the name at the end.
 fn binds_early(pattern: &GraphPattern, graph: &Variable) -> bool {
     use GraphPattern as P;
     match pattern {
@@ -160,7 +162,8 @@ fn binds_early(pattern: &GraphPattern, graph: &Variable) -> bool {
     }
 }
 
-/// The pattern with the right side of each `MINUS` grouped by its own variables, where it is within a row of something else and that matters.
+/// The pattern with the right side of each `MINUS` grouped by its own variables, if it is evaluated for rows of something
+/// else and these can change its result.
 pub(super) fn with_own_variables_of_minus(pattern: GraphPattern) -> GraphPattern {
     own_variables(pattern, false)
 }

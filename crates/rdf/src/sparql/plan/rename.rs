@@ -6,8 +6,8 @@ use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 
 use crate::sparql::shape::{Operand, map_children, map_operands, visit_operands};
 
-/// The pattern with `to` in place of the variable `from`. A sub-select that does not return `from` keeps its own variable of that name.
-/// The text that another endpoint is asked keeps its variables.
+/// The pattern with `to` in place of the variable `from`. A sub-select that does not return `from` keeps its own
+/// variable of that name. The text that another endpoint is asked keeps its variables.
 pub(super) fn renamed(pattern: GraphPattern, from: &Variable, to: &Variable) -> GraphPattern {
     Renaming { from, to }.pattern(pattern)
 }
@@ -28,7 +28,7 @@ pub(super) fn reads(expression: &Expression, variable: &Variable) -> bool {
     found
 }
 
-/// Whether the pattern has the variable anywhere, sub-selects that do not return it included.
+/// Whether the pattern has the variable anywhere but in sub-selects that do not return it.
 pub(super) fn mentions(pattern: &GraphPattern, variable: &Variable) -> bool {
     // A name that no text has: the pattern is changed if, and only if, it has the variable.
     let unused = super::hidden_variable("unused");

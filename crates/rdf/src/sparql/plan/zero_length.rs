@@ -1,7 +1,8 @@
 //! Paths that may have no steps, and begin or end with a term of the text.
 //!
-//! Such a path has the row in which its other end is the term, whether the graph has the term or not (SPARQL 1.1, 18.4): a term reaches itself in
-//! every graph. The evaluator has that row in graphs that have the term. So the row is written beside the path, or in its place.
+//! Such a path has the row in which its other end is the term, whether the graph has the term or not (SPARQL 1.1,
+//! 18.4): a term reaches itself in every graph. The evaluator has that row in graphs that have the term. So the row is
+//! written beside the path, or in its place.
 //!
 //! | path | in which graph | becomes |
 //! |---|---|---|
@@ -10,8 +11,9 @@
 //! | `:x :p* ?y` | `GRAPH <g>`, without `:x` | `GRAPH <g> {} VALUES ?y { :x }` |
 //! | `:x :p* ?y` | `GRAPH ?g` | `{ GRAPH ?g {} VALUES ?y { :x } } UNION { :x :p* ?y FILTER(!sameTerm(?y, :x)) }` |
 //!
-//! A variable stands for the nodes of its graph, also where something else binds it: solutions are joined after the path has been evaluated.
-//! So does the variable between the parts of a sequence, which is why a sequence has no row for a term that the graph does not have.
+//! A variable stands for the nodes of its graph, also where something else binds it: solutions are joined after the
+//! path has been evaluated. So does the variable between the parts of a sequence, which is why a sequence has no row
+//! for a term that the graph does not have.
 
 use std::cell::RefCell;
 
