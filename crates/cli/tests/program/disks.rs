@@ -127,6 +127,98 @@ fn a_full_disk_fails_cleanly_loses_nothing_and_takes_more_when_there_is_room() {
     go_on(run, "b.ful", put);
 }
 
+/// Verbs that read, with their arguments, of a store and of databases: one closed cleanly, and one whose last commits
+/// are in its log.
+const READS: [&[&str]; 29] = [
+    &["rdf", "query", "q.ful", "SELECT * { ?s ?p ?o } ORDER BY ?o"],
+    &["rdf", "query", "q.ful", "ASK { ?s <http://e/p> ?o }"],
+    &["rdf", "query", "q.ful", "SELECT (COUNT(*) AS ?n) { ?s <http://e/p>* ?o }", "--explain"],
+    &["rdf", "query", "q.ful", "CONSTRUCT WHERE { ?s ?p ?o }", "--format", "rdf"],
+    &["rdf", "dump", "q.ful"],
+    &["rdf", "dump", "q.ful", "--format", "ttl", "--default-graph"],
+    &["rdf", "dump", "q.ful", "--format", "rdf", "--default-graph"],
+    &["rdf", "dump", "q.ful", "--format", "jsonld"],
+    &["rdf", "stats", "q.ful"],
+    &["rdf", "check", "q.ful"],
+    &["check", "q.ful"],
+    &["stats", "q.ful"],
+    &["tables", "q.ful"],
+    &["tables", "a.ful"],
+    &["get", "a.ful", "t", "k"],
+    &["scan", "a.ful", "t"],
+    &["count", "a.ful", "t"],
+    &["export", "a.ful", "t", "--format", "ndjson"],
+    &["export", "a.ful", "t", "--format", "csv"],
+    &["stats", "a.ful"],
+    &["check", "a.ful"],
+    &["changes", "a.ful"],
+    &["tables", "crashed.ful"],
+    &["get", "crashed.ful", "t", "k"],
+    &["scan", "crashed.ful", "commits"],
+    &["count", "crashed.ful", "commits"],
+    &["export", "crashed.ful", "commits"],
+    &["stats", "crashed.ful"],
+    &["check", "crashed.ful"],
+];
+
+/// Verbs that read, and write to another disk.
+const COPIES: [&[&str]; 5] = [
+    &["backup", "q.ful", "../backup.q"],
+    &["backup", "a.ful", "../backup.a"],
+    &["backup", "crashed.ful", "../backup.crashed"],
+    &["rdf", "dump", "q.ful", "../dump.nq"],
+    &["export", "a.ful", "t", "../export.ndjson"],
+];
+
+#[test]
+fn every_verb_that_reads_works_on_a_disk_without_a_free_byte() {
+    const TEST: &str = "every_verb_that_reads_works_on_a_disk_without_a_free_byte";
+    let place = Place::new();
+    let full = place.path("full");
+    let _mount = match Mount::new(&full, "size=48m") {
+        Ok(mount) => mount,
+        Err(why) => return skipped(TEST, &why),
+    };
+    let run = |arguments: &[&str]| run_in(&mut Command::new(PROGRAM), &full, arguments, b"");
+    std::fs::write(
+        full.join("one.nq"),
+        "<http://e/a> <http://e/p> <http://e/b> <http://e/g> .\n<http://e/a> <http://e/p> \"x\" .\n",
+    )
+    .unwrap();
+    run(&["rdf", "load", "q.ful", "one.nq", "--create"]).ok();
+    run(&["put", "a.ful", "t", "k", "v", "--create", "--keep-log", "1"]).ok();
+    crash(&full);
+    let before = READS.map(|arguments| timeless(&run(arguments).ok()));
+    let files = || ["q.ful", "a.ful", "crashed.ful"].map(|name| std::fs::read(full.join(name)).unwrap());
+    let bytes = files();
+    fill_up(&full.join("ballast"));
+    run(&["put", "full.ful", "t", "k", "v", "--create"]).fails(1);
+
+    for (arguments, expected) in READS.into_iter().zip(before) {
+        assert_eq!(timeless(&run(arguments).ok()), expected, "{arguments:?}");
+    }
+    for arguments in COPIES {
+        run(arguments).ok();
+    }
+    assert!(files() == bytes, "a verb that reads has written");
+    for copy in ["backup.q", "backup.a", "backup.crashed"] {
+        let sound = run_in(&mut Command::new(PROGRAM), place.root(), &["check", copy], b"").ok();
+        assert!(sound.starts_with("sound: "), "{copy}: {sound}");
+    }
+}
+
+/// An answer without the times in it.
+fn timeless(answer: &str) -> String {
+    answer.lines().filter(|line| !line.contains(" ms") && !line.contains("memory: peak")).collect::<Vec<_>>().join("\n")
+}
+
+/// Leaves the file system of a file no free byte.
+fn fill_up(ballast: &Path) {
+    let mut file = std::fs::File::create(ballast).unwrap();
+    let block = vec![1; 4096];
+    while file.write_all(&block).is_ok() {}
+}
+
 #[test]
 fn a_limit_of_file_size_fails_like_a_full_disk() {
     let place = Place::new();

@@ -42,6 +42,7 @@ pub(super) enum Operation {
     ToDouble,
     ToFloat,
     ToBoolean,
+    ToString,
 }
 
 /// What an operation takes.
@@ -53,7 +54,7 @@ pub(super) enum Mode {
     Any,
 }
 
-const OPERATIONS: [(Operation, &str); 22] = [
+const OPERATIONS: [(Operation, &str); 23] = [
     (Operation::Add, "add"),
     (Operation::Subtract, "subtract"),
     (Operation::Multiply, "multiply"),
@@ -76,6 +77,7 @@ const OPERATIONS: [(Operation, &str); 22] = [
     (Operation::ToDouble, "to double"),
     (Operation::ToFloat, "to float"),
     (Operation::ToBoolean, "to boolean"),
+    (Operation::ToString, "to string"),
 ];
 
 /// The evaluator for a query that calls functions of ours, or for one that calls none and need not carry them.
@@ -132,6 +134,11 @@ impl Operation {
         matches!(self, Self::ToInteger | Self::ToDecimal | Self::ToDouble | Self::ToFloat | Self::ToBoolean)
     }
 
+    /// Whether it asks which of two values is the lesser.
+    pub(super) fn is_order(self) -> bool {
+        matches!(self, Self::Less | Self::LessOrEqual | Self::Greater | Self::GreaterOrEqual)
+    }
+
     /// Its value. `None` is an error of the expression.
     pub(super) fn apply(self, mode: Mode, arguments: &[Term]) -> Option<Term> {
         use Operation as O;
@@ -150,6 +157,7 @@ impl Operation {
                 Some(Number::Float(numeric(value, parse)?.to_float()).into_term())
             }
             (O::ToBoolean, [value]) => boolean(value).map(truth),
+            (O::ToString, [value]) => text(value).map(|text| Literal::from(text).into()),
             (O::Equal, [left, right]) if mode == Mode::Any => equal(left, right).map(truth),
             (_, [value]) => match Number::of(value) {
                 Some(number) => self.of_number(&number).map(Number::into_term),
@@ -158,8 +166,11 @@ impl Operation {
             },
             (_, [left, right]) => match (Number::of(left), Number::of(right)) {
                 (Some(left), Some(right)) => self.of_numbers(&left, &right),
-                _ if mode == Mode::Any => self.natively(arguments),
-                _ => None,
+                _ => match (truth_value(left), truth_value(right)) {
+                    (Some(left), Some(right)) if self.is_order() => self.of_order(Some(left.cmp(&right))).map(truth),
+                    _ if mode == Mode::Any => self.natively(arguments),
+                    _ => None,
+                },
             },
             _ => None,
         }
@@ -184,19 +195,22 @@ impl Operation {
             Self::Multiply => left.times(right),
             Self::Divide => left.divided_by(right),
             _ => {
-                let order = left.compare(right);
-                let holds = match self {
-                    Self::Less => order == Some(Ordering::Less),
-                    Self::LessOrEqual => order.is_some_and(Ordering::is_le),
-                    Self::Greater => order == Some(Ordering::Greater),
-                    Self::GreaterOrEqual => order.is_some_and(Ordering::is_ge),
-                    Self::Equal => order == Some(Ordering::Equal),
-                    _ => return None,
-                };
-                return Some(Literal::from(holds).into());
+                return self.of_order(left.compare(right)).map(|holds| Literal::from(holds).into());
             }
         };
         computed.map(Number::into_term)
+    }
+
+    /// Whether a comparison holds between values of this order. `None`: it is no comparison.
+    fn of_order(self, order: Option<Ordering>) -> Option<bool> {
+        Some(match self {
+            Self::Less => order == Some(Ordering::Less),
+            Self::LessOrEqual => order.is_some_and(Ordering::is_le),
+            Self::Greater => order == Some(Ordering::Greater),
+            Self::GreaterOrEqual => order.is_some_and(Ordering::is_ge),
+            Self::Equal => order == Some(Ordering::Equal),
+            _ => return None,
+        })
     }
 
     /// As the evaluator's own operator, of what are no numbers.
@@ -249,6 +263,26 @@ fn numeric(term: &Term, parse: impl Fn(&str) -> Option<Number>) -> Option<Number
         xsd::STRING => parse(literal.value()),
         xsd::BOOLEAN => boolean(term).map(|value| Number::Integer(value.into())),
         _ => Number::of_literal(literal.as_ref()),
+    }
+}
+
+/// What a cast to a string makes of a term.
+fn text(term: &Term) -> Option<String> {
+    match term {
+        Term::NamedNode(node) => Some(node.as_str().to_owned()),
+        Term::Literal(literal) => Some(match Number::of_literal(literal.as_ref()) {
+            Some(number) => number.text(),
+            None => literal.value().to_owned(),
+        }),
+        _ => None,
+    }
+}
+
+/// The truth value that a term is, if it is one.
+fn truth_value(term: &Term) -> Option<bool> {
+    match term {
+        Term::Literal(literal) if literal.datatype() == xsd::BOOLEAN => boolean(term),
+        _ => None,
     }
 }
 

@@ -99,14 +99,31 @@ impl Number {
         match self {
             Self::Integer(value) => Literal::from(value),
             Self::Decimal(value) => Literal::from(value),
-            Self::Float(value) => Literal::from(value),
-            Self::Double(value) => Literal::from(value),
-            Self::Long(value) => {
+            Self::Float(_) => Literal::new_typed_literal(self.text(), xsd::FLOAT),
+            Self::Double(_) => Literal::new_typed_literal(self.text(), xsd::DOUBLE),
+            Self::Long(ref value) => {
                 let datatype = if value.is_integer { xsd::INTEGER } else { xsd::DECIMAL };
-                Literal::new_typed_literal(value.text(), datatype)
+                Literal::new_typed_literal(self.text(), datatype)
             }
         }
         .into()
+    }
+
+    /// The number as XPath casts it to a string (XPath and XQuery Functions 3.1, 19.1.1).
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Integer(value) => value.to_string(),
+            Self::Decimal(value) => value.to_string(),
+            Self::Long(value) => value.text(),
+            Self::Float(value) => match f32::from(*value) {
+                number if has_exponent(number.into()) => with_fraction(format!("{number:E}")),
+                _ => value.to_string(),
+            },
+            Self::Double(value) => match f64::from(*value) {
+                number if has_exponent(number) => with_fraction(format!("{number:E}")),
+                _ => value.to_string(),
+            },
+        }
     }
 
     /// Whether it counts as true.
@@ -438,6 +455,19 @@ impl Exact {
         let digits = format!("{digits:0>width$}", width = scale + 1);
         let (whole, fraction) = digits.split_at(digits.len() - scale);
         format!("{sign}{whole}.{fraction}")
+    }
+}
+
+/// Whether a float or a double is written with an exponent.
+fn has_exponent(value: f64) -> bool {
+    value.is_finite() && value != 0.0 && !(1e-6..1e6).contains(&value.abs())
+}
+
+/// The mantissa of a form with an exponent has a fraction.
+fn with_fraction(form: String) -> String {
+    match form.split_once('E') {
+        Some((mantissa, exponent)) if !mantissa.contains('.') => format!("{mantissa}.0E{exponent}"),
+        _ => form,
     }
 }
 

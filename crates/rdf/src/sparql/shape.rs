@@ -7,6 +7,7 @@
 use spargebra::algebra::{
     AggregateExpression, Expression, Function, GraphPattern, OrderExpression, PropertyPathExpression,
 };
+use spargebra::term::NamedNodePattern;
 use spargebra::{GraphUpdateOperation, Query, Update};
 
 use super::text::DEPTH_MAX;
@@ -45,6 +46,11 @@ fn check(pattern: &GraphPattern) -> Result<()> {
     if pattern_depth(pattern) > DEPTH_MAX {
         return Err(Error::QueryTooDeep { limit: DEPTH_MAX });
     }
+    check_aggregates(pattern)
+}
+
+/// That no more aggregates are within each other than the optimizer can look at.
+pub(crate) fn check_aggregates(pattern: &GraphPattern) -> Result<()> {
     if aggregate_depth(pattern) > AGGREGATES_NESTED_MAX {
         return Err(Error::AggregatesTooDeep { limit: AGGREGATES_NESTED_MAX });
     }
@@ -71,12 +77,30 @@ fn pattern_of(query: &Query) -> &GraphPattern {
 pub(crate) fn pattern_depth(pattern: &GraphPattern) -> usize {
     1 + match pattern {
         GraphPattern::Bgp { patterns } => patterns.len(),
-        GraphPattern::Path { path, .. } => path_depth(path),
+        // What `plan` adds is counted here: a row beside a path, a loop over graphs, a group within `MINUS`, texts of
+        // rows, and a variable for each argument of an aggregate that is computed.
+        GraphPattern::Path { path, .. } => 3 + path_depth(path),
+        GraphPattern::Graph { name: NamedNodePattern::Variable(_), inner } => 2 + pattern_depth(inner),
+        GraphPattern::Minus { .. } | GraphPattern::LeftJoin { expression: Some(_), .. } => {
+            1 + deepest_part(pattern, pattern_depth, expression_depth)
+        }
+        GraphPattern::Group { aggregates, .. } => {
+            aggregates.iter().filter(|(_, aggregate)| is_computed(aggregate)).count()
+                + deepest_part(pattern, pattern_depth, expression_depth)
+        }
         // What is sorted gets its keys as variables, one by one.
         GraphPattern::OrderBy { expression, .. } => {
             2 * expression.len() + deepest_part(pattern, pattern_depth, expression_depth)
         }
         pattern => deepest_part(pattern, pattern_depth, expression_depth),
+    }
+}
+
+/// Whether the argument of the aggregate is no variable.
+fn is_computed(aggregate: &AggregateExpression) -> bool {
+    match aggregate {
+        AggregateExpression::FunctionCall { expr, .. } => !matches!(expr, Expression::Variable(_)),
+        AggregateExpression::CountSolutions { .. } => false,
     }
 }
 

@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use oxrdf::vocab::xsd;
+use oxrdf::vocab::{rdf, xsd};
 use oxrdf::{Literal, LiteralRef, NamedNode, NamedNodeRef, Term, TermRef};
 use oxsdatatypes::Boolean;
 use spareval::ExpressionTerm;
@@ -53,19 +53,26 @@ pub(crate) enum Form {
     Named,
     /// As true if it is a number, and else as what is no truth value: for operators that take numbers alone.
     MustBeNumber,
+    /// As true if it is a number or a truth value, and else as what is no truth value: for operators that compare these
+    /// alone.
+    MustBeNumberOrTruth,
+    /// A literal as one of its datatype: for `DATATYPE`.
+    Datatype,
     /// As whether it is a date or a time.
     IsTime,
     /// As whether it is a number.
     IsNumber,
 }
 
-const NAMED_FORMS: [(Form, &str); 8] = [
+const NAMED_FORMS: [(Form, &str); 10] = [
     (Form::Text, " text"),
     (Form::Truth, " truth"),
     (Form::Candidate, " candidate"),
     (Form::Reached, " reached"),
     (Form::Named, " named"),
     (Form::MustBeNumber, " must be number"),
+    (Form::MustBeNumberOrTruth, " must be number or truth"),
+    (Form::Datatype, " datatype"),
     (Form::IsTime, " is time"),
     (Form::IsNumber, " is number"),
 ];
@@ -171,6 +178,15 @@ impl<Q: Quads> Terms<Q> {
         if let Some(form) = Form::of(&term) {
             return Ok(EvaluationTerm::Form(form));
         }
+        if let Term::NamedNode(node) = &term
+            && node.as_str().starts_with(' ')
+            && let Some(named) = aggregates::named(node)
+        {
+            return match named {
+                Named::Id(id) => Ok(EvaluationTerm::Stored(id)),
+                Named::Term(term) => self.internalize(term),
+            };
+        }
         if let Some(id) = self.stored(&term)? {
             return Ok(EvaluationTerm::Stored(id));
         }
@@ -230,11 +246,8 @@ impl<Q: Quads> Terms<Q> {
             return Ok(EvaluationTerm::SortKey(key));
         }
         match term {
-            ExpressionTerm::NamedNode(node) if node.as_str().starts_with(' ') => match aggregates::named(&node) {
-                Some(Named::Id(id)) => Ok(EvaluationTerm::Stored(id)),
-                Some(Named::Term(term)) => self.internalize(term),
-                None => self.internalize(node.into()),
-            },
+            ExpressionTerm::DoubleLiteral(value) => self.internalize(Number::Double(value).into_term()),
+            ExpressionTerm::FloatLiteral(value) => self.internalize(Number::Float(value).into_term()),
             term => self.internalize(term.into()),
         }
     }
@@ -280,10 +293,9 @@ impl<Q: Quads> Terms<Q> {
                     .fail(crate::Error::LimitReached { what: "rows to sort", limit: u64::from(u32::MAX) })),
             },
             Form::Named => self.named(term),
-            Form::MustBeNumber => Ok(match self.is_number(term)? {
-                true => true.into(),
-                false => NamedNode::new_unchecked(String::new()).into(),
-            }),
+            Form::MustBeNumber => Ok(true_or_error(self.is_number(term)?)),
+            Form::MustBeNumberOrTruth => Ok(true_or_error(self.is_number(term)? || self.is_truth(term)?)),
+            Form::Datatype => self.of_its_datatype(term),
             Form::IsTime => Ok(self.is_time(term)?.into()),
             Form::IsNumber => Ok(self.is_number(term)?.into()),
         }
@@ -315,6 +327,30 @@ impl<Q: Quads> Terms<Q> {
             EvaluationTerm::Stored(id) if id.is_inline() => Ok(id.inline_datatype().and_then(TimeType::of).is_some()),
             other => self.is_literal(other, |literal| TimeType::of(literal.datatype()).is_some()),
         }
+    }
+
+    fn is_truth(&self, term: EvaluationTerm) -> Result<bool, Stopped> {
+        match term {
+            EvaluationTerm::Stored(id) if id.is_inline() => Ok(id.inline_datatype() == Some(xsd::BOOLEAN)),
+            other => self.is_literal(other, |literal| literal.datatype() == xsd::BOOLEAN),
+        }
+    }
+
+    /// What the evaluator takes for a literal of the term's datatype, and of no value that it knows.
+    fn of_its_datatype(&self, term: EvaluationTerm) -> Result<ExpressionTerm, Stopped> {
+        let of = |datatype: NamedNodeRef<'_>| ExpressionTerm::OtherTypedLiteral {
+            value: String::new(),
+            datatype: datatype.into_owned(),
+        };
+        if let EvaluationTerm::Stored(id) = term
+            && let Some(datatype) = id.inline_datatype().filter(|datatype| !is_of_texts(*datatype))
+        {
+            return Ok(of(datatype));
+        }
+        Ok(match self.externalize(term)? {
+            Term::Literal(literal) if !is_of_texts(literal.datatype()) => of(literal.datatype()),
+            other => other.into(),
+        })
     }
 
     /// Whether the term is a literal of which this holds, and no text does. Without a copy of one that is at hand.
@@ -376,6 +412,19 @@ impl<Q: Quads> Terms<Q> {
             }
             _ => None,
         })
+    }
+}
+
+/// Whether its literals are texts, with languages or without.
+fn is_of_texts(datatype: NamedNodeRef<'_>) -> bool {
+    [xsd::STRING, rdf::LANG_STRING, rdf::DIR_LANG_STRING].contains(&datatype)
+}
+
+/// True, or what is no truth value.
+fn true_or_error(is_true: bool) -> ExpressionTerm {
+    match is_true {
+        true => true.into(),
+        false => NamedNode::new_unchecked(String::new()).into(),
     }
 }
 

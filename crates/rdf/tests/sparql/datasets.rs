@@ -208,6 +208,12 @@ fn each_graph_is_asked_by_itself_whatever_is_asked() {
         "?s :q ?x FILTER EXISTS { SELECT (COUNT(DISTINCT *) AS ?n) { ?s :p ?o VALUES ?u { UNDEF 1 } } HAVING (?n > 1) }",
         "?s :p ?o",
         "?s (:p|:q)* ?o",
+        ":a (:p|:q)* ?o",
+        "?s :q? :b",
+        "?s :p ?x OPTIONAL { :nothing :q* ?s }",
+        "?s :p ?o MINUS { ?z :q ?b OPTIONAL { ?z :p ?o } }",
+        "?s :p ?o MINUS { ?s :q ?g }",
+        "?s :p ?o OPTIONAL { ?s :q ?y FILTER(BOUND(?g)) }",
     ] {
         let found = ordered(fixture.rows(&format!("SELECT * {{ GRAPH ?g {{ {pattern} }} }}")));
         let in_graph = |graph: &&str| {

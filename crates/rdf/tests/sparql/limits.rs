@@ -216,6 +216,16 @@ fn texts_that_nest_deep_are_evaluated_all_the_same() {
     assert!(!people.ask(&nodes), "the text of a node is an error");
     let graphs = "GRAPH ?g { ".repeat(60);
     assert!(people.rows(&nested(&graphs, "{ SELECT (COUNT(*) AS ?n) { ?s ?p ?o } }", &"}".repeat(60), 1)).is_empty());
+    let read = "GRAPH ?g { FILTER(!BOUND(?g)) ".repeat(60);
+    assert!(people.rows(&nested(&read, "?s ?p ?o", &"}".repeat(60), 1)).is_empty());
+    let sums = |count: usize| {
+        // Equal aggregates would be one.
+        let sum = |number: usize| format!(", STR(SUM(IF(?o > 9, ?o, 0 * {number})))");
+        let sums: String = (0..count).map(sum).collect();
+        format!("SELECT (CONCAT(\"\"{sums}) AS ?n) {{ ?s :age ?o }}")
+    };
+    assert_eq!(people.rows(&sums(200))[0].len(), "n=\"\"".len() + 200 * "96".len());
+    assert!(matches!(Query::parse_with_prefixes(&sums(2_000), None, &prefixes()), Err(Error::QueryTooDeep { .. })));
     let options: String = (0..150).map(|number| format!("OPTIONAL {{ ?s :p{number} ?x{number} }} ")).collect();
     assert_eq!(people.rows(&format!("SELECT ?s {{ ?s :age ?o {options} }}")).len(), 4);
     let ask = format!("ASK {{ {}{} }}", "?s :age ?o FILTER EXISTS {".repeat(60), "}".repeat(60));
@@ -287,4 +297,18 @@ fn a_function_that_nobody_knows_is_an_error() {
     let error = rows_of(&query("SELECT (:f(?a) AS ?x) { ?p :age ?a }"), &people.snapshot()).expect_err("unknown");
     assert!(matches!(error, Error::FunctionUnknown { .. }), "{error}");
     assert!(error.to_string().contains("<http://example.org/f>"), "{error}");
+}
+
+#[test]
+fn sides_of_minus_that_have_to_be_grouped_are_bounded_like_aggregates() {
+    let people = Fixture::people();
+    let minus = |depth: usize| {
+        let inner = (0..depth).fold("?s :age ?o".to_owned(), |inner, number| {
+            format!("?s :age ?o MINUS {{ ?x :never ?y{number} OPTIONAL {{ {inner} }} }}")
+        });
+        query(&format!("SELECT * {{ VALUES ?k {{ 1 }} LATERAL {{ {inner} }} }}"))
+    };
+    assert_eq!(rows_of(&minus(8), &people.snapshot()).expect("not too deep").len(), 4);
+    let error = rows_of(&minus(9), &people.snapshot()).expect_err("too deep");
+    assert!(matches!(error, Error::AggregatesTooDeep { limit: 8 }), "{error}");
 }

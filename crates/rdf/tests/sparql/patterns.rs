@@ -213,4 +213,18 @@ fn a_path_of_no_steps_reaches_a_term_that_no_quad_has() {
     assert_eq!(people.rows("SELECT ?x { :ann :knows? ?x }"), ["x=ann", "x=bob", "x=cid"]);
     assert!(people.ask("ASK { :nobody :knows* :nobody }") && people.ask("ASK { :ann :knows* :ann }"));
     assert!(!people.ask("ASK { :nobody :knows* :nothing }"));
+    assert_eq!(people.rows("SELECT ?x { <<( :a :b 1 )>> :knows* ?x }").len(), 1);
+    assert!(people.ask("ASK { :nobody :knows* [] }") && people.ask("ASK { [] :knows* 99 }"));
+}
+
+#[test]
+fn a_variable_of_a_path_stands_for_the_nodes_of_the_graph() {
+    let people = Fixture::people();
+    assert_eq!(people.rows("SELECT ?y { VALUES ?x { :nobody :dan } ?x :knows* ?y }"), ["y=dan"]);
+    assert_eq!(people.rows("SELECT ?y { BIND(:nobody AS ?x) ?x :knows? ?y }"), Vec::<String>::new());
+    assert!(people.rows("SELECT ?y { :nobody :knows*/:knows* ?y }").is_empty());
+    assert!(people.rows("SELECT ?y { :nobody (:knows*/:knows*)|:name ?y }").is_empty());
+    assert!(people.ask("ASK { :nobody :knows*/:knows* :nobody }"));
+    assert!(people.ask("ASK { :nobody (:knows*/:knows*)|:name :nobody }"));
+    assert_eq!(people.rows("SELECT ?y { :nobody (:knows*/:knows*)* ?y }"), ["y=nobody"]);
 }

@@ -10,7 +10,7 @@ use oxrdf::{NamedNode, Variable};
 use spargebra::algebra::{Expression, GraphPattern, OrderExpression};
 use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 
-use super::exact::in_form;
+use super::forms::in_form;
 use super::names::{Name, certain};
 use super::one_group::looks_at_patterns;
 use super::witness::hidden_variable;

@@ -14,7 +14,7 @@ use spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
 
 use super::names::{Name, Names};
 use crate::seeded_hash::SeededHash;
-use crate::sparql::limits::Stopped;
+use crate::sparql::limits::{Stopped, Watch};
 use crate::sparql::scope::{DefaultGraph, Scope};
 use crate::sparql::terms::{EvaluationTerm, Terms};
 use crate::{GraphPattern, IdPattern, IdQuad, Quads, TermId};
@@ -162,6 +162,10 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
     /// Whether the default graph is the stored one alone.
     pub(super) fn has_stored_default_graph(&self) -> bool {
         matches!(self.scope.default, DefaultGraph::Stored)
+    }
+
+    pub(super) fn watch(&self) -> &Watch {
+        self.terms.watch()
     }
 
     pub(super) fn slots(&self, triple: &TriplePattern, graph: Option<&NamedNodePattern>) -> Result<Slots, Stopped> {
@@ -560,7 +564,7 @@ fn extended(slots: &Slots, row: &Row, quad: IdQuad) -> Option<Row> {
 }
 
 /// The triple, if it has no variables.
-fn ground(pattern: &TriplePattern) -> Option<RdfTriple> {
+pub(super) fn ground(pattern: &TriplePattern) -> Option<RdfTriple> {
     let term = |pattern: &TermPattern| match pattern {
         TermPattern::NamedNode(node) => Some(Term::from(node.clone())),
         TermPattern::Literal(literal) => Some(literal.clone().into()),

@@ -3,19 +3,24 @@
 //! | written | evaluated | because the evaluator |
 //! |---|---|---|
 //! | `STR(?v)` | `STR(IF(SAMETERM(?v, F), ?v, ?v))` | keeps the value of a number, not how it was written |
+//! | `DATATYPE(?v)` | as `STR(?v)`, by another form | takes a literal of a type derived from `xsd:integer` for an integer |
+//! | `BIND(COALESCE(?a + 1, ?v) AS ?x)` | `?v` by another form | as above |
+//! | `SUM(IF(?c, ?v, 0))` | `SUM(?x)`, and `BIND(IF(?c, ?v, 0) AS ?x)` in the group | as above |
 //! | `!?v`, `?v && …` | `!IF(SAMETERM(?v, T), ?v, ?v)` | takes ill-typed numbers for errors, which are false |
 //! | `IF(?a + ?b, …)` | `IF(xsd:boolean(?a + ?b), …)` | does not know whether long numbers count as true |
 //! | `BNODE(s)` | `BNODE(MD5(CONCAT(row, STRDT(s, xsd:string))))` | gives one node for one text in all solutions |
 //!
-//! `F` and `T` are [`Form`]s: comparing a term with one has the dataset return that form of the term the next time, which is at once.
-//! `row` is a variable of its own for the solutions of a group, with a text that no two of them share.
+//! `F` and `T` are [`Form`]s: comparing a term with one has the dataset return that form of the term the next time,
+//! which is at once ([`forms`](super::forms)). `row` is a text that no two solutions of a group share, from a variable
+//! that the group gets. A solution of an optional part comes from two solutions, and its text from theirs.
 
 use std::cell::Cell;
 
 use oxrdf::vocab::xsd;
-use oxrdf::{Literal, NamedNode, Variable};
-use spargebra::algebra::{Expression, Function, GraphPattern, OrderExpression};
+use oxrdf::{Literal, Variable};
+use spargebra::algebra::{AggregateExpression, Expression, Function, GraphPattern, OrderExpression};
 
+use super::forms::{as_term, datatype, has_alternatives, in_form, is_term, string};
 use super::witness;
 use crate::sparql::numeric::Number;
 use crate::sparql::shape::{Operand, map_children, map_operands, visit_operands};
@@ -29,52 +34,108 @@ pub(super) fn with_exact_expressions(pattern: GraphPattern) -> GraphPattern {
 #[derive(Default)]
 struct Exact {
     rows: Cell<usize>,
+    arguments: Cell<usize>,
 }
 
-/// The variable that tells the solutions of a group apart, where there is one.
-type Row<'r> = Option<&'r Variable>;
+/// The text that tells the solutions of a group apart, where there is one.
+type Row<'r> = Option<&'r Expression>;
 
 impl Exact {
     fn pattern(&self, pattern: GraphPattern) -> GraphPattern {
-        let row = names_nodes(&pattern).then(|| {
-            let number = self.rows.get();
-            self.rows.set(number + 1);
-            witness::hidden_variable(&format!("row{number}"))
-        });
+        let row = names_nodes(&pattern).then(|| self.row());
         self.group(pattern, row.as_ref())
     }
 
+    fn row(&self) -> Variable {
+        let number = self.rows.get();
+        self.rows.set(number + 1);
+        witness::hidden_variable(&format!("row{number}"))
+    }
+
     /// Operators over the rows of one pattern, down to that one.
-    fn group(&self, pattern: GraphPattern, row: Row<'_>) -> GraphPattern {
+    fn group(&self, pattern: GraphPattern, row: Option<&Variable>) -> GraphPattern {
         let mapped = |inner: Box<GraphPattern>| Box::new(self.group(*inner, row));
+        let text = row.map(|row| Expression::from(row.clone()));
+        let text = text.as_ref();
         match pattern {
             GraphPattern::Extend { inner, variable, expression } => {
-                GraphPattern::Extend { inner: mapped(inner), variable, expression: self.expression(expression, row) }
+                let expression = as_term(self.expression(expression, text));
+                GraphPattern::Extend { inner: mapped(inner), variable, expression }
             }
             GraphPattern::Filter { expr, inner } => {
-                GraphPattern::Filter { expr: number_as_truth(self.expression(expr, row)), inner: mapped(inner) }
+                GraphPattern::Filter { expr: number_as_truth(self.expression(expr, text)), inner: mapped(inner) }
             }
             GraphPattern::OrderBy { inner, expression } => {
                 let exact = |order| match order {
-                    OrderExpression::Asc(key) => OrderExpression::Asc(self.expression(key, row)),
-                    OrderExpression::Desc(key) => OrderExpression::Desc(self.expression(key, row)),
+                    OrderExpression::Asc(key) => OrderExpression::Asc(self.expression(key, text)),
+                    OrderExpression::Desc(key) => OrderExpression::Desc(self.expression(key, text)),
                 };
                 let expression = expression.into_iter().map(exact).collect();
                 GraphPattern::OrderBy { inner: mapped(inner), expression }
             }
             whole => {
-                let inner =
-                    map_children(whole, &mut |inner| self.pattern(inner), &mut |expr| self.expression(expr, None));
+                let inner = self.whole(whole);
                 match row {
                     None => inner,
-                    Some(row) => GraphPattern::Extend {
-                        inner: Box::new(inner),
-                        variable: row.clone(),
-                        expression: call(Function::StrUuid, Vec::new()),
-                    },
+                    Some(row) => with_row(inner, row),
                 }
             }
         }
+    }
+
+    /// A pattern that makes rows, and no operator over the rows of another.
+    fn whole(&self, pattern: GraphPattern) -> GraphPattern {
+        match pattern {
+            GraphPattern::LeftJoin { left, right, expression: Some(condition) } if makes_nodes(&condition) => {
+                let rows = [self.row(), self.row()];
+                let both = call(Function::Concat, rows.iter().map(|row| row.clone().into()).collect());
+                let [left, right] = [(*left, &rows[0]), (*right, &rows[1])]
+                    .map(|(side, row)| Box::new(with_row(self.pattern(side), row)));
+                GraphPattern::LeftJoin { left, right, expression: Some(self.expression(condition, Some(&both))) }
+            }
+            GraphPattern::Group { inner, variables, aggregates } => {
+                let (inner, aggregates) = self.with_arguments(*inner, aggregates);
+                let aggregates = aggregates.into_iter().map(|(variable, of)| (variable, self.aggregate(of))).collect();
+                GraphPattern::Group { inner: self.pattern(inner).into(), variables, aggregates }
+            }
+            other => map_children(other, &mut |inner| self.pattern(inner), &mut |expr| self.expression(expr, None)),
+        }
+    }
+
+    fn aggregate(&self, aggregate: AggregateExpression) -> AggregateExpression {
+        match aggregate {
+            AggregateExpression::FunctionCall { name, expr, distinct } => {
+                AggregateExpression::FunctionCall { name, expr: self.expression(expr, None), distinct }
+            }
+            count @ AggregateExpression::CountSolutions { .. } => count,
+        }
+    }
+
+    /// The rows of a group with arguments of its aggregates as variables: those whose values may be terms of the rows,
+    /// or nodes that belong to a solution.
+    fn with_arguments(
+        &self,
+        mut inner: GraphPattern,
+        mut aggregates: Vec<(Variable, AggregateExpression)>,
+    ) -> (GraphPattern, Vec<(Variable, AggregateExpression)>) {
+        let counts_rows =
+            |(_, of): &(_, AggregateExpression)| matches!(of, AggregateExpression::CountSolutions { distinct: true });
+        // It counts the rows by all of their variables.
+        if aggregates.iter().any(counts_rows) {
+            return (inner, aggregates);
+        }
+        for (_, aggregate) in &mut aggregates {
+            let AggregateExpression::FunctionCall { expr, .. } = aggregate else { continue };
+            if !makes_nodes(expr) && !has_alternatives(expr) {
+                continue;
+            }
+            let number = self.arguments.get();
+            self.arguments.set(number + 1);
+            let variable = witness::hidden_variable(&format!("argument{number}"));
+            let expression = std::mem::replace(expr, variable.clone().into());
+            inner = GraphPattern::Extend { inner: inner.into(), variable, expression };
+        }
+        (inner, aggregates)
     }
 
     fn expression(&self, expression: Expression, row: Row<'_>) -> Expression {
@@ -84,6 +145,10 @@ impl Exact {
         });
         match exact {
             E::FunctionCall(Function::Str, arguments) => string(arguments),
+            E::FunctionCall(Function::Datatype, arguments) => datatype(arguments),
+            // A computed side is made a term before it is compared with one.
+            E::SameTerm(left, right) if is_term(&right) => E::SameTerm(as_term(*left).into(), right),
+            E::SameTerm(left, right) if is_term(&left) => E::SameTerm(left, as_term(*right).into()),
             E::FunctionCall(Function::BNode, arguments) => node(arguments, row),
             E::Not(inner) => E::Not(truth(*inner)),
             E::And(left, right) => E::And(truth(*left), truth(*right)),
@@ -120,28 +185,10 @@ fn call(function: Function, arguments: Vec<Expression>) -> Expression {
     Expression::FunctionCall(function, arguments)
 }
 
-fn string(mut arguments: Vec<Expression>) -> Expression {
-    match arguments.as_mut_slice() {
-        // Of a constant the text is known here.
-        [Expression::Literal(literal)] => Literal::from(literal.value()).into(),
-        [argument] => {
-            *argument = as_text(std::mem::replace(argument, Literal::from(false).into()));
-            call(Function::Str, arguments)
-        }
-        _ => call(Function::Str, arguments),
-    }
-}
-
-/// The expression, with variables and constants that may be its value as their texts.
-fn as_text(expression: Expression) -> Expression {
-    use Expression as E;
-    match expression {
-        variable @ E::Variable(_) => in_form(variable, Form::Text),
-        E::Literal(literal) => Literal::from(literal.value()).into(),
-        E::Coalesce(list) => E::Coalesce(list.into_iter().map(as_text).collect()),
-        E::If(condition, then, otherwise) => E::If(condition, as_text(*then).into(), as_text(*otherwise).into()),
-        other => other,
-    }
+/// The rows of the pattern, each with a text of its own.
+fn with_row(pattern: GraphPattern, row: &Variable) -> GraphPattern {
+    let text = call(Function::StrUuid, Vec::new());
+    GraphPattern::Extend { inner: pattern.into(), variable: row.clone(), expression: text }
 }
 
 fn truth(operand: Expression) -> Box<Expression> {
@@ -168,16 +215,10 @@ fn number_as_truth(expression: Expression) -> Expression {
     if is_computed { call(Function::Custom(xsd::BOOLEAN.into_owned()), vec![expression]) } else { expression }
 }
 
-/// The variable, asked for in a form.
-pub(super) fn in_form(variable: Expression, form: Form) -> Expression {
-    let asked = Expression::SameTerm(Box::new(variable.clone()), Box::new(NamedNode::from(form).into()));
-    Expression::If(Box::new(asked), Box::new(variable.clone()), Box::new(variable))
-}
-
 fn node(mut arguments: Vec<Expression>, row: Row<'_>) -> Expression {
     let Some(label) = arguments.pop() else { return call(Function::BNode, arguments) };
-    // In the condition of an optional part, where two rows have come together, each call is a node of its own.
-    let row = row.map_or_else(|| call(Function::StrUuid, Vec::new()), |row| row.clone().into());
+    // Where no solution is at hand each call is a node of its own.
+    let row = row.map_or_else(|| call(Function::StrUuid, Vec::new()), Expression::clone);
     // `CONCAT` takes texts with a language too: of these, and of what is no text, this makes an error.
     let text = call(Function::StrDt, vec![label, xsd::STRING.into_owned().into()]);
     let unique = call(Function::Md5, vec![call(Function::Concat, vec![row, text])]);

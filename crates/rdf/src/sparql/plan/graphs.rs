@@ -1,16 +1,24 @@
-//! `GRAPH ?g` around what does not bind `?g` by itself: evaluated once for each named graph.
+//! `GRAPH ?g { P }`: the solutions of `P` in each named graph, joined with the name of that graph (SPARQL 1.1, 18.6).
 //!
-//! The evaluator hands the graph to the triple patterns within and has them bind it. A sub-select hides it from these, and `VALUES` has no
-//! pattern that would. So `GRAPH ?g { P }` becomes a loop, `GRAPH ?g {}` and for each of its rows `P` in this graph, under a hidden name
-//! that the sub-selects of `P` let through, and that is joined to aggregates without keys, which forget it. And `MINUS` whose sides share no
-//! variable is left out, as it takes nothing away: under a graph both sides would share that.
+//! The evaluator hands `?g` to the triple patterns of `P`, and these bind it. That has the same solutions if each row of
+//! `P` comes from such a pattern, `P` does not read `?g`, and no `MINUS` depends on which variables its sides bind.
+//! Otherwise `GRAPH ?g { P }` becomes a loop: `GRAPH ?g {}`, and for each of its rows `P` in this graph, under a hidden
+//! name. Sub-selects of `P` return the hidden name. Aggregates without keys drop it, so it is joined to their row. If
+//! `P` has a variable `?g` of its own, that gets another hidden name, and is compared with the graph's name at the end.
+//!
+//! Within a loop both sides of a `MINUS` begin with the bindings of the loop's row, and so share variables that neither
+//! side binds. If that can change the result, the right side is grouped by its own variables: the evaluator's groups
+//! have no others.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use oxrdf::Variable;
-use spargebra::algebra::{Expression, GraphPattern};
+use spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression};
 use spargebra::term::NamedNodePattern;
 
+use super::names::certain;
+use super::one_group::looks_at_patterns;
+use super::rename::{mentions, reads, renamed};
 use super::witness::hidden_variable;
 use crate::sparql::shape::{Operand, map_children, map_operands, visit_operands};
 
@@ -37,16 +45,27 @@ pub(super) fn graph_within<'g>(pattern: &'g GraphPattern, around: Option<&'g Var
 #[derive(Default)]
 struct Loops {
     begun: Cell<usize>,
+    /// For each expression around, the outermost first: the variables of the rows that it is evaluated for.
+    rows: RefCell<Vec<Vec<Variable>>>,
 }
 
 impl Loops {
     fn pattern(&self, pattern: GraphPattern) -> GraphPattern {
-        let inner = map_children(pattern, &mut |inner| self.pattern(inner), &mut |expr| self.expression(expr));
-        match inner {
-            GraphPattern::Graph { name: NamedNodePattern::Variable(graph), inner }
-                if !is_nothing(&inner) && !binds_graph(&inner) =>
-            {
-                self.over_graphs(graph, *inner)
+        let bound = bound_for_expressions(&pattern);
+        let on_expression = &mut |expression| {
+            self.rows.borrow_mut().push(bound.clone());
+            let mapped = self.expression(expression);
+            self.rows.borrow_mut().pop();
+            mapped
+        };
+        match map_children(pattern, &mut |inner| self.pattern(inner), on_expression) {
+            GraphPattern::Graph { name: NamedNodePattern::Variable(graph), inner } if !is_nothing(&inner) => {
+                let reads_graph = !binds_early(&inner, &graph) && !self.is_bound_outside(&graph);
+                if reads_graph || !binds_graph(&inner) {
+                    self.over_graphs(graph, *inner, reads_graph)
+                } else {
+                    GraphPattern::Graph { name: graph.into(), inner }
+                }
             }
             GraphPattern::Minus { left, right } if share_no_variable(&left, &right) => *left,
             other => other,
@@ -57,15 +76,125 @@ impl Loops {
         map_operands(expression, &mut |pattern| self.pattern(pattern), &mut |operand| self.expression(operand))
     }
 
-    fn over_graphs(&self, graph: Variable, inner: GraphPattern) -> GraphPattern {
+    /// Whether the variable has the value of a row outside: `EXISTS` puts it in wherever the variable is.
+    fn is_bound_outside(&self, variable: &Variable) -> bool {
+        self.rows.borrow().iter().any(|row| row.contains(variable))
+    }
+
+    fn over_graphs(&self, graph: Variable, inner: GraphPattern, reads_graph: bool) -> GraphPattern {
         let number = self.begun.get();
         self.begun.set(number + 1);
-        let hidden = hidden_variable(&format!("graph{number}"));
+        let hidden = hidden_variable(&format!("{LOOP}{number}"));
+        let own = hidden_variable(&format!("own{number}"));
+        let inner = if reads_graph { renamed(inner, &graph, &own) } else { inner };
+        let mut is_own_in_scope = false;
+        inner.on_in_scope_variable(|variable| is_own_in_scope |= *variable == own);
         let graphs = Box::new(graphs(graph.clone()));
-        let left = GraphPattern::Extend { inner: graphs, variable: hidden.clone(), expression: graph.into() };
+        let left = GraphPattern::Extend { inner: graphs, variable: hidden.clone(), expression: graph.clone().into() };
         let right = GraphPattern::Graph { name: hidden.clone().into(), inner: let_through(inner, &hidden).into() };
-        GraphPattern::Lateral { left: left.into(), right: right.into() }
+        let rows = GraphPattern::Lateral { left: left.into(), right: right.into() };
+        if !is_own_in_scope {
+            return rows;
+        }
+        let is_unbound = Expression::Not(Expression::Bound(own.clone()).into());
+        let is_same = Expression::SameTerm(Expression::from(own).into(), Expression::from(graph).into());
+        GraphPattern::Filter { expr: Expression::Or(is_unbound.into(), is_same.into()), inner: rows.into() }
     }
+}
+
+/// The names of loops' variables begin with it.
+const LOOP: &str = "graph";
+
+/// The variables that the pattern's own expressions may see, if these look at patterns.
+fn bound_for_expressions(pattern: &GraphPattern) -> Vec<Variable> {
+    use GraphPattern as P;
+    let mut variables = Vec::new();
+    let mut add = |inner: &GraphPattern| inner.on_in_scope_variable(|variable| variables.push(variable.clone()));
+    let key = |(OrderExpression::Asc(key) | OrderExpression::Desc(key)): &OrderExpression| looks_at_patterns(key);
+    match pattern {
+        P::Filter { inner, expr: expression } | P::Extend { inner, expression, .. }
+            if looks_at_patterns(expression) =>
+        {
+            add(inner);
+        }
+        P::LeftJoin { left, right, expression: Some(expression) } if looks_at_patterns(expression) => {
+            add(left);
+            add(right);
+        }
+        P::OrderBy { inner, expression } if expression.iter().any(key) => add(inner),
+        P::Group { inner, aggregates, .. } if !aggregates.is_empty() => add(inner),
+        _ => {}
+    }
+    variables
+}
+
+/// Whether the pattern has the same rows if the variable is the graph's name from the beginning, and if the rows are
+/// joined with the name at the end.
+fn binds_early(pattern: &GraphPattern, graph: &Variable) -> bool {
+    use GraphPattern as P;
+    match pattern {
+        P::Bgp { .. } | P::Path { .. } | P::Values { .. } | P::Service { .. } => true,
+        P::Join { left, right } | P::Lateral { left, right } | P::Union { left, right } => {
+            binds_early(left, graph) && binds_early(right, graph)
+        }
+        P::Graph { inner, .. } | P::Distinct { inner } | P::Reduced { inner } => binds_early(inner, graph),
+        P::Filter { expr: expression, inner } => !reads(expression, graph) && binds_early(inner, graph),
+        P::Extend { inner, variable, expression } => {
+            variable != graph && !reads(expression, graph) && binds_early(inner, graph)
+        }
+        P::LeftJoin { left, right, expression } => {
+            binds_early(left, graph)
+                && !mentions(right, graph)
+                && !expression.as_ref().is_some_and(|expression| reads(expression, graph))
+        }
+        P::Minus { left, right } => binds_early(left, graph) && !mentions(right, graph),
+        P::Project { variables, .. } if !variables.contains(graph) => true,
+        P::Project { inner, .. } => binds_early(inner, graph),
+        P::OrderBy { .. } | P::Slice { .. } => !mentions(pattern, graph),
+        P::Group { inner, variables, aggregates } => {
+            let reads_graph = |(variable, aggregate): &(Variable, AggregateExpression)| match aggregate {
+                AggregateExpression::FunctionCall { expr, .. } => variable == graph || reads(expr, graph),
+                AggregateExpression::CountSolutions { .. } => variable == graph,
+            };
+            let is_key = variables.contains(graph) && !aggregates.iter().any(reads_graph);
+            if is_key { binds_early(inner, graph) } else { !mentions(pattern, graph) }
+        }
+    }
+}
+
+/// The pattern with the right side of each `MINUS` grouped by its own variables, if it is evaluated for rows of something
+/// else and these can change its result.
+pub(super) fn with_own_variables_of_minus(pattern: GraphPattern) -> GraphPattern {
+    own_variables(pattern, false)
+}
+
+/// `within`: whether the pattern is evaluated for rows of something else.
+fn own_variables(pattern: GraphPattern, within: bool) -> GraphPattern {
+    let on_expression = &mut own_variables_of_expression;
+    match pattern {
+        GraphPattern::Lateral { left, right } => GraphPattern::Lateral {
+            left: own_variables(*left, within).into(),
+            right: own_variables(*right, true).into(),
+        },
+        other => match map_children(other, &mut |inner| own_variables(inner, within), on_expression) {
+            GraphPattern::Minus { left, right } if within && !certain(&left).shares_with(&certain(&right)) => {
+                let mut variables: Vec<Variable> = Vec::new();
+                let is_of_loop = |variable: &Variable| variable.as_str().starts_with(hidden_variable(LOOP).as_str());
+                right.on_in_scope_variable(|variable| {
+                    if !variables.contains(variable) && !is_of_loop(variable) {
+                        variables.push(variable.clone());
+                    }
+                });
+                let right = GraphPattern::Group { inner: right, variables, aggregates: Vec::new() };
+                GraphPattern::Minus { left, right: right.into() }
+            }
+            other => other,
+        },
+    }
+}
+
+fn own_variables_of_expression(expression: Expression) -> Expression {
+    map_operands(expression, &mut |pattern| own_variables(pattern, true), &mut own_variables_of_expression)
 }
 
 /// All graphs, one in each row.
@@ -88,7 +217,12 @@ fn binds_graph(pattern: &GraphPattern) -> bool {
                 && (binds_graph(right) || keeps_graph(right))
                 && expression.as_ref().is_none_or(looks_in_bound_graphs)
         }
-        GraphPattern::Minus { left, right } => binds_graph(left) && (binds_graph(right) || keeps_graph(right)),
+        // Sides that share a variable always, and not the graph alone.
+        GraphPattern::Minus { left, right } => {
+            binds_graph(left)
+                && (binds_graph(right) || keeps_graph(right))
+                && certain(left).shares_with(&certain(right))
+        }
         GraphPattern::Filter { inner, expr: expression } | GraphPattern::Extend { inner, expression, .. } => {
             binds_graph(inner) && looks_in_bound_graphs(expression)
         }

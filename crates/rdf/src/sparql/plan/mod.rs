@@ -10,10 +10,12 @@
 mod best;
 mod estimate;
 mod exact;
+mod forms;
 mod graphs;
 mod names;
 mod one_group;
 mod operations;
+mod rename;
 mod sort_keys;
 mod witness;
 mod zero_length;
@@ -30,7 +32,7 @@ pub(crate) use self::witness::hidden_variable;
 use super::limits::Stopped;
 use super::scope::Scope;
 use super::service::{self, Clause};
-use super::shape::map_operands;
+use super::shape::{check_aggregates, map_operands};
 use super::terms::Terms;
 use crate::Quads;
 
@@ -249,10 +251,14 @@ impl<'p, Q: Quads> Planner<'p, Q> {
     }
 
     fn whole(&mut self, pattern: GraphPattern) -> Result<GraphPattern, Stopped> {
+        let context = Context { graph: None, outer: Names::default(), times: 1.0, filters: Vec::new() };
+        let pattern = graphs::with_own_variables_of_minus(graphs::with_loops_over_graphs(pattern));
+        // Each of these is an aggregate more.
+        check_aggregates(&pattern).map_err(|error| self.estimator.watch().fail(error))?;
+        let pattern = zero_length::with_terms_that_reach_themselves(pattern, &self.estimator)?;
         self.rows_are_of_no_account = self.estimates.is_none() && one_group::is_over_one_group(&pattern);
         self.counts_to_choose_alone = self.changes_what_it_reads || self.rows_are_of_no_account;
-        let context = Context { graph: None, outer: Names::default(), times: 1.0, filters: Vec::new() };
-        let planned = self.plan(graphs::with_loops_over_graphs(pattern), &context)?.pattern;
+        let planned = self.plan(pattern, &context)?.pattern;
         let planned = graphs::with_graphs_of_aggregates(planned);
         let (planned, calls_functions) = operations::with_operations(exact::with_exact_expressions(planned));
         self.calls_functions |= calls_functions;
@@ -482,14 +488,7 @@ impl<'p, Q: Quads> Planner<'p, Q> {
                 self.flatten(*inner, Some(&name), context, elements)
             }
             GraphPattern::Path { subject, path, object } => {
-                let unknown = match graph {
-                    None => zero_length::of_unknown_term(&self.estimator, &subject, &path, &object)?,
-                    Some(_) => None,
-                };
-                elements.push(match unknown {
-                    Some(row) => self.other_element(row, graph, context)?,
-                    None => path_element(subject, path, object, graph),
-                });
+                elements.push(path_element(subject, path, object, graph));
                 Ok(())
             }
             other => {

@@ -6,6 +6,9 @@
 //! | `?a = ?b` | `IF(?a is a time, equal(?a, ?b), COALESCE(?a = ?b, …))` | takes times of which one has no zone for unequal |
 //! | `SUM(?v)` | `sum(?v)` | as above |
 //! | `MIN(?v)` | `least(?v)` | compares by no total order |
+//! | `?a < ?b` | as numbers | does not compare truth values |
+//! | `SAMPLE(?v)` | `SAMPLE` of a name of the term | keeps the value of a number, not how it was written |
+//! | `xsd:string(?v)` | `to string(?v)` | writes doubles without exponents |
 //!
 //! An expression whose operators all are of these is evaluated by the evaluator's own first: where these have a value it is the right one, since they
 //! fail rather than round. Its operands are then written twice. Where one is large, has such operators within other functions, or is not the same each time,
@@ -17,7 +20,7 @@ use oxrdf::NamedNodeRef;
 use oxrdf::vocab::xsd;
 use spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, Function, GraphPattern};
 
-use super::exact::in_form;
+use super::forms::in_form;
 use crate::sparql::aggregates::Aggregate;
 use crate::sparql::functions::{Mode, Operation};
 use crate::sparql::order::{TimeType, is_integer_type};
@@ -53,15 +56,22 @@ impl Operations {
 
     fn aggregate(&self, aggregate: AggregateExpression) -> AggregateExpression {
         let AggregateExpression::FunctionCall { name, expr, distinct } = aggregate else { return aggregate };
-        let Some(ours) = Aggregate::of(&name) else {
+        let ours = Aggregate::of(&name);
+        if ours.is_none() && name != AggregateFunction::Sample {
             return AggregateExpression::FunctionCall { name, expr, distinct };
-        };
-        self.called.set(true);
+        }
         let expr = match expr {
             variable @ Expression::Variable(_) => in_form(variable, Form::Named),
             other => other,
         };
-        AggregateExpression::FunctionCall { name: AggregateFunction::Custom(ours.name()), expr, distinct }
+        let name = match ours {
+            Some(ours) => {
+                self.called.set(true);
+                AggregateFunction::Custom(ours.name())
+            }
+            None => name,
+        };
+        AggregateExpression::FunctionCall { name, expr, distinct }
     }
 
     fn expression(&self, expression: Expression) -> Expression {
@@ -79,7 +89,7 @@ impl Operations {
         if matches!(operation, Operation::Equal | Operation::In) && may_compare_times(&expression) {
             return self.equal(operation, expression);
         }
-        if operation != Operation::IsNumeric && can_be_written_twice(&expression) {
+        if !matches!(operation, Operation::IsNumeric | Operation::ToString) && can_be_written_twice(&expression) {
             return self.twice(expression);
         }
         self.calls(expression)
@@ -98,10 +108,11 @@ impl Operations {
     /// Calls of ours that take numbers alone.
     fn numbers(&self, expression: Expression) -> Expression {
         match operation_of(&expression) {
-            Some(operation) if operation != Operation::IsNumeric => {
+            Some(operation) if !matches!(operation, Operation::IsNumeric | Operation::ToString) => {
                 let takes_texts = operation.is_cast();
+                let form = if operation.is_order() { Form::MustBeNumberOrTruth } else { Form::MustBeNumber };
                 self.call(operation, Mode::Numbers, operands_of(expression), |operand| match operand {
-                    variable @ Expression::Variable(_) if !takes_texts => if_number(variable),
+                    variable @ Expression::Variable(_) if !takes_texts => if_in_form(variable, form),
                     other => self.numbers(other),
                 })
             }
@@ -152,9 +163,9 @@ impl Operations {
     }
 }
 
-/// The variable, and an error at once if it is no number: then nothing more of the call is evaluated.
-fn if_number(variable: Expression) -> Expression {
-    let condition = in_form(variable.clone(), Form::MustBeNumber);
+/// The variable, and an error at once if it is not what the form wants: then nothing more of the call is evaluated.
+fn if_in_form(variable: Expression, form: Form) -> Expression {
+    let condition = in_form(variable.clone(), form);
     Expression::If(condition.into(), variable.clone().into(), variable.into())
 }
 
@@ -186,6 +197,7 @@ fn operation_of(expression: &Expression) -> Option<Operation> {
                 xsd::DOUBLE => Operation::ToDouble,
                 xsd::FLOAT => Operation::ToFloat,
                 xsd::BOOLEAN => Operation::ToBoolean,
+                xsd::STRING => Operation::ToString,
                 _ => return None,
             },
             _ => return None,
@@ -216,9 +228,11 @@ fn may_need(operation: Operation, expression: &Expression) -> bool {
     });
     match (operation, &*sides) {
         // Alternatives that the evaluator compares rightly need no look at the others.
-        (Operation::In, [Kind::Other, ..]) => false,
-        (Operation::In, [_, list @ ..]) => list.iter().any(|item| *item != Kind::Other),
-        (Operation::Equal, sides) => !sides.contains(&Kind::Other),
+        (Operation::In, [Kind::Other | Kind::Truth, ..]) => false,
+        (Operation::In, [_, list @ ..]) => list.iter().any(|item| !matches!(item, Kind::Other | Kind::Truth)),
+        (Operation::ToString, sides) => matches!(sides, [Kind::Number | Kind::Unknown]),
+        (Operation::Equal, sides) => !sides.iter().any(|side| matches!(side, Kind::Other | Kind::Truth)),
+        (_, [Kind::Truth, Kind::Number] | [Kind::Number, Kind::Truth]) => false,
         (_, sides) => !sides.contains(&Kind::Other) && !sides.contains(&Kind::Time),
     }
 }
@@ -237,7 +251,9 @@ fn may_compare_times(expression: &Expression) -> bool {
 enum Kind {
     Number,
     Time,
-    /// Neither a number nor a time.
+    /// A truth value.
+    Truth,
+    /// None of these.
     Other,
     Unknown,
 }
@@ -246,9 +262,8 @@ fn kind(expression: &Expression) -> Kind {
     use Expression as E;
     match expression {
         E::Literal(literal) => kind_of_type(literal.datatype()),
-        E::NamedNode(_) | E::Bound(_) | E::Exists(_) | E::Not(_) | E::And(..) | E::Or(..) | E::SameTerm(..) => {
-            Kind::Other
-        }
+        E::NamedNode(_) => Kind::Other,
+        E::Bound(_) | E::Exists(_) | E::Not(_) | E::And(..) | E::Or(..) | E::SameTerm(..) => Kind::Truth,
         // Of dates and durations too.
         E::Add(..) | E::Subtract(..) => match (operation_of(expression), operand_kinds(expression)) {
             (_, kinds) if kinds.contains(&Kind::Number) => Kind::Number,
@@ -256,11 +271,17 @@ fn kind(expression: &Expression) -> Kind {
         },
         E::Multiply(..) | E::Divide(..) => Kind::Number,
         E::Less(..) | E::LessOrEqual(..) | E::Greater(..) | E::GreaterOrEqual(..) | E::Equal(..) | E::In(..) => {
-            Kind::Other
+            Kind::Truth
         }
         E::FunctionCall(function, _) => kind_of_call(function),
         _ => Kind::Unknown,
     }
+}
+
+/// Whether the value is computed, and may be a double.
+pub(super) fn may_compute_double(expression: &Expression) -> bool {
+    matches!(expression, Expression::FunctionCall(Function::Rand, _))
+        || operation_of(expression).is_some_and(Operation::is_arithmetic)
 }
 
 fn operand_kinds(expression: &Expression) -> Vec<Kind> {
@@ -277,6 +298,7 @@ fn operand_kinds(expression: &Expression) -> Vec<Kind> {
 fn kind_of_type(datatype: NamedNodeRef<'_>) -> Kind {
     match datatype {
         xsd::DECIMAL | xsd::DOUBLE | xsd::FLOAT => Kind::Number,
+        xsd::BOOLEAN => Kind::Truth,
         _ if is_integer_type(datatype) => Kind::Number,
         _ if TimeType::of(datatype).is_some() => Kind::Time,
         _ => Kind::Other,
@@ -288,7 +310,6 @@ fn kind_of_call(function: &Function) -> Kind {
         Function::Str
         | Function::Lang
         | Function::LangDir
-        | Function::LangMatches
         | Function::Datatype
         | Function::Iri
         | Function::BNode
@@ -298,9 +319,6 @@ fn kind_of_call(function: &Function) -> Kind {
         | Function::UCase
         | Function::LCase
         | Function::EncodeForUri
-        | Function::Contains
-        | Function::StrStarts
-        | Function::StrEnds
         | Function::StrBefore
         | Function::StrAfter
         | Function::Tz
@@ -312,12 +330,16 @@ fn kind_of_call(function: &Function) -> Kind {
         | Function::Sha384
         | Function::Sha512
         | Function::StrLang
-        | Function::StrLangDir
+        | Function::StrLangDir => Kind::Other,
+        Function::LangMatches
+        | Function::Contains
+        | Function::StrStarts
+        | Function::StrEnds
         | Function::IsIri
         | Function::IsBlank
         | Function::IsLiteral
         | Function::IsNumeric
-        | Function::Regex => Kind::Other,
+        | Function::Regex => Kind::Truth,
         Function::Abs
         | Function::Ceil
         | Function::Floor

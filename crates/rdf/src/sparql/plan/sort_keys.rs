@@ -10,7 +10,7 @@
 use oxrdf::Variable;
 use spargebra::algebra::{Expression, GraphPattern, OrderExpression};
 
-use super::exact::in_form;
+use super::forms::in_form;
 use super::witness::hidden_variable;
 use crate::sparql::shape::{map_children, map_operands};
 use crate::sparql::sort::{RankBy, Slot};

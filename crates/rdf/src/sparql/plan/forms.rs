@@ -1,0 +1,118 @@
+//! Expressions that need a term as it is written, where the evaluator keeps only its value.
+//!
+//! Comparing a variable with a [`Form`] asks for that form: the dataset returns it the next time that the variable is
+//! read, which is at once. The value of `IF` and `COALESCE` is that of one of their operands, so these are asked.
+
+use oxrdf::vocab::xsd;
+use oxrdf::{Literal, NamedNode};
+use spargebra::algebra::{Expression, Function};
+
+use super::operations::may_compute_double;
+use crate::sparql::aggregates;
+use crate::sparql::terms::Form;
+
+/// The variable, asked for in a form.
+pub(super) fn in_form(variable: Expression, form: Form) -> Expression {
+    let asked = Expression::SameTerm(Box::new(variable.clone()), Box::new(NamedNode::from(form).into()));
+    Expression::If(Box::new(asked), Box::new(variable.clone()), Box::new(variable))
+}
+
+/// `STR` of an argument.
+pub(super) fn string(mut arguments: Vec<Expression>) -> Expression {
+    match arguments.as_mut_slice() {
+        // Of a constant the text is known here.
+        [Expression::Literal(literal)] => Literal::from(literal.value()).into(),
+        [argument] => {
+            let argument = std::mem::replace(argument, Literal::from(false).into());
+            call(Function::Str, in_alternatives(argument, &as_text))
+        }
+        _ => Expression::FunctionCall(Function::Str, arguments),
+    }
+}
+
+/// `DATATYPE` of an argument.
+pub(super) fn datatype(mut arguments: Vec<Expression>) -> Expression {
+    match arguments.as_mut_slice() {
+        [Expression::Literal(literal)] => literal.datatype().into_owned().into(),
+        [argument] => {
+            let argument = std::mem::replace(argument, Literal::from(false).into());
+            call(Function::Datatype, in_alternatives(argument, &as_typed))
+        }
+        _ => Expression::FunctionCall(Function::Datatype, arguments),
+    }
+}
+
+/// The expression, with the variables and constants that may be its value as names of their terms. The dataset finds the
+/// terms by these names when it takes the value.
+pub(super) fn as_term(expression: Expression) -> Expression {
+    if !has_alternatives(&expression) || is_term(&expression) {
+        return expression;
+    }
+    in_alternatives(expression, &|value| match value {
+        Expression::Variable(variable) => {
+            let asked =
+                Expression::SameTerm(Box::new(variable.clone().into()), Box::new(NamedNode::from(Form::Named).into()));
+            // A form is always there. The negation has the evaluator take the value, where the optimizer leaves no
+            // other expression: it would take the term itself, and leave the form to the next expression.
+            let never = Expression::Not(Box::new(variable.clone().into()));
+            Expression::If(asked.into(), Box::new(variable.into()), never.into())
+        }
+        Expression::Literal(literal) => match aggregates::name_of(&literal) {
+            Some(name) => name.into(),
+            None => literal.into(),
+        },
+        other => other,
+    })
+}
+
+/// Whether the value is that of another expression.
+pub(super) fn has_alternatives(expression: &Expression) -> bool {
+    matches!(expression, Expression::If(..) | Expression::Coalesce(_))
+}
+
+/// Whether the evaluator takes the value as a term of the dataset, and never as a value.
+pub(super) fn is_term(expression: &Expression) -> bool {
+    match expression {
+        Expression::NamedNode(_) | Expression::Literal(_) | Expression::Variable(_) => true,
+        Expression::Coalesce(list) => list.iter().all(is_term),
+        Expression::If(_, then, otherwise) => is_term(then) && is_term(otherwise),
+        _ => false,
+    }
+}
+
+/// The expression with each one replaced that its value may be the value of.
+fn in_alternatives(expression: Expression, map: &dyn Fn(Expression) -> Expression) -> Expression {
+    use Expression as E;
+    match expression {
+        E::Coalesce(list) => E::Coalesce(list.into_iter().map(|part| in_alternatives(part, map)).collect()),
+        E::If(condition, then, otherwise) => {
+            E::If(condition, in_alternatives(*then, map).into(), in_alternatives(*otherwise, map).into())
+        }
+        other => map(other),
+    }
+}
+
+fn as_text(value: Expression) -> Expression {
+    match value {
+        variable @ Expression::Variable(_) => in_form(variable, Form::Text),
+        Expression::Literal(literal) => Literal::from(literal.value()).into(),
+        // The evaluator writes doubles without exponents.
+        number if may_compute_double(&number) => call(Function::Custom(xsd::STRING.into_owned()), number),
+        other => other,
+    }
+}
+
+fn as_typed(value: Expression) -> Expression {
+    match value {
+        variable @ Expression::Variable(_) => in_form(variable, Form::Datatype),
+        // No literal of a type that the evaluator knows has this form, so it keeps the type.
+        Expression::Literal(literal) if literal.language().is_none() && literal.datatype() != xsd::STRING => {
+            Literal::new_typed_literal("", literal.datatype()).into()
+        }
+        other => other,
+    }
+}
+
+fn call(function: Function, argument: Expression) -> Expression {
+    Expression::FunctionCall(function, vec![argument])
+}

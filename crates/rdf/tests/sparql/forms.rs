@@ -1,0 +1,218 @@
+//! What a term is stays as it was written; what is computed is canonical. And comparisons of truth values and of
+//! unknown types.
+
+use crate::fixture::Fixture;
+
+fn values() -> Fixture {
+    Fixture::new(
+        ":a :v \"007\"^^xsd:integer . :b :v \"5\"^^xsd:int . :c :v \"+1.50\"^^xsd:decimal . :d :v \"1e7\"^^xsd:double .
+         :e :v \"1\"^^xsd:boolean . :f :v \"03\"^^xsd:nonNegativeInteger . :g :v \"z\"^^:t . :h :v \"2024-01-01T00:00:00.000Z\"^^xsd:dateTime .",
+    )
+}
+
+/// The value of an expression in a query without patterns.
+fn value(expression: &str) -> String {
+    let rows = Fixture::new("").rows(&format!("SELECT ({expression} AS ?x) {{}}"));
+    rows[0].strip_prefix("x=").unwrap_or_default().to_owned()
+}
+
+#[test]
+fn every_way_to_hand_a_term_on_keeps_its_form() {
+    let fixture = values();
+    let expected = fixture.rows("SELECT ?s (?v AS ?x) { ?s :v ?v }");
+    for expression in [
+        "COALESCE(?v, 0)",
+        "COALESCE(1 / 0, ?v)",
+        "COALESCE(?unbound + 1, ?v, 2)",
+        "IF(true, ?v, 1 + 1)",
+        "IF(?v = ?none, 1 + 1, ?v)",
+        "IF(BOUND(?v), COALESCE(1 / 0, IF(1 > 2, 3 + 4, ?v)), STRLEN(\"x\"))",
+    ] {
+        let rows = fixture.rows(&format!("SELECT ?s (COALESCE({expression}, ?v) AS ?x) {{ ?s :v ?v }}"));
+        assert_eq!(rows, expected, "{expression}");
+        let same = fixture.rows(&format!("SELECT ?s {{ ?s :v ?v FILTER(sameTerm(COALESCE({expression}, ?v), ?v)) }}"));
+        assert_eq!(same.len(), expected.len(), "{expression}");
+    }
+    for aggregate in ["SAMPLE(?v)", "MIN(?v)", "MAX(?v)", "SAMPLE(IF(true, ?v, 1 + 1))", "MAX(COALESCE(1 / 0, ?v))"] {
+        let rows = fixture.rows(&format!("SELECT ?s ({aggregate} AS ?x) {{ ?s :v ?v }} GROUP BY ?s"));
+        assert_eq!(rows, expected, "{aggregate}");
+    }
+    assert_eq!(fixture.rows("SELECT ?x { :a :v ?v BIND(COALESCE(?v + 1, ?v) AS ?x) }"), ["x=\"8\""]);
+    let next =
+        "SELECT ?x ?y { :a :v ?v BIND(IF(true, ?v, 1 + 1) AS ?x) BIND(?v + 1 AS ?y) FILTER(?v = 7 && ISNUMERIC(?v)) }";
+    assert_eq!(fixture.rows(next), ["x=\"007\" y=\"8\""]);
+    assert_eq!(value("COALESCE(1 / 0, \"007\"^^xsd:integer)"), "\"007\"");
+    assert_eq!(value("IF(true, \"+1\"^^xsd:byte, 1 + 1)"), "\"+1\"^^<http://www.w3.org/2001/XMLSchema#byte>");
+}
+
+#[test]
+fn terms_of_one_value_and_different_forms_are_different_terms() {
+    let fixture = Fixture::new(":a :v 7 , \"007\"^^xsd:integer , \"7\"^^xsd:int . :b :v \"7\"^^xsd:int .");
+    let count = |text: &str| fixture.rows(&format!("SELECT (COUNT(*) AS ?n) {{ {text} }}")).pop();
+    assert_eq!(count("{ SELECT DISTINCT ?v { ?s :v ?v } }").as_deref(), Some("n=\"3\""));
+    assert_eq!(count("{ SELECT ?v { ?s :v ?v } GROUP BY ?v }").as_deref(), Some("n=\"3\""));
+    assert_eq!(
+        count("{ SELECT DISTINCT ?x { ?s :v ?v BIND(COALESCE(1 / 0, ?v) AS ?x) } }").as_deref(),
+        Some("n=\"3\"")
+    );
+    assert_eq!(count(":a :v ?v . :b :v ?v").as_deref(), Some("n=\"1\""));
+    assert_eq!(count(":a :v ?w BIND(COALESCE(1 / 0, ?w) AS ?v) :b :v ?v").as_deref(), Some("n=\"1\""));
+    assert_eq!(fixture.rows("SELECT (COUNT(DISTINCT ?v) AS ?n) { ?s :v ?v }"), ["n=\"3\""]);
+    assert_eq!(fixture.rows("SELECT (COUNT(DISTINCT COALESCE(1 / 0, ?v)) AS ?n) { ?s :v ?v }"), ["n=\"3\""]);
+    assert_eq!(fixture.rows("SELECT (COUNT(DISTINCT ?v + 0) AS ?n) { ?s :v ?v }"), ["n=\"1\""]);
+}
+
+#[test]
+fn the_datatype_of_a_literal_is_the_one_that_it_was_written_with() {
+    let types = [
+        "integer",
+        "int",
+        "byte",
+        "short",
+        "long",
+        "nonNegativeInteger",
+        "positiveInteger",
+        "unsignedInt",
+        "unsignedByte",
+        "unsignedLong",
+        "decimal",
+        "double",
+        "float",
+        "boolean",
+        "string",
+    ];
+    let literals: Vec<String> = types.iter().map(|name| format!("\"1\"^^xsd:{name}")).collect();
+    let stored = Fixture::new(&format!(":a :v {} .", literals.join(" , ")));
+    for (name, literal) in types.iter().zip(&literals) {
+        let expected = format!("<http://www.w3.org/2001/XMLSchema#{name}>");
+        assert_eq!(value(&format!("DATATYPE({literal})")), expected);
+        assert_eq!(value(&format!("DATATYPE(IF(true, {literal}, 1 + 1))")), expected);
+        assert_eq!(value(&format!("DATATYPE(COALESCE(1 / 0, {literal}))")), expected);
+        let bound = format!("SELECT (DATATYPE(?x) AS ?d) {{ BIND({literal} AS ?w) BIND(COALESCE(1 / 0, ?w) AS ?x) }}");
+        assert_eq!(stored.rows(&bound), [format!("d={expected}")]);
+        let found = format!("SELECT ?v {{ :a :v ?v FILTER(DATATYPE(?v) = xsd:{name}) }}");
+        assert_eq!(stored.rows(&found).len(), 1, "{name}");
+        let compared =
+            format!("SELECT ?v {{ :a :v ?v FILTER(DATATYPE(?v) = DATATYPE({literal}) && STR(?v) = \"1\") }}");
+        assert_eq!(stored.rows(&compared).len(), 1, "{name}");
+    }
+    assert_eq!(value("DATATYPE(\"x\"^^xsd:int)"), "<http://www.w3.org/2001/XMLSchema#int>");
+    assert_eq!(value("DATATYPE(\"1\"^^xsd:int + \"1\"^^xsd:int)"), "<http://www.w3.org/2001/XMLSchema#integer>");
+    assert_eq!(value("DATATYPE(ABS(\"1\"^^xsd:byte))"), "<http://www.w3.org/2001/XMLSchema#integer>");
+    assert_eq!(value("DATATYPE(COALESCE(DATATYPE(1), \"x\"@en))"), "");
+    let text = "SELECT (DATATYPE(?x) AS ?d) { VALUES ?x { \"x\"@en :a UNDEF } }";
+    assert_eq!(Fixture::new("").rows(text), ["", "", "d=<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString>"]);
+}
+
+#[test]
+fn computed_numbers_are_written_as_xpath_casts_them_to_texts() {
+    for (expression, text) in [
+        ("\"007\"^^xsd:integer", "007"),
+        ("xsd:integer(\"007\")", "7"),
+        ("+\"007\"^^xsd:integer", "7"),
+        ("xsd:decimal(\"1.50\")", "1.5"),
+        ("1.5 + 0.5", "2"),
+        ("xsd:double(\"1e3\")", "1000"),
+        ("1e0 + 1", "2"),
+        ("999999e0 * 1", "999999"),
+        ("1e6 * 1", "1.0E6"),
+        ("-12345678.5e0 * 1", "-1.23456785E7"),
+        ("1e-6 * 1", "0.000001"),
+        ("1.5e-7 * 1", "1.5E-7"),
+        ("1e300 * 1e300", "INF"),
+        ("0e0 / 0", "NaN"),
+        ("-0e0 * 1", "-0"),
+        ("xsd:float(\"1e10\") * 1", "1.0E10"),
+        ("xsd:float(\"0.1\") * 1", "0.1"),
+        ("ABS(-1e8)", "1.0E8"),
+        ("ROUND(1234567.5e0)", "1.234568E6"),
+        ("ROUND(-2.5)", "-2"),
+        ("COALESCE(1 / 0, 1e7 * 1)", "1.0E7"),
+    ] {
+        assert_eq!(value(&format!("STR({expression})")), format!("\"{text}\""), "{expression}");
+        let shown = value(expression);
+        assert!(shown.starts_with(&format!("\"{text}\"")), "{expression}: {shown}");
+    }
+    assert_eq!(value("xsd:string(\"1e7\"^^xsd:double)"), "\"1.0E7\"");
+    assert_eq!(value("xsd:string(\"007\"^^xsd:integer)"), "\"7\"");
+    assert_eq!(value("xsd:string(:a)"), "\"http://example.org/a\"");
+    assert_eq!(value("xsd:string(\"a\"@en)"), "\"a\"");
+    let fixture = Fixture::new(":a :v 5e6 , 5000001e0 .");
+    let rows = fixture.rows("SELECT (STR(SUM(?v)) AS ?s) (STR(AVG(?v)) AS ?a) (STR(MIN(?v)) AS ?l) { ?x :v ?v }");
+    assert_eq!(rows, ["s=\"1.0000001E7\" a=\"5.0000005E6\" l=\"5e6\""]);
+}
+
+#[test]
+fn false_is_less_than_true() {
+    for (expression, expected) in [
+        ("false < true", "true"),
+        ("true < false", "false"),
+        ("true <= true", "true"),
+        ("false >= true", "false"),
+        ("\"1\"^^xsd:boolean > \"0\"^^xsd:boolean", "true"),
+        ("(1 < 2) > BOUND(?x)", "true"),
+        ("IF(true, false, 1) < ISIRI(:a)", "true"),
+        ("true = \"1\"^^xsd:boolean", "true"),
+        ("true IN (1, \"1\"^^xsd:boolean)", "true"),
+    ] {
+        assert_eq!(value(expression), format!("\"{expected}\""), "{expression}");
+    }
+    for error in ["true < 1", "true > \"a\"", "\"maybe\"^^xsd:boolean < true", "false < :a", "true < \"x\"^^:t"] {
+        assert_eq!(value(error), "", "{error}");
+    }
+    let fixture =
+        Fixture::new(":a :v true . :b :v false . :c :v \"1\"^^xsd:boolean . :d :v 0 . :e :v \"no\"^^xsd:boolean .");
+    assert_eq!(fixture.rows("SELECT ?s { ?s :v ?v FILTER(?v > false) }"), ["s=a", "s=c"]);
+    assert_eq!(fixture.rows("SELECT ?s ?t { ?s :v ?v . ?t :v ?w FILTER(?v < ?w) }"), ["s=b t=a", "s=b t=c"]);
+}
+
+#[test]
+fn literals_of_unknown_types_are_equal_only_to_themselves_and_else_an_error() {
+    for (expression, expected) in [
+        ("\"a\"^^:t = \"a\"^^:t", "\"true\""),
+        ("\"a\"^^:t = \"b\"^^:t", ""),
+        ("\"a\"^^:t != \"b\"^^:t", ""),
+        ("\"a\"^^:t = \"a\"^^:u", ""),
+        ("\"a\"^^:t = \"a\"", ""),
+        ("\"a\"^^:t = 1", ""),
+        ("\"x\"^^xsd:integer = 1", ""),
+        ("\"x\"^^xsd:integer = \"x\"^^xsd:integer", "\"true\""),
+        ("\"a\"^^:t = :a", "\"false\""),
+        ("\"a\"^^:t = \"a\"@en", "\"false\""),
+        ("\"a\"^^:t IN (1, \"a\"^^:t)", "\"true\""),
+        ("\"a\"^^:t IN (1, \"b\"^^:t)", ""),
+        ("\"a\"^^:t < \"b\"^^:t", ""),
+        ("1 < \"a\"", ""),
+        (":a < :b", ""),
+        ("\"a\" = \"a\"@en", "\"false\""),
+        ("1 = \"1\"", "\"false\""),
+        ("true = 1", "\"false\""),
+    ] {
+        assert_eq!(value(expression), expected, "{expression}");
+        let (left, right) = expression.split_once([' ']).expect("two operands");
+        let bound = format!("SELECT (?l {right} AS ?x) {{ BIND({left} AS ?l) }}");
+        let row = if expected.is_empty() { String::new() } else { format!("x={expected}") };
+        assert!(Fixture::new("").rows(&bound)[0].ends_with(&row), "{bound}");
+    }
+}
+
+#[test]
+fn a_node_of_a_text_is_one_in_a_condition_and_in_the_arguments_of_aggregates() {
+    let people = Fixture::people();
+    let optional = |condition: &str| {
+        let text = format!("SELECT ?p ?f {{ ?p :age ?a OPTIONAL {{ ?p :knows ?f FILTER({condition}) }} }}");
+        people.rows(&text)
+    };
+    let all = ["p=ann f=bob", "p=ann f=cid", "p=bob f=cid", "p=cid f=dan", "p=dan"];
+    assert_eq!(optional("BNODE(\"x\") = BNODE(\"x\")"), all);
+    assert_eq!(optional("BNODE(\"x\") != BNODE(\"y\") && BNODE(STR(?f)) = BNODE(STR(?f))"), all);
+    assert_eq!(optional("BNODE(\"x\") = BNODE(\"y\")"), ["p=ann", "p=bob", "p=cid", "p=dan"]);
+    let beside =
+        "SELECT ?p ?n { VALUES ?p { 1 2 } OPTIONAL { VALUES ?n { 3 4 } FILTER(BNODE(\"x\") = BNODE(\"x\")) } }";
+    assert_eq!(people.rows(beside).len(), 4);
+    let same = "SELECT (COUNT(DISTINCT BNODE(\"x\")) AS ?n) (SUM(IF(BNODE(\"x\") = BNODE(\"x\"), 1, 0)) AS ?same)
+                (SUM(IF(BNODE(\"x\") = BNODE(\"y\"), 1, 0)) AS ?other) { ?p :age ?a }";
+    assert_eq!(people.rows(same), ["n=\"4\" same=\"4\" other=\"0\""]);
+    let grouped = "SELECT ?k (COUNT(DISTINCT BNODE(\"x\")) AS ?n) { ?p rdf:type ?k } GROUP BY ?k";
+    assert_eq!(people.rows(grouped), ["k=Admin n=\"1\"", "k=Person n=\"4\""]);
+}
