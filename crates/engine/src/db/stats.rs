@@ -94,6 +94,8 @@ pub struct TableStats {
     pub name: String,
     /// Its merge operator, if it has one.
     pub merge_operator: Option<MergeOperator>,
+    /// The name of the function of the program that merges its values, if one does.
+    pub merge_function: Option<String>,
     /// Entries in its tree.
     pub entries: u64,
     /// Runs above the tree, which are merged into it by and by.
@@ -254,7 +256,8 @@ fn table_stats(state: &State) -> Vec<TableStats> {
         .flatten()
         .map(|view| TableStats {
             name: view.info.name.to_string(),
-            merge_operator: view.info.descriptor.merge,
+            merge_operator: view.info.merge_operator(),
+            merge_function: view.info.merge_function().map(str::to_owned),
             entries: view.trees.base.as_ref().map_or(0, |root| root.entries),
             runs: view.trees.stack.as_ref().map_or(0, |stack| stack.runs().count() as u64),
             runs_deep: view.trees.stack.as_ref().map_or(0, |stack| stack.depth() as u64),
