@@ -3,6 +3,7 @@
 use fulgurite::{Database, Durability, Error, MergeOperator, Options, Result, TableOptions};
 
 use crate::crash::{Change, Draft, Session, Shape, TRIMMED};
+use crate::merge_function;
 use crate::random::Random;
 
 /// One thing done with a database.
@@ -180,7 +181,8 @@ impl Workload {
 
     /// How its database is opened; the disk is still to be given. No checkpoint happens by itself: no delta is ever full.
     pub fn settings(&self) -> Options {
-        let options = Database::options().background(false).cache_bytes(1 << 20).keep_log(self.keep_log_bytes);
+        let options = merge_function::with_functions(Database::options().background(false).cache_bytes(1 << 20));
+        let options = options.keep_log(self.keep_log_bytes);
         let options = if self.spills { options.write_set_bytes(8 << 10) } else { options };
         if self.has_runs { options.delta_bytes(64 << 10) } else { options }
     }

@@ -99,6 +99,7 @@ kinds! {
     Reserve => "reserve",
     Insert => "insert",
     Merge => "merge",
+    MergeByFunction => "merge by a function",
     CompareAndSet => "compare_and_set",
     Delete => "delete",
     DeleteRange => "delete_range",
