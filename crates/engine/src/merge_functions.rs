@@ -182,6 +182,11 @@ pub const OPERAND_LENGTH_BYTES: usize = 4;
 /// Longest name of a function.
 pub const FUNCTION_NAME_BYTES_MAX: usize = 255;
 
+/// Runs the examples of the document as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/merge-operators.md")]
+pub struct Document;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -149,6 +149,7 @@ kinds! {
     TypedPut => "TypedTable::put",
     TypedInsert => "TypedTable::insert",
     TypedMerge => "TypedTable::merge",
+    TypedMergeBytes => "TypedTable::merge_bytes",
     TypedDelete => "TypedTable::delete",
     TypedReplace => "TypedTable::replace",
     TypedRemove => "TypedTable::remove",
