@@ -288,11 +288,6 @@ impl WriteTxn {
     }
 
     fn merge_bytes(&mut self, table: &Table, key: &[u8], operand: &[u8]) -> Result<()> {
-        self.make_room()?;
-        self.popped = [None, None];
-        self.view(table)?;
-        check_lengths(table, key, operand.len())?;
-        self.held.core.writer()?;
         match table.info.merge_rule() {
             Some(rule) => self.merge_by(table, key, operand, rule),
             None => self.merge_listed(table, key, operand),
@@ -302,6 +297,8 @@ impl WriteTxn {
     /// Merges an operand of a function: until the function is called, operands are lists that are joined.
     #[inline(never)]
     fn merge_listed(&mut self, table: &Table, key: &[u8], operand: &[u8]) -> Result<()> {
+        self.view(table)?;
+        self.held.core.writer()?;
         let Some(function) = table.info.merge_function() else {
             let name = table.name();
             let message =
@@ -314,7 +311,11 @@ impl WriteTxn {
     }
 
     fn merge_by(&mut self, table: &Table, key: &[u8], operand: &[u8], rule: MergeRule) -> Result<()> {
+        self.make_room()?;
+        self.popped = [None, None];
         let view = self.view(table)?;
+        check_lengths(table, key, operand.len())?;
+        self.held.core.writer()?;
         let id = table.info.id;
         let own = self.set.find(id, key)?;
         match &own {

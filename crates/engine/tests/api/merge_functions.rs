@@ -16,7 +16,7 @@ use fulgurite::{
 
 /// Writes down the key, the value and the operands: what a function gets can be read off its result.
 fn write_down(key: &[u8], value: Option<&[u8]>, operands: MergeOperands<'_>) -> MergeOutcome {
-    let mut text = value.unwrap_or_else(|| key).to_vec();
+    let mut text = value.unwrap_or(key).to_vec();
     text.push(b'(');
     operands.for_each(|operand| text.extend([operand, b"."].concat()));
     text.push(b')');

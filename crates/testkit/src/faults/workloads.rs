@@ -141,6 +141,11 @@ impl Workload {
             &[Session::create, table, list, checkpoint],
             &[append, two_threads_append, checkpoint, append],
         ),
+        Self::plain(
+            "merges-by-function",
+            &[Session::create, table, list_by_function, checkpoint],
+            &[append, two_threads_append, checkpoint, append, Session::recover],
+        ),
         Self {
             has_runs: true,
             ..Self::plain("runs", STACKED, &[scatter, checkpoint, put_disk, put_large, checkpoint, scatter, checkpoint])
@@ -256,6 +261,12 @@ fn table(session: &mut Session) -> Result<()> {
 fn list(session: &mut Session) -> Result<()> {
     session.table("lists", TableOptions::new().merge(MergeOperator::Append))?;
     session.put(Durability::Disk, "lists", b"hot", &[7; 1 << 10].repeat(8 << 10))
+}
+
+/// A short one, to which a function appends.
+fn list_by_function(session: &mut Session) -> Result<()> {
+    session.table("lists", TableOptions::new().merge_function(merge_function::JOINED))?;
+    session.put(Durability::Disk, "lists", b"hot", &[7; 1 << 10])
 }
 
 fn append(session: &mut Session) -> Result<()> {
