@@ -1,7 +1,8 @@
 //! Merge functions of the program: the names that it registered, and the calls.
 //!
 //! Invariants: (1) A panic of a function never unwinds through the engine: the caller may hold locks. It becomes an error.
-//! (2) While a function runs, its thread begins no write transaction: the caller may hold what that would wait for.
+//! (2) While a function runs, its thread calls nothing of a database that takes a lock of commits or checkpoints: the caller
+//! may hold that lock.
 
 use std::any::{Any, TypeId};
 use std::cell::Cell;
@@ -168,7 +169,7 @@ pub fn check_not_merging() -> Result<()> {
 
 #[cold]
 fn merging() -> Error {
-    let message = "a merge function must not write to a database; compute the value from what the function gets".into();
+    let message = "a merge function must not call the database; compute the value from what the function gets".into();
     Error::Invalid { message }
 }
 

@@ -219,8 +219,8 @@ impl Options {
     ///   [`crate::WriteTxn::merge`] if the transaction itself put or deleted the key before.
     /// - If other transactions change the key while one commits, the engine calls the function again with the newer value, and drops
     ///   the older result. So the function has no effects, and decides by its arguments alone.
-    /// - Other commits may wait while it runs: it is quick, and does not wait for other threads. It must not use the database;
-    ///   beginning a write transaction in it is [`Error::Invalid`].
+    /// - Other commits may wait while it runs: it is quick, and does not wait for other threads. It must not call the database:
+    ///   beginning or committing a write transaction in it is [`Error::Invalid`], and so is what waits for commits.
     /// - An error that it returns fails the call or the commit with [`Error::Unmergeable`], whose source is
     ///   [`Error::MergeFunction`]. So does a panic, which is caught. Nothing is changed then.
     ///

@@ -273,6 +273,7 @@ impl Database {
     /// # Errors
     /// What the disk reports; a failed sync poisons the database.
     pub fn sync(&self) -> Result<Sequence> {
+        check_not_merging()?;
         self.inner.core.sync()
     }
 

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::format::{Isa, MergeOperator};
 use crate::ids::Sequence;
 use crate::io::Access;
+use crate::merge_functions::check_not_merging;
 use crate::metrics::Conflicts;
 use crate::pager::{Pins, Space, SpaceStats};
 use crate::sync::Arc;
@@ -140,6 +141,7 @@ impl Database {
     /// # Errors
     /// What the disk reports.
     pub fn stats(&self) -> Result<Stats> {
+        check_not_merging()?;
         let snapshot = self.inner.core.snapshot()?;
         let state = &snapshot.state;
         let file = state.pages.file();

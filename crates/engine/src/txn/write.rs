@@ -8,7 +8,7 @@ use crate::delta::Approach;
 use crate::error::{Error, Result};
 use crate::format::{LargeValue, MergeRule, Overflowed};
 use crate::ids::Sequence;
-use crate::merge_functions::{OPERAND_LENGTH_BYTES, list_operand};
+use crate::merge_functions::{OPERAND_LENGTH_BYTES, check_not_merging, list_operand};
 use crate::metrics;
 use crate::options::{Durability, Isolation, KEY_BYTES_MAX, TableOptions, VALUE_BYTES_MAX};
 use crate::pager::{Pages, Value};
@@ -601,6 +601,7 @@ impl WriteTxn {
     /// As [`WriteTxn::commit`].
     pub fn commit_with(mut self, durability: Durability) -> Result<Sequence> {
         self.held.core.check_process()?;
+        check_not_merging()?;
         if self.set.is_empty() && self.schema.is_empty() {
             // There is nothing to log, but what was read here is to be as safe as was asked for.
             self.held.core.harden(self.held.snapshot.sequence, durability)?;
