@@ -33,7 +33,7 @@ pub struct MergeOperands<'a> {
 
 impl<'a> MergeOperands<'a> {
     /// The operands of a list that [`list_operand`] made. A list that it did not make has an end where it stops making sense.
-    pub fn new(listed: &'a [u8]) -> Self {
+    pub(crate) fn new(listed: &'a [u8]) -> Self {
         Self { listed }
     }
 }
