@@ -106,6 +106,9 @@ pub struct CreateArguments {
     /// Create the table so that programs can merge into its values, by adding, by keeping the greater, by appending and so on.
     #[arg(long, requires = "create", conflicts_with = "multimap", value_name = "OPERATOR")]
     pub merge: Option<MergeArgument>,
+    /// Create the table so that programs can merge into its values by the function that they register under this name.
+    #[arg(long, requires = "create", conflicts_with_all = ["multimap", "merge"], value_name = "NAME")]
+    pub merge_function: Option<String>,
 }
 
 /// A merge operator.

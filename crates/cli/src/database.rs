@@ -152,9 +152,14 @@ pub fn table_to_write(
         Ok(table) if create.multimap && !table.is_multimap() => {
             Err(Failure::Message(format!("table `{name}` exists and is no multimap; leave --multimap away")))
         }
-        Ok(table) if create.merge.is_some_and(|merge| table.merge_operator() != Some(merge.into())) => {
-            let has = table.merge_operator().map_or("none".to_owned(), |operator| format!("`{operator}`"));
-            Err(Failure::Message(format!("table `{name}` exists and its merge operator is {has}; leave --merge away")))
+        Ok(table) if !merges_as_asked(&table, create) => {
+            let has = match (table.merge_operator(), table.merge_function()) {
+                (Some(operator), _) => format!("its merge operator is `{operator}`"),
+                (None, Some(function)) => format!("its merge function is `{function}`"),
+                (None, None) => "its merge operator is none".to_owned(),
+            };
+            let option = if create.merge_function.is_some() { "--merge-function" } else { "--merge" };
+            Err(Failure::Message(format!("table `{name}` exists and {has}; leave {option} away")))
         }
         Ok(table) => Ok((table, false)),
         Err(Error::TableNotFound { .. }) if create.create => {
@@ -167,9 +172,10 @@ pub fn table_to_write(
             };
             let options = TableOptions::new().key_type(recorded(key)).value_type(recorded(value));
             let options = if create.multimap { options.multimap() } else { options };
-            let options = match create.merge {
-                Some(merge) => options.merge(merge.into()),
-                None => options,
+            let options = match (create.merge, &create.merge_function) {
+                (Some(merge), _) => options.merge(merge.into()),
+                (None, Some(function)) => options.merge_function(function),
+                (None, None) => options,
             };
             Ok((db.create_table(name, options)?, true))
         }
@@ -179,6 +185,12 @@ pub fn table_to_write(
         },
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether a table that exists merges as the arguments ask, if they ask for anything.
+fn merges_as_asked(table: &Table, create: &CreateArguments) -> bool {
+    create.merge.is_none_or(|merge| table.merge_operator() == Some(merge.into()))
+        && create.merge_function.as_deref().is_none_or(|function| table.merge_function() == Some(function))
 }
 
 /// So many tables a message names.

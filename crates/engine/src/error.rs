@@ -259,8 +259,23 @@ pub enum Error {
         /// The key.
         key: Vec<u8>,
         /// [`Error::Decode`] if what the key has is none of the table's numbers, [`Error::ValueTooLong`] if it would be too long,
-        /// [`Error::Overflow`] if it is a sum that the table's numbers cannot hold.
+        /// [`Error::Overflow`] if it is a sum that the table's numbers cannot hold, [`Error::MergeFunction`] if the table's function
+        /// fails.
         source: Box<Error>,
+    },
+    /// A merge function of the program returned an error, or panicked.
+    MergeFunction {
+        /// The name of the function.
+        function: String,
+        /// The error that it returned; of a panic its text.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The table's values are merged by a function that the program has not registered.
+    MergeFunctionMissing {
+        /// The table.
+        table: String,
+        /// The name of the function.
+        function: String,
     },
     /// A sum is beyond what the table's numbers can hold, and its operator is
     /// [`MergeOperator::AddChecked`](crate::MergeOperator::AddChecked).
@@ -365,6 +380,12 @@ impl Error {
                 let key = ShownKey(key);
                 write!(out, "nothing can be merged into key {key} of table `{table}`: {source}; put another value, or delete it")
             }
+            Self::MergeFunction { function, source } => write!(out, "the merge function `{function}` failed: {source}"),
+            Self::MergeFunctionMissing { table, function } => write!(
+                out,
+                "table `{table}` merges by the function `{function}`, which is not registered; register it when the database is opened \
+                 (Options::merge_function), or put whole values"
+            ),
             Self::ChangesGone { path, after, oldest } => write!(
                 out,
                 "{}: the changes after commit {} are gone, the oldest that is kept is {}; copy what a snapshot shows and go on \
@@ -462,6 +483,8 @@ impl fmt::Display for Error {
             | Self::Conflict { .. }
             | Self::TransactionTooOld
             | Self::Unmergeable { .. }
+            | Self::MergeFunction { .. }
+            | Self::MergeFunctionMissing { .. }
             | Self::ChangesGone { .. }
             | Self::Closed { .. } => self.fmt_commit(out),
             Self::Stopped { path } => write!(
@@ -492,7 +515,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Io { source, .. } | Self::DiskFull { source, .. } => Some(source),
-            Self::Input { source } => Some(&**source),
+            Self::Input { source } | Self::MergeFunction { source, .. } => Some(&**source),
             Self::Indeterminate { source, .. } | Self::Unmergeable { source, .. } => Some(&**source),
             _ => None,
         }

@@ -7,6 +7,7 @@ mod format;
 mod ids;
 pub mod io;
 mod log;
+mod merge_functions;
 mod metrics;
 mod monitor;
 mod options;
@@ -26,6 +27,7 @@ pub use db::{
 pub use error::{ConflictReason, Error, Place, Result};
 pub use format::{KeySuffix, MergeOperator};
 pub use ids::{Birth, ExtentId, PageNumber, PageRef, SegmentNumber, Sequence, TableId};
+pub use merge_functions::{MergeFailure, MergeOperands, MergeOutcome};
 pub use metrics::Conflicts;
 pub use monitor::{Monitor, Phase};
 pub use options::{Durability, Isolation, Options, TableOptions};

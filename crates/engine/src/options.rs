@@ -4,8 +4,9 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::format::{MergeOperator, MergeRule};
+use crate::format::{MergeOperator, Merging};
 use crate::io::{Disk, RealDisk, memory_bytes};
+use crate::merge_functions::{FUNCTION_NAME_BYTES_MAX, MergeFunctions, MergeOperands, MergeOutcome};
 use crate::sync::Arc;
 
 /// How far a commit must have got before `commit` returns.
@@ -55,6 +56,7 @@ pub struct Options {
     pub(crate) background: bool,
     pub(crate) keep_log_bytes: u64,
     pub(crate) wait_for_lock: Duration,
+    pub(crate) merge_functions: Arc<MergeFunctions>,
     pub(crate) disk: Arc<dyn Disk>,
 }
 
@@ -75,6 +77,7 @@ impl Default for Options {
             background: true,
             keep_log_bytes: 0,
             wait_for_lock: Duration::ZERO,
+            merge_functions: Arc::default(),
             disk: real_disk(),
         }
     }
@@ -204,6 +207,60 @@ impl Options {
         self
     }
 
+    /// Registers a function of the program by which tables merge values: those created with [`TableOptions::merge_function`] and
+    /// this name. Needed by transactions that call [`crate::WriteTxn::merge`] for such a table, and by nothing else. A second
+    /// function with the same name takes the place of the first.
+    ///
+    /// The function gets the key, the value that the key has (`None` if it has none), and the operands that the transaction merges
+    /// into the key, in the order of the calls. It returns the new value. The commit stores that value as an ordinary put: readers,
+    /// recovery, backups and change feeds never call the function.
+    ///
+    /// - The engine calls the function in [`crate::WriteTxn::commit`], when the transaction reads a key that it merged into, and in
+    ///   [`crate::WriteTxn::merge`] if the transaction itself put or deleted the key before.
+    /// - If other transactions change the key while one commits, the engine calls the function again with the newer value, and drops
+    ///   the older result. So the function has no effects, and decides by its arguments alone.
+    /// - Other commits may wait while it runs: it is quick, and does not wait for other threads. It must not call the database:
+    ///   beginning or committing a write transaction in it is [`Error::Invalid`], and so is what waits for commits.
+    /// - An error that it returns fails the call or the commit with [`Error::Unmergeable`], whose source is
+    ///   [`Error::MergeFunction`]. So does a panic, which is caught. Nothing is changed then.
+    ///
+    /// ```
+    /// # fn main() -> fulgurite::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// # let path = directory.path().join("a.ful");
+    /// use fulgurite::{Database, TableOptions};
+    ///
+    /// // Values are lists of words, in order, each once.
+    /// let db = Database::options()
+    ///     .create(true)
+    ///     .merge_function("words", |_key, value, operands| {
+    ///         let mut words: Vec<&str> = std::str::from_utf8(value.unwrap_or_default())?.split_whitespace().collect();
+    ///         for operand in operands {
+    ///             words.push(std::str::from_utf8(operand)?);
+    ///         }
+    ///         words.sort_unstable();
+    ///         words.dedup();
+    ///         Ok(words.join(" ").into_bytes())
+    ///     })
+    ///     .open(path)?;
+    /// let tags = db.create_table("tags", TableOptions::new().merge_function("words"))?;
+    /// db.update(|txn| {
+    ///     txn.merge(&tags, "photo", "sea")?;
+    ///     txn.merge(&tags, "photo", "island")
+    /// })?;
+    /// db.update(|txn| txn.merge(&tags, "photo", "sea"))?;
+    /// assert_eq!(db.read()?.get(&tags, "photo")?.as_deref(), Some(&b"island sea"[..]));
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn merge_function<F>(mut self, name: impl Into<String>, function: F) -> Self
+    where
+        F: Fn(&[u8], Option<&[u8]>, MergeOperands<'_>) -> MergeOutcome + Send + Sync + 'static,
+    {
+        Arc::make_mut(&mut self.merge_functions).register(name.into(), function);
+        self
+    }
+
     /// The disk to live on. Default: the operating system's.
     #[must_use]
     pub fn disk(mut self, disk: Arc<dyn Disk>) -> Self {
@@ -220,6 +277,7 @@ impl Options {
             && self.map == other.map
             && self.keep_log_bytes == other.keep_log_bytes
             && self.write_set_bytes == other.write_set_bytes
+            && (self.read_only || self.merge_functions.include(&other.merge_functions))
     }
 
     pub(crate) fn validate(&self) -> Result<()> {
@@ -235,6 +293,7 @@ impl Options {
             let message = format!("write_set_bytes is at least {WRITE_SET_BYTES_MIN}, not {}", self.write_set_bytes);
             return Err(Error::Invalid { message });
         }
+        self.merge_functions.names().try_for_each(validate_function_name)?;
         if self.create && self.read_only {
             let message = "a database cannot be created read-only; drop create or read_only".into();
             return Err(Error::Invalid { message });
@@ -252,7 +311,7 @@ pub struct TableOptions {
     pub(crate) key_type: String,
     pub(crate) value_type: String,
     pub(crate) multimap: bool,
-    pub(crate) merge: Option<MergeOperator>,
+    pub(crate) merge: Option<Merging>,
 }
 
 impl TableOptions {
@@ -313,7 +372,20 @@ impl TableOptions {
     /// created.
     #[must_use]
     pub fn merge(mut self, operator: MergeOperator) -> Self {
-        self.merge = Some(operator);
+        self.merge = Some(Merging::Operator(operator));
+        self
+    }
+
+    /// Lets [`crate::WriteTxn::merge`] change values by a function of the program: the one that the options with which the database
+    /// is opened register under this name ([`Options::merge_function`], which has an example). As for [`TableOptions::merge`],
+    /// which this replaces, transactions that merge into the same keys are never in conflict with each other.
+    ///
+    /// The table stores the name, which is fixed when the table is created: of at least 1 and at most 255 bytes. The values may have
+    /// any type. Where no function of this name is registered, all but merging works as before; merging is
+    /// [`Error::MergeFunctionMissing`]. Builds from before merge functions refuse a database that has such a table.
+    #[must_use]
+    pub fn merge_function(mut self, name: impl Into<String>) -> Self {
+        self.merge = Some(Merging::Function(name.into()));
         self
     }
 
@@ -330,24 +402,33 @@ impl TableOptions {
             let message = format!("a type name is at most {TYPE_NAME_BYTES_MAX} bytes");
             return Err(Error::Invalid { message });
         }
-        match self.merge {
-            Some(operator) => self.validate_merge(operator),
-            None => Ok(()),
-        }
+        self.merge.as_ref().map_or(Ok(()), |merging| self.validate_merge(merging))
     }
 
-    fn validate_merge(&self, operator: MergeOperator) -> Result<()> {
+    fn validate_merge(&self, merging: &Merging) -> Result<()> {
         if self.multimap {
             let message = "a multimap has no values to merge; leave the merge operator away".into();
             return Err(Error::Invalid { message });
         }
-        if MergeRule::of(operator, &self.value_type).is_none() {
-            let (needs, given) = (operator.needs(), &self.value_type);
-            let message = format!("the merge operator `{operator}` needs values that are {needs}, not `{given}`");
-            return Err(Error::Invalid { message });
+        match merging {
+            Merging::Operator(operator) if !merging.fits(&self.value_type) => {
+                let (needs, given) = (operator.needs(), &self.value_type);
+                let message = format!("the merge operator `{operator}` needs values that are {needs}, not `{given}`");
+                Err(Error::Invalid { message })
+            }
+            Merging::Operator(_) => Ok(()),
+            Merging::Function(name) => validate_function_name(name),
         }
-        Ok(())
     }
+}
+
+fn validate_function_name(name: &str) -> Result<()> {
+    if !(1..=FUNCTION_NAME_BYTES_MAX).contains(&name.len()) {
+        let message =
+            format!("the name of a merge function has 1 to {FUNCTION_NAME_BYTES_MAX} bytes, not {}", name.len());
+        return Err(Error::Invalid { message });
+    }
+    Ok(())
 }
 
 /// One for all databases of the process, so that the registry sees that they share a disk.

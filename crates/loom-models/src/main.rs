@@ -26,6 +26,9 @@ mod ids;
 #[path = "../../engine/src/format/merge.rs"]
 #[allow(dead_code, reason = "the models use a part of it")]
 mod merge;
+#[path = "../../engine/src/merge_functions.rs"]
+#[allow(dead_code, reason = "the models use a part of it")]
+mod merge_functions;
 #[path = "../../engine/src/metrics.rs"]
 #[allow(dead_code, reason = "the models use a part of it")]
 mod metrics;

@@ -6,7 +6,7 @@
 pub mod format {
     use crate::ids::{ExtentId, PageNumber, TableId};
 
-    pub use crate::merge::{MergeOperator, MergeRule, Overflowed};
+    pub use crate::merge::{MergeOperator, MergeRule, Merging, Overflowed};
 
     /// As the engine's.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,7 +70,7 @@ pub mod format {
         /// Name of the value encoding.
         pub value_type: String,
         /// How values are merged.
-        pub merge: Option<MergeOperator>,
+        pub merge: Option<Merging>,
         /// The tree.
         pub root: Option<()>,
         /// The ranges with runs.
@@ -240,7 +240,7 @@ pub mod tree {
 
 /// Options.
 pub mod options {
-    use super::format::MergeOperator;
+    use super::format::Merging;
     use crate::error::Result;
 
     /// As the engine's.
@@ -279,7 +279,7 @@ pub mod options {
         /// Name of the value encoding.
         pub value_type: String,
         /// How values are merged.
-        pub merge: Option<MergeOperator>,
+        pub merge: Option<Merging>,
     }
 
     impl TableOptions {

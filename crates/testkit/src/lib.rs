@@ -18,6 +18,7 @@ pub mod isolation;
 pub mod kernel;
 #[cfg(target_os = "linux")]
 pub mod kill;
+mod merge_function;
 pub mod model;
 pub mod panics;
 mod random;

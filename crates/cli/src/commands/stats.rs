@@ -139,7 +139,7 @@ fn print_table(stats: &fulgurite::Stats) -> Result<(), Failure> {
     let columns = ["table", "merge", "entries", "levels", "runs", "runs deep", "in runs", "in the log"];
     let mut printer = Printer::to_standard_output(OutputFormat::Table, &columns);
     for table in &stats.tables {
-        let merge = merge_name(table.merge_operator);
+        let merge = merge_name(table.merge_operator, table.merge_function.as_deref());
         printer.row(&[
             Cell::Text(&table.name),
             Cell::Text(&merge),
@@ -198,7 +198,8 @@ fn print_json(stats: &fulgurite::Stats) -> Result<(), Failure> {
     for (index, table) in stats.tables.iter().enumerate() {
         text.push_str(if index == 0 { "{\"table\":" } else { ",{\"table\":" });
         json::push_string(&table.name, &mut text);
-        text.push_str(&format!(",\"merge\":\"{}\"", merge_name(table.merge_operator)));
+        text.push_str(",\"merge\":");
+        json::push_string(&merge_name(table.merge_operator, table.merge_function.as_deref()), &mut text);
         let numbers = [
             ("entries", table.entries),
             ("levels", table.levels.into()),

@@ -13,7 +13,7 @@ pub fn run(arguments: &Tables) -> Result<(), Failure> {
         let mut printer =
             Printer::to_standard_output(arguments.format, &["table", "kind", "keys", "values", "merge", "entries"]);
         for table in txn.tables() {
-            let merge = merge_name(table.merge_operator());
+            let merge = merge_name(table.merge_operator(), table.merge_function());
             printer.row(&[
                 Cell::Text(table.name()),
                 Cell::Text(if table.is_multimap() { "multimap" } else { "table" }),
@@ -32,7 +32,11 @@ fn type_name(recorded: &str) -> &str {
     if recorded.is_empty() { "plain" } else { recorded }
 }
 
-/// The merge operator of a table.
-pub fn merge_name(operator: Option<MergeOperator>) -> String {
-    operator.map_or("none".to_owned(), |operator| operator.to_string())
+/// How values of a table are merged: by an operator, or by a function of the program, which is marked as such.
+pub fn merge_name(operator: Option<MergeOperator>, function: Option<&str>) -> String {
+    match (operator, function) {
+        (Some(operator), _) => operator.to_string(),
+        (None, Some(function)) => format!("function {function}"),
+        (None, None) => "none".to_owned(),
+    }
 }

@@ -51,6 +51,33 @@ hits   table  plain  u64     add          1
 }
 
 #[test]
+fn a_table_is_created_with_the_name_of_a_merge_function_which_is_shown_and_kept() {
+    let place = Place::new();
+    let put =
+        |arguments: &[&str]| place.run(&[&["put", "m.ful", "tags", "sea", "a b", "--create"], arguments].concat());
+    let says = |run: Run, what: &str| {
+        let message = run.fails(1);
+        assert!(message.contains(what), "{message}");
+    };
+    says(put(&["--merge-function", ""]), "the name of a merge function has 1 to 255 bytes, not 0");
+    put(&["--merge-function", "the \"words\""]).ok();
+    put(&["--merge-function", "the \"words\""]).ok();
+    says(put(&["--merge-function", "other"]), "its merge function is `the \"words\"`; leave --merge-function away");
+    says(put(&["--merge", "add"]), "its merge function is `the \"words\"`; leave --merge away");
+    let expected = "\
+table  kind   keys   values  merge                 entries
+tags   table  plain  plain   function the \"words\"        1
+";
+    assert_eq!(place.run(&["tables", "m.ful"]).ok(), expected);
+    let json = r#""table":"tags","merge":"function the \"words\"""#;
+    assert!(place.run(&["stats", "m.ful", "--format", "json"]).ok().contains(json));
+    place.run(&["check", "m.ful"]).ok();
+    place.run(&["compact", "m.ful"]).ok();
+    place.run(&["backup", "m.ful", "copy.ful"]).ok();
+    assert_eq!(place.run(&["tables", "copy.ful"]).ok(), expected);
+}
+
+#[test]
 fn ranges_are_scanned_from_either_end() {
     let place = numbers();
     let scan = |arguments: &[&str]| {

@@ -215,7 +215,7 @@ impl<'c> Copy<'c> {
         self.watchers.look(self.file.path())?;
         let mut features = FeatureBits::default();
         let tables = self.snapshot.state.tables.iter().flatten();
-        features.set_later_merges(tables.map(|view| &view.info).any(|info| info.has_later_merge()));
+        features.set_merges(tables.filter_map(|view| view.info.descriptor.merge.as_ref()));
         let meta = Meta {
             features,
             birth: prepared.birth,
@@ -264,7 +264,15 @@ mod tests {
         db.backup_to("copy.ful").unwrap();
         db.checkpoint().unwrap();
         assert_eq!([features("a.ful"), features("copy.ful")], [FeatureBits::LATER_MERGES; 2]);
+        let custom = db.create_table("custom", TableOptions::new().merge_function("f")).unwrap();
+        db.backup_to("copy 3.ful").unwrap();
+        db.checkpoint().unwrap();
+        let both = FeatureBits::LATER_MERGES | FeatureBits::MERGE_FUNCTIONS;
+        assert_eq!([features("a.ful"), features("copy 3.ful")], [both; 2]);
         db.drop_table(&later).unwrap();
+        db.checkpoint().unwrap();
+        assert_eq!(features("a.ful"), FeatureBits::MERGE_FUNCTIONS);
+        db.drop_table(&custom).unwrap();
         db.backup_to("copy 2.ful").unwrap();
         db.checkpoint().unwrap();
         assert_eq!([features("a.ful"), features("copy 2.ful")], [0; 2]);

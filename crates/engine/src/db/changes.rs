@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::format::{DescriptorFault, LargeValue, Operation};
 use crate::ids::{SegmentNumber, Sequence, TableId};
 use crate::log::{self, Feed, FeedSource, Kept};
+use crate::merge_functions::check_not_merging;
 use crate::sync::{Arc, Instant};
 use crate::txn::core::Core;
 use crate::txn::read::ReadTxn;
@@ -165,6 +166,7 @@ impl Database {
     pub fn changes(&self, after: Sequence) -> Result<Changes> {
         let core = &self.inner.core;
         core.check_process()?;
+        check_not_merging()?;
         if !self.log_is_kept() {
             let message =
                 "the log is not kept, so it tells no changes; write with Options::keep_log, or --keep-log".to_owned();

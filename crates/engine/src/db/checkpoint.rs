@@ -564,7 +564,7 @@ impl Checkpointer {
             None => LogStart { segment: self.meta.log_first_segment, exists: self.meta.log_exists },
         };
         let mut features = self.meta.features;
-        features.set_later_merges(merged.stored.values().any(|table| table.info.has_later_merge()));
+        features.set_merges(merged.stored.values().filter_map(|table| table.info.descriptor.merge.as_ref()));
         let meta = Meta {
             features,
             number: self.meta.number + 1,

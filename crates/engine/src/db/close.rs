@@ -7,6 +7,7 @@ use crate::db::checkpoint::Checkpointer;
 use crate::db::database::Inner;
 use crate::db::presence::Presence;
 use crate::error::{Error, Result};
+use crate::merge_functions::check_not_merging;
 use crate::monitor::Monitor;
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Instant, Mutex};
@@ -27,6 +28,7 @@ pub enum CloseOutcome {
 /// Closes the database for all handles. The monitor may end the merging, of whoever closes it.
 pub fn close(inner: &Inner, monitor: &Monitor) -> Result<CloseOutcome> {
     inner.core.check_process()?;
+    check_not_merging()?;
     let _closing = inner.closers.add(monitor);
     // What keeps the checkpointer busy ends with it, too.
     let _watching = inner.watchers.add(monitor);

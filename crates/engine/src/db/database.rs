@@ -12,6 +12,7 @@ use crate::db::worker::Worker;
 use crate::error::{Error, Result};
 use crate::format::Meta;
 use crate::ids::Sequence;
+use crate::merge_functions::check_not_merging;
 use crate::monitor::{Monitor, Watchers};
 use crate::options::{Isolation, Options, TableOptions};
 use crate::sync::atomic::Ordering;
@@ -129,6 +130,7 @@ impl Database {
     /// # Errors
     /// As [`Database::write`].
     pub fn write_with(&self, isolation: Isolation) -> Result<WriteTxn> {
+        check_not_merging()?;
         let core = &self.inner.core;
         let writer = core.writer()?;
         core.relieve()?;
@@ -141,6 +143,7 @@ impl Database {
     /// # Errors
     /// As [`Database::write`].
     pub fn try_write(&self) -> Result<Option<WriteTxn>> {
+        check_not_merging()?;
         let core = &self.inner.core;
         let isolation = core.writer()?.isolation;
         core.relieve()?;
@@ -160,6 +163,7 @@ impl Database {
     /// # Errors
     /// As [`Database::write`].
     pub fn begin_exclusive(&self, timeout: Duration) -> Result<Option<WriteTxn>> {
+        check_not_merging()?;
         let core = &self.inner.core;
         // What is too far away to be told is as good as never.
         let deadline = Instant::now().checked_add(timeout);
@@ -269,6 +273,7 @@ impl Database {
     /// # Errors
     /// What the disk reports; a failed sync poisons the database.
     pub fn sync(&self) -> Result<Sequence> {
+        check_not_merging()?;
         self.inner.core.sync()
     }
 
@@ -346,6 +351,7 @@ impl Database {
         let path = || self.inner.core.path.clone();
         let checkpointer = self.inner.checkpointer.as_deref().ok_or_else(|| Error::ReadOnly { path: path() })?;
         self.inner.core.check_process()?;
+        check_not_merging()?;
         if self.inner.is_closed() { Err(Error::Closed { path: path() }) } else { Ok(checkpointer) }
     }
 }

@@ -458,6 +458,7 @@ fn read_tables(
         guard,
         pin: Pins::pin(&pins, meta.birth),
         slots: Arc::default(),
+        merge_functions: Arc::clone(&options.merge_functions),
     };
     let names = Arc::make_mut(&mut state.names);
     for (id, table) in &stored {

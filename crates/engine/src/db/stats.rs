@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::format::{Isa, MergeOperator};
 use crate::ids::Sequence;
 use crate::io::Access;
+use crate::merge_functions::check_not_merging;
 use crate::metrics::Conflicts;
 use crate::pager::{Pins, Space, SpaceStats};
 use crate::sync::Arc;
@@ -94,6 +95,8 @@ pub struct TableStats {
     pub name: String,
     /// Its merge operator, if it has one.
     pub merge_operator: Option<MergeOperator>,
+    /// The name of the function of the program that merges its values, if one does.
+    pub merge_function: Option<String>,
     /// Entries in its tree.
     pub entries: u64,
     /// Runs above the tree, which are merged into it by and by.
@@ -138,6 +141,7 @@ impl Database {
     /// # Errors
     /// What the disk reports.
     pub fn stats(&self) -> Result<Stats> {
+        check_not_merging()?;
         let snapshot = self.inner.core.snapshot()?;
         let state = &snapshot.state;
         let file = state.pages.file();
@@ -254,7 +258,8 @@ fn table_stats(state: &State) -> Vec<TableStats> {
         .flatten()
         .map(|view| TableStats {
             name: view.info.name.to_string(),
-            merge_operator: view.info.descriptor.merge,
+            merge_operator: view.info.merge_operator(),
+            merge_function: view.info.merge_function().map(str::to_owned),
             entries: view.trees.base.as_ref().map_or(0, |root| root.entries),
             runs: view.trees.stack.as_ref().map_or(0, |stack| stack.runs().count() as u64),
             runs_deep: view.trees.stack.as_ref().map_or(0, |stack| stack.depth() as u64),

@@ -179,6 +179,16 @@ impl<K: Key, V: ValueCodec> TypedTable<K, V> {
         txn.merge(&self.table, &key.encode(), &operand.encode_value())
     }
 
+    /// As [`TypedTable::merge`], with an operand that need not be a `V`: a function of the program may take others, such as the
+    /// element that it adds to a set ([`TableOptions::merge_function`]). The function sees to it that its results are encoded as a
+    /// `V` is.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::merge`].
+    pub fn merge_bytes(&self, txn: &mut WriteTxn, key: impl AsKey<K>, operand: impl AsRef<[u8]>) -> Result<()> {
+        txn.merge(&self.table, &key.encode(), operand)
+    }
+
     /// Gives `key` this value unless it has one. Tells whether it did.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 //! The catalog is an ordinary tree: key = the table's name, value = a descriptor. In the log a descriptor stands
 //! without a root, because a commit never knows one.
 
-use super::merge::{MergeOperator, MergeRule};
+use super::merge::{MergeOperator, Merging};
 use super::overflow::OverflowRef;
 use crate::ids::{ExtentId, PageRef, TableId};
 
@@ -174,8 +174,8 @@ pub struct TableDescriptor {
     pub packed: bool,
     /// Alignment of values: 1, 4, 8 or 16 bytes.
     pub value_align: u8,
-    /// How values can be merged: an operator that means something for the value type.
-    pub merge: Option<MergeOperator>,
+    /// How values can be merged: in a way that means something for the value type.
+    pub merge: Option<Merging>,
     /// Name of the key encoding, empty for plain bytes.
     pub key_type: String,
     /// Name of the value encoding, empty for plain bytes.
@@ -190,7 +190,7 @@ impl TableDescriptor {
     /// The stored form.
     ///
     /// # Panics
-    /// If a type name is longer than 65,535 bytes: table options bound it far below.
+    /// If the name of a type or function is longer than 65,535 bytes: table options bound it far below.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEADER_BYTES + self.key_type.len() + self.value_type.len());
         bytes.push(DESCRIPTOR_VERSION);
@@ -202,11 +202,12 @@ impl TableDescriptor {
                 | flag(!self.ranges.is_empty(), FLAG_RUNS),
         );
         bytes.push(self.value_align);
-        bytes.push(self.merge.map_or(0, |operator| operator as u8));
+        bytes.push(self.merge.as_ref().map_or(0, Merging::number));
         bytes.extend_from_slice(&self.id.0.to_le_bytes());
         bytes.extend_from_slice(&StoredRoot::encode(self.root.as_ref()));
-        for name in [&self.key_type, &self.value_type] {
-            let length = u16::try_from(name.len()).expect("table options bound the length of a type name");
+        let function = self.merge.as_ref().and_then(Merging::function);
+        for name in [&*self.key_type, &*self.value_type].into_iter().chain(function) {
+            let length = u16::try_from(name.len()).expect("table options bound the length of a name");
             bytes.extend_from_slice(&length.to_le_bytes());
             bytes.extend_from_slice(name.as_bytes());
         }
@@ -226,19 +227,13 @@ impl TableDescriptor {
         if header[1] & !(FLAG_MULTIMAP | FLAG_COUNTED | FLAG_RUNS | FLAG_PACKED) != 0 {
             return Err(DescriptorFault::Unsupported("a table descriptor has unknown flags"));
         }
-        let merge = match header[3] {
-            0 => None,
-            number => Some(
-                MergeOperator::from_number(number)
-                    .ok_or(DescriptorFault::Unsupported("a table descriptor has an unknown merge operator"))?,
-            ),
-        };
         if !matches!(header[2], 1 | 4 | 8 | 16) {
             return Err("a table descriptor has an impossible alignment".into());
         }
         let root = header[8..].try_into().map_err(|_| "a table descriptor is too short")?;
         let (key_type, rest) = take_name(names)?;
         let (value_type, rest) = take_name(rest)?;
+        let (merge, rest) = take_merging(header[3], rest)?;
         let ranges = match header[1] & FLAG_RUNS != 0 {
             true => StoredRange::take_all(rest)?,
             false if rest.is_empty() => Vec::new(),
@@ -249,7 +244,7 @@ impl TableDescriptor {
         if packed && header[2] != 1 {
             return Err("a table descriptor asks for aligned values in packed leaves".into());
         }
-        if merge.is_some_and(|operator| multimap || MergeRule::of(operator, &value_type).is_none()) {
+        if merge.as_ref().is_some_and(|merging| multimap || !merging.fits(&value_type)) {
             return Err("a table descriptor has a merge operator that does not fit its values".into());
         }
         Ok(Self {
@@ -267,11 +262,28 @@ impl TableDescriptor {
     }
 }
 
+/// How values are merged, by the number of that; a function's name comes after the names of the types.
+fn take_merging(number: u8, bytes: &[u8]) -> Result<(Option<Merging>, &[u8]), DescriptorFault> {
+    if number == 0 {
+        return Ok((None, bytes));
+    }
+    if number == Merging::FUNCTION {
+        let (name, rest) = take_name(bytes)?;
+        if name.is_empty() {
+            return Err("a table descriptor names no merge function".into());
+        }
+        return Ok((Some(Merging::Function(name)), rest));
+    }
+    let unknown = DescriptorFault::Unsupported("a table descriptor has an unknown merge operator");
+    let operator = MergeOperator::from_number(number).ok_or(unknown)?;
+    Ok((Some(Merging::Operator(operator)), bytes))
+}
+
 fn take_name(bytes: &[u8]) -> Result<(String, &[u8]), &'static str> {
     let (length, rest) = bytes.split_first_chunk::<2>().ok_or("a table descriptor is too short")?;
     let (name, rest) =
         rest.split_at_checked(usize::from(u16::from_le_bytes(*length))).ok_or("a table descriptor is too short")?;
-    let name = std::str::from_utf8(name).map_err(|_| "a type name is not UTF-8")?;
+    let name = std::str::from_utf8(name).map_err(|_| "the name of a type or merge function is not UTF-8")?;
     Ok((name.to_owned(), rest))
 }
 
@@ -341,23 +353,46 @@ mod tests {
         assert_eq!(TableDescriptor::decode(&example_with_runs().encode()), Ok(example_with_runs()));
         let empty = TableDescriptor { root: None, ..table };
         assert_eq!(TableDescriptor::decode(&empty.encode()), Ok(empty.clone()));
-        for merge in MergeOperator::ALL {
+        let operators = MergeOperator::ALL.into_iter().map(Merging::Operator);
+        for merge in operators.chain([Merging::Function("union of lists".into())]) {
             let merging = TableDescriptor { multimap: false, merge: Some(merge), ..empty.clone() };
-            assert_eq!(TableDescriptor::decode(&merging.encode()), Ok(merging));
+            assert_eq!(TableDescriptor::decode(&merging.encode()), Ok(merging.clone()));
+            let with_runs = TableDescriptor { ranges: example_with_runs().ranges, ..merging };
+            assert_eq!(TableDescriptor::decode(&with_runs.encode()), Ok(with_runs));
         }
     }
 
     #[test]
     fn a_merge_operator_that_is_unknown_or_does_not_fit_is_refused() {
-        let merging = TableDescriptor { merge: Some(MergeOperator::Append), ..example() };
+        let operator = |operator| Some(Merging::Operator(operator));
+        let merging = TableDescriptor { merge: operator(MergeOperator::Append), ..example() };
         assert!(TableDescriptor::decode(&merging.encode()).is_err(), "of a multimap");
         let merging = TableDescriptor { multimap: false, value_type: "u64".into(), ..merging };
         assert!(TableDescriptor::decode(&merging.encode()).is_err(), "of numbers");
-        let mut bytes = TableDescriptor { merge: Some(MergeOperator::Add), ..merging }.encode();
+        let mut bytes = TableDescriptor { merge: operator(MergeOperator::Add), ..merging }.encode();
         assert!(TableDescriptor::decode(&bytes).is_ok());
-        bytes[3] = 10;
+        bytes[3] = Merging::FUNCTION + 1;
         let unknown = Err(DescriptorFault::Unsupported("a table descriptor has an unknown merge operator"));
         assert_eq!(TableDescriptor::decode(&bytes), unknown, "a newer version may know it");
+    }
+
+    #[test]
+    fn a_merge_function_has_a_name_and_a_table_with_values() {
+        let named = |name: &str| {
+            let merge = Some(Merging::Function(name.into()));
+            TableDescriptor { multimap: false, merge, value_type: "f64".into(), ..example() }
+        };
+        let bytes = named("f").encode();
+        assert_eq!(TableDescriptor::decode(&bytes), Ok(named("f")), "values may be of any type");
+        for end in 0..bytes.len() {
+            assert!(TableDescriptor::decode(&bytes[..end]).is_err(), "cut at {end}");
+        }
+        assert!(TableDescriptor::decode(&[&*bytes, b"g"].concat()).is_err(), "longer than its names");
+        assert!(TableDescriptor::decode(&named("").encode()).is_err());
+        let broken = [&bytes[..bytes.len() - 1], &[0xff]].concat();
+        assert!(TableDescriptor::decode(&broken).is_err(), "no UTF-8");
+        let multimap = TableDescriptor { multimap: true, ..named("f") };
+        assert!(TableDescriptor::decode(&multimap.encode()).is_err());
     }
 
     #[test]

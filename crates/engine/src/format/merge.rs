@@ -83,6 +83,63 @@ impl fmt::Display for MergeOperator {
     }
 }
 
+/// How the values of a table can be merged, as its descriptor says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Merging {
+    /// By an operator of the engine.
+    Operator(MergeOperator),
+    /// By the function that the program registers under this name.
+    Function(String),
+}
+
+impl Merging {
+    /// Whether this can be said of values of this type.
+    pub fn fits(&self, value_type: &str) -> bool {
+        match self {
+            Self::Operator(operator) => MergeRule::of(*operator, value_type).is_some(),
+            Self::Function(_) => true,
+        }
+    }
+
+    /// The operator of the engine, if it is one.
+    #[inline]
+    pub fn operator(&self) -> Option<MergeOperator> {
+        match self {
+            Self::Operator(operator) => Some(*operator),
+            Self::Function(_) => None,
+        }
+    }
+
+    /// The name of the program's function, if it is one.
+    #[inline]
+    pub fn function(&self) -> Option<&str> {
+        match self {
+            Self::Operator(_) => None,
+            Self::Function(name) => Some(name),
+        }
+    }
+
+    /// Its number on disk.
+    pub fn number(&self) -> u8 {
+        match self {
+            Self::Operator(operator) => *operator as u8,
+            Self::Function(_) => Self::FUNCTION,
+        }
+    }
+
+    /// The number on disk of every function: a name follows. On disk: never renumber.
+    pub const FUNCTION: u8 = 10;
+}
+
+impl fmt::Display for Merging {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Operator(operator) => operator.fmt(out),
+            Self::Function(name) => write!(out, "function `{name}`"),
+        }
+    }
+}
+
 /// A merge operator as it applies to the values of one table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeRule {

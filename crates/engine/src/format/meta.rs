@@ -9,6 +9,7 @@ use std::mem::offset_of;
 use crate::format::branch::LEVEL_MAX;
 use crate::format::bytes::{get_u32, get_u64, put};
 use crate::format::hash::{Identity, checksum};
+use crate::format::merge::Merging;
 use crate::format::page::{Offence, PageSize, require, zeros};
 use crate::ids::{Birth, ExtentId, PageNumber, PageRef, SegmentNumber, Sequence, TableId};
 use crate::planted::{Fault, planted};
@@ -34,15 +35,28 @@ impl FeatureBits {
     /// that would load without one.
     pub const LOG_KEPT: u64 = 1;
 
-    /// Incompatible: tables may have merge operators above 3. A reader that does not know them could not write to such tables.
+    /// Incompatible: tables may have merge operators from 4 to 9. A reader that does not know them could not write to such tables.
     pub const LATER_MERGES: u64 = 1;
 
-    /// What this version knows.
-    pub const KNOWN: Self = Self { compatible: 0, read_compatible: Self::LOG_KEPT, incompatible: Self::LATER_MERGES };
+    /// Incompatible: tables may be merged by functions of the program, whose names their descriptions have. A reader that does not
+    /// know of them could not read such descriptions.
+    pub const MERGE_FUNCTIONS: u64 = 2;
 
-    /// Says whether a table has a merge operator above 3.
-    pub fn set_later_merges(&mut self, any: bool) {
-        self.incompatible = self.incompatible & !Self::LATER_MERGES | (u64::from(any) * Self::LATER_MERGES);
+    /// What this version knows.
+    pub const KNOWN: Self = Self {
+        compatible: 0,
+        read_compatible: Self::LOG_KEPT,
+        incompatible: Self::LATER_MERGES | Self::MERGE_FUNCTIONS,
+    };
+
+    /// Says in which ways the tables of the file can be merged.
+    pub fn set_merges<'m>(&mut self, merges: impl Iterator<Item = &'m Merging>) {
+        let bits = merges.fold(0, |bits, merging| match merging {
+            Merging::Operator(operator) if operator.is_first() => bits,
+            Merging::Operator(_) => bits | Self::LATER_MERGES,
+            Merging::Function(_) => bits | Self::MERGE_FUNCTIONS,
+        });
+        self.incompatible = self.incompatible & !(Self::LATER_MERGES | Self::MERGE_FUNCTIONS) | bits;
     }
 
     /// Whether the log tells all that has changed since its oldest segment.

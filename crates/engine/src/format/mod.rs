@@ -59,7 +59,7 @@ pub use log_encoder::RecordEncoder;
 pub use log_operation::{CommitReader, LargeValue, Operation};
 pub use log_record::{RECORD_ALIGNMENT, RecordHeader, RecordKind, RecordLink};
 pub use log_segment::{SegmentHeader, SegmentHeaderFault};
-pub use merge::{MergeOperator, MergeRule, Overflowed};
+pub use merge::{MergeOperator, MergeRule, Merging, Overflowed};
 pub use meta::{CatalogRoot, ExtentTableRef, FeatureBits, Meta, MetaError};
 pub use overflow::{INLINE_KEY_BYTES_MAX, OverflowRef};
 pub use packed::PackedLeaf;

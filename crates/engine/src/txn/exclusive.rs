@@ -4,6 +4,7 @@
 //! Transactions that are under way stay so, and read; their commits wait, and are checked afterwards like any other.
 
 use crate::error::Result;
+use crate::merge_functions::check_not_merging;
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Instant};
 use crate::txn::core::Core;
@@ -21,8 +22,9 @@ impl Exclusive {
     /// Waits until nobody else has it, and until all commits under way are seen. `None` if that is not so until `deadline`.
     ///
     /// # Errors
-    /// As [`Core::writer`].
+    /// As [`Core::writer`]; [`crate::Error::Invalid`] in a merge function.
     pub fn wait(core: &Arc<Core>, deadline: Option<Instant>) -> Result<Option<Self>> {
+        check_not_merging()?;
         core.writer()?;
         let Some(turn) = Turns::wait_until(&core.turns, deadline) else { return Ok(None) };
         // While this one waited, the database may have been closed.

@@ -253,7 +253,9 @@ impl<'a> Layers<'a> {
             Own::Delete => Ok(None),
             Own::Merge(operand) => {
                 let before = self.get_below(key)?;
-                self.view.info.merged(key, before.as_deref(), &operand).map(|value| Some(Value::from(value)))
+                let functions = &self.state.merge_functions;
+                let value = self.view.info.merged(functions, key, before.as_deref(), &operand)?;
+                Ok(Some(Value::from(value)))
             }
         }
     }

@@ -141,6 +141,18 @@ impl Results<'_> {
         Ok(any)
     }
 
+    /// Whether computing a result again is too much for the log's lock, as far as its size tells.
+    fn takes_long(&self, proposal: &Proposal<'_>, index: usize) -> bool {
+        match &self.puts[index] {
+            Pending::Put(value) if value.len() > FUNCTION_BYTES_LOCKED_MAX => {
+                let table = proposal.set.merges().nth(index).map(|(table, _, _)| table);
+                let view = table.and_then(|table| proposal.schema.view_of(&proposal.snapshot.state, table));
+                view.is_some_and(|view| view.info.merge_function().is_some())
+            }
+            put => is_large(put),
+        }
+    }
+
     fn result(&self, proposal: &Proposal<'_>, merge: (TableId, &[u8], &[u8])) -> Result<Pending> {
         let value = value(proposal, self.state(proposal), self.seen, merge)?;
         Ok(if value.len() < LARGE_VALUE_BYTES_UNSYNCED {
@@ -218,7 +230,7 @@ impl Core {
         // Commits that have a number are in the deltas only when they are seen.
         self.published.wait(logged.last);
         results.go_on(self, proposal);
-        if results.outdated.iter().any(|&index| is_large(&results.puts[index])) {
+        if results.outdated.iter().any(|&index| results.takes_long(proposal, index)) {
             return Ok(Merged::NotYet);
         }
         Ok(if results.renew(proposal)? { Merged::Anew } else { Merged::AsBefore })
@@ -251,6 +263,10 @@ pub fn resolved<'s>(
     })
 }
 
+/// A function of the program whose result is longer is not called under the log's lock, unless others are too fast: all that is
+/// known of its time is what it makes.
+const FUNCTION_BYTES_LOCKED_MAX: usize = 4 << 10;
+
 fn is_large(put: &Pending) -> bool {
     matches!(put, Pending::PutLarge(_))
 }
@@ -267,5 +283,5 @@ fn value(
         Some(view) => Layers { state, view, at, set: None, reads: None }.get(key)?,
         None => None,
     };
-    known.info.merged(key, before.as_deref(), operand)
+    known.info.merged(&state.merge_functions, key, before.as_deref(), operand)
 }

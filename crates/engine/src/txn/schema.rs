@@ -279,7 +279,7 @@ fn options_text(table: &TableDescriptor) -> String {
     let name = |name: &str| if name.is_empty() { "bytes" } else { name }.to_owned();
     let counted = if table.counted { ", counted" } else { "" };
     let packed = if table.packed { ", packed" } else { "" };
-    let merge = table.merge.map_or(String::new(), |operator| format!(", merge {operator}"));
+    let merge = table.merge.as_ref().map_or(String::new(), |merging| format!(", merge {merging}"));
     let (key, value, align) = (name(&table.key_type), name(&table.value_type), table.value_align);
     format!("{kind}{key} → {value}{counted}{packed}, value_align {align}{merge}")
 }

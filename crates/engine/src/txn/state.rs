@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use crate::delta::Delta;
 use crate::error::{Error, Result};
-use crate::format::{LeafForm, MergeOperator, MergeRule, Overflowed, TableDescriptor, ValueAlign};
+use crate::format::{LeafForm, MergeOperator, MergeRule, Merging, Overflowed, TableDescriptor, ValueAlign};
 use crate::ids::{Birth, Sequence, TableId};
+use crate::merge_functions::MergeFunctions;
 use crate::options::VALUE_BYTES_MAX;
 use crate::pager::Pages;
 use crate::planted::give_way;
@@ -108,18 +109,25 @@ impl TableInfo {
         if self.descriptor.packed { LeafForm::Packed } else { LeafForm::Tagged(self.align()) }
     }
 
-    /// How values are merged, if the table has an operator.
+    /// How values are merged, if the table has an operator of the engine.
     #[inline]
     pub fn merge_rule(&self) -> Option<MergeRule> {
-        self.descriptor.merge.map(|operator| {
+        self.merge_operator().map(|operator| {
             let rule = MergeRule::of(operator, &self.descriptor.value_type);
             rule.expect("descriptors are checked when they are made")
         })
     }
 
-    /// Whether its merge operator is none of those of the format's beginning.
-    pub fn has_later_merge(&self) -> bool {
-        self.descriptor.merge.is_some_and(|operator| !operator.is_first())
+    /// The table's merge operator, if it has one of the engine.
+    #[inline]
+    pub fn merge_operator(&self) -> Option<MergeOperator> {
+        self.descriptor.merge.as_ref().and_then(Merging::operator)
+    }
+
+    /// The name of the function of the program that merges values, if one does.
+    #[inline]
+    pub fn merge_function(&self) -> Option<&str> {
+        self.descriptor.merge.as_ref().and_then(Merging::function)
     }
 
     /// Checks that a value may have this length.
@@ -143,14 +151,24 @@ impl TableInfo {
         Error::Invalid { message }
     }
 
-    /// What `before`, the value of `key`, becomes by a merge.
+    /// What `before`, the value of `key`, becomes by a merge. The operand of a function is a list of operands.
     ///
     /// # Errors
-    /// [`Error::Unmergeable`] if it would be too long, or what is stored is none of the table's numbers.
+    /// [`Error::Unmergeable`] if the value would be too long, if what is stored is none of the table's numbers, or if the function
+    /// fails. [`Error::MergeFunctionMissing`].
     ///
     /// # Panics
-    /// If the table has no operator, or the operand does not fit it.
-    pub fn merged(&self, key: &[u8], before: Option<&[u8]>, operand: &[u8]) -> Result<Vec<u8>> {
+    /// If the table has neither operator nor function, or the operand does not fit it.
+    pub fn merged(
+        &self,
+        functions: &MergeFunctions,
+        key: &[u8],
+        before: Option<&[u8]>,
+        operand: &[u8],
+    ) -> Result<Vec<u8>> {
+        if let Some(function) = self.merge_function() {
+            return self.merged_by(functions, function, key, before, operand);
+        }
         let rule = self.merge_rule().expect("a merge was taken for a table that has an operator");
         let Some(before) = before else { return Ok(operand.to_vec()) };
         if !rule.takes(before.len()) {
@@ -167,6 +185,25 @@ impl TableInfo {
             Ok(()) => Ok(value),
             Err(Overflowed) => Err(self.overflow(key)),
         }
+    }
+
+    fn merged_by(
+        &self,
+        functions: &MergeFunctions,
+        function: &str,
+        key: &[u8],
+        before: Option<&[u8]>,
+        operands: &[u8],
+    ) -> Result<Vec<u8>> {
+        let value = functions.call(&self.name, function, key, before, operands).map_err(|error| match error {
+            failed @ Error::MergeFunction { .. } => self.unmergeable(key, failed),
+            error => error,
+        })?;
+        let (length_bytes, limit_bytes) = (value.len() as u64, VALUE_BYTES_MAX as u64);
+        if length_bytes > limit_bytes {
+            return Err(self.unmergeable(key, Error::ValueTooLong { length_bytes, limit_bytes }));
+        }
+        Ok(value)
     }
 
     /// The error of a sum that the table's numbers cannot hold.
@@ -225,6 +262,8 @@ pub struct State {
     pub pin: Arc<Pin>,
     /// Where transactions leave it for the next ones.
     pub slots: Arc<Slots>,
+    /// The functions by which the program merges values.
+    pub merge_functions: Arc<MergeFunctions>,
 }
 
 impl State {
@@ -338,7 +377,12 @@ impl Table {
 
     /// The operator that it was created with, if any; see [`crate::TableOptions::merge`].
     pub fn merge_operator(&self) -> Option<MergeOperator> {
-        self.info.descriptor.merge
+        self.info.merge_operator()
+    }
+
+    /// The name of the function that merges its values, if it was created with one; see [`crate::TableOptions::merge_function`].
+    pub fn merge_function(&self) -> Option<&str> {
+        self.info.merge_function()
     }
 
     /// Alignment of values in bytes.
@@ -557,17 +601,17 @@ mod tests {
             counted: false,
             packed: false,
             value_align: 1,
-            merge: Some(MergeOperator::Add),
+            merge: Some(Merging::Operator(MergeOperator::Add)),
             key_type: String::new(),
             value_type: String::new(),
             root: None,
             ranges: Vec::new(),
         };
         let counts = TableInfo::new("counts".into(), descriptor);
-        let one = 1_u64.to_be_bytes();
-        assert_eq!(counts.merged(b"k", Some(&one), &one).expect("it is a number"), 2_u64.to_be_bytes());
+        let (one, none) = (1_u64.to_be_bytes(), MergeFunctions::default());
+        assert_eq!(counts.merged(&none, b"k", Some(&one), &one).expect("it is a number"), 2_u64.to_be_bytes());
         for before in [&b""[..], b"short", b"longer than 8"] {
-            let error = counts.merged(b"home\xff", Some(before), &one).expect_err("it is no number");
+            let error = counts.merged(&none, b"home\xff", Some(before), &one).expect_err("it is no number");
             let text = error.to_string();
             assert!(matches!(&error, Error::Unmergeable { source, .. } if matches!(**source, Error::Decode { .. })));
             assert!(text.contains(r#"key "home\xff" of table `counts`"#) && text.contains("delete it"), "{text}");

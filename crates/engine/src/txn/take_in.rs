@@ -222,7 +222,8 @@ impl<'s> IncomingChanges<'s> {
         Ok(match self.walk.next_own(&own)? {
             Some((key, Own::Merge(operand))) => {
                 let before = below.get(&key)?;
-                let value = own.view.info.merged(&key, before.as_deref(), &operand)?;
+                let functions = &own.state.merge_functions;
+                let value = own.view.info.merged(functions, &key, before.as_deref(), &operand)?;
                 Some((key, Own::Put(Value::from(value))))
             }
             next => next,

@@ -6,8 +6,9 @@ use std::ops::Bound;
 
 use crate::delta::Approach;
 use crate::error::{Error, Result};
-use crate::format::{LargeValue, Overflowed};
+use crate::format::{LargeValue, MergeRule, Overflowed};
 use crate::ids::Sequence;
+use crate::merge_functions::{OPERAND_LENGTH_BYTES, check_not_merging, list_operand};
 use crate::metrics;
 use crate::options::{Durability, Isolation, KEY_BYTES_MAX, TableOptions, VALUE_BYTES_MAX};
 use crate::pager::{Pages, Value};
@@ -278,7 +279,7 @@ impl WriteTxn {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the table has no operator, or the operand is none of its numbers; as [`WriteTxn::put`], and where it
+    /// [`Error::MergeFunctionMissing`]; [`Error::Invalid`] if the table has no operator, or the operand is none of its numbers; as [`WriteTxn::put`], and where it
     /// follows a put of the same key as [`WriteTxn::get`]; what is merged into a key in one transaction may have 4 GiB − 14. What the value comes to is known when the transaction commits: if there is
     /// nothing that it could come to, [`WriteTxn::commit`] fails with [`Error::Unmergeable`]. If the operands of this transaction alone come
     /// to nothing ([`MergeOperator::AddChecked`](crate::MergeOperator::AddChecked)), this call fails so, and changes nothing.
@@ -287,17 +288,34 @@ impl WriteTxn {
     }
 
     fn merge_bytes(&mut self, table: &Table, key: &[u8], operand: &[u8]) -> Result<()> {
-        self.make_room()?;
-        self.popped = [None, None];
-        let view = self.view(table)?;
-        check_lengths(table, key, operand.len())?;
+        match table.info.merge_rule() {
+            Some(rule) => self.merge_by(table, key, operand, rule),
+            None => self.merge_listed(table, key, operand),
+        }
+    }
+
+    /// Merges an operand of a function: until the function is called, operands are lists that are joined.
+    #[inline(never)]
+    fn merge_listed(&mut self, table: &Table, key: &[u8], operand: &[u8]) -> Result<()> {
+        self.view(table)?;
         self.held.core.writer()?;
-        let Some(rule) = table.info.merge_rule() else {
+        let Some(function) = table.info.merge_function() else {
             let name = table.name();
             let message =
                 format!("table `{name}` merges nothing: it was created without a merge operator (TableOptions::merge)");
             return Err(Error::Invalid { message });
         };
+        self.held.snapshot.state.merge_functions.require(table.name(), function)?;
+        check_operand(operand.len().saturating_add(OPERAND_LENGTH_BYTES))?;
+        self.merge_by(table, key, &list_operand(operand), MergeRule::Joined)
+    }
+
+    fn merge_by(&mut self, table: &Table, key: &[u8], operand: &[u8], rule: MergeRule) -> Result<()> {
+        self.make_room()?;
+        self.popped = [None, None];
+        let view = self.view(table)?;
+        check_lengths(table, key, operand.len())?;
+        self.held.core.writer()?;
         let id = table.info.id;
         let own = self.set.find(id, key)?;
         match &own {
@@ -319,7 +337,7 @@ impl WriteTxn {
             }
             Some(own) => {
                 let before = self.layers(table)?.own_value(key, own)?;
-                table.info.merged(key, before.as_deref(), operand)?
+                table.info.merged(&self.held.snapshot.state.merge_functions, key, before.as_deref(), operand)?
             }
         };
         self.put(table, key, &value)
@@ -570,7 +588,7 @@ impl WriteTxn {
     /// # Errors
     /// [`Error::Conflict`] and [`Error::TransactionTooOld`]: begin again. [`Error::Closed`]. What the disk reports, such as
     /// [`Error::DiskFull`], and [`Error::QuotaExceeded`]. For what was merged: [`Error::Corrupt`] if the value below cannot be read,
-    /// [`Error::Unmergeable`] if it is none of the table's numbers or would become too long. Nothing was changed then, unless the
+    /// [`Error::Unmergeable`] if it is none of the table's numbers, would become too long, or the table's function fails. Nothing was changed then, unless the
     /// error is [`Error::Indeterminate`]: then it is not known, and reopening the database tells.
     pub fn commit(self) -> Result<Sequence> {
         let durability = self.held.core.durability();
@@ -583,6 +601,7 @@ impl WriteTxn {
     /// As [`WriteTxn::commit`].
     pub fn commit_with(mut self, durability: Durability) -> Result<Sequence> {
         self.held.core.check_process()?;
+        check_not_merging()?;
         if self.set.is_empty() && self.schema.is_empty() {
             // There is nothing to log, but what was read here is to be as safe as was asked for.
             self.held.core.harden(self.held.snapshot.sequence, durability)?;

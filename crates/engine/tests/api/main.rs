@@ -11,6 +11,7 @@ mod golden;
 mod guards;
 mod large_values;
 mod meddling;
+mod merge_functions;
 mod merges;
 mod merges_overtaken;
 mod monitored;

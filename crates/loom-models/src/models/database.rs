@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
-use crate::format::{Identity, MergeOperator, MergeRule, TableDescriptor};
+use crate::format::{Identity, MergeOperator, MergeRule, Merging, TableDescriptor};
 use crate::ids::{Birth, Sequence, TableId};
 use crate::log::Retention;
 use crate::options::{Durability, Isolation};
@@ -189,7 +189,7 @@ fn first_state(pins: &Arc<Pins>, page: Page) -> State {
         value_align: 1,
         key_type: String::new(),
         value_type: String::new(),
-        merge: Some(MergeOperator::Append),
+        merge: Some(Merging::Operator(MergeOperator::Append)),
         root: None,
         ranges: Vec::new(),
     };
@@ -214,5 +214,6 @@ fn first_state(pins: &Arc<Pins>, page: Page) -> State {
         guard: Arc::from_std(std::sync::Arc::new(())),
         pin: Pins::pin(pins, Birth(1)),
         slots: Arc::default(),
+        merge_functions: Arc::default(),
     }
 }

@@ -4,6 +4,7 @@
 mod draws;
 mod follow;
 mod history;
+mod merging;
 mod planted;
 mod run;
 mod session;

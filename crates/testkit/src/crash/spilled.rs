@@ -7,6 +7,7 @@ use fulgurite::{Durability, Error, MergeOperator, Result, TableOptions};
 use super::draws::{any_change, any_draft, any_level, key, long_key, value};
 use super::session::Session;
 use super::side_by_side::Shape;
+use crate::merge_function;
 
 /// Large commits and small ones, by turns, and checkpoints between them.
 pub(super) fn commits(session: &mut Session) -> Result<()> {
@@ -74,6 +75,7 @@ pub(super) fn savepoints(session: &mut Session) -> Result<()> {
 pub(super) fn values(session: &mut Session) -> Result<()> {
     session.table("a", TableOptions::new())?;
     session.table("lists", TableOptions::new().merge(MergeOperator::Append))?;
+    session.table("functioned", TableOptions::new().merge_function(merge_function::JOINED))?;
     let entries: Vec<_> = (0..300).map(|number| (key(number), value(&mut session.random, 60..300))).collect();
     session.bulk_load("a", &entries)?;
     for step in 0..8 {
@@ -92,7 +94,10 @@ pub(super) fn values(session: &mut Session) -> Result<()> {
         })?;
         let shape = Shape { threads: 1, commits: 1, checkpoint_share: u64::MAX };
         session.commit_side_by_side(shape, |draft, random| {
-            (0..24).try_for_each(|_| draft.append("lists", &key(random.below(9)), &value(random, LENGTHS)))
+            (0..24).try_for_each(|number| {
+                let table = ["lists", "functioned"][number % 2];
+                draft.append(table, &key(random.below(9)), &value(random, LENGTHS))
+            })
         })?;
         if step % 4 == 3 {
             session.checkpoint()?;

@@ -1,13 +1,14 @@
 //! The named workloads: each uses the database in one way that has its own places to go wrong, with checkpoints, growth and
 //! deletes among it.
 
-use fulgurite::{Database, Durability, Error, MergeOperator, Options, Result, TableOptions};
+use fulgurite::{Database, Durability, Error, Options, Result, TableOptions};
 
 use super::draws::{LEVELS, any_change, any_draft, any_level, key, long_key, value};
 use super::follow::TRIMMED;
 use super::session::Session;
 use super::side_by_side::Shape;
-use super::{spilled, stacked};
+use super::{merging, spilled, stacked};
+use crate::merge_function;
 
 /// One way to use a database.
 pub struct Workload {
@@ -65,8 +66,9 @@ impl Workload {
         plain("side-by-side", side_by_side),
         plain("side-by-side-large", side_by_side_large),
         plain("side-by-side-hot", side_by_side_hot),
-        plain("side-by-side-merges", side_by_side_merges),
-        plain("large-merges", large_merges),
+        plain("side-by-side-merges", merging::by_operators),
+        plain("side-by-side-functions", merging::by_functions),
+        plain("large-merges", merging::large),
         plain("runs", stacked::runs),
         plain("runs-merged", stacked::merged),
         plain("runs-deletes", stacked::deletes),
@@ -94,7 +96,9 @@ impl Workload {
     /// # Errors
     /// An engine error that the workload did not ask for, with what was recorded until then.
     pub fn run(&self, seed: u64) -> (Session, Result<()>) {
-        let mut session = Session::new(seed, self.settings().background(self.background));
+        // While images are verified, no function is there, and none is needed.
+        let settings = merge_function::with_functions(self.settings().background(self.background));
+        let mut session = Session::new(seed, settings);
         let outcome = session.create().and_then(|()| (self.run)(&mut session));
         (session, outcome)
     }
@@ -728,47 +732,6 @@ fn side_by_side_hot(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
-/// Threads that merge into the same few keys, in whose way some put and delete; a result lost or counted twice shows in the
-/// next state.
-fn side_by_side_merges(session: &mut Session) -> Result<()> {
-    session.table("counts", TableOptions::new().merge(MergeOperator::Add))?;
-    session.table("lists", TableOptions::new().merge(MergeOperator::Append))?;
-    for _ in 0..3 {
-        let shape = Shape { threads: 4, commits: 10, checkpoint_share: 20 };
-        session.commit_side_by_side(shape, |draft, random| {
-            for _ in 0..1 + random.index(3) {
-                let key = key(random.below(3));
-                match random.below(12) {
-                    0 => draft.delete("counts", &key)?,
-                    1 => draft.put("counts", &key, &random.next_u64().to_be_bytes())?,
-                    2 => draft.put("lists", &key, &value(random, 10..400))?,
-                    3 => draft.append("lists", &key, &value(random, 10..90_000))?,
-                    4..=7 => draft.append("lists", &key, &value(random, 1..60))?,
-                    _ => draft.add("counts", &key, random.below(1000))?,
-                }
-            }
-            Ok(())
-        })?;
-        session.recover()?;
-    }
-    session.put(Durability::Disk, "lists", b"at last", b"alone")
-}
-
-/// Threads that append to a list that is too large for the log: each result is written to the data file before it is logged, and
-/// given back if another is faster.
-fn large_merges(session: &mut Session) -> Result<()> {
-    session.table("lists", TableOptions::new().merge(MergeOperator::Append))?;
-    let long = value(&mut session.random, LARGE_MERGED_BYTES..LARGE_MERGED_BYTES + 1);
-    session.put(Durability::Disk, "lists", b"hot", &long)?;
-    let shape = Shape { threads: 2, commits: 3, checkpoint_share: 6 };
-    session.commit_side_by_side(shape, |draft, random| {
-        draft.append("lists", b"hot", &value(random, 1..400))?;
-        any_draft(draft, random, "lists", 20, 10..300)
-    })?;
-    session.recover()?;
-    session.put(Durability::Disk, "lists", b"at last", b"alone")
-}
-
 /// Creates a table with `count` entries, in a few commits.
 fn fill(session: &mut Session, name: &str, count: u64, lengths: std::ops::Range<usize>) -> Result<()> {
     session.table(name, TableOptions::new())?;
@@ -782,9 +745,6 @@ fn fill(session: &mut Session, name: &str, count: u64, lengths: std::ops::Range<
     }
     Ok(())
 }
-
-/// Results of merges from here on do not go through the log.
-const LARGE_MERGED_BYTES: usize = 8 << 20;
 
 /// The smallest that is allowed, so that checkpoints happen by themselves.
 const DELTA_BYTES: u64 = 64 << 10;

@@ -3,6 +3,7 @@
 use fulgurite::{Database, Durability, Error, MergeOperator, Options, Result, TableOptions};
 
 use crate::crash::{Change, Draft, Session, Shape, TRIMMED};
+use crate::merge_function;
 use crate::random::Random;
 
 /// One thing done with a database.
@@ -140,6 +141,11 @@ impl Workload {
             &[Session::create, table, list, checkpoint],
             &[append, two_threads_append, checkpoint, append],
         ),
+        Self::plain(
+            "merges-by-function",
+            &[Session::create, table, list_by_function, checkpoint],
+            &[append, two_threads_append, checkpoint, append, Session::recover],
+        ),
         Self {
             has_runs: true,
             ..Self::plain("runs", STACKED, &[scatter, checkpoint, put_disk, put_large, checkpoint, scatter, checkpoint])
@@ -180,7 +186,8 @@ impl Workload {
 
     /// How its database is opened; the disk is still to be given. No checkpoint happens by itself: no delta is ever full.
     pub fn settings(&self) -> Options {
-        let options = Database::options().background(false).cache_bytes(1 << 20).keep_log(self.keep_log_bytes);
+        let options = merge_function::with_functions(Database::options().background(false).cache_bytes(1 << 20));
+        let options = options.keep_log(self.keep_log_bytes);
         let options = if self.spills { options.write_set_bytes(8 << 10) } else { options };
         if self.has_runs { options.delta_bytes(64 << 10) } else { options }
     }
@@ -254,6 +261,12 @@ fn table(session: &mut Session) -> Result<()> {
 fn list(session: &mut Session) -> Result<()> {
     session.table("lists", TableOptions::new().merge(MergeOperator::Append))?;
     session.put(Durability::Disk, "lists", b"hot", &[7; 1 << 10].repeat(8 << 10))
+}
+
+/// A short one, to which a function appends.
+fn list_by_function(session: &mut Session) -> Result<()> {
+    session.table("lists", TableOptions::new().merge_function(merge_function::JOINED))?;
+    session.put(Durability::Disk, "lists", b"hot", &[7; 1 << 10])
 }
 
 fn append(session: &mut Session) -> Result<()> {

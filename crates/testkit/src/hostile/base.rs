@@ -10,6 +10,7 @@ use super::layout::Layout;
 use super::records::{Record, records};
 use crate::crash_disk::CrashDisk;
 use crate::holdings::Holdings;
+use crate::merge_function;
 use crate::random::Random;
 
 /// A sound database as files, and what it holds.
@@ -85,7 +86,7 @@ pub fn bases(seed: u64) -> Result<Vec<Base>> {
 
 /// How bases are opened; the disk is still to be given.
 pub fn settings() -> Options {
-    Database::options().background(false).huge_pages(false)
+    merge_function::with_functions(Database::options().background(false).huge_pages(false))
 }
 
 /// A database being made.
@@ -207,6 +208,7 @@ fn small(maker: &mut Maker) -> Result<()> {
     maker.table("joined", TableOptions::new().merge(MergeOperator::Append))?;
     maker.table("packed", TableOptions::new().packed(true))?;
     maker.table("sums", TableOptions::new().merge(MergeOperator::Add))?;
+    maker.table("functioned", TableOptions::new().merge_function(merge_function::JOINED))?;
     for (name, lengths) in [
         ("plain", 5..200),
         ("counted", 5..200),
@@ -214,6 +216,7 @@ fn small(maker: &mut Maker) -> Result<()> {
         ("joined", 5..200),
         ("packed", 0..20),
         ("sums", 8..9),
+        ("functioned", 5..200),
     ] {
         let entries: Vec<_> = (0..200)
             .map(|number| (format!("key-{number:05}").into_bytes(), Some(maker.value(lengths.clone()))))

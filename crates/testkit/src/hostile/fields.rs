@@ -135,6 +135,8 @@ fields! {
         "description slot" 16 4,
         "description entries" 20 8,
         "description key type length" 28 2,
+        "description value type length" 30 2,
+        "description function's name" 32 8,
     /// A range of a table, in its description.
     RANGE:
         "range bound length" 0 4,

@@ -88,6 +88,8 @@ pub const ENTRY_BYTES: usize = 64;
 pub const REFERENCE_BYTES: usize = 24;
 /// Bytes of a description before the names of its types.
 const DESCRIPTION_BYTES: usize = 28;
+/// The merge operator of a description that names a function behind the types.
+const MERGES_BY_FUNCTION: u8 = 10;
 /// The flag of a description that ranges follow.
 const DESCRIBES_RUNS: u8 = 4;
 /// Bytes of a root, and of a run, which adds the reference to its filter.
@@ -216,7 +218,8 @@ impl Layout {
             return;
         }
         let mut at = start + DESCRIPTION_BYTES;
-        for _ in 0..2 {
+        let names = if data[start + 3] == MERGES_BY_FUNCTION { 3 } else { 2 };
+        for _ in 0..names {
             at += 2 + usize::from(u16_at(data, at));
         }
         while at < end {

@@ -20,6 +20,7 @@ use super::keys::{Pool, tail, value_of};
 use super::runs::{Marks, Runs, Standing};
 use super::truth::{Truth, within};
 use super::typed::{self, Step, Typed};
+use crate::merge_function;
 use crate::random::Random;
 
 /// What to run.
@@ -102,7 +103,7 @@ impl World {
             }
             None => (PathBuf::from("model.ful"), Arc::new(MemoryDisk::new())),
         };
-        settings = settings.disk(Arc::clone(&disk));
+        settings = merge_function::with_functions(settings).disk(Arc::clone(&disk));
         let db = sound("create", settings.clone().open(&path))?;
         let (truth, pools, kept, typed_counted) = (Truth::default(), BTreeMap::new(), Vec::new(), random.coin());
         let mut coverage = Coverage::default();
@@ -289,12 +290,7 @@ impl World {
                 form @ 0..4 => options.value_align([1, 4, 8, 16][form]),
                 _ => options.packed(true),
             };
-            // A checked sum fails, which is for other tests.
-            let operators = MergeOperator::ALL.into_iter().filter(|&operator| operator != MergeOperator::AddChecked);
-            let options = match operators.take(self.random.index(14) + 1).nth(self.random.index(14)) {
-                Some(operator) => options.merge(operator),
-                None => options,
-            };
+            let options = self.with_merges(options);
             match self.db().create_table(&name, options) {
                 Ok(table) => {
                     self.truth.create(&name);
@@ -318,6 +314,19 @@ impl World {
             self.truth.drop_table(&name);
         }
         Ok(())
+    }
+
+    /// Options of a table that merges in any way, or in none.
+    fn with_merges(&mut self, options: TableOptions) -> TableOptions {
+        if self.random.chance(1, 6) {
+            return options.merge_function(merge_function::BOUNDED);
+        }
+        // A checked sum fails, which is for other tests.
+        let operators = MergeOperator::ALL.into_iter().filter(|&operator| operator != MergeOperator::AddChecked);
+        match operators.take(self.random.index(14) + 1).nth(self.random.index(14)) {
+            Some(operator) => options.merge(operator),
+            None => options,
+        }
     }
 
     /// Renames a table; a handle from before, and all that was kept of it, works on.
@@ -395,7 +404,7 @@ impl World {
         self.coverage.note(call);
         self.coverage.meet(Situation::CommitSpilled, has_spilled);
         self.coverage.meet(Situation::CommitSpilledOverRuns, has_spilled && over_runs);
-        self.coverage.meet(Situation::CommitSpilledMerges, has_spilled && table.merge_operator().is_some());
+        self.coverage.meet(Situation::CommitSpilledMerges, has_spilled && merges(&table));
         sound("commit", txn.commit_with(durability))?;
         self.truth = truth;
         self.runs.note(&name, marks);
@@ -412,8 +421,8 @@ impl World {
     ) -> Result<(), Difference> {
         let entries = truth.entries_mut(name);
         let key = self.pools[name].key(&mut self.random);
-        match (self.random.below(20), table.merge_operator()) {
-            (0..=6, Some(operator)) => self.merge(txn, table, operator, key, entries)?,
+        match (self.random.below(20), merges(table)) {
+            (0..=6, true) => self.merge(txn, table, key, entries)?,
             (0..=9, _) => {
                 self.coverage.note(Call::Put);
                 let value = value_of(table, &mut self.random);
@@ -470,17 +479,20 @@ impl World {
         &mut self,
         txn: &mut WriteTxn,
         table: &Table,
-        operator: MergeOperator,
         key: Vec<u8>,
         entries: &mut super::truth::Entries,
     ) -> Result<(), Difference> {
-        self.coverage.note(Call::Merge);
-        let operand = match operator {
-            MergeOperator::Append => tail(&mut self.random),
+        self.coverage.note(if table.merge_function().is_some() { Call::MergeByFunction } else { Call::Merge });
+        let operand = match table.merge_operator() {
+            None | Some(MergeOperator::Append) => tail(&mut self.random),
             _ => value_of(table, &mut self.random),
         };
         sound("merge", txn.merge(table, &key, &operand))?;
-        let merged = merged(operator, entries.get(&key).map(|before| &**before), &operand);
+        let before = entries.get(&key).map(|before| &**before);
+        let merged = match table.merge_operator() {
+            Some(operator) => merged(operator, before, &operand),
+            None => merge_function::bounded(before, [&operand[..]]),
+        };
         entries.insert(key, merged.into());
         Ok(())
     }
@@ -628,6 +640,10 @@ impl World {
         self.look()?;
         self.compare_all().map_err(|difference| format!("after {after}: {difference}"))
     }
+}
+
+fn merges(table: &Table) -> bool {
+    table.merge_operator().is_some() || table.merge_function().is_some()
 }
 
 /// What a key holds after a merge.

@@ -177,8 +177,14 @@ impl Typed {
         match step.random.below(10) {
             8.. => self.edit_rows(txn, rows, key, value, step),
             6.. if self.rows.as_bytes().merge_operator().is_some() => {
-                step.coverage.note(Call::TypedMerge);
-                sound("TypedTable::merge", self.rows.merge(txn, asked, value))?;
+                if step.random.coin() {
+                    step.coverage.note(Call::TypedMerge);
+                    sound("TypedTable::merge", self.rows.merge(txn, asked, value))?;
+                } else {
+                    step.coverage.note(Call::TypedMergeBytes);
+                    let bytes = value.to_le_bytes();
+                    sound("TypedTable::merge_bytes", self.rows.merge_bytes(txn, asked, bytes))?;
+                }
                 let sum = rows.entry(key).or_default();
                 *sum = sum.wrapping_add(value);
                 Ok(())

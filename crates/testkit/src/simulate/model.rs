@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fulgurite::{MergeOperator, Sequence, Table, TableOptions};
 
 use crate::content::mix;
+use crate::merge_function;
 
 /// All tables that are, or were and may be seen.
 #[derive(Debug, Default)]
@@ -62,6 +63,8 @@ pub struct Kind {
     pub packed: bool,
     /// Values are numbers that are added to.
     pub adds: bool,
+    /// That is done by a function, not by the operator.
+    pub by_function: bool,
 }
 
 /// Forms of keys.
@@ -99,7 +102,11 @@ impl Kind {
     /// The table's options.
     pub fn options(&self) -> TableOptions {
         let options = TableOptions::new().counted(self.counted).packed(self.packed);
-        if self.adds { options.merge(MergeOperator::Add) } else { options }
+        match (self.adds, self.by_function) {
+            (false, _) => options,
+            (true, false) => options.merge(MergeOperator::Add),
+            (true, true) => options.merge_function(merge_function::ADDED),
+        }
     }
 
     /// The bytes of a key.
@@ -310,7 +317,8 @@ mod tests {
     use super::*;
 
     fn model() -> Model {
-        let kind = Kind { keys: KeyForm::Short, space: 10, counted: false, packed: false, adds: true };
+        let kind =
+            Kind { keys: KeyForm::Short, space: 10, counted: false, packed: false, adds: true, by_function: false };
         let entries = BTreeMap::new();
         let table = TableModel { name: "t".into(), kind, created: 0, dropped: None, handle: None, entries };
         Model { tables: vec![table], ..Model::default() }
@@ -348,7 +356,7 @@ mod tests {
     #[test]
     fn keys_rise_with_their_numbers() {
         for keys in [KeyForm::Short, KeyForm::Text, KeyForm::Long] {
-            let kind = Kind { keys, space: 100, counted: false, packed: false, adds: false };
+            let kind = Kind { keys, space: 100, counted: false, packed: false, adds: false, by_function: false };
             assert!((0..300).map(|number| kind.key(number)).is_sorted());
         }
     }

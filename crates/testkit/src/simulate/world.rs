@@ -17,6 +17,7 @@ use super::scheduler::{OnStuck, Scheduler};
 use super::tally::Tally;
 use super::writing::Open;
 use crate::crash_disk::CrashDisk;
+use crate::merge_function;
 use crate::random::Random;
 
 /// What to simulate.
@@ -244,7 +245,7 @@ impl<'s> World<'s> {
             (KeyForm::Short, 5_000, false, false, true, 0),
             (KeyForm::Long, 1_200, false, false, false, 0),
         ] {
-            let place = self.create_table(Kind { keys, space, counted, packed, adds })?;
+            let place = self.create_table(Kind { keys, space, counted, packed, adds, by_function: adds })?;
             let entries: Vec<(u32, Value)> = (0..loaded)
                 .map(|number| (number * (space / loaded.max(1)), Value::Bytes(30 + number % 40, number)))
                 .collect();
@@ -547,7 +548,7 @@ impl Life {
 
     /// The options to open it with.
     pub(super) fn options(&self, disk: &SimulatedDisk) -> fulgurite::Options {
-        Database::options()
+        merge_function::with_functions(Database::options())
             .create(true)
             .page_size_bytes(8192)
             .background(self.background)

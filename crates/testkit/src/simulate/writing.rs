@@ -301,6 +301,7 @@ impl World<'_> {
                 counted: self.random.chance(1, 5),
                 packed: self.random.chance(1, 4),
                 adds: self.random.chance(1, 5),
+                by_function: self.random.coin(),
             };
             return self.create_table(kind).map(drop);
         }

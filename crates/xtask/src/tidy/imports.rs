@@ -15,7 +15,7 @@ const LAYERS: &[&[&str]] = &[
     &["ids", "sync"],
     &["error", "planted"],
     &["process"],
-    &["format", "metrics"],
+    &["format", "merge_functions", "metrics"],
     &["io"],
     &["monitor", "options", "sort"],
     &["pager"],

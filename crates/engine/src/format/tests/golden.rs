@@ -3,8 +3,8 @@
 use crate::format::hash::checksum;
 use crate::format::{
     BranchBuilder, CatalogRoot, CellKey, CellValue, Child, ExtentEntry, ExtentFlags, ExtentKind, ExtentTablePage,
-    ExtentTableRef, FeatureBits, Identity, LeafBuilder, Meta, MetaError, Op, OverflowRef, PackedBuilder, PageSize,
-    StoredRange, StoredRoot, StoredRun, TableDescriptor, ValueAlign, build_filter, filter_passes, seal_page,
+    ExtentTableRef, FeatureBits, Identity, LeafBuilder, Merging, Meta, MetaError, Op, OverflowRef, PackedBuilder,
+    PageSize, StoredRange, StoredRoot, StoredRun, TableDescriptor, ValueAlign, build_filter, filter_passes, seal_page,
     verify_page,
 };
 use crate::ids::{Birth, ExtentId, PageNumber, PageRef, SegmentNumber, Sequence, TableId};
@@ -139,6 +139,24 @@ fn a_description_with_runs_is_stored_as_documented() {
         ],
     };
     assert_documented("### Example of a description with runs", &table.encode());
+    assert_eq!(TableDescriptor::decode(&table.encode()), Ok(table));
+}
+
+#[test]
+fn a_description_with_a_merge_function_is_stored_as_documented() {
+    let table = TableDescriptor {
+        id: TableId(7),
+        multimap: false,
+        counted: false,
+        packed: false,
+        value_align: 1,
+        merge: Some(Merging::Function("word set".into())),
+        key_type: "string".into(),
+        value_type: String::new(),
+        root: None,
+        ranges: Vec::new(),
+    };
+    assert_documented("### Example of a description with a merge function", &table.encode());
     assert_eq!(TableDescriptor::decode(&table.encode()), Ok(table));
 }
 

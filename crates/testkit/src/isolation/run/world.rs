@@ -16,6 +16,7 @@ use super::named::{NAMED_KEY, name};
 use super::process::{Shared, Tally, Worker};
 use super::session::{Ground, Halt};
 use super::shapes::{Isolations, Shape};
+use crate::merge_function;
 use crate::panics;
 use crate::random::Random;
 
@@ -95,9 +96,14 @@ impl World {
         let content = Content::default();
         let mut world = Self { shape, random, medium, keys, db: None, content, segments: 0, fault: None };
         world.open()?;
+        // Both put elements at the end.
+        let lists = match world.random.coin() {
+            true => TableOptions::new().merge(MergeOperator::Append),
+            false => TableOptions::new().merge_function(merge_function::JOINED),
+        };
         let db = world.db();
         let create = || {
-            let lists = db.create_table(LISTS, TableOptions::new().merge(MergeOperator::Append))?;
+            let lists = db.create_table(LISTS, lists)?;
             // Counts of counted tables are kept in another way.
             let options = |number| TableOptions::new().counted(number % 2 == 1);
             (0..shape.tables)
@@ -215,7 +221,7 @@ impl World {
         let options = Database::options().create(true).delta_bytes(self.shape.delta_bytes).cache_bytes(8 << 20);
         let options = options.write_set_bytes(self.shape.write_set_bytes);
         let options = options.isolation(isolation).background(self.random.coin()).map(self.random.chance(3, 4));
-        let opened = self.medium.options(options).open(self.medium.path());
+        let opened = self.medium.options(merge_function::with_functions(options)).open(self.medium.path());
         self.db = Some(opened.map_err(Broken::at("opening the database"))?);
         Ok(())
     }
