@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ::fulgurite::io::{Access, Disk, File, Map, RealDisk, WriterAttempt};
+use ::fulgurite::io::{Access, Disk, File, FileLocks, FreeSpace, Map, RealDisk, WriterAttempt};
 
 /// The disk.
 #[derive(Debug, Default)]
@@ -143,6 +143,10 @@ impl File for CountingFile {
 
     fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
         self.file.map(reserve_bytes)
+    }
+
+    fn free_space(&self) -> io::Result<Option<FreeSpace>> {
+        self.file.free_space()
     }
 
     fn locks(&self) -> &dyn FileLocks {

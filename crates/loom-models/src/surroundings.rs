@@ -157,6 +157,20 @@ pub mod pager {
 
     use super::format::Identity;
 
+    /// As the engine's.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Room {
+        /// Bytes for all.
+        pub bytes: u64,
+        /// Bytes of these for the log.
+        pub log_bytes: u64,
+    }
+
+    /// The error of what would take the last of a disk, which has no end here.
+    pub fn no_room(path: &std::path::Path) -> crate::error::Error {
+        crate::error::Error::Closed { path: path.to_path_buf() }
+    }
+
     /// A page that is written while nobody can read it, and read while nobody may write it.
     pub type Page = std::sync::Arc<loom::cell::UnsafeCell<()>>;
 

@@ -15,6 +15,8 @@ pub mod core;
 pub mod exclusive;
 #[path = "../../engine/src/txn/footprints.rs"]
 pub mod footprints;
+#[path = "../../engine/src/txn/budget.rs"]
+pub mod budget;
 #[path = "../../engine/src/txn/group_sync.rs"]
 pub mod group_sync;
 #[path = "../../engine/src/txn/history.rs"]

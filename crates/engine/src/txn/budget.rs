@@ -16,6 +16,8 @@ pub struct Budget {
     bytes: AtomicU64,
     /// From so many bytes on the disk is to be measured again.
     measure_at: AtomicU64,
+    /// From so many bytes on relief is called for.
+    relieve_at: AtomicU64,
     /// What the active deltas take while that calls for relief, otherwise 0. Changed under the log's lock, or to 0 without: every
     /// transaction looks at it, and so a commit does not write it without need.
     excess_bytes: AtomicU64,
@@ -54,6 +56,7 @@ impl Budget {
             bytes_max,
             bytes: AtomicU64::new(bytes_max),
             measure_at: AtomicU64::new(1),
+            relieve_at: AtomicU64::new(1),
             excess_bytes: AtomicU64::new(0),
             is_short: AtomicBool::new(false),
         }
@@ -84,13 +87,17 @@ impl Budget {
     /// The active deltas are empty again. What the disk has left by then is to be measured.
     pub fn begin_anew(&self) {
         self.measure_at.store(1, Ordering::Relaxed);
+        if !self.is_short() {
+            self.relieve_at.store(1, Ordering::Relaxed);
+        }
         self.note(0);
     }
 
     /// The active deltas take so many bytes now.
     #[inline]
     pub fn note(&self, bytes: u64) {
-        let excess_bytes = self.excess_of(bytes);
+        let is_over = bytes >= self.relieve_at.load(Ordering::Relaxed);
+        let excess_bytes = if is_over { bytes.max(1) } else { 0 };
         if self.excess_bytes.load(Ordering::Relaxed) != excess_bytes {
             self.excess_bytes.store(excess_bytes, Ordering::Relaxed);
         }
@@ -108,16 +115,10 @@ impl Budget {
         self.bytes.store(allowance.bytes, Ordering::Relaxed);
         self.measure_at.store(allowance.measure_at, Ordering::Relaxed);
         self.is_short.store(allowance.is_short, Ordering::Relaxed);
-        self.excess_bytes.store(self.excess_of(bytes), Ordering::Relaxed);
-    }
-
-    fn excess_of(&self, bytes: u64) -> u64 {
-        if self.is_short() {
-            // Whoever begins to write measures again: somebody may have made room.
-            return bytes.max(1);
-        }
-        let threshold = self.bytes().min(self.measure_at.load(Ordering::Relaxed).saturating_sub(1));
-        if bytes > threshold { bytes } else { 0 }
+        // On a short disk all who begin to write measure: somebody may have made room.
+        let relieve_at = if allowance.is_short { 0 } else { allowance.measure_at.min(allowance.bytes.saturating_add(1)) };
+        self.relieve_at.store(relieve_at, Ordering::Relaxed);
+        self.note(bytes);
     }
 }
 

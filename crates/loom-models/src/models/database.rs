@@ -12,6 +12,7 @@ use crate::pager::{Page, Pages};
 use crate::process::Stamp;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use crate::sync::{Arc, Condvar, Mutex};
+use crate::txn::budget::Budget;
 use crate::txn::commit::{Checks, Proposal};
 use crate::txn::core::{Core, Logged, Writer, first_epoch};
 use crate::txn::group_sync::GroupSync;
@@ -54,10 +55,9 @@ impl Database {
             large: LargeStore,
             next_table: AtomicU32::new(2),
             relief: OnceLock::new(),
-            delta_bytes: 1 << 20,
+            budget: Budget::new(1 << 20),
             write_set_bytes: 1 << 20,
             spilled_bytes: AtomicU64::new(0),
-            excess_bytes: AtomicU64::new(0),
             poisoned: AtomicBool::new(false),
             moved: AtomicBool::new(false),
             log_begun: AtomicBool::new(true),

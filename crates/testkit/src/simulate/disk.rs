@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use fulgurite::io::{Access, Disk, File, FileLocks, Map, WriterAttempt};
+use fulgurite::io::{Access, Disk, File, FileLocks, FreeSpace, Map, WriterAttempt};
 use fulgurite::planted::simulation;
 
 use crate::crash_disk::CrashDisk;
@@ -317,6 +317,13 @@ impl File for SimulatedFile {
         self.inner.allocate(offset, length)
     }
 
+    fn free_space(&self) -> io::Result<Option<FreeSpace>> {
+        let mut plan = self.disk.plan();
+        let is_full = plan.is_full();
+        plan.refused += u64::from(is_full);
+        Ok(Some(FreeSpace { available_bytes: if is_full { 0 } else { DISK_BYTES / 2 }, total_bytes: DISK_BYTES }))
+    }
+
     fn sync_data(&self) -> io::Result<()> {
         self.disk.sync(self.is_data)?;
         self.inner.sync_data()
@@ -339,3 +346,6 @@ impl File for SimulatedFile {
         self.inner.is_named(path)
     }
 }
+
+/// What the disk says that it has room for.
+const DISK_BYTES: u64 = 64 << 30;

@@ -121,6 +121,7 @@ const SITUATIONS: &[(Situation, u64)] = &[
     (Situation::CheckpointFailed, 200_000),
     (Situation::MergeFailed, 1_000_000),
     (Situation::CommitStalled, 100_000),
+    (Situation::RoomWanted, 200_000),
     (Situation::WroteBehind, 5_000),
     (Situation::Compacted, 50_000),
     (Situation::ReplayedAboveRuns, 10_000),
