@@ -1,6 +1,8 @@
 //! The engine's `txn`, as far as it is explored; its log and its large values are stand-ins.
 #![allow(dead_code, reason = "the models use a part of it")]
 
+#[path = "../../engine/src/txn/budget.rs"]
+pub mod budget;
 #[path = "../../engine/src/txn/changed_key.rs"]
 pub mod changed_key;
 #[path = "../../engine/src/txn/changes.rs"]
@@ -15,8 +17,6 @@ pub mod core;
 pub mod exclusive;
 #[path = "../../engine/src/txn/footprints.rs"]
 pub mod footprints;
-#[path = "../../engine/src/txn/budget.rs"]
-pub mod budget;
 #[path = "../../engine/src/txn/group_sync.rs"]
 pub mod group_sync;
 #[path = "../../engine/src/txn/history.rs"]

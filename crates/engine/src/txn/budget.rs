@@ -116,7 +116,8 @@ impl Budget {
         self.measure_at.store(allowance.measure_at, Ordering::Relaxed);
         self.is_short.store(allowance.is_short, Ordering::Relaxed);
         // On a short disk all who begin to write measure: somebody may have made room.
-        let relieve_at = if allowance.is_short { 0 } else { allowance.measure_at.min(allowance.bytes.saturating_add(1)) };
+        let relieve_at =
+            if allowance.is_short { 0 } else { allowance.measure_at.min(allowance.bytes.saturating_add(1)) };
         self.relieve_at.store(relieve_at, Ordering::Relaxed);
         self.note(bytes);
     }
