@@ -219,20 +219,32 @@ impl<'p> Leaf<'p> {
         }
     }
 
+    /// [`Leaf::value_of`] where keys seldom tie, as a shortcut that led to the leaf proves: looks at no hints but those that lead
+    /// to a block, and at that one block. None if the next block may have the key too.
+    ///
+    /// The key must not be longer than [`INLINE_KEY_BYTES_MAX`].
+    #[inline(always)]
+    pub fn value_by_one_look<S: Search>(self, key: &[u8], hash: u64) -> Option<Found<'p>> {
+        let block_count = self.block_count();
+        let head = S::head4(key, self.prefix_length() as u16);
+        let block = self.blocks_below::<S>(head);
+        if block >= block_count {
+            return Some(Found::ABSENT);
+        }
+        match self.value_in_block::<S>(block, key, hash) {
+            None if self.hint(block) == head => None,
+            found => Some(found.unwrap_or(Found::ABSENT)),
+        }
+    }
+
     /// [`Leaf::value_of`], given the hints: looks into the one block to which they lead.
     #[inline(always)]
     fn value_by_hint<S: Search>(self, key: &[u8], hash: u64, block_count: usize) -> Found<'p> {
         let head = S::head4(key, self.prefix_length() as u16);
         let mut block = self.blocks_below::<S>(head);
         while block < block_count {
-            let block_at = self.header_u16(BLOCKS_OFFSET) + BLOCK_BYTES * block;
-            // SAFETY: verification proved that `block_count` blocks of 64 bytes lie inside the page from `BLOCKS_OFFSET`.
-            let tags = unsafe { array_at(self.page, block_at) };
-            if let Some(place) = S::first_tag(tags, (hash >> 48) as u16) {
-                // SAFETY: as above; the place of a tag is below 32, and a slot takes as many bytes as a tag.
-                let slot = unsafe { u16_at(self.page, block_at + BLOCK_SLOTS + place) };
-                // Unused places of the last block have tag and slot 0.
-                return if slot == 0 { Found::UNCLEAR } else { self.value_in::<S>(slot, key) };
+            if let Some(found) = self.value_in_block::<S>(block, key, hash) {
+                return found;
             }
             if self.hint(block) != head {
                 break;
@@ -241,6 +253,21 @@ impl<'p> Leaf<'p> {
             block += 1;
         }
         Found::ABSENT
+    }
+
+    /// What a block has of the key, if it has its tag.
+    ///
+    /// Requires: `block < block_count`.
+    #[inline(always)]
+    fn value_in_block<S: Search>(self, block: usize, key: &[u8], hash: u64) -> Option<Found<'p>> {
+        let block_at = self.header_u16(BLOCKS_OFFSET) + BLOCK_BYTES * block;
+        // SAFETY: verification proved that `block_count` blocks of 64 bytes lie inside the page from `BLOCKS_OFFSET`.
+        let tags = unsafe { array_at(self.page, block_at) };
+        let place = S::first_tag(tags, (hash >> 48) as u16)?;
+        // SAFETY: as above; the place of a tag is below 32, and a slot takes as many bytes as a tag.
+        let slot = unsafe { u16_at(self.page, block_at + BLOCK_SLOTS + place) };
+        // Unused places of the last block have tag and slot 0.
+        Some(if slot == 0 { Found::UNCLEAR } else { self.value_in::<S>(slot, key) })
     }
 
     /// The value of the cell to which a slot in use leads, if its key is `key`.
