@@ -122,39 +122,54 @@ struct Quick;
 
 /// What leads to the leaves of a tree.
 trait Way: Copy {
-    /// What the leaf to which `key` belongs has of it, as far as that can be told by the shortest way.
-    fn value_of<'p, S: Search>(self, pages: &'p Pages, key: &[u8], hash: u64) -> Found<'p>;
+    /// Where the leaf is to which `key` belongs, if pages that are mapped and verified lead there; or nowhere.
+    fn way<'p, S: Search>(self, pages: &'p Pages, key: &[u8]) -> Option<(VerifiedPages<'p>, PageRef)>;
+
+    /// What a leaf to which this led has of `key`.
+    fn value_in<'p, S: Search>(leaf: Leaf<'p>, key: &[u8], hash: u64) -> Found<'p>;
+
+    /// Whether the long way has to count a get of a key with this hash.
+    fn is_counted(hash: u64) -> bool;
 }
 
 impl Way for &Base {
     #[inline(always)]
-    fn value_of<'p, S: Search>(self, pages: &'p Pages, key: &[u8], hash: u64) -> Found<'p> {
-        let Some((verified, at)) = way::<S>(pages, self, key) else { return Found::UNCLEAR };
-        match verified.leaf(at) {
-            // The long way counts it.
-            Some(_) if Base::is_counted(hash) => Found::UNCLEAR,
-            Some(leaf) => leaf.value_of::<S>(key, hash),
-            None => packed_value_unless_counted(pages, at, key, hash),
-        }
+    fn way<'p, S: Search>(self, pages: &'p Pages, key: &[u8]) -> Option<(VerifiedPages<'p>, PageRef)> {
+        way::<S>(pages, self, key)
+    }
+
+    #[inline(always)]
+    fn value_in<'p, S: Search>(leaf: Leaf<'p>, key: &[u8], hash: u64) -> Found<'p> {
+        leaf.value_of::<S>(key, hash)
+    }
+
+    #[inline(always)]
+    fn is_counted(hash: u64) -> bool {
+        Base::is_counted(hash)
     }
 }
 
 impl Way for &Shortcut {
     #[inline(always)]
-    fn value_of<'p, S: Search>(self, pages: &'p Pages, key: &[u8], hash: u64) -> Found<'p> {
+    fn way<'p, S: Search>(self, pages: &'p Pages, key: &[u8]) -> Option<(VerifiedPages<'p>, PageRef)> {
         if key.len() > INLINE_KEY_BYTES_MAX {
-            return Found::UNCLEAR;
+            return None;
         }
-        let Some(verified) = pages.verified() else { return Found::UNCLEAR };
-        let at = self.leaf_of::<S>(key);
-        match verified.leaf(at) {
-            // Keys that a shortcut tells apart seldom tie.
-            Some(leaf) => match leaf.value_by_one_look::<S>(key, hash) {
-                Some(found) => found,
-                None => look_up::<Quick, _, _>(leaf, hash, key),
-            },
-            None => packed_value_of(pages, at, key),
+        Some((pages.verified()?, self.leaf_of::<S>(key)))
+    }
+
+    #[inline(always)]
+    fn value_in<'p, S: Search>(leaf: Leaf<'p>, key: &[u8], hash: u64) -> Found<'p> {
+        // Keys that a shortcut tells apart seldom tie.
+        match leaf.value_by_one_look::<S>(key, hash) {
+            Some(found) => found,
+            None => look_up::<Quick, _, _>(leaf, hash, key),
         }
+    }
+
+    #[inline(always)]
+    fn is_counted(_: u64) -> bool {
+        false
     }
 }
 
@@ -163,7 +178,7 @@ impl<'p, W: Way> Lookup<&'p Pages, W> for Quick {
 
     #[inline(always)]
     fn run<S: Search>(pages: &'p Pages, way: W, key: &[u8]) -> Found<'p> {
-        way.value_of::<S>(pages, key, pages.identity().hash(key))
+        Self::find::<S, W>(pages, way, key, pages.identity().hash(key))
     }
 }
 
@@ -172,7 +187,7 @@ impl<'p, W: Way> Lookup<&'p Pages, (W, u64)> for Quick {
 
     #[inline(always)]
     fn run<S: Search>(pages: &'p Pages, (way, hash): (W, u64), key: &[u8]) -> Found<'p> {
-        way.value_of::<S>(pages, key, hash)
+        Self::find::<S, W>(pages, way, key, hash)
     }
 }
 
@@ -181,11 +196,30 @@ impl<'p, W: Way, A: Above> Lookup<&'p Pages, (W, &A)> for Quick {
 
     #[inline(always)]
     fn run<S: Search>(pages: &'p Pages, (way, above): (W, &A), key: &[u8]) -> Found<'p> {
-        if key.len() > INLINE_KEY_BYTES_MAX {
+        let Some((verified, at)) = way.way::<S>(pages, key) else { return Found::UNCLEAR };
+        // What lies above is elsewhere in memory: the leaf is on its way while that is asked.
+        let leaf = verified.leaf(at);
+        let hash = pages.identity().hash(key);
+        if above.may_know::<S>(key, hash) {
             return Found::UNCLEAR;
         }
-        let hash = pages.identity().hash(key);
-        if above.may_know::<S>(key, hash) { Found::UNCLEAR } else { way.value_of::<S>(pages, key, hash) }
+        match leaf {
+            Some(_) if W::is_counted(hash) => Found::UNCLEAR,
+            Some(leaf) => W::value_in::<S>(leaf, key, hash),
+            None => packed_value_of::<W>(pages, at, key, hash),
+        }
+    }
+}
+
+impl Quick {
+    #[inline(always)]
+    fn find<'p, S: Search, W: Way>(pages: &'p Pages, way: W, key: &[u8], hash: u64) -> Found<'p> {
+        let Some((verified, at)) = way.way::<S>(pages, key) else { return Found::UNCLEAR };
+        match verified.leaf(at) {
+            Some(_) if W::is_counted(hash) => Found::UNCLEAR,
+            Some(leaf) => W::value_in::<S>(leaf, key, hash),
+            None => packed_value_of::<W>(pages, at, key, hash),
+        }
     }
 }
 
@@ -201,21 +235,12 @@ impl<'p> Lookup<Leaf<'p>, u64> for Quick {
 /// The way to a leaf, as [`Quick`] goes it.
 struct Approach;
 
-impl<'p> Lookup<&'p Pages, &Shortcut> for Approach {
+impl<'p, W: Way> Lookup<&'p Pages, W> for Approach {
     type Output = Option<Leaf<'p>>;
 
     #[inline(always)]
-    fn run<S: Search>(pages: &'p Pages, shortcut: &Shortcut, key: &[u8]) -> Option<Leaf<'p>> {
-        pages.verified()?.leaf(shortcut.leaf_of::<S>(key))
-    }
-}
-
-impl<'p> Lookup<&'p Pages, &Base> for Approach {
-    type Output = Option<Leaf<'p>>;
-
-    #[inline(always)]
-    fn run<S: Search>(pages: &'p Pages, base: &Base, key: &[u8]) -> Option<Leaf<'p>> {
-        let (pages, at) = way::<S>(pages, base, key)?;
+    fn run<S: Search>(pages: &'p Pages, way: W, key: &[u8]) -> Option<Leaf<'p>> {
+        let (pages, at) = way.way::<S>(pages, key)?;
         pages.leaf(at)
     }
 }
@@ -254,14 +279,11 @@ fn way<'p, S: Search>(pages: &'p Pages, root: &Root, key: &[u8]) -> Option<(Veri
 
 /// Apart, so that it takes no room where the way to leaves with tags goes.
 #[inline(never)]
-fn packed_value_of<'p>(pages: &'p Pages, at: PageRef, key: &[u8]) -> Found<'p> {
+fn packed_value_of<'p, W: Way>(pages: &'p Pages, at: PageRef, key: &[u8], hash: u64) -> Found<'p> {
+    if W::is_counted(hash) {
+        return Found::UNCLEAR;
+    }
     pages.verified().and_then(|pages| pages.packed_leaf(at)).map_or(Found::UNCLEAR, |leaf| leaf.value_of(key))
-}
-
-/// As [`packed_value_of`], but for gets that the long way has to count.
-#[inline(never)]
-fn packed_value_unless_counted<'p>(pages: &'p Pages, at: PageRef, key: &[u8], hash: u64) -> Found<'p> {
-    if Base::is_counted(hash) { Found::UNCLEAR } else { packed_value_of(pages, at, key) }
 }
 
 struct Get<'a, 'p> {
