@@ -363,6 +363,29 @@ impl<'p> Leaf<'p> {
         Ok(from)
     }
 
+    /// Asks for the keys that [`Leaf::lower_bound`] will look at.
+    #[inline(always)]
+    pub fn prefetch_lower_bound<S: Search>(self, key: &[u8]) {
+        let block = self.blocks_below::<S>(head4_of_part(key, self.prefix_length()));
+        let from = (block * BLOCK_ENTRIES).min(self.count());
+        for index in from..(from + BLOCK_ENTRIES).min(self.count()) {
+            prefetch(self.page, self.cell_offset(index));
+        }
+    }
+
+    /// Asks for the entries that a walk reads first if it begins at this one.
+    ///
+    /// # Panics
+    /// Unless `index < self.count()`.
+    #[inline(always)]
+    pub fn prefetch_from(self, index: usize) {
+        assert!(index < self.count(), "entry index out of range");
+        let offset = self.cell_offset(index);
+        for ahead in (0..WALKED_AHEAD_BYTES).step_by(64) {
+            prefetch(self.page, offset + ahead);
+        }
+    }
+
     /// How the key of an entry compares to `key`.
     ///
     /// # Errors

@@ -76,6 +76,8 @@ pub fn get_approached<'p>(
     hash: u64,
 ) -> Result<Option<Value<'p>>> {
     let found = match leaf {
+        // The way to the leaf counted nothing.
+        Some(_) if base.shortcut().is_none() && Base::is_counted(hash) => Found::UNCLEAR,
         Some(leaf) => look_up::<Quick, _, _>(leaf, hash, key),
         None => match base.shortcut() {
             Some(shortcut) => look_up::<Quick, _, _>(pages, (shortcut, hash), key),

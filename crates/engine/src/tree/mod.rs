@@ -10,6 +10,7 @@
 //!
 //! [`Pages`]: crate::pager::Pages
 
+mod approach;
 mod base;
 mod beneath;
 mod build;
@@ -34,6 +35,7 @@ mod staging;
 #[cfg(test)]
 mod tests;
 
+pub use approach::approach_all;
 pub use base::Base;
 pub use beneath::Beneath;
 pub use census::Census;
