@@ -67,8 +67,6 @@ pub(super) const BLOCK_SLOTS: usize = 32;
 pub(super) const SLOT_OFFSET_MASK: usize = (1 << SLOT_OFFSET_BITS) - 1;
 /// Width of the offset in a slot.
 pub(super) const SLOT_OFFSET_BITS: usize = 14;
-/// Lines that a point get of a usual leaf reads before its cell: header and hints, then eight blocks.
-const PREFETCH_LINES: usize = 9;
 
 // A leaf of no more blocks than one look takes in has its hints in the first line, and its blocks after that.
 const _: () = assert!(blocks_offset(1) == BLOCK_BYTES && blocks_offset(BLOCKS_AT_ONCE) == BLOCK_BYTES);
@@ -178,21 +176,6 @@ impl<'p> Leaf<'p> {
     #[inline(always)]
     pub fn all_new(self) -> bool {
         self.flags() & HAS_OTHER_OPS == 0
-    }
-
-    /// Asks for the lines that a point get reads first, whether or not the page is verified, or a leaf.
-    #[inline(always)]
-    pub fn prefetch_page(page: &[u8]) {
-        for line in 0..PREFETCH_LINES {
-            prefetch(page, 64 * line);
-        }
-    }
-
-    /// Asks for all lines of a page that is thought to be a leaf.
-    pub fn prefetch_whole_page(page: &[u8]) {
-        for line in 0..page.len() / 64 {
-            prefetch(page, 64 * line);
-        }
     }
 
     /// The value stored for this key, where the first look settles it: the short way of a point get.
@@ -363,29 +346,6 @@ impl<'p> Leaf<'p> {
         Ok(from)
     }
 
-    /// Asks for the keys that [`Leaf::lower_bound`] will look at.
-    #[inline(always)]
-    pub fn prefetch_lower_bound<S: Search>(self, key: &[u8]) {
-        let block = self.blocks_below::<S>(head4_of_part(key, self.prefix_length()));
-        let from = (block * BLOCK_ENTRIES).min(self.count());
-        for index in from..(from + BLOCK_ENTRIES).min(self.count()) {
-            prefetch(self.page, self.cell_offset(index));
-        }
-    }
-
-    /// Asks for the entries that a walk reads first if it begins at this one.
-    ///
-    /// # Panics
-    /// Unless `index < self.count()`.
-    #[inline(always)]
-    pub fn prefetch_from(self, index: usize) {
-        assert!(index < self.count(), "entry index out of range");
-        let offset = self.cell_offset(index);
-        for ahead in (0..WALKED_AHEAD_BYTES).step_by(64) {
-            prefetch(self.page, offset + ahead);
-        }
-    }
-
     /// How the key of an entry compares to `key`.
     ///
     /// # Errors
@@ -455,7 +415,7 @@ impl<'p> Leaf<'p> {
     }
 
     #[inline(always)]
-    fn prefix_length(self) -> usize {
+    pub(super) fn prefix_length(self) -> usize {
         self.header_u16(PREFIX_LENGTH)
     }
 
@@ -470,7 +430,7 @@ impl<'p> Leaf<'p> {
     /// Hints are read in whole cache lines. The first line begins with the header, the last ends with the largest number,
     /// which is below nothing.
     #[inline(always)]
-    fn blocks_below<S: Search>(self, head: u32) -> usize {
+    pub(super) fn blocks_below<S: Search>(self, head: u32) -> usize {
         // SAFETY: a page is longer than a cache line.
         let mut below = S::count_below_after_4(unsafe { array_at(self.page, 0) }, head);
         let mut at = BLOCK_BYTES;
@@ -503,7 +463,7 @@ impl<'p> Leaf<'p> {
     }
 
     #[inline(always)]
-    fn cell_offset(self, index: usize) -> usize {
+    pub(super) fn cell_offset(self, index: usize) -> usize {
         self.slot(index) & SLOT_OFFSET_MASK
     }
 
@@ -513,15 +473,6 @@ impl<'p> Leaf<'p> {
             Some((op, key, value)) => Cell { op, key: CellKey::Inline(key), value: CellValue::Inline(value) },
             None => self.overflow_cell_at(slot),
         }
-    }
-
-    /// Asks for what a walk reads a few entries after this one: a processor's own prefetcher is slow to see that cells are read in
-    /// a row, and stops at the end of each 4 KiB.
-    #[inline(always)]
-    pub fn prefetch_after(self, index: usize) {
-        let offset = self.cell_offset(index);
-        prefetch(self.page, offset.wrapping_add(WALKED_AHEAD_BYTES));
-        prefetch(self.page, offset.wrapping_add(WALKED_AHEAD_BYTES + 64));
     }
 
     /// Bytes that its entries take, of [`PageSize::body_bytes`](crate::format::PageSize::body_bytes).
@@ -665,9 +616,6 @@ fn outside(prefix: &[u8], key: &[u8], count: usize) -> usize {
 fn value_start(offset: usize, stored_key_length: usize, below_align: usize) -> usize {
     (offset + CELL_HEADER_BYTES + stored_key_length + below_align) & !below_align
 }
-
-/// How far ahead of itself a walk asks for lines.
-const WALKED_AHEAD_BYTES: usize = 1024;
 
 #[cold]
 #[inline(never)]

@@ -21,6 +21,7 @@ mod key_suffix;
 mod leaf;
 mod leaf_build;
 mod leaf_cells;
+mod leaf_prefetch;
 mod leaf_run;
 mod leaf_verify;
 mod leaf_view;

@@ -117,7 +117,7 @@ impl LeafCode {
     /// None if the numbers are too large.
     pub fn new(at: PageRef) -> Option<Self> {
         let fits = at.slot >> Self::SLOT_BITS == 0 && at.extent.0 >> (31 - Self::SLOT_BITS) == 0;
-        fits.then(|| Self((at.extent.0 << Self::SLOT_BITS | at.slot) as i32))
+        fits.then_some(Self((at.extent.0 << Self::SLOT_BITS | at.slot) as i32))
     }
 
     #[inline(always)]

@@ -260,7 +260,7 @@ mod tests {
     }
 
     /// Separators that rise, and what all begin with.
-    fn separated<'s>(separators: &'s [Vec<u8>]) -> (Vec<Separated>, &'s [u8]) {
+    fn separated(separators: &[Vec<u8>]) -> (Vec<Separated>, &[u8]) {
         let (first, last) = (&separators[0], &separators[separators.len() - 1]);
         let prefix = &first[..first.iter().zip(last).take_while(|(low, high)| low == high).count()];
         let separated = |(index, separator): (usize, &Vec<u8>)| {

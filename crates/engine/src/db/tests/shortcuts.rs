@@ -71,7 +71,7 @@ fn a_checkpoint_leaves_the_shortcut_to_snapshots_before_it_and_to_trees_that_it_
     database.update(|txn| txn.put(&other, b"key", b"value")).expect("a memory disk");
     database.checkpoint().expect("a memory disk");
     assert!(has_shortcut(&database.read().expect("it is open"), &table), "the tree is the same");
-    let changed = |record: u64| if record % 2 == 0 { &b"second"[..] } else { b"first" };
+    let changed = |record: u64| if record.is_multiple_of(2) { &b"second"[..] } else { b"first" };
     database
         .update(|txn| (0..RECORDS).step_by(2).try_for_each(|record| txn.put(&table, key(record), b"second")))
         .expect("a memory disk");
