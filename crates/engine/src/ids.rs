@@ -26,6 +26,12 @@ impl PageRef {
     pub const SLOTS_MAX: u32 = 1 << 24;
     /// No page: no extent has this id (`docs/file-format.md`, "Page of the extent table").
     pub(crate) const NOWHERE: Self = Self { extent: ExtentId(u32::MAX), slot: 0 };
+
+    /// Whether it is [`PageRef::NOWHERE`], or another slot of the extent that does not exist.
+    #[inline(always)]
+    pub(crate) fn is_nowhere(self) -> bool {
+        self.extent == Self::NOWHERE.extent
+    }
 }
 
 /// Number of a commit. Commits are numbered from 1 without gaps; 0 is the empty database.

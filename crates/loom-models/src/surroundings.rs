@@ -218,6 +218,10 @@ pub mod tree {
     pub struct Root;
 
     /// As the engine's.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Base;
+
+    /// As the engine's.
     #[derive(Debug)]
     pub struct Stack;
 

@@ -29,7 +29,7 @@ use crate::pager::{
 };
 use crate::planted::{Fault, Situation, met, planted};
 use crate::sync::{Arc, Instant, Mutex};
-use crate::tree::{self, MergeOutcome, Root};
+use crate::tree::{self, Base, MergeOutcome, Root};
 use crate::txn::core::{Core, Rotation, Writer};
 use crate::txn::journal::LogStart;
 use crate::txn::large::Recent;
@@ -433,7 +433,7 @@ impl Checkpointer {
                 for (id, source) in tables.iter().zip(sources.iter_mut()) {
                     let table = stored.get_mut(id);
                     let table = table.ok_or_else(|| Error::TableNotFound { name: format!("number {}", id.0) })?;
-                    table.trees.base = source.merge(pages, table.trees.base.as_ref(), writer)?;
+                    table.trees.base = source.merge(pages, table.trees.base.as_deref(), writer)?.map(Base::new);
                 }
             }
             Some(Job::Move(moving)) => {
@@ -506,7 +506,7 @@ impl Checkpointer {
         for (id, table) in stored {
             if self.stored.get(id).is_none_or(|before| !before.trees.are(&table.trees) || before.is_renamed(table)) {
                 let mut descriptor = table.info.descriptor.clone();
-                descriptor.root = table.trees.base.as_ref().map(store_root);
+                descriptor.root = table.trees.base.as_deref().map(store_root);
                 descriptor.ranges = table.trees.stack.as_ref().map(|stack| stack.store()).unwrap_or_default();
                 changes.insert(&table.info.name, Some(descriptor.encode()));
             }

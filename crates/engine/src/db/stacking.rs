@@ -13,7 +13,7 @@ use crate::ids::{Sequence, TableId};
 use crate::pager::{PageWriter, Pages};
 use crate::planted::{Situation, met};
 use crate::sync::Arc;
-use crate::tree::{self, Action, Beneath, Change, Changes, Root, RunMerge, Stack, StackRange, Until, build_run};
+use crate::tree::{self, Action, Base, Beneath, Change, Changes, Root, RunMerge, Stack, StackRange, Until, build_run};
 use crate::txn::state::{TableInfo, Trees};
 
 /// What decides between runs and a merge, and where ranges end.
@@ -78,7 +78,8 @@ pub fn flush(
     shape: Shape,
 ) -> Result<Flushed> {
     let base = trees.base.as_ref();
-    let is_small = entries_of(base) <= SMALL_TREE_DELTAS.saturating_mul(source.entries());
+    let root = trees.base.as_deref();
+    let is_small = entries_of(root) <= SMALL_TREE_DELTAS.saturating_mul(source.entries());
     if trees.stack.is_none() && is_small {
         let mut all = source.changes(vec![(None, None)])?;
         let base = merge(pages, base, &mut all, writer, info.form())?;
@@ -87,11 +88,11 @@ pub fn flush(
         return Ok(Flushed { trees: Trees { base, stack: None }, runs: 0 });
     }
     let costs = Costs::new(source, shape);
-    let mut ranges = cut_again(pages, base, trees.stack.as_deref(), &costs)?;
-    let plans = plan(pages, base, &ranges, source, &costs)?;
+    let mut ranges = cut_again(pages, root, trees.stack.as_deref(), &costs)?;
+    let plans = plan(pages, root, &ranges, source, &costs)?;
     let merged: Vec<_> = (0..ranges.len()).filter(|&index| plans[index] == Plan::Merge).collect();
     let base = if merged.is_empty() {
-        base.copied()
+        base.cloned()
     } else {
         let slices = merged.into_iter().map(|index| bounds_of(&ranges, index)).collect();
         let mut changes = source.changes(slices)?;
@@ -103,7 +104,7 @@ pub fn flush(
     for index in (0..ranges.len()).filter(|&index| plans[index] == Plan::Run) {
         let mut changes = source.changes(vec![bounds_of(&ranges, index)])?;
         // Where runs are made, the tree stays as it is.
-        let beneath = Beneath::new(pages, &ranges[index].runs, trees.base.as_ref());
+        let beneath = Beneath::new(pages, &ranges[index].runs, trees.base.as_deref());
         let beneath = info.descriptor.counted.then_some(&beneath);
         if let Some(run) = build_run(pages, &mut changes, writer, info.align(), beneath)? {
             ranges[index].runs.insert(0, run);
@@ -140,14 +141,14 @@ pub fn take_in(
     let mut ranges = stack.ranges().to_vec();
     for (index, range) in ranges.iter_mut().enumerate() {
         let (_, end) = stack.bounds(index);
-        let beneath = Beneath::new(pages, &range.runs, trees.base.as_ref());
+        let beneath = Beneath::new(pages, &range.runs, trees.base.as_deref());
         let beneath = info.descriptor.counted.then_some(&beneath);
         if let Some(run) = build_run(pages, &mut Until::new(changes, end), writer, info.align(), beneath)? {
             range.runs.insert(0, run);
             met(Situation::ReplayedAboveRuns);
         }
     }
-    Ok(Trees { base: trees.base, stack: Stack::new(ranges, info.descriptor.counted).map(Arc::new) })
+    Ok(Trees { base: trees.base.clone(), stack: Stack::new(ranges, info.descriptor.counted).map(Arc::new) })
 }
 
 /// Merges the runs of one range into the tree.
@@ -178,8 +179,11 @@ pub fn merge_range(
 ///
 /// # Errors
 /// As [`flush`].
-pub fn move_tree(pages: &Pages, info: &TableInfo, trees: &Trees, writer: &mut PageWriter<'_>) -> Result<Option<Root>> {
-    merge(pages, trees.base.as_ref(), &mut NoChanges, writer, info.form())
+pub fn move_tree(pages: &Pages, info: &TableInfo, trees: &Trees, writer: &mut PageWriter<'_>) -> Result<Option<Base>> {
+    let moved = merge(pages, trees.base.as_ref(), &mut NoChanges, writer, info.form())?;
+    // Where nothing moved, the tree is the same.
+    let is_same = moved.as_ref().map(Base::root) == trees.base.as_ref().map(Base::root);
+    Ok(if is_same { trees.base.clone() } else { moved })
 }
 
 /// Marks all pages of a table as dead.
@@ -220,12 +224,13 @@ pub fn mergeable(table: TableId, stack: &Stack) -> impl DoubleEndedIterator<Item
 
 fn merge(
     pages: &Pages,
-    base: Option<&Root>,
+    base: Option<&Base>,
     changes: &mut impl Changes,
     writer: &mut PageWriter<'_>,
     form: LeafForm,
-) -> Result<Option<Root>> {
-    Ok(tree::merge(pages, base, changes, writer, form, &mut || Ok(()))?.root)
+) -> Result<Option<Base>> {
+    let merged = tree::merge(pages, base.map(Base::root), changes, writer, form, &mut || Ok(()))?;
+    Ok(merged.root.map(Base::new))
 }
 
 /// What becomes of the changes of a range.

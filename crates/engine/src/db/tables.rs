@@ -11,7 +11,7 @@ use crate::ids::{PageNumber, TableId};
 use crate::options::TABLE_NAME_BYTES_MAX;
 use crate::pager::Pages;
 use crate::sync::Arc;
-use crate::tree::{Range, Root, Stack};
+use crate::tree::{Base, Range, Root, Stack};
 use crate::txn::state::{TableInfo, Trees};
 
 /// Reads all tables of a catalog.
@@ -44,7 +44,7 @@ pub fn decode(name: &[u8], descriptor: &[u8], next: TableId) -> Result<Stored, D
     }
     // They would be there for good, and soon be no more what the table has.
     let stack = Stack::load(&std::mem::take(&mut descriptor.ranges), descriptor.counted)?.map(Arc::new);
-    let trees = Trees { base: descriptor.root.as_ref().map(load_root), stack };
+    let trees = Trees { base: descriptor.root.as_ref().map(load_root).map(Base::new), stack };
     Ok(Stored { info: Arc::new(TableInfo::new(name.into(), descriptor)), trees })
 }
 

@@ -67,8 +67,6 @@ pub(super) const BLOCK_SLOTS: usize = 32;
 pub(super) const SLOT_OFFSET_MASK: usize = (1 << SLOT_OFFSET_BITS) - 1;
 /// Width of the offset in a slot.
 pub(super) const SLOT_OFFSET_BITS: usize = 14;
-/// Lines that a point get of a usual leaf reads before its cell: header and hints, then eight blocks.
-const PREFETCH_LINES: usize = 9;
 
 // A leaf of no more blocks than one look takes in has its hints in the first line, and its blocks after that.
 const _: () = assert!(blocks_offset(1) == BLOCK_BYTES && blocks_offset(BLOCKS_AT_ONCE) == BLOCK_BYTES);
@@ -180,21 +178,6 @@ impl<'p> Leaf<'p> {
         self.flags() & HAS_OTHER_OPS == 0
     }
 
-    /// Asks for the lines that a point get reads first, whether or not the page is verified, or a leaf.
-    #[inline(always)]
-    pub fn prefetch_page(page: &[u8]) {
-        for line in 0..PREFETCH_LINES {
-            prefetch(page, 64 * line);
-        }
-    }
-
-    /// Asks for all lines of a page that is thought to be a leaf.
-    pub fn prefetch_whole_page(page: &[u8]) {
-        for line in 0..page.len() / 64 {
-            prefetch(page, 64 * line);
-        }
-    }
-
     /// The value stored for this key, where the first look settles it: the short way of a point get.
     ///
     /// Requires: `hash` is the identity's hash of `key`. Everything here waits for the page to arrive from memory, and what
@@ -219,20 +202,32 @@ impl<'p> Leaf<'p> {
         }
     }
 
+    /// [`Leaf::value_of`] where keys seldom tie, as a shortcut that led to the leaf proves: looks at no hints but those that lead
+    /// to a block, and at that one block. None if the next block may have the key too.
+    ///
+    /// The key must not be longer than [`INLINE_KEY_BYTES_MAX`].
+    #[inline(always)]
+    pub fn value_by_one_look<S: Search>(self, key: &[u8], hash: u64) -> Option<Found<'p>> {
+        let block_count = self.block_count();
+        let head = S::head4(key, self.prefix_length() as u16);
+        let block = self.blocks_below::<S>(head);
+        if block >= block_count {
+            return Some(Found::ABSENT);
+        }
+        match self.value_in_block::<S>(block, key, hash) {
+            None if self.hint(block) == head => None,
+            found => Some(found.unwrap_or(Found::ABSENT)),
+        }
+    }
+
     /// [`Leaf::value_of`], given the hints: looks into the one block to which they lead.
     #[inline(always)]
     fn value_by_hint<S: Search>(self, key: &[u8], hash: u64, block_count: usize) -> Found<'p> {
         let head = S::head4(key, self.prefix_length() as u16);
         let mut block = self.blocks_below::<S>(head);
         while block < block_count {
-            let block_at = self.header_u16(BLOCKS_OFFSET) + BLOCK_BYTES * block;
-            // SAFETY: verification proved that `block_count` blocks of 64 bytes lie inside the page from `BLOCKS_OFFSET`.
-            let tags = unsafe { array_at(self.page, block_at) };
-            if let Some(place) = S::first_tag(tags, (hash >> 48) as u16) {
-                // SAFETY: as above; the place of a tag is below 32, and a slot takes as many bytes as a tag.
-                let slot = unsafe { u16_at(self.page, block_at + BLOCK_SLOTS + place) };
-                // Unused places of the last block have tag and slot 0.
-                return if slot == 0 { Found::UNCLEAR } else { self.value_in::<S>(slot, key) };
+            if let Some(found) = self.value_in_block::<S>(block, key, hash) {
+                return found;
             }
             if self.hint(block) != head {
                 break;
@@ -241,6 +236,21 @@ impl<'p> Leaf<'p> {
             block += 1;
         }
         Found::ABSENT
+    }
+
+    /// What a block has of the key, if it has its tag.
+    ///
+    /// Requires: `block < block_count`.
+    #[inline(always)]
+    fn value_in_block<S: Search>(self, block: usize, key: &[u8], hash: u64) -> Option<Found<'p>> {
+        let block_at = self.header_u16(BLOCKS_OFFSET) + BLOCK_BYTES * block;
+        // SAFETY: verification proved that `block_count` blocks of 64 bytes lie inside the page from `BLOCKS_OFFSET`.
+        let tags = unsafe { array_at(self.page, block_at) };
+        let place = S::first_tag(tags, (hash >> 48) as u16)?;
+        // SAFETY: as above; the place of a tag is below 32, and a slot takes as many bytes as a tag.
+        let slot = unsafe { u16_at(self.page, block_at + BLOCK_SLOTS + place) };
+        // Unused places of the last block have tag and slot 0.
+        Some(if slot == 0 { Found::UNCLEAR } else { self.value_in::<S>(slot, key) })
     }
 
     /// The value of the cell to which a slot in use leads, if its key is `key`.
@@ -405,7 +415,7 @@ impl<'p> Leaf<'p> {
     }
 
     #[inline(always)]
-    fn prefix_length(self) -> usize {
+    pub(super) fn prefix_length(self) -> usize {
         self.header_u16(PREFIX_LENGTH)
     }
 
@@ -420,7 +430,7 @@ impl<'p> Leaf<'p> {
     /// Hints are read in whole cache lines. The first line begins with the header, the last ends with the largest number,
     /// which is below nothing.
     #[inline(always)]
-    fn blocks_below<S: Search>(self, head: u32) -> usize {
+    pub(super) fn blocks_below<S: Search>(self, head: u32) -> usize {
         // SAFETY: a page is longer than a cache line.
         let mut below = S::count_below_after_4(unsafe { array_at(self.page, 0) }, head);
         let mut at = BLOCK_BYTES;
@@ -453,7 +463,7 @@ impl<'p> Leaf<'p> {
     }
 
     #[inline(always)]
-    fn cell_offset(self, index: usize) -> usize {
+    pub(super) fn cell_offset(self, index: usize) -> usize {
         self.slot(index) & SLOT_OFFSET_MASK
     }
 
@@ -463,15 +473,6 @@ impl<'p> Leaf<'p> {
             Some((op, key, value)) => Cell { op, key: CellKey::Inline(key), value: CellValue::Inline(value) },
             None => self.overflow_cell_at(slot),
         }
-    }
-
-    /// Asks for what a walk reads a few entries after this one: a processor's own prefetcher is slow to see that cells are read in
-    /// a row, and stops at the end of each 4 KiB.
-    #[inline(always)]
-    pub fn prefetch_after(self, index: usize) {
-        let offset = self.cell_offset(index);
-        prefetch(self.page, offset.wrapping_add(WALKED_AHEAD_BYTES));
-        prefetch(self.page, offset.wrapping_add(WALKED_AHEAD_BYTES + 64));
     }
 
     /// Bytes that its entries take, of [`PageSize::body_bytes`](crate::format::PageSize::body_bytes).
@@ -615,9 +616,6 @@ fn outside(prefix: &[u8], key: &[u8], count: usize) -> usize {
 fn value_start(offset: usize, stored_key_length: usize, below_align: usize) -> usize {
     (offset + CELL_HEADER_BYTES + stored_key_length + below_align) & !below_align
 }
-
-/// How far ahead of itself a walk asks for lines.
-const WALKED_AHEAD_BYTES: usize = 1024;
 
 #[cold]
 #[inline(never)]

@@ -21,6 +21,7 @@ mod key_suffix;
 mod leaf;
 mod leaf_build;
 mod leaf_cells;
+mod leaf_prefetch;
 mod leaf_run;
 mod leaf_verify;
 mod leaf_view;
@@ -67,6 +68,6 @@ pub use packed_build::PackedBuilder;
 pub use packed_cells::{Unpacked, UnpackedEntries, ValuePlace};
 pub use packed_prefix::PrefixEnd;
 pub use page::{Offence, PageKind, PageSize, seal_page, verify_own_page, verify_page};
-pub use search::{Isa, Lookup, Search, WithSearch, look_up, prefetch, selected, with_search};
+pub use search::{EIGHT_HEADS, Isa, Lookup, Search, WithSearch, look_up, prefetch, selected, with_search};
 #[cfg(test)]
 pub use search::{supported, with_isa, with_loops};

@@ -197,6 +197,20 @@ impl Cursor {
         }))
     }
 
+    /// Asks for the entries that a walk reads first from here on.
+    ///
+    /// # Errors
+    /// As [`Cursor::seek`].
+    pub fn prefetch_from(&self, pages: &Pages) -> Result<()> {
+        let leaf = self.leaf(pages)?;
+        if let LeafView::Tagged(tagged) = leaf.leaf()
+            && self.index < tagged.count()
+        {
+            tagged.prefetch_from(self.index);
+        }
+        Ok(())
+    }
+
     /// Where the leaf is in which the cursor is.
     pub(super) fn at(&self) -> PageRef {
         self.leaf

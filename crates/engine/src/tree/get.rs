@@ -10,17 +10,29 @@ use crate::format::{
 use crate::ids::PageRef;
 use crate::pager::{Page, Pages, Value, VerifiedPages};
 
+use super::base::Base;
 use super::root::{Root, branch_at};
+use super::shortcut::Shortcut;
 
 /// The value of `key`, if the tree has one.
 ///
 /// # Errors
 /// [`Error::Corrupt`](crate::Error::Corrupt), [`Error::Io`](crate::Error::Io).
 #[inline(always)]
-pub fn get<'p>(pages: &'p Pages, root: &Root, key: &[u8]) -> Result<Option<Value<'p>>> {
-    match look_up::<Quick, _, _>(pages, root, key).settled() {
+pub fn get<'p>(pages: &'p Pages, base: &Base, key: &[u8]) -> Result<Option<Value<'p>>> {
+    match get_shortly(pages, base, key).settled() {
         Some(value) => Ok(value.map(Value::from)),
-        None => get_by_all_means(pages, root, key, None),
+        None => get_by_all_means(pages, base, key, None),
+    }
+}
+
+/// Apart from its callers, and nothing but jumps to searches, which take over its arguments and its result: so it saves no
+/// registers, and callers have one call instead of one for each search.
+#[inline(never)]
+fn get_shortly<'p>(pages: &'p Pages, base: &Base, key: &[u8]) -> Found<'p> {
+    match base.shortcut() {
+        Some(shortcut) => look_up::<Quick, _, _>(pages, shortcut, key),
+        None => look_up::<Quick, _, _>(pages, base, key),
     }
 }
 
@@ -34,15 +46,21 @@ pub trait Above {
 
 /// What [`get`] gives by its shortest way, unless `above` may know the key.
 #[inline(always)]
-pub fn get_beneath<'p, A: Above>(pages: &'p Pages, root: &Root, above: &A, key: &[u8]) -> Found<'p> {
-    look_up::<Quick, _, _>(pages, (root, above), key)
+pub fn get_beneath<'p, A: Above>(pages: &'p Pages, base: &Base, above: &A, key: &[u8]) -> Found<'p> {
+    match base.shortcut() {
+        Some(shortcut) => look_up::<Quick, _, _>(pages, (shortcut, above), key),
+        None => look_up::<Quick, _, _>(pages, (base, above), key),
+    }
 }
 
 /// The leaf to which `key` belongs, with its first lines on their way, if that can be told by the shortest way: for whoever has
 /// other memory to wait for before it reads the leaf.
 #[inline]
-pub fn approach<'p>(pages: &'p Pages, root: &Root, key: &[u8]) -> Option<Leaf<'p>> {
-    look_up::<Approach, _, _>(pages, root, key)
+pub fn approach<'p>(pages: &'p Pages, base: &Base, key: &[u8]) -> Option<Leaf<'p>> {
+    match base.shortcut() {
+        Some(shortcut) => look_up::<Approach, _, _>(pages, shortcut, key),
+        None => look_up::<Approach, _, _>(pages, base, key),
+    }
 }
 
 /// As [`get`], from where [`approach`] led if it did, given the identity's hash of `key`.
@@ -52,25 +70,34 @@ pub fn approach<'p>(pages: &'p Pages, root: &Root, key: &[u8]) -> Option<Leaf<'p
 #[inline]
 pub fn get_approached<'p>(
     pages: &'p Pages,
-    root: &Root,
+    base: &Base,
     leaf: Option<Leaf<'p>>,
     key: &[u8],
     hash: u64,
 ) -> Result<Option<Value<'p>>> {
     let found = match leaf {
+        // The way to the leaf counted nothing.
+        Some(_) if base.shortcut().is_none() && Base::is_counted(hash) => Found::UNCLEAR,
         Some(leaf) => look_up::<Quick, _, _>(leaf, hash, key),
-        None => look_up::<Quick, _, _>(pages, (root, hash), key),
+        None => match base.shortcut() {
+            Some(shortcut) => look_up::<Quick, _, _>(pages, (shortcut, hash), key),
+            None => look_up::<Quick, _, _>(pages, (base, hash), key),
+        },
     };
     match found.settled() {
         Some(value) => Ok(value.map(Value::from)),
-        None => get_by_all_means(pages, root, key, Some(hash)),
+        None => get_by_all_means(pages, base, key, Some(hash)),
     }
 }
 
 /// Apart, so that it takes no room where the short way goes.
 #[inline(never)]
-fn get_by_all_means<'p>(pages: &'p Pages, root: &Root, key: &[u8], hash: Option<u64>) -> Result<Option<Value<'p>>> {
-    with_search(Get { pages, root, key, hash: hash.unwrap_or_else(|| pages.identity().hash(key)) })
+fn get_by_all_means<'p>(pages: &'p Pages, base: &Base, key: &[u8], hash: Option<u64>) -> Result<Option<Value<'p>>> {
+    let hash = hash.unwrap_or_else(|| pages.identity().hash(key));
+    if Base::is_counted(hash) {
+        base.count_get(pages);
+    }
+    with_search(Get { pages, root: base, key, hash })
 }
 
 /// The values of many keys, into `values` at the same places. `hashes` are the identity's hashes of `keys`.
@@ -82,57 +109,118 @@ fn get_by_all_means<'p>(pages: &'p Pages, root: &Root, key: &[u8], hash: Option<
 /// If the three slices differ in length.
 pub fn get_many<'p>(
     pages: &'p Pages,
-    root: &Root,
+    base: &Base,
     keys: &[&[u8]],
     hashes: &[u64],
     values: &mut [Option<Value<'p>>],
 ) -> Result<()> {
     assert!(keys.len() == hashes.len(), "each key has a hash");
     assert!(keys.len() == values.len(), "each key has a place for its value");
-    with_search(GetMany { pages, root, keys, hashes, values })
+    with_search(GetMany { pages, base, keys, hashes, values })
 }
 
 /// A get through pages that are mapped and verified, by the shortest way. What it cannot tell, it leaves to [`Get`].
 struct Quick;
 
-impl<'p> Lookup<&'p Pages, &Root> for Quick {
-    type Output = Found<'p>;
+/// What leads to the leaves of a tree.
+trait Way: Copy {
+    /// Where the leaf is to which `key` belongs, if pages that are mapped and verified lead there; or nowhere.
+    fn way<'p, S: Search>(self, pages: &'p Pages, key: &[u8]) -> Option<(VerifiedPages<'p>, PageRef)>;
+
+    /// What a leaf to which this led has of `key`.
+    fn value_in<'p, S: Search>(leaf: Leaf<'p>, key: &[u8], hash: u64) -> Found<'p>;
+
+    /// Whether the long way has to count a get of a key with this hash.
+    fn is_counted(hash: u64) -> bool;
+}
+
+impl Way for &Base {
+    #[inline(always)]
+    fn way<'p, S: Search>(self, pages: &'p Pages, key: &[u8]) -> Option<(VerifiedPages<'p>, PageRef)> {
+        way::<S>(pages, self, key)
+    }
 
     #[inline(always)]
-    fn run<S: Search>(pages: &'p Pages, root: &Root, key: &[u8]) -> Found<'p> {
-        Self::find::<S>(pages, root, key, pages.identity().hash(key))
+    fn value_in<'p, S: Search>(leaf: Leaf<'p>, key: &[u8], hash: u64) -> Found<'p> {
+        leaf.value_of::<S>(key, hash)
+    }
+
+    #[inline(always)]
+    fn is_counted(hash: u64) -> bool {
+        Base::is_counted(hash)
     }
 }
 
-impl<'p> Lookup<&'p Pages, (&Root, u64)> for Quick {
-    type Output = Found<'p>;
-
+impl Way for &Shortcut {
     #[inline(always)]
-    fn run<S: Search>(pages: &'p Pages, (root, hash): (&Root, u64), key: &[u8]) -> Found<'p> {
-        Self::find::<S>(pages, root, key, hash)
-    }
-}
-
-impl<'p, A: Above> Lookup<&'p Pages, (&Root, &A)> for Quick {
-    type Output = Found<'p>;
-
-    #[inline(always)]
-    fn run<S: Search>(pages: &'p Pages, (root, above): (&Root, &A), key: &[u8]) -> Found<'p> {
+    fn way<'p, S: Search>(self, pages: &'p Pages, key: &[u8]) -> Option<(VerifiedPages<'p>, PageRef)> {
         if key.len() > INLINE_KEY_BYTES_MAX {
+            return None;
+        }
+        Some((pages.verified()?, self.leaf_of::<S>(key)))
+    }
+
+    #[inline(always)]
+    fn value_in<'p, S: Search>(leaf: Leaf<'p>, key: &[u8], hash: u64) -> Found<'p> {
+        // Keys that a shortcut tells apart seldom tie.
+        match leaf.value_by_one_look::<S>(key, hash) {
+            Some(found) => found,
+            None => look_up::<Quick, _, _>(leaf, hash, key),
+        }
+    }
+
+    #[inline(always)]
+    fn is_counted(_: u64) -> bool {
+        false
+    }
+}
+
+impl<'p, W: Way> Lookup<&'p Pages, W> for Quick {
+    type Output = Found<'p>;
+
+    #[inline(always)]
+    fn run<S: Search>(pages: &'p Pages, way: W, key: &[u8]) -> Found<'p> {
+        Self::find::<S, W>(pages, way, key, pages.identity().hash(key))
+    }
+}
+
+impl<'p, W: Way> Lookup<&'p Pages, (W, u64)> for Quick {
+    type Output = Found<'p>;
+
+    #[inline(always)]
+    fn run<S: Search>(pages: &'p Pages, (way, hash): (W, u64), key: &[u8]) -> Found<'p> {
+        Self::find::<S, W>(pages, way, key, hash)
+    }
+}
+
+impl<'p, W: Way, A: Above> Lookup<&'p Pages, (W, &A)> for Quick {
+    type Output = Found<'p>;
+
+    #[inline(always)]
+    fn run<S: Search>(pages: &'p Pages, (way, above): (W, &A), key: &[u8]) -> Found<'p> {
+        let Some((verified, at)) = way.way::<S>(pages, key) else { return Found::UNCLEAR };
+        // What lies above is elsewhere in memory: the leaf is on its way while that is asked.
+        let leaf = verified.leaf(at);
+        let hash = pages.identity().hash(key);
+        if above.may_know::<S>(key, hash) {
             return Found::UNCLEAR;
         }
-        let hash = pages.identity().hash(key);
-        if above.may_know::<S>(key, hash) { Found::UNCLEAR } else { Self::find::<S>(pages, root, key, hash) }
+        match leaf {
+            Some(_) if W::is_counted(hash) => Found::UNCLEAR,
+            Some(leaf) => W::value_in::<S>(leaf, key, hash),
+            None => packed_value_of::<W>(pages, at, key, hash),
+        }
     }
 }
 
 impl Quick {
     #[inline(always)]
-    fn find<'p, S: Search>(pages: &'p Pages, root: &Root, key: &[u8], hash: u64) -> Found<'p> {
-        let Some((verified, at)) = way::<S>(pages, root, key) else { return Found::UNCLEAR };
+    fn find<'p, S: Search, W: Way>(pages: &'p Pages, way: W, key: &[u8], hash: u64) -> Found<'p> {
+        let Some((verified, at)) = way.way::<S>(pages, key) else { return Found::UNCLEAR };
         match verified.leaf(at) {
-            Some(leaf) => leaf.value_of::<S>(key, hash),
-            None => packed_value_of(pages, at, key),
+            Some(_) if W::is_counted(hash) => Found::UNCLEAR,
+            Some(leaf) => W::value_in::<S>(leaf, key, hash),
+            None => packed_value_of::<W>(pages, at, key, hash),
         }
     }
 }
@@ -149,12 +237,12 @@ impl<'p> Lookup<Leaf<'p>, u64> for Quick {
 /// The way to a leaf, as [`Quick`] goes it.
 struct Approach;
 
-impl<'p> Lookup<&'p Pages, &Root> for Approach {
+impl<'p, W: Way> Lookup<&'p Pages, W> for Approach {
     type Output = Option<Leaf<'p>>;
 
     #[inline(always)]
-    fn run<S: Search>(pages: &'p Pages, root: &Root, key: &[u8]) -> Option<Leaf<'p>> {
-        let (pages, at) = way::<S>(pages, root, key)?;
+    fn run<S: Search>(pages: &'p Pages, way: W, key: &[u8]) -> Option<Leaf<'p>> {
+        let (pages, at) = way.way::<S>(pages, key)?;
         pages.leaf(at)
     }
 }
@@ -193,7 +281,10 @@ fn way<'p, S: Search>(pages: &'p Pages, root: &Root, key: &[u8]) -> Option<(Veri
 
 /// Apart, so that it takes no room where the way to leaves with tags goes.
 #[inline(never)]
-fn packed_value_of<'p>(pages: &'p Pages, at: PageRef, key: &[u8]) -> Found<'p> {
+fn packed_value_of<'p, W: Way>(pages: &'p Pages, at: PageRef, key: &[u8], hash: u64) -> Found<'p> {
+    if W::is_counted(hash) {
+        return Found::UNCLEAR;
+    }
     pages.verified().and_then(|pages| pages.packed_leaf(at)).map_or(Found::UNCLEAR, |leaf| leaf.value_of(key))
 }
 
@@ -221,7 +312,7 @@ impl<'p> WithSearch for Get<'_, 'p> {
 
 struct GetMany<'a, 'p> {
     pages: &'p Pages,
-    root: &'a Root,
+    base: &'a Base,
     keys: &'a [&'a [u8]],
     hashes: &'a [u64],
     values: &'a mut [Option<Value<'p>>],
@@ -234,7 +325,7 @@ impl WithSearch for GetMany<'_, '_> {
     fn run<S: Search>(self) -> Result<()> {
         let groups = self.keys.chunks(IN_FLIGHT).zip(self.hashes.chunks(IN_FLIGHT));
         for ((keys, hashes), values) in groups.zip(self.values.chunks_mut(IN_FLIGHT)) {
-            get_group::<S>(self.pages, self.root, keys, hashes, values)?;
+            get_group::<S>(self.pages, self.base, keys, hashes, values)?;
         }
         Ok(())
     }
@@ -246,20 +337,17 @@ impl WithSearch for GetMany<'_, '_> {
 #[inline(always)]
 fn get_group<'p, S: Search>(
     pages: &'p Pages,
-    root: &Root,
+    base: &Base,
     keys: &[&[u8]],
     hashes: &[u64],
     values: &mut [Option<Value<'p>>],
 ) -> Result<()> {
-    let mut at = [root.page; IN_FLIGHT];
-    for level in (1..=root.level).rev() {
-        for (key, at) in keys.iter().zip(&mut at) {
-            let page = pages.page(*at)?;
-            let branch = branch_at(pages, &page, *at, level)?;
-            *at = branch.child(branch.route::<S, Pages>(key, pages)?).page;
-            if level > 1 {
-                pages.prefetch(*at);
-            }
+    let mut at = [base.page; IN_FLIGHT];
+    match base.shortcut() {
+        Some(shortcut) => follow::<S>(shortcut, pages, base, keys, &mut at)?,
+        None => {
+            descend::<S>(pages, base, keys, &mut at)?;
+            hashes.iter().filter(|&&hash| Base::is_counted(hash)).for_each(|_| base.count_get(pages));
         }
     }
     let mut leaves: [Option<Page<'p>>; IN_FLIGHT] = [const { None }; IN_FLIGHT];
@@ -291,6 +379,40 @@ fn get_group<'p, S: Search>(
             None => None,
         };
         *value = value_of::<S>(pages, page, key, cell)?;
+    }
+    Ok(())
+}
+
+/// Where the leaves of some keys are, by a shortcut.
+#[inline(always)]
+fn follow<S: Search>(
+    shortcut: &Shortcut,
+    pages: &Pages,
+    root: &Root,
+    keys: &[&[u8]],
+    at: &mut [PageRef; IN_FLIGHT],
+) -> Result<()> {
+    for (key, at) in keys.iter().zip(at) {
+        *at = shortcut.leaf_of::<S>(key);
+        if at.is_nowhere() {
+            *at = root.place_of::<S>(pages, key)?;
+        }
+    }
+    Ok(())
+}
+
+/// Where the leaves of some keys are, by the branches, level by level.
+#[inline(always)]
+fn descend<S: Search>(pages: &Pages, root: &Root, keys: &[&[u8]], at: &mut [PageRef; IN_FLIGHT]) -> Result<()> {
+    for level in (1..=root.level).rev() {
+        for (key, at) in keys.iter().zip(at.iter_mut()) {
+            let page = pages.page(*at)?;
+            let branch = branch_at(pages, &page, *at, level)?;
+            *at = branch.child(branch.route::<S, Pages>(key, pages)?).page;
+            if level > 1 {
+                pages.prefetch(*at);
+            }
+        }
     }
     Ok(())
 }

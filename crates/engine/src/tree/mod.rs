@@ -10,6 +10,8 @@
 //!
 //! [`Pages`]: crate::pager::Pages
 
+mod approach;
+mod base;
 mod beneath;
 mod build;
 mod census;
@@ -26,11 +28,15 @@ mod remove;
 mod root;
 mod run;
 mod run_merge;
+mod shortcut;
+mod shortcut_build;
 mod stack;
 mod staging;
 #[cfg(test)]
 mod tests;
 
+pub use approach::approach_all;
+pub use base::Base;
 pub use beneath::Beneath;
 pub use census::Census;
 pub use changes::{Action, Change, Changes, Sorted};

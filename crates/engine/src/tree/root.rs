@@ -25,6 +25,15 @@ impl Root {
     /// The leaf to which `key` belongs, with its first lines on their way.
     #[inline(always)]
     pub(super) fn leaf_of<'p, S: Search>(&self, pages: &'p Pages, key: &[u8]) -> Result<LeafPage<'p>> {
+        let at = self.place_of::<S>(pages, key)?;
+        let page = pages.page(at)?;
+        Leaf::prefetch_page(page.bytes());
+        leaf_at(pages, page, at)
+    }
+
+    /// Where the leaf is to which `key` belongs.
+    #[inline(always)]
+    pub(super) fn place_of<S: Search>(&self, pages: &Pages, key: &[u8]) -> Result<PageRef> {
         let mut at = self.page;
         let mut level = self.level;
         while level > 0 {
@@ -33,9 +42,7 @@ impl Root {
             at = branch.child(branch.route::<S, Pages>(key, pages)?).page;
             level -= 1;
         }
-        let page = pages.page(at)?;
-        Leaf::prefetch_page(page.bytes());
-        leaf_at(pages, page, at)
+        Ok(at)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::format::{Found, Search};
 use crate::ids::Sequence;
 use crate::pager::{Pages, Value};
 use crate::planted::{Fault, planted};
-use crate::tree::{self, Above, Beneath, Entry, Root, Run, Said, Stack};
+use crate::tree::{self, Above, Base, Beneath, Entry, Root, Run, Said, Stack};
 use crate::txn::read::{Estimate, prefix_end};
 use crate::txn::read_set::ReadSet;
 use crate::txn::state::{State, TableView};
@@ -64,7 +64,7 @@ impl<'a> Layers<'a> {
     ///
     /// The common case stands alone: a get from a tree is so short that all that is around it shows.
     #[inline(always)]
-    pub fn tree_alone(&self) -> Option<(&'a Pages, &'a Root)> {
+    pub fn tree_alone(&self) -> Option<(&'a Pages, &'a Base)> {
         let root = self.view.trees.base.as_ref()?;
         (self.is_tree_alone() && self.reads.is_none()).then_some((&self.state.pages, root))
     }
@@ -379,14 +379,14 @@ impl<'a> Layers<'a> {
 
     /// Whether the tree or the runs above it have a value for `key`.
     fn is_stored(&self, stack: &Stack, key: &[u8]) -> Result<bool> {
-        let beneath = Beneath::new(self.pages(), stack.runs_of(key), self.view.trees.base.as_ref());
+        let beneath = Beneath::new(self.pages(), stack.runs_of(key), self.view.trees.base.as_deref());
         beneath.has(key, self.pages().identity().hash(key))
     }
 
     /// The tree, if it is packed, and nothing lies above it among the keys that begin with `prefix`.
     #[inline]
     pub fn packed_tree_alone_of_prefix(&self, prefix: &[u8]) -> Option<&'a Root> {
-        let root = self.view.trees.base.as_ref().filter(|_| self.view.info.descriptor.packed)?;
+        let root = self.view.trees.base.as_deref().filter(|_| self.view.info.descriptor.packed)?;
         (self.is_tree_alone() || self.is_pure_of_prefix(prefix)).then_some(root)
     }
 

@@ -61,7 +61,7 @@ impl<'t> Range<'t> {
     pub(super) fn begun(layers: Layers<'t>, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<Self> {
         debug_assert!(layers.reads.is_none(), "what is read would not be noted");
         let source = if layers.is_pure(low, high) {
-            Source::Tree(tree::Range::new(layers.pages(), layers.view.trees.base.as_ref(), low, high)?)
+            Source::Tree(tree::Range::new(layers.pages(), layers.view.trees.base.as_deref(), low, high)?)
         } else {
             let (low, high) = (low.map(Box::from), high.map(Box::from));
             Source::Layered(Box::new(Layered { layers, ends: Ends::new(low, high) }))
@@ -101,7 +101,7 @@ impl<'t> Range<'t> {
         self.source = Source::Empty;
         let (low_key, high_key) = (as_bound(&low), as_bound(&high));
         self.source = if layers.is_pure(low_key, high_key) {
-            Source::Tree(tree::Range::new(layers.pages(), layers.view.trees.base.as_ref(), low_key, high_key)?)
+            Source::Tree(tree::Range::new(layers.pages(), layers.view.trees.base.as_deref(), low_key, high_key)?)
         } else {
             Source::Layered(Box::new(Layered { layers, ends: Ends::new(low, high) }))
         };

@@ -7,7 +7,7 @@ use crate::format::KeySuffix;
 use crate::ids::Sequence;
 use crate::pager::{Pages, Value};
 use crate::sync::Arc;
-use crate::tree::Root;
+use crate::tree::Base;
 use crate::txn::key_batches::{self, KeyBatches};
 use crate::txn::key_range::KeyRange;
 use crate::txn::layers::Layers;
@@ -68,7 +68,7 @@ impl ReadTxn {
     }
 
     #[inline(always)]
-    fn tree_alone(&self, table: &Table) -> Option<(&Pages, &Root)> {
+    fn tree_alone(&self, table: &Table) -> Option<(&Pages, &Base)> {
         self.at_hand(table)?.tree_alone()
     }
 

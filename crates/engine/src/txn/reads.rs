@@ -10,7 +10,7 @@ macro_rules! reads {
         ///
         /// # Errors
         /// Damage to the file where the key is looked for; the table not being of this snapshot.
-        #[inline]
+        #[inline(always)]
         pub fn get(&self, table: &Table, key: impl AsRef<[u8]>) -> Result<Option<Value<'_>>> {
             let key = key.as_ref();
             match self.tree_alone(table) {

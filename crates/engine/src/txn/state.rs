@@ -20,7 +20,7 @@ use crate::planted::give_way;
 use crate::process::Stamp;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Arc, Instant, Mutex};
-use crate::tree::{Root, Stack};
+use crate::tree::{Base, Root, Stack};
 use crate::txn::history::Epoch;
 use crate::txn::large::Recent;
 use crate::txn::prefix::Prefix;
@@ -47,7 +47,7 @@ pub struct TableView {
 #[derive(Clone, Debug, Default)]
 pub struct Trees {
     /// The tree.
-    pub base: Option<Root>,
+    pub base: Option<Base>,
     /// The runs above it, if there are any.
     pub stack: Option<Arc<Stack>>,
 }

@@ -149,6 +149,7 @@ impl Walk {
     /// # Errors
     /// Damage where the walk begins.
     pub fn new(layers: &Layers<'_>, start: Start<'_>) -> Result<Self> {
+        approach(layers, start);
         let mut walk = Self::new_above(layers, start)?;
         walk.base = match &layers.view.trees.base {
             Some(root) => with_head(layers.pages(), seek_tree(layers.pages(), root, start)?)?,
@@ -416,10 +417,18 @@ impl Walk {
     }
 }
 
+/// Asks for what the walk will read first in the runs where it begins and in the tree: their waits for memory overlap so.
+fn approach(layers: &Layers<'_>, start: Start<'_>) {
+    let (Some(stack), Bound::Included(key) | Bound::Excluded(key)) = (layers.stack(), start.bound()) else { return };
+    let runs = stack.runs_of(key).iter().map(|run| &run.root);
+    tree::approach_all(layers.pages(), runs.chain(layers.view.trees.base.as_deref()), key);
+}
+
 /// A cursor with the head of the key at which it is.
 #[inline]
 fn with_head(pages: &Pages, cursor: Option<tree::Cursor>) -> Result<Option<(tree::Cursor, u64)>> {
     let Some(cursor) = cursor else { return Ok(None) };
+    cursor.prefetch_from(pages)?;
     let head = cursor.head(pages)?;
     Ok(head.map(|head| (cursor, head)))
 }

@@ -15,7 +15,7 @@ use crate::pager::{Pages, Value};
 use crate::planted::{Fault, planted};
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
-use crate::tree::Root;
+use crate::tree::Base;
 use crate::txn::changed_key::ChangedKey;
 use crate::txn::commit::{Checks, Proposal};
 use crate::txn::core::Core;
@@ -130,7 +130,7 @@ impl WriteTxn {
     }
 
     #[inline(always)]
-    fn tree_alone(&self, table: &Table) -> Option<(&Pages, &Root)> {
+    fn tree_alone(&self, table: &Table) -> Option<(&Pages, &Base)> {
         self.at_hand(table)?.tree_alone()
     }
 

@@ -1,3 +1,4 @@
 //! Tests that look at what an open database holds.
 
+mod shortcuts;
 mod slots;

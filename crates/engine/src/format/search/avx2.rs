@@ -3,15 +3,16 @@
 use std::arch::x86_64::{
     __m128i, __m256i, _bzhi_u32, _mm_castsi128_ps, _mm_cmpgt_epi32, _mm_cvtsi128_si32, _mm_loadu_si128, _mm_max_epu16,
     _mm_minpos_epu16, _mm_movemask_epi8, _mm_movemask_ps, _mm_or_si128, _mm_packs_epi16, _mm_set1_epi16,
-    _mm_set1_epi32, _mm_setr_epi32, _mm_testz_si128, _mm_xor_si128, _mm256_and_si256, _mm256_castsi256_si128,
-    _mm256_cmpeq_epi16, _mm256_cmpeq_epi32, _mm256_cmpgt_epi16, _mm256_cmpgt_epi32, _mm256_extracti128_si256,
-    _mm256_loadu_si256, _mm256_max_epu16, _mm256_movemask_epi8, _mm256_or_si256, _mm256_packs_epi32, _mm256_set1_epi16,
-    _mm256_set1_epi32, _mm256_setzero_si256, _mm256_testc_si256, _mm256_testz_si256, _mm256_xor_si256,
+    _mm_set1_epi32, _mm_setr_epi32, _mm_testz_si128, _mm_xor_si128, _mm256_and_si256, _mm256_castsi256_ps,
+    _mm256_castsi256_si128, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32, _mm256_cmpgt_epi16, _mm256_cmpgt_epi32,
+    _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_max_epu16, _mm256_movemask_epi8, _mm256_movemask_ps,
+    _mm256_or_si256, _mm256_packs_epi32, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setzero_si256,
+    _mm256_testc_si256, _mm256_testz_si256, _mm256_xor_si256,
 };
 
 use crate::format::bytes;
 use crate::format::search::{
-    BLOCKS_AT_ONCE, BlockLines, HeadLine, HintLines, Isa, Lookup, Search, TagLine, WithSearch,
+    BLOCKS_AT_ONCE, BlockLines, EIGHT_HEADS, HeadLine, HintLines, Isa, Lookup, Search, TagLine, WithSearch,
 };
 
 /// See [`Search`].
@@ -89,6 +90,16 @@ fn has_tied_hints(line: &HeadLine) -> bool {
     let hints = |at: usize| load(line[at..].first_chunk().expect("32 bytes of a line"));
     let is_largest = _mm256_cmpeq_epi32(hints(20), _mm256_set1_epi32(-1));
     _mm256_testc_si256(is_largest, _mm256_cmpeq_epi32(hints(20), hints(16))) == 0
+}
+
+/// See [`Search::signed_below`].
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
+pub(super) fn signed_below(numbers: &[i32; EIGHT_HEADS], bound: i32) -> usize {
+    // SAFETY: the load takes the array's 32 bytes.
+    let numbers = unsafe { _mm256_loadu_si256(numbers.as_ptr().cast()) };
+    let below = _mm256_cmpgt_epi32(_mm256_set1_epi32(bound), numbers);
+    _mm256_movemask_ps(_mm256_castsi256_ps(below)).count_ones() as usize
 }
 
 /// Two bits for each tag that equals `tag`.
@@ -188,6 +199,12 @@ impl Search for Avx2 {
     fn hints_below(hints: &HintLines, hint_count: usize, head: u32) -> usize {
         // SAFETY: see above.
         unsafe { hints_below(hints, hint_count, head) }
+    }
+
+    #[inline(always)]
+    fn signed_below(numbers: &[i32; EIGHT_HEADS], bound: i32) -> usize {
+        // SAFETY: see above.
+        unsafe { signed_below(numbers, bound) }
     }
 
     #[inline(always)]

@@ -11,7 +11,9 @@ use std::arch::x86_64::{
     _mm512_srli_epi64, _mm512_srlv_epi64, _mm512_test_epi64_mask,
 };
 
-use crate::format::search::{BlockLines, HeadLine, HintLines, Isa, Lookup, Search, TagLine, WithSearch, avx2};
+use crate::format::search::{
+    BlockLines, EIGHT_HEADS, HeadLine, HintLines, Isa, Lookup, Search, TagLine, WithSearch, avx2,
+};
 
 /// See [`Search`].
 #[derive(Clone, Copy)]
@@ -207,6 +209,12 @@ impl Search for Avx512 {
     fn count_at_most(line: &HeadLine, head: u32) -> usize {
         // SAFETY: see above.
         unsafe { count_at_most(line, head) }
+    }
+
+    #[inline(always)]
+    fn signed_below(numbers: &[i32; EIGHT_HEADS], bound: i32) -> usize {
+        // SAFETY: see above.
+        unsafe { avx2::signed_below(numbers, bound) }
     }
 
     #[inline(always)]

@@ -37,6 +37,8 @@ pub type TagLine = [u8; 32];
 
 /// The first blocks of a leaf, whether or not it has so many.
 pub type BlockLines = [u8; 64 * BLOCKS_AT_ONCE];
+/// Heads in half a cache line.
+pub const EIGHT_HEADS: usize = 8;
 /// Blocks that [`Search::slot_of`] takes in: all that a leaf has if its records take a hundred bytes or more.
 pub const BLOCKS_AT_ONCE: usize = 9;
 
@@ -98,6 +100,12 @@ pub trait Search: Copy + 'static {
             0 => None,
             equal => Some(2 * equal.trailing_zeros() as usize),
         }
+    }
+
+    /// How many of some signed numbers are below `bound`. Requires: they rise.
+    #[inline(always)]
+    fn signed_below(numbers: &[i32; EIGHT_HEADS], bound: i32) -> usize {
+        numbers.iter().map(|&number| usize::from(number < bound)).sum()
     }
 
     /// Whether two neighbours of the first [`BLOCKS_AT_ONCE`] hints in a leaf's first cache line are equal, the largest number

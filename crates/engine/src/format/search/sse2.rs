@@ -5,7 +5,7 @@ use std::arch::x86_64::{
     _mm_or_si128, _mm_packs_epi16, _mm_packs_epi32, _mm_set1_epi16, _mm_set1_epi32, _mm_xor_si128,
 };
 
-use crate::format::search::{BLOCKS_AT_ONCE, HeadLine, Isa, Search, TagLine};
+use crate::format::search::{BLOCKS_AT_ONCE, EIGHT_HEADS, HeadLine, Isa, Search, TagLine};
 
 /// See [`Search`].
 #[derive(Clone, Copy)]
@@ -29,6 +29,18 @@ fn below(line: &HeadLine, head: u32) -> u32 {
     let below = |part: usize| _mm_cmpgt_epi32(wanted, _mm_xor_si128(load(&parts[part]), flip));
     let (low, high) = (_mm_packs_epi32(below(0), below(1)), _mm_packs_epi32(below(2), below(3)));
     _mm_movemask_epi8(_mm_packs_epi16(low, high)) as u32
+}
+
+/// A bit for each number that is below `bound`.
+#[inline]
+#[target_feature(enable = "sse2")]
+fn signed_below(numbers: &[i32; EIGHT_HEADS], bound: i32) -> u32 {
+    let bound = _mm_set1_epi32(bound);
+    let (halves, _) = numbers.as_chunks::<4>();
+    // SAFETY: the load takes the array's 16 bytes.
+    let below = |half: usize| _mm_cmpgt_epi32(bound, unsafe { _mm_loadu_si128(halves[half].as_ptr().cast()) });
+    let below = _mm_packs_epi32(below(0), below(1));
+    _mm_movemask_epi8(_mm_packs_epi16(below, below)) as u32 & 0xFF
 }
 
 /// How many of the lowest bits are set before the first that is not. SSE2 cannot count bits, but it finds the lowest.
@@ -81,6 +93,12 @@ impl Search for Sse2 {
     #[inline(always)]
     fn count_at_most(line: &HeadLine, head: u32) -> usize {
         head.checked_add(1).map_or(16, |above| Self::count_below(line, above))
+    }
+
+    #[inline(always)]
+    fn signed_below(numbers: &[i32; EIGHT_HEADS], bound: i32) -> usize {
+        // SAFETY: see above.
+        count_first(unsafe { signed_below(numbers, bound) })
     }
 
     #[inline(always)]

@@ -11,7 +11,7 @@ use crate::ids::{Birth, ExtentId, PageNumber, PageRef};
 use crate::io::{Access, Disk, File, MemoryDisk};
 use crate::pager::{ExtentMap, PageFile, PageWriter, Pages, ReadOptions, Space};
 use crate::sync::{Arc, Mutex};
-use crate::tree::{Census, Range, Root, Seek, check, count, get, get_many, merge, remove};
+use crate::tree::{Base, Census, Range, Root, Seek, check, count, get, get_many, merge, remove};
 
 const PATH: &str = "/hostile.ful";
 const PAGE_SIZE: PageSize = PageSize::KiB8;
@@ -123,18 +123,20 @@ fn use_all(opened: &Opened, root: &Root, model: Option<&BTreeMap<Vec<u8>, Vec<u8
     let keys: Vec<_> = (0..64).map(|_| key(random.below(ENTRIES + 300))).collect();
     let hashes: Vec<_> = keys.iter().map(|key| pages.file().identity().hash(key)).collect();
     let expected = |key: &Vec<u8>| model.and_then(|model| model.get(key));
-    for key in &keys {
-        if let Ok(found) = get(pages, root, key)
-            && model.is_some()
-        {
-            assert_eq!(found.as_deref(), expected(key).map(|value| &**value));
-        }
-    }
     let slices: Vec<&[u8]> = keys.iter().map(|key| &**key).collect();
-    let mut values = vec![None; keys.len()];
-    if get_many(pages, root, &slices, &hashes, &mut values).is_ok() && model.is_some() {
-        for (key, found) in keys.iter().zip(&values) {
-            assert_eq!(found.as_deref(), expected(key).map(|value| &**value));
+    for base in [Base::new(*root), Base::with_shortcut(*root, pages)] {
+        for key in &keys {
+            if let Ok(found) = get(pages, &base, key)
+                && model.is_some()
+            {
+                assert_eq!(found.as_deref(), expected(key).map(|value| &**value));
+            }
+        }
+        let mut values = vec![None; keys.len()];
+        if get_many(pages, &base, &slices, &hashes, &mut values).is_ok() && model.is_some() {
+            for (key, found) in keys.iter().zip(&values) {
+                assert_eq!(found.as_deref(), expected(key).map(|value| &**value));
+            }
         }
     }
     if let Ok(found) = count(pages, root, Bound::Included(&keys[0]), Bound::Excluded(&keys[1]))
@@ -308,7 +310,7 @@ fn forged_roots_are_errors() {
         let forged = *forged;
         let opened = target.opened();
         assert!(matches!(scan(&opened.pages, &forged, false, 100), Err(Error::Corrupt { .. })), "{forged:?}");
-        assert!(matches!(get(&opened.pages, &forged, b"key"), Err(Error::Corrupt { .. })), "{forged:?}");
+        assert!(matches!(get(&opened.pages, &Base::new(forged), b"key"), Err(Error::Corrupt { .. })), "{forged:?}");
         use_all(&opened, &forged, None, &mut random);
     }
     for entries in if cfg!(miri) { &[u64::MAX][..] } else { &[0, 1, u64::MAX] } {
@@ -386,7 +388,7 @@ fn long_keys_that_lie_about_how_they_begin_are_refused_by_a_merge() {
     seal_page(&mut page, &identity, root.page, store.map.birth(root.page.extent).expect("it is in use"));
     raw.write_at(offset, &page).expect("memory has space");
     store.reopen();
-    assert!(get(&store.pages(), &root, &long(0)).is_ok(), "the forgery passes for a sound leaf");
+    assert!(get(&store.pages(), &Base::new(root), &long(0)).is_ok(), "the forgery passes for a sound leaf");
     // So many more keys, and there are two leaves, which a separator is to divide.
     let more = (0..3).map(|number| ([vec![b'p'; 1090], vec![number]].concat(), Some(vec![number])));
     let outcome = store.try_apply(&more.collect());

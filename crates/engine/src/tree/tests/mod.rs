@@ -5,4 +5,4 @@ mod model;
 mod runs;
 mod sharing;
 mod stacks;
-mod store;
+pub(super) mod store;

@@ -12,8 +12,8 @@ use crate::pager::{PageFile, PageWriter, Pages, ReadOptions};
 use crate::sync::Arc;
 use crate::tree::run::Run;
 use crate::tree::{
-    Action, Beneath, Census, Change, Changes, RunMerge, Said, Stack, StackRange, TreeSummary, build_run, check, count,
-    cuts, get, merge,
+    Action, Base, Beneath, Census, Change, Changes, RunMerge, Said, Stack, StackRange, TreeSummary, build_run, check,
+    count, cuts, get, merge,
 };
 
 const PATH: &str = "/runs.ful";
@@ -128,7 +128,7 @@ impl Layered {
             }
         }
         let root = self.store.root.as_ref()?;
-        get(pages, root, key).expect("the file is sound").map(|value| value.to_vec())
+        get(pages, &Base::new(*root), key).expect("the file is sound").map(|value| value.to_vec())
     }
 
     /// Reads these keys, through a map and without one, and compares with the model.

@@ -16,8 +16,8 @@ use crate::pager::{
 use crate::sync::{Arc, Mutex};
 use crate::tree::check::CheckVisitor;
 use crate::tree::{
-    Action, Census, Change, Changes, Cursor, MergeOutcome, Range, Root, Seek, TreeSummary, check, count, get, get_many,
-    merge,
+    Action, Base, Census, Change, Changes, Cursor, MergeOutcome, Range, Root, Seek, TreeSummary, check, count, get,
+    get_many, merge,
 };
 
 /// Values by key; `None` deletes.
@@ -219,12 +219,15 @@ impl Store {
             assert!(self.model.is_empty());
             return;
         };
-        for (key, value) in &self.model {
-            let found = get(&pages, root, key).expect("the file is sound");
-            assert_eq!(found.as_deref(), Some(&**value), "get {key:?}");
+        for base in [Base::new(*root), Base::with_shortcut(*root, &pages)] {
+            for (key, value) in &self.model {
+                let found = get(&pages, &base, key).expect("the file is sound");
+                assert_eq!(found.as_deref(), Some(&**value), "get {key:?}");
+            }
+            self.compare_misses(&pages, &base);
+            self.compare_many(&pages, &base);
+            base.compare_ways(&pages, self.model.keys().map(|key| &**key));
         }
-        self.compare_misses(&pages, root);
-        self.compare_many(&pages, root);
         let mut forward = Range::new(&pages, Some(root), Bound::Unbounded, Bound::Unbounded).expect("sound");
         for (key, value) in &self.model {
             let entry = forward.next().expect("sound").expect("the model has more");
@@ -239,21 +242,21 @@ impl Store {
         assert!(backward.next_back().expect("sound").is_none());
     }
 
-    fn compare_misses(&self, pages: &Pages, root: &Root) {
+    fn compare_misses(&self, pages: &Pages, base: &Base) {
         for key in self.model.keys() {
             let longer = [key, b"\0".as_slice()].concat();
             if !self.model.contains_key(&longer) {
-                assert!(get(pages, root, &longer).expect("sound").is_none());
+                assert!(get(pages, base, &longer).expect("sound").is_none());
             }
         }
     }
 
-    fn compare_many(&self, pages: &Pages, root: &Root) {
+    fn compare_many(&self, pages: &Pages, base: &Base) {
         let longer: Vec<_> = self.model.keys().map(|key| [key, b"\0".as_slice()].concat()).collect();
         let keys: Vec<&[u8]> = self.model.keys().zip(&longer).flat_map(|(key, longer)| [&**key, &**longer]).collect();
         let hashes: Vec<u64> = keys.iter().map(|key| self.file.identity().hash(key)).collect();
         let mut values: Vec<Option<Value<'_>>> = vec![None; keys.len()];
-        get_many(pages, root, &keys, &hashes, &mut values).expect("sound");
+        get_many(pages, base, &keys, &hashes, &mut values).expect("sound");
         for (key, value) in keys.iter().zip(values) {
             assert_eq!(value.as_deref(), self.model.get(*key).map(|value| &**value), "get_many {key:?}");
         }
