@@ -1,5 +1,7 @@
 //! Disks that fill up: what is refused, and that deleting, checkpoints and compaction still make room.
 
+#![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
+
 use std::collections::BTreeSet;
 use std::io;
 use std::ops::Range;
