@@ -195,7 +195,8 @@ impl<'c> Copy<'c> {
     fn run(self) -> Result<()> {
         let nothing = self.file.pages(Arc::new(ExtentMap::new(Vec::new(), self.meta.page_count, None)))?;
         let mut writer = PageWriter::new(&self.space);
-        writer.set_need(Need::Addition);
+        // Nothing is deleted from a copy: it may fill its disk.
+        writer.set_need(Need::Rescue);
         writer.set_watchers(self.watchers.clone());
         let mut catalog = BTreeMap::new();
         for view in self.snapshot.state.tables.iter().flatten() {

@@ -11,6 +11,7 @@ use crate::db::database::Database;
 use crate::error::{Error, Result};
 use crate::format::LeafForm;
 use crate::ids::TableId;
+use crate::merge_functions::check_not_merging;
 use crate::monitor::Monitor;
 use crate::options::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::pager::{PageWriter, Pages};
@@ -103,6 +104,7 @@ impl Database {
     /// # Errors
     /// [`Error::ReadOnly`], [`Error::Poisoned`], [`Error::Closed`].
     pub fn begin_bulk_load<'l>(&self, timeout: Duration) -> Result<Option<BulkLoad<'l>>> {
+        check_not_merging()?;
         self.inner.core.relieve()?;
         // What is too far away to be told is as good as never.
         BulkLoad::begin(self, Instant::now().checked_add(timeout))

@@ -231,6 +231,10 @@ impl Checkpointer {
         self.flushing = Need::Rescue;
         let outcome = self.checkpoint(None);
         self.flushing = Need::Upkeep;
+        if matches!(outcome, Err(Error::DiskFull { .. })) {
+            // The file may have grown in vain, into what the log needs to tell of deletions.
+            self.space.lock().truncate_to_used()?;
+        }
         outcome
     }
 

@@ -88,6 +88,8 @@ impl Worker {
             failed: Mutex::default(),
             began: Instant::now(),
         };
+        // A disk may be nearly full already.
+        wake.measure(core, &writer.budget);
         let fresh = writer.relief.set(Box::new(wake)).is_ok();
         assert!(fresh, "a database has one worker");
         if checkpointer.lock().has_runs()
@@ -148,6 +150,14 @@ impl Relief for Wake {
         self.checkpoint(&core, budget)
     }
 
+    fn has_room_for(&self, bytes: u64) -> bool {
+        let Some(core) = self.core.upgrade() else { return true };
+        let Some(writer) = &core.writer else { return true };
+        let held = self.measure(&core, &writer.budget);
+        // It takes as much in the log, and half as much again to be merged, as does all that is held.
+        held.room == u64::MAX || (held.room >= 3 * bytes + held.bytes + held.bytes / 2 && held.log_room >= bytes)
+    }
+
     fn begin_log(&self) -> Result<()> {
         // A database that is being closed needs no log any more: the commit hears of that.
         self.checkpointer.upgrade().map_or(Ok(()), |checkpointer| checkpointer.lock().begin_log())
@@ -194,7 +204,10 @@ impl Relief for Wake {
 #[derive(Clone, Copy, Debug)]
 struct Held {
     bytes: u64,
+    /// Bytes of these that are being merged.
+    frozen: u64,
     room: u64,
+    log_room: u64,
 }
 
 impl Held {
@@ -238,11 +251,16 @@ impl Wake {
         let room = self.space.lock().room();
         let active = core.writer.as_ref().map_or(0, |writer| writer.log.lock().active_bytes);
         let mut allowance = room.map(|room| Allowance::of(room, active, frozen, budget.bytes_max()));
-        if let (Some(allowance), Some(_)) = (&mut allowance, *self.failed.lock()) {
+        let mut failed = self.failed.lock();
+        // What was frozen then is in the trees.
+        failed.take_if(|failed| active + frozen == 0 || (failed.frozen > 0 && frozen == 0));
+        if let (Some(allowance), Some(_)) = (&mut allowance, &*failed) {
             allowance.is_short = true;
         }
+        drop(failed);
         budget.allow(allowance, active);
-        Held { bytes: active + frozen, room: room.map_or(u64::MAX, |room| room.bytes) }
+        let (room, log_room) = room.map_or((u64::MAX, u64::MAX), |room| (room.bytes, room.log_bytes));
+        Held { bytes: active + frozen, frozen, room, log_room }
     }
 
     /// Checkpoints, or waits for the end of a checkpoint. One that fails because the disk is full is no reason to refuse a transaction that may

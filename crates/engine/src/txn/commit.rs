@@ -97,11 +97,25 @@ impl Drop for Abandoned<'_> {
 }
 
 impl Proposal<'_> {
-    /// Whether it is more likely to need room than to make some: it deletes fewer keys than it writes, and drops no table.
+    /// Whether it is more likely to need room than to make some: it writes and creates more keys and tables than it deletes, and drops
+    /// no table.
     fn adds(&self) -> bool {
-        let drops = self.schema.changes().iter().any(|change| matches!(change, SchemaChange::Dropped(_)));
+        let changes = self.schema.changes();
+        let drops = changes.iter().any(|change| matches!(change, SchemaChange::Dropped(_)));
+        let created = changes.iter().filter(|change| matches!(change, SchemaChange::Created(_))).count();
         let deleted = self.set.iter().filter(|(_, _, pending)| matches!(pending, Pending::Delete)).count();
-        !drops && deleted <= self.set.len() - deleted
+        !drops && created + self.set.len() - deleted > deleted
+    }
+
+    /// Whether there is no room for it on the disk. What is large is measured against that, not only against what was left of late.
+    fn lacks_room(&self, writer: &Writer) -> bool {
+        let bytes = self.set.bytes() as u64;
+        let is_large = bytes >= MEASURED_COMMIT_BYTES;
+        if !is_large && !writer.budget.is_short() {
+            return false;
+        }
+        let has_room = is_large && writer.relief.get().is_none_or(|relief| relief.has_room_for(bytes));
+        (writer.budget.is_short() || !has_room) && self.adds()
     }
 }
 
@@ -185,7 +199,7 @@ impl Core {
     /// As [`crate::WriteTxn::commit`].
     pub fn commit(&self, proposal: &Proposal<'_>, durability: Durability) -> Result<Sequence> {
         let writer = self.writer()?;
-        if writer.budget.is_short() && proposal.adds() {
+        if proposal.lacks_room(writer) {
             return Err(no_room(&self.path));
         }
         self.begin_log(writer)?;
@@ -443,3 +457,5 @@ const ENCODER_BYTES_KEPT: usize = 256 << 10;
 const SCHEMA_CHANGE_BYTES: u64 = 1 << 10;
 /// Memory that an entry of a delta takes beyond its key and value, about.
 const ENTRY_OVERHEAD_BYTES: usize = 56;
+/// The disk is measured for commits of so many bytes.
+const MEASURED_COMMIT_BYTES: u64 = 256 << 10;

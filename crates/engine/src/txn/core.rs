@@ -146,6 +146,9 @@ pub trait Relief: Send + Sync {
     /// Why nothing could be freed, where that stops writing.
     fn relieve(&self, bytes: u64) -> Result<()>;
 
+    /// Whether the disk has room for a commit of so many bytes. Called without any lock, and perhaps with the turn; must not wait.
+    fn has_room_for(&self, bytes: u64) -> bool;
+
     /// Begins the log, durably, and has the file say that there is one: from then on its loss is noticed. Called without any lock, and
     /// perhaps with the turn.
     ///

@@ -216,7 +216,7 @@ impl WriteTxn {
             return Ok(());
         }
         self.make_room()?;
-        self.begun = None;
+        (self.begun, self.popped) = (None, [None, None]);
         self.set.extend(table.info.id, puts);
         Ok(())
     }

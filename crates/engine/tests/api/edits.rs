@@ -144,7 +144,10 @@ fn edit(txn: &mut WriteTxn, table: &Table, model: &mut Model, numbers: &mut Numb
                 if numbers.below(4) == 0 {
                     // Below what was popped.
                     let (key, value) = (key(numbers.below(600)), vec![1; 8]);
-                    txn.put(table, &key, &value).unwrap();
+                    match numbers.below(2) {
+                        0 => txn.put(table, &key, &value).unwrap(),
+                        _ => txn.put_many(table, [(&key, &value)]).unwrap(),
+                    }
                     model.insert(key, value);
                 }
             }

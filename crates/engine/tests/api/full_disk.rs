@@ -303,3 +303,60 @@ fn a_disk_that_others_have_filled_is_written_to_again_when_they_have_made_room()
     put(number).unwrap();
     db.close().unwrap();
 }
+
+#[test]
+fn a_database_that_is_opened_for_each_commit_keeps_enough_to_delete() {
+    let disk = SmallDisk::new(24 << 20);
+    let options = || options(&disk, false).create(true);
+    let large = |number: u64| value(number, 50_000);
+    let mut count = 0u64;
+    let refused = loop {
+        let db = options().open("a.ful").unwrap();
+        let table = db.open_or_create_table("t", TableOptions::new());
+        let put = table.and_then(|table| {
+            let mut txn = db.write()?;
+            txn.put(&table, &count.to_be_bytes(), &large(count))?;
+            txn.commit().map(drop)
+        });
+        db.close().unwrap();
+        match put {
+            Ok(()) => count += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(refused, Error::DiskFull { .. }) && count > 300, "{count}: {refused}");
+    let db = options().open("a.ful").unwrap();
+    let table = db.open_table("t").unwrap();
+    let mut txn = db.write().unwrap();
+    (0..count / 2).for_each(|number| assert!(txn.delete(&table, &number.to_be_bytes()).is_ok()));
+    txn.commit().unwrap();
+    db.compact().unwrap();
+    let mut txn = db.write().unwrap();
+    txn.put(&table, b"new", b"value").unwrap();
+    txn.commit().unwrap();
+}
+
+#[test]
+fn a_commit_that_needs_what_is_kept_is_refused_however_much_is_left_before_it() {
+    let disk = SmallDisk::new(1 << 30);
+    let db = options(&disk, false).create(true).open("a.ful").unwrap();
+    let table = db.create_table("t", TableOptions::new()).unwrap();
+    let commit = |megabytes: u64| {
+        let mut txn = db.write()?;
+        (0..megabytes << 10).try_for_each(|number| txn.put(&table, &number.to_be_bytes(), &value(number, 1_000)))?;
+        txn.commit().map(drop)
+    };
+    commit(20).unwrap();
+    db.checkpoint().unwrap();
+    let used: u64 = disk.total_bytes - disk.available_bytes(&disk.names.lock().unwrap());
+    disk.foreign_bytes.store((1 << 30) - used - (75 << 20), Ordering::SeqCst);
+    let refused = commit(55).unwrap_err();
+    assert!(matches!(refused, Error::DiskFull { .. }), "{refused}");
+    commit(5).unwrap();
+    db.checkpoint().unwrap();
+    let mut txn = db.write().unwrap();
+    txn.delete_range(&table, ..).unwrap();
+    txn.commit().unwrap();
+    db.compact().unwrap();
+    db.close().unwrap();
+}
