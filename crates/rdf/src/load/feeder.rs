@@ -49,21 +49,26 @@ impl Feeder {
         Self { bytes_read, state: Mutex::new(State { waiting: inputs.into(), lines: None }) }
     }
 
-    /// The next piece. Reading, and decompressing, is done by who asks, while others parse.
+    /// The next piece. The calling thread reads and decompresses it, while others parse.
+    ///
+    /// The first error is returned once; later calls return no work.
     ///
     /// # Errors
     /// [`Error::Input`].
     pub fn next(&self) -> Result<Option<Work>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            if let Some(lines) = &mut state.lines {
-                match lines.next()? {
-                    Some(work) => return Ok(Some(work)),
-                    None => state.lines = None,
+            if let Some(mut lines) = state.lines.take() {
+                // After an error the input is closed and the inputs behind it are not begun: another thread that asks
+                // gets no work, and the first error alone is reported.
+                let next = lines.next().inspect_err(|_| state.waiting.clear())?;
+                if let Some(work) = next {
+                    state.lines = Some(lines);
+                    return Ok(Some(work));
                 }
             }
             let Some((document, source)) = state.waiting.pop_front() else { return Ok(None) };
-            let mut opened = open(document, source, &self.bytes_read)?;
+            let mut opened = open(document, source, &self.bytes_read).inspect_err(|_| state.waiting.clear())?;
             if !matches!(opened.document.format, RdfFormat::NTriples | RdfFormat::NQuads) {
                 return Ok(Some(Work::Whole(opened)));
             }
@@ -109,3 +114,47 @@ impl Lines {
 const BLOCK_BYTES: usize = 1 << 20;
 /// A longer line is taken for a file of another kind.
 const LINE_BYTES_MAX: usize = 1 << 30;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oxrdf::GraphName;
+
+    /// Reads a line, and then fails: once with the reason, and after that without it.
+    struct Failing(u8);
+
+    impl Read for Failing {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            self.0 += 1;
+            match self.0 {
+                1 => {
+                    out[0] = b'\n';
+                    Ok(1)
+                }
+                2 => Err(io::Error::other("the reason")),
+                _ => Err(io::Error::other("the stream has failed before")),
+            }
+        }
+    }
+
+    fn document(number: u32) -> Document {
+        let (format, graph) = (RdfFormat::NTriples, GraphName::DefaultGraph);
+        Document { number, name: format!("input {number}"), format, graph, base: None }
+    }
+
+    #[test]
+    fn an_input_that_fails_is_reported_once_with_its_reason() {
+        let source = || Source::Reader(Box::new(Failing(0)));
+        let inputs = vec![(document(0), source()), (document(1), source())];
+        let feeder = Feeder::new(inputs, Arc::new(BytesRead::default()));
+        let mut errors = Vec::new();
+        for _ in 0..4 {
+            match feeder.next() {
+                Ok(work) => assert!(work.is_none() || errors.is_empty()),
+                Err(error) => errors.push(error.to_string()),
+            }
+        }
+        assert_eq!(errors.len(), 1, "{errors:?}");
+        assert!(errors[0].contains("input 0") && errors[0].contains("the reason"), "{errors:?}");
+    }
+}
