@@ -201,3 +201,36 @@ fn sorted(row: &str) -> String {
     values.sort_unstable();
     values.join(" ")
 }
+
+#[test]
+fn a_graph_that_does_not_exist_has_no_rows_whatever_its_pattern_is() {
+    let fixture = Fixture::new(GRAPHS);
+    for pattern in [
+        "{}",
+        "VALUES ?x { 1 2 }",
+        "{} VALUES ?x { 1 }",
+        "BIND(1 AS ?x)",
+        "{ SELECT (COUNT(*) AS ?x) { ?s ?p ?o } }",
+        "{ SELECT (1 AS ?x) {} }",
+        "{ SELECT DISTINCT ?x { VALUES ?x { 1 1 } } ORDER BY ?x LIMIT 1 }",
+        "{ ?s :p ?x } UNION { VALUES ?x { 1 } }",
+        "VALUES ?x { 1 } OPTIONAL { ?s :p ?o }",
+        "VALUES ?x { 1 } MINUS { ?s :p ?x }",
+        "VALUES ?x { 1 } FILTER(?x = 1)",
+        "VALUES ?x { 1 } LATERAL { BIND(?x + 1 AS ?y) }",
+        ":a :p* ?x",
+        "VALUES ?x { :a } ?x :p* ?x",
+        "GRAPH :g1 { ?s :p ?x }",
+        "GRAPH ?g { VALUES ?x { 1 } }",
+    ] {
+        assert_eq!(fixture.rows(&format!("SELECT * {{ GRAPH :none {{ {pattern} }} }}")), [""; 0], "{pattern}");
+        let not_given = format!("SELECT * FROM NAMED :g1 {{ GRAPH :g2 {{ {pattern} }} }}");
+        assert_eq!(fixture.rows(&not_given), [""; 0], "{pattern}");
+        assert!(!fixture.ask(&format!("ASK {{ GRAPH :none {{ {pattern} }} }}")), "{pattern}");
+        assert!(fixture.ask(&format!("ASK {{ FILTER NOT EXISTS {{ GRAPH :none {{ {pattern} }} }} }}")), "{pattern}");
+        let nested = format!("SELECT * {{ GRAPH :g1 {{ GRAPH :none {{ {pattern} }} }} }}");
+        assert_eq!(fixture.rows(&nested), [""; 0], "{pattern}");
+        assert!(fixture.ask(&format!("ASK {{ GRAPH :g1 {{ {pattern} }} }}")), "{pattern}");
+        assert!(fixture.ask(&format!("ASK {{ GRAPH :g1 {{ GRAPH :g1 {{ {pattern} }} }} }}")), "{pattern}");
+    }
+}

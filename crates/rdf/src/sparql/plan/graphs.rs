@@ -6,6 +6,9 @@
 //! name. Sub-selects of `P` return the hidden name. Aggregates without keys drop it, so it is joined to their row. If
 //! `P` has a variable `?g` of its own, that gets another hidden name, and is compared with the graph's name at the end.
 //!
+//! `GRAPH <g> { P }` has no rows if there is no graph `<g>`. If `P` may have rows of no quad of the graph, as `VALUES` and
+//! aggregates have, `GRAPH <g> {}` is joined to it: that has a row if the graph exists.
+//!
 //! Within a loop both sides of a `MINUS` begin with the bindings of the loop's row, and so share variables that neither
 //! side binds. If that can change the result, the right side is grouped by its own variables: the evaluator's groups
 //! have no others.
@@ -66,6 +69,13 @@ impl Loops {
                 } else {
                     GraphPattern::Graph { name: graph.into(), inner }
                 }
+            }
+            GraphPattern::Graph { name: name @ NamedNodePattern::NamedNode(_), inner }
+                if !is_nothing(&inner) && may_ignore_graph(&inner) =>
+            {
+                let nothing = GraphPattern::Bgp { patterns: Vec::new() };
+                let left = GraphPattern::Graph { name: name.clone(), inner: nothing.into() };
+                GraphPattern::Join { left: left.into(), right: GraphPattern::Graph { name, inner }.into() }
             }
             GraphPattern::Minus { left, right } if share_no_variable(&left, &right) => *left,
             other => other,
@@ -246,6 +256,28 @@ fn looks_in_bound_graphs(expression: &Expression) -> bool {
 /// `{}` within `GRAPH` asks for the graphs themselves.
 fn is_nothing(pattern: &GraphPattern) -> bool {
     matches!(pattern, GraphPattern::Bgp { patterns } if patterns.is_empty())
+}
+
+/// Whether the pattern may have rows in a graph that does not exist.
+fn may_ignore_graph(pattern: &GraphPattern) -> bool {
+    use GraphPattern as P;
+    match pattern {
+        P::Bgp { patterns } => patterns.is_empty(),
+        // A path of no steps has rows without a quad; other graphs and endpoints have quads of their own.
+        P::Path { .. } | P::Values { .. } | P::Service { .. } | P::Graph { .. } => true,
+        P::Join { left, right } | P::Lateral { left, right } => may_ignore_graph(left) && may_ignore_graph(right),
+        P::Union { left, right } => may_ignore_graph(left) || may_ignore_graph(right),
+        P::LeftJoin { left: inner, .. } | P::Minus { left: inner, .. } => may_ignore_graph(inner),
+        // Without keys there is a group of no rows.
+        P::Group { inner, variables, .. } => variables.is_empty() || may_ignore_graph(inner),
+        P::Filter { inner, .. }
+        | P::Extend { inner, .. }
+        | P::OrderBy { inner, .. }
+        | P::Project { inner, .. }
+        | P::Distinct { inner }
+        | P::Reduced { inner }
+        | P::Slice { inner, .. } => may_ignore_graph(inner),
+    }
 }
 
 /// Whether the pattern looks at no graph, or at one of its own.
