@@ -228,7 +228,16 @@ impl Operation {
             Self::GreaterOrEqual => Native::GreaterOrEqual(operand(0), operand(1)),
             _ => return None,
         };
-        evaluator(false).evaluate_expression(&expression, names.iter().zip(arguments.iter().cloned()))
+        let evaluated = |arguments: [&Term; 2]| {
+            evaluator(false).evaluate_expression(&expression, names.iter().zip(arguments.into_iter().cloned()))
+        };
+        match arguments {
+            // The evaluator puts the operands of a sum into an order of its own, and adds no date to a duration.
+            [left, right] if self == Self::Add => evaluated([left, right]).or_else(|| evaluated([right, left])),
+            [left, right] => evaluated([left, right]),
+            [value] => evaluated([value, value]),
+            _ => None,
+        }
     }
 }
 

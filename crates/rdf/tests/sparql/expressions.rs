@@ -231,3 +231,56 @@ fn a_node_of_a_text_is_one_in_a_solution_and_another_in_the_next() {
     assert_eq!(stored.rows("SELECT ?o { BIND(BNODE(\"x\") AS ?s) ?s :p ?o }"), Vec::<String>::new());
     assert_eq!(people.rows("SELECT * { VALUES ?a { 1 } FILTER(ISBLANK(BNODE(\"x\"))) }"), ["a=\"1\""]);
 }
+
+#[test]
+fn a_duration_is_added_to_a_date_in_either_order_whatever_the_names() {
+    for (kind, time, duration, expected) in [
+        ("dateTime", "2019-01-15T00:00:00Z", "P1M\"^^xsd:yearMonthDuration", "2019-02-15T00:00:00Z"),
+        ("dateTime", "2019-01-15T00:00:00Z", "PT1H\"^^xsd:dayTimeDuration", "2019-01-15T01:00:00Z"),
+        ("dateTime", "2019-01-15T00:00:00Z", "P1MT1H\"^^xsd:duration", "2019-02-15T01:00:00Z"),
+        ("date", "2019-01-15", "P1M\"^^xsd:yearMonthDuration", "2019-02-15"),
+        ("date", "2019-01-15", "P1D\"^^xsd:dayTimeDuration", "2019-01-16"),
+        ("time", "10:00:00", "PT1H\"^^xsd:dayTimeDuration", "11:00:00"),
+    ] {
+        let (time, duration) = (format!("\"{time}\"^^xsd:{kind}"), format!("\"{duration}"));
+        let fixture = Fixture::new(&format!(":x :d {time} ; :p {duration} ."));
+        let text = |pattern: &str| format!("SELECT ?found {{ ?x :d ?t ; :p ?u {pattern} BIND(STR(?sum) AS ?found) }}");
+        let expected = [format!("found=\"{expected}\"")];
+        for (left, right) in
+            [("?t", "?u"), ("?u", "?t"), (&*time, "?u"), ("?u", &*time), ("?t", &*duration), (&*duration, "?t")]
+        {
+            assert_eq!(fixture.rows(&text(&format!("BIND({left} + {right} AS ?sum)"))), expected, "{left} + {right}");
+        }
+        for first in ["a", "zd", "when", "x1"] {
+            for second in ["b", "ap", "length", "y7"] {
+                for sum in [format!("?{first} + ?{second}"), format!("?{second} + ?{first}")] {
+                    let pattern = format!("BIND(?t AS ?{first}) BIND(?u AS ?{second}) BIND({sum} AS ?sum)");
+                    assert_eq!(fixture.rows(&text(&pattern)), expected, "{sum}");
+                    let filter = format!(
+                        "BIND(?t AS ?{first}) BIND(?u AS ?{second}) BIND({time} AS ?sum0) FILTER({sum} > ?sum0)
+                         BIND({sum} + {duration} - {duration} AS ?sum)"
+                    );
+                    assert_eq!(fixture.rows(&text(&filter)), expected, "{filter}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sum_of_what_cannot_be_added_is_an_error_in_either_order() {
+    let fixture = Fixture::new(":x :p 1 .");
+    for (left, right) in [
+        ("\"2019-01-15\"^^xsd:date", "1"),
+        ("\"2019-01-15\"^^xsd:date", "\"2019-01-15\"^^xsd:date"),
+        ("\"P1M\"^^xsd:yearMonthDuration", "1"),
+        ("\"a\"", "\"P1M\"^^xsd:yearMonthDuration"),
+        ("\"10:00:00\"^^xsd:time", "\"P1M\"^^xsd:yearMonthDuration"),
+    ] {
+        for sum in [format!("{left} + {right}"), format!("{right} + {left}")] {
+            assert_eq!(fixture.rows(&format!("SELECT ?v {{ BIND({sum} AS ?v) }}")), [""], "{sum}");
+        }
+        let sum = format!("SELECT ?v {{ VALUES (?b ?a) {{ ({left} {right}) ({right} {left}) }} BIND(?a + ?b AS ?v) }}");
+        assert_eq!(fixture.rows(&sum), ["", ""], "{left}, {right}");
+    }
+}

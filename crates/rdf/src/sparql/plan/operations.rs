@@ -4,7 +4,8 @@
 //! |---|---|---|
 //! | `a + b < c` | `COALESCE(a + b < c, less(add(a, b), c))` | has no numbers beyond 64 bits, and no decimals beyond 18 digits |
 //! | `?a = ?b` | `IF(?a is a time, equal(?a, ?b), COALESCE(?a = ?b, …))` | takes times of which one has no zone for unequal |
-//! | `SUM(?v)` | `sum(?v)` | as above |
+//! | `?a + ?b` | `COALESCE(?a + ?b, add(?a, ?b))` | adds a date to a duration in one order of the two alone |
+//! | `SUM(?v)` | `sum(?v)` | has no numbers beyond 64 bits |
 //! | `MIN(?v)` | `least(?v)` | compares by no total order |
 //! | `?a < ?b` | as numbers | does not compare truth values |
 //! | `SAMPLE(?v)` | `SAMPLE` of a name of the term | keeps the value of a number, not how it was written |
@@ -101,7 +102,10 @@ impl Operations {
 
     /// The evaluator's own operators, and where they fail ours.
     fn twice(&self, expression: Expression) -> Expression {
-        let ours = self.numbers(expression.clone());
+        let ours = match may_add_times(&expression) {
+            true => self.calls(expression.clone()),
+            false => self.numbers(expression.clone()),
+        };
         Expression::Coalesce(vec![expression, ours])
     }
 
@@ -235,6 +239,26 @@ fn may_need(operation: Operation, expression: &Expression) -> bool {
         (_, [Kind::Truth, Kind::Number] | [Kind::Number, Kind::Truth]) => false,
         (_, sides) => !sides.contains(&Kind::Other) && !sides.contains(&Kind::Time),
     }
+}
+
+/// Whether the expression's operators may add a date or a time and a duration: the evaluator does that in one order
+/// of the two alone, and chooses the order by itself.
+fn may_add_times(expression: &Expression) -> bool {
+    let may_be_added = |side: &Expression| !matches!(kind(side), Kind::Number | Kind::Truth);
+    if let Expression::Add(left, right) = expression
+        && may_be_added(left)
+        && may_be_added(right)
+    {
+        return true;
+    }
+    let mut may_add = false;
+    visit_operands(expression, &mut |operand| match operand {
+        Operand::Expression(operand) => {
+            may_add = may_add || (operation_of(operand).is_some() && may_add_times(operand))
+        }
+        Operand::Pattern(_) => {}
+    });
+    may_add
 }
 
 fn may_compare_times(expression: &Expression) -> bool {
