@@ -49,6 +49,7 @@ mod numeric;
 mod order;
 mod outline;
 mod plan;
+mod prologues;
 mod query;
 mod removal;
 mod results;

@@ -7,12 +7,14 @@
 use std::borrow::Cow;
 use std::thread;
 
+use oxiri::Iri;
 use spargebra::{Query, SparqlParser, SparqlSyntaxError, Update};
 
 use super::outline::{Outline, iris_after_values, token_bytes};
+use super::prologues;
 use super::shape;
 use super::star;
-use super::tokens::place;
+use super::tokens::{place, tokens};
 use super::words::{self, Refusal, Surroundings, Wanted};
 use super::xpath;
 use crate::base_iri;
@@ -54,7 +56,7 @@ impl Prologue<'_> {
 
 pub(crate) fn parse_query(text: &str, prologue: &Prologue<'_>) -> Result<Query> {
     let written = without_mark(text);
-    let text = &*unescaped(written);
+    let text = &*with_close_brackets(unescaped(written));
     let parser = parser(prologue)?;
     let surroundings = prologue.surroundings(Wanted::Query);
     let query = on_a_fitting_stack(text, move |outline| {
@@ -67,18 +69,44 @@ pub(crate) fn parse_query(text: &str, prologue: &Prologue<'_>) -> Result<Query> 
     Ok(query)
 }
 
-pub(crate) fn parse_update(text: &str, prologue: &Prologue<'_>) -> Result<Update> {
+/// The parts of an update, each with the base that its own declarations set: one part, unless there are declarations
+/// between operations.
+pub(crate) fn parse_update(text: &str, prologue: &Prologue<'_>) -> Result<Vec<Update>> {
     let written = without_mark(text);
-    let text = &*unescaped(written);
+    let text = &*with_close_brackets(unescaped(written));
     let parser = parser(prologue)?;
+    let base = prologue.base.and_then(|base| Iri::parse(base_iri::without_dots(base).into_owned()).ok());
     let surroundings = prologue.surroundings(Wanted::Update);
     on_a_fitting_stack(text, move |outline| {
-        let refused = |error| words::diagnose(written, surroundings, refusal(&error));
-        let update = parser.clone().parse_update(text).map_err(refused)?;
-        refuse_iris_that_were_split(text, outline, |text| parser.parse_update(text).is_ok())?;
+        let refused = |refusal| words::diagnose(written, surroundings, refusal);
+        let parts = parse_parts(parser.clone(), base.clone(), text).map_err(refused)?;
+        refuse_iris_that_were_split(text, outline, |text| parse_parts(parser, base, text).is_ok())?;
         xpath::check_constants(text)?;
-        shape::balance_update(update)
+        parts.into_iter().map(shape::balance_update).collect()
     })
+}
+
+fn parse_parts(mut parser: SparqlParser, mut base: Option<Iri<String>>, text: &str) -> Result<Vec<Update>, Refusal> {
+    let refused = |message: String| Refusal { line: 0, column: 0, message };
+    let ranges = prologues::parts(text);
+    if ranges.len() > prologues::PARTS_MAX {
+        let message = format!("declarations are between more than {} operations", prologues::PARTS_MAX);
+        return Err(refused(format!("{message}; move them to the beginning, or send several updates")));
+    }
+    let mut parts = Vec::with_capacity(ranges.len());
+    let last = ranges.len() - 1;
+    for (number, range) in ranges.into_iter().enumerate() {
+        let part = &text[range.clone()];
+        let parsed = parser.clone().parse_update(part).map_err(|error| refusal(&error).behind(text, range.start))?;
+        if number < last {
+            parser = prologues::behind(parser, part, &mut base);
+        }
+        parts.push(parsed);
+    }
+    match prologues::label_of_two_parts(&parts) {
+        Some(label) => Err(refused(format!("`{label}` is in another INSERT DATA already; use another label"))),
+        None => Ok(parts),
+    }
 }
 
 fn parser(prologue: &Prologue<'_>) -> Result<SparqlParser> {
@@ -189,6 +217,38 @@ fn unescaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The text with the brackets of `CONCAT (…)` and `COALESCE (…)` right behind these words, where the parser wants them. The white space
+/// comes behind the bracket, so that all else keeps its place.
+fn with_close_brackets(text: Cow<'_, str>) -> Cow<'_, str> {
+    if !may_have_apart_brackets(text.as_bytes()) {
+        return text;
+    }
+    let tokens = tokens(&text);
+    let mut moved = text.as_bytes().to_vec();
+    for pair in tokens.windows(2) {
+        let [name, bracket] = pair else { continue };
+        let is_strict = STRICT_CALLS.iter().any(|word| name.is_word(&text, word));
+        if is_strict && bracket.is_symbol(&text, "(") {
+            moved[name.range.end..bracket.range.end].rotate_right(1);
+        }
+    }
+    Cow::Owned(String::from_utf8(moved).expect("a character of ASCII was moved between others"))
+}
+
+/// The functions that the parser takes without white space before their brackets alone.
+const STRICT_CALLS: [&str; 2] = ["CONCAT", "COALESCE"];
+
+/// Whether such a call may have white space before its bracket. Most texts are decided here, without their tokens.
+fn may_have_apart_brackets(text: &[u8]) -> bool {
+    memchr::memchr2_iter(b'c', b'C', text).any(|start| {
+        STRICT_CALLS.iter().any(|word| {
+            let is_word =
+                text[start..].get(..word.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(word.as_bytes()));
+            is_word && matches!(text.get(start + word.len()), Some(b' ' | b'\t' | b'\r' | b'\n' | b'#'))
+        })
+    })
+}
+
 /// The character of a name that the text begins with the number of, and the bytes that it takes there.
 fn escaped_name_character(text: &str) -> Option<(char, usize)> {
     let (digits, bytes) = match text.get(..2)? {
@@ -267,6 +327,32 @@ mod tests {
         parse_query(rows, &Prologue::default()).expect("terms of rows");
         let update = "DELETE { ?s ?p ?a } WHERE { ?s ?p ?a FILTER(?a<?s&&?p>?a) }";
         parse_update(update, &Prologue::default()).expect_err("an IRI");
+    }
+
+    #[test]
+    fn white_space_before_the_bracket_of_a_call_is_legal_and_keeps_all_places() {
+        let closed = |text: &'static str| with_close_brackets(Cow::Borrowed(text));
+        assert_eq!(
+            closed("concat \n (1, COALESCE# (é)\n(2)) 'CONCAT (' :CONCAT ("),
+            "concat( \n 1, COALESCE(# (é)\n2)) 'CONCAT (' :CONCAT ("
+        );
+        assert!(matches!(closed("GROUP_CONCAT (?x) CONCAT(1)"), Cow::Borrowed(_) | Cow::Owned(_)));
+        assert_eq!(closed("GROUP_CONCAT (?x) CONCAT(1)"), "GROUP_CONCAT (?x) CONCAT(1)");
+        for call in ["CONCAT (?a, 'b')", "COALESCE\n(?a, 1)", "CoNcAt # (\n ('a', COALESCE \t (?a))", "CONCAT ()"] {
+            of_query(call).unwrap_or_else(|error| panic!("{call}: {error}"));
+        }
+        let error = of_query("CONCAT ('a', ) = CONCAT  ('b')").expect_err("an argument is missing");
+        let Error::SparqlSyntax { line, column, near, .. } = error else { panic!("{error}") };
+        assert_eq!((line, column, near.as_str()), (1, 41, ")"));
+    }
+
+    #[test]
+    fn declarations_between_too_many_operations_are_refused() {
+        let text = "PREFIX x: <a:> CLEAR ALL ;".repeat(prologues::PARTS_MAX + 1);
+        let error = parse_update(&text, &Prologue::default()).expect_err("too many");
+        assert!(error.to_string().contains("declarations are between more than 10000 operations"), "{error}");
+        let longest = &text[..text.len() / (prologues::PARTS_MAX + 1) * prologues::PARTS_MAX];
+        assert_eq!(parse_update(longest, &Prologue::default()).expect("an update").len(), prologues::PARTS_MAX);
     }
 
     #[test]

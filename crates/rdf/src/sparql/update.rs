@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use oxiri::Iri;
 use oxrdf::{BlankNode, GraphName, GraphNameRef, NamedNode, NamedOrBlankNode, Quad, Term, TermRef, Triple};
 use spareval::{DeleteInsertQuad, QueryDatasetSpecification};
 use spargebra::GraphUpdateOperation;
@@ -35,7 +36,8 @@ use crate::{IdPattern, IdQuad, Quads, Store, TermId, Transaction, TransactionVie
 /// See [the module](crate::sparql) for an example.
 #[derive(Clone, Debug)]
 pub struct Update {
-    parsed: spargebra::Update,
+    /// Operations, and the base of each run of them.
+    parsed: Vec<spargebra::Update>,
     dataset: DatasetChoice,
     limits: Limits,
     join_order: JoinOrder,
@@ -167,8 +169,10 @@ impl Update {
     fn run(&self, transaction: &mut Transaction, deadline: Option<Instant>) -> Result<UpdateReport> {
         self.limits.check()?;
         let mut report = UpdateReport::default();
-        for operation in &self.parsed.operations {
-            self.operate(operation, transaction, deadline, &mut report)?;
+        for part in &self.parsed {
+            for operation in &part.operations {
+                self.operate(operation, part.base_iri.as_ref(), transaction, deadline, &mut report)?;
+            }
         }
         // Whatever the last operation did after its last look: what is too late is not committed.
         step(&Watch::start_with_deadline(&self.limits, deadline), 0)?;
@@ -178,6 +182,7 @@ impl Update {
     fn operate(
         &self,
         operation: &GraphUpdateOperation,
+        base: Option<&Iri<String>>,
         transaction: &mut Transaction,
         deadline: Option<Instant>,
         report: &mut UpdateReport,
@@ -205,7 +210,7 @@ impl Update {
                 Ok(())
             }
             GraphUpdateOperation::DeleteInsert { delete, insert, using, pattern } => {
-                let change = Change { delete, insert, using: using.as_ref(), pattern };
+                let change = Change { delete, insert, using: using.as_ref(), pattern, base };
                 self.change(&change, transaction, &watch, deadline, report)
             }
             GraphUpdateOperation::Load { silent, source, destination } => {
@@ -338,9 +343,8 @@ impl Update {
         let stopped = |stopped: super::limits::Stopped| stopped.into_failure(&watch);
         watch.step().map_err(stopped)?;
         let scope = std::rc::Rc::new(self.dataset.scope(change.using, &terms).map_err(stopped)?);
-        let base = self.parsed.base_iri.as_ref();
         let plan = interrupt::without_panic("the planner", || {
-            plan::plan_pattern(change.pattern, base, self.join_order, &terms, &scope).map_err(stopped)
+            plan::plan_pattern(change.pattern, change.base, self.join_order, &terms, &scope).map_err(stopped)
         })?;
         let dataset = EvaluationDataset::new(terms, scope);
         let evaluated = interrupt::run(&watch, || self.changes_of_rows(change, plan, dataset, view, &watch));
@@ -358,7 +362,7 @@ impl Update {
         let (pattern, functions) = xpath::with_functions(plan.pattern);
         let evaluator = functions.register(functions::evaluator(plan.calls_functions).clone());
         let evaluator = service::asking(evaluator, &self.service, plan.services);
-        let base = self.parsed.base_iri.clone();
+        let base = change.base.cloned();
         let mut prepared =
             evaluator.prepare_delete_insert(change.delete.to_vec(), change.insert.to_vec(), base, None, &pattern);
         // The dataset itself decides which graphs are meant.
@@ -415,6 +419,7 @@ struct Change<'u> {
     insert: &'u [QuadPattern],
     using: Option<&'u QueryDataset>,
     pattern: &'u GraphPattern,
+    base: Option<&'u Iri<String>>,
 }
 
 /// What an operation changes.

@@ -328,3 +328,53 @@ fn loads_resolve_bases_with_dots_and_write_xml_canonically() {
     let fixture = Fixture::new(":s :p 1 .");
     assert_eq!(rows_of(&based.expect("a query"), &fixture.snapshot()).expect("rows"), ["o=\"1\""]);
 }
+
+#[test]
+fn each_operation_has_the_base_and_the_prefixes_that_are_declared_before_it() {
+    let fixture = Fixture::new("");
+    fixture.update(
+        "PREFIX x: <http://example.org/one/> INSERT DATA { x:a :p 1 } ;
+         INSERT DATA { x:b :p 2 } ; # a comment; with PREFIX x: <a:>
+         PREFIX x: <http://example.org/two/> PREFIX y: <http://example.org/y> INSERT DATA { x:c :p 'a; PREFIX' } ;
+         base <http://example.org/b/> INSERT DATA { <d> :p y: } ;
+         BASE <c/> PREFIX z: <z\\u002F> INSERT DATA { <e> z:f x:g } ;
+         INSERT { ?s :q ?iri } WHERE { ?s :p y: BIND(IRI('here') AS ?iri) } ;
+         BASE <http://example.org/> VERSION '1.2' INSERT { ?s :q ?iri } WHERE { ?s :p 2 BIND(IRI('there') AS ?iri) } ;",
+    );
+    assert_eq!(
+        fixture.quads(),
+        [
+            "s=b/c/e p=b/c/z/f o=two/g",
+            "s=b/d p=p o=y",
+            "s=b/d p=q o=b/c/here",
+            "s=one/a p=p o=\"1\"",
+            "s=one/b p=p o=\"2\"",
+            "s=one/b p=q o=there",
+            "s=two/c p=p o=\"a; PREFIX\"",
+        ]
+    );
+}
+
+#[test]
+fn an_operation_does_not_see_declarations_behind_it() {
+    let fixture = Fixture::new("");
+    for text in [
+        "INSERT DATA { x:a :p 1 } ; PREFIX x: <a:> CLEAR ALL",
+        "CLEAR ALL ; INSERT DATA { <a> :p 1 } ; BASE <a:b/> CLEAR ALL",
+        "CLEAR ALL ; PREFIX x: <a:> INSERT DATA { <a> :p 1 }",
+    ] {
+        let error = fulgurite_rdf::sparql::Update::parse_with_prefixes(text, None, &crate::fixture::prefixes());
+        assert!(matches!(error, Err(Error::SparqlSyntax { .. })), "{text}: {error:?}");
+    }
+    assert_eq!(fixture.quads(), [""; 0]);
+}
+
+#[test]
+fn a_label_is_another_node_in_each_operation_after_a_declaration() {
+    let fixture = Fixture::new("");
+    fixture.update(
+        "INSERT DATA { _:a :p 1 . _:a :q 1 } ; PREFIX x: <a:> INSERT { _:a :p 2 } WHERE {} ;
+         PREFIX y: <a:> INSERT { _:a :p 3 } WHERE {}",
+    );
+    assert_eq!(fixture.rows("SELECT (COUNT(DISTINCT ?s) AS ?n) { ?s :p ?o }"), ["n=\"3\""]);
+}

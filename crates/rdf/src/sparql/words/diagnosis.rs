@@ -92,11 +92,24 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
+    /// The refusal of a text that begins at byte `start` of `text`, with its place in this one.
+    pub(crate) fn behind(mut self, text: &str, start: usize) -> Self {
+        if self.line > 0 {
+            let (line, column) = place(text, start);
+            self.column += if self.line == 1 { column - 1 } else { 0 };
+            self.line += line - 1;
+        }
+        self
+    }
+
     fn into_error(self, text: &str) -> Error {
         let Self { line, column, message } = self;
         let rest = (line > 0).then(|| text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?)).flatten();
         let columns = usize::try_from(column).unwrap_or(usize::MAX).saturating_sub(1);
         let near = rest.map_or_else(String::new, |rest| rest.chars().skip(columns).take(40).collect());
+        // What the parser has tried there is in its own terms.
+        let is_raw = ["expected one of", "[_]", "..="].iter().any(|raw| message.contains(raw));
+        let message = if is_raw { "the text does not fit the grammar of SPARQL here".to_owned() } else { message };
         Error::SparqlSyntax { line, column, near, message }
     }
 }

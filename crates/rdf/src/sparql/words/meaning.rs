@@ -1,8 +1,8 @@
 //! Rules of SPARQL that are no matter of grammar.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use oxrdf::NamedNode;
+use oxrdf::{Literal, NamedNode};
 
 use super::scope::bound;
 use super::tree::{Id, Tree};
@@ -34,8 +34,8 @@ pub(super) fn fault(tree: &Tree<'_>, has_base: bool) -> Option<Fault> {
             "InsertData" | "DeleteData" => of_data(tree, id).or_else(|| of_deletion(tree, id)),
             "DeleteWhere" | "DeletePattern" => of_deletion(tree, id),
             "Subject" | "SubjectPath" => of_subject(tree, id),
-            "BuiltInCall" => of_call(tree, id),
-            "Prologue" => of_prologue(tree, id),
+            "Aggregate" => of_aggregate(tree, id),
+            "Update" => of_update(tree, id),
             _ => None,
         });
     }
@@ -63,15 +63,32 @@ fn of_tokens(tree: &Tree<'_>, has_base: bool) -> Option<Fault> {
                     return Fault::at(number, message);
                 }
             }
+            Kind::Language => {
+                if let Some(message) = fault_of_language(word) {
+                    return Fault::at(number, message);
+                }
+            }
             _ => {}
         }
     }
     None
 }
 
+fn fault_of_language(token: &str) -> Option<String> {
+    let (tag, direction) = match token[1..].split_once("--") {
+        Some((tag, direction)) => (tag, Some(direction)),
+        None => (&token[1..], None),
+    };
+    if let Some(direction) = direction.filter(|direction| !matches!(*direction, "ltr" | "rtl")) {
+        return Some(format!("`{direction}` is no direction of a text; write `--ltr` or `--rtl`"));
+    }
+    let is_tag = Literal::new_language_tagged_literal("", tag).is_ok();
+    (!is_tag).then(|| format!("`{tag}` is no language tag (BCP 47), such as `en` or `en-GB`"))
+}
+
 fn fault_of_iri(iri: &str, has_base: bool) -> Option<String> {
     if iri.contains('\\') {
-        return None;
+        return fault_of_escapes(iri, "uU");
     }
     let scheme = iri.split_once(':').map(|(scheme, _)| scheme);
     let is_scheme = |scheme: &str| {
@@ -87,15 +104,36 @@ fn fault_of_iri(iri: &str, has_base: bool) -> Option<String> {
 }
 
 fn fault_of_string(string: &str) -> Option<String> {
-    let mut rest = string;
+    fault_of_escapes(string, "tbnrf\"'\\uU")
+}
+
+/// What is wrong with the escapes of a text that may have these.
+fn fault_of_escapes(text: &str, allowed: &str) -> Option<String> {
+    let mut rest = text;
     while let Some(at) = rest.find('\\') {
         let escaped = rest[at + 1..].chars().next()?;
-        if !"tbnrf\"'\\uU".contains(escaped) {
-            return Some(format!(
-                "`\\{escaped}` is no escape of SPARQL; write `\\\\{escaped}` for a backslash and `{escaped}`"
-            ));
+        if !allowed.contains(escaped) {
+            return Some(match allowed {
+                "uU" => format!("`\\{escaped}` is no escape of an IRI; write `%5C` for a backslash"),
+                _ => format!(
+                    "`\\{escaped}` is no escape of SPARQL; write `\\\\{escaped}` for a backslash and `{escaped}`"
+                ),
+            });
         }
-        rest = &rest[at + 1 + escaped.len_utf8()..];
+        let behind = &rest[at + 1 + escaped.len_utf8()..];
+        let length = match escaped {
+            'u' => 4,
+            'U' => 8,
+            _ => 0,
+        };
+        let digits: String = behind.chars().take_while(char::is_ascii_hexdigit).take(length).collect();
+        if digits.len() < length {
+            return Some(format!("`\\{escaped}` has {length} hexadecimal digits"));
+        }
+        if length > 0 && u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32).is_none() {
+            return Some(format!("`\\{escaped}{digits}` is no character of Unicode"));
+        }
+        rest = &behind[digits.len()..];
     }
     None
 }
@@ -294,20 +332,32 @@ fn of_inserted_nodes(tree: &Tree<'_>) -> Option<Fault> {
     None
 }
 
-/// White space that SPARQL allows, and the parser does not.
-fn of_call(tree: &Tree<'_>, call: Id) -> Option<Fault> {
-    let name = tree.range(call).start;
-    let is_strict = ["CONCAT", "COALESCE"].iter().any(|word| tree.tokens[name].is_word(tree.text, word));
-    let (end, bracket) = (tree.tokens[name].range.end, tree.tokens.get(name + 1)?.range.start);
-    let message = format!("write `{}(` without white space", tree.word(name));
-    (is_strict && end < bracket).then_some(Fault { token: name + 1, message })
+/// Aggregates are computed of the groups of a `SELECT`.
+fn of_aggregate(tree: &Tree<'_>, aggregate: Id) -> Option<Fault> {
+    let around = tree
+        .around(aggregate)
+        .find(|id| matches!(tree.name(*id), "SelectAs" | "Having" | "OrderBy" | "GroupBy" | "Group" | "Aggregate"));
+    let token = tree.range(aggregate).start;
+    match around.map(|id| tree.name(id)) {
+        Some("SelectAs" | "Having" | "OrderBy") => None,
+        Some("Aggregate") => {
+            Fault::at(token, "an aggregate is not computed of another one; compute one of them in a sub-select")
+        }
+        _ => Fault::at(
+            token,
+            "aggregates are allowed in SELECT, HAVING and ORDER BY alone; compute this one in a sub-select: \
+             `{ SELECT (COUNT(?x) AS ?n) { … } }`",
+        ),
+    }
 }
 
-/// The parser takes declarations before the first operation alone.
-fn of_prologue(tree: &Tree<'_>, prologue: Id) -> Option<Fault> {
-    let token = tree.range(prologue).start;
-    let message = "declarations come before the first operation; move this one to the beginning";
-    (token > 0 && !tree.range(prologue).is_empty()).then_some(Fault { token, message: message.to_owned() })
+/// An operation is between two `;`.
+fn of_update(tree: &Tree<'_>, update: Id) -> Option<Fault> {
+    let is_operation = |id: &&Id| tree.is(**id, "Operation");
+    let operations: HashSet<usize> =
+        tree.children(update).iter().filter(is_operation).map(|id| tree.range(*id).end).collect();
+    let token = tree.own(update).into_iter().find(|token| !operations.contains(token))?;
+    Fault::at(token, "expected an operation or the end")
 }
 
 /// A label stands for one node in one basic graph pattern, and may not be used in another.

@@ -47,6 +47,11 @@ impl<'t> Tree<'t> {
         self.children[id].iter().copied().find(|child| self.is(*child, name))
     }
 
+    /// The nodes that the node is within, the innermost first.
+    pub(super) fn around(&self, id: Id) -> impl Iterator<Item = Id> {
+        std::iter::successors(self.nodes[id].parent, |parent| self.nodes[*parent].parent)
+    }
+
     /// The numbers of the node's tokens.
     pub(super) fn range(&self, id: Id) -> std::ops::Range<usize> {
         self.nodes[id].from..self.nodes[id].to
