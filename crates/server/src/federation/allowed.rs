@@ -38,8 +38,9 @@ impl Allowed {
             return true;
         }
         let Some(rest) = url.strip_prefix(&self.0) else { return false };
-        let path = rest.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase().replace("%2e", ".");
-        // A server may take `..` for the directory above, which is not below.
+        let path = rest.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
+        // A server may decode the path before it resolves `..`, which leads to the directory above.
+        let path = path.replace("%2e", ".").replace("%2f", "/").replace("%5c", "\\");
         self.0.ends_with('/') && !path.split(['/', '\\']).any(|part| part == "." || part == "..")
     }
 }
@@ -76,6 +77,11 @@ mod tests {
             ("http://a.example/data/../admin", false),
             ("http://a.example/data/%2E%2e/admin", false),
             ("http://a.example/data/x/..", false),
+            ("http://a.example/data/..%2fadmin", false),
+            ("http://a.example/data/%2E%2E%2Fadmin", false),
+            ("http://a.example/data/x%2F..%5Cadmin", false),
+            ("http://a.example/data/..%5c", false),
+            ("http://a.example/data/x%2Fquery", true),
             ("http://a.example.evil.example/data/", false),
             ("http://user@a.example/data/", false),
         ] {
