@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::thread;
 
 use oxiri::Iri;
-use spargebra::{Query, SparqlParser, SparqlSyntaxError, Update};
+use spargebra::{GraphUpdateOperation, Query, SparqlParser, SparqlSyntaxError, Update};
 
 use super::outline::{Outline, iris_after_values, token_bytes};
 use super::prologues;
@@ -64,6 +64,7 @@ pub(crate) fn parse_query(text: &str, prologue: &Prologue<'_>) -> Result<Query> 
         let query = parser.clone().parse_query(text).map_err(refused)?;
         refuse_iris_that_were_split(text, outline, |text| parser.parse_query(text).is_ok())?;
         xpath::check_constants(text)?;
+        words::misplaced_aggregate(text).map_or(Ok(()), Err)?;
         shape::balance_query(star::in_order_of_text(query, text))
     })?;
     Ok(query)
@@ -82,6 +83,13 @@ pub(crate) fn parse_update(text: &str, prologue: &Prologue<'_>) -> Result<Vec<Up
         let parts = parse_parts(parser.clone(), base.clone(), text).map_err(refused)?;
         refuse_iris_that_were_split(text, outline, |text| parse_parts(parser, base, text).is_ok())?;
         xpath::check_constants(text)?;
+        // Data have no aggregates, and may be long.
+        let has_patterns = |part: &Update| {
+            part.operations.iter().any(|operation| matches!(operation, GraphUpdateOperation::DeleteInsert { .. }))
+        };
+        if parts.iter().any(has_patterns) {
+            words::misplaced_aggregate(text).map_or(Ok(()), Err)?;
+        }
         parts.into_iter().map(shape::balance_update).collect()
     })
 }

@@ -73,7 +73,7 @@ fn expected(names: &[String]) -> String {
 }
 
 /// An error at a token; without one, at the end of the text.
-fn error(text: &str, token: Option<&Token>, message: String) -> Error {
+pub(super) fn error(text: &str, token: Option<&Token>, message: String) -> Error {
     let (line, column) = place(text, token.map_or(text.trim_end().len(), |token| token.range.start));
     let near = token.map_or_else(String::new, |token| shortened(token.text(text)));
     Error::SparqlSyntax { line, column, near, message }

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use oxrdf::{Literal, NamedNode};
 
+use super::aggregates::MISPLACED;
 use super::scope::bound;
 use super::tree::{Id, Tree};
 use crate::sparql::tokens::Kind;
@@ -343,11 +344,7 @@ fn of_aggregate(tree: &Tree<'_>, aggregate: Id) -> Option<Fault> {
         Some("Aggregate") => {
             Fault::at(token, "an aggregate is not computed of another one; compute one of them in a sub-select")
         }
-        _ => Fault::at(
-            token,
-            "aggregates are allowed in SELECT, HAVING and ORDER BY alone; compute this one in a sub-select: \
-             `{ SELECT (COUNT(?x) AS ?n) { … } }`",
-        ),
+        _ => Fault::at(token, MISPLACED),
     }
 }
 

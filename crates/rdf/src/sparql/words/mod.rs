@@ -3,9 +3,11 @@
 //! The parser reports the furthest place that its grammar has tried, white space included, and what it has tried there. So the tokens of
 //! the text are followed through a [grammar](grammar) that decides by one token: the first that does not fit is the one to
 //! name. A text that fits breaks a rule that is no matter of grammar: [`meaning`] looks for that. What neither finds is reported in the
-//! parser's words. This runs after a failure alone, and decides nothing: the parser has.
+//! parser's words. All of this runs after a failure alone, and decides nothing: the parser has. But [`aggregates`] also looks at texts
+//! that the parser takes.
 
 mod advice;
+mod aggregates;
 mod diagnosis;
 mod grammar;
 mod meaning;
@@ -15,6 +17,7 @@ mod prefixes;
 mod scope;
 mod tree;
 
+pub(super) use aggregates::misplaced_aggregate;
 pub(super) use diagnosis::{Refusal, Surroundings, Wanted, diagnose};
 
 #[cfg(test)]

@@ -45,6 +45,21 @@ fn mistakes_in_updates_are_named_by_the_first_token_that_does_not_fit() {
 }
 
 #[test]
+fn aggregates_in_their_places_are_accepted() {
+    for text in [
+        "SELECT (COUNT(?o) AS ?n) { ?s ?p ?o FILTER(?o > 1) } GROUP BY ?s HAVING (SUM(?o) > 1) ORDER BY MAX(?o)",
+        "SELECT * { ?s ?p ?o FILTER(?o > 1) { SELECT (MIN(?o) AS ?m) { ?s ?p ?o BIND(1 AS ?x) } } BIND(2 AS ?y) }",
+        "SELECT * { ?s ?p ?o FILTER EXISTS { SELECT (SUM(?x) AS ?y) { ?s ?q ?x } HAVING (AVG(?x) > 1) } }",
+        "SELECT ?s { ?s ?p ?o BIND('COUNT(' AS ?x) } GROUP BY ?s ORDER BY DESC(GROUP_CONCAT(?o ; SEPARATOR = ','))",
+    ] {
+        parse_query(text, &Prologue::default()).unwrap_or_else(|error| panic!("{text}: {error}"));
+    }
+    let update =
+        "INSERT { ?s <a:n> ?n } WHERE { FILTER(1 = 1) { SELECT ?s (COUNT(*) AS ?n) { ?s ?p ?o } GROUP BY ?s } }";
+    parse_update(update, &Prologue::default()).expect("an update");
+}
+
+#[test]
 fn what_may_be_instead_is_listed_in_words() {
     let message = |text: &str| said(text, parse_query(text, &Prologue::default()).expect_err(text)).3;
     let list = "expected a variable, `(`, FROM, WHERE or `{`; variables have spaces between them, and no commas";
@@ -279,6 +294,16 @@ const QUERIES: &[Row] = &[
         "AVG",
         "aggregates are allowed in SELECT, HAVING and ORDER BY",
     ),
+    ("SELECT (SUM(?o) AS ?n) { ?s ?p ?o FILTER(COUNT(?o) > 1) }", 1, 42, "COUNT", "aggregates are allowed in SELECT"),
+    ("SELECT (SUM(?o) AS ?n) { ?s ?p ?o BIND(count(*) AS ?x) }", 1, 40, "count", "aggregates are allowed in SELECT"),
+    (
+        "SELECT (SUM(?o) AS ?n) { ?s ?p ?o FILTER EXISTS { ?o ?q ?r FILTER(?r = MAX(?o)) } }",
+        1,
+        72,
+        "MAX",
+        "aggregates are allowed in SELECT",
+    ),
+    ("SELECT (SUM(?o) AS ?n) { ?s ?p ?o } GROUP BY (AVG(?o) AS ?x)", 1, 47, "AVG", "aggregates are allowed in SELECT"),
     ("SELECT ?x { ?s ?p ?o } GROUP BY (COUNT(?o) AS ?x)", 1, 34, "COUNT", "aggregates are allowed in SELECT, HAVING"),
     ("SELECT * { ?s ?p \"a\"@e }", 1, 21, "@e", "`e` is no language tag (BCP 47), such as `en` or `en-GB`"),
     ("SELECT * { ?s ?p \"a\"@en--up }", 1, 21, "@en--up", "`up` is no direction of a text; write `--ltr` or `--rtl`"),
