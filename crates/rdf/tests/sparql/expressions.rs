@@ -268,6 +268,34 @@ fn a_duration_is_added_to_a_date_in_either_order_whatever_the_names() {
 }
 
 #[test]
+fn a_sum_of_a_date_and_a_duration_is_compared_and_sorted_in_either_order() {
+    let fixture = Fixture::new(
+        r#":x :d "2019-01-15T00:00:00Z"^^xsd:dateTime ; :p "P1M"^^xsd:yearMonthDuration .
+           :y :end "2019-02-15T00:00:00Z"^^xsd:dateTime ."#,
+    );
+    let end = r#""2019-02-15T00:00:00Z"^^xsd:dateTime"#;
+    for (time, duration) in [("a", "b"), ("zd", "ap"), ("ap", "zd"), ("b", "a")] {
+        for sum in [format!("?{time} + ?{duration}"), format!("?{duration} + ?{time}")] {
+            let pattern = format!("?x :d ?{time} ; :p ?{duration} . ?y :end ?end");
+            for condition in [
+                format!("{sum} = ?end"),
+                format!("?end = {sum}"),
+                format!("{sum} = {end}"),
+                format!("{sum} IN (1, ?end)"),
+                format!("?end IN ({sum})"),
+                format!("{sum} <= ?end && !({sum} != ?end) && {sum} >= {end}"),
+                format!("IF({sum} = ?end, true, false)"),
+                format!("({sum}) + ?{duration} > ?end"),
+            ] {
+                assert!(fixture.ask(&format!("ASK {{ {pattern} FILTER({condition}) }}")), "{condition}");
+            }
+            let greatest = format!("SELECT (STR(MAX({sum})) AS ?m) {{ {pattern} }} HAVING(MAX({sum}) = {end})");
+            assert_eq!(fixture.rows(&greatest), ["m=\"2019-02-15T00:00:00Z\""], "{sum}");
+        }
+    }
+}
+
+#[test]
 fn a_sum_of_what_cannot_be_added_is_an_error_in_either_order() {
     let fixture = Fixture::new(":x :p 1 .");
     for (left, right) in [

@@ -158,7 +158,11 @@ impl Operations {
         let variable = sides.into_iter().find(|side| matches!(side, Expression::Variable(_))).cloned();
         match variable {
             Some(variable) if can_be_written_twice(&expression) => {
-                let times = self.call(operation, Mode::Any, operands_of(expression.clone()), |operand| operand);
+                let operands = operands_of(expression.clone());
+                let times = self.call(operation, Mode::Any, operands, |operand| match operation_of(&operand) {
+                    Some(inner) if inner.is_arithmetic() => self.calls(operand),
+                    _ => operand,
+                });
                 let others = self.twice(expression);
                 Expression::If(in_form(variable, Form::IsTime).into(), times.into(), others.into())
             }
