@@ -38,11 +38,26 @@ impl Allowed {
             return true;
         }
         let Some(rest) = url.strip_prefix(&self.0) else { return false };
-        let path = rest.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
-        // A server may decode the path before it resolves `..`, which leads to the directory above.
-        let path = path.replace("%2e", ".").replace("%2f", "/").replace("%5c", "\\");
-        self.0.ends_with('/') && !path.split(['/', '\\']).any(|part| part == "." || part == "..")
+        let path = decoded(rest.split(['?', '#']).next().unwrap_or_default());
+        // Some servers leave out what follows a `;`.
+        let is_dots = |part: &str| matches!(part.split(';').next(), Some("." | ".."));
+        self.0.ends_with('/') && !path.split(['/', '\\']).any(is_dots)
     }
+}
+
+/// The path with its dots and separators decoded, also if they are encoded several times: a server may decode the path
+/// before it resolves `..`, which leads to the directory above.
+fn decoded(path: &str) -> String {
+    let path = path.to_ascii_lowercase();
+    let mut parts = path.split('%');
+    let mut once = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        once.push('%');
+        once.push_str(part.trim_start_matches("25"));
+    }
+    [("%2e", "."), ("%2f", "/"), ("%5c", "\\"), ("%3b", ";")]
+        .iter()
+        .fold(once, |path, (code, character)| path.replace(code, character))
 }
 
 /// Why an https endpoint is not asked.
@@ -81,6 +96,11 @@ mod tests {
             ("http://a.example/data/%2E%2E%2Fadmin", false),
             ("http://a.example/data/x%2F..%5Cadmin", false),
             ("http://a.example/data/..%5c", false),
+            ("http://a.example/data/%252e%252e%252fadmin", false),
+            ("http://a.example/data/..%25252fadmin", false),
+            ("http://a.example/data/..;x/admin", false),
+            ("http://a.example/data/..%3Bx/admin", false),
+            ("http://a.example/data/a..b;x/%25/..c", true),
             ("http://a.example/data/x%2Fquery", true),
             ("http://a.example.evil.example/data/", false),
             ("http://user@a.example/data/", false),
