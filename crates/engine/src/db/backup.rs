@@ -97,7 +97,7 @@ impl Database {
     }
 }
 
-/// A path where no database is, locked against everybody else who wants to make one there.
+/// The path of a database that does not exist yet. Its lock keeps other processes from creating one there.
 #[derive(Debug)]
 struct Reserved {
     disk: Arc<dyn Disk>,

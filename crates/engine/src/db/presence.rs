@@ -90,7 +90,7 @@ impl Presence {
     pub fn close(&self) -> io::Result<()> {
         match self.lock.lock().take() {
             Some(Lock::Writer(name)) => {
-                // Whoever takes the name next finds the file free.
+                // The next process that locks the name can also lock the file.
                 let unlocked = self.file.locks().unlock_writer();
                 name.close().and(unlocked)
             }

@@ -228,7 +228,7 @@ impl Wake {
         }
         met(Situation::RoomWanted);
         if let Some(writer) = &core.writer {
-            // What it could not give back, it has as before.
+            // If this fails, the log keeps its spare segment.
             let _ = writer.log.lock().journal.give_back();
         }
         // The first checkpoint that ends may have begun before what takes the room was committed.
@@ -290,7 +290,7 @@ impl Wake {
             outcome => outcome,
         });
         match outcome {
-            // Who closes the database has ended it; who commits hears of that.
+            // `close` stopped it. The commit fails with `Error::Closed` later.
             Err(Error::Stopped { .. }) => Ok(()),
             outcome => outcome,
         }

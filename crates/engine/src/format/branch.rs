@@ -361,8 +361,8 @@ impl<'p> Branch<'p> {
 
     /// The child to which `key` belongs, or [`PageRef::NOWHERE`] if the pages of long keys would have to tell.
     ///
-    /// The key must not be longer than [`INLINE_KEY_BYTES_MAX`]; `start` is what [`key_start`] gives for it. A result that says whether there is a child would be told apart
-    /// at every branch of every get; nothing is found at the page that does not exist.
+    /// The key must not be longer than [`INLINE_KEY_BYTES_MAX`]; `start` is what [`key_start`] gives for it. An `Option` would add a branch instruction
+    /// at each level of each get; a look-up at [`PageRef::NOWHERE`] finds no page instead.
     #[inline(always)]
     pub fn child_of_short<S: Search>(self, key: &[u8], start: u64) -> PageRef {
         let prefix_length = self.prefix_length();

@@ -149,7 +149,7 @@ pub trait File: Send + Sync + fmt::Debug {
         None
     }
 
-    /// What is left of the space that this file and its neighbours grow into. `None` if that is not known, or has no end.
+    /// The free space of the file system that holds this file. `None` if it is unknown or unlimited.
     ///
     /// # Errors
     /// The system's.

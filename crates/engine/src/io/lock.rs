@@ -1,4 +1,4 @@
-//! Locks between processes: the lock file, which says who writes under a name, and locks on the data file itself.
+//! Locks between processes: the lock file, which holds the pid of the writer of a name, and locks on the data file itself.
 //!
 //! Both are open file description (OFD) locks: they are held by an open file rather than by a process. So two handles in one process
 //! exclude each other, closing another descriptor of the file releases nothing, and a dead process holds nothing. A child made by
@@ -67,7 +67,7 @@ impl WriterLock for FileWriterLock {
         if stamp.is_inherited() || !os::is_named(file, path)? {
             return Ok(());
         }
-        // The lock goes with `self` afterwards: who waits for it finds the name gone or changed, and begins again.
+        // Dropping `self` releases the lock. A process that waits for it then finds the name gone or changed, and retries.
         fs::remove_file(path)
     }
 }
@@ -195,7 +195,7 @@ impl DataLocks {
 
 impl Drop for DataLocks {
     fn drop(&mut self) {
-        // A child made by `fork` asks its own list, in which what it inherited is not.
+        // A child made by `fork` checks its own list, which does not contain the locks that it inherited.
         if let Some(identity) = self.written.get_mut().take() {
             held_here().lock().remove(&identity);
         }

@@ -18,8 +18,8 @@ pub struct Budget {
     measure_at: AtomicU64,
     /// From so many bytes on relief is called for.
     relieve_at: AtomicU64,
-    /// What the active deltas take while that calls for relief, otherwise 0. Changed under the log's lock, or to 0 without: every
-    /// transaction looks at it, and so a commit does not write it without need.
+    /// What the active deltas take while that calls for relief, otherwise 0. Every transaction reads it, so a commit
+    /// writes it only when it changes.
     excess_bytes: AtomicU64,
     /// There is no room for commits that add.
     is_short: AtomicBool,

@@ -105,7 +105,7 @@ with_features! {
     fn has_tied_hints(line: &HeadLine) -> bool {
         let line = heads(line);
         let next = _mm512_alignr_epi32::<1>(line, line);
-        // Eight pairs of neighbours. What comes after the last hint is the largest number.
+        // Eight pairs of neighbours. The slots after the last hint hold the largest number.
         let used = _mm512_mask_cmpneq_epi32_mask(0x0FF0, next, _mm512_set1_epi32(-1));
         _mm512_mask_cmpeq_epi32_mask(used, next, line) != 0
     }

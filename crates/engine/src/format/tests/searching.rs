@@ -80,7 +80,7 @@ fn lines_are_searched_as_by_plain_loops() {
         lines.after_4.push((line_of(heads), head));
         heads.sort_unstable();
         lines.heads.push((line_of(heads), head));
-        // As in a page: what comes after the last hint in its line is the largest number, and after that line may be anything.
+        // As in a page: the slots after the last hint of a line hold the largest number; the bytes after the line are arbitrary.
         let count = random.below(64) + 1;
         let line_end = count.next_multiple_of(16);
         let mut hints: [u32; 64] = std::array::from_fn(|_| number(&mut random));
