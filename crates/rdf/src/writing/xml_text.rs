@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::xml::{is_character, is_nc_name};
+use crate::xml::{is_character, is_nc_name, push_escaped};
 
 /// The first character of a text that XML cannot have, raw or by reference.
 pub fn illegal_character(text: &str) -> Option<char> {
@@ -56,18 +56,6 @@ pub fn node_label(label: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
-}
-
-fn push_escaped(text: &str, out: &mut String, escaped: impl Fn(u8) -> Option<&'static str>) {
-    let mut begin = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        if let Some(escaped) = escaped(byte) {
-            out.push_str(&text[begin..at]);
-            out.push_str(escaped);
-            begin = at + 1;
-        }
-    }
-    out.push_str(&text[begin..]);
 }
 
 const ESCAPED: &str = "b.";

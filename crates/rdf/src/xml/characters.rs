@@ -36,6 +36,19 @@ pub fn is_nc_name(text: &str) -> bool {
     text.chars().next().is_some_and(begins_name) && text.chars().all(continues_name)
 }
 
+/// Appends a text, with those bytes replaced for which `escaped` gives a reference.
+pub fn push_escaped(text: &str, out: &mut String, escaped: impl Fn(u8) -> Option<&'static str>) {
+    let mut begin = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        if let Some(escaped) = escaped(byte) {
+            out.push_str(&text[begin..at]);
+            out.push_str(escaped);
+            begin = at + 1;
+        }
+    }
+    out.push_str(&text[begin..]);
+}
+
 /// The length of the name (production 5) that a text begins with, colons included; 0 if it begins with none.
 pub fn name_length(text: &str) -> usize {
     let Some(first) = text.chars().next() else { return 0 };

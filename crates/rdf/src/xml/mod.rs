@@ -20,7 +20,7 @@ mod tag;
 #[cfg(test)]
 mod tests;
 
-pub use characters::{is_character, is_nc_name};
+pub use characters::{is_character, is_nc_name, push_escaped};
 pub use error::{Place, XmlError};
 pub use limits::HELD_BYTES_MAX;
 pub use namespaces::{Name, Namespace, XML_NAMESPACE};

@@ -6,7 +6,7 @@ use std::io::Read;
 
 use super::Problem;
 use super::attributes::check_bytes;
-use crate::xml::{Event, Name, Namespace, XmlReader};
+use crate::xml::{Event, Name, Namespace, XmlReader, push_escaped};
 
 /// A literal that grows by what its element contains.
 #[derive(Default)]
@@ -90,7 +90,7 @@ impl XmlLiteral {
 }
 
 fn escape_text(text: &str, out: &mut String) {
-    escape(text, out, |byte| match byte {
+    push_escaped(text, out, |byte| match byte {
         b'&' => Some("&amp;"),
         b'<' => Some("&lt;"),
         b'>' => Some("&gt;"),
@@ -100,7 +100,7 @@ fn escape_text(text: &str, out: &mut String) {
 }
 
 fn escape_attribute(text: &str, out: &mut String) {
-    escape(text, out, |byte| match byte {
+    push_escaped(text, out, |byte| match byte {
         b'&' => Some("&amp;"),
         b'<' => Some("&lt;"),
         b'"' => Some("&quot;"),
@@ -109,16 +109,4 @@ fn escape_attribute(text: &str, out: &mut String) {
         b'\r' => Some("&#xD;"),
         _ => None,
     });
-}
-
-fn escape(text: &str, out: &mut String, escaped: impl Fn(u8) -> Option<&'static str>) {
-    let mut begin = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        if let Some(escaped) = escaped(byte) {
-            out.push_str(&text[begin..at]);
-            out.push_str(escaped);
-            begin = at + 1;
-        }
-    }
-    out.push_str(&text[begin..]);
 }
