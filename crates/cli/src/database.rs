@@ -71,28 +71,12 @@ pub fn creating<T>(
     let is_useless = fresh && outcome.is_err() && db.tables().is_ok_and(|tables| tables.is_empty());
     let closed = db.close();
     // Closed first: a file that is removed while it is open leaves its log behind.
-    if is_useless {
-        remove_all_of(path);
+    if is_useless && closed.is_ok() {
+        let _ = std::fs::remove_file(path);
     }
     let value = outcome?;
     closed?;
     Ok(value)
-}
-
-/// Removes an empty database that nobody has open, with its log and its lock file, as far as that can be done.
-fn remove_all_of(path: &Path) {
-    let _ = std::fs::remove_file(path);
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let log = format!("{name}-log.");
-    let beside = std::fs::read_dir(directory).into_iter().flatten().flatten().filter(|entry| {
-        let other = entry.file_name();
-        let other = other.to_string_lossy();
-        other.starts_with(&log) || *other == format!("{name}-lock")
-    });
-    for entry in beside {
-        let _ = std::fs::remove_file(entry.path());
-    }
 }
 
 /// Refuses to change the tables of a store of quads: what its indexes and its dictionary say of each other would no longer hold.
