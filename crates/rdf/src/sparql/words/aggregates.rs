@@ -1,13 +1,13 @@
 //! Aggregates in places where SPARQL has none.
 //!
-//! The parser takes an aggregate in a `FILTER`, `BIND` or `GROUP BY` of a `SELECT` that has aggregates, and then
-//! computes it of nothing. So a text that was parsed is looked over, too.
+//! The parser accepts an aggregate in a `FILTER`, `BIND` or `GROUP BY` of a `SELECT` that has aggregates, and computes
+//! it over no rows. So these places are checked after parsing.
 
 use super::diagnosis::error;
 use crate::error::Error;
-use crate::sparql::tokens::{Kind, Token, tokens};
+use crate::sparql::tokens::{Kind, Token, may_have_word, tokens};
 
-/// What is said of an aggregate outside of its places.
+/// The error for an aggregate in another place.
 pub(super) const MISPLACED: &str = "aggregates are allowed in SELECT, HAVING and ORDER BY alone; compute this one in a \
                                     sub-select: `{ SELECT (COUNT(?x) AS ?n) { … } }`";
 
@@ -18,6 +18,9 @@ const CLAUSES: [&str; 8] = ["SELECT", "HAVING", "ORDER", "GROUP", "FILTER", "BIN
 
 /// The first aggregate outside `SELECT`, `HAVING` and `ORDER BY`. Requires: the parser takes the text.
 pub(crate) fn misplaced_aggregate(text: &str) -> Option<Error> {
+    if !may_have_word(text, &AGGREGATES) {
+        return None;
+    }
     let tokens = tokens(text);
     // For each brace that is open, and for the text: the clause in which the tokens are.
     let mut clauses = vec![""];

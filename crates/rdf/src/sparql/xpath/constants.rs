@@ -1,16 +1,15 @@
-//! Calls of `REGEX` and `REPLACE` whose pattern, flags or replacement are constants and no such: errors of the text, with their place.
+//! Errors in the constant patterns, flags and replacements of `REGEX` and `REPLACE`, reported with their places.
 
 use super::engine::{CallError, Pattern};
 use crate::error::{Error, Result};
-use crate::sparql::tokens::{Kind, Token, place, string_value, tokens};
+use crate::sparql::tokens::{Kind, Token, may_have_word, place, string_value, tokens};
 
 /// Checks the constants of all calls. Requires: the text is one that the parser takes.
 ///
 /// # Errors
 /// [`Error::SparqlSyntax`] for the first call that can have no value.
 pub(crate) fn check_constants(text: &str) -> Result<()> {
-    let mentions = |word: &[u8]| text.as_bytes().windows(word.len()).any(|window| window.eq_ignore_ascii_case(word));
-    if !mentions(b"REGEX") && !mentions(b"REPLACE") {
+    if !may_have_word(text, &["REGEX", "REPLACE"]) {
         return Ok(());
     }
     let tokens = tokens(text);
