@@ -183,7 +183,7 @@ fn collect(tokens: &[TokenTree], home: &[String], named: &mut Vec<Named>) {
 }
 
 /// The path that `tokens` begin with, and how many tokens it takes.
-fn path_at(tokens: &[TokenTree]) -> (Vec<String>, usize) {
+pub(super) fn path_at(tokens: &[TokenTree]) -> (Vec<String>, usize) {
     let mut parts = Vec::new();
     let mut index = 0;
     while let Some(TokenTree::Ident(part)) = tokens.get(index) {
@@ -199,7 +199,11 @@ fn path_at(tokens: &[TokenTree]) -> (Vec<String>, usize) {
 
 /// Expands the tree of a `use`, from after that word (or after `prefix::`) to the `;`, `,` or end, into
 /// (parts, visible name, line); returns how many tokens it took.
-fn expand_use(tokens: &[TokenTree], prefix: &[String], leaves: &mut Vec<(Vec<String>, String, usize)>) -> usize {
+pub(super) fn expand_use(
+    tokens: &[TokenTree],
+    prefix: &[String],
+    leaves: &mut Vec<(Vec<String>, String, usize)>,
+) -> usize {
     let mut parts = prefix.to_vec();
     let mut index = 0;
     let mut line = tokens.first().map_or(0, tree::line_of);
@@ -240,7 +244,7 @@ fn expand_use(tokens: &[TokenTree], prefix: &[String], leaves: &mut Vec<(Vec<Str
 }
 
 /// The path from `crate` or `std` on, if `parts`, named in module `home`, is such a path.
-fn absolute(parts: Vec<String>, home: &[String]) -> Option<Vec<String>> {
+pub(super) fn absolute(parts: Vec<String>, home: &[String]) -> Option<Vec<String>> {
     let mut base = home.to_vec();
     let mut rest = parts.as_slice();
     match parts[0].as_str() {

@@ -3,15 +3,20 @@
 //! Each rule is a file with one `check` over the [`Tree`], a table at its head that says what is allowed, and tests that
 //! plant violations. A [`Finding`] names the file, the line, and the mend.
 
+mod cycles;
 mod dependencies;
 mod documents;
+mod folders;
 mod format_hash;
 mod imports;
 mod length;
 mod paths;
+mod plain_words;
+mod ratchet;
 mod rust;
 mod tree;
 mod unsafety;
+mod width;
 mod words;
 
 use std::fmt;
@@ -32,7 +37,7 @@ Checks every file that git knows or would add, and prints each finding as FILE:L
 
 Options:
   --accept-format   record that the file format's code and document belong together as they are now
-  --tighten         shrink the list of long functions to what the sources still need",
+  --tighten         shrink the lists of what is still allowed to what the sources need",
     run: tidy,
 };
 
@@ -71,6 +76,7 @@ const RULES: &[Rule] = &[
     paths::check,
     documents::check,
     format_hash::check,
+    ratchet::check,
 ];
 
 fn tidy(arguments: &[String]) -> Result<(), Failure> {
@@ -78,7 +84,10 @@ fn tidy(arguments: &[String]) -> Result<(), Failure> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => check_workspace(&root),
         ["--accept-format"] => format_hash::accept(&root, &Tree::read(&root)?),
-        ["--tighten"] => length::tighten(&root, &Tree::read(&root)?),
+        ["--tighten"] => {
+            let tree = Tree::read(&root)?;
+            length::tighten(&root, &tree).and(ratchet::tighten(&root, &tree))
+        }
         _ => Err(Failure::Usage("takes one option at most".into())),
     }
 }
