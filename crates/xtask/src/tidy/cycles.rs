@@ -13,6 +13,34 @@ use super::tree::{self, File, Tree};
 
 /// The files of a crate that are in a circle, counted for each folder.
 pub fn count(tree: &Tree) -> Vec<Count> {
+    crates(tree).values().flat_map(|files| count_crate(&Modules::of(files))).collect()
+}
+
+/// Every import that is part of a circle, as `crate: importer → imported`.
+pub fn imports_in_circles(tree: &Tree) -> Vec<String> {
+    let mut found = Vec::new();
+    for (root, files) in crates(tree) {
+        let modules = Modules::of(&files);
+        let imports = modules.imports();
+        for from in 0..imports.len() {
+            let closes = imports[from].iter().filter(|&&to| reaches(&imports, to, from));
+            found
+                .extend(closes.map(|&to| format!("{root}: {} → {}", modules.short_name(from), modules.short_name(to))));
+        }
+    }
+    found
+}
+
+fn reaches(imports: &[BTreeSet<usize>], from: usize, to: usize) -> bool {
+    let (mut seen, mut open) = (BTreeSet::from([from]), vec![from]);
+    while let Some(file) = open.pop() {
+        open.extend(imports[file].iter().filter(|&&next| seen.insert(next)));
+    }
+    seen.contains(&to)
+}
+
+/// The sources of each crate, without its tests.
+fn crates(tree: &Tree) -> BTreeMap<&str, Vec<(&File, &[TokenTree])>> {
     let mut crates: BTreeMap<&str, Vec<(&File, &[TokenTree])>> = BTreeMap::new();
     for (file, tokens) in tree.rust_files() {
         if let Some((root, inside)) = file.path.split_once("/src/")
@@ -21,7 +49,7 @@ pub fn count(tree: &Tree) -> Vec<Count> {
             crates.entry(root).or_default().push((file, tokens));
         }
     }
-    crates.values().flat_map(|files| count_crate(&Modules::of(files))).collect()
+    crates
 }
 
 fn is_test(inside: &str) -> bool {
@@ -75,7 +103,6 @@ fn shortest_circle(imports: &[BTreeSet<usize>], start: usize) -> Option<Vec<usiz
 /// The modules of one crate: which file each is, and what it imports under which name.
 struct Modules<'t> {
     files: Vec<&'t File>,
-    homes: Vec<Vec<String>>,
     by_path: BTreeMap<Vec<String>, usize>,
     contents: Vec<Content>,
 }
@@ -108,7 +135,7 @@ impl<'t> Modules<'t> {
                 content
             })
             .collect();
-        Self { files: files.iter().map(|(file, _)| *file).collect(), homes, by_path, contents }
+        Self { files: files.iter().map(|(file, _)| *file).collect(), by_path, contents }
     }
 
     /// For each file, the files that it imports.

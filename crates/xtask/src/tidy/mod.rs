@@ -31,12 +31,13 @@ pub const TIDY: Command = Command {
     name: "tidy",
     summary: "the house rules: layers, lengths, unsafe, links, words",
     help: "\
-Usage: cargo xtask tidy [--accept-format | --tighten]
+Usage: cargo xtask tidy [--accept-format | --circles | --tighten]
 
 Checks every file that git knows or would add, and prints each finding as FILE:LINE: what is wrong; the mend.
 
 Options:
   --accept-format   record that the file format's code and document belong together as they are now
+  --circles         print every import that is part of a circle of files
   --tighten         shrink the lists of what is still allowed to what the sources need",
     run: tidy,
 };
@@ -84,6 +85,11 @@ fn tidy(arguments: &[String]) -> Result<(), Failure> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => check_workspace(&root),
         ["--accept-format"] => format_hash::accept(&root, &Tree::read(&root)?),
+        ["--circles"] => {
+            let imports = cycles::imports_in_circles(&Tree::read(&root)?);
+            imports.iter().for_each(|import| println!("{import}"));
+            Ok(())
+        }
         ["--tighten"] => {
             let tree = Tree::read(&root)?;
             length::tighten(&root, &tree).and(ratchet::tighten(&root, &tree))
