@@ -15,7 +15,7 @@ pub const NIGHTLY: &str = "nightly-2026-10-30";
 /// `proofs/conformance/src/archive.rs`.
 const SUITES: &str = "rdflib==7.6.0";
 
-/// The one package that the decoder of docs/decoder needs.
+/// The one package that the decoder of docs/reference/decoder needs.
 const XXHASH: &str = "xxhash==4.1.0";
 
 /// Another implementation of XPath's functions.

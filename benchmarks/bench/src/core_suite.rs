@@ -34,7 +34,7 @@ Usage: fulgurite-bench core [OPTIONS]
        fulgurite-bench compare [OPTIONS] A B, described by fulgurite-bench compare --help
 
 Loads the same records into Fulgurite and LMDB, asks both the same questions in turn, checks every
-answer, and judges the ratios by the bars. docs/benchmarks.md says how each figure is measured.
+answer, and judges the ratios by the bars. docs/internals/benchmarks.md says how each figure is measured.
 Needs 8 GB of memory and 10 GB of disk.
 
 Options:

@@ -25,7 +25,7 @@ pub fn summary(search: Option<&str>) -> String {
     format!("{model}, {cores} cores, Linux {kernel}, huge pages {chosen}, search {search}, {class}")
 }
 
-/// The class of processors whose figures these are: docs/benchmarks.md has some for each.
+/// The class of processors whose figures these are: docs/internals/benchmarks.md has some for each.
 fn class_of(search: &str) -> &'static str {
     match search {
         "avx512" => "class AVX-512",

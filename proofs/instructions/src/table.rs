@@ -126,8 +126,9 @@ impl Table {
 }
 
 const HEAD: &str = "\
-# Instructions of an operation, by page search: what `cargo xtask instructions` compares. docs/testing.md says how they are
-# counted. After a change that is worth its price, `cargo xtask instructions --accept` writes the new counts here.
+# Instructions of an operation, by page search: what `cargo xtask instructions` compares.
+# docs/internals/testing.md says how they are counted. After a change that is worth its price,
+# `cargo xtask instructions --accept` writes the new counts here.
 ";
 
 #[cfg(test)]

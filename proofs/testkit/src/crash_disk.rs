@@ -1,6 +1,6 @@
 //! A disk in memory that records every change and sync, so that all that a power cut may leave can be tried.
 //!
-//! Model, from `docs/durability.md`: a file's bytes and the length that reading them needs are durable after its sync, names after
+//! Model, from `docs/reference/durability.md`: a file's bytes and the length that reading them needs are durable after its sync, names after
 //! the sync of their directory; of everything later any subset may survive, in any order, and a write may be torn between
 //! 512-byte sectors. Stricter than most file systems are, so what passes here passes on them:
 //! - Syncing a file does not make its name durable.

@@ -1,5 +1,6 @@
-//! The steps of `cargo xtask test`, cheapest verdict first. The proofs run with the share that docs/testing.md gives CI, and as the tests
-//! have built them: for such shares another build takes longer than it saves.
+//! The steps of `cargo xtask test`, cheapest verdict first. The proofs run with the share that
+//! docs/internals/testing.md gives CI, and as the tests have built them: for such shares another build takes longer
+//! than it saves.
 
 use std::path::Path;
 
@@ -116,7 +117,7 @@ fn clippy(root: &Path) -> Outcome {
 fn decoder(root: &Path) -> Outcome {
     match tools::ensure_python(root) {
         Ok(python) => {
-            let tests = ["-B", "docs/decoder/test_decode.py"];
+            let tests = ["-B", "docs/reference/decoder/test_decode.py"];
             outcome(launch::wait(workspace::child(root, &python.to_string_lossy(), &tests)))
         }
         Err(reason) => Outcome::Skipped(reason),

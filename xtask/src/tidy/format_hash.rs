@@ -13,8 +13,8 @@ use super::tree::{File, Tree, is_sign, is_word, line_of, within};
 use crate::command::Failure;
 
 const CODE: &str = "crates/engine/src/format/";
-const DOCUMENT: &str = "docs/file-format.md";
-const RECORD: &str = "docs/file-format.hash";
+const DOCUMENT: &str = "docs/reference/file-format.md";
+const RECORD: &str = "docs/reference/file-format.hash";
 
 const MEND: &str = "raise the format version and describe the change, or make sure that no stored byte has changed its \
                     meaning; see that the golden file test passes; then run `cargo xtask tidy --accept-format`";

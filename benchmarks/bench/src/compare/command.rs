@@ -22,8 +22,8 @@ Usage: fulgurite-bench compare [OPTIONS] A B
 
 A and B are files that `--json FILE` of any suite wrote. Rows are the same in both by suite, workload, keys, sizes, threads, level and
 engine. Each is compared by its share of LMDB's figure in the same round, or of another engine's that both files have; without one
-by the figure itself. It is slower or faster if it changed by the threshold or more, and not by chance. docs/benchmarks.md says how
-that is judged.
+by the figure itself. It is slower or faster if it changed by the threshold or more, and not by chance.
+docs/internals/benchmarks.md says how that is judged.
 
 Exits with 0 if nothing is slower, 1 if something is, and 2 if the files cannot be compared.
 

@@ -28,7 +28,7 @@ Usage: fulgurite-bench limits [OPTIONS]
 
 The floors of memory, page cache, disk and threads that explain what engines cost; the median of some
 rounds with their spread. What cannot be had here is named, with the reason. Every other suite measures
-six of them before and after its run. docs/benchmarks.md says how each is measured. Needs 3 GB of memory
+six of them before and after its run. docs/internals/benchmarks.md says how each is measured. Needs 3 GB of memory
 and 2 GB of disk, and takes a minute.
 
 Options:

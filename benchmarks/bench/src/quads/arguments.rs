@@ -25,8 +25,8 @@ Measures Fulgurite's store of quads beside RDF4J's LmdbStore and Oxigraph.
 Usage: fulgurite-bench rdf4j [OPTIONS]
 
 Makes universities up as N-Triples, lets every engine load them and answer the same questions and SPARQL, each
-measurement in a process of its own, compares all answers, and judges by the bars. docs/benchmarks.md says how each
-figure is measured. The figures want 10,000,000 statements: 16 GB of memory and 30 GB of disk; a million needs a
+measurement in a process of its own, compares all answers, and judges by the bars.
+docs/internals/benchmarks.md says how each figure is measured. The figures want 10,000,000 statements: 16 GB of memory and 30 GB of disk; a million needs a
 tenth of it.
 
 Options:

@@ -26,7 +26,7 @@ Usage: fulgurite-bench sustained [OPTIONS]
 
 Lets each engine take up the same puts, in a process of its own, until all that they left for later is
 done; measures speed, processor time, bytes written, space, pauses, and gets on the way; compares all
-that it holds in the end with what was put; and judges by the bars. docs/benchmarks.md says how each
+that it holds in the end with what was put; and judges by the bars. docs/internals/benchmarks.md says how each
 figure is measured. Needs 24 GB of memory, 40 GB of disk and most of an hour for each round.
 
 Options:

@@ -230,7 +230,7 @@ Usage: fulgurite-bench geaflow [OPTIONS]
 
 Each engine does each workload in a process of its own and a fresh directory, in turn; every answer is
 checked, and all content is compared in the end. What the report claims stands below what was measured
-here. docs/benchmarks.md says how each figure is measured. Needs 2 GB of memory and of disk.
+here. docs/internals/benchmarks.md says how each figure is measured. Needs 2 GB of memory and of disk.
 
 Options:
       --quick            A tenth of the operations and records

@@ -71,7 +71,7 @@ Measures the workloads A to F of the Yahoo! Cloud Serving Benchmark, with every 
 Usage: fulgurite-bench ycsb [OPTIONS]
 
 Each engine does each workload in a process of its own and a fresh directory, in turn, with one thread;
-every answer is checked, and all content is compared in the end. docs/benchmarks.md says how each figure
+every answer is checked, and all content is compared in the end. docs/internals/benchmarks.md says how each figure
 is measured. Needs 6 GB of memory and of disk.
 
 Options:

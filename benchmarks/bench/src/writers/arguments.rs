@@ -25,7 +25,7 @@ Usage: fulgurite-bench writers [OPTIONS]
 
 Lets each engine make the same changes in turn, from one thread and from several, at every level of
 durability, compares what it holds in the end with what was written, and judges by the bars.
-docs/benchmarks.md says how each figure is measured. Needs 8 GB of memory and 15 GB of disk.
+docs/internals/benchmarks.md says how each figure is measured. Needs 8 GB of memory and 15 GB of disk.
 
 Options:
       --quick            Few records and transactions; nothing is judged

@@ -1,4 +1,4 @@
-//! Where what is in a database's files: a decoder of its own, written from `docs/file-format.md`, so that mutations can be aimed
+//! Where what is in a database's files: a decoder of its own, written from `docs/reference/file-format.md`, so that mutations can be aimed
 //! and checksums recomputed without the engine's help.
 //!
 //! It reads sound files only, and panics at anything else: the files are made just before.

@@ -1,4 +1,4 @@
-//! Where the records of a log segment are, written from `docs/file-format.md`; and how to make a changed segment's checksums
+//! Where the records of a log segment are, written from `docs/reference/file-format.md`; and how to make a changed segment's checksums
 //! hold again.
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};

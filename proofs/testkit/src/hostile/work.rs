@@ -86,7 +86,7 @@ impl<'b> Work<'b> {
         })
     }
 
-    /// The commit that the log now ends with, by the rules of `docs/file-format.md`; `None` if it must be refused.
+    /// The commit that the log now ends with, by the rules of `docs/reference/file-format.md`; `None` if it must be refused.
     pub fn log_end(&self) -> Option<u64> {
         let mut last = self.base.checkpoint;
         let mut broken = false;

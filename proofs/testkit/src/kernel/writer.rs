@@ -387,7 +387,7 @@ fn finish(shared: &Shared<'_>, mut endings: Vec<Ending>, sound: bool) -> Result<
     }
     say("ends");
     if poisoned {
-        // Its handle is given up in order: see `docs/durability.md`.
+        // Its handle is given up in order: see `docs/reference/durability.md`.
         return Ok(());
     }
     // Whatever is open now stays so: the process is to end as if it were killed.

@@ -25,7 +25,7 @@ Usage: fulgurite-bench lightning [OPTIONS]
 
 Each engine does each workload in a process of its own and a fresh directory, in turn; every answer is
 checked, and all content is compared in the end. What the report claims stands below what was measured
-here; an engine that cannot do a workload says so in its row. docs/benchmarks.md says how each figure is
+here; an engine that cannot do a workload says so in its row. docs/internals/benchmarks.md says how each figure is
 measured. Exits with 1 if an engine loses a commit that it has acknowledged, at a level that outlives its
 process. Needs 16 GB of memory and 30 GB of disk.
 

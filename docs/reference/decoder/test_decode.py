@@ -9,7 +9,7 @@ from pathlib import Path
 from xxhash import xxh3_64_intdigest as xxh3
 from fulgurite_decoder import DAMAGE, Database, align, numbers
 
-GOLDEN = Path(__file__).resolve().parents[2] / "crates" / "engine" / "tests" / "golden" / "format-1"
+GOLDEN = Path(__file__).resolve().parents[3] / "crates" / "engine" / "tests" / "golden" / "format-1"
 NAMES = "empty", "closed", "crashed", "merging", "kept", "runs", "counted", "packed"
 SEED = 1
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints the tables of a Fulgurite database, what its log holds included, as NDJSON; keys and values in hexadecimal.
 
-Written from docs/file-format.md alone, whose sections it names, to prove that the document suffices.
+Written from docs/reference/file-format.md alone, whose sections it names, to prove that the document suffices.
 It refuses damage. Needs Python 3.9 or later and `pip install xxhash`."""
 import io, json, pathlib, struct, sys
 from xxhash import xxh3_64_intdigest as xxh3
