@@ -1,4 +1,5 @@
-//! Rule: a link in a document leads somewhere: to a file of the repository, and to a heading that it has.
+//! Rule: a link in a document leads somewhere: to a file of the repository, and to a heading that it has. So does a link
+//! in the documentation of Rust sources whose target is a relative path.
 //!
 //! Understood are `[text](target)` and `[name]: target`; code blocks and code spans are passed over, as are addresses of the
 //! network, which no test should depend on.
@@ -7,8 +8,13 @@ use super::Finding;
 use super::tree::Tree;
 
 pub fn check(tree: &Tree, findings: &mut Vec<Finding>) {
-    for file in tree.files().iter().filter(|file| file.path.ends_with(".md")) {
-        for (line, target) in links(&file.text) {
+    for file in tree.files() {
+        let links = match file.path.rsplit_once('.') {
+            Some((_, "md")) => links(&file.text),
+            Some((_, "rs")) => links_of_source(&file.text),
+            _ => continue,
+        };
+        for (line, target) in links {
             if let Some(reason) = broken(tree, &file.path, &target) {
                 findings.push(Finding::new(
                     &file.path,
@@ -85,6 +91,19 @@ fn links(text: &str) -> Vec<(usize, String)> {
     found
 }
 
+/// The targets that are relative paths, with their lines, of the links in the documentation of a Rust source. Other
+/// targets are names of items, which rustdoc checks.
+fn links_of_source(text: &str) -> Vec<(usize, String)> {
+    let documentation = |line: &str| {
+        let line = line.trim_start();
+        line.strip_prefix("//!").or_else(|| line.strip_prefix("///")).unwrap_or_default().to_owned()
+    };
+    let text: Vec<String> = text.lines().map(documentation).collect();
+    let mut links = links(&text.join("\n"));
+    links.retain(|(_, target)| target.starts_with("./") || target.starts_with("../"));
+    links
+}
+
 /// The anchors of the headings in `text`, as GitHub makes them.
 fn anchors(text: &str) -> Vec<String> {
     let mut anchors: Vec<String> = Vec::new();
@@ -116,6 +135,14 @@ mod tests {
     fn a_link_to_a_missing_heading_is_found() {
         let text = "# The `log`, in short\n[a](#the-log-in-short) [b](#the-log)\n[c](b.md#one) [d](b.md#two)\n";
         assert_eq!(places(check, &[("a.md", text), ("b.md", "## One\n")]), ["a.md:2", "a.md:3"]);
+    }
+
+    #[test]
+    fn a_link_from_the_documentation_of_a_source_is_read_and_other_text_of_it_is_not() {
+        let text = "//! [a](../a.md) [b](../b.md#two)\nfn f() {} // [c](../c.md)\n    /// [`D`](crate::D) [d](./d.md)\n\
+                    let x = \"[e](../e.md)\";\n/// ```\n/// [f](../f.md)\n/// ```\n";
+        let files = [("src/x.rs", text), ("a.md", ""), ("b.md", "# One\n")];
+        assert_eq!(places(check, &files), ["src/x.rs:1", "src/x.rs:3"]);
     }
 
     #[test]

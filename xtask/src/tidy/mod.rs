@@ -8,6 +8,7 @@ mod documents;
 mod format_hash;
 mod imports;
 mod length;
+mod named_paths;
 mod paths;
 mod rust;
 mod tree;
@@ -70,6 +71,7 @@ const RULES: &[Rule] = &[
     words::check,
     paths::check,
     documents::check,
+    named_paths::check,
     format_hash::check,
 ];
 
@@ -149,5 +151,6 @@ mod tests {
         let file = tree.file("xtask/src/tidy/mod.rs").expect("git tracks it");
         assert!(file.text.contains("the_tree_holds_this_very_file") && file.tokens.is_some());
         assert!(tree.contains("xtask") && !tree.contains("xtas"));
+        assert!(tree.contains("data/wordnet/synsets.tsv.gz"), "binary files are there too");
     }
 }

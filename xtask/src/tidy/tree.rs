@@ -7,9 +7,10 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use crate::command::Failure;
 use crate::workspace;
 
-/// All text files of the repository.
+/// All text files of the repository, and the paths of the others.
 pub struct Tree {
     files: Vec<File>,
+    binary: Vec<String>,
 }
 
 /// One text file.
@@ -25,7 +26,7 @@ pub struct File {
 }
 
 impl Tree {
-    /// Reads what git tracks or would track; binary files are left out.
+    /// Reads what git tracks or would track; of binary files only the paths are kept.
     ///
     /// # Errors
     /// Fails if git cannot list the files, or one cannot be read.
@@ -45,23 +46,25 @@ impl Tree {
             .collect();
         paths.sort();
         paths.dedup();
-        let mut files = Vec::new();
+        let (mut files, mut binary) = (Vec::new(), Vec::new());
         for path in paths {
             let bytes = std::fs::read(root.join(&path)).map_err(|error| Failure::Failed(format!("{path}: {error}")))?;
-            if let Ok(text) = String::from_utf8(bytes) {
-                files.push(File::new(path, text));
+            match String::from_utf8(bytes) {
+                Ok(text) => files.push(File::new(path, text)),
+                Err(_) => binary.push(path),
             }
         }
-        Ok(Self { files })
+        Ok(Self { files, binary })
     }
 
     /// A tree of files that exist only here.
     #[cfg(test)]
     pub fn planted(files: &[(&str, &str)]) -> Self {
-        Self { files: files.iter().map(|(path, text)| File::new((*path).into(), (*text).into())).collect() }
+        let files = files.iter().map(|(path, text)| File::new((*path).into(), (*text).into())).collect();
+        Self { files, binary: Vec::new() }
     }
 
-    /// All files, in the order of their paths.
+    /// All text files, in the order of their paths.
     pub fn files(&self) -> &[File] {
         &self.files
     }
@@ -71,15 +74,16 @@ impl Tree {
         self.files.iter().filter_map(|file| file.tokens.as_deref().map(|tokens| (file, tokens)))
     }
 
-    /// The file at `path`.
+    /// The text file at `path`.
     pub fn file(&self, path: &str) -> Option<&File> {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Whether `path` is a file, or a directory above one.
+    /// Whether `path` is a file, text or binary, or a directory above one.
     pub fn contains(&self, path: &str) -> bool {
         let directory = format!("{path}/");
-        self.files.iter().any(|file| file.path == path || file.path.starts_with(&directory))
+        let mut paths = self.files.iter().map(|file| &file.path).chain(&self.binary);
+        paths.any(|known| known == path || known.starts_with(&directory))
     }
 }
 
