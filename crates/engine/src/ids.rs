@@ -24,7 +24,7 @@ pub struct PageRef {
 impl PageRef {
     /// A slot is stored in 24 bits.
     pub const SLOTS_MAX: u32 = 1 << 24;
-    /// No page: no extent has this id (`docs/file-format.md`, "Page of the extent table").
+    /// No page: no extent has this id (`docs/reference/file-format.md`, "Page of the extent table").
     pub(crate) const NOWHERE: Self = Self { extent: ExtentId(u32::MAX), slot: 0 };
 
     /// Whether it is [`PageRef::NOWHERE`], or another slot of the extent that does not exist.

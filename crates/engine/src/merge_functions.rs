@@ -185,7 +185,7 @@ pub const FUNCTION_NAME_BYTES_MAX: usize = 255;
 
 /// Runs the examples of the document as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/merge-operators.md")]
+#[doc = include_str!("../../../docs/reference/merge-operators.md")]
 pub struct Document;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What the engine tells the program's metrics recorder, through the `metrics` facade. Without the feature `metrics` these
 //! functions do nothing.
 //!
-//! `docs/metrics.md` lists every name with its unit.
+//! `docs/reference/metrics.md` lists every name with its unit.
 
 use std::time::Duration;
 

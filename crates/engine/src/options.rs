@@ -11,7 +11,7 @@ use crate::sync::Arc;
 
 /// How far a commit must have got before `commit` returns.
 ///
-/// Levels are prefixes: when a commit is safe at some level, so is every commit before it. `docs/durability.md` tells
+/// Levels are prefixes: when a commit is safe at some level, so is every commit before it. `docs/reference/durability.md` tells
 /// what each survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]

@@ -1,5 +1,5 @@
 //! Locks, atomics and what else threads wait by, for the whole engine, from one place so that a model checker can take std's:
-//! `crates/loom-models` compiles the engine's concurrent files with a `sync` of its own.
+//! `proofs/loom-models` compiles the engine's concurrent files with a `sync` of its own.
 //!
 //! Built for the test kit, threads can be those of a simulation (`simulation`), and wait by its scheduler.
 //!

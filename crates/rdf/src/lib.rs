@@ -60,5 +60,5 @@ pub use {oxrdf, oxrdfio, sparesults, spareval, spargebra};
 
 /// The example of the manual.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/rdf.md")]
+#[doc = include_str!("../../../docs/reference/rdf.md")]
 struct Manual;

@@ -1,4 +1,4 @@
-//! The SPARQL 1.1 Protocol and the SPARQL 1.1 Graph Store HTTP Protocol over one store of quads: `docs/serve.md` says what is served where.
+//! The SPARQL 1.1 Protocol and the SPARQL 1.1 Graph Store HTTP Protocol over one store of quads: `docs/reference/serve.md` says what is served where.
 //!
 //! Invariants: (1) what reads or writes the store runs on blocking threads, at most [`ServerOptions::queries_max`] at once, never where
 //! connections are served. (2) An answer is written as it is evaluated, a few chunks ahead of the client at most; one that fails half

@@ -1,4 +1,4 @@
-//! The examples of `docs/cli.md`, run as they stand there.
+//! The examples of `docs/reference/cli.md`, run as they stand there.
 //!
 //! In a block marked `console`, a line that begins with `$ ` is a command for a shell, and what follows is what it prints,
 //! messages included. `…` at the end of a line stands for anything; paths are shown without the test's own directory.
@@ -9,7 +9,7 @@ use crate::fixture::{PROGRAM, Place};
 
 #[test]
 fn the_examples_of_the_documentation_print_what_it_says() {
-    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli.md");
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/cli.md");
     let document = std::fs::read_to_string(document).unwrap();
     let place = Place::new();
     let mut commands = 0;

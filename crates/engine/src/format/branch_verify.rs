@@ -1,6 +1,6 @@
 //! Proof that the body of a page is a branch that may be read unchecked. Called by `page` only.
 //!
-//! Every rule of `docs/file-format.md` for kind 2 is checked, in the order in which later rules rely on earlier ones.
+//! Every rule of `docs/reference/file-format.md` for kind 2 is checked, in the order in which later rules rely on earlier ones.
 
 use crate::format::branch::{
     CHILD_BYTES, CHILD_RESERVED, CHILDREN_OFFSET, COUNT_MAX, COUNTS_OFFSET, FLAGS, HAS_LONG_SEPARATOR, HEADS_OFFSET,

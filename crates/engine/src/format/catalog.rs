@@ -1,4 +1,4 @@
-//! What the catalog stores of a table: its number, kind, options, types, root and runs. See `docs/file-format.md`, "Catalog".
+//! What the catalog stores of a table: its number, kind, options, types, root and runs. See `docs/reference/file-format.md`, "Catalog".
 //!
 //! The catalog is an ordinary tree: key = the table's name, value = a descriptor. In the log a descriptor stands
 //! without a root, because a commit never knows one.

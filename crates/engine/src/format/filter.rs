@@ -1,4 +1,4 @@
-//! The filter of a run: which keys are certainly not in it, told by one cache line. See `docs/file-format.md`, "Filters".
+//! The filter of a run: which keys are certainly not in it, told by one cache line. See `docs/reference/file-format.md`, "Filters".
 //!
 //! A key has one line of 64 bytes by the upper half of its hash, and sets seven bits of it. Of keys that are absent, it passes
 //! about one in a hundred and fifty.

@@ -1,6 +1,6 @@
 //! Proof that the body of a page is a leaf that may be read unchecked. Called by `page` only.
 //!
-//! Every rule of `docs/file-format.md` for kind 1 is checked, in the order in which later rules rely on earlier ones.
+//! Every rule of `docs/reference/file-format.md` for kind 1 is checked, in the order in which later rules rely on earlier ones.
 
 use crate::format::bytes::{common_prefix, get_u16, get_u32, get_u64, head4};
 use crate::format::cell::{CELL_HEADER_BYTES, LENGTH_MASK, LONG_KEY_BYTES, OVERFLOW_BIT, Op, ValueAlign};

@@ -1,4 +1,4 @@
-//! Encodes a commit as records of the log. See `docs/file-format.md`, "Log".
+//! Encodes a commit as records of the log. See `docs/reference/file-format.md`, "Log".
 //!
 //! The buffer is the caller's to keep: a transaction that commits again does not allocate again.
 

@@ -1,4 +1,4 @@
-//! The operations in a commit's records, and how they are read. See `docs/file-format.md`, "Log".
+//! The operations in a commit's records, and how they are read. See `docs/reference/file-format.md`, "Log".
 //!
 //! Decoding never panics and never allocates, whatever the bytes: it only narrows the slice that it was given.
 

@@ -1,4 +1,4 @@
-//! Records of the write-ahead log: the header of each, and the chain. See `docs/file-format.md`, "Log".
+//! Records of the write-ahead log: the header of each, and the chain. See `docs/reference/file-format.md`, "Log".
 //!
 //! It is pure: placing records in segments, and deciding what a damaged record means, is the business of `log`.
 //!

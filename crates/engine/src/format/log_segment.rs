@@ -1,4 +1,4 @@
-//! The header of a log segment. See `docs/file-format.md`, "Log".
+//! The header of a log segment. See `docs/reference/file-format.md`, "Log".
 //!
 //! A header says whose segment it is, and nothing of the records that follow: so a segment can be made ready before it is
 //! known which commit will be its first.

@@ -1,4 +1,4 @@
-//! What the merge operators of tables do to values, pure. See `docs/file-format.md`, "Catalog".
+//! What the merge operators of tables do to values, pure. See `docs/reference/file-format.md`, "Catalog".
 
 use std::fmt;
 

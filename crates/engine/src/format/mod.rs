@@ -1,6 +1,6 @@
 //! What stored bytes mean, and nothing else: no I/O, no locks, no allocation beyond the builders' staging.
 //!
-//! Every byte is specified in `docs/file-format.md`; the layouts here are checked against it at compile time.
+//! Every byte is specified in `docs/reference/file-format.md`; the layouts here are checked against it at compile time.
 //! Invariants: (1) [`verify_page`] accepts or refuses any bytes without a panic; so does [`verify_own_page`], which leaves out
 //! tags. (2) A page that either accepted is read by the views [`Leaf`], [`PackedLeaf`] and [`Branch`] without further checks. (3) The builders
 //! write only pages that both accept.

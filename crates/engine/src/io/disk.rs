@@ -1,6 +1,6 @@
 //! What the engine asks of storage: the traits [`Disk`] and [`File`], and the locks between processes.
 //!
-//! What survives a power cut is part of these contracts; `docs/durability.md` has the whole model:
+//! What survives a power cut is part of these contracts; `docs/reference/durability.md` has the whole model:
 //! (1) A file's bytes are durable once [`File::sync_data`] returned, and so is as much of its length as reading them needs.
 //! (2) A name (created, renamed, removed) is durable once [`Disk::sync_directory`] of its directory returned.
 //! (3) Until then any subset may survive, in any order, and a write may be torn between 512-byte sectors.

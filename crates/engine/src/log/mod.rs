@@ -1,7 +1,7 @@
 //! The write-ahead log: what is committed is here first, in the files `name.ful-log.N` beside the database.
 //!
 //! [`Log`] writes, [`read_back()`] reads after a crash, [`Feed`] reads beside who writes. A log is a row of *segments* with rising numbers; each is a header and
-//! then records, one or several per commit, chained by their checksums (`docs/file-format.md`, "Log").
+//! then records, one or several per commit, chained by their checksums (`docs/reference/file-format.md`, "Log").
 //!
 //! Invariants:
 //! (1) Commits stand in the order of their sequences, without gaps, across segments.

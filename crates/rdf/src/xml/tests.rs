@@ -1,4 +1,4 @@
-//! Well-formedness, rule by rule. A differential test against other readers is in `crates/conformance`.
+//! Well-formedness, rule by rule. A differential test against other readers is in `proofs/conformance`.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Bytes that must never change: hash vectors, and the worked examples of `docs/file-format.md`.
+//! Bytes that must never change: hash vectors, and the worked examples of `docs/reference/file-format.md`.
 
 use crate::format::hash::checksum;
 use crate::format::{
@@ -9,7 +9,7 @@ use crate::format::{
 };
 use crate::ids::{Birth, ExtentId, PageNumber, PageRef, SegmentNumber, Sequence, TableId};
 
-const DOCUMENT: &str = include_str!("../../../../../docs/file-format.md");
+const DOCUMENT: &str = include_str!("../../../../../docs/reference/file-format.md");
 const BIRTH: Birth = Birth(9);
 
 fn identity() -> Identity {

@@ -1,0 +1,258 @@
+//! The steps of `cargo xtask test`, cheapest verdict first. The proofs run with the share that
+//! docs/internals/testing.md gives CI, and as the tests have built them: for such shares another build takes longer
+//! than it saves.
+
+use std::path::Path;
+
+use super::report::Outcome;
+use crate::command::Failure;
+use crate::lanes::Program;
+use crate::{instructions, launch, miri, tidy, tools, workspace};
+
+/// One thing that CI checks.
+#[derive(Debug)]
+pub struct Step {
+    /// Its name in the report and for `--only`.
+    pub name: &'static str,
+    /// What it checks.
+    pub what: &'static str,
+    /// Whether it takes minutes.
+    pub long: bool,
+    /// What checks it.
+    pub work: Work,
+}
+
+/// How a step does its work, in the workspace's root directory.
+#[derive(Debug)]
+pub enum Work {
+    /// Nothing runs beside it: it uses all processors, or measures time.
+    Alone(fn(&Path) -> Outcome),
+    /// Programs that keep one processor busy each. They run beside each other, and beside those of the steps of this kind that
+    /// come just before or after.
+    SideBySide(fn(&Path) -> Result<Vec<Program>, Failure>),
+}
+
+/// All steps, in the order in which they run.
+pub const STEPS: &[Step] = &[
+    quick("format", "rustfmt changes nothing", |root| cargo(root, &["fmt", "--all", "--check"])),
+    quick("tidy", "the house rules hold (cargo xtask tidy)", |root| outcome(tidy::check_workspace(root))),
+    quick("clippy", "no warning from the compiler or clippy", clippy),
+    quick("tests", "unit and integration tests of the default members", |root| {
+        cargo(root, &["test", "--locked", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"])
+    }),
+    quick("doctests", "the examples in the documentation run", |root| cargo(root, &["test", "--locked", "--doc"])),
+    quick("decoder", "a decoder written from the format document alone reads the golden files", decoder),
+    quick("rustdoc", "the documentation builds without a warning", rustdoc),
+    long("msrv", "the oldest supported compiler builds everything", oldest_compiler),
+    long("aarch64", "the engine and its command line compile for Linux on aarch64", |root| {
+        portable(root, "aarch64-unknown-linux-gnu", ENGINE)
+    }),
+    long("windows", "it compiles for Windows", |root| portable(root, "x86_64-pc-windows-msvc", &[])),
+    long("macos", "the engine and its command line compile for macOS", |root| {
+        portable(root, "aarch64-apple-darwin", ENGINE)
+    }),
+    beside(
+        "miri",
+        "no undefined behaviour where stored bytes are read (portable search), and in slots of threads",
+        |root| miri::programs(root, miri::MODULES),
+    ),
+    beside("model", "random use of the whole API agrees with a simple model", model),
+    beside("simulate", "no interleaving of work in the background with the rest gives a wrong answer", simulate),
+    beside("quads", "stores of quads survive power cuts, and tell of damage", quads),
+    long("crash", "no power cut loses an acknowledged commit", |root| {
+        outcome(launch::run_of_tests(root, "crash", &["--images", "40000"]))
+    }),
+    long("kill", "no death of a process loses what it acknowledged", |root| {
+        outcome(launch::run_of_tests(root, "kill", &["--count", "100"]))
+    }),
+    long("isolation", "transactions of many threads have no anomaly that their level forbids", |root| {
+        outcome(launch::run_of_tests(root, "isolation", &["--transactions", "200000"]))
+    }),
+    long("loom", "threads may come in any order (the concurrent files, explored by a model checker)", |root| {
+        outcome(launch::run_loom(root, &[]))
+    }),
+    long("hostile", "damaged files give errors, never harm", |root| {
+        outcome(launch::run_of_tests(root, "hostile", &["--files", "20000"]))
+    }),
+    long("io-errors", "every call of the disk that fails is an error, and loses nothing", |root| {
+        outcome(launch::run_of_tests(root, "io_errors", &["--one-in", "3"]))
+    }),
+    long("kernel-faults", "no fault of a real file system loses what was acknowledged", kernel_faults),
+    long("soak", "a minute of load: right answers, and nothing grows", |root| {
+        outcome(launch::run_of_tests(root, "soak", &["--minutes", "1"]))
+    }),
+    long("instructions", "no operation takes more instructions than the table says (valgrind)", |root| {
+        outcome(instructions::check(root))
+    }),
+    long("w3c", "the W3C's suites of RDF and SPARQL pass, but for the tests known to fail", w3c),
+    long("patterns", "REGEX and REPLACE have the values of another implementation of XPath's functions", patterns),
+    long("readers", "other readers agree on RDF/XML, and read all that the store writes", readers),
+    long("demo", "the demo runs from beginning to end", |root| outcome(launch::run_demo_of_tests(root))),
+];
+
+const fn quick(name: &'static str, what: &'static str, run: fn(&Path) -> Outcome) -> Step {
+    Step { name, what, long: false, work: Work::Alone(run) }
+}
+
+const fn long(name: &'static str, what: &'static str, run: fn(&Path) -> Outcome) -> Step {
+    Step { name, what, long: true, work: Work::Alone(run) }
+}
+
+const fn beside(name: &'static str, what: &'static str, programs: fn(&Path) -> Result<Vec<Program>, Failure>) -> Step {
+    Step { name, what, long: true, work: Work::SideBySide(programs) }
+}
+
+/// Of the command line also without its features.
+fn clippy(root: &Path) -> Outcome {
+    let small: &[&str] = &["--package", "fulgurite-cli", "--no-default-features"];
+    for selection in [&[], small] {
+        let arguments = [&["clippy", "--locked", "--all-targets"], selection, &["--", "--deny", "warnings"]].concat();
+        if let failed @ Outcome::Failed(_) = cargo(root, &arguments) {
+            return failed;
+        }
+    }
+    Outcome::Passed
+}
+
+fn decoder(root: &Path) -> Outcome {
+    match tools::ensure_python(root) {
+        Ok(python) => {
+            let tests = ["-B", "docs/reference/decoder/test_decode.py"];
+            outcome(launch::wait(workspace::child(root, &python.to_string_lossy(), &tests)))
+        }
+        Err(reason) => Outcome::Skipped(reason),
+    }
+}
+
+fn rustdoc(root: &Path) -> Outcome {
+    let mut command = workspace::child(root, "cargo", &["doc", "--locked", "--no-deps"]);
+    command.env("RUSTDOCFLAGS", "--deny warnings");
+    outcome(launch::wait(command))
+}
+
+fn oldest_compiler(root: &Path) -> Outcome {
+    let version = match oldest_supported(root) {
+        Ok(version) => version,
+        Err(reason) => return Outcome::Failed(reason),
+    };
+    if let Err(reason) = tools::ensure_toolchain(root, &version, &[]) {
+        return Outcome::Skipped(reason);
+    }
+    let arguments = ["cargo", "check", "--locked", "--all-targets", "--target-dir", "target/msrv"];
+    outcome(launch::wait(workspace::child_of_toolchain(root, &version, &arguments)))
+}
+
+/// `rust-version` of the workspace: stated once, in Cargo.toml.
+fn oldest_supported(root: &Path) -> Result<String, String> {
+    let path = root.join("Cargo.toml");
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    text.lines()
+        .find_map(|line| line.strip_prefix("rust-version"))
+        .and_then(|rest| rest.split('"').nth(1))
+        .map(String::from)
+        .ok_or_else(|| format!("{}: no rust-version", path.display()))
+}
+
+/// What knows the system it runs on. The rest, which is above it, is compiled for Windows alone.
+const ENGINE: &[&str] = &[
+    "--package",
+    "fulgurite",
+    "--package",
+    "fulgurite-testkit",
+    "--package",
+    "fulgurite-cli",
+    "--no-default-features",
+];
+
+fn portable(root: &Path, target: &str, packages: &[&str]) -> Outcome {
+    if let Err(reason) = tools::ensure_target(root, target) {
+        return Outcome::Skipped(reason);
+    }
+    cargo(root, &[&["check", "--locked", "--all-targets", "--target", target], packages].concat())
+}
+
+/// The model test, and proof that it is one: it has to find faults that are planted in the engine.
+fn model(root: &Path) -> Result<Vec<Program>, Failure> {
+    programs(root, "model", &[&["--operations", "2000000"], &["--plant"]])
+}
+
+/// The simulation, and proof that it is one: it has to find faults that are planted in the engine.
+fn simulate(root: &Path) -> Result<Vec<Program>, Failure> {
+    // A seed decides all that comes, so these meet in so short a run what must be met.
+    let run = ["--seeds", "4", "--operations", "50000", "--seed", "100"];
+    programs(root, "simulate", &[&run, &["--plant", "--seed", "500"]])
+}
+
+/// Both proofs of the quad store, and proof that the first is one.
+fn quads(root: &Path) -> Result<Vec<Program>, Failure> {
+    let power = ["power", "--images", "2000"];
+    programs(root, "quads", &[&power, &["power", "--plant", "--seed", "1"], &["damage", "--stores", "2000"]])
+}
+
+/// Runs of a program that the tests have built.
+fn programs(root: &Path, name: &str, runs: &[&[&str]]) -> Result<Vec<Program>, Failure> {
+    Ok(runs.iter().map(|arguments| Program::new(launch::program_of_tests(root, name, arguments))).collect())
+}
+
+/// Needs root and loop devices, and tells by its exit code that they are missing.
+fn kernel_faults(root: &Path) -> Outcome {
+    match launch::run_of_tests(root, "kernel_faults", &["--runs", "60"]) {
+        Err(Failure::Child(77)) => Outcome::Skipped("no rights or tools for file systems that fail, see above".into()),
+        result => outcome(result),
+    }
+}
+
+/// Needs the suites, which are fetched from a package registry.
+fn w3c(root: &Path) -> Outcome {
+    match tools::ensure_suites(root) {
+        Ok(archive) => outcome(launch::run_w3c(root, &archive, &[])),
+        Err(reason) => Outcome::Skipped(reason),
+    }
+}
+
+/// Needs a package of Python, and the command line as the tests have built it.
+fn patterns(root: &Path) -> Outcome {
+    match tools::ensure_elementpath(root) {
+        Ok(python) => outcome(launch::run_patterns_of_tests(root, &python)),
+        Err(reason) => Outcome::Skipped(reason),
+    }
+}
+
+/// Needs other readers, which are fetched from a package registry.
+fn readers(root: &Path) -> Outcome {
+    match tools::ensure_readers(root) {
+        Ok(python) => outcome(launch::run_readers(root, &python, &[])),
+        Err(reason) => Outcome::Skipped(reason),
+    }
+}
+
+fn cargo(root: &Path, arguments: &[&str]) -> Outcome {
+    outcome(launch::wait(workspace::child(root, "cargo", arguments)))
+}
+
+/// What the end of some work says of its step.
+pub fn outcome(result: Result<(), Failure>) -> Outcome {
+    match result {
+        Ok(()) => Outcome::Passed,
+        Err(Failure::Unavailable(reason)) => Outcome::Skipped(reason),
+        Err(failure) => Outcome::Failed(failure.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failing_command_fails_its_step() {
+        let result = cargo(Path::new("."), &["no-such-verb"]);
+        assert!(matches!(&result, Outcome::Failed(reason) if reason.contains("exit code")), "{result:?}");
+    }
+
+    #[test]
+    fn the_oldest_compiler_is_read_from_the_manifest() {
+        let root = workspace::root().expect("cargo runs this test");
+        let version = oldest_supported(&root).expect("the workspace states it");
+        assert!(version.starts_with("1."), "{version}");
+    }
+}

