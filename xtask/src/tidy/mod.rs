@@ -5,6 +5,7 @@
 
 mod dependencies;
 mod documents;
+mod errors;
 mod format_hash;
 mod imports;
 mod length;
@@ -71,6 +72,7 @@ const RULES: &[Rule] = &[
     words::check,
     paths::check,
     documents::check,
+    errors::check,
     named_paths::check,
     format_hash::check,
 ];
