@@ -6,6 +6,7 @@
 mod cycles;
 mod dependencies;
 mod documents;
+mod errors;
 mod folders;
 mod format_hash;
 mod imports;
@@ -77,6 +78,7 @@ const RULES: &[Rule] = &[
     words::check,
     paths::check,
     documents::check,
+    errors::check,
     named_paths::check,
     format_hash::check,
     ratchet::check,
