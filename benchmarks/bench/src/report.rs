@@ -1,6 +1,6 @@
 //! Results, and how they are printed: a table for people, lines of JSON for programs.
 //!
-//! The fields of a line are a promise to other scripts; docs/internals/benchmarks.md describes them. They are never
+//! The fields of a line are a promise to other scripts; docs/internals/benchmarks/method.md describes them. They are never
 //! renamed or removed, and none is added.
 
 use std::fmt::Write;
