@@ -1,7 +1,7 @@
 //! Regular expressions as XPath and XQuery Functions 3.1 has them: what `REGEX` and `REPLACE` are by SPARQL 1.1, 17.4.3.14 and 17.4.3.15.
 //!
 //! A pattern is parsed here, and written for the crate `regex` or, where that cannot match it, for a bounded engine of our own
-//! ([decision 29](../../../../../docs/internals/decisions/0029-patterns-of-xpath.md)). `calls` puts that into the algebra, `constants` checks the calls of a text.
+//! ([decision 29](../../../../../docs/internals/decisions/0029-xpath-regular-expressions.md)). `calls` puts that into the algebra, `constants` checks the calls of a text.
 
 mod backtrack;
 mod blocks;
