@@ -1,7 +1,7 @@
 //! Results, and how they are printed: a table for people, lines of JSON for programs.
 //!
-//! The fields of a line are a promise to other scripts; docs/internals/benchmarks.md describes them. They are never
-//! renamed or removed, and none is added.
+//! Other scripts rely on the fields of a line; docs/internals/benchmarks/method.md describes them. No field is renamed,
+//! removed or added.
 
 use std::fmt::Write;
 

@@ -1,7 +1,9 @@
-//! Regular expressions as XPath and XQuery Functions 3.1 has them: what `REGEX` and `REPLACE` are by SPARQL 1.1, 17.4.3.14 and 17.4.3.15.
+//! Regular expressions of XPath and XQuery Functions 3.1, which SPARQL's `REGEX` and `REPLACE` use (SPARQL 1.1, 17.4.3.14
+//! and 17.4.3.15).
 //!
-//! A pattern is parsed here, and written for the crate `regex` or, where that cannot match it, for a bounded engine of our own
-//! ([decision 29](../../../../../docs/internals/decisions/0029-patterns-of-xpath.md)). `calls` puts that into the algebra, `constants` checks the calls of a text.
+//! This module parses a pattern and rewrites it for the crate `regex`. Patterns that this crate cannot match go to a
+//! bounded engine of our own ([decision 29](../../../../../docs/internals/decisions/0029-xpath-regular-expressions.md)).
+//! `calls` rewrites the calls of a query, `constants` checks their constant patterns.
 
 mod backtrack;
 mod blocks;
