@@ -1,11 +1,12 @@
 //! Developer tasks of the Fulgurite workspace: `cargo xtask COMMAND`.
 //!
-//! Reading order: [`command`] (the table of commands), [`launch`] and [`miri`] (commands that build a program and run it),
+//! Reading order: [`commands`] (their table), [`launch`] and [`miri`] (commands that build a program and run it),
 //! [`instructions`] (counts that may not rise), [`lanes`] (programs side by side), [`ci`] (`test`: everything that CI checks), [`tidy`] (rules on the sources that no compiler
 //! knows), [`page`] (the editor in the page of the server, and tries of it), [`tools`] (what these install).
 
 mod ci;
 mod command;
+mod commands;
 mod instructions;
 mod lanes;
 mod launch;
@@ -19,5 +20,5 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    command::run(&arguments)
+    commands::run(&arguments)
 }

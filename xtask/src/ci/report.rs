@@ -2,18 +2,7 @@
 
 use std::time::Duration;
 
-use super::steps::Step;
-
-/// How a step ended.
-#[derive(Debug)]
-pub enum Outcome {
-    /// It checked what it names, and found nothing wrong.
-    Passed,
-    /// It found something wrong.
-    Failed(String),
-    /// It could not check anything, for this reason.
-    Skipped(String),
-}
+use super::step::{Outcome, Step};
 
 /// A step that has ended.
 #[derive(Debug)]

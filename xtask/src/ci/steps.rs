@@ -4,33 +4,10 @@
 
 use std::path::Path;
 
-use super::report::Outcome;
+use super::step::{Outcome, Step, Work};
 use crate::command::Failure;
 use crate::lanes::Program;
 use crate::{instructions, launch, miri, tidy, tools, workspace};
-
-/// One thing that CI checks.
-#[derive(Debug)]
-pub struct Step {
-    /// Its name in the report and for `--only`.
-    pub name: &'static str,
-    /// What it checks.
-    pub what: &'static str,
-    /// Whether it takes minutes.
-    pub long: bool,
-    /// What checks it.
-    pub work: Work,
-}
-
-/// How a step does its work, in the workspace's root directory.
-#[derive(Debug)]
-pub enum Work {
-    /// Nothing runs beside it: it uses all processors, or measures time.
-    Alone(fn(&Path) -> Outcome),
-    /// Programs that keep one processor busy each. They run beside each other, and beside those of the steps of this kind that
-    /// come just before or after.
-    SideBySide(fn(&Path) -> Result<Vec<Program>, Failure>),
-}
 
 /// All steps, in the order in which they run.
 pub const STEPS: &[Step] = &[

@@ -3,29 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::Finding;
+use super::finding::{Count, Finding};
+use super::prose::{plain_words, width};
+use super::structure::{cycles, folders};
 use super::tree::Tree;
-use super::{cycles, folders, plain_words, width};
 use crate::command::Failure;
 
 /// What is still allowed: one `RULE PATH COUNT` a line.
 const LIST: &str = "xtask/ratchet.txt";
-
-/// How often one file or folder breaks one rule.
-pub struct Count {
-    /// The rule, in one word.
-    pub rule: &'static str,
-    /// The file or folder.
-    pub path: String,
-    /// The line of the first violation, from 1.
-    pub line: usize,
-    /// How many there are; not zero.
-    pub count: usize,
-    /// What they are, for a person.
-    pub offence: String,
-    /// How to mend them.
-    pub mend: &'static str,
-}
 
 /// A rule that counts.
 type Counting = fn(&Tree) -> Vec<Count>;

@@ -4,8 +4,8 @@
 //! Understood are `[text](target)` and `[name]: target`; code blocks and code spans are passed over, as are addresses of the
 //! network, which no test should depend on.
 
-use super::Finding;
-use super::tree::Tree;
+use crate::tidy::finding::Finding;
+use crate::tidy::tree::Tree;
 
 pub fn check(tree: &Tree, findings: &mut Vec<Finding>) {
     for file in tree.files() {
@@ -120,8 +120,8 @@ fn anchors(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::planted::places;
     use super::check;
+    use crate::tidy::planted::places;
 
     #[test]
     fn a_link_to_a_missing_file_is_found() {

@@ -1,7 +1,7 @@
 //! Rule: every Rust file opens with `//!`, which says what it owns, and can be split into tokens at all.
 
-use super::Finding;
-use super::tree::Tree;
+use crate::tidy::finding::Finding;
+use crate::tidy::tree::Tree;
 
 pub fn check(tree: &Tree, findings: &mut Vec<Finding>) {
     for file in tree.files().iter().filter(|file| file.path.ends_with(".rs")) {
@@ -23,8 +23,8 @@ pub fn check(tree: &Tree, findings: &mut Vec<Finding>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::planted::places;
     use super::check;
+    use crate::tidy::planted::places;
 
     #[test]
     fn a_file_without_an_opening_comment_is_found() {

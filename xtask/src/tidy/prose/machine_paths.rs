@@ -1,7 +1,7 @@
 //! Rule: no path of one person's machine in the repository.
 
-use super::Finding;
-use super::tree::Tree;
+use crate::tidy::finding::Finding;
+use crate::tidy::tree::Tree;
 
 /// First directories of such paths. Spelled without the slashes, so that this file does not find itself.
 const MACHINE_DIRECTORIES: &[&str] = &["work", "root", "home", "farm", "Users"];
@@ -36,8 +36,8 @@ fn names(line: &str, opening: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::planted::places;
     use super::check;
+    use crate::tidy::planted::places;
 
     #[test]
     fn an_absolute_path_of_a_machine_is_found_in_any_file() {

@@ -8,9 +8,9 @@ use std::path::Path;
 use proc_macro2::{Delimiter, TokenTree};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::Finding;
-use super::tree::{File, Tree, is_sign, is_word, line_of, within};
 use crate::command::Failure;
+use crate::tidy::finding::Finding;
+use crate::tidy::tree::{File, Tree, is_sign, is_word, line_of, within};
 
 const CODE: &str = "crates/engine/src/format/";
 const DOCUMENT: &str = "docs/reference/file-format.md";
@@ -97,9 +97,9 @@ fn lines_of_tests(tokens: &[TokenTree]) -> Vec<std::ops::RangeInclusive<usize>> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::planted::{all, places};
-    use super::super::tree::Tree;
     use super::{DOCUMENT, RECORD, check, hash};
+    use crate::tidy::planted::{all, places};
+    use crate::tidy::tree::Tree;
 
     const LEAF: &str = "crates/engine/src/format/leaf.rs";
 

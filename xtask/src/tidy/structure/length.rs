@@ -6,9 +6,9 @@ use std::path::Path;
 
 use proc_macro2::{Delimiter, TokenTree};
 
-use super::Finding;
-use super::tree::{self, File, Tree};
 use crate::command::Failure;
+use crate::tidy::finding::Finding;
+use crate::tidy::tree::{self, File, Tree};
 
 const FILE_LINES_MAX: usize = 800;
 const FUNCTION_LINES_MAX: usize = 70;
@@ -141,9 +141,9 @@ fn end_of_body(tokens: &[TokenTree]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::planted::places;
-    use super::super::tree::Tree;
     use super::{LIST, check, tightened};
+    use crate::tidy::planted::places;
+    use crate::tidy::tree::Tree;
 
     /// A function of `lines` lines, the first and the last being its signature and its closing brace.
     fn function(name: &str, lines: usize) -> String {

@@ -4,8 +4,8 @@
 
 use proc_macro2::{Delimiter, TokenTree};
 
-use super::Finding;
-use super::tree::{self, Tree};
+use crate::tidy::finding::Finding;
+use crate::tidy::tree::{self, Tree};
 
 const DOCUMENT: &str = "docs/reference/errors.md";
 
@@ -50,8 +50,8 @@ fn variants(tokens: &[TokenTree], name: &str) -> Vec<(usize, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::planted::places;
     use super::{DOCUMENT, check};
+    use crate::tidy::planted::places;
 
     const SOURCE: &str = "pub enum Place { Page }\n\
                           pub enum ConflictReason { Read }\n\

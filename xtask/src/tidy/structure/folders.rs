@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::ratchet::Count;
-use super::tree::Tree;
+use crate::tidy::finding::Count;
+use crate::tidy::tree::Tree;
 
 const FILES_MAX: usize = 15;
 

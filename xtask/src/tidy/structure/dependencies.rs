@@ -2,8 +2,8 @@
 //!
 //! Manifests are read line by line: sections, keys, and `package = "…"`. That is all that the workspace's manifests use.
 
-use super::Finding;
-use super::tree::{File, Tree};
+use crate::tidy::finding::Finding;
+use crate::tidy::tree::{File, Tree};
 
 /// What one crate may depend on.
 struct Allowed {
@@ -154,7 +154,7 @@ pub fn check(tree: &Tree, findings: &mut Vec<Finding>) {
         match CRATES.iter().find(|row| row.directory == directory) {
             Some(row) => dependencies(file).iter().for_each(|dependency| judge(file, row, dependency, findings)),
             None => {
-                let mend = "give it a row in CRATES in xtask's tidy/dependencies.rs, where it belongs";
+                let mend = "give it a row in CRATES in xtask's tidy/structure/dependencies.rs, where it belongs";
                 findings.push(Finding::new(&file.path, 1, format!("the crate `{directory}` is in no table"), mend));
             }
         }
@@ -175,7 +175,7 @@ fn judge(file: &File, row: &Allowed, dependency: &Dependency, findings: &mut Vec
             Outside::AnyButEngines => (true, ""),
             Outside::Only(names) => (
                 dependency.in_tests || names.contains(&name),
-                "use std or a module; if it earns its place, add it to xtask's tidy/dependencies.rs and say why",
+                "use std or a module; if it earns its place, add it to xtask's tidy/structure/dependencies.rs and say why",
             ),
         }
     };
@@ -254,8 +254,8 @@ fn renamed(value: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::planted::{all, places};
     use super::check;
+    use crate::tidy::planted::{all, places};
 
     const HEAD: &str = "[package]\nname = \"x\"\nversion.workspace = true\nedition.workspace = true\n\
                         license.workspace = true\nrust-version.workspace = true\n[lints]\nworkspace = true\n";

@@ -2,8 +2,8 @@
 //!
 //! Prose is the text of Markdown files outside code, and comments and strings of sources.
 
-use super::ratchet::Count;
-use super::tree::Tree;
+use crate::tidy::finding::Count;
+use crate::tidy::tree::Tree;
 
 /// Words, or runs of words, that a plain sentence does without. `docs/CONTRIBUTING.md` has pairs of before and after.
 const STILTED: &[&str] = &[

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Delimiter, TokenTree};
 
-use super::imports::{absolute, expand_use, path_at};
-use super::ratchet::Count;
-use super::tree::{self, File, Tree};
+use super::code_paths::{absolute, expand_use, path_at};
+use crate::tidy::finding::Count;
+use crate::tidy::tree::{self, File, Tree};
 
 /// The files of a crate that are in a circle, counted for each folder.
 pub fn count(tree: &Tree) -> Vec<Count> {

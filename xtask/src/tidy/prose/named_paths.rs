@@ -4,8 +4,8 @@
 //! A word counts as such a path if it begins with one of [`DIRECTORIES`]. It is taken from the root of the repository or
 //! from the directory of the file that names it, and `../` before it is passed over: the compiler checks these.
 
-use super::Finding;
-use super::tree::{File, Tree};
+use crate::tidy::finding::Finding;
+use crate::tidy::tree::{File, Tree};
 
 /// The directories at the root whose paths are checked.
 const DIRECTORIES: &[&str] = &["benchmarks/", "crates/", "docs/", "proofs/", "xtask/"];
@@ -45,8 +45,8 @@ fn exists(tree: &Tree, file: &File, path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::planted::places;
     use super::check;
+    use crate::tidy::planted::places;
 
     #[test]
     fn a_path_that_has_moved_is_found_in_any_file() {

@@ -2,8 +2,8 @@
 
 use proc_macro2::{Delimiter, TokenTree};
 
-use super::Finding;
-use super::tree::{self, Tree};
+use crate::tidy::finding::Finding;
+use crate::tidy::tree::{self, Tree};
 
 /// Words that name nothing: no file, module, type or function has one among its words.
 const EMPTY_WORDS: &[&str] = &["util", "utils", "helper", "helpers", "manager", "unified"];
@@ -118,8 +118,8 @@ fn check_words(path: &str, text: &str, findings: &mut Vec<Finding>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::planted::places;
     use super::check;
+    use crate::tidy::planted::places;
 
     #[test]
     fn names_that_say_nothing_are_found_in_files_and_declarations() {

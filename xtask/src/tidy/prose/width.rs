@@ -1,7 +1,7 @@
 //! Counted rule: lines of comments have at most 120 columns, lines of documents 100, and cells of tables 120.
 
-use super::ratchet::Count;
-use super::tree::{File, Tree};
+use crate::tidy::finding::Count;
+use crate::tidy::tree::{File, Tree};
 
 const COMMENT_COLUMNS_MAX: usize = 120;
 const DOCUMENT_COLUMNS_MAX: usize = 100;

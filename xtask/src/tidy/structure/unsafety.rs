@@ -5,8 +5,8 @@
 
 use proc_macro2::{Delimiter, TokenTree};
 
-use super::Finding;
-use super::tree::{self, File, Tree};
+use crate::tidy::finding::Finding;
+use crate::tidy::tree::{self, File, Tree};
 
 /// Files, or directories (ending in a slash), that may use `unsafe`, each with its reason.
 const FILES: &[(&str, &str)] = &[
@@ -44,7 +44,7 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 const ALLOW_MEND: &str =
-    "do without it; a new place for `unsafe` needs a row in xtask's tidy/unsafety.rs and a decision";
+    "do without it; a new place for `unsafe` needs a row in xtask's tidy/structure/unsafety.rs and a decision";
 const COMMENT_MEND: &str = "write `// SAFETY:` above the statement: the fact that makes it sound, and where it holds";
 const SECTION_MEND: &str = "document `# Safety`: what the caller must guarantee";
 
@@ -71,7 +71,7 @@ pub fn check(tree: &Tree, findings: &mut Vec<Finding>) {
             }
         });
         if uses == 0 && FILES.iter().any(|(place, _)| file.path == *place) {
-            let mend = "take its row from xtask's tidy/unsafety.rs";
+            let mend = "take its row from xtask's tidy/structure/unsafety.rs";
             findings.push(Finding::new(&file.path, 1, "allowed to use `unsafe`, and does not", mend));
         }
     }
@@ -149,8 +149,8 @@ fn implements_trait(file: &File, line: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::planted::{all, places};
     use super::check;
+    use crate::tidy::planted::{all, places};
 
     const ALLOWED: &str = "crates/engine/src/io/map.rs";
 

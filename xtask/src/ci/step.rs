@@ -1,0 +1,40 @@
+//! What a step of `cargo xtask test` is, and how one ends.
+
+use std::path::Path;
+
+use crate::command::Failure;
+use crate::lanes::Program;
+
+/// One thing that CI checks.
+#[derive(Debug)]
+pub struct Step {
+    /// Its name in the report and for `--only`.
+    pub name: &'static str,
+    /// What it checks.
+    pub what: &'static str,
+    /// Whether it takes minutes.
+    pub long: bool,
+    /// What checks it.
+    pub work: Work,
+}
+
+/// How a step does its work, in the workspace's root directory.
+#[derive(Debug)]
+pub enum Work {
+    /// Nothing runs beside it: it uses all processors, or measures time.
+    Alone(fn(&Path) -> Outcome),
+    /// Programs that keep one processor busy each. They run beside each other, and beside those of the steps of this kind that
+    /// come just before or after.
+    SideBySide(fn(&Path) -> Result<Vec<Program>, Failure>),
+}
+
+/// How a step ended.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It checked what it names, and found nothing wrong.
+    Passed,
+    /// It found something wrong.
+    Failed(String),
+    /// It could not check anything, for this reason.
+    Skipped(String),
+}

@@ -1,0 +1,11 @@
+//! Rules on the structure of the sources: layers, circles, dependencies, sizes, `unsafe`, the file format.
+
+mod code_paths;
+pub mod cycles;
+pub mod dependencies;
+pub mod folders;
+pub mod format_hash;
+pub mod layers;
+pub mod length;
+pub mod rust;
+pub mod unsafety;
