@@ -321,7 +321,8 @@ impl File for SimulatedFile {
         let mut plan = self.disk.plan();
         let is_full = plan.is_full();
         plan.refused += u64::from(is_full);
-        Ok(Some(FreeSpace { available_bytes: if is_full { 0 } else { DISK_BYTES / 2 }, total_bytes: DISK_BYTES }))
+        let available_bytes = if is_full { 0 } else { DISK_BYTES / 2 };
+        Ok(Some(FreeSpace { available_bytes, total_bytes: DISK_BYTES, file_system: 1 }))
     }
 
     fn sync_data(&self) -> io::Result<()> {
