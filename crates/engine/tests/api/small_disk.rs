@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use fulgurite::io::{Access, Disk, File, FileLocks, FreeSpace, Map, MemoryDisk, WriterAttempt};
+use fulgurite::io::{Access, Disk, File, ForwardDisk, ForwardFile, FreeSpace, MemoryDisk};
 
 /// A disk with two file systems: [`OTHER`] has the files in that directory, the main one has all others.
 #[derive(Clone, Debug)]
@@ -67,7 +67,11 @@ impl SmallDisk {
     }
 }
 
-impl Disk for SmallDisk {
+impl ForwardDisk for SmallDisk {
+    fn inner(&self) -> &dyn Disk {
+        &self.inner
+    }
+
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
         let file = self.inner.open(path, access)?;
         let system = self.system_of(path).clone();
@@ -79,30 +83,6 @@ impl Disk for SmallDisk {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.system_of(to).names.lock().unwrap().insert(to.to_path_buf());
         self.inner.rename(from, to)
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        self.inner.remove(path)
-    }
-
-    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
-        self.inner.sync_directory(directory)
-    }
-
-    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
-        self.inner.list(directory)
-    }
-
-    fn exists(&self, path: &Path) -> io::Result<bool> {
-        self.inner.exists(path)
-    }
-
-    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
-        self.inner.canonical(path)
-    }
-
-    fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
-        self.inner.lock_writer(lock_path)
     }
 }
 
@@ -126,9 +106,9 @@ impl SmallFile {
     }
 }
 
-impl File for SmallFile {
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.file.read_at(offset, buffer)
+impl ForwardFile for SmallFile {
+    fn inner(&self) -> &dyn File {
+        &*self.file
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
@@ -136,10 +116,6 @@ impl File for SmallFile {
             return Err(io::Error::other("the medium fails"));
         }
         self.grow(offset + bytes.len() as u64, || self.file.write_at(offset, bytes))
-    }
-
-    fn len(&self) -> io::Result<u64> {
-        self.file.len()
     }
 
     fn set_len(&self, length: u64) -> io::Result<()> {
@@ -155,26 +131,6 @@ impl File for SmallFile {
         let available_bytes = self.disk.available_to(&self.system, &names.lock().unwrap());
         let total_bytes = total_bytes.load(Ordering::SeqCst);
         Ok(Some(FreeSpace { available_bytes, total_bytes, file_system: *number }))
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.file.sync_data()
-    }
-
-    fn sync_all(&self) -> io::Result<()> {
-        self.file.sync_all()
-    }
-
-    fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
-        self.file.map(reserve_bytes)
-    }
-
-    fn locks(&self) -> &dyn FileLocks {
-        self.file.locks()
-    }
-
-    fn is_named(&self, path: &Path) -> io::Result<bool> {
-        self.file.is_named(path)
     }
 }
 
