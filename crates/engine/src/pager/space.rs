@@ -230,7 +230,7 @@ impl Space {
     /// Who opened the file before may have left readers behind that still show older checkpoints: whatever is not live is
     /// pending at first. Call [`Space::reclaim`] with what is pinned.
     ///
-    /// Requires: the entries passed [`check_extents`](super::check_extents).
+    /// Requires: the entries passed [`check_extents`](super::extents::check_extents).
     ///
     /// # Errors
     /// [`Error::Corrupt`] if the file is shorter than that.
