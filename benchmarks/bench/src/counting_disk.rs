@@ -2,11 +2,11 @@
 //! many bytes it writes, by calls or through memory, zeros that it prepares a file with included.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ::fulgurite::io::{Access, Disk, File, FileLocks, FreeSpace, Map, RealDisk, WriterAttempt};
+use ::fulgurite::io::{Access, Disk, File, ForwardDisk, ForwardFile, RealDisk};
 
 /// The disk.
 #[derive(Debug, Default)]
@@ -50,38 +50,14 @@ impl CountingDisk {
     }
 }
 
-impl Disk for CountingDisk {
+impl ForwardDisk for CountingDisk {
+    fn inner(&self) -> &dyn Disk {
+        &self.disk
+    }
+
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
         let file = self.disk.open(path, access)?;
         Ok(Arc::new(CountingFile { file, counts: self.counts() }))
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        self.disk.remove(path)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.disk.rename(from, to)
-    }
-
-    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
-        self.disk.sync_directory(directory)
-    }
-
-    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
-        self.disk.list(directory)
-    }
-
-    fn exists(&self, path: &Path) -> io::Result<bool> {
-        self.disk.exists(path)
-    }
-
-    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
-        self.disk.canonical(path)
-    }
-
-    fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
-        self.disk.lock_writer(lock_path)
     }
 }
 
@@ -91,9 +67,9 @@ struct CountingFile {
     counts: Arc<Counts>,
 }
 
-impl File for CountingFile {
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.file.read_at(offset, buffer)
+impl ForwardFile for CountingFile {
+    fn inner(&self) -> &dyn File {
+        &*self.file
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
@@ -105,18 +81,6 @@ impl File for CountingFile {
         self.counts.count_bytes(bytes.len() as u64);
         self.counts.count_sync();
         self.file.write_durably(offset, bytes)
-    }
-
-    fn len(&self) -> io::Result<u64> {
-        self.file.len()
-    }
-
-    fn set_len(&self, length: u64) -> io::Result<()> {
-        self.file.set_len(length)
-    }
-
-    fn allocate(&self, offset: u64, length: u64) -> io::Result<()> {
-        self.file.allocate(offset, length)
     }
 
     fn prepare(&self, length: u64) -> io::Result<()> {
@@ -136,26 +100,6 @@ impl File for CountingFile {
         self.counts.count_sync();
         self.file.sync_all()
     }
-
-    fn forget_cached(&self) {
-        self.file.forget_cached();
-    }
-
-    fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
-        self.file.map(reserve_bytes)
-    }
-
-    fn free_space(&self) -> io::Result<Option<FreeSpace>> {
-        self.file.free_space()
-    }
-
-    fn locks(&self) -> &dyn FileLocks {
-        self.file.locks()
-    }
-
-    fn is_named(&self, path: &Path) -> io::Result<bool> {
-        self.file.is_named(path)
-    }
 }
 
 #[cfg(test)]
@@ -167,7 +111,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let disk = CountingDisk::default();
         let counts = disk.counts();
-        let file = disk.open(&directory.path().join("file"), Access::CreateNew).unwrap();
+        let file = Disk::open(&disk, &directory.path().join("file"), Access::CreateNew).unwrap();
         file.write_at(0, &[1; 100]).unwrap();
         file.write_durably(100, &[1; 50]).unwrap();
         file.sync_data().unwrap();

@@ -9,7 +9,7 @@ from xxhash import xxh3_64_intdigest as xxh3
 # What is raised for bytes that are no database of format version 1, or have changed since they were written.
 DAMAGE = ValueError, LookupError, struct.error
 
-OPERATORS = "add", "max", "append"
+OPERATORS = "add", "max", "append", "add-saturating", "add-checked", "min", "and", "or", "xor"
 
 def check(holds, message):
     if not holds:
@@ -50,7 +50,7 @@ class Database:  # `tables` maps names to ids and descriptions, `contents` maps 
         check(valid, "no meta is valid")
         meta = max(valid, key=lambda slot: numbers("Q", slot, 56))
         version, self.page_size, low, high, _, _, incompatible = numbers("IIQQQQQ", meta, 8)
-        check(version == 1 and not incompatible, "written by a newer Fulgurite")
+        check(version == 1 and incompatible < 4, "written by a newer Fulgurite")
         self.uuid, self.tag_seed = meta[16:32], low ^ high
         self.sequence, self.first_segment, self.flags = numbers("QQ12xI", meta, 72)
         *root, present, entries, first, pages, count, birth, checksum = numbers("IIBB6xQQIIQQ", meta, 112)
@@ -199,11 +199,16 @@ class Database:  # `tables` maps names to ids and descriptions, `contents` maps 
         version, flags, alignment, merge, table, root, level, extent, slot, count, at = numbers("BBBBIBBxxIIQH", text, 0)
         end = 32 + at + numbers("H", text, 30 + at)[0]
         key_type, value_type = text[30:30 + at].decode(), text[32 + at:end].decode()
-        check(merge <= 3 and not (merge and flags & 1), "a table's merge operator is unknown")
+        check(merge <= 10 and not (merge and flags & 1), "a table's merge operator is unknown")
+        merging = {"merge": OPERATORS[merge - 1]} if 0 < merge < 10 else {}
+        if merge == 10:  # A function of the program
+            start, end = end + 2, end + 2 + numbers("H", text, end)[0]
+            check(start < end <= len(text), "a table's merge function has no name")
+            merging = {"merge_function": text[start:end].decode()}
         check(version == 1 and flags < 16 and (end < len(text) if flags & 4 else end == len(text)), "a table is badly described")
         self.tables[name] = table, {"table": name.decode(), "multimap": bool(flags & 1), "counted": bool(flags & 2),
                                     **({"packed": True} if flags & 8 else {}), "value_align": alignment, "key_type": key_type, "value_type": value_type,
-                                    **({"merge": OPERATORS[merge - 1]} if merge else {})}
+                                    **merging}
         if table not in self.contents:
             self.contents[table] = self.tree((extent, slot, level) if root & 1 else None, count)
             if flags & 4:
@@ -214,7 +219,7 @@ class Database:  # `tables` maps names to ids and descriptions, `contents` maps 
             check(number >= self.first_segment + self.flags and not any(data[64:]), "a segment's header is damaged")
             return last, before
         version, features, uuid, its_number, salt = numbers("II16sQQ", data, 8)
-        check((version, features & ~1, uuid, its_number) == (1, 0, self.uuid, number), f"segment {number} is of another log")
+        check((version, features & ~3, uuid, its_number) == (1, 0, self.uuid, number), f"segment {number} is of another log")
         end, at, part, commit, current, link = 64, 64, 0, [], last + 1, before
         while at + 56 <= len(data):
             checksum, length, kind, previous, sequence, _, payload, count, its_part = numbers("QIB3xQQQQII", data, at)
@@ -238,12 +243,14 @@ class Database:  # `tables` maps names to ids and descriptions, `contents` maps 
         rest, found = io.BytesIO(data), []
         for _ in range(count):
             kind, table, key_length = rest.read(1), varint(rest), varint(rest)
-            known = kind in (b"\1", b"\2", b"\3") or (kind, key_length) == (b"\7", 0)
+            known = kind in (b"\1", b"\2", b"\3", b"\x08") or (kind, key_length) == (b"\7", 0)
             check(known, "an operation is unknown")
-            value_length = varint(rest) if kind == b"\1" else 0
+            value_length = varint(rest) if kind in (b"\1", b"\x08") else 0
             large = rest.read(36) if kind == b"\2" else None
-            key, value = rest.read(key_length), rest.read(value_length) if kind == b"\1" else None
-            if kind != b"\7":
+            key, value = rest.read(key_length), rest.read(value_length) if value_length or kind == b"\1" else None
+            if kind == b"\x08":
+                found.append((0, key, (table, value)))
+            elif kind != b"\7":
                 found.append((table, key, self.overflow(large, *numbers("Q", large, 24)) if large else value))
         check(rest.tell() == len(data), "a record's operations do not fill it")
         return found
@@ -253,6 +260,10 @@ class Database:  # `tables` maps names to ids and descriptions, `contents` maps 
             (self.contents[table] if table else self.tables).pop(key, None)
         elif table:
             self.contents[table][key] = value
+        elif isinstance(value, tuple):
+            (table, after), (its_table, description) = value, self.tables.pop(key)
+            check(table == its_table and after and after not in self.tables, "a table is renamed wrongly")
+            self.tables[after] = table, {**description, "table": after.decode()}
         else:
             self.describe(key, value)
 

@@ -10,7 +10,7 @@ from xxhash import xxh3_64_intdigest as xxh3
 from fulgurite_decoder import DAMAGE, Database, align, numbers
 
 GOLDEN = Path(__file__).resolve().parents[3] / "crates" / "engine" / "tests" / "golden" / "format-1"
-NAMES = "empty", "closed", "crashed", "merging", "kept", "runs", "counted", "packed"
+NAMES = "empty", "closed", "crashed", "merging", "kept", "runs", "counted", "packed", "operators"
 SEED = 1
 
 
@@ -189,6 +189,24 @@ class Decoder(unittest.TestCase):
 
         with self.assertRaisesRegex(ValueError, "a run counts keys wrongly"):
             Wrong(self.path("counted"))
+
+    def test_the_example_of_a_description_with_a_merge_function_is_read_and_others_are_refused(self):
+        document = (Path(__file__).resolve().parents[1] / "file-format.md").read_text(encoding="utf-8")
+        example = document.split("### Example of a description with a merge function")[1].split("```")[1]
+        text = bytes.fromhex("".join(line[6:53] for line in example.strip().splitlines()))
+
+        def description(text):
+            database = Database(self.path("empty"))
+            database.describe(b"t", text)
+            return database.tables[b"t"]
+
+        table, described = description(text)
+        self.assertEqual((table, described["key_type"], described["merge_function"]), (7, "string", "word set"))
+        # Without a name, with one that ends too soon or goes on, with an unknown operator, and in a multimap.
+        multimap, unknown = (text[:at] + bytes([byte]) + text[at + 1:] for at, byte in ((1, 1), (3, 11)))
+        for wrong in text[:-10], text[:-10] + bytes(2), text[:-1], text + b"s", unknown, multimap:
+            with self.assertRaises(DAMAGE):
+                description(wrong)
 
     def test_a_database_without_a_valid_meta_is_refused(self):
         file = bytearray(self.path("closed").read_bytes())

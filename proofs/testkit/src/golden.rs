@@ -52,6 +52,8 @@ pub fn all() -> Result<Vec<Golden>> {
     counted.fill_runs(TableOptions::new().counted(true))?;
     let mut packed = Maker::new("packed", pages_of(8192))?;
     packed.fill_packed()?;
+    let mut operators = Maker::new("operators", pages_of(8192))?;
+    operators.fill_operators()?;
     let (kept, crashed) = (kept.crash(now), crashed.crash(before));
     Ok(vec![
         empty.close()?,
@@ -62,6 +64,7 @@ pub fn all() -> Result<Vec<Golden>> {
         runs.close()?,
         counted.close()?,
         packed.close()?,
+        operators.crash(BTreeMap::new()),
     ])
 }
 
@@ -126,6 +129,15 @@ impl Maker {
         let table = self.db.create_table(name, options)?;
         self.tables.insert(name.to_owned(), table);
         self.holdings.create_table(name);
+        Ok(())
+    }
+
+    /// Renames a table that is empty.
+    fn rename(&mut self, name: &str, after: &str) -> Result<()> {
+        let table = self.tables.remove(name).expect("it was created before");
+        self.tables.insert(after.to_owned(), self.db.rename_table(&table, after)?);
+        self.holdings.drop_table(name);
+        self.holdings.create_table(after);
         Ok(())
     }
 
@@ -326,6 +338,24 @@ impl Maker {
         Ok(())
     }
 
+    /// Tables of each merge operator that came later, and with functions of a program, in the file and in the log, and a table that was renamed there.
+    fn fill_operators(&mut self) -> Result<()> {
+        use MergeOperator::{AddChecked, AddSaturating, And, Min, Or, Xor};
+        let one = |value: &[u8]| [(b"key".to_vec(), Some(value.to_vec()))];
+        for (operator, number) in [AddSaturating, AddChecked, Min, And, Or, Xor].into_iter().zip(1_u64..) {
+            self.create(&operator.to_string(), TableOptions::new().merge(operator))?;
+            self.write(&operator.to_string(), &one(&number.to_be_bytes()))?;
+        }
+        self.create("words", TableOptions::new().key_type("string").merge_function("word set"))?;
+        self.write("words", &one(b"island sea"))?;
+        self.db.checkpoint()?;
+        self.create("least", TableOptions::new().value_type("i16").merge(Min))?;
+        self.write("least", &one(&(-3_i16).to_le_bytes()))?;
+        self.create("later words", TableOptions::new().counted(true).merge_function("W\u{f6}rter"))?;
+        self.rename("later words", "renamed words")?;
+        self.write("renamed words", &one(b"Insel Meer"))
+    }
+
     /// A segment that is kept, and one that is needed: with the note of a load in it, and commits before and after that.
     fn fill_kept_segments(&mut self) -> Result<()> {
         self.create("log", TableOptions::new())?;
@@ -433,7 +463,11 @@ fn describe(lines: &mut String, table: &Table, entries: u64) {
     let (multimap, counted, align) = (table.is_multimap(), table.is_counted(), table.value_align());
     let (name, key_type, value_type) = (table.name(), table.key_type(), table.value_type());
     let packed = if table.is_packed() { r#""packed": true, "# } else { "" };
-    let merge = table.merge_operator().map_or(String::new(), |operator| format!(r#""merge": "{operator}", "#));
+    let merge = match (table.merge_operator(), table.merge_function()) {
+        (Some(operator), _) => format!(r#""merge": "{operator}", "#),
+        (None, Some(function)) => format!(r#""merge_function": "{function}", "#),
+        (None, None) => String::new(),
+    };
     writeln!(
         lines,
         r#"{{"table": "{name}", "multimap": {multimap}, "counted": {counted}, {packed}"value_align": {align}, "key_type": "{key_type}", "value_type": "{value_type}", {merge}"entries": {entries}}}"#

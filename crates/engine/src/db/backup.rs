@@ -54,8 +54,8 @@ impl Database {
     ///
     /// # Errors
     /// [`Error::FileExists`] if there is a file at `path`; [`Error::LogWithoutDatabase`] if a log is there; [`Error::Locked`] if
-    /// another backup or opening uses `path`; damage to what is read; what the disk reports, such as [`Error::DiskFull`]. No file is
-    /// left then.
+    /// another backup or opening uses `path`; damage to what is read; what the disk reports, such as [`Error::DiskFull`]. On the file
+    /// system of the database, that error leaves the space which deleting and checkpoints need. No file is left then.
     pub fn backup_to(&self, path: impl AsRef<Path>) -> Result<()> {
         self.backup_to_with(path, &Monitor::new())
     }
@@ -195,8 +195,7 @@ impl<'c> Copy<'c> {
     fn run(self) -> Result<()> {
         let nothing = self.file.pages(Arc::new(ExtentMap::new(Vec::new(), self.meta.page_count, None)))?;
         let mut writer = PageWriter::new(&self.space);
-        // Nothing is deleted from a copy: it may fill its disk.
-        writer.set_need(Need::Rescue);
+        writer.set_need(self.need());
         writer.set_watchers(self.watchers.clone());
         let mut catalog = BTreeMap::new();
         for view in self.snapshot.state.tables.iter().flatten() {
@@ -229,6 +228,17 @@ impl<'c> Copy<'c> {
         [1, 2].into_iter().try_for_each(|number| {
             metas::write(&**self.file.file(), self.file.path(), &Meta { number, ..meta.clone() })
         })
+    }
+
+    /// What the copy takes space for. It may fill its disk, unless the database is there too and needs what is kept.
+    fn need(&self) -> Need {
+        let file_system = |file: &PageFile| Some(file.file().free_space().ok()??.file_system);
+        let own = file_system(&self.file);
+        if own.is_some() && own == file_system(self.snapshot.state.pages.file()) {
+            Need::Addition
+        } else {
+            Need::Rescue
+        }
     }
 
     /// Copies what a table has at the snapshot, all layers as one tree.

@@ -200,6 +200,7 @@ impl Database {
     /// # Errors
     /// What the disk reports; [`Error::ReadOnly`], [`Error::Poisoned`], [`Error::Closed`].
     pub fn wait_durable(&self, after: Sequence, timeout: Duration) -> Result<Sequence> {
+        check_not_merging()?;
         let core = &self.inner.core;
         let now = Instant::now();
         let deadline = now.checked_add(timeout).unwrap_or(now + FAR_AWAY);

@@ -56,10 +56,6 @@ pub struct Checkpointer {
     pub(super) owed_runs: u64,
     /// Where checkpoints place what they write.
     pub(super) placing: Placing,
-    /// What deltas are flushed for.
-    flushing: Need,
-    /// What ranges are merged for.
-    pub(super) merging: Need,
     /// Who follows what is done, and may end it.
     pub(super) watchers: Watchers,
     /// They cannot now: whoever has the only turn to write waits for it.
@@ -79,7 +75,29 @@ pub enum Job<'j> {
     /// Brings in the changes of a transaction that has spilled.
     TakeIn(&'j Incoming<'j>),
     /// Merges the runs of ranges, no two of one table.
-    MergeRanges(Vec<Mergeable>),
+    MergeRanges { ranges: Vec<Mergeable>, need: Need },
+}
+
+impl Job<'_> {
+    /// What it takes space for. Without a job, a checkpoint frees the log, for which it may take all there is.
+    fn need(job: Option<&Self>) -> Need {
+        match job {
+            None | Some(Self::Replay(_)) => Need::Rescue,
+            Some(Self::Load(_)) => Need::Addition,
+            Some(Self::Move(_) | Self::TakeIn(_)) => Need::Upkeep,
+            Some(Self::MergeRanges { need, .. }) => *need,
+        }
+    }
+
+    /// The phase in which it can be ended before its time. A job cannot while others wait for it: it has the only turn to write.
+    fn stoppable(job: Option<&Self>) -> Option<Phase> {
+        match job {
+            None => Some(Phase::Flushing),
+            Some(Self::MergeRanges { .. }) => Some(Phase::Merging),
+            Some(Self::Move(_)) => Some(Phase::Moving),
+            Some(Self::Replay(_) | Self::Load(_) | Self::TakeIn(_)) => None,
+        }
+    }
 }
 
 /// A load into tables, no two of them the same.
@@ -164,8 +182,6 @@ impl Checkpointer {
             pending: None,
             owed_runs: 0,
             placing: Placing::Usual,
-            flushing: Need::Upkeep,
-            merging: Need::Merging,
             watchers: Watchers::default(),
             endures: false,
         }
@@ -221,16 +237,9 @@ impl Checkpointer {
         if self.pending.is_some() { self.flush() } else { self.reclaim() }
     }
 
-    /// Brings what is pending into the trees. If the disk is too full for that, it takes what is kept for the log as well, most of which can
-    /// go afterwards.
-    fn flush(&mut self) -> Result<()> {
-        match self.checkpoint(None) {
-            Err(Error::DiskFull { .. }) => {}
-            outcome => return outcome,
-        }
-        self.flushing = Need::Rescue;
+    /// Brings what is pending into the trees.
+    pub(super) fn flush(&mut self) -> Result<()> {
         let outcome = self.checkpoint(None);
-        self.flushing = Need::Upkeep;
         if matches!(outcome, Err(Error::DiskFull { .. })) {
             // The file may have grown in vain, into what the log needs to tell of deletions.
             self.space.lock().truncate_to_used()?;
@@ -277,14 +286,14 @@ impl Checkpointer {
             Job::Load(load) => load.tables.iter().try_for_each(|&table| self.merge_runs_of(table)),
             // It may add a run to each range.
             Job::TakeIn(_) => self.merge_all_runs(Haste::Full),
-            Job::Replay(_) | Job::Move(_) | Job::MergeRanges(_) => Ok(()),
+            Job::Replay(_) | Job::Move(_) | Job::MergeRanges { .. } => Ok(()),
         }
     }
 
     pub(super) fn checkpoint(&mut self, job: Option<Job<'_>>) -> Result<()> {
         // What was before may have poisoned, and yet been done.
         self.core.writer()?;
-        let does_job = matches!(job, Some(Job::Load(..) | Job::TakeIn(_) | Job::Move(_) | Job::MergeRanges(_)));
+        let does_job = matches!(job, Some(Job::Load(..) | Job::TakeIn(_) | Job::Move(_) | Job::MergeRanges { .. }));
         let rotation = self.pending.take();
         let makes_runs = rotation.is_some() || matches!(job, Some(Job::TakeIn(_)));
         let began = Instant::now();
@@ -358,13 +367,8 @@ impl Checkpointer {
         };
         let mut writer = PageWriter::new(&space);
         writer.set_placing(self.placing);
-        writer.set_need(match job {
-            Some(Job::Load(_)) => Need::Addition,
-            Some(Job::MergeRanges(_)) => self.merging,
-            Some(Job::Replay(_)) => Need::Rescue,
-            None | Some(Job::Move(_) | Job::TakeIn(_)) => self.flushing,
-        });
-        if let Some(phase) = stoppable(job.as_ref()).filter(|_| !self.endures) {
+        writer.set_need(Job::need(job.as_ref()));
+        if let Some(phase) = Job::stoppable(job.as_ref()).filter(|_| !self.endures) {
             self.watchers.enter(phase);
             self.watchers.look(self.file.path())?;
             writer.set_watchers(self.watchers.clone());
@@ -446,7 +450,7 @@ impl Checkpointer {
                     table.trees.base = stacking::move_tree(pages, &table.info, &table.trees, writer)?;
                 }
             }
-            Some(Job::MergeRanges(ranges)) => {
+            Some(Job::MergeRanges { ranges, .. }) => {
                 for Mergeable { table, range, .. } in ranges {
                     if let Some(Stored { info, trees }) = stored.get_mut(table) {
                         *trees = stacking::merge_range(pages, info, trees, *range, writer)?;
@@ -737,16 +741,6 @@ impl Checkpointer {
         let births = self.pins.pinned();
         self.space.lock().reclaim(SpacePins { births: &births, oldest_elsewhere: elsewhere });
         Ok(())
-    }
-}
-
-/// What a checkpoint does, if it can be ended before its time: what others wait for, who have the only turn to write, cannot.
-fn stoppable(job: Option<&Job<'_>>) -> Option<Phase> {
-    match job {
-        None => Some(Phase::Flushing),
-        Some(Job::MergeRanges(_)) => Some(Phase::Merging),
-        Some(Job::Move(_)) => Some(Phase::Moving),
-        Some(Job::Replay(_) | Job::Load(_) | Job::TakeIn(_)) => None,
     }
 }
 

@@ -40,6 +40,10 @@ impl Checkpointer {
     /// # Errors
     /// As [`Checkpointer::run`]; the runs stay then.
     pub fn merge_runs(&mut self, haste: Haste) -> Result<bool> {
+        self.merge_next(haste, Need::Merging)
+    }
+
+    fn merge_next(&mut self, haste: Haste, need: Need) -> Result<bool> {
         // Deltas that are frozen come first: a table is changed by one of the two at a time.
         if self.pending.is_some() {
             // A checkpoint has failed. Who is in haste asks for another one; else it is tried again by and by.
@@ -47,7 +51,7 @@ impl Checkpointer {
                 return Ok(false);
             }
             self.core.writer()?;
-            self.checkpoint(None)?;
+            self.flush()?;
             met(Situation::CheckpointedAgain);
             return Ok(true);
         }
@@ -57,7 +61,7 @@ impl Checkpointer {
         }
         self.core.writer()?;
         let (count, runs) = (ranges.len(), ranges.iter().map(|range| range.runs).sum::<usize>());
-        self.checkpoint(Some(Job::MergeRanges(ranges))).inspect_err(|error| {
+        self.checkpoint(Some(Job::MergeRanges { ranges, need })).inspect_err(|error| {
             if !matches!(error, Error::Stopped { .. }) {
                 met(Situation::MergeFailed);
             }
@@ -86,19 +90,12 @@ impl Checkpointer {
     /// # Errors
     /// As [`Checkpointer::merge_runs`].
     pub(super) fn merge_all_that_fit(&mut self) -> Result<()> {
-        self.merging = Need::Upkeep;
-        let mut outcome = self.merge_all_runs(Haste::Everything);
-        while matches!(outcome, Err(Error::DiskFull { .. })) {
-            match self.merge_first_that_fits() {
-                Ok(()) => outcome = self.merge_all_runs(Haste::Everything),
-                Err(error) => {
-                    outcome = Err(error);
-                    break;
-                }
+        loop {
+            match self.merge_all(Haste::Everything, Need::Upkeep) {
+                Err(Error::DiskFull { .. }) => self.merge_first_that_fits()?,
+                outcome => return outcome,
             }
         }
-        self.merging = Need::Merging;
-        outcome
     }
 
     fn merge_first_that_fits(&mut self) -> Result<()> {
@@ -106,7 +103,7 @@ impl Checkpointer {
         let ranges: Vec<_> = stacks.flat_map(|(id, stack)| stacking::mergeable(id, stack)).collect();
         let mut outcome = Ok(());
         for range in ranges.into_iter().filter(|range| range.runs > 0) {
-            outcome = self.checkpoint(Some(Job::MergeRanges(vec![range])));
+            outcome = self.checkpoint(Some(Job::MergeRanges { ranges: vec![range], need: Need::Upkeep }));
             if !matches!(outcome, Err(Error::DiskFull { .. })) {
                 break;
             }
@@ -124,7 +121,7 @@ impl Checkpointer {
     pub(super) fn merge_runs_of(&mut self, table: TableId) -> Result<()> {
         while let Some(stack) = self.stored.get(&table).and_then(|table| table.trees.stack.as_ref()) {
             let fullest = stacking::fullest(table, stack);
-            self.checkpoint(Some(Job::MergeRanges(vec![fullest])))?;
+            self.checkpoint(Some(Job::MergeRanges { ranges: vec![fullest], need: Need::Merging }))?;
         }
         Ok(())
     }
@@ -163,7 +160,11 @@ impl Checkpointer {
     /// # Errors
     /// As [`Checkpointer::merge_runs`].
     pub fn merge_all_runs(&mut self, haste: Haste) -> Result<()> {
-        while self.merge_runs(haste)? {}
+        self.merge_all(haste, Need::Merging)
+    }
+
+    fn merge_all(&mut self, haste: Haste, need: Need) -> Result<()> {
+        while self.merge_next(haste, need)? {}
         Ok(())
     }
 }

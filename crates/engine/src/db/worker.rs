@@ -15,7 +15,7 @@ use crate::pager::Space;
 use crate::planted::{Situation, met};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{self, Arc, Condvar, Instant, Mutex, Thread, sleep};
-use crate::txn::budget::{Allowance, Budget};
+use crate::txn::budget::{Allowance, Budget, Held};
 use crate::txn::core::{Core, Relief};
 use crate::txn::take_in::Incoming;
 
@@ -153,9 +153,7 @@ impl Relief for Wake {
     fn has_room_for(&self, bytes: u64) -> bool {
         let Some(core) = self.core.upgrade() else { return true };
         let Some(writer) = &core.writer else { return true };
-        let held = self.measure(&core, &writer.budget);
-        // It takes as much in the log, and half as much again to be merged, as does all that is held.
-        held.room == u64::MAX || (held.room >= 3 * bytes + held.bytes + held.bytes / 2 && held.log_room >= bytes)
+        self.measure(&core, &writer.budget).is_none_or(|held| held.has_room_for(bytes))
     }
 
     fn begin_log(&self) -> Result<()> {
@@ -200,30 +198,13 @@ impl Relief for Wake {
     }
 }
 
-/// How much deltas hold that no checkpoint has, and how much room the disk has.
-#[derive(Clone, Copy, Debug)]
-struct Held {
-    bytes: u64,
-    /// Bytes of these that are being merged.
-    frozen: u64,
-    room: u64,
-    log_room: u64,
-}
-
-impl Held {
-    /// Whether enough has changed since a checkpoint failed.
-    fn is_worth_another_try(self, now: Self) -> bool {
-        now.bytes >= self.bytes + TRIED_AGAIN_BYTES || now.room >= self.room + TRIED_AGAIN_BYTES
-    }
-}
-
 impl Wake {
     /// Measures the disk, and allows what it has room for. If that is too little, the log may be what takes it: then a checkpoint is tried
     /// first.
     fn make_room(&self, core: &Core, budget: &Budget) -> Result<()> {
-        let held = self.measure(core, budget);
-        let has_failed = *self.failed.lock();
-        if !budget.is_short() || has_failed.is_some_and(|failed| !failed.is_worth_another_try(held)) {
+        let Some(held) = self.measure(core, budget) else { return Ok(()) };
+        let failed = *self.failed.lock();
+        if !budget.is_short() || failed.is_some_and(|failed| !failed.is_worth_another_try(held)) {
             return Ok(());
         }
         met(Situation::RoomWanted);
@@ -234,7 +215,7 @@ impl Wake {
         // The first checkpoint that ends may have begun before what takes the room was committed.
         for _ in 0..2 {
             let held = self.measure(core, budget);
-            if !budget.is_short() || held.bytes == 0 {
+            if !budget.is_short() || held.is_none_or(|held| held.bytes() == 0) {
                 break;
             }
             self.checkpoint(core, budget)?;
@@ -242,25 +223,23 @@ impl Wake {
         Ok(())
     }
 
-    /// Measures the disk, and allows what it has room for.
-    fn measure(&self, core: &Core, budget: &Budget) -> Held {
+    /// Measures the disk, and allows what it has room for. `None` if that has no end, or is not known.
+    fn measure(&self, core: &Core, budget: &Budget) -> Option<Held> {
         let state = core.published.state();
         let bytes = |delta: &Arc<Delta>| if delta.is_empty() { 0 } else { delta.memory_bytes() as u64 };
         let frozen = state.tables.iter().flatten().filter_map(|view| view.frozen.as_ref()).map(bytes).sum();
         drop(state);
         let room = self.space.lock().room();
         let active = core.writer.as_ref().map_or(0, |writer| writer.log.lock().active_bytes);
-        let mut allowance = room.map(|room| Allowance::of(room, active, frozen, budget.bytes_max()));
+        let held = room.map(|room| Held { active, frozen, room });
         let mut failed = self.failed.lock();
-        // What was frozen then is in the trees.
-        failed.take_if(|failed| active + frozen == 0 || (failed.frozen > 0 && frozen == 0));
-        if let (Some(allowance), Some(_)) = (&mut allowance, &*failed) {
-            allowance.is_short = true;
-        }
+        failed.take_if(|failed| held.is_none_or(|held| failed.is_merged(held)));
+        let has_failed = failed.is_some();
         drop(failed);
+        let allowance = held.map(|held| Allowance::of(held, budget.bytes_max()));
+        let allowance = allowance.map(|allowed| Allowance { is_short: allowed.is_short || has_failed, ..allowed });
         budget.allow(allowance, active);
-        let (room, log_room) = room.map_or((u64::MAX, u64::MAX), |room| (room.bytes, room.log_bytes));
-        Held { bytes: active + frozen, frozen, room, log_room }
+        held
     }
 
     /// Checkpoints, or waits for the end of a checkpoint. One that fails because the disk is full is no reason to refuse a transaction that may
@@ -270,10 +249,10 @@ impl Wake {
         let is_full = matches!(outcome, Err(Error::DiskFull { .. }));
         *self.failed.lock() = None;
         let held = self.measure(core, budget);
-        if is_full && held.room < u64::MAX {
+        if is_full && let Some(held) = held {
             *self.failed.lock() = Some(held);
-            let held = self.measure(core, budget);
-            if held.bytes < STALL_FACTOR * budget.bytes_max() {
+            self.measure(core, budget);
+            if held.bytes() < STALL_FACTOR * budget.bytes_max() {
                 return Ok(());
             }
         }
@@ -503,8 +482,6 @@ impl Asked {
     }
 }
 
-/// After a checkpoint for which the disk was too full another one is tried when deltas hold so much more, or there is so much more room.
-const TRIED_AGAIN_BYTES: u64 = 64 << 10;
 /// Commits stall while the active deltas are so many times over their budget.
 const STALL_FACTOR: u64 = 2;
 /// How long a commit at level `Memory` waits for company before the log is written.

@@ -198,6 +198,8 @@ pub struct FreeSpace {
     pub available_bytes: u64,
     /// Bytes of the whole file system.
     pub total_bytes: u64,
+    /// Number of the file system: files for which it is the same share this space.
+    pub file_system: u64,
 }
 
 /// Writes zeros from `start` to `end`, in parts of a size that file systems keep together in memory and still write to cheaply:

@@ -3,6 +3,7 @@
 //!
 //! - [`Disk`] and [`File`] say what the engine asks of storage. Every call can fail, and none retries a failed sync.
 //! - [`RealDisk`] is the operating system, [`MemoryDisk`] keeps everything in memory.
+//! - [`ForwardDisk`] and [`ForwardFile`] change some calls of another disk.
 //! - [`Map`] is a read-only window onto a file: the only way the engine reads without copying. [`File::prepare`] makes small
 //!   writes as cheap.
 //! - [`WriterLock`] and [`FileLocks`] keep processes out of each other's way.
@@ -10,6 +11,7 @@
 //! Errors are bare [`std::io::Error`]s: the layer above knows which file and which operation, and adds them.
 
 mod disk;
+mod forward;
 mod huge_pages;
 #[cfg(target_os = "linux")]
 mod lock;
@@ -27,6 +29,7 @@ mod unsupported;
 mod write_map;
 
 pub use disk::{Access, Disk, File, FileLocks, FreeSpace, LockHolder, WriterAttempt, WriterLock};
+pub use forward::{ForwardDisk, ForwardFile};
 pub use huge_pages::HugePages;
 pub use machine::memory_bytes;
 #[cfg(target_os = "linux")]

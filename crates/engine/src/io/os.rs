@@ -155,8 +155,9 @@ impl File for RealFile {
     fn free_space(&self) -> io::Result<Option<FreeSpace>> {
         let system = rustix::fs::fstatvfs(&self.file)?;
         let (available_bytes, total_bytes) = (system.f_bavail * system.f_frsize, system.f_blocks * system.f_frsize);
+        let file_system = self.file.metadata()?.dev();
         // Some file systems in user space answer with zeros.
-        Ok((total_bytes > 0).then_some(FreeSpace { available_bytes, total_bytes }))
+        Ok((total_bytes > 0).then_some(FreeSpace { available_bytes, total_bytes, file_system }))
     }
 
     fn sync_data(&self) -> io::Result<()> {

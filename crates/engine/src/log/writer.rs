@@ -91,7 +91,14 @@ impl PendingSync {
 }
 
 impl Log {
-    /// Begins a new segment after `end`, where the log was read back to, for the database at the path `database`.
+    /// As [`Log::create_keeping`], which keeps nothing.
+    #[cfg(test)]
+    pub fn create(disk: &Arc<dyn Disk>, database: &Path, uuid: [u8; 16], end: LogEnd) -> Result<Self> {
+        Self::create_keeping(disk, database, uuid, end, Retention::none())
+    }
+
+    /// Begins a new segment after `end`, where the log was read back to, for the database at the path `database`. Segments that are
+    /// not needed stay as long as `retention` says.
     ///
     /// # Errors
     /// The disk's, after which another call may succeed; `Poisoned` if the directory's sync failed, after which none may be
@@ -99,18 +106,6 @@ impl Log {
     ///
     /// # Panics
     /// If `end` says that more is durable than there is.
-    #[cfg(test)]
-    pub fn create(disk: &Arc<dyn Disk>, database: &Path, uuid: [u8; 16], end: LogEnd) -> Result<Self> {
-        Self::create_keeping(disk, database, uuid, end, Retention::none())
-    }
-
-    /// As [`Log::create`], but segments that are not needed stay as long as `retention` says.
-    ///
-    /// # Errors
-    /// As [`Log::create`].
-    ///
-    /// # Panics
-    /// As [`Log::create`].
     pub fn create_keeping(
         disk: &Arc<dyn Disk>,
         database: &Path,
@@ -256,26 +251,20 @@ impl Log {
         self.finish_sync(pending, outcome)
     }
 
-    /// Writes the buffer, and answers what is left to do to make it durable.
+    /// As [`Log::begin_sync_of`], of all commits.
+    #[cfg(test)]
+    pub fn begin_sync(&mut self) -> Result<PendingSync> {
+        self.begin_sync_of(self.last)
+    }
+
+    /// Writes the buffer, and returns what is left to do to make the commits up to `sequence` durable, at least. If those are written
+    /// already, it does not matter that later ones cannot be.
     ///
     /// # Errors
     /// Those of [`Log::write`].
     ///
     /// # Panics
     /// If another sync was begun and not finished: of two at a time, one could swallow the other's failure.
-    #[cfg(test)]
-    pub fn begin_sync(&mut self) -> Result<PendingSync> {
-        self.begin_sync_of(self.last)
-    }
-
-    /// As [`Log::begin_sync`], of the commits up to `sequence` at least: if those are written already, it does not matter that
-    /// later ones cannot be.
-    ///
-    /// # Errors
-    /// As [`Log::begin_sync`].
-    ///
-    /// # Panics
-    /// As [`Log::begin_sync`].
     pub fn begin_sync_of(&mut self, sequence: Sequence) -> Result<PendingSync> {
         assert!(!self.sync_runs, "one sync at a time");
         let written = self.write();

@@ -108,13 +108,13 @@ pub struct Operation {
 /// What space is taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// To write what was committed to where it is to be, so that the log can go, when nothing else helps: it may take all.
+    /// To flush what was committed, after which the log can be removed: it may take all.
     Rescue,
-    /// The same, as long as there is a choice: enough is left for a log that tells of deletions.
+    /// To compact, and to flush a transaction that has spilled: enough is left for a log of deletions.
     Upkeep,
-    /// To put in order what was written so, which can wait: enough is left for upkeep.
+    /// To merge runs, which can wait: enough is left for upkeep.
     Merging,
-    /// For more than was there before: enough is left for both.
+    /// For more than was there before: enough is left for all of these.
     Addition,
 }
 
@@ -230,7 +230,7 @@ impl Space {
     /// Who opened the file before may have left readers behind that still show older checkpoints: whatever is not live is
     /// pending at first. Call [`Space::reclaim`] with what is pinned.
     ///
-    /// Requires: the entries passed [`check_extents`](super::check_extents).
+    /// Requires: the entries passed [`check_extents`](super::extents::check_extents).
     ///
     /// # Errors
     /// [`Error::Corrupt`] if the file is shorter than that.

@@ -11,7 +11,7 @@ use crate::format::{
     OverflowRef, PageSize, ValueAlign,
 };
 use crate::ids::{Birth, ExtentId, PageNumber, PageRef};
-use crate::io::{Access, Disk, File, FileLocks, Map, MemoryDisk};
+use crate::io::{Access, Disk, File, ForwardFile, MemoryDisk};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex};
 
@@ -27,19 +27,11 @@ struct FullFile {
     calls: Mutex<Vec<&'static str>>,
 }
 
-impl File for FullFile {
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.inner.read_at(offset, buffer)
+impl ForwardFile for FullFile {
+    fn inner(&self) -> &dyn File {
+        &*self.inner
     }
-    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.inner.write_at(offset, bytes)
-    }
-    fn len(&self) -> io::Result<u64> {
-        self.inner.len()
-    }
-    fn set_len(&self, length: u64) -> io::Result<()> {
-        self.inner.set_len(length)
-    }
+
     fn allocate(&self, offset: u64, length: u64) -> io::Result<()> {
         if offset + length > self.length_max.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::StorageFull.into());
@@ -53,20 +45,8 @@ impl File for FullFile {
         }
         self.inner.sync_data()
     }
-    fn sync_all(&self) -> io::Result<()> {
-        self.inner.sync_all()
-    }
     fn forget_cached(&self) {
         self.calls.lock().push("forget");
-    }
-    fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
-        self.inner.map(reserve_bytes)
-    }
-    fn locks(&self) -> &dyn FileLocks {
-        self.inner.locks()
-    }
-    fn is_named(&self, path: &Path) -> io::Result<bool> {
-        self.inner.is_named(path)
     }
 }
 

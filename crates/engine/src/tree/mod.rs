@@ -1,12 +1,12 @@
 //! Immutable trees: reading them, and building new ones that share what did not change.
 //!
-//! - [`Root`] names a tree. [`get`], [`get_many`], [`Cursor`], [`Range`] and [`count`] read one through a [`Pages`].
-//! - [`merge`] makes a new tree of an old one and a sorted stream of [`Changes`], and takes over by reference every subtree
+//! - [`Root`] names a tree. [`get()`], [`get_many`], [`Cursor`], [`Range`] and [`count()`] read one through a [`Pages`].
+//! - [`merge()`] makes a new tree of an old one and a sorted stream of [`Changes`], and takes over by reference every subtree
 //!   that the changes leave alone. A bulk load is a merge into nothing.
 //! - A [`Run`] is a tree of changes that lie above another tree. A [`Stack`] says which runs lie above which keys of a table;
 //!   [`build_run`] makes one, and a [`RunMerge`] gives the changes of several to a merge.
-//! - [`check`] walks all of a tree and reports what is wrong; a [`Census`] of all trees proves that no page is lost or shared.
-//! - [`remove`] gives all of a tree's pages back.
+//! - [`check()`] walks all of a tree and reports what is wrong; a [`Census`] of all trees proves that no page is lost or shared.
+//! - [`remove()`] gives all of a tree's pages back.
 //!
 //! [`Pages`]: crate::pager::Pages
 

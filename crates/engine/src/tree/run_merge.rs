@@ -43,8 +43,7 @@ impl<'p> RunMerge<'p> {
     /// The changes of these runs, the newest run first, whose keys are at least the first of `bounds` and below the second.
     ///
     /// # Errors
-    /// As [`Cursor::seek`]; and so all that follows, also [`Error::Corrupt`](crate::Error::Corrupt) if the keys of a run do not rise
-    /// between the bounds.
+    /// As [`Cursor::seek`]; and so all that follows, also [`Error::Corrupt`] if the keys of a run do not rise between the bounds.
     pub fn new(pages: &'p Pages, runs: &[Run], (low, end): (Option<&[u8]>, Option<&'p [u8]>)) -> Result<Self> {
         let sources = runs.iter().map(|run| Source::first(pages, run, low)).collect::<Result<Vec<_>>>()?;
         let sources = sources.into_iter().flatten().collect();

@@ -36,11 +36,47 @@ pub struct Allowance {
     pub is_short: bool,
 }
 
+/// What deltas hold that no checkpoint has, and what room the disk has beside that.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    /// Bytes of the active deltas.
+    pub active: u64,
+    /// Bytes of those that are being merged.
+    pub frozen: u64,
+    pub room: Room,
+}
+
+impl Held {
+    /// Bytes of all deltas.
+    pub fn bytes(self) -> u64 {
+        self.active + self.frozen
+    }
+
+    /// Whether there is room for a commit of so many bytes as well: in the log, for a checkpoint, and for the pages of that.
+    pub fn has_room_for(self, bytes: u64) -> bool {
+        self.room.bytes >= 3 * bytes + owed(self.bytes()) && self.room.log_bytes >= bytes
+    }
+
+    /// Whether a checkpoint may succeed now that failed before.
+    pub fn is_worth_another_try(self, now: Self) -> bool {
+        now.bytes() >= self.bytes() + TRIED_AGAIN_BYTES || now.room.bytes >= self.room.bytes + TRIED_AGAIN_BYTES
+    }
+
+    /// Whether a checkpoint since has merged what one before could not.
+    pub fn is_merged(self, now: Self) -> bool {
+        now.bytes() == 0 || (self.frozen > 0 && now.frozen == 0)
+    }
+}
+
+/// What a checkpoint writes of deltas with so many bytes, about.
+fn owed(bytes: u64) -> u64 {
+    bytes + bytes / 2
+}
+
 impl Allowance {
-    /// What `room` allows while the active deltas take `active` bytes, those that are being merged `frozen`, and the options allow
-    /// `bytes_max`.
-    pub fn of(room: Room, active: u64, frozen: u64, bytes_max: u64) -> Self {
-        let owed = |bytes: u64| bytes + bytes / 2;
+    /// What the disk allows where the options allow `bytes_max`.
+    pub fn of(held: Held, bytes_max: u64) -> Self {
+        let Held { active, frozen, room } = held;
         let left = room.bytes.saturating_sub(owed(frozen));
         // A delta of twice so many bytes takes as many in the log, where more is prepared, and half as many again to be merged.
         let bytes = ((left + active) / 5).min((room.log_bytes + active) / 3).max(BUDGET_BYTES_MIN).min(bytes_max);
@@ -123,6 +159,8 @@ impl Budget {
     }
 }
 
+/// After a checkpoint for which the disk was too full another one is tried when deltas hold so much more, or there is so much more room.
+const TRIED_AGAIN_BYTES: u64 = 64 << 10;
 /// However full the disk, deltas may take so much: smaller checkpoints would write mostly the pages of trees again.
 const BUDGET_BYTES_MIN: u64 = 64 << 10;
 /// The disk is measured each time that deltas have grown by this share of their budget, within the bounds below.
@@ -137,7 +175,31 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     fn allowance(room: u64, active: u64, frozen: u64) -> Allowance {
-        Allowance::of(Room { bytes: room, log_bytes: room }, active, frozen, 64 * MIB)
+        Allowance::of(held(room, active, frozen), 64 * MIB)
+    }
+
+    fn held(room: u64, active: u64, frozen: u64) -> Held {
+        Held { active, frozen, room: Room { bytes: room, log_bytes: room } }
+    }
+
+    #[test]
+    fn a_commit_has_room_if_it_and_all_that_is_held_fit_into_the_log_and_can_be_merged() {
+        assert!(held(4 * MIB + 2, 1, 1).has_room_for(MIB));
+        assert!(held(9 * MIB, 2 * MIB, 2 * MIB).has_room_for(MIB));
+        assert!(!held(9 * MIB - 1, 2 * MIB, 2 * MIB).has_room_for(MIB));
+        let room = Room { bytes: 9 * MIB, log_bytes: MIB - 1 };
+        assert!(!Held { active: 0, frozen: 0, room }.has_room_for(MIB));
+    }
+
+    #[test]
+    fn a_checkpoint_that_failed_is_tried_again_when_much_has_changed_until_one_has_merged_what_it_could_not() {
+        let failed = held(MIB, MIB, MIB);
+        assert!(!failed.is_worth_another_try(failed) && !failed.is_merged(failed));
+        assert!(failed.is_worth_another_try(held(MIB, MIB + TRIED_AGAIN_BYTES, MIB)));
+        assert!(failed.is_worth_another_try(held(MIB + TRIED_AGAIN_BYTES, MIB, MIB)));
+        assert!(failed.is_merged(held(MIB, 1, 0)));
+        // A checkpoint that could not even exchange the deltas had none frozen.
+        assert!(!held(MIB, MIB, 0).is_merged(held(MIB, 1, 0)) && held(MIB, MIB, 0).is_merged(held(MIB, 0, 0)));
     }
 
     #[test]

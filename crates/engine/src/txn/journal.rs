@@ -158,7 +158,7 @@ impl Journal {
     /// Turns to a new segment: all commits so far are below it. It exists durably when this returns.
     ///
     /// # Errors
-    /// As [`Log::create`] and [`Log::rotate`].
+    /// As [`Log::create_keeping`] and [`Log::rotate`].
     pub fn rotate(&mut self) -> Result<SegmentNumber> {
         self.check_names()?;
         self.begin()?.rotate()

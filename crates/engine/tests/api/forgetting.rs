@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use fulgurite::io::{Access, Disk, File, FileLocks, Map, RealDisk, WriterAttempt};
+use fulgurite::io::{Access, Disk, File, ForwardDisk, ForwardFile, RealDisk, WriterAttempt};
 use fulgurite::{Database, Durability, TableOptions};
 
 /// The real disk, whose syncs can fail, and which looks about when it is to forget the database's file.
@@ -31,60 +31,20 @@ struct WatchedFile {
     watch: Option<Arc<Watch>>,
 }
 
-impl Disk for WatchedDisk {
+impl ForwardDisk for WatchedDisk {
+    fn inner(&self) -> &dyn Disk {
+        &RealDisk
+    }
+
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
         let watch = (path == self.0.path).then(|| Arc::clone(&self.0));
         Ok(Arc::new(WatchedFile { file: RealDisk.open(path, access)?, watch }))
     }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        RealDisk.remove(path)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        RealDisk.rename(from, to)
-    }
-
-    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
-        RealDisk.sync_directory(directory)
-    }
-
-    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
-        RealDisk.list(directory)
-    }
-
-    fn exists(&self, path: &Path) -> io::Result<bool> {
-        RealDisk.exists(path)
-    }
-
-    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
-        RealDisk.canonical(path)
-    }
-
-    fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
-        RealDisk.lock_writer(lock_path)
-    }
 }
 
-impl File for WatchedFile {
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.file.read_at(offset, buffer)
-    }
-
-    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.file.write_at(offset, bytes)
-    }
-
-    fn len(&self) -> io::Result<u64> {
-        self.file.len()
-    }
-
-    fn set_len(&self, length: u64) -> io::Result<()> {
-        self.file.set_len(length)
-    }
-
-    fn allocate(&self, offset: u64, length: u64) -> io::Result<()> {
-        self.file.allocate(offset, length)
+impl ForwardFile for WatchedFile {
+    fn inner(&self) -> &dyn File {
+        &*self.file
     }
 
     fn sync_data(&self) -> io::Result<()> {
@@ -92,10 +52,6 @@ impl File for WatchedFile {
             Some(watch) if watch.syncs_fail.load(Ordering::Relaxed) => Err(io::Error::from_raw_os_error(5)),
             _ => self.file.sync_data(),
         }
-    }
-
-    fn sync_all(&self) -> io::Result<()> {
-        self.file.sync_all()
     }
 
     fn forget_cached(&self) {
@@ -106,18 +62,6 @@ impl File for WatchedFile {
             watch.forgotten.lock().unwrap().push((is_mapped, matches!(lock, WriterAttempt::Busy(_))));
         }
         self.file.forget_cached();
-    }
-
-    fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
-        self.file.map(reserve_bytes)
-    }
-
-    fn locks(&self) -> &dyn FileLocks {
-        self.file.locks()
-    }
-
-    fn is_named(&self, path: &Path) -> io::Result<bool> {
-        self.file.is_named(path)
     }
 }
 

@@ -2,138 +2,14 @@
 
 #![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
 
-use std::collections::BTreeSet;
-use std::io;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use fulgurite::io::{Access, Disk, File, FileLocks, FreeSpace, Map, MemoryDisk, WriterAttempt};
-use fulgurite::{Database, Durability, Error, Options, Result, Table, TableOptions};
+use fulgurite::io::Disk;
+use fulgurite::{Database, Durability, Error, MergeOperator, Options, Result, Table, TableOptions};
 
-/// A disk on which all files together have so many bytes of room.
-#[derive(Clone, Debug)]
-struct SmallDisk {
-    inner: MemoryDisk,
-    total_bytes: u64,
-    /// What others have taken of that.
-    foreign_bytes: Arc<AtomicU64>,
-    /// Files under `inner` by name, with a lock under which they grow.
-    names: Arc<Mutex<BTreeSet<PathBuf>>>,
-}
-
-impl SmallDisk {
-    fn new(total_bytes: u64) -> Self {
-        let foreign_bytes = Arc::default();
-        Self { inner: MemoryDisk::new(), total_bytes, foreign_bytes, names: Arc::default() }
-    }
-
-    fn available_bytes(&self, names: &BTreeSet<PathBuf>) -> u64 {
-        let length = |path: &PathBuf| self.inner.open(path, Access::Read).and_then(|file| file.len()).unwrap_or(0);
-        let used: u64 = names.iter().map(length).sum();
-        self.total_bytes.saturating_sub(used + self.foreign_bytes.load(Ordering::SeqCst))
-    }
-
-    /// Does what lets a file grow from one length to another, if there is room for that.
-    fn grow(&self, file: &dyn File, end: u64, change: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-        let names = self.names.lock().unwrap();
-        if end > file.len()? && end - file.len()? > self.available_bytes(&names) {
-            return Err(io::ErrorKind::StorageFull.into());
-        }
-        change()
-    }
-}
-
-impl Disk for SmallDisk {
-    fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
-        let file = self.inner.open(path, access)?;
-        self.names.lock().unwrap().insert(path.to_path_buf());
-        Ok(Arc::new(SmallFile { file, disk: self.clone() }))
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        self.inner.remove(path)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.names.lock().unwrap().insert(to.to_path_buf());
-        self.inner.rename(from, to)
-    }
-
-    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
-        self.inner.sync_directory(directory)
-    }
-
-    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
-        self.inner.list(directory)
-    }
-
-    fn exists(&self, path: &Path) -> io::Result<bool> {
-        self.inner.exists(path)
-    }
-
-    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
-        self.inner.canonical(path)
-    }
-
-    fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
-        self.inner.lock_writer(lock_path)
-    }
-}
-
-#[derive(Debug)]
-struct SmallFile {
-    file: Arc<dyn File>,
-    disk: SmallDisk,
-}
-
-impl File for SmallFile {
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.file.read_at(offset, buffer)
-    }
-
-    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.disk.grow(&*self.file, offset + bytes.len() as u64, || self.file.write_at(offset, bytes))
-    }
-
-    fn len(&self) -> io::Result<u64> {
-        self.file.len()
-    }
-
-    fn set_len(&self, length: u64) -> io::Result<()> {
-        self.disk.grow(&*self.file, length, || self.file.set_len(length))
-    }
-
-    fn allocate(&self, offset: u64, length: u64) -> io::Result<()> {
-        self.disk.grow(&*self.file, offset + length, || self.file.allocate(offset, length))
-    }
-
-    fn free_space(&self) -> io::Result<Option<FreeSpace>> {
-        let available_bytes = self.disk.available_bytes(&self.disk.names.lock().unwrap());
-        Ok(Some(FreeSpace { available_bytes, total_bytes: self.disk.total_bytes }))
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.file.sync_data()
-    }
-
-    fn sync_all(&self) -> io::Result<()> {
-        self.file.sync_all()
-    }
-
-    fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
-        self.file.map(reserve_bytes)
-    }
-
-    fn locks(&self) -> &dyn FileLocks {
-        self.file.locks()
-    }
-
-    fn is_named(&self, path: &Path) -> io::Result<bool> {
-        self.file.is_named(path)
-    }
-}
+use crate::small_disk::{OTHER, SmallDisk};
 
 fn options(disk: &SmallDisk, background: bool) -> Options {
     Database::options().disk(Arc::new(disk.clone())).background(background)
@@ -167,19 +43,25 @@ impl Tried<'_> {
     /// Puts entries, ten in a commit, until that is refused for want of space. Answers how many there are.
     fn fill(&self, from: u64) -> u64 {
         for number in (from..).step_by(10) {
-            let put = self.db.write().and_then(|mut txn| {
-                for number in number..number + 10 {
-                    txn.put(self.table, &self.key(number), &value(number, self.length))?;
-                }
-                txn.commit_with(Durability::Log).map(drop)
-            });
-            match put {
+            match self.put_all(number..number + 10) {
                 Ok(()) => {}
                 Err(Error::DiskFull { .. }) => return number,
                 Err(error) => panic!("{error}"),
             }
         }
         unreachable!()
+    }
+
+    /// Puts an entry, in a commit of its own.
+    fn put(&self, number: u64) -> Result<()> {
+        self.put_all(number..number + 1)
+    }
+
+    /// Puts entries in one commit.
+    fn put_all(&self, mut numbers: Range<u64>) -> Result<()> {
+        let mut txn = self.db.write()?;
+        numbers.try_for_each(|number| txn.put(self.table, &self.key(number), &value(number, self.length)))?;
+        txn.commit_with(Durability::Log).map(drop)
     }
 
     /// Deletes entries, ten thousand in a commit.
@@ -238,7 +120,7 @@ fn a_disk_that_commits_have_filled_takes_deletions_and_gets_room_by_them() {
         assert!((again - kept) * 10 > (filled - kept) * 4, "{case}: {kept} to {again} of {filled}");
         t.delete(10..again).unwrap();
         db.compact().unwrap();
-        assert!(disk.inner.open("a.ful".as_ref(), Access::Read).unwrap().len().unwrap() < 4 << 20, "{case}");
+        assert!(disk.length_of("a.ful") < 4 << 20, "{case}");
         t.assert_holds(0..10);
         db.check().unwrap();
     }
@@ -289,7 +171,7 @@ fn a_disk_that_others_have_filled_is_written_to_again_when_they_have_made_room()
         txn.commit_with(Durability::Log).map(drop)
     };
     put(0).unwrap();
-    disk.foreign_bytes.store(24 << 20, Ordering::SeqCst);
+    disk.main.foreign_bytes.store(24 << 20, Ordering::SeqCst);
     let mut number = 1;
     let refused = loop {
         match put(number) {
@@ -299,7 +181,7 @@ fn a_disk_that_others_have_filled_is_written_to_again_when_they_have_made_room()
     };
     assert!(matches!(refused, Error::DiskFull { .. }), "{refused}");
     assert_eq!(db.read().unwrap().range(&table, ..).unwrap().count() as u64, number);
-    disk.foreign_bytes.store(0, Ordering::SeqCst);
+    disk.main.foreign_bytes.store(0, Ordering::SeqCst);
     put(number).unwrap();
     db.close().unwrap();
 }
@@ -348,8 +230,7 @@ fn a_commit_that_needs_what_is_kept_is_refused_however_much_is_left_before_it() 
     };
     commit(20).unwrap();
     db.checkpoint().unwrap();
-    let used: u64 = disk.total_bytes - disk.available_bytes(&disk.names.lock().unwrap());
-    disk.foreign_bytes.store((1 << 30) - used - (75 << 20), Ordering::SeqCst);
+    disk.main.foreign_bytes.store(disk.available_bytes() - (75 << 20), Ordering::SeqCst);
     let refused = commit(55).unwrap_err();
     assert!(matches!(refused, Error::DiskFull { .. }), "{refused}");
     commit(5).unwrap();
@@ -359,4 +240,178 @@ fn a_commit_that_needs_what_is_kept_is_refused_however_much_is_left_before_it() 
     txn.commit().unwrap();
     db.compact().unwrap();
     db.close().unwrap();
+}
+
+/// Fills the disk with entries of 1,000 bytes until not one more is accepted.
+fn filled_to_the_reserve(t: &Tried<'_>) -> u64 {
+    let filled = t.fill(0);
+    let refused = (filled..).find_map(|number| Some((number, t.put(number).err()?)));
+    let (filled, error) = refused.unwrap();
+    assert!(matches!(error, Error::DiskFull { .. }), "{error}");
+    filled
+}
+
+#[test]
+fn below_the_reserve_a_commit_passes_that_deletes_as_much_as_it_adds_or_renames_a_table() {
+    let disk = SmallDisk::new(24 << 20);
+    let db = options(&disk, false).create(true).open("a.ful").unwrap();
+    let table = db.create_table("t", TableOptions::new()).unwrap();
+    let (spare, counts) = (db.create_table("spare", TableOptions::new()).unwrap(), {
+        let options = TableOptions::new().merge(MergeOperator::Add);
+        db.create_table("counts", options).unwrap()
+    });
+    let t = Tried { db: &db, table: &table, length: 1_000, is_scattered: false };
+    let filled = filled_to_the_reserve(&t);
+    // Far below: what is deleted here makes no room for additions.
+    disk.main.foreign_bytes.store(disk.available_bytes() - (1 << 20), Ordering::SeqCst);
+    let one = 1u64.to_be_bytes();
+    let delete = |txn: &mut fulgurite::WriteTxn, number| txn.delete(&table, &key(number, false)).map(drop);
+
+    db.update(|txn| delete(txn, 0).and_then(|()| txn.put(&table, b"put", b"1"))).unwrap();
+    db.update(|txn| delete(txn, 1).and_then(|()| txn.merge(&counts, b"merged", one))).unwrap();
+    db.update(|txn| delete(txn, 2).and_then(|()| txn.create_table("created", TableOptions::new())).map(drop)).unwrap();
+    let spare = db.rename_table(&spare, "renamed").unwrap();
+    // Each of these adds one more than it deletes.
+    for refused in [
+        db.update(|txn| txn.put(&table, b"refused", b"1")),
+        db.update(|txn| txn.merge(&counts, b"refused", one)),
+        db.create_table("refused", TableOptions::new()).map(drop),
+        db.update(|txn| {
+            delete(txn, 3)?;
+            txn.put(&table, b"refused", b"1")?;
+            txn.merge(&counts, b"refused", one)
+        }),
+        db.update(|txn| {
+            txn.create_table("refused", TableOptions::new())?;
+            txn.rename_table(&spare, "refused too").map(drop)
+        }),
+    ] {
+        assert!(matches!(refused, Err(Error::DiskFull { .. })), "{refused:?}");
+    }
+    db.update(|txn| {
+        txn.drop_table(&spare)?;
+        txn.put(&table, b"beside a drop", b"1")
+    })
+    .unwrap();
+
+    let txn = db.read().unwrap();
+    let names: Vec<_> = txn.tables().iter().map(|table| table.name().to_owned()).collect();
+    assert_eq!(names, ["counts", "created", "t"]);
+    // Three are deleted, and two are put.
+    assert_eq!(txn.range(&table, ..).unwrap().count() as u64, filled - 1);
+    assert_eq!(txn.get(&counts, b"merged").unwrap().as_deref(), Some(&one[..]));
+    db.check().unwrap();
+}
+
+/// Leaves so much of the disk that the checkpoint fails for which a commit calls. Returns how many entries there are.
+fn fill_until_a_checkpoint_fails(disk: &SmallDisk, t: &Tried<'_>, left_bytes: u64) -> u64 {
+    let number = 2_000;
+    // So much that the next write transaction measures the disk.
+    t.put_all(0..number).unwrap();
+    disk.main.foreign_bytes.store(disk.available_bytes() - left_bytes, Ordering::SeqCst);
+    for failed in [t.put(number), t.db.checkpoint()] {
+        assert!(matches!(failed, Err(Error::DiskFull { .. })), "{failed:?}");
+    }
+    number
+}
+
+#[test]
+fn commits_add_again_when_another_checkpoint_merges_what_one_on_a_full_disk_could_not() {
+    // Without a new segment of the log no deltas are frozen.
+    for (background, left_bytes) in [(false, 0), (true, 0), (false, 256 << 10), (true, 256 << 10)] {
+        let disk = SmallDisk::new(24 << 20);
+        let db = options(&disk, background).create(true).open("a.ful").unwrap();
+        let table = db.create_table("t", TableOptions::new()).unwrap();
+        let t = Tried { db: &db, table: &table, length: 1_000, is_scattered: true };
+        let number = fill_until_a_checkpoint_fails(&disk, &t, left_bytes);
+        disk.main.foreign_bytes.store(0, Ordering::SeqCst);
+        // Not by a commit that looks for room.
+        db.checkpoint().unwrap();
+        t.put(number).unwrap();
+        t.assert_holds(0..number + 1);
+        db.close().unwrap();
+    }
+}
+
+#[test]
+fn commits_add_again_when_the_medium_works_after_a_checkpoint_that_failed_for_it() {
+    for (background, is_full_before) in [(false, false), (true, false), (false, true), (true, true)] {
+        let case = format!("background {background}, full before {is_full_before}");
+        let disk = SmallDisk::new(24 << 20);
+        let db = options(&disk, background).create(true).open("a.ful").unwrap();
+        let table = db.create_table("t", TableOptions::new()).unwrap();
+        let t = Tried { db: &db, table: &table, length: 1_000, is_scattered: true };
+        let mut number = if is_full_before { fill_until_a_checkpoint_fails(&disk, &t, 0) } else { 0 };
+        disk.pages_fail.store(true, Ordering::SeqCst);
+        // What is left are some commits more than what is kept, so that the next ones look for room.
+        let left_bytes = if is_full_before { 0 } else { 20 << 20 };
+        disk.main.foreign_bytes.store(left_bytes, Ordering::SeqCst);
+        let failed = (0..).find_map(|_| match t.put(number) {
+            Ok(()) => {
+                number += 1;
+                None
+            }
+            Err(error) => Some(error),
+        });
+        assert!(matches!(failed, Some(Error::Io { .. })), "{case}: {failed:?}");
+        disk.pages_fail.store(false, Ordering::SeqCst);
+        disk.main.foreign_bytes.store(0, Ordering::SeqCst);
+        t.put(number).unwrap_or_else(|error| panic!("{case}: {error}"));
+        t.assert_holds(0..number + 1);
+        db.close().unwrap();
+    }
+}
+
+#[test]
+fn a_backup_beside_its_database_leaves_the_room_that_deleting_and_compaction_need() {
+    let disk = SmallDisk::new(32 << 20);
+    let db = options(&disk, false).create(true).open("a.ful").unwrap();
+    let table = db.create_table("t", TableOptions::new()).unwrap();
+    let t = Tried { db: &db, table: &table, length: 1_000, is_scattered: false };
+    (0..6_000).step_by(10).for_each(|from| t.put_all(from..from + 10).unwrap());
+    db.checkpoint().unwrap();
+    db.backup_to("copy 1.ful").unwrap();
+    // Another copy fits on the disk, but not beside what is kept.
+    let room = disk.length_of("copy 1.ful") + (1 << 20);
+    disk.main.foreign_bytes.store(disk.available_bytes() - room, Ordering::SeqCst);
+    let names = disk.list("".as_ref()).unwrap();
+    let refused = db.backup_to("copy 2.ful").unwrap_err();
+    assert!(refused.to_string().contains("kept for deleting, checkpoints and compaction"), "{refused}");
+    assert_eq!((disk.available_bytes(), disk.list("".as_ref()).unwrap()), (room, names), "nothing of it is left");
+    // A copy may take all but that.
+    while db.backup_to("copy 2.ful").is_err() {
+        disk.main.foreign_bytes.fetch_sub(256 << 10, Ordering::SeqCst);
+    }
+    t.delete(10..6_000).unwrap();
+    db.compact().unwrap();
+    t.assert_holds(0..10);
+    assert!(disk.length_of("a.ful") < 1 << 20);
+    let copied = options(&disk, false).read_only(true).open("copy 2.ful").unwrap();
+    let table = copied.open_table("t").unwrap();
+    Tried { db: &copied, table: &table, length: 1_000, is_scattered: false }.assert_holds(0..6_000);
+}
+
+#[test]
+fn a_backup_to_another_file_system_may_fill_that() {
+    let disk = SmallDisk::new(24 << 20);
+    let db = options(&disk, false).create(true).open("a.ful").unwrap();
+    let table = db.create_table("t", TableOptions::new()).unwrap();
+    let t = Tried { db: &db, table: &table, length: 1_000, is_scattered: false };
+    let filled = filled_to_the_reserve(&t);
+    assert!(matches!(db.backup_to("copy.ful"), Err(Error::DiskFull { .. })), "beside the database there is no room");
+    let path = format!("{OTHER}/copy.ful");
+    db.backup_to(&path).unwrap();
+    let length = disk.length_of(&path);
+    disk.remove(path.as_ref()).unwrap();
+    for (total_bytes, fits) in [(length - (64 << 10), false), (length, true)] {
+        disk.other.total_bytes.store(total_bytes, Ordering::SeqCst);
+        match db.backup_to(&path) {
+            Ok(()) => assert!(fits),
+            Err(error) => assert!(!fits && matches!(error, Error::DiskFull { .. }), "{error}"),
+        }
+        assert_eq!(disk.list(OTHER.as_ref()).unwrap().len(), usize::from(fits));
+    }
+    let copied = options(&disk, false).read_only(true).open(&path).unwrap();
+    let table = copied.open_table("t").unwrap();
+    Tried { db: &copied, table: &table, length: 1_000, is_scattered: false }.assert_holds(0..filled);
 }

@@ -14,7 +14,7 @@ use flate2::read::GzDecoder;
 use fulgurite::{Change, Database, Options, Sequence, Table};
 
 /// Names of the golden databases.
-const NAMES: [&str; 8] = ["empty", "closed", "crashed", "merging", "kept", "runs", "counted", "packed"];
+const NAMES: [&str; 9] = ["empty", "closed", "crashed", "merging", "kept", "runs", "counted", "packed", "operators"];
 
 #[test]
 fn a_golden_file_is_of_format_version_1() {
@@ -192,7 +192,11 @@ fn description(table: &Table, entries: u64) -> String {
     let (multimap, counted, align) = (table.is_multimap(), table.is_counted(), table.value_align());
     let (key_type, value_type) = (table.key_type(), table.value_type());
     let packed = if table.is_packed() { "\"packed\": true, " } else { "" };
-    let merge = table.merge_operator().map_or(String::new(), |operator| format!("\"merge\": \"{operator}\", "));
+    let merge = match (table.merge_operator(), table.merge_function()) {
+        (Some(operator), _) => format!("\"merge\": \"{operator}\", "),
+        (None, Some(function)) => format!("\"merge_function\": \"{function}\", "),
+        (None, None) => String::new(),
+    };
     format!(
         "{{\"table\": \"{}\", \"multimap\": {multimap}, \"counted\": {counted}, {packed}\"value_align\": {align}, \
          \"key_type\": \"{key_type}\", \"value_type\": \"{value_type}\", {merge}\"entries\": {entries}}}\n",

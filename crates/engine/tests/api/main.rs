@@ -19,6 +19,7 @@ mod opening;
 mod overflows;
 mod recovery;
 mod renames;
+mod small_disk;
 mod smoke;
 mod spilled;
 mod stack;

@@ -3,12 +3,12 @@
 #![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use fulgurite::io::{Access, Disk, File, FileLocks, Map, MemoryDisk, WriterAttempt};
+use fulgurite::io::{Access, Disk, File, ForwardDisk, ForwardFile, MemoryDisk};
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
@@ -36,39 +36,15 @@ impl std::fmt::Debug for Meddler {
     }
 }
 
-impl Disk for Meddling {
+impl ForwardDisk for Meddling {
+    fn inner(&self) -> &dyn Disk {
+        &self.disk
+    }
+
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
         let file = self.disk.open(path, access)?;
         let (is_data, meddler) = (path.to_string_lossy().ends_with(".ful"), Arc::clone(&self.meddler));
         Ok(if is_data { Arc::new(DataFile { file, meddler }) } else { Arc::new(OtherFile { file, meddler }) })
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        self.disk.remove(path)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.disk.rename(from, to)
-    }
-
-    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
-        self.disk.sync_directory(directory)
-    }
-
-    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
-        self.disk.list(directory)
-    }
-
-    fn exists(&self, path: &Path) -> io::Result<bool> {
-        self.disk.exists(path)
-    }
-
-    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
-        self.disk.canonical(path)
-    }
-
-    fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
-        self.disk.lock_writer(lock_path)
     }
 }
 
@@ -78,9 +54,9 @@ struct DataFile {
     meddler: Arc<Meddler>,
 }
 
-impl File for DataFile {
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.file.read_at(offset, buffer)
+impl ForwardFile for DataFile {
+    fn inner(&self) -> &dyn File {
+        &*self.file
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
@@ -90,18 +66,6 @@ impl File for DataFile {
             meddle();
         }
         self.file.write_at(offset, bytes)
-    }
-
-    fn len(&self) -> io::Result<u64> {
-        self.file.len()
-    }
-
-    fn set_len(&self, length: u64) -> io::Result<()> {
-        self.file.set_len(length)
-    }
-
-    fn allocate(&self, offset: u64, length: u64) -> io::Result<()> {
-        self.file.allocate(offset, length)
     }
 
     fn sync_data(&self) -> io::Result<()> {
@@ -118,22 +82,6 @@ impl File for DataFile {
         }
         self.file.sync_data()
     }
-
-    fn sync_all(&self) -> io::Result<()> {
-        self.file.sync_all()
-    }
-
-    fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
-        self.file.map(reserve_bytes)
-    }
-
-    fn locks(&self) -> &dyn FileLocks {
-        self.file.locks()
-    }
-
-    fn is_named(&self, path: &Path) -> io::Result<bool> {
-        self.file.is_named(path)
-    }
 }
 
 /// A segment of the log, or what a sort writes.
@@ -143,9 +91,9 @@ struct OtherFile {
     meddler: Arc<Meddler>,
 }
 
-impl File for OtherFile {
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.file.read_at(offset, buffer)
+impl ForwardFile for OtherFile {
+    fn inner(&self) -> &dyn File {
+        &*self.file
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
@@ -153,37 +101,5 @@ impl File for OtherFile {
             return Err(io::ErrorKind::StorageFull.into());
         }
         self.file.write_at(offset, bytes)
-    }
-
-    fn len(&self) -> io::Result<u64> {
-        self.file.len()
-    }
-
-    fn set_len(&self, length: u64) -> io::Result<()> {
-        self.file.set_len(length)
-    }
-
-    fn allocate(&self, offset: u64, length: u64) -> io::Result<()> {
-        self.file.allocate(offset, length)
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.file.sync_data()
-    }
-
-    fn sync_all(&self) -> io::Result<()> {
-        self.file.sync_all()
-    }
-
-    fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
-        self.file.map(reserve_bytes)
-    }
-
-    fn locks(&self) -> &dyn FileLocks {
-        self.file.locks()
-    }
-
-    fn is_named(&self, path: &Path) -> io::Result<bool> {
-        self.file.is_named(path)
     }
 }

@@ -4,14 +4,14 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, Mutex, OnceLock};
+use std::sync::{Arc, Barrier, Mutex, OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use fulgurite::io::{Access, Disk, MemoryDisk};
 use fulgurite::{
-    Change, Database, Durability, Error, Isolation, MergeOperands, MergeOperator, MergeOutcome, Options, Sequence,
-    Table, TableOptions, WriteTxn,
+    Change, Database, Durability, Error, Isolation, MergeOperands, MergeOperator, MergeOutcome, Monitor, Options,
+    Sequence, Table, TableOptions, WriteTxn,
 };
 
 /// Writes down the key, the value and the operands: what a function gets can be read off its result.
@@ -315,6 +315,75 @@ fn a_failure_in_a_commit_beside_others_holds_none_of_them_up() {
     assert_eq!(get(&db, &table, b"hot").unwrap(), b"x".repeat(80));
 }
 
+/// What the calls of a database that a merge function must not make return.
+fn calls_that_write(db: &Database, table: &Table) -> Vec<fulgurite::Result<()>> {
+    vec![
+        db.write().map(drop),
+        db.write_with(Isolation::Snapshot).map(drop),
+        db.try_write().map(drop),
+        db.begin_exclusive(Duration::ZERO).map(drop),
+        db.update(|txn| txn.put(table, "k", "v")),
+        db.create_table("other", TableOptions::new()).map(drop),
+        db.open_or_create_table("other", TableOptions::new()).map(drop),
+        db.rename_table(table, "other").map(drop),
+        db.drop_table(table),
+        db.checkpoint(),
+        db.compact().map(drop),
+        db.begin_bulk_load(Duration::ZERO).map(drop),
+        db.bulk_load(table, [("k", "v")]).map(drop),
+        db.bulk_load_unsorted(table, [("k", "v")]).map(drop),
+        db.clone().close(),
+        db.clone().close_with(&Monitor::new()).map(drop),
+        db.sync().map(drop),
+        db.stats().map(drop),
+        db.changes(Sequence(0)).map(drop),
+        db.wait_durable(Sequence(0), Duration::ZERO).map(drop),
+    ]
+}
+
+fn expect_refusals(outcomes: impl Iterator<Item = fulgurite::Result<()>>) {
+    for (index, outcome) in outcomes.enumerate() {
+        let said = outcome.map_err(|error| error.to_string());
+        let is_refused = said.as_ref().is_err_and(|said| said.contains("a merge function must not call the database"));
+        assert!(is_refused, "call {index}: {said:?}");
+    }
+}
+
+#[test]
+fn what_a_function_must_not_do_is_refused_under_the_logs_lock_while_deltas_are_over_their_budget() {
+    let disk = MemoryDisk::new();
+    let database: Arc<OnceLock<(Database, Table)>> = Arc::default();
+    let (held, (outcomes, arrived)) = (Arc::clone(&database), mpsc::channel());
+    let calls = AtomicUsize::new(0);
+    let options = plain(&disk).keep_log(1 << 20).delta_bytes(64 << 10).merge_function("f", move |_, value, _| {
+        let (db, table) = held.get().unwrap();
+        match calls.fetch_add(1, Ordering::SeqCst) {
+            // The result is outdated then, and the next write transaction would checkpoint.
+            0 => thread::scope(|scope| {
+                let put =
+                    |txn: &mut WriteTxn| txn.put(table, "k", "other").and_then(|()| txn.put(table, "l", [1; 100_000]));
+                scope.spawn(move || db.update(put).unwrap());
+            }),
+            // The log is locked.
+            1 => calls_that_write(db, table).into_iter().for_each(|outcome| outcomes.send(outcome).unwrap()),
+            _ => unreachable!("nobody overtakes the second call"),
+        }
+        Ok(value.unwrap_or_default().to_vec())
+    });
+    // Another thread's, so that the test fails, and does not hang, if a call waits for the lock.
+    let (committed, is_committed) = mpsc::channel();
+    thread::spawn(move || {
+        let db = options.open("a.ful").unwrap();
+        let table = create(&db, "t", "f");
+        assert!(database.set((db.clone(), table.clone())).is_ok());
+        db.update(|txn| txn.merge(&table, "k", "operand")).unwrap();
+        expect(&db, &table, b"k", "other");
+        committed.send(()).unwrap();
+    });
+    is_committed.recv_timeout(Duration::from_secs(30)).expect("no call waits for its own thread");
+    expect_refusals(arrived.try_iter());
+}
+
 #[test]
 fn what_a_function_must_not_do_is_refused_and_does_not_hang() {
     let disk = MemoryDisk::new();
@@ -325,23 +394,11 @@ fn what_a_function_must_not_do_is_refused_and_does_not_hang() {
     let earlier = Arc::clone(&begun);
     let options = plain(&disk).keep_log(1 << 20).write_set_bytes(1 << 12).merge_function("f", move |_, _, operands| {
         let (db, table) = held.get().unwrap();
-        let outcomes = [
-            db.write().map(drop),
-            db.try_write().map(drop),
-            db.begin_exclusive(Duration::ZERO).map(drop),
-            db.update(|txn| txn.put(table, "k", "v")),
-            db.create_table("other", TableOptions::new()).map(drop),
-            db.checkpoint(),
-            db.compact().map(drop),
-            db.bulk_load(table, [("k", "v")]).map(drop),
-            db.clone().close(),
-            db.sync().map(drop),
-            db.stats().map(drop),
-            db.changes(Sequence(0)).map(drop),
-            // A transaction that was begun before.
-            earlier.lock().unwrap().take().map_or_else(|| db.write().map(drop), |txn| txn.commit().map(drop)),
-        ];
-        told.lock().unwrap().extend(outcomes.map(|outcome| outcome.map_err(|error| error.to_string())));
+        let mut outcomes = calls_that_write(db, table);
+        // A transaction that was begun before.
+        outcomes
+            .push(earlier.lock().unwrap().take().map_or_else(|| db.write().map(drop), |txn| txn.commit().map(drop)));
+        told.lock().unwrap().extend(outcomes);
         // To read is none of its business either, but harms nothing.
         assert!(db.read()?.get(table, "none")?.is_none());
         Ok(operands.last().unwrap_or_default().to_vec())
@@ -358,9 +415,7 @@ fn what_a_function_must_not_do_is_refused_and_does_not_hang() {
         assert_eq!(txn.spilled_bytes() > 0, keys > 1);
         txn.commit().unwrap();
         assert!(begun.lock().unwrap().is_none());
-        for outcome in said.lock().unwrap().drain(..) {
-            assert!(outcome.unwrap_err().contains("a merge function must not call the database"));
-        }
+        expect_refusals(said.lock().unwrap().drain(..));
         assert_eq!(db.read().unwrap().len(&table).unwrap(), u64::from(keys));
     }
 }

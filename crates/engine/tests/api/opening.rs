@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Barrier, Mutex};
 
-use fulgurite::io::{Access, Disk, File, MemoryDisk, WriterAttempt};
+use fulgurite::io::{Access, Disk, File, ForwardDisk, MemoryDisk};
 use fulgurite::{Database, Durability, Error, Options, TableOptions};
 
 fn options(disk: &MemoryDisk) -> Options {
@@ -465,37 +465,13 @@ fn a_panic_while_one_database_is_opened_keeps_no_other_from_opening() {
 #[derive(Debug)]
 struct PanickingDisk(MemoryDisk);
 
-impl Disk for PanickingDisk {
+impl ForwardDisk for PanickingDisk {
+    fn inner(&self) -> &dyn Disk {
+        &self.0
+    }
+
     fn open(&self, _: &Path, _: Access) -> io::Result<Arc<dyn File>> {
         panic!("a disk that a program brings may panic");
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        self.0.remove(path)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.0.rename(from, to)
-    }
-
-    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
-        self.0.sync_directory(directory)
-    }
-
-    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
-        self.0.list(directory)
-    }
-
-    fn exists(&self, path: &Path) -> io::Result<bool> {
-        self.0.exists(path)
-    }
-
-    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
-        self.0.canonical(path)
-    }
-
-    fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
-        self.0.lock_writer(lock_path)
     }
 }
 
@@ -542,21 +518,9 @@ impl std::fmt::Debug for Meddling {
     }
 }
 
-impl Disk for Meddling {
-    fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
-        self.disk.open(path, access)
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        self.disk.remove(path)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.disk.rename(from, to)
-    }
-
-    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
-        self.disk.sync_directory(directory)
+impl ForwardDisk for Meddling {
+    fn inner(&self) -> &dyn Disk {
+        &self.disk
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
@@ -565,18 +529,6 @@ impl Disk for Meddling {
             meddle(&self.disk);
         }
         self.disk.list(directory)
-    }
-
-    fn exists(&self, path: &Path) -> io::Result<bool> {
-        self.disk.exists(path)
-    }
-
-    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
-        self.disk.canonical(path)
-    }
-
-    fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
-        self.disk.lock_writer(lock_path)
     }
 }
 

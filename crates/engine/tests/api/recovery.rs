@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use fulgurite::io::{Access, Disk, File, MemoryDisk, WriterAttempt};
+use fulgurite::io::{Access, Disk, File, ForwardDisk, MemoryDisk};
 use fulgurite::{Database, Durability, Error, Options, ReadTxn, TableOptions};
 
 /// What the tables hold.
@@ -200,7 +200,11 @@ impl Watching {
     }
 }
 
-impl Disk for Watching {
+impl ForwardDisk for Watching {
+    fn inner(&self) -> &dyn Disk {
+        &self.disk
+    }
+
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
         if path.to_string_lossy().contains("-sort.") {
             self.runs.fetch_add(1, Ordering::Relaxed);
@@ -209,33 +213,5 @@ impl Disk for Watching {
             }
         }
         self.disk.open(path, access)
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        self.disk.remove(path)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.disk.rename(from, to)
-    }
-
-    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
-        self.disk.sync_directory(directory)
-    }
-
-    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
-        self.disk.list(directory)
-    }
-
-    fn exists(&self, path: &Path) -> io::Result<bool> {
-        self.disk.exists(path)
-    }
-
-    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
-        self.disk.canonical(path)
-    }
-
-    fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
-        self.disk.lock_writer(lock_path)
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use fulgurite::io::{Access, Disk, File, FileLocks, FreeSpace, Map, WriterAttempt};
+use fulgurite::io::{Access, Disk, File, ForwardDisk, ForwardFile, FreeSpace, WriterAttempt};
 use fulgurite::planted::simulation;
 
 use crate::crash_disk::CrashDisk;
@@ -212,7 +212,11 @@ impl Plan {
     }
 }
 
-impl Disk for SimulatedDisk {
+impl ForwardDisk for SimulatedDisk {
+    fn inner(&self) -> &dyn Disk {
+        &self.inner
+    }
+
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
         if access == Access::CreateNew { self.change(true, false) } else { self.read() }?;
         let inner = self.inner.open(path, access)?;
@@ -246,10 +250,6 @@ impl Disk for SimulatedDisk {
         self.inner.exists(path)
     }
 
-    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
-        self.inner.canonical(path)
-    }
-
     fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
         simulation::step();
         self.inner.lock_writer(lock_path)
@@ -276,7 +276,11 @@ impl SimulatedFile {
     }
 }
 
-impl File for SimulatedFile {
+impl ForwardFile for SimulatedFile {
+    fn inner(&self) -> &dyn File {
+        &*self.inner
+    }
+
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         self.disk.read()?;
         self.inner.read_at(offset, buffer)
@@ -303,10 +307,6 @@ impl File for SimulatedFile {
         self.inner.write_durably(offset, bytes)
     }
 
-    fn len(&self) -> io::Result<u64> {
-        self.inner.len()
-    }
-
     fn set_len(&self, length: u64) -> io::Result<()> {
         self.disk.change(self.grows(length)?, self.is_data)?;
         self.inner.set_len(length)
@@ -321,7 +321,8 @@ impl File for SimulatedFile {
         let mut plan = self.disk.plan();
         let is_full = plan.is_full();
         plan.refused += u64::from(is_full);
-        Ok(Some(FreeSpace { available_bytes: if is_full { 0 } else { DISK_BYTES / 2 }, total_bytes: DISK_BYTES }))
+        let available_bytes = if is_full { 0 } else { DISK_BYTES / 2 };
+        Ok(Some(FreeSpace { available_bytes, total_bytes: DISK_BYTES, file_system: 1 }))
     }
 
     fn sync_data(&self) -> io::Result<()> {
@@ -332,18 +333,6 @@ impl File for SimulatedFile {
     fn sync_all(&self) -> io::Result<()> {
         self.disk.sync(self.is_data)?;
         self.inner.sync_all()
-    }
-
-    fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
-        self.inner.map(reserve_bytes)
-    }
-
-    fn locks(&self) -> &dyn FileLocks {
-        self.inner.locks()
-    }
-
-    fn is_named(&self, path: &Path) -> io::Result<bool> {
-        self.inner.is_named(path)
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Result;
 use crate::format::{LargeValue, Operation, OverflowRef, RECORD_ALIGNMENT, RecordEncoder};
 use crate::ids::{ExtentId, PageNumber, SegmentNumber, Sequence, TableId};
-use crate::io::{Access, Disk, File, FileLocks, Map, MemoryDisk, WriterAttempt};
+use crate::io::{Access, Disk, File, ForwardDisk, ForwardFile, MemoryDisk};
 use crate::log::read_back::Replay;
 use crate::log::{Images, Keep, Log, LogEnd, OperationPlace, ReplayFrom, read_back, read_back_keeping};
 use crate::sync::{Arc, Mutex};
@@ -369,7 +369,11 @@ fn call(faults: &Mutex<Faults>, call: Call) -> io::Result<()> {
     if faults.failing.contains(&call) { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
 }
 
-impl Disk for FaultyDisk {
+impl ForwardDisk for FaultyDisk {
+    fn inner(&self) -> &dyn Disk {
+        &self.memory
+    }
+
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
         call(&self.faults, Call::Open)?;
         let file = self.memory.open(path, access)?;
@@ -404,22 +408,6 @@ impl Disk for FaultyDisk {
         faults.renamed.clear();
         Ok(())
     }
-
-    fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
-        self.memory.list(directory)
-    }
-
-    fn exists(&self, path: &Path) -> io::Result<bool> {
-        self.memory.exists(path)
-    }
-
-    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
-        self.memory.canonical(path)
-    }
-
-    fn lock_writer(&self, lock_path: &Path) -> io::Result<WriterAttempt> {
-        self.memory.lock_writer(lock_path)
-    }
 }
 
 #[derive(Debug)]
@@ -429,9 +417,9 @@ struct FaultyFile {
     faults: Arc<Mutex<Faults>>,
 }
 
-impl File for FaultyFile {
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.file.read_at(offset, buffer)
+impl ForwardFile for FaultyFile {
+    fn inner(&self) -> &dyn File {
+        &*self.file
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
@@ -448,17 +436,9 @@ impl File for FaultyFile {
         outcome
     }
 
-    fn len(&self) -> io::Result<u64> {
-        self.file.len()
-    }
-
     fn set_len(&self, length: u64) -> io::Result<()> {
         call(&self.faults, Call::SetLength)?;
         self.file.set_len(length)
-    }
-
-    fn allocate(&self, offset: u64, length: u64) -> io::Result<()> {
-        self.file.allocate(offset, length)
     }
 
     fn sync_data(&self) -> io::Result<()> {
@@ -471,7 +451,7 @@ impl File for FaultyFile {
     }
 
     fn write_durably(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.write_at(offset, bytes)?;
+        ForwardFile::write_at(self, offset, bytes)?;
         call(&self.faults, Call::Sync)?;
         let mut faults = self.faults.lock();
         let name = self.name.lock().clone();
@@ -484,18 +464,6 @@ impl File for FaultyFile {
     }
 
     fn sync_all(&self) -> io::Result<()> {
-        self.sync_data()
-    }
-
-    fn map(&self, reserve_bytes: u64) -> io::Result<Option<Map>> {
-        self.file.map(reserve_bytes)
-    }
-
-    fn locks(&self) -> &dyn FileLocks {
-        self.file.locks()
-    }
-
-    fn is_named(&self, path: &Path) -> io::Result<bool> {
-        self.file.is_named(path)
+        ForwardFile::sync_data(self)
     }
 }
