@@ -1,4 +1,56 @@
-//! The storage engine: ordered key-value tables in one memory-mapped file.
+//! Fulgurite: an embedded, transactional key-value store in one memory-mapped file.
+//!
+//! ```
+//! use fulgurite::{Database, TableOptions};
+//!
+//! # fn main() -> fulgurite::Result<()> {
+//! # let directory = tempfile::tempdir().expect("a temporary directory");
+//! # let path = directory.path().join("people.ful");
+//! let db = Database::options().create(true).open(path)?;
+//! let people = db.open_or_create_table("people", TableOptions::new())?;
+//!
+//! // Commits the changes of the closure, and runs it again if another writer was in conflict.
+//! db.update(|txn| {
+//!     txn.put(&people, "ada", "analytical engine")?;
+//!     txn.put(&people, "grace", "compiler")
+//! })?;
+//!
+//! // A snapshot shows one state for as long as it lives, and blocks no writer.
+//! let snapshot = db.read()?;
+//! assert_eq!(snapshot.get(&people, "ada")?.as_deref(), Some(&b"analytical engine"[..]));
+//! for entry in snapshot.prefix(&people, "g")? {
+//!     let (key, value) = entry?;
+//!     assert_eq!((&*key, &*value), (&b"grace"[..], &b"compiler"[..]));
+//! }
+//! # drop(snapshot);
+//! db.close()
+//! # }
+//! ```
+//!
+//! # Where to begin
+//!
+//! | you want to | begin at |
+//! |---|---|
+//! | open a database, choose cache, durability, quota | [`Database::options`], [`Options`] |
+//! | read | [`Database::read`], [`ReadTxn`] |
+//! | write | [`Database::update`], [`Database::write`], [`WriteTxn`] |
+//! | use types instead of bytes | [`Database::typed_table`], [`Database::multimap_table`] |
+//! | count without conflicts | [`TableOptions::merge`], [`MergeOperator`] |
+//! | load many entries | [`Database::bulk_load`], [`Database::bulk_load_unsorted`] |
+//! | follow every commit | [`Options::keep_log`], [`Database::changes`] |
+//! | back up, check, shrink | [`Database::backup_to`], [`Database::check`], [`Database::compact`] |
+//! | handle errors | [`Error`] |
+//!
+//! # What the engine promises
+//!
+//! - **Snapshots** never block writers and are never blocked. They are `Send` and `Sync`.
+//! - **Write transactions** run concurrently and are serializable; [`Isolation::Snapshot`] is weaker and cheaper.
+//! - **A commit** survives what its [`Durability`] says: a crash of the process by default.
+//! - **One process writes.** Any number of processes may read the newest checkpoint.
+//! - **Bytes from a file are never trusted.** Damage is an error that names the page, never a wrong answer.
+//!
+//! The repository has a guide (`docs/guide/key-value.md`) and a reference (`docs/reference/`): durability, files, the
+//! command line, the file format.
 
 mod db;
 mod delta;
@@ -36,3 +88,8 @@ pub use txn::{
     BatchEntries, Cursor, CursorMut, Estimate, ExtractIf, KeyBatch, KeyBatches, KeyRange, KeySuffixes, LeafBatch,
     LeafBatches, OwnedRange, Range, Read, ReadTxn, Savepoint, Table, WriteTxn,
 };
+
+/// The example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,7 +1,39 @@
-//! A store of RDF quads on the storage engine: terms as 64-bit numbers that order as their values do, quads in counted tables,
-//! snapshots, transactions, bulk loads, and SPARQL.
+//! An RDF quad store with SPARQL 1.1, in one file of the Fulgurite engine.
 //!
-//! It knows no network. [`Store`] is the entrance; what SPARQL reads through is [`Quads`].
+//! ```
+//! use fulgurite_rdf::sparql::{Query, QueryResults};
+//! use fulgurite_rdf::{LoadInput, LoadOptions, RdfFormat, Store, StoreOptions};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = tempfile::tempdir()?;
+//! # let path = directory.path().join("people.ful");
+//! let store = Store::open_or_create(path, StoreOptions::new())?;
+//! let turtle = "@prefix : <http://example.org/> . :ann :knows :bob . :bob :age 39 .";
+//! let input = LoadInput::reader("people", turtle.as_bytes(), RdfFormat::Turtle);
+//! store.load(vec![input], &LoadOptions::new())?;
+//!
+//! let text = "PREFIX : <http://example.org/> ASK { :ann :knows/:age 39 }";
+//! let answer = Query::parse(text, None)?.evaluate(&store.snapshot()?)?;
+//! assert!(matches!(answer, QueryResults::Boolean(true)));
+//! store.close()?;
+//! # Ok(()) }
+//! ```
+//!
+//! # Where to begin
+//!
+//! | you want to | begin at |
+//! |---|---|
+//! | open a store | [`Store::open_or_create`], [`StoreOptions`] |
+//! | load files | [`Store::load`], [`LoadInput`], [`LoadOptions`] |
+//! | query | [`sparql::Query`], [`sparql::Limits`] |
+//! | update by SPARQL | [`sparql::Update`] |
+//! | change quads from Rust | [`Store::update`], [`Transaction`] |
+//! | read quads without SPARQL | [`Store::snapshot`], [`Quads`] |
+//! | write files | [`dump`], [`sparql::QueryResults::write`] |
+//!
+//! Terms are 64-bit numbers whose order follows the values of their terms. Quads are in counted tables, one for each
+//! order. Transactions, snapshots and durability are the engine's. This crate uses no network: `fulgurite-server` serves
+//! a store over HTTP. `docs/reference/rdf.md` and `docs/reference/sparql.md` are the reference.
 
 mod base_iri;
 mod changes;

@@ -1,8 +1,11 @@
-//! The SPARQL 1.1 Protocol and the SPARQL 1.1 Graph Store HTTP Protocol over one store of quads: `docs/reference/serve.md` says what is served where.
+//! A server for one RDF store: the SPARQL 1.1 Protocol and the SPARQL 1.1 Graph Store HTTP Protocol.
 //!
-//! Invariants: (1) what reads or writes the store runs on blocking threads, at most [`ServerOptions::queries_max`] at once, never where
-//! connections are served. (2) An answer is written as it is evaluated, a few chunks ahead of the client at most; one that fails half
-//! way is cut off, so that it cannot be taken for a whole one. (3) What nobody waits for any more is cancelled.
+//! `docs/reference/serve.md` lists the paths, limits and status codes.
+//!
+//! Invariants: (1) Code that reads or writes the store runs on blocking threads, at most
+//! [`ServerOptions::queries_max`] at once, never on the threads that serve connections. (2) An answer is written while it
+//! is evaluated, at most a few chunks ahead of the client. An answer that fails half way is cut off, so that no client
+//! takes it for a complete one. (3) A request that no client waits for is cancelled.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
