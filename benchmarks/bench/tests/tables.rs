@@ -30,8 +30,13 @@ fn a_quick_run_names_versions_settings_and_what_is_missing() {
     let lines = std::fs::read_to_string(&json).unwrap();
     assert!(lines.starts_with("{\"machine\":\""), "{lines}");
     assert!(lines.lines().next().unwrap().contains("{\"name\":\"lmdb\",\"version\":\"0.9."), "{lines}");
-    let of = |engine: &str| lines.lines().filter(|line| line.contains(&format!("\"engine\":\"{engine}\""))).count();
-    assert_eq!([of("fulgurite"), of("lmdb")], [3, 3], "{lines}");
+    let of = |kind: &str, engine: &str| {
+        let engine = format!("\"engine\":\"{engine}\"");
+        lines.lines().filter(|line| line.starts_with(kind) && line.contains(&engine)).count()
+    };
+    for kind in ["{\"suite\":\"geaflow\"", "{\"rounds_of\":"] {
+        assert_eq!([of(kind, "fulgurite"), of(kind, "lmdb")], [3, 3], "{lines}");
+    }
     std::fs::remove_file(json).unwrap();
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
@@ -81,11 +86,14 @@ fn what_a_killed_writer_had_acknowledged_is_there_where_that_is_promised() {
     assert_eq!(figures(&kills, "kills"), [2.0, 2.0]);
     assert_eq!(figures(&kills, "acknowledged commits lost"), [0.0, 0.0]);
     assert_eq!(figures(&kills, "records corrupted"), [0.0, 0.0]);
-    // Nothing is promised for commits that stay in the process, and a kill shows it.
-    let unpromised = ["--engines", "fulgurite", "--level", "memory", "--only", "kills"];
-    let (lines, _) = texts(run("lightning", &[&arguments[..], &unpromised].concat(), directory.path()));
+    // Nothing is promised for commits that stay in the process. A kill may come when all are written, but not all ten do; the
+    // first that loses one is the last.
+    let unpromised = ["--rounds", "1", "--only", "kills", "--records", "2000", "--format", "json", "--level", "memory"];
+    let (lines, _) =
+        texts(run("lightning", &[&unpromised[..], &["--engines", "fulgurite"]].concat(), directory.path()));
     assert!(figures(&lines, "acknowledged commits lost")[0] > 0.0, "{lines}");
-    assert_eq!((figures(&lines, "records corrupted"), figures(&lines, "kills")), (vec![0.0], vec![1.0]));
+    assert!(figures(&lines, "kills")[0] < 10.0, "{lines}");
+    assert_eq!(figures(&lines, "records corrupted"), [0.0]);
 }
 
 #[test]
