@@ -13,7 +13,6 @@ use super::limits::{Limits, Watch};
 use super::plan;
 use super::query::{LEVELS_ON_CALLERS_STACK, Prepared, Query, stack_bytes};
 use super::service;
-use super::shape;
 use super::text;
 use crate::error::{Error, Result};
 use crate::{MeteringAllocator, Quads};
@@ -61,7 +60,7 @@ impl Query {
     }
 
     fn explain_on_a_fitting_stack<Q: Quads>(&self, quads: &Q, evaluate: bool) -> Result<Explanation> {
-        let depth = shape::query_depth(&self.parsed);
+        let depth = self.depth();
         if depth <= LEVELS_ON_CALLERS_STACK {
             return self.explain_here(quads, evaluate);
         }

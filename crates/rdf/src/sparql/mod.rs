@@ -37,6 +37,7 @@
 
 mod aggregates;
 mod best;
+mod bindings;
 mod dataset;
 mod explain;
 mod functions;
