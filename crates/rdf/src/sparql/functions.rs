@@ -16,6 +16,7 @@ use sparopt::algebra::Expression as Native;
 use super::aggregates;
 use super::numeric::Number;
 use super::order::Key;
+use super::typed;
 
 /// An operator or function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +85,7 @@ const OPERATIONS: [(Operation, &str); 23] = [
 pub(super) fn evaluator(calls_functions: bool) -> &'static QueryEvaluator {
     static WITHOUT: LazyLock<QueryEvaluator> = LazyLock::new(QueryEvaluator::new);
     static WITH: LazyLock<QueryEvaluator> = LazyLock::new(|| {
-        let mut evaluator = aggregates::registered(QueryEvaluator::new());
+        let mut evaluator = typed::registered(aggregates::registered(QueryEvaluator::new()));
         for (operation, _) in OPERATIONS {
             for mode in [Mode::Numbers, Mode::Any] {
                 evaluator = evaluator

@@ -63,6 +63,7 @@ mod term_cache;
 mod terms;
 mod text;
 mod tokens;
+mod typed;
 mod update;
 mod words;
 mod xpath;

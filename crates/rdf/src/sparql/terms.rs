@@ -21,6 +21,7 @@ use super::numeric::Number;
 use super::order::{Key, TimeType};
 use super::sort::{RankBy, Slot, SortKey, SortTables};
 use super::term_cache::TermCache;
+use super::typed;
 use crate::{InlineValue, Quads, TermId, TermKind, meter};
 
 /// A term within one evaluation.
@@ -187,6 +188,11 @@ impl<Q: Quads> Terms<Q> {
                 Named::Term(term) => self.internalize(term),
             };
         }
+        if let Term::Literal(literal) = &term
+            && typed::is_marked(literal.as_ref())
+        {
+            return self.internalize(typed::unmarked(literal.clone()).into());
+        }
         if let Some(id) = self.stored(&term)? {
             return Ok(EvaluationTerm::Stored(id));
         }
@@ -265,7 +271,10 @@ impl<Q: Quads> Terms<Q> {
             }
             _ => {}
         }
-        let value = self.externalize(term)?.into();
+        let value = match self.externalize(term)? {
+            Term::Literal(literal) => Term::from(typed::marked(literal)).into(),
+            other => other.into(),
+        };
         if matches!(value, ExpressionTerm::StringLiteral(_) | ExpressionTerm::LangStringLiteral { .. }) {
             self.last_text.set(Some(term));
         }
@@ -282,6 +291,11 @@ impl<Q: Quads> Terms<Q> {
             Form::Truth => Ok(match self.externalize_expression(term)? {
                 ExpressionTerm::OtherTypedLiteral { value, datatype } if has_truth_values(datatype.as_ref()) => {
                     is_true(&value, datatype.as_ref()).into()
+                }
+                ExpressionTerm::OtherTypedLiteral { value, datatype }
+                    if typed::is_marked(LiteralRef::new_typed_literal(&value, &datatype)) =>
+                {
+                    false.into()
                 }
                 other => other,
             }),
@@ -409,6 +423,11 @@ impl<Q: Quads> Terms<Q> {
             ExpressionTerm::FloatLiteral(value) => Some(Boolean::from(value).into()),
             ExpressionTerm::OtherTypedLiteral { value, datatype } if has_truth_values(datatype.as_ref()) => {
                 Some(is_true(&value, datatype.as_ref()))
+            }
+            ExpressionTerm::OtherTypedLiteral { value, datatype }
+                if typed::is_marked(LiteralRef::new_typed_literal(&value, &datatype)) =>
+            {
+                Some(false)
             }
             _ => None,
         })

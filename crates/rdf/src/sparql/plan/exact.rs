@@ -8,6 +8,8 @@
 //! | `SUM(IF(?c, ?v, 0))` | `SUM(?x)`, and `BIND(IF(?c, ?v, 0) AS ?x)` in the group | as above |
 //! | `!?v`, `?v && …` | `!IF(SAMETERM(?v, T), ?v, ?v)` | takes ill-typed numbers for errors, which are false |
 //! | `IF(?a + ?b, …)` | `IF(xsd:boolean(?a + ?b), …)` | does not know whether long numbers count as true |
+//! | `STRDT(s, d)` | by a function of ours | as above |
+//! | `-007` | as the literal `"-007"` | takes it for an operator and a number |
 //! | `BNODE(s)` | `BNODE(MD5(CONCAT(row, STRDT(s, xsd:string))))` | gives one node for one text in all solutions |
 //!
 //! `F` and `T` are [`Form`]s: comparing a term with one has the dataset return that form of the term the next time,
@@ -25,6 +27,7 @@ use super::witness;
 use crate::sparql::numeric::Number;
 use crate::sparql::shape::{Operand, map_children, map_operands, visit_operands};
 use crate::sparql::terms::Form;
+use crate::sparql::typed::{self, Typed};
 
 /// The pattern with its expressions in that form.
 pub(super) fn with_exact_expressions(pattern: GraphPattern) -> GraphPattern {
@@ -126,7 +129,8 @@ impl Exact {
         }
         for (_, aggregate) in &mut aggregates {
             let AggregateExpression::FunctionCall { expr, .. } = aggregate else { continue };
-            if !makes_nodes(expr) && !has_alternatives(expr) {
+            let is_typed = matches!(expr, Expression::FunctionCall(Function::StrDt, _));
+            if !makes_nodes(expr) && !has_alternatives(expr) && !is_typed {
                 continue;
             }
             let number = self.arguments.get();
@@ -144,6 +148,10 @@ impl Exact {
             self.expression(operand, row)
         });
         match exact {
+            E::Literal(literal) => typed::marked(literal).into(),
+            E::UnaryMinus(operand) => signed('-', *operand).unwrap_or_else(|operand| E::UnaryMinus(operand.into())),
+            E::UnaryPlus(operand) => signed('+', *operand).unwrap_or_else(|operand| E::UnaryPlus(operand.into())),
+            E::FunctionCall(Function::StrDt, arguments) => call(Function::Custom(Typed::Value.name()), arguments),
             E::FunctionCall(Function::Str, arguments) => string(arguments),
             E::FunctionCall(Function::Datatype, arguments) => datatype(arguments),
             // A computed side is made a term before it is compared with one.
@@ -198,12 +206,27 @@ fn truth(operand: Expression) -> Box<Expression> {
     })
 }
 
+/// The literal that a sign and a number are: SPARQL's grammar has them as one token. Or the operand.
+fn signed(sign: char, operand: Expression) -> Result<Expression, Expression> {
+    match operand {
+        Expression::Literal(literal)
+            if [xsd::INTEGER, xsd::DECIMAL, xsd::DOUBLE].contains(&literal.datatype())
+                && literal.value().starts_with(|first: char| first.is_ascii_digit() || first == '.')
+                && Number::of_literal(literal.as_ref()).is_some() =>
+        {
+            Ok(Literal::new_typed_literal(format!("{sign}{}", literal.value()), literal.datatype()).into())
+        }
+        other => Err(other),
+    }
+}
+
 /// A number as whether it counts as true: the evaluator does not know that of long ones.
 fn number_as_truth(expression: Expression) -> Expression {
     use Expression as E;
     let is_computed = match &expression {
         E::Literal(literal) => match Number::of_literal(literal.as_ref()) {
             Some(number) => return Literal::from(number.is_true()).into(),
+            None if typed::is_marked(literal.as_ref()) => return Literal::from(false).into(),
             None => false,
         },
         E::Add(..) | E::Subtract(..) | E::Multiply(..) | E::Divide(..) | E::UnaryMinus(_) | E::UnaryPlus(_) => true,

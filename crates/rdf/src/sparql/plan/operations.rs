@@ -27,6 +27,7 @@ use crate::sparql::functions::{Mode, Operation};
 use crate::sparql::order::{TimeType, is_integer_type};
 use crate::sparql::shape::{Operand, map_children, map_operands, visit_operands};
 use crate::sparql::terms::Form;
+use crate::sparql::typed::Typed;
 
 /// The pattern with its operators in that form, and whether it calls functions of ours.
 pub(super) fn with_operations(pattern: GraphPattern) -> (GraphPattern, bool) {
@@ -97,6 +98,9 @@ impl Operations {
     }
 
     fn with_operands(&self, expression: Expression) -> Expression {
+        if matches!(&expression, Expression::FunctionCall(Function::Custom(name), _) if Typed::of(name).is_some()) {
+            self.called.set(true);
+        }
         map_operands(expression, &mut |pattern| self.pattern(pattern), &mut |operand| self.expression(operand))
     }
 
