@@ -59,13 +59,15 @@ pub(crate) enum Form {
     MustBeNumberOrTruth,
     /// A literal as one of its datatype: for `DATATYPE`.
     Datatype,
+    /// As what `GROUP_CONCAT` takes: texts as they are, other literals and IRIs as texts.
+    Concatenated,
     /// As whether it is a date or a time.
     IsTime,
     /// As whether it is a number.
     IsNumber,
 }
 
-const NAMED_FORMS: [(Form, &str); 10] = [
+const NAMED_FORMS: [(Form, &str); 11] = [
     (Form::Text, " text"),
     (Form::Truth, " truth"),
     (Form::Candidate, " candidate"),
@@ -74,6 +76,7 @@ const NAMED_FORMS: [(Form, &str); 10] = [
     (Form::MustBeNumber, " must be number"),
     (Form::MustBeNumberOrTruth, " must be number or truth"),
     (Form::Datatype, " datatype"),
+    (Form::Concatenated, " concatenated"),
     (Form::IsTime, " is time"),
     (Form::IsNumber, " is number"),
 ];
@@ -254,6 +257,9 @@ impl<Q: Quads> Terms<Q> {
         match term {
             ExpressionTerm::DoubleLiteral(value) => self.internalize(Number::Double(value).into_term()),
             ExpressionTerm::FloatLiteral(value) => self.internalize(Number::Float(value).into_term()),
+            ExpressionTerm::LangStringLiteral { value, language } if language.starts_with(OF_NO_TEXT) => {
+                self.internalize(Literal::from(value).into())
+            }
             term => self.internalize(term.into()),
         }
     }
@@ -310,6 +316,7 @@ impl<Q: Quads> Terms<Q> {
             Form::MustBeNumber => Ok(true_or_error(self.is_number(term)?)),
             Form::MustBeNumberOrTruth => Ok(true_or_error(self.is_number(term)? || self.is_truth(term)?)),
             Form::Datatype => self.of_its_datatype(term),
+            Form::Concatenated => self.concatenated(term),
             Form::IsTime => Ok(self.is_time(term)?.into()),
             Form::IsNumber => Ok(self.is_number(term)?.into()),
         }
@@ -327,6 +334,23 @@ impl<Q: Quads> Terms<Q> {
                 term => term.into(),
             }),
         }
+    }
+
+    /// What `GROUP_CONCAT` takes for the term. Its texts have languages that no text has, one for each datatype: so
+    /// `DISTINCT` takes terms of one text for different ones, and the result has no language.
+    fn concatenated(&self, term: EvaluationTerm) -> Result<ExpressionTerm, Stopped> {
+        let text = |value: String, kind: &str| ExpressionTerm::LangStringLiteral {
+            value,
+            language: format!("{OF_NO_TEXT}{kind}"),
+        };
+        Ok(match self.externalize(term)? {
+            Term::NamedNode(node) => text(node.into_string(), ""),
+            Term::Literal(literal) if !is_of_texts(literal.datatype()) => {
+                let (value, datatype, ..) = literal.destruct();
+                text(value, datatype.as_ref().map_or("", NamedNode::as_str))
+            }
+            other => other.into(),
+        })
     }
 
     fn is_number(&self, term: EvaluationTerm) -> Result<bool, Stopped> {
@@ -433,6 +457,9 @@ impl<Q: Quads> Terms<Q> {
         })
     }
 }
+
+/// What begins the language of a text that stands for a term which is none. No language tag has it.
+const OF_NO_TEXT: char = ' ';
 
 /// Whether its literals are texts, with languages or without.
 fn is_of_texts(datatype: NamedNodeRef<'_>) -> bool {

@@ -10,6 +10,7 @@
 //! | `IF(?a + ?b, …)` | `IF(xsd:boolean(?a + ?b), …)` | does not know whether long numbers count as true |
 //! | `STRDT(s, d)` | by a function of ours | as above |
 //! | `-007` | as the literal `"-007"` | takes it for an operator and a number |
+//! | `GROUP_CONCAT(?v + 1)` | of a variable, as `SUM` above | concatenates texts alone ([`operations`](super::operations)) |
 //! | `BNODE(s)` | `BNODE(MD5(CONCAT(row, STRDT(s, xsd:string))))` | gives one node for one text in all solutions |
 //!
 //! `F` and `T` are [`Form`]s: comparing a term with one has the dataset return that form of the term the next time,
@@ -20,9 +21,10 @@ use std::cell::Cell;
 
 use oxrdf::vocab::xsd;
 use oxrdf::{Literal, Variable};
-use spargebra::algebra::{AggregateExpression, Expression, Function, GraphPattern, OrderExpression};
+use spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, Function, GraphPattern, OrderExpression};
 
 use super::forms::{as_term, datatype, has_alternatives, in_form, is_term, string};
+use super::operations::makes_texts;
 use super::witness;
 use crate::sparql::numeric::Number;
 use crate::sparql::shape::{Operand, map_children, map_operands, visit_operands};
@@ -108,14 +110,19 @@ impl Exact {
     fn aggregate(&self, aggregate: AggregateExpression) -> AggregateExpression {
         match aggregate {
             AggregateExpression::FunctionCall { name, expr, distinct } => {
-                AggregateExpression::FunctionCall { name, expr: self.expression(expr, None), distinct }
+                let expr = self.expression(expr, None);
+                let expr = match name {
+                    AggregateFunction::GroupConcat { .. } => as_concatenated(expr),
+                    _ => expr,
+                };
+                AggregateExpression::FunctionCall { name, expr, distinct }
             }
             count @ AggregateExpression::CountSolutions { .. } => count,
         }
     }
 
-    /// The rows of a group with arguments of its aggregates as variables: those whose values may be terms of the rows,
-    /// or nodes that belong to a solution.
+    /// The rows of a group with arguments of its aggregates as variables: those whose values may be terms of the rows or
+    /// are to be taken as such, and nodes that belong to a solution.
     fn with_arguments(
         &self,
         mut inner: GraphPattern,
@@ -128,9 +135,12 @@ impl Exact {
             return (inner, aggregates);
         }
         for (_, aggregate) in &mut aggregates {
-            let AggregateExpression::FunctionCall { expr, .. } = aggregate else { continue };
+            let AggregateExpression::FunctionCall { name, expr, .. } = aggregate else { continue };
             let is_typed = matches!(expr, Expression::FunctionCall(Function::StrDt, _));
-            if !makes_nodes(expr) && !has_alternatives(expr) && !is_typed {
+            let is_concatenated = matches!(name, AggregateFunction::GroupConcat { .. })
+                && !matches!(expr, Expression::Variable(_))
+                && !makes_texts(expr);
+            if !makes_nodes(expr) && !has_alternatives(expr) && !is_typed && !is_concatenated {
                 continue;
             }
             let number = self.arguments.get();
@@ -218,6 +228,15 @@ fn signed(sign: char, operand: Expression) -> Result<Expression, Expression> {
         }
         other => Err(other),
     }
+}
+
+/// What `GROUP_CONCAT` takes where its argument is not made a variable: a text as it is, and what else has a text as that.
+fn as_concatenated(argument: Expression) -> Expression {
+    if matches!(argument, Expression::Variable(_)) || makes_texts(&argument) {
+        return argument;
+    }
+    let text = call(Function::Concat, vec![argument.clone()]);
+    Expression::Coalesce(vec![text, string(vec![argument])])
 }
 
 /// A number as whether it counts as true: the evaluator does not know that of long ones.
