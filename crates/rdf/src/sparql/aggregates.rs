@@ -62,6 +62,22 @@ pub(super) fn registered(mut evaluator: QueryEvaluator) -> QueryEvaluator {
     evaluator
 }
 
+/// The aggregate with this name, as texts have it.
+pub(super) fn written(name: &str) -> Option<&'static str> {
+    let aggregate = AGGREGATES.into_iter().find(|aggregate| aggregate.name().as_str() == name)?;
+    Some(match aggregate {
+        Aggregate::Sum => "SUM",
+        Aggregate::Average => "AVG",
+        Aggregate::Least => "MIN",
+        Aggregate::Greatest => "MAX",
+    })
+}
+
+/// The term that a name stands for, as texts have it.
+pub(super) fn text_of_name(name: &str) -> Option<String> {
+    Some(named(&NamedNode::new_unchecked(name))?.to_term()?.to_string())
+}
+
 /// A term that a name stands for.
 pub(super) enum Named {
     Id(TermId),

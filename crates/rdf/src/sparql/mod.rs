@@ -66,6 +66,7 @@ mod tokens;
 mod typed;
 mod update;
 mod words;
+mod written;
 mod xpath;
 
 pub use explain::{Explanation, PlanNode};

@@ -98,6 +98,13 @@ impl Form {
     }
 }
 
+impl Form {
+    /// The form with this name, as planned expressions have it.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::of(&NamedNode::new_unchecked(name).into())
+    }
+}
+
 /// What stands for it in expressions: no IRI, so that no text can have it.
 impl From<Form> for NamedNode {
     fn from(form: Form) -> Self {

@@ -42,9 +42,9 @@ impl Typed {
         NamedNode::new_unchecked(*name)
     }
 
-    /// The function with this name.
-    pub(super) fn of(name: &NamedNode) -> Option<Self> {
-        FUNCTIONS.iter().find(|(_, known)| *known == name.as_str()).map(|(function, _)| *function)
+    /// Whether a function has this name.
+    pub(super) fn is_name(name: &str) -> bool {
+        FUNCTIONS.iter().any(|(_, known)| *known == name)
     }
 
     fn apply(self, arguments: &[Term]) -> Option<Term> {

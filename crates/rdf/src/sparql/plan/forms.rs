@@ -46,7 +46,7 @@ pub(super) fn datatype(mut arguments: Vec<Expression>) -> Expression {
 /// The expression, with the variables and constants that may be its value as names of their terms. The dataset finds the
 /// terms by these names when it takes the value.
 pub(super) fn as_term(expression: Expression) -> Expression {
-    let may_be_term = has_alternatives(&expression) || typed_call(&expression).is_some();
+    let may_be_term = has_alternatives(&expression) || is_typed_call(&expression);
     if !may_be_term || is_term(&expression) {
         return expression;
     }
@@ -67,18 +67,15 @@ pub(super) fn as_term(expression: Expression) -> Expression {
     })
 }
 
-/// The call of `STRDT` that the expression is, as planned expressions have it.
-fn typed_call(expression: &Expression) -> Option<Typed> {
-    match expression {
-        Expression::FunctionCall(Function::Custom(name), _) => Typed::of(name),
-        _ => None,
-    }
+/// Whether the expression is a call of `STRDT`, as planned expressions have it.
+fn is_typed_call(expression: &Expression) -> bool {
+    matches!(expression, Expression::FunctionCall(Function::Custom(name), _) if Typed::is_name(name.as_str()))
 }
 
 /// The expression with another value of `STRDT`, if it is a call of that.
 fn returning(value: Typed, expression: Expression) -> Expression {
     match expression {
-        Expression::FunctionCall(Function::Custom(name), arguments) if Typed::of(&name).is_some() => {
+        Expression::FunctionCall(Function::Custom(name), arguments) if Typed::is_name(name.as_str()) => {
             Expression::FunctionCall(Function::Custom(value.name()), arguments)
         }
         other => other,

@@ -103,7 +103,7 @@ impl Operations {
     }
 
     fn with_operands(&self, expression: Expression) -> Expression {
-        if matches!(&expression, Expression::FunctionCall(Function::Custom(name), _) if Typed::of(name).is_some()) {
+        if matches!(&expression, Expression::FunctionCall(Function::Custom(name), _) if Typed::is_name(name.as_str())) {
             self.called.set(true);
         }
         map_operands(expression, &mut |pattern| self.pattern(pattern), &mut |operand| self.expression(operand))
