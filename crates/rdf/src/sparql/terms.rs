@@ -198,10 +198,8 @@ impl<Q: Quads> Terms<Q> {
                 Named::Term(term) => self.internalize(term),
             };
         }
-        if let Term::Literal(literal) = &term
-            && typed::is_marked(literal.as_ref())
-        {
-            return self.internalize(typed::unmarked(literal.clone()).into());
+        if let Some(term) = typed::unmarked_term(&term) {
+            return self.internalize(term);
         }
         if let Some(id) = self.stored(&term)? {
             return Ok(EvaluationTerm::Stored(id));
@@ -284,10 +282,7 @@ impl<Q: Quads> Terms<Q> {
             }
             _ => {}
         }
-        let value = match self.externalize(term)? {
-            Term::Literal(literal) => Term::from(typed::marked(literal)).into(),
-            other => other.into(),
-        };
+        let value = typed::marked_term(self.externalize(term)?).into();
         if matches!(value, ExpressionTerm::StringLiteral(_) | ExpressionTerm::LangStringLiteral { .. }) {
             self.last_text.set(Some(term));
         }

@@ -6,7 +6,7 @@
 //! spaces, so no other literal has such a type. Invariant: only values of expressions are marked, and no term of a row is.
 
 use oxrdf::vocab::{rdf, xsd};
-use oxrdf::{Literal, LiteralRef, NamedNode, Term};
+use oxrdf::{Literal, LiteralRef, NamedNode, Term, Triple};
 use spareval::QueryEvaluator;
 
 use super::aggregates;
@@ -75,6 +75,30 @@ pub(super) fn marked(literal: Literal) -> Literal {
             Literal::new_typed_literal(literal.destruct().0, datatype)
         }
         false => literal,
+    }
+}
+
+/// The term with its literals as expressions have them.
+pub(super) fn marked_term(term: Term) -> Term {
+    match term {
+        Term::Literal(literal) => marked(literal).into(),
+        Term::Triple(mut triple) => {
+            triple.object = marked_term(triple.object);
+            Term::Triple(triple)
+        }
+        other => other,
+    }
+}
+
+/// The term with its literals as rows have them, if one is marked.
+pub(super) fn unmarked_term(term: &Term) -> Option<Term> {
+    match term {
+        Term::Literal(literal) => is_marked(literal.as_ref()).then(|| unmarked(literal.clone()).into()),
+        Term::Triple(triple) => {
+            let object = unmarked_term(&triple.object)?;
+            Some(Triple::new(triple.subject.clone(), triple.predicate.clone(), object).into())
+        }
+        _ => None,
     }
 }
 

@@ -311,6 +311,12 @@ fn a_literal_beyond_the_bounds_of_its_type_is_ill_typed() {
         assert_eq!(named(filter), expected, "{filter}");
     }
     assert_eq!(fixture.rows("SELECT (SUM(?v) AS ?n) { :a :v ?v }"), [""]);
+    let triples = Fixture::new(":t :of <<( :s :p \"300\"^^xsd:byte )>> .");
+    let in_triples = "SELECT (isNUMERIC(OBJECT(?t)) AS ?x) (?t AS ?y) { :t :of ?t }";
+    let triple = "<<( s p \"300\"^^<http://www.w3.org/2001/XMLSchema#byte> )>>";
+    assert_eq!(triples.rows(in_triples), [format!("x=\"false\" y={triple}")]);
+    let made = "SELECT (TRIPLE(:s, :p, ?v) AS ?y) { :a :v ?v }";
+    assert_eq!(fixture.rows(made), [format!("y={triple}")]);
     let order = "SELECT ?s { { ?s :v ?v } UNION { BIND(\"text\" AS ?v) BIND(:t AS ?s) } } ORDER BY ?v";
     let ordered: Vec<String> = fixture.rows_in_order(order).iter().map(|row| row.replace("s=", "")).collect();
     assert_eq!(ordered.join(""), "dgftbcea");
