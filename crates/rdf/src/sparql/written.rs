@@ -254,9 +254,14 @@ impl<'t> Reader<'t, '_> {
                 };
             }
             // Texts ask for none of these forms, and have what is evaluated otherwise.
-            ("IF", [Value { kind: Kind::InForm(form), .. }, _, otherwise])
-                if matches!(form, Form::MustBeNumber | Form::MustBeNumberOrTruth | Form::IsTime) =>
-            {
+            (
+                "IF",
+                [
+                    Value { kind: Kind::InForm(Form::MustBeNumber | Form::MustBeNumberOrTruth | Form::IsTime), .. },
+                    _,
+                    otherwise,
+                ],
+            ) => {
                 return Value { text: std::mem::take(&mut otherwise.text), kind: otherwise.kind.clone() };
             }
             ("COALESCE", [own, ours]) if last == Some(Kind::Fallback) || is_reordered(&own.text, &ours.text) => {
@@ -334,6 +339,9 @@ fn string_bytes(text: &str) -> usize {
 
 /// Bytes of the IRI, or of the name of ours, that the text begins with. None for an operator.
 fn iri_bytes(text: &str) -> usize {
+    if text.starts_with("< term <<(") {
+        return text.find(")>>>").map_or(0, |end| end + ")>>>".len());
+    }
     let is_ours = text.starts_with("<pattern ") || text[1..].starts_with(' ') && text[2..].starts_with(is_name_of_ours);
     let end = text.find('>').filter(|end| is_ours || !text[1..*end].contains([' ', '"', '<', '{', '}']));
     end.map_or(0, |end| end + 1)

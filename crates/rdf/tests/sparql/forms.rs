@@ -1,7 +1,7 @@
 //! What a term is stays as it was written; what is computed is canonical. And comparisons of truth values and of
 //! unknown types.
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, query};
 
 fn values() -> Fixture {
     Fixture::new(
@@ -274,6 +274,36 @@ fn strdt_returns_the_literal_that_it_is_asked_for() {
         ["STRDT(\"x\"@en, xsd:string)", "STRDT(1, xsd:string)", "STRDT(\"x\", \"y\")", "STRDT(\"x\", rdf:langString)"]
     {
         assert_eq!(value(wrong), "", "{wrong}");
+    }
+}
+
+#[test]
+fn triple_terms_of_a_text_keep_the_forms_of_their_literals() {
+    let fixture = Fixture::new(
+        ":a :of <<( :s :p \"007\"^^xsd:integer )>> . :b :of <<( :s :p 7 )>> . :c :of <<( :s :p \"7\"^^xsd:int )>> .
+         :d :of <<( :s :p <<( :s :p 1.50 )>> )>> .",
+    );
+    for (triple, found) in [
+        ("<<( :s :p 007 )>>", "s=a"),
+        ("<<( :s :p 7 )>>", "s=b"),
+        ("<<( :s :p \"7\"^^xsd:int )>>", "s=c"),
+        ("<<( :s :p <<( :s :p 1.50 )>> )>>", "s=d"),
+    ] {
+        for pattern in [
+            format!("?s :of {triple}"),
+            format!("?s :of/:none? {triple}"),
+            format!("VALUES ?t {{ {triple} }} ?s :of ?t"),
+            format!("?s :of ?t FILTER EXISTS {{ ?s :of {triple} }}"),
+            format!("?s :of ?t MINUS {{ ?s :of ?u VALUES ?other {{ 1 }} FILTER NOT EXISTS {{ ?s :of {triple} }} }}"),
+        ] {
+            let text = format!("SELECT ?s {{ {pattern} }}");
+            assert_eq!(fixture.rows(&text), [found], "{text}");
+        }
+        let explained =
+            query(&format!("SELECT ?s {{ ?s :of {triple} }}")).explain(&fixture.snapshot()).expect("explained");
+        let name = explained.root.nodes().last().expect("a pattern").name.clone();
+        assert!(name.starts_with("QuadPattern(?s <http://example.org/of> <<( <http://example.org/s> "), "{name}");
+        assert!(name.ends_with(" )>>)"), "{name}");
     }
 }
 
