@@ -9,6 +9,7 @@
 //! | `!?v`, `?v && …` | `!IF(SAMETERM(?v, T), ?v, ?v)` | takes ill-typed numbers for errors, which are false |
 //! | `IF(?a + ?b, …)` | `IF(xsd:boolean(?a + ?b), …)` | does not know whether long numbers count as true |
 //! | `STRDT(s, d)` | by a function of ours | as above |
+//! | `?s ?p <<( :a :b 007 )>>` | by a name of the triple term ([`triple_terms`](super::triple_terms)) | takes the object for a value |
 //! | `-007` | as the literal `"-007"` | takes it for an operator and a number |
 //! | `GROUP_CONCAT(?v + 1)` | of a variable, as `SUM` above | concatenates texts alone ([`operations`](super::operations)) |
 //! | `BNODE(s)` | `BNODE(MD5(CONCAT(row, STRDT(s, xsd:string))))` | gives one node for one text in all solutions |
@@ -25,7 +26,7 @@ use spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, Fun
 
 use super::forms::{as_term, datatype, has_alternatives, in_form, is_term, string};
 use super::operations::makes_texts;
-use super::witness;
+use super::{triple_terms, witness};
 use crate::sparql::numeric::Number;
 use crate::sparql::shape::{Operand, map_children, map_operands, visit_operands};
 use crate::sparql::terms::Form;
@@ -102,6 +103,9 @@ impl Exact {
                 let (inner, aggregates) = self.with_arguments(*inner, aggregates);
                 let aggregates = aggregates.into_iter().map(|(variable, of)| (variable, self.aggregate(of))).collect();
                 GraphPattern::Group { inner: self.pattern(inner).into(), variables, aggregates }
+            }
+            leaf @ (GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Values { .. }) => {
+                triple_terms::with_names(leaf)
             }
             other => map_children(other, &mut |inner| self.pattern(inner), &mut |expr| self.expression(expr, None)),
         }

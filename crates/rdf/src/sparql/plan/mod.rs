@@ -263,7 +263,7 @@ impl<'p, Q: Quads> Planner<'p, Q> {
         let planned = graphs::with_graphs_of_aggregates(planned);
         let (planned, calls_functions) = operations::with_operations(exact::with_exact_expressions(planned));
         self.calls_functions |= calls_functions;
-        Ok(witness::with_witnesses(triple_terms::with_names(planned)))
+        Ok(witness::with_witnesses(planned))
     }
 
     fn plan(&mut self, pattern: GraphPattern, context: &Context) -> Result<Planned, Stopped> {

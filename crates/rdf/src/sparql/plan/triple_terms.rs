@@ -9,15 +9,14 @@
 
 use oxrdf::{NamedNode, Term, Triple};
 use spareval::ExpressionTerm;
-use spargebra::algebra::{Expression, GraphPattern};
+use spargebra::algebra::GraphPattern;
 use spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
 
 use crate::sparql::aggregates;
-use crate::sparql::shape::{map_children, map_operands};
 
-/// The pattern with such triple terms by their names.
+/// A pattern that has no others in it, with such triple terms by their names.
 pub(super) fn with_names(pattern: GraphPattern) -> GraphPattern {
-    match map_children(pattern, &mut with_names, &mut in_expression) {
+    match pattern {
         GraphPattern::Bgp { patterns } => GraphPattern::Bgp { patterns: patterns.into_iter().map(in_triple).collect() },
         GraphPattern::Path { subject, path, object } => {
             GraphPattern::Path { subject: in_term(subject), path, object: in_term(object) }
@@ -34,10 +33,6 @@ pub(super) fn with_names(pattern: GraphPattern) -> GraphPattern {
         }
         other => other,
     }
-}
-
-fn in_expression(expression: Expression) -> Expression {
-    map_operands(expression, &mut with_names, &mut in_expression)
 }
 
 fn in_triple(triple: TriplePattern) -> TriplePattern {
