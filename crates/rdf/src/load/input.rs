@@ -76,20 +76,22 @@ pub fn describe(inputs: Vec<LoadInput>, bytes_read: &BytesRead) -> Result<Vec<(D
 /// [`Error::Input`].
 pub fn open(document: Document, source: Source, bytes_read: &Arc<BytesRead>) -> Result<Opened> {
     let failed = |source| Error::Input { input: document.name.clone(), source };
-    let raw: Box<dyn Read + Send> = match source {
-        Source::File(path) => Box::new(File::open(path).map_err(failed)?),
-        Source::Reader(reader) => reader,
+    let (raw, is_named_packed): (Box<dyn Read + Send>, bool) = match source {
+        Source::File(path) => {
+            let (_, is_packed) = plain_name(&path);
+            (Box::new(File::open(path).map_err(failed)?), is_packed)
+        }
+        Source::Reader(reader) => (reader, false),
     };
     let counting = Counting { inner: raw, bytes_read: Arc::clone(bytes_read) };
-    let bytes = decompressed(counting).map_err(failed)?;
+    let bytes = decompressed(counting, is_named_packed).map_err(failed)?;
     Ok(Opened { document: Arc::new(document), bytes })
 }
 
 /// The format of a file by its name, without the ending that tells of compression.
 fn format_of(path: &Path) -> Result<RdfFormat> {
-    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let plain = ENDINGS_OF_COMPRESSION.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
-    let extension = plain.rsplit_once('.').map(|(_, extension)| extension);
+    let (name, _) = plain_name(path);
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
     match extension {
         Some("jsonld" | "json") => Ok(RdfFormat::JsonLd { profile: JsonLdProfileSet::empty() }),
         Some("owl" | "rdfs") => Ok(RdfFormat::RdfXml),
@@ -97,6 +99,15 @@ fn format_of(path: &Path) -> Result<RdfFormat> {
             RdfFormat::from_extension(extension).ok_or_else(|| unknown_format(&path.display().to_string()))
         }
         None => Err(unknown_format(&path.display().to_string())),
+    }
+}
+
+/// The name of a file without the ending of a compression, and whether it has one.
+fn plain_name(path: &Path) -> (String, bool) {
+    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    match ENDINGS_OF_COMPRESSION.iter().find_map(|ending| name.strip_suffix(ending)) {
+        Some(plain) => (plain.to_owned(), true),
+        None => (name, false),
     }
 }
 
@@ -122,7 +133,9 @@ impl<R: Read> Read for Counting<R> {
 }
 
 /// What the bytes are before they were compressed; what was not stays as it is.
-fn decompressed(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+///
+/// `is_named_packed`: whether a name says that they are compressed. Then they must not end before their kind is known.
+fn decompressed(mut raw: impl Read + Send + 'static, is_named_packed: bool) -> io::Result<Box<dyn Read + Send>> {
     let mut first = [0; 6];
     let mut length = 0;
     while length < first.len() {
@@ -133,6 +146,10 @@ fn decompressed(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read 
             Err(error) => return Err(error),
         }
     }
+    if is_named_packed && BEGINNINGS.iter().any(|beginning| is_cut_off(&first[..length], beginning)) {
+        let message = format!("it ends after {length} bytes; its name says that it is packed, so it was cut off");
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
+    }
     let whole = BufReader::with_capacity(BUFFER_BYTES, io::Cursor::new(first).take(length as u64).chain(raw));
     Ok(match &first[..length] {
         [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(whole)),
@@ -142,6 +159,15 @@ fn decompressed(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read 
         _ => Box::new(whole),
     })
 }
+
+/// Whether these bytes are all of a file, and fewer than it has to begin with.
+fn is_cut_off(all: &[u8], beginning: &[u8]) -> bool {
+    all.len() < beginning.len() && beginning.starts_with(all)
+}
+
+/// How packed files begin: gzip, bzip2, xz, and a frame of zstd.
+const BEGINNINGS: [&[u8]; 4] =
+    [&[0x1f, 0x8b, 8], b"BZh9", &[0xfd, b'7', b'z', b'X', b'Z', 0], &[0x28, 0xb5, 0x2f, 0xfd]];
 
 const ENDINGS_OF_COMPRESSION: [&str; 5] = [".gz", ".bz2", ".xz", ".zst", ".zstd"];
 const BUFFER_BYTES: usize = 256 << 10;
@@ -154,7 +180,14 @@ mod tests {
 
     fn read_all(bytes: Vec<u8>) -> io::Result<String> {
         let mut text = String::new();
-        decompressed(io::Cursor::new(bytes))?.read_to_string(&mut text)?;
+        decompressed(io::Cursor::new(bytes), false)?.read_to_string(&mut text)?;
+        Ok(text)
+    }
+
+    /// As [`read_all`], of a file whose name says that it is packed.
+    fn read_packed(bytes: &[u8]) -> io::Result<String> {
+        let mut text = String::new();
+        decompressed(io::Cursor::new(bytes.to_vec()), true)?.read_to_string(&mut text)?;
         Ok(text)
     }
 
@@ -197,6 +230,28 @@ mod tests {
         for text in ["", "a", "plain text", "BZh", "\u{fd}7zXZ"] {
             assert_eq!(read_all(text.into()).ok().as_deref(), Some(text));
         }
+    }
+
+    #[test]
+    fn a_packed_file_that_is_cut_off_anywhere_or_has_more_behind_it_is_an_error() {
+        let long: String = (0..3_000_u32).map(|number| format!("{} {}\n", number * number, number % 7)).collect();
+        for (kind, compress) in [("gz", gzip as fn(&str) -> Vec<u8>), ("bz2", bzip2), ("xz", xz), ("zst", zstd)] {
+            let whole = compress(&long);
+            assert_eq!(read_packed(&whole).ok().as_deref(), Some(&*long), "{kind}");
+            for length in (0..40).chain((40..whole.len()).step_by(101)).chain(whole.len() - 40..whole.len()) {
+                assert!(read_packed(&whole[..length]).is_err(), "{kind}: {length} of {} bytes", whole.len());
+            }
+            let two = [&whole[..], &compress("more")].concat();
+            assert_eq!(read_packed(&two).ok(), Some(format!("{long}more")), "{kind}");
+            for length in whole.len() + 1..two.len() {
+                assert!(read_packed(&two[..length]).is_err(), "{kind}: {length} of {} bytes", two.len());
+            }
+            for behind in [&b"rubbish"[..], b"x", b"\n", b"\0", &[0; 7], b"\x1f\x8b", b"BZ", b"\xfd7", b"\x28\xb5"] {
+                assert!(read_packed(&[&whole[..], behind].concat()).is_err(), "{kind}, and {behind:?}");
+            }
+        }
+        // The name does not make a text a packed one.
+        assert_eq!(read_packed(b"plain text").ok().as_deref(), Some("plain text"));
     }
 
     #[test]

@@ -11,7 +11,8 @@ use oxrdf::GraphName;
 use oxrdfio::RdfFormat;
 use spareval::CancellationToken;
 
-/// Something to load from. Compression (gzip, bzip2, xz, zstd) is told by its first bytes.
+/// Something to load from. Compression (gzip, bzip2, xz, zstd) is told by its first bytes. A file whose name ends with that
+/// of a compression must not end before these.
 pub struct LoadInput {
     pub(crate) name: String,
     pub(crate) source: Source,

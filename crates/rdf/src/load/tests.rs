@@ -366,6 +366,38 @@ fn files_are_loaded_compressed_or_not() {
 }
 
 #[test]
+fn a_file_that_is_named_packed_and_is_cut_off_is_an_error_that_names_it() {
+    use std::io::Write;
+    let place = Place::new();
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(many(300).as_bytes()).expect("it is written to memory");
+    let packed = encoder.finish().expect("it is written to memory");
+    for (name, bytes) in [
+        ("empty.nt.gz", &b""[..]),
+        ("empty.ttl.bz2", b""),
+        ("empty.jsonld.xz", b""),
+        ("empty.rdf.zst", b""),
+        ("empty.nq.ZSTD", b""),
+        ("one.nt.gz", &packed[..1]),
+        ("half.nq.gz", &packed[..packed.len() / 2]),
+        ("more.nq.gz", &[&packed[..], b"rubbish"].concat()),
+    ] {
+        let path = place.directory.path().join(name);
+        std::fs::write(&path, bytes).expect("it is written");
+        for options in [LoadOptions::new(), LoadOptions::new().lenient(true)] {
+            let failure =
+                place.store.load(vec![LoadInput::file(&path)], &options).expect_err("it is cut off").to_string();
+            assert!(failure.contains(name), "{name}: {failure}");
+        }
+    }
+    assert!(place.texts().is_empty());
+    // What is not named packed may be empty.
+    let empty = place.directory.path().join("empty.nt");
+    std::fs::write(&empty, "").expect("it is written");
+    place.store.load(vec![LoadInput::file(&empty)], &LoadOptions::new()).expect("it is loaded");
+}
+
+#[test]
 fn a_load_into_a_store_that_has_something_adds_what_is_new_and_knows_the_terms() {
     for (first, second) in WAYS.into_iter().flat_map(|first| WAYS.map(|second| (first, second))) {
         for narrow in [false, true] {

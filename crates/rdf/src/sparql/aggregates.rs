@@ -62,6 +62,22 @@ pub(super) fn registered(mut evaluator: QueryEvaluator) -> QueryEvaluator {
     evaluator
 }
 
+/// The aggregate with this name, as texts have it.
+pub(super) fn written(name: &str) -> Option<&'static str> {
+    let aggregate = AGGREGATES.into_iter().find(|aggregate| aggregate.name().as_str() == name)?;
+    Some(match aggregate {
+        Aggregate::Sum => "SUM",
+        Aggregate::Average => "AVG",
+        Aggregate::Least => "MIN",
+        Aggregate::Greatest => "MAX",
+    })
+}
+
+/// The term that a name stands for, as texts have it.
+pub(super) fn text_of_name(name: &str) -> Option<String> {
+    Some(named(&NamedNode::new_unchecked(name))?.to_term()?.to_string())
+}
+
 /// A term that a name stands for.
 pub(super) enum Named {
     Id(TermId),
@@ -86,6 +102,11 @@ pub(super) fn name_of(literal: &Literal) -> Option<NamedNode> {
     is_named.then(|| NamedNode::new_unchecked(format!("{LITERAL}{} {}", datatype.as_str(), literal.value())))
 }
 
+/// The name of a term of any kind: for `VALUES`, which have no blank nodes.
+pub(super) fn name_of_term(term: &Term) -> NamedNode {
+    NamedNode::new_unchecked(format!("{TERM}{term}"))
+}
+
 /// The term that a name stands for, if it stands for one.
 pub(super) fn named(name: &NamedNode) -> Option<Named> {
     let name = name.as_str();
@@ -93,12 +114,16 @@ pub(super) fn named(name: &NamedNode) -> Option<Named> {
         let bits = characters.bytes().rev().fold(0, |bits: u64, byte| bits << 7 | u64::from(byte));
         return TermId::from_bits(bits).map(Named::Id);
     }
+    if let Some(term) = name.strip_prefix(TERM) {
+        return term.parse().ok().map(Named::Term);
+    }
     let (datatype, text) = name.strip_prefix(LITERAL)?.split_once(' ')?;
     Some(Named::Term(Literal::new_typed_literal(text, NamedNode::new_unchecked(datatype)).into()))
 }
 
 const ID: &str = " id ";
 const LITERAL: &str = " literal ";
+const TERM: &str = " term ";
 
 impl Named {
     fn of(element: Term) -> Self {
@@ -234,6 +259,10 @@ mod tests {
             assert!(matches!(named(&name_of_id(id)), Some(Named::Id(found)) if found == id), "{value}");
             let name = name_of(&literal).expect("it has a datatype");
             assert!(matches!(named(&name), Some(Named::Term(found)) if found == literal.clone().into()), "{value}");
+        }
+        for text in ["_:f0000000000000a", "<<( _:a <http://e/p> <<( <http://e/s> <http://e/p> \"x\"@en )>> )>>"] {
+            let term: Term = text.parse().expect("a term");
+            assert!(matches!(named(&name_of_term(&term)), Some(Named::Term(found)) if found == term), "{text}");
         }
         assert!(name_of(&Literal::new_simple_literal("1")).is_none());
         assert!(named(&NamedNode::new_unchecked("http://e/")).is_none());

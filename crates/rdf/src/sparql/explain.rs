@@ -13,8 +13,8 @@ use super::limits::{Limits, Watch};
 use super::plan;
 use super::query::{LEVELS_ON_CALLERS_STACK, Prepared, Query, stack_bytes};
 use super::service;
-use super::shape;
 use super::text;
+use super::written::Written;
 use crate::error::{Error, Result};
 use crate::{MeteringAllocator, Quads};
 
@@ -61,7 +61,7 @@ impl Query {
     }
 
     fn explain_on_a_fitting_stack<Q: Quads>(&self, quads: &Q, evaluate: bool) -> Result<Explanation> {
-        let depth = shape::query_depth(&self.parsed);
+        let depth = self.depth();
         if depth <= LEVELS_ON_CALLERS_STACK {
             return self.explain_here(quads, evaluate);
         }
@@ -73,6 +73,7 @@ impl Query {
         let watch = Watch::start(&Limits { reports_memory, ..self.limits.clone() });
         let Prepared { plan, dataset, functions } =
             interrupt::without_panic("the planner", || self.prepare(quads, &watch, plan::explain_query))?;
+        let written = Written::new(functions.written());
         let evaluator = functions.register(functions::evaluator(plan.calls_functions).clone());
         let evaluator = match evaluate {
             true => service::asking(evaluator, &self.service, plan.services).compute_statistics(),
@@ -89,7 +90,7 @@ impl Query {
             Ok(explanation)
         };
         let explanation = interrupt::run(&watch, run).unwrap_or_else(|stopped| Err(stopped.into_failure(&watch)))?;
-        let root = read(&explanation, plan.estimates)?;
+        let root = with_written_names(read(&explanation, plan.estimates)?, written);
         Ok(Explanation {
             root,
             quads_read: evaluate.then(|| watch.quads_read()),
@@ -132,8 +133,8 @@ fn read(explanation: &QueryExplanation, estimates: Vec<(String, f64)>) -> Result
             JsonEvent::ObjectKey(name) => key = name.into_owned(),
             JsonEvent::String(text) if key == "name" => {
                 if let Some(node) = open.last_mut() {
-                    node.name = nameless(&text);
-                    node.estimated_rows = expected.get_mut(&node.name).and_then(Vec::pop);
+                    node.estimated_rows = expected.get_mut(&nameless(&text)).and_then(Vec::pop);
+                    node.name = text.into_owned();
                 }
             }
             JsonEvent::Number(number) if key == "number of results" => {
@@ -142,7 +143,7 @@ fn read(explanation: &QueryExplanation, estimates: Vec<(String, f64)>) -> Result
                 }
             }
             JsonEvent::EndObject => {
-                let Some(node) = open.pop().map(with_written_keys) else { break };
+                let Some(node) = open.pop() else { break };
                 match open.last_mut() {
                     Some(parent) => parent.children.push(node),
                     None => return node.children.into_iter().next().ok_or_else(|| unreadable("no plan".into())),
@@ -155,21 +156,22 @@ fn read(explanation: &QueryExplanation, estimates: Vec<(String, f64)>) -> Result
     Err(unreadable("the plan is cut off".into()))
 }
 
-/// A sort by the keys that the query has, without the operators that make ours of them (`plan::sort_keys`).
-fn with_written_keys(mut node: PlanNode) -> PlanNode {
-    while node.name.starts_with("Sort(")
-        && let [child] = &mut *node.children
-        && let Some(extended) = child.name.strip_prefix("Extend(").and_then(|name| name.strip_suffix(')'))
-        && let Some((expression, variable)) = extended.rsplit_once(" -> ")
-        && (variable.starts_with("?·key") || variable.starts_with("?·value"))
-    {
-        // Of a key the last operand is what it is made of.
-        let is_key = variable.starts_with("?·key");
-        let of_key = expression.rsplit(", ").next().unwrap_or(expression).trim_end_matches(')');
-        node.name = node.name.replace(variable, if is_key { of_key } else { expression });
-        node.children = std::mem::take(&mut child.children);
+/// The tree with the expressions that the text has, and without operators that only bind variables which no text has.
+fn with_written_names(root: PlanNode, mut written: Written) -> PlanNode {
+    fn without_definitions(mut node: PlanNode, written: &mut Written) -> PlanNode {
+        // What a definition is made of is defined below it.
+        node.children = node.children.into_iter().map(|child| without_definitions(child, written)).collect();
+        match (written.define(&node.name), &mut *node.children) {
+            (true, [child]) => std::mem::take(child),
+            _ => node,
+        }
     }
-    node
+    fn renamed(node: PlanNode, written: &Written) -> PlanNode {
+        let children = node.children.into_iter().map(|child| renamed(child, written)).collect();
+        PlanNode { name: nameless(&written.name(&node.name)), children, ..node }
+    }
+    let root = without_definitions(root, &mut written);
+    renamed(root, &written)
 }
 
 /// The name with `[]` for blank nodes, and for the long hexadecimal names that the evaluator makes up for them.

@@ -9,13 +9,14 @@ use std::cmp::Ordering;
 use std::sync::LazyLock;
 
 use oxrdf::vocab::xsd;
-use oxrdf::{Literal, NamedNode, Term, Variable};
+use oxrdf::{Literal, NamedNode, NamedNodeRef, Term, Variable};
 use spareval::QueryEvaluator;
 use sparopt::algebra::Expression as Native;
 
 use super::aggregates;
 use super::numeric::Number;
 use super::order::Key;
+use super::typed;
 
 /// An operator or function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,11 +81,22 @@ const OPERATIONS: [(Operation, &str); 23] = [
     (Operation::ToString, "to string"),
 ];
 
+/// How texts have an operation.
+enum Sign {
+    Between(char),
+    /// As `Between`, in brackets.
+    Compared(&'static str),
+    Before(char),
+    Call(&'static str),
+    Cast(NamedNodeRef<'static>),
+    In,
+}
+
 /// The evaluator for a query that calls functions of ours, or for one that calls none and need not carry them.
 pub(super) fn evaluator(calls_functions: bool) -> &'static QueryEvaluator {
     static WITHOUT: LazyLock<QueryEvaluator> = LazyLock::new(QueryEvaluator::new);
     static WITH: LazyLock<QueryEvaluator> = LazyLock::new(|| {
-        let mut evaluator = aggregates::registered(QueryEvaluator::new());
+        let mut evaluator = typed::registered(aggregates::registered(QueryEvaluator::new()));
         for (operation, _) in OPERATIONS {
             for mode in [Mode::Numbers, Mode::Any] {
                 evaluator = evaluator
@@ -104,6 +116,52 @@ impl Operation {
             Mode::Numbers => format!(" {name}"),
             Mode::Any => format!(" {name}, any"),
         })
+    }
+
+    /// A call of the function with this name as texts have it, and whether it stands behind the evaluator's own operator.
+    pub(super) fn written(name: &str, operands: &[&str]) -> Option<(String, bool)> {
+        let (operation, mode) = OPERATIONS.iter().find_map(|(operation, _)| {
+            let mode = [Mode::Numbers, Mode::Any].into_iter().find(|mode| operation.name(*mode).as_str() == name)?;
+            Some((*operation, mode))
+        })?;
+        let text = match (operation.sign(), operands) {
+            (Sign::Between(sign), [left, right]) => format!("{left} {sign} {right}"),
+            (Sign::Compared(sign), [left, right]) => format!("({left} {sign} {right})"),
+            (Sign::Before(sign), [operand]) => format!("{sign}{operand}"),
+            (Sign::Call(function), operands) => format!("{function}({})", operands.join(", ")),
+            (Sign::Cast(datatype), operands) => format!("{datatype}({})", operands.join(", ")),
+            (_, [value, list @ ..]) => format!("({value} IN ({}))", list.join(", ")),
+            (_, []) => return None,
+        };
+        Some((text, mode == Mode::Numbers))
+    }
+
+    fn sign(self) -> Sign {
+        match self {
+            Self::Add => Sign::Between('+'),
+            Self::Subtract => Sign::Between('-'),
+            Self::Multiply => Sign::Between('*'),
+            Self::Divide => Sign::Between('/'),
+            Self::Negate => Sign::Before('-'),
+            Self::Keep => Sign::Before('+'),
+            Self::Absolute => Sign::Call("ABS"),
+            Self::Ceiling => Sign::Call("CEIL"),
+            Self::Floor => Sign::Call("FLOOR"),
+            Self::Round => Sign::Call("ROUND"),
+            Self::IsNumeric => Sign::Call("isNUMERIC"),
+            Self::Less => Sign::Compared("<"),
+            Self::LessOrEqual => Sign::Compared("<="),
+            Self::Greater => Sign::Compared(">"),
+            Self::GreaterOrEqual => Sign::Compared(">="),
+            Self::Equal => Sign::Compared("="),
+            Self::In => Sign::In,
+            Self::ToInteger => Sign::Cast(xsd::INTEGER),
+            Self::ToDecimal => Sign::Cast(xsd::DECIMAL),
+            Self::ToDouble => Sign::Cast(xsd::DOUBLE),
+            Self::ToFloat => Sign::Cast(xsd::FLOAT),
+            Self::ToBoolean => Sign::Cast(xsd::BOOLEAN),
+            Self::ToString => Sign::Cast(xsd::STRING),
+        }
     }
 
     /// Whether its operands and its value are numbers, dates, times or durations.

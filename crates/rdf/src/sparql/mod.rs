@@ -37,6 +37,7 @@
 
 mod aggregates;
 mod best;
+mod bindings;
 mod dataset;
 mod explain;
 mod functions;
@@ -62,8 +63,10 @@ mod term_cache;
 mod terms;
 mod text;
 mod tokens;
+mod typed;
 mod update;
 mod words;
+mod written;
 mod xpath;
 
 pub use explain::{Explanation, PlanNode};

@@ -12,7 +12,7 @@ use oxrdf::vocab::xsd;
 use oxrdf::{Literal, LiteralRef, Term};
 use oxsdatatypes::{Decimal, Double, Float, Integer};
 
-use super::order::is_integer_type;
+use super::order::{is_integer_type, is_within_bounds};
 use crate::{InlineValue, TermId};
 
 /// Digits behind the point of a quotient whose operands have no more.
@@ -65,7 +65,9 @@ impl Number {
             xsd::DECIMAL => Self::parse_decimal(text),
             xsd::DOUBLE => text.parse().ok().map(Self::Double),
             xsd::FLOAT => text.parse().ok().map(Self::Float),
-            datatype if is_integer_type(datatype) => Self::parse_integer(text),
+            datatype if is_integer_type(datatype) => {
+                Self::parse_integer(text).filter(|_| is_within_bounds(text, datatype))
+            }
             _ => None,
         }
     }

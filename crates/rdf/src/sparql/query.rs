@@ -13,6 +13,7 @@ use oxrdf::{GraphName, NamedOrBlankNode, Term, Variable};
 use spareval::{CancellationToken, PreparedQuery, QueryDatasetSpecification};
 
 use super::best::Best;
+use super::bindings;
 use super::dataset::{EvaluationDataset, failure};
 use super::functions;
 use super::interrupt;
@@ -129,6 +130,27 @@ impl Query {
     }
 
     /// Gives a variable of the results this value before the evaluation begins.
+    ///
+    /// Every solution has it, and every part of the query that sees the variable finds it bound: patterns, filters, `BIND`,
+    /// `EXISTS`, options, and sub-selects that return it. Solutions of the right side of a `MINUS` have it if that side
+    /// names the variable. `VALUES` and expressions that bind the variable to another term leave no solution. `docs/sparql.md`
+    /// has the details. Of values for one variable, the last counts.
+    ///
+    /// ```
+    /// use fulgurite_rdf::oxrdf::{Literal, Variable};
+    /// use fulgurite_rdf::sparql::{Query, QueryResults};
+    /// use fulgurite_rdf::{Store, StoreOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let directory = tempfile::tempdir()?;
+    /// # let store = Store::create(directory.path().join("quads.ful"), StoreOptions::new())?;
+    /// let query = Query::parse("SELECT ?n ?next { BIND(?n + 1 AS ?next) }", None)?;
+    /// let query = query.with_binding(Variable::new("n")?, Literal::from(1));
+    /// let QueryResults::Solutions(mut solutions) = query.evaluate(&store.snapshot()?)? else { panic!("a SELECT") };
+    /// let row = solutions.next().expect("one solution")?;
+    /// assert_eq!(row.get("next"), Some(&Literal::from(2).into()));
+    /// # Ok(()) }
+    /// ```
     #[must_use]
     pub fn with_binding(mut self, variable: Variable, value: impl Into<Term>) -> Self {
         self.bindings.push((variable, value.into()));
@@ -198,8 +220,15 @@ impl Query {
     /// [`Error::ServiceUnsupported`], [`Error::Service`]; [`Error::FunctionUnknown`]; [`Error::Internal`] for a fault of this crate; what
     /// reading the store reports. Solutions and triples return these too.
     pub fn evaluate<Q: Quads>(&self, quads: &Q) -> Result<QueryResults> {
-        let depth = shape::query_depth(&self.parsed);
+        let depth = self.depth();
         if depth <= LEVELS_ON_CALLERS_STACK { self.evaluate_here(quads) } else { self.evaluate_there(quads, depth) }
+    }
+
+    /// Levels of operators that are evaluated.
+    pub(super) fn depth(&self) -> usize {
+        let depth = shape::query_depth(&self.parsed);
+        // Values of the caller are a level more, for each MINUS too.
+        if self.bindings.is_empty() { depth } else { 2 * depth }
     }
 
     fn evaluate_here<Q: Quads>(&self, quads: &Q) -> Result<QueryResults> {
@@ -241,10 +270,18 @@ impl Query {
         planned: impl FnOnce(&spargebra::Query, JoinOrder, &Terms<Q>, &Scope) -> Result<Plan, Stopped>,
     ) -> Result<Prepared<Q>> {
         self.limits.check()?;
+        let with_bindings;
+        let query = match &*self.bindings {
+            [] => &self.parsed,
+            bindings => {
+                with_bindings = bindings::with_bindings(&self.parsed, bindings)?;
+                &with_bindings
+            }
+        };
         let terms = Terms::new(quads.clone(), watch.clone());
         let prepare = || {
             let scope = Rc::new(self.dataset.scope(self.parsed.dataset(), &terms)?);
-            let mut plan = planned(&self.parsed, self.join_order, &terms, &scope)?;
+            let mut plan = planned(query, self.join_order, &terms, &scope)?;
             let terms = terms.clone().with_best(self.best(&plan, &terms)?);
             let (query, functions) = xpath::with_functions_of_query(plan.query);
             plan.query = query;

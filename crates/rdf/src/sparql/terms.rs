@@ -21,6 +21,7 @@ use super::numeric::Number;
 use super::order::{Key, TimeType};
 use super::sort::{RankBy, Slot, SortKey, SortTables};
 use super::term_cache::TermCache;
+use super::typed;
 use crate::{InlineValue, Quads, TermId, TermKind, meter};
 
 /// A term within one evaluation.
@@ -58,13 +59,15 @@ pub(crate) enum Form {
     MustBeNumberOrTruth,
     /// A literal as one of its datatype: for `DATATYPE`.
     Datatype,
+    /// As what `GROUP_CONCAT` takes: texts as they are, other literals and IRIs as texts.
+    Concatenated,
     /// As whether it is a date or a time.
     IsTime,
     /// As whether it is a number.
     IsNumber,
 }
 
-const NAMED_FORMS: [(Form, &str); 10] = [
+const NAMED_FORMS: [(Form, &str); 11] = [
     (Form::Text, " text"),
     (Form::Truth, " truth"),
     (Form::Candidate, " candidate"),
@@ -73,6 +76,7 @@ const NAMED_FORMS: [(Form, &str); 10] = [
     (Form::MustBeNumber, " must be number"),
     (Form::MustBeNumberOrTruth, " must be number or truth"),
     (Form::Datatype, " datatype"),
+    (Form::Concatenated, " concatenated"),
     (Form::IsTime, " is time"),
     (Form::IsNumber, " is number"),
 ];
@@ -91,6 +95,13 @@ impl Form {
             }
         }
         NAMED_FORMS.iter().find(|(_, known)| *known == name).map(|(form, _)| *form)
+    }
+}
+
+impl Form {
+    /// The form with this name, as planned expressions have it.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::of(&NamedNode::new_unchecked(name).into())
     }
 }
 
@@ -187,6 +198,9 @@ impl<Q: Quads> Terms<Q> {
                 Named::Term(term) => self.internalize(term),
             };
         }
+        if let Some(term) = typed::unmarked_term(&term) {
+            return self.internalize(term);
+        }
         if let Some(id) = self.stored(&term)? {
             return Ok(EvaluationTerm::Stored(id));
         }
@@ -248,6 +262,9 @@ impl<Q: Quads> Terms<Q> {
         match term {
             ExpressionTerm::DoubleLiteral(value) => self.internalize(Number::Double(value).into_term()),
             ExpressionTerm::FloatLiteral(value) => self.internalize(Number::Float(value).into_term()),
+            ExpressionTerm::LangStringLiteral { value, language } if language.starts_with(OF_NO_TEXT) => {
+                self.internalize(Literal::from(value).into())
+            }
             term => self.internalize(term.into()),
         }
     }
@@ -265,7 +282,7 @@ impl<Q: Quads> Terms<Q> {
             }
             _ => {}
         }
-        let value = self.externalize(term)?.into();
+        let value = typed::marked_term(self.externalize(term)?).into();
         if matches!(value, ExpressionTerm::StringLiteral(_) | ExpressionTerm::LangStringLiteral { .. }) {
             self.last_text.set(Some(term));
         }
@@ -283,6 +300,11 @@ impl<Q: Quads> Terms<Q> {
                 ExpressionTerm::OtherTypedLiteral { value, datatype } if has_truth_values(datatype.as_ref()) => {
                     is_true(&value, datatype.as_ref()).into()
                 }
+                ExpressionTerm::OtherTypedLiteral { value, datatype }
+                    if typed::is_marked(LiteralRef::new_typed_literal(&value, &datatype)) =>
+                {
+                    false.into()
+                }
                 other => other,
             }),
             Form::Candidate | Form::Reached => Ok(self.may_be_among_the_best(term, form).into()),
@@ -296,6 +318,7 @@ impl<Q: Quads> Terms<Q> {
             Form::MustBeNumber => Ok(true_or_error(self.is_number(term)?)),
             Form::MustBeNumberOrTruth => Ok(true_or_error(self.is_number(term)? || self.is_truth(term)?)),
             Form::Datatype => self.of_its_datatype(term),
+            Form::Concatenated => self.concatenated(term),
             Form::IsTime => Ok(self.is_time(term)?.into()),
             Form::IsNumber => Ok(self.is_number(term)?.into()),
         }
@@ -313,6 +336,23 @@ impl<Q: Quads> Terms<Q> {
                 term => term.into(),
             }),
         }
+    }
+
+    /// What `GROUP_CONCAT` takes for the term. Its texts have languages that no text has, one for each datatype: so
+    /// `DISTINCT` takes terms of one text for different ones, and the result has no language.
+    fn concatenated(&self, term: EvaluationTerm) -> Result<ExpressionTerm, Stopped> {
+        let text = |value: String, kind: &str| ExpressionTerm::LangStringLiteral {
+            value,
+            language: format!("{OF_NO_TEXT}{kind}"),
+        };
+        Ok(match self.externalize(term)? {
+            Term::NamedNode(node) => text(node.into_string(), ""),
+            Term::Literal(literal) if !is_of_texts(literal.datatype()) => {
+                let (value, datatype, ..) = literal.destruct();
+                text(value, datatype.as_ref().map_or("", NamedNode::as_str))
+            }
+            other => other.into(),
+        })
     }
 
     fn is_number(&self, term: EvaluationTerm) -> Result<bool, Stopped> {
@@ -410,10 +450,18 @@ impl<Q: Quads> Terms<Q> {
             ExpressionTerm::OtherTypedLiteral { value, datatype } if has_truth_values(datatype.as_ref()) => {
                 Some(is_true(&value, datatype.as_ref()))
             }
+            ExpressionTerm::OtherTypedLiteral { value, datatype }
+                if typed::is_marked(LiteralRef::new_typed_literal(&value, &datatype)) =>
+            {
+                Some(false)
+            }
             _ => None,
         })
     }
 }
+
+/// What begins the language of a text that stands for a term which is none. No language tag has it.
+const OF_NO_TEXT: char = ' ';
 
 /// Whether its literals are texts, with languages or without.
 fn is_of_texts(datatype: NamedNodeRef<'_>) -> bool {

@@ -93,6 +93,41 @@ fn group_concat_and_sample_take_values_of_the_group() {
 }
 
 #[test]
+fn group_concat_takes_the_texts_of_literals_and_iris() {
+    let fixture = Fixture::new(
+        ":a :v 1 , 1.50 , \"007\"^^xsd:integer , \"1\"^^xsd:int , true , \"2024-01-01T00:00:00.0Z\"^^xsd:dateTime , \"x\"^^:t , \"text\" ,
+            \"texte\"@fr , \"300\"^^xsd:byte , :iri . :b :v \"un\"@fr , \"deux\"@fr . :c :v 5 . :d :v [] , 1 . :e :v \"1\" , 1 .",
+    );
+    let parts = |subject: &str, call: &str| {
+        let rows = fixture.rows(&format!("SELECT ({call} AS ?x) {{ :{subject} :v ?v }}"));
+        let text = rows[0].strip_prefix("x=").map(str::to_owned).unwrap_or_default();
+        let (text, language) = text.rsplit_once('"').unwrap_or_default();
+        let mut parts: Vec<String> = text.trim_start_matches('"').split('|').map(str::to_owned).collect();
+        parts.sort();
+        (parts.join(" "), language.to_owned())
+    };
+    let all = "007 1 1 1.50 2024-01-01T00:00:00.0Z 300 http://example.org/iri text texte true x";
+    for call in ["GROUP_CONCAT(?v; SEPARATOR = '|')", "GROUP_CONCAT(DISTINCT ?v; SEPARATOR = '|')"] {
+        assert_eq!(parts("a", call), (all.to_owned(), String::new()), "{call}");
+        assert_eq!(parts("b", call), ("deux un".to_owned(), "@fr".to_owned()), "{call}");
+        assert_eq!(parts("c", call), ("5".to_owned(), String::new()), "{call}");
+        // A blank node has no text.
+        assert_eq!(parts("d", call), (String::new(), String::new()), "{call}");
+        assert_eq!(parts("e", call), ("1 1".to_owned(), String::new()), "{call}");
+    }
+    assert_eq!(parts("c", "GROUP_CONCAT(?v + 1)").0, "6");
+    assert_eq!(parts("c", "GROUP_CONCAT(?v * 1e6)").0, "5.0E6");
+    assert_eq!(parts("c", "GROUP_CONCAT(IF(?v > 1, ?v, 0))").0, "5");
+    assert_eq!(parts("c", "GROUP_CONCAT(DATATYPE(?v))").0, "http://www.w3.org/2001/XMLSchema#integer");
+    assert_eq!(parts("c", "GROUP_CONCAT(CONCAT(STR(?v), \"a\"))").0, "5a");
+    assert_eq!(parts("c", "STRLEN(GROUP_CONCAT(?v))").0, "1");
+    let with_rows = "SELECT (COUNT(DISTINCT *) AS ?n) (GROUP_CONCAT(?v + 1) AS ?x) (GROUP_CONCAT(UCASE(?l)) AS ?y)
+                     { VALUES (?v ?l) { (1 \"a\"@en) } }";
+    assert_eq!(fixture.rows(with_rows), ["n=\"1\" x=\"2\" y=\"A\"@en"]);
+    assert_eq!(fixture.rows("SELECT (GROUP_CONCAT(?v) AS ?x) { :none :v ?v }"), ["x=\"\""]);
+}
+
+#[test]
 fn having_filters_groups() {
     let rows = Fixture::people().rows("SELECT ?p { ?p :knows ?f } GROUP BY ?p HAVING(COUNT(?f) > 1)");
     assert_eq!(rows, ["p=ann"]);

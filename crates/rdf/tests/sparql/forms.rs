@@ -1,7 +1,7 @@
 //! What a term is stays as it was written; what is computed is canonical. And comparisons of truth values and of
 //! unknown types.
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, query};
 
 fn values() -> Fixture {
     Fixture::new(
@@ -109,7 +109,8 @@ fn computed_numbers_are_written_as_xpath_casts_them_to_texts() {
     for (expression, text) in [
         ("\"007\"^^xsd:integer", "007"),
         ("xsd:integer(\"007\")", "7"),
-        ("+\"007\"^^xsd:integer", "7"),
+        ("\"007\"^^xsd:integer + 0", "7"),
+        ("+\"007\"^^xsd:int", "7"),
         ("xsd:decimal(\"1.50\")", "1.5"),
         ("1.5 + 0.5", "2"),
         ("xsd:double(\"1e3\")", "1000"),
@@ -215,4 +216,156 @@ fn a_node_of_a_text_is_one_in_a_condition_and_in_the_arguments_of_aggregates() {
     assert_eq!(people.rows(same), ["n=\"4\" same=\"4\" other=\"0\""]);
     let grouped = "SELECT ?k (COUNT(DISTINCT BNODE(\"x\")) AS ?n) { ?p rdf:type ?k } GROUP BY ?k";
     assert_eq!(people.rows(grouped), ["k=Admin n=\"1\"", "k=Person n=\"4\""]);
+}
+
+#[test]
+fn a_signed_number_is_one_literal_that_keeps_its_form() {
+    for (expression, expected) in [
+        ("-007", "\"-007\""),
+        ("+5", "\"+5\""),
+        ("-1.50", "\"-1.50\""),
+        ("STR(-1e3)", "\"-1e3\""),
+        ("COALESCE(1 / 0, -007)", "\"-007\""),
+        ("sameTerm(-007, \"-007\"^^xsd:integer)", "\"true\""),
+        ("-007 = -7", "\"true\""),
+        ("STR(-9223372036854775808)", "\"-9223372036854775808\""),
+        // Operators compute.
+        ("-(-007)", "\"7\""),
+        ("-(007)", "\"-007\""),
+        ("1-007", "\"-6\""),
+        ("-007 + 0", "\"-7\""),
+        ("-\"7\"^^xsd:int", "\"-7\""),
+        ("STR(-\"x\"^^xsd:integer)", ""),
+    ] {
+        assert_eq!(value(expression), expected, "{expression}");
+    }
+}
+
+#[test]
+fn strdt_returns_the_literal_that_it_is_asked_for() {
+    let fixture = values();
+    for (form, datatype) in [
+        ("007", "xsd:integer"),
+        ("5", "xsd:byte"),
+        ("300", "xsd:byte"),
+        ("x", "xsd:integer"),
+        ("1.50", "xsd:decimal"),
+        ("1e7", "xsd:double"),
+        ("2024-01-01T00:00:00.000Z", "xsd:dateTime"),
+        ("x", ":t"),
+        ("x", "xsd:string"),
+    ] {
+        let expected = fixture.rows(&format!("SELECT ?x {{ VALUES ?x {{ \"{form}\"^^{datatype} }} }}"));
+        let call = format!("STRDT(\"{form}\", {datatype})");
+        for expression in [call.clone(), format!("COALESCE(1 / 0, {call})"), format!("IF(true, {call}, 1)")] {
+            assert_eq!(fixture.rows(&format!("SELECT ({expression} AS ?x) {{}}")), expected, "{expression}");
+            let same = format!("ASK {{ FILTER(sameTerm({expression}, \"{form}\"^^{datatype})) }}");
+            assert!(fixture.ask(&same), "{same}");
+            let parts =
+                format!("ASK {{ FILTER(STR({expression}) = \"{form}\" && DATATYPE({expression}) = {datatype}) }}");
+            assert!(fixture.ask(&parts), "{parts}");
+        }
+        let grouped = format!("SELECT (SAMPLE({call}) AS ?x) {{}}");
+        assert_eq!(fixture.rows(&grouped), expected, "{grouped}");
+    }
+    let computed = "SELECT (STRDT(\"007\", xsd:integer) + 1 AS ?x) (STR(STRDT(STR(?v), xsd:int)) AS ?y) { :a :v ?v }";
+    assert_eq!(fixture.rows(computed), ["x=\"8\" y=\"007\""]);
+    for wrong in
+        ["STRDT(\"x\"@en, xsd:string)", "STRDT(1, xsd:string)", "STRDT(\"x\", \"y\")", "STRDT(\"x\", rdf:langString)"]
+    {
+        assert_eq!(value(wrong), "", "{wrong}");
+    }
+}
+
+#[test]
+fn triple_terms_of_a_text_keep_the_forms_of_their_literals() {
+    let fixture = Fixture::new(
+        ":a :of <<( :s :p \"007\"^^xsd:integer )>> . :b :of <<( :s :p 7 )>> . :c :of <<( :s :p \"7\"^^xsd:int )>> .
+         :d :of <<( :s :p <<( :s :p 1.50 )>> )>> .",
+    );
+    for (triple, found) in [
+        ("<<( :s :p 007 )>>", "s=a"),
+        ("<<( :s :p 7 )>>", "s=b"),
+        ("<<( :s :p \"7\"^^xsd:int )>>", "s=c"),
+        ("<<( :s :p <<( :s :p 1.50 )>> )>>", "s=d"),
+    ] {
+        for pattern in [
+            format!("?s :of {triple}"),
+            format!("?s :of/:none? {triple}"),
+            format!("VALUES ?t {{ {triple} }} ?s :of ?t"),
+            format!("?s :of ?t FILTER EXISTS {{ ?s :of {triple} }}"),
+            format!("?s :of ?t MINUS {{ ?s :of ?u VALUES ?other {{ 1 }} FILTER NOT EXISTS {{ ?s :of {triple} }} }}"),
+        ] {
+            let text = format!("SELECT ?s {{ {pattern} }}");
+            assert_eq!(fixture.rows(&text), [found], "{text}");
+        }
+        let explained =
+            query(&format!("SELECT ?s {{ ?s :of {triple} }}")).explain(&fixture.snapshot()).expect("explained");
+        let name = explained.root.nodes().last().expect("a pattern").name.clone();
+        assert!(name.starts_with("QuadPattern(?s <http://example.org/of> <<( <http://example.org/s> "), "{name}");
+        assert!(name.ends_with(" )>>)"), "{name}");
+    }
+}
+
+#[test]
+fn a_literal_beyond_the_bounds_of_its_type_is_ill_typed() {
+    let fixture = Fixture::new(
+        ":a :v \"300\"^^xsd:byte . :b :v \"-1\"^^xsd:unsignedInt . :c :v \"0\"^^xsd:positiveInteger . :d :v \"127\"^^xsd:byte .
+         :e :v \"18446744073709551616\"^^xsd:unsignedLong . :f :v \"18446744073709551615\"^^xsd:unsignedLong . :g :v 300 .",
+    );
+    let named = |filter: &str| {
+        let rows = fixture.rows(&format!("SELECT ?s {{ ?s :v ?v FILTER({filter}) }}"));
+        rows.iter().map(|row| row.trim_start_matches("s=").to_owned()).collect::<Vec<_>>().join("")
+    };
+    for (filter, expected) in [
+        ("isNUMERIC(?v)", "dfg"),
+        ("!isNUMERIC(?v)", "abce"),
+        ("?v", "dfg"),
+        ("!?v", "abce"),
+        ("?v > -5", "dfg"),
+        ("?v = 300", "g"),
+        ("?v IN (300, 1)", "g"),
+        ("BOUND(?v) && COALESCE(?v + 1, \"no\") = \"no\"", "abce"),
+        ("COALESCE(-?v, \"no\") = \"no\"", "abce"),
+        ("COALESCE(xsd:integer(?v), \"no\") = \"no\"", "abce"),
+        ("COALESCE(ABS(?v), \"no\") = \"no\"", "abce"),
+        ("COALESCE(?v = 5, \"no\") = \"no\"", "abce"),
+        // It is still the term that it is.
+        ("?v = \"300\"^^xsd:byte", "a"),
+        ("sameTerm(?v, \"300\"^^xsd:byte)", "a"),
+        ("sameTerm(COALESCE(1 / 0, ?v), \"300\"^^xsd:byte)", "a"),
+        ("DATATYPE(?v) = xsd:byte", "ad"),
+        ("STR(?v) = \"300\"", "ag"),
+        ("isLITERAL(?v)", "abcdefg"),
+    ] {
+        assert_eq!(named(filter), expected, "{filter}");
+    }
+    assert_eq!(fixture.rows("SELECT (SUM(?v) AS ?n) { :a :v ?v }"), [""]);
+    let triples = Fixture::new(":t :of <<( :s :p \"300\"^^xsd:byte )>> .");
+    let in_triples = "SELECT (isNUMERIC(OBJECT(?t)) AS ?x) (?t AS ?y) { :t :of ?t }";
+    let triple = "<<( s p \"300\"^^<http://www.w3.org/2001/XMLSchema#byte> )>>";
+    assert_eq!(triples.rows(in_triples), [format!("x=\"false\" y={triple}")]);
+    let made = "SELECT (TRIPLE(:s, :p, ?v) AS ?y) { :a :v ?v }";
+    assert_eq!(fixture.rows(made), [format!("y={triple}")]);
+    let order = "SELECT ?s { { ?s :v ?v } UNION { BIND(\"text\" AS ?v) BIND(:t AS ?s) } } ORDER BY ?v";
+    let ordered: Vec<String> = fixture.rows_in_order(order).iter().map(|row| row.replace("s=", "")).collect();
+    assert_eq!(ordered.join(""), "dgftbcea");
+    let max = "SELECT (MAX(?v) AS ?x) (MIN(?v) AS ?y) { VALUES ?s { :a :d } ?s :v ?v }";
+    let byte = "^^<http://www.w3.org/2001/XMLSchema#byte>";
+    assert_eq!(fixture.rows(max), [format!("x=\"300\"{byte} y=\"127\"{byte}")]);
+    for (expression, expected) in [
+        ("\"300\"^^xsd:byte + 1", String::new()),
+        ("\"300\"^^xsd:byte", format!("\"300\"{byte}")),
+        ("IF(true, \"300\"^^xsd:byte, 1)", format!("\"300\"{byte}")),
+        ("IF(\"300\"^^xsd:byte, 1, 2)", "\"2\"".to_owned()),
+        ("DATATYPE(\"300\"^^xsd:byte)", "<http://www.w3.org/2001/XMLSchema#byte>".to_owned()),
+        ("STR(COALESCE(1 / 0, \"300\"^^xsd:byte))", "\"300\"".to_owned()),
+        ("isNUMERIC(\"300\"^^xsd:byte)", "\"false\"".to_owned()),
+        ("xsd:string(\"300\"^^xsd:byte)", "\"300\"".to_owned()),
+        ("CONCAT(\"300\"^^xsd:byte)", String::new()),
+        ("\"300\"^^xsd:byte = \"300\"^^xsd:byte", "\"true\"".to_owned()),
+        ("\"300\"^^xsd:byte < 5", String::new()),
+    ] {
+        assert_eq!(value(expression), expected, "{expression}");
+    }
 }

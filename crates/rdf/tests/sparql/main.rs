@@ -1,5 +1,6 @@
 //! SPARQL over stores: what queries return, what updates change, what ends them.
 
+mod bindings;
 mod construct;
 mod datasets;
 mod expressions;

@@ -264,3 +264,57 @@ fn planning_takes_work_that_grows_gently_with_the_nesting() {
         query.explain(&quads).expect("planned");
     }
 }
+
+#[test]
+fn a_plan_has_the_expressions_of_the_text() {
+    let people = Fixture::people();
+    let mut failures = Vec::new();
+    let integer = "^^<http://www.w3.org/2001/XMLSchema#integer>";
+    for (text, operator) in [
+        ("SELECT ?p { ?p :age ?a FILTER(?a > 5) }", "Filter((?a > \"5\"))"),
+        ("SELECT ?p { ?p :age ?a FILTER(?a + 1 < 20) }", "Filter((?a + \"1\" < \"20\"))"),
+        ("SELECT ?p { ?p :age ?a FILTER(isNumeric(?a) && !?a) }", "Filter((!?a && isNUMERIC(?a)))"),
+        (
+            "SELECT ?p { ?p :age ?a . ?q :age ?b FILTER(?a = ?b || ?a IN (1, ?b)) }",
+            "Filter(((?a = ?b) || (?a IN (\"1\", ?b))))",
+        ),
+        ("SELECT (STR(?a) AS ?x) { ?p :age ?a }", "Extend(STR(?a) -> ?x)"),
+        ("SELECT (DATATYPE(?a) AS ?x) { ?p :age ?a }", "Extend(DATATYPE(?a) -> ?x)"),
+        ("SELECT (COALESCE(?a, 007) AS ?x) { ?p :age ?a }", "Extend(COALESCE(?a, \"007\") -> ?x)"),
+        ("SELECT (IF(?a, ?a, 1) AS ?x) { ?p :age ?a }", "Extend(IF(?a, ?a, \"1\") -> ?x)"),
+        ("SELECT (STRDT(?n, :t) AS ?x) { ?p :name ?n }", "Extend(STRDT(?n, <t>) -> ?x)"),
+        ("SELECT (BNODE(?n) AS ?x) { ?p :name ?n }", "Extend(BNODE(?n) -> ?x)"),
+        ("SELECT (REGEX(?n, \"^a\\\\(\", \"i\") AS ?x) { ?p :name ?n }", "Extend(REGEX(?n, \"^a\\\\(\", \"i\") -> ?x)"),
+        ("SELECT (REGEX(?n, \"(a)\\\\1\") AS ?x) { ?p :name ?n }", "Extend(REGEX(?n, \"(a)\\\\1\") -> ?x)"),
+        ("SELECT (REPLACE(?n, ?n, \"b\") AS ?x) { ?p :name ?n }", "Extend(REPLACE(?n, ?n, \"b\") -> ?x)"),
+        ("SELECT (SUM(?a) AS ?x) { ?p :age ?a }", "Extend(SUM(?a) -> ?x)"),
+        ("SELECT (SUM(?a) AS ?x) { ?p :age ?a } GROUP BY ?p", "Aggregate(?p, SUM(?a))"),
+        (
+            "SELECT (MAX(DISTINCT IF(?a > 7, ?a, 0)) AS ?x) { ?p :age ?a }",
+            "Aggregate(MAX(DISTINCT IF((?a > \"7\"), ?a, \"0\")))",
+        ),
+        (
+            "SELECT (GROUP_CONCAT(?a; SEPARATOR = \", \") AS ?x) { ?p :age ?a }",
+            "Aggregate(GROUP_CONCAT(?a; SEPARATOR = \", \"))",
+        ),
+        ("SELECT ?p { ?p :age ?a } ORDER BY DESC(?a + 1) ?p", "Sort(DESC(?a + \"1\"), ASC(?p))"),
+        ("SELECT ?p { ?p :age ?a } ORDER BY ?a LIMIT 1", "Filter(mayBeInResult(?a))"),
+        ("SELECT ?g { GRAPH ?g { SELECT (COUNT(*) AS ?n) { ?s :p ?o } } }", "QuadPattern(?s <p> ?o ?g)"),
+        ("SELECT ?g { GRAPH ?g { ?s :p ?o FILTER EXISTS { ?o :q ?g } } }", "QuadPattern(?o <q> ?g ?g)"),
+    ] {
+        let plan = query(text).explain_evaluated(&people.snapshot()).expect("explained");
+        let short = |name: &str| name.replace(integer, "").replace("http://example.org/", "");
+        let names: Vec<String> = plan.root.nodes().iter().map(|node| short(&node.name)).collect();
+        if !names.iter().any(|name| name == operator) {
+            failures.push(format!("{text}: no {operator} in {names:#?}"));
+        }
+        for name in &names {
+            let is_lower = |at: usize| name[at + 2..].starts_with(|c: char| c.is_ascii_lowercase());
+            let is_ours = name.contains("<pattern") || name.match_indices("< ").any(|(at, _)| is_lower(at));
+            if name.contains('·') || is_ours {
+                failures.push(format!("{text}: {name}"));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}

@@ -26,7 +26,7 @@ use oxrdf::vocab::xsd;
 use oxrdf::{BaseDirection, LiteralRef, NamedNodeRef, NamedOrBlankNodeRef, Term, TermRef};
 
 use self::duration::Span;
-pub(super) use self::number::{NumberKey, is_integer_type};
+pub(super) use self::number::{NumberKey, is_integer_type, is_within_bounds};
 pub(super) use self::time::{Instant, TimeType};
 use crate::{InlineValue, TermId};
 

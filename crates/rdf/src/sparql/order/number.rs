@@ -3,6 +3,7 @@
 //! Invariant: comparing never rounds. A float is compared by the value that its bits have.
 
 use std::cmp::Ordering;
+use std::ops::RangeInclusive;
 
 use num_bigint::BigUint;
 use oxrdf::NamedNodeRef;
@@ -28,28 +29,44 @@ pub(crate) struct Digits {
     digits: Box<[u8]>,
 }
 
+/// The datatypes whose values are integers, with the least and the greatest value. The extremes of `i128` stand for no bound.
+const INTEGER_TYPES: [(NamedNodeRef<'_>, RangeInclusive<i128>); 13] = [
+    (xsd::INTEGER, i128::MIN..=i128::MAX),
+    (xsd::LONG, i64::MIN as i128..=i64::MAX as i128),
+    (xsd::INT, i32::MIN as i128..=i32::MAX as i128),
+    (xsd::SHORT, i16::MIN as i128..=i16::MAX as i128),
+    (xsd::BYTE, i8::MIN as i128..=i8::MAX as i128),
+    (xsd::NON_NEGATIVE_INTEGER, 0..=i128::MAX),
+    (xsd::POSITIVE_INTEGER, 1..=i128::MAX),
+    (xsd::UNSIGNED_LONG, 0..=u64::MAX as i128),
+    (xsd::UNSIGNED_INT, 0..=u32::MAX as i128),
+    (xsd::UNSIGNED_SHORT, 0..=u16::MAX as i128),
+    (xsd::UNSIGNED_BYTE, 0..=u8::MAX as i128),
+    (xsd::NON_POSITIVE_INTEGER, i128::MIN..=0),
+    (xsd::NEGATIVE_INTEGER, i128::MIN..=-1),
+];
+
 /// Whether values of the datatype are integers.
 pub(crate) fn is_integer_type(datatype: NamedNodeRef<'_>) -> bool {
-    const TYPES: [NamedNodeRef<'_>; 13] = [
-        xsd::INTEGER,
-        xsd::LONG,
-        xsd::INT,
-        xsd::SHORT,
-        xsd::BYTE,
-        xsd::NON_NEGATIVE_INTEGER,
-        xsd::POSITIVE_INTEGER,
-        xsd::UNSIGNED_LONG,
-        xsd::UNSIGNED_INT,
-        xsd::UNSIGNED_SHORT,
-        xsd::UNSIGNED_BYTE,
-        xsd::NON_POSITIVE_INTEGER,
-        xsd::NEGATIVE_INTEGER,
-    ];
-    TYPES.contains(&datatype)
+    INTEGER_TYPES.iter().any(|(of_integers, _)| *of_integers == datatype)
+}
+
+/// Whether an integer with this form is a value of the datatype, if that is one of integers.
+///
+/// Requires: the form is that of an integer.
+pub(crate) fn is_within_bounds(form: &str, datatype: NamedNodeRef<'_>) -> bool {
+    if datatype == xsd::INTEGER {
+        return true;
+    }
+    let Some((_, bounds)) = INTEGER_TYPES.iter().find(|(of_integers, _)| *of_integers == datatype) else {
+        return false;
+    };
+    let value = form.parse().unwrap_or(if form.starts_with('-') { i128::MIN } else { i128::MAX });
+    bounds.contains(&value)
 }
 
 impl NumberKey {
-    /// The key of a literal's form; `None` if the datatype is not numeric, or the form is none of its forms.
+    /// The key of a literal's form; `None` if the datatype is not numeric, or the form stands for none of its values.
     pub(crate) fn parse(text: &str, datatype: NamedNodeRef<'_>) -> Option<Self> {
         match datatype {
             xsd::DECIMAL => match text.parse::<Decimal>() {
@@ -62,7 +79,8 @@ impl NumberKey {
                 Ok(value) => Some(Self::Integer(value)),
                 Err(_) if text.contains('.') => None,
                 Err(_) => Digits::parse(text).map(Self::Long),
-            },
+            }
+            .filter(|_| is_within_bounds(text, datatype)),
             _ => None,
         }
     }

@@ -8,6 +8,7 @@ use spareval::QueryEvaluator;
 use sparopt::algebra::Expression;
 
 use super::*;
+use crate::sparql::typed::marked_term;
 
 fn compare(left: &Term, right: &Term) -> Ordering {
     Key::of(left.as_ref()).compare_values(&Key::of(right.as_ref())).then_with(|| compare_forms(left, right))
@@ -153,7 +154,7 @@ fn operator(name: &str, left: &Term, right: &Term) -> Option<bool> {
     let names = ["a", "b"].map(Variable::new_unchecked);
     let [a, b] = names.each_ref().map(|name| Box::new(Expression::from(name.clone())));
     let expression = if name == "<" { Expression::Less(a, b) } else { Expression::Equal(a, b) };
-    let values = names.iter().zip([left.clone(), right.clone()]);
+    let values = names.iter().zip([left, right].map(|term| marked_term(term.clone())));
     QueryEvaluator::new().evaluate_effective_boolean_value_expression(&expression, values)
 }
 

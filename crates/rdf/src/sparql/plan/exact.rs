@@ -8,6 +8,10 @@
 //! | `SUM(IF(?c, ?v, 0))` | `SUM(?x)`, and `BIND(IF(?c, ?v, 0) AS ?x)` in the group | as above |
 //! | `!?v`, `?v && …` | `!IF(SAMETERM(?v, T), ?v, ?v)` | takes ill-typed numbers for errors, which are false |
 //! | `IF(?a + ?b, …)` | `IF(xsd:boolean(?a + ?b), …)` | does not know whether long numbers count as true |
+//! | `STRDT(s, d)` | by a function of ours | as above |
+//! | `?s ?p <<( :a :b 007 )>>` | by a name of the triple term ([`triple_terms`](super::triple_terms)) | takes the object for a value |
+//! | `-007` | as the literal `"-007"` | takes it for an operator and a number |
+//! | `GROUP_CONCAT(?v + 1)` | of a variable, as `SUM` above | concatenates texts alone ([`operations`](super::operations)) |
 //! | `BNODE(s)` | `BNODE(MD5(CONCAT(row, STRDT(s, xsd:string))))` | gives one node for one text in all solutions |
 //!
 //! `F` and `T` are [`Form`]s: comparing a term with one has the dataset return that form of the term the next time,
@@ -18,13 +22,15 @@ use std::cell::Cell;
 
 use oxrdf::vocab::xsd;
 use oxrdf::{Literal, Variable};
-use spargebra::algebra::{AggregateExpression, Expression, Function, GraphPattern, OrderExpression};
+use spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, Function, GraphPattern, OrderExpression};
 
 use super::forms::{as_term, datatype, has_alternatives, in_form, is_term, string};
-use super::witness;
+use super::operations::makes_texts;
+use super::{triple_terms, witness};
 use crate::sparql::numeric::Number;
 use crate::sparql::shape::{Operand, map_children, map_operands, visit_operands};
 use crate::sparql::terms::Form;
+use crate::sparql::typed::{self, Typed};
 
 /// The pattern with its expressions in that form.
 pub(super) fn with_exact_expressions(pattern: GraphPattern) -> GraphPattern {
@@ -98,6 +104,9 @@ impl Exact {
                 let aggregates = aggregates.into_iter().map(|(variable, of)| (variable, self.aggregate(of))).collect();
                 GraphPattern::Group { inner: self.pattern(inner).into(), variables, aggregates }
             }
+            leaf @ (GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Values { .. }) => {
+                triple_terms::with_names(leaf)
+            }
             other => map_children(other, &mut |inner| self.pattern(inner), &mut |expr| self.expression(expr, None)),
         }
     }
@@ -105,14 +114,19 @@ impl Exact {
     fn aggregate(&self, aggregate: AggregateExpression) -> AggregateExpression {
         match aggregate {
             AggregateExpression::FunctionCall { name, expr, distinct } => {
-                AggregateExpression::FunctionCall { name, expr: self.expression(expr, None), distinct }
+                let expr = self.expression(expr, None);
+                let expr = match name {
+                    AggregateFunction::GroupConcat { .. } => as_concatenated(expr),
+                    _ => expr,
+                };
+                AggregateExpression::FunctionCall { name, expr, distinct }
             }
             count @ AggregateExpression::CountSolutions { .. } => count,
         }
     }
 
-    /// The rows of a group with arguments of its aggregates as variables: those whose values may be terms of the rows,
-    /// or nodes that belong to a solution.
+    /// The rows of a group with arguments of its aggregates as variables: those whose values may be terms of the rows or
+    /// are to be taken as such, and nodes that belong to a solution.
     fn with_arguments(
         &self,
         mut inner: GraphPattern,
@@ -125,8 +139,12 @@ impl Exact {
             return (inner, aggregates);
         }
         for (_, aggregate) in &mut aggregates {
-            let AggregateExpression::FunctionCall { expr, .. } = aggregate else { continue };
-            if !makes_nodes(expr) && !has_alternatives(expr) {
+            let AggregateExpression::FunctionCall { name, expr, .. } = aggregate else { continue };
+            let is_typed = matches!(expr, Expression::FunctionCall(Function::StrDt, _));
+            let is_concatenated = matches!(name, AggregateFunction::GroupConcat { .. })
+                && !matches!(expr, Expression::Variable(_))
+                && !makes_texts(expr);
+            if !makes_nodes(expr) && !has_alternatives(expr) && !is_typed && !is_concatenated {
                 continue;
             }
             let number = self.arguments.get();
@@ -144,6 +162,10 @@ impl Exact {
             self.expression(operand, row)
         });
         match exact {
+            E::Literal(literal) => typed::marked(literal).into(),
+            E::UnaryMinus(operand) => signed('-', *operand).unwrap_or_else(|operand| E::UnaryMinus(operand.into())),
+            E::UnaryPlus(operand) => signed('+', *operand).unwrap_or_else(|operand| E::UnaryPlus(operand.into())),
+            E::FunctionCall(Function::StrDt, arguments) => call(Function::Custom(Typed::Value.name()), arguments),
             E::FunctionCall(Function::Str, arguments) => string(arguments),
             E::FunctionCall(Function::Datatype, arguments) => datatype(arguments),
             // A computed side is made a term before it is compared with one.
@@ -198,12 +220,36 @@ fn truth(operand: Expression) -> Box<Expression> {
     })
 }
 
+/// The literal that a sign and a number are: SPARQL's grammar has them as one token. Or the operand.
+fn signed(sign: char, operand: Expression) -> Result<Expression, Expression> {
+    match operand {
+        Expression::Literal(literal)
+            if [xsd::INTEGER, xsd::DECIMAL, xsd::DOUBLE].contains(&literal.datatype())
+                && literal.value().starts_with(|first: char| first.is_ascii_digit() || first == '.')
+                && Number::of_literal(literal.as_ref()).is_some() =>
+        {
+            Ok(Literal::new_typed_literal(format!("{sign}{}", literal.value()), literal.datatype()).into())
+        }
+        other => Err(other),
+    }
+}
+
+/// What `GROUP_CONCAT` takes where its argument is not made a variable: a text as it is, and what else has a text as that.
+fn as_concatenated(argument: Expression) -> Expression {
+    if matches!(argument, Expression::Variable(_)) || makes_texts(&argument) {
+        return argument;
+    }
+    let text = call(Function::Concat, vec![argument.clone()]);
+    Expression::Coalesce(vec![text, string(vec![argument])])
+}
+
 /// A number as whether it counts as true: the evaluator does not know that of long ones.
 fn number_as_truth(expression: Expression) -> Expression {
     use Expression as E;
     let is_computed = match &expression {
         E::Literal(literal) => match Number::of_literal(literal.as_ref()) {
             Some(number) => return Literal::from(number.is_true()).into(),
+            None if typed::is_marked(literal.as_ref()) => return Literal::from(false).into(),
             None => false,
         },
         E::Add(..) | E::Subtract(..) | E::Multiply(..) | E::Divide(..) | E::UnaryMinus(_) | E::UnaryPlus(_) => true,

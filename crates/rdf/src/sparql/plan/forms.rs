@@ -10,6 +10,7 @@ use spargebra::algebra::{Expression, Function};
 use super::operations::may_compute_double;
 use crate::sparql::aggregates;
 use crate::sparql::terms::Form;
+use crate::sparql::typed::{self, Typed};
 
 /// The variable, asked for in a form.
 pub(super) fn in_form(variable: Expression, form: Form) -> Expression {
@@ -33,7 +34,7 @@ pub(super) fn string(mut arguments: Vec<Expression>) -> Expression {
 /// `DATATYPE` of an argument.
 pub(super) fn datatype(mut arguments: Vec<Expression>) -> Expression {
     match arguments.as_mut_slice() {
-        [Expression::Literal(literal)] => literal.datatype().into_owned().into(),
+        [Expression::Literal(literal)] => typed::unmarked(literal.clone()).datatype().into_owned().into(),
         [argument] => {
             let argument = std::mem::replace(argument, Literal::from(false).into());
             call(Function::Datatype, in_alternatives(argument, &as_typed))
@@ -45,7 +46,8 @@ pub(super) fn datatype(mut arguments: Vec<Expression>) -> Expression {
 /// The expression, with the variables and constants that may be its value as names of their terms. The dataset finds the
 /// terms by these names when it takes the value.
 pub(super) fn as_term(expression: Expression) -> Expression {
-    if !has_alternatives(&expression) || is_term(&expression) {
+    let may_be_term = has_alternatives(&expression) || is_typed_call(&expression);
+    if !may_be_term || is_term(&expression) {
         return expression;
     }
     in_alternatives(expression, &|value| match value {
@@ -61,8 +63,23 @@ pub(super) fn as_term(expression: Expression) -> Expression {
             Some(name) => name.into(),
             None => literal.into(),
         },
-        other => other,
+        other => returning(Typed::Term, other),
     })
+}
+
+/// Whether the expression is a call of `STRDT`, as planned expressions have it.
+fn is_typed_call(expression: &Expression) -> bool {
+    matches!(expression, Expression::FunctionCall(Function::Custom(name), _) if Typed::is_name(name.as_str()))
+}
+
+/// The expression with another value of `STRDT`, if it is a call of that.
+fn returning(value: Typed, expression: Expression) -> Expression {
+    match expression {
+        Expression::FunctionCall(Function::Custom(name), arguments) if Typed::is_name(name.as_str()) => {
+            Expression::FunctionCall(Function::Custom(value.name()), arguments)
+        }
+        other => other,
+    }
 }
 
 /// Whether the value is that of another expression.
@@ -98,7 +115,7 @@ fn as_text(value: Expression) -> Expression {
         Expression::Literal(literal) => Literal::from(literal.value()).into(),
         // The evaluator writes doubles without exponents.
         number if may_compute_double(&number) => call(Function::Custom(xsd::STRING.into_owned()), number),
-        other => other,
+        other => returning(Typed::Text, other),
     }
 }
 
@@ -107,9 +124,9 @@ fn as_typed(value: Expression) -> Expression {
         variable @ Expression::Variable(_) => in_form(variable, Form::Datatype),
         // No literal of a type that the evaluator knows has this form, so it keeps the type.
         Expression::Literal(literal) if literal.language().is_none() && literal.datatype() != xsd::STRING => {
-            Literal::new_typed_literal("", literal.datatype()).into()
+            Literal::new_typed_literal("", typed::unmarked(literal).datatype()).into()
         }
-        other => other,
+        other => returning(Typed::Datatype, other),
     }
 }
 

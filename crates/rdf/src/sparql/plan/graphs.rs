@@ -95,7 +95,8 @@ impl Loops {
         let number = self.begun.get();
         self.begun.set(number + 1);
         let hidden = hidden_variable(&format!("{LOOP}{number}"));
-        let own = hidden_variable(&format!("own{number}"));
+        // Explanations show the name behind the second mark.
+        let own = hidden_variable(&format!("own{number}·{}", graph.as_str()));
         let inner = if reads_graph { renamed(inner, &graph, &own) } else { inner };
         let mut is_own_in_scope = false;
         inner.on_in_scope_variable(|variable| is_own_in_scope |= *variable == own);

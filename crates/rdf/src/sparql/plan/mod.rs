@@ -17,6 +17,7 @@ mod one_group;
 mod operations;
 mod rename;
 mod sort_keys;
+mod triple_terms;
 mod witness;
 mod zero_length;
 

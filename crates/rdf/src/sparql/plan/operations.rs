@@ -9,6 +9,7 @@
 //! | `MIN(?v)` | `least(?v)` | compares by no total order |
 //! | `?a < ?b` | as numbers | does not compare truth values |
 //! | `SAMPLE(?v)` | `SAMPLE` of a name of the term | keeps the value of a number, not how it was written |
+//! | `GROUP_CONCAT(?v)` | `GROUP_CONCAT` of the text of the term | concatenates texts alone |
 //! | `xsd:string(?v)` | `to string(?v)` | writes doubles without exponents |
 //!
 //! An expression whose operators all are of these is evaluated by the evaluator's own first: where these have a value it is the right one, since they
@@ -27,6 +28,7 @@ use crate::sparql::functions::{Mode, Operation};
 use crate::sparql::order::{TimeType, is_integer_type};
 use crate::sparql::shape::{Operand, map_children, map_operands, visit_operands};
 use crate::sparql::terms::Form;
+use crate::sparql::typed::Typed;
 
 /// The pattern with its operators in that form, and whether it calls functions of ours.
 pub(super) fn with_operations(pattern: GraphPattern) -> (GraphPattern, bool) {
@@ -58,6 +60,10 @@ impl Operations {
     fn aggregate(&self, aggregate: AggregateExpression) -> AggregateExpression {
         let AggregateExpression::FunctionCall { name, expr, distinct } = aggregate else { return aggregate };
         let ours = Aggregate::of(&name);
+        if let (AggregateFunction::GroupConcat { .. }, Expression::Variable(_)) = (&name, &expr) {
+            let expr = in_form(expr, Form::Concatenated);
+            return AggregateExpression::FunctionCall { name, expr, distinct };
+        }
         if ours.is_none() && name != AggregateFunction::Sample {
             return AggregateExpression::FunctionCall { name, expr, distinct };
         }
@@ -97,6 +103,9 @@ impl Operations {
     }
 
     fn with_operands(&self, expression: Expression) -> Expression {
+        if matches!(&expression, Expression::FunctionCall(Function::Custom(name), _) if Typed::is_name(name.as_str())) {
+            self.called.set(true);
+        }
         map_operands(expression, &mut |pattern| self.pattern(pattern), &mut |operand| self.expression(operand))
     }
 
@@ -310,6 +319,19 @@ fn kind(expression: &Expression) -> Kind {
 pub(super) fn may_compute_double(expression: &Expression) -> bool {
     matches!(expression, Expression::FunctionCall(Function::Rand, _))
         || operation_of(expression).is_some_and(Operation::is_arithmetic)
+}
+
+/// Whether the value is a text, with a language or without, or an error.
+pub(super) fn makes_texts(expression: &Expression) -> bool {
+    match expression {
+        Expression::Literal(literal) => literal.language().is_some() || literal.datatype() == xsd::STRING,
+        Expression::FunctionCall(Function::Custom(name), _) => name.as_ref() == xsd::STRING,
+        Expression::FunctionCall(function, _) => {
+            !matches!(function, Function::Datatype | Function::Iri | Function::BNode | Function::Uuid)
+                && kind_of_call(function) == Kind::Other
+        }
+        _ => false,
+    }
 }
 
 fn operand_kinds(expression: &Expression) -> Vec<Kind> {

@@ -33,6 +33,18 @@ type Evaluate = Box<dyn Fn(&[Term]) -> Option<Term> + Send + Sync>;
 #[derive(Default)]
 pub(crate) struct Functions {
     functions: RefCell<Vec<(NamedNode, Evaluate)>>,
+    written: RefCell<Vec<WrittenCall>>,
+}
+
+/// A call as the text has it.
+#[derive(Clone, Debug)]
+pub(crate) struct WrittenCall {
+    /// The name of the function, or the evaluator's own pattern, that stands for it.
+    pub name: String,
+    /// `REGEX` or `REPLACE`.
+    pub function: &'static str,
+    /// The arguments that are constant, behind those that are not.
+    pub arguments: String,
 }
 
 /// The pattern with the calls in their evaluated form.
@@ -54,6 +66,11 @@ impl Functions {
         functions.fold(evaluator, |evaluator, (name, evaluate)| evaluator.with_custom_function(name, evaluate))
     }
 
+    /// The calls as the text has them.
+    pub(crate) fn written(&self) -> Vec<WrittenCall> {
+        self.written.borrow().clone()
+    }
+
     fn pattern(&self, pattern: GraphPattern) -> GraphPattern {
         map_children(pattern, &mut |inner| self.pattern(inner), &mut |expression| self.expression(expression))
     }
@@ -71,13 +88,16 @@ impl Functions {
     fn regex(&self, mut arguments: Vec<Expression>) -> Expression {
         if let Some([pattern, flags]) = constants(&[arguments.get(1), arguments.get(2)]) {
             if let Some(native) = native(pattern, flags) {
-                arguments.truncate(1);
-                arguments.push(Literal::from(native).into());
+                let constant = arguments.split_off(1);
+                let native = Literal::from(native);
+                self.note(native.to_string(), "REGEX", &constant);
+                arguments.push(native.into());
                 return Expression::FunctionCall(Function::Regex, arguments);
             }
             if let Ok(pattern) = Pattern::new(pattern, flags) {
-                arguments.truncate(1);
-                return self.call(Box::new(move |arguments| matches(&pattern, arguments.first()?)), arguments);
+                let constant = arguments.split_off(1);
+                let evaluate = move |arguments: &[Term]| matches(&pattern, arguments.first()?);
+                return self.call("REGEX", Box::new(evaluate), arguments, &constant);
             }
         }
         let patterns = Patterns::default();
@@ -85,7 +105,7 @@ impl Functions {
             let pattern = patterns.get(simple(arguments.get(1)?)?, flags(arguments.get(2))?)?;
             matches(&pattern, arguments.first()?)
         };
-        self.call(Box::new(evaluate), arguments)
+        self.call("REGEX", Box::new(evaluate), arguments, &[])
     }
 
     fn replace(&self, mut arguments: Vec<Expression>) -> Expression {
@@ -94,9 +114,9 @@ impl Functions {
             && let Ok(pattern) = Pattern::new(pattern, flags)
             && let Ok(replacement) = pattern.replacement(replacement)
         {
-            arguments.truncate(1);
+            let constant = arguments.split_off(1);
             let evaluate = move |arguments: &[Term]| replaced(&pattern, arguments.first()?, &replacement);
-            return self.call(Box::new(evaluate), arguments);
+            return self.call("REPLACE", Box::new(evaluate), arguments, &constant);
         }
         let patterns = Patterns::default();
         let evaluate = move |arguments: &[Term]| {
@@ -104,14 +124,26 @@ impl Functions {
             let replacement = pattern.replacement(simple(arguments.get(2)?)?).ok()?;
             replaced(&pattern, arguments.first()?, &replacement)
         };
-        self.call(Box::new(evaluate), arguments)
+        self.call("REPLACE", Box::new(evaluate), arguments, &[])
     }
 
-    fn call(&self, evaluate: Evaluate, arguments: Vec<Expression>) -> Expression {
+    fn call(
+        &self,
+        function: &'static str,
+        evaluate: Evaluate,
+        arguments: Vec<Expression>,
+        constant: &[Expression],
+    ) -> Expression {
         let mut functions = self.functions.borrow_mut();
         let name = NamedNode::new_unchecked(format!("pattern {}", functions.len()));
+        self.note(name.as_str().to_owned(), function, constant);
         functions.push((name.clone(), evaluate));
         Expression::FunctionCall(Function::Custom(name), arguments)
+    }
+
+    fn note(&self, name: String, function: &'static str, constant: &[Expression]) {
+        let arguments = constant.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        self.written.borrow_mut().push(WrittenCall { name, function, arguments });
     }
 }
 

@@ -16,7 +16,7 @@ mod replacement;
 mod sets;
 mod write;
 
-pub(super) use calls::{Functions, with_functions, with_functions_of_query};
+pub(super) use calls::{Functions, WrittenCall, with_functions, with_functions_of_query};
 pub(super) use constants::check_constants;
 
 #[cfg(test)]
