@@ -35,59 +35,38 @@
 //! order. Transactions, snapshots and durability are the engine's. This crate uses no network: `fulgurite-server` serves
 //! a store over HTTP. `docs/reference/rdf.md` and `docs/reference/sparql.md` are the reference.
 
-mod base_iri;
-mod changes;
-mod check;
 mod dictionary;
-mod dump;
 mod error;
-mod id;
-mod inferred;
-mod isolation;
 mod load;
-mod meter;
-mod pattern;
-mod plan;
-mod predicates;
+mod maintenance;
+mod model;
 mod quads;
-mod seeded_hash;
-mod shared;
-mod snapshot;
 pub mod sparql;
-mod statements;
-mod stats;
 mod store;
-mod sweep;
-mod tables;
-mod term_batch;
-mod term_batches;
 #[cfg(test)]
 mod tests;
-mod transaction;
-mod used;
-mod view;
 mod writing;
 mod xml;
 
-pub use check::StoreCheck;
-pub use dump::dump;
+pub use maintenance::check::StoreCheck;
+pub use maintenance::dump::dump;
 pub use error::{Error, Result};
 pub use fulgurite::{Database, Durability, Isolation};
-pub use id::{InlineValue, ShortText, TermId, TermKind};
-pub use inferred::StatementKinds;
-pub use isolation::IsolationLevel;
+pub use model::id::{InlineValue, ShortText, TermId, TermKind};
+pub use quads::inferred::StatementKinds;
+pub use store::isolation::IsolationLevel;
 pub use load::{BadStatement, DocumentQuads, LoadInput, LoadOptions, LoadProgress, LoadReport, parse_document};
-pub use meter::MeteringAllocator;
+pub use sparql::meter::MeteringAllocator;
 pub use oxrdfio::RdfFormat;
-pub use pattern::{GraphPattern, IdPattern, IdQuad, Order, Position};
-pub use quads::{GraphNames, QuadIds, Quads};
-pub use snapshot::Snapshot;
+pub use model::pattern::{GraphPattern, IdPattern, IdQuad, Order, Position};
+pub use quads::reading::{GraphNames, QuadIds, Quads};
+pub use store::snapshot::Snapshot;
 pub use spareval::CancellationToken;
-pub use statements::{StatementBatch, StatementRefs, Statements};
-pub use stats::{GraphStats, StoreStats};
-pub use store::{Store, StoreOptions};
-pub use sweep::{SweepOptions, SweepProgress, SweepReport};
-pub use transaction::{Savepoint, Transaction, TransactionView};
+pub use quads::statements::{StatementBatch, StatementRefs, Statements};
+pub use maintenance::stats::{GraphStats, StoreStats};
+pub use store::database::{Store, StoreOptions};
+pub use maintenance::sweep::{SweepOptions, SweepProgress, SweepReport};
+pub use store::transaction::{Savepoint, Transaction, TransactionView};
 pub use {oxrdf, oxrdfio, sparesults, spareval, spargebra};
 
 /// The example of the manual.

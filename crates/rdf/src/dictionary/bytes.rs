@@ -8,7 +8,7 @@ use oxrdf::{BaseDirection, BlankNodeRef, LiteralRef, NamedNode, NamedNodeRef, Te
 use oxrdf::{BlankNode, Literal, NamedOrBlankNode, NamedOrBlankNodeRef};
 
 use crate::error::{Error, Result};
-use crate::id::Tag;
+use crate::model::id::Tag;
 
 /// What the first byte says.
 mod kind {

@@ -5,6 +5,11 @@
 //! found guards its row of `terms` ([`guard`]), so that it is in conflict with such a sweep. (3) Numbers are reserved in blocks, in transactions of their own, so that transactions which add
 //! different terms are in no conflict; two that add the same term are, by its hash.
 
+pub(crate) mod predicates;
+pub(crate) mod seeded_hash;
+pub(crate) mod term_batch;
+pub(crate) mod term_batches;
+pub(crate) mod term_usage;
 pub mod bytes;
 mod hasher;
 mod namespaces;
@@ -17,9 +22,9 @@ use fulgurite::WriteTxn;
 use oxrdf::{NamedNode, Term};
 
 use crate::error::{Error, Result};
-use crate::id::{Tag, TermId};
-use crate::tables::{Reads, Tables, damaged};
-use crate::used::{Probe, is_used};
+use crate::model::id::{Tag, TermId};
+use crate::quads::tables::{Reads, Tables, damaged};
+use crate::dictionary::term_usage::{Probe, is_used};
 
 pub use hasher::{HashedAlready, TermHasher};
 pub use namespaces::{

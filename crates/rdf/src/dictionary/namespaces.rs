@@ -15,7 +15,7 @@ use fulgurite::{Database, Durability, WriteTxn};
 
 use super::bytes;
 use crate::error::Result;
-use crate::tables::{Reads, Tables, damaged};
+use crate::quads::tables::{Reads, Tables, damaged};
 
 /// The namespaces that are known.
 #[derive(Debug, Default)]

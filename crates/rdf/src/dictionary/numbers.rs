@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use fulgurite::{Database, Durability};
 
 use crate::error::{Error, Result};
-use crate::id::PAYLOAD_MAX;
-use crate::tables::{Reads, Tables, damaged, next_number, set_next_number};
+use crate::model::id::PAYLOAD_MAX;
+use crate::quads::tables::{Reads, Tables, damaged, next_number, set_next_number};
 
 /// Numbers that this process has reserved and not given out yet. What is left when the store is closed is lost; so blocks begin
 /// small.
@@ -73,7 +73,7 @@ pub fn end(first: u64, count: u64) -> Result<u64> {
 /// # Errors
 /// [`Error::Damaged`]; what the engine reports.
 pub fn check(reads: &impl Reads, tables: &Tables, path: &Path) -> Result<()> {
-    use crate::id::{Tag, TermId};
+    use crate::model::id::{Tag, TermId};
     use std::ops::Bound;
 
     let next = next_number(reads, tables, path)?;

@@ -5,10 +5,12 @@ use std::path::Path;
 use fulgurite::WriteTxn;
 use oxrdf::NamedNodeRef;
 
-use super::{IriNamespaces, TermHasher, bytes};
+use super::IriNamespaces;
+use super::TermHasher;
+use super::bytes;
 use crate::error::Result;
-use crate::id::TermId;
-use crate::tables::{Reads, Tables, damaged};
+use crate::model::id::TermId;
+use crate::quads::tables::{Reads, Tables, damaged};
 
 /// The bytes by which a term is looked for, of those that are stored.
 ///

@@ -7,7 +7,7 @@ use oxrdf::{BlankNodeRef, GraphName, LiteralRef, NamedNodeRef, NamedOrBlankNode,
 
 use crate::dictionary::{HashedAlready, NAMESPACES_MAX, TermHasher, bytes, split_namespace};
 use crate::error::Result;
-use crate::id::{Tag, TermId};
+use crate::model::id::{Tag, TermId};
 
 /// A place of a quad in a batch: a number, or the index of one of the batch's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

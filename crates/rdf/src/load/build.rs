@@ -17,10 +17,10 @@ use super::sort::{Block, Columns, Row, RowSorter};
 use super::stash::{Entry, Stashed, next_in_order};
 use crate::dictionary::{self, NumberedNamespaces};
 use crate::error::{Error, Result};
-use crate::id::{IdKey, Tag, TermId};
-use crate::pattern::Position;
-use crate::shared::Shared;
-use crate::tables::{Index, NEXT_NUMBER_KEY, Tables, has_entries, next_number};
+use crate::model::id::{IdKey, Tag, TermId};
+use crate::model::pattern::Position;
+use crate::store::shared::Shared;
+use crate::quads::tables::{Index, NEXT_NUMBER_KEY, Tables, has_entries, next_number};
 
 /// What was filled in.
 #[derive(Default)]

@@ -1,10 +1,10 @@
-//! JSON-LD with the values of its `@base` keys [without dots](crate::base_iri), on the way to the parser.
+//! JSON-LD with the values of its `@base` keys [without dots](crate::model::base_iri), on the way to the parser.
 //!
 //! Invariants: all other bytes pass as they are. A value that is no plain string, or has escapes, passes as it is too.
 
 use std::io::{self, Read};
 
-use crate::base_iri;
+use crate::model::base_iri;
 
 /// Reads what `inner` reads, with such bases.
 pub struct JsonBase<R> {

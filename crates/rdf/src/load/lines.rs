@@ -7,7 +7,7 @@ use oxrdf::{GraphName, LiteralRef, NamedNodeRef};
 
 use super::batch::{Batch, Slot};
 use crate::error::Result;
-use crate::id::TermId;
+use crate::model::id::TermId;
 
 /// Takes plain lines into a batch.
 pub struct PlainLines<'l> {
@@ -268,7 +268,7 @@ mod tests {
     /// What a batch has of a line that was taken here, or by the parser: quads with the bytes of their terms.
     fn contents(batch: &Batch) -> Vec<[Vec<u8>; 4]> {
         let terms: Vec<TermId> =
-            (0..batch.terms.len()).map(|index| TermId::new(crate::id::Tag::LITERAL, index as u64)).collect();
+            (0..batch.terms.len()).map(|index| TermId::new(crate::model::id::Tag::LITERAL, index as u64)).collect();
         let bytes = |slot: Slot| match slot.resolve(&terms) {
             Some(id) if terms.contains(&id) => batch.terms.bytes(id.payload() as usize).to_vec(),
             id => id.map_or(Vec::new(), |id| id.to_bits().to_be_bytes().to_vec()),

@@ -16,9 +16,9 @@ use super::scratch::{Scratch, Segment, SegmentReader};
 use super::stash::{Entry, Stashed, blank_node, next_by_hash, next_in_order, push_hashed};
 use crate::dictionary::{self, bytes};
 use crate::error::Result;
-use crate::id::{Tag, TermId};
-use crate::shared::Shared;
-use crate::tables::Tables;
+use crate::model::id::{Tag, TermId};
+use crate::store::shared::Shared;
+use crate::quads::tables::Tables;
 
 /// The numbers of a batch's terms.
 pub struct Numbering {

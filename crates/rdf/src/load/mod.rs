@@ -40,9 +40,9 @@ use std::time::Duration;
 
 use crate::dictionary::NAMESPACES_MAX;
 use crate::error::{Error, Result};
-use crate::quads::Quads;
-use crate::shared::Shared;
-use crate::store::Store;
+use crate::quads::reading::Quads;
+use crate::store::shared::Shared;
+use crate::store::database::Store;
 use batch::Batch;
 use build::{Builder, Built};
 use feeder::Feeder;

@@ -5,7 +5,7 @@
 //! take up to 56 at one place, and leave room for the others. Rows for which there is no room are sorted as they are.
 //! Invariant: a row is packed by what was made of rows of which it was one.
 
-use crate::id::PAYLOAD_BITS;
+use crate::model::id::PAYLOAD_BITS;
 
 use super::sort::Row;
 
@@ -163,7 +163,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::id::PAYLOAD_MAX;
+    use crate::model::id::PAYLOAD_MAX;
 
     fn check<const N: usize>(rows: &[Row], columns: [usize; N]) -> bool {
         let sorted = Sorted::new(rows, &Ranges::of(rows), columns);

@@ -18,7 +18,7 @@ use super::nesting::Nesting;
 use super::options::DocumentLoader;
 use super::rdf_xml;
 use super::text_mark::WithoutMark;
-use crate::base_iri;
+use crate::model::base_iri;
 use crate::error::{Error, Result};
 
 /// Parses a document.

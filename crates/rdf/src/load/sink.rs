@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 use fulgurite::{BulkLoad, Durability, Table, WriteTxn};
 
 use super::progress::Watch;
-use crate::changes;
+use crate::quads::changes;
 use crate::error::{Error, Result};
-use crate::inferred::Inferred;
-use crate::shared::Shared;
-use crate::tables::Index;
+use crate::quads::inferred::Inferred;
+use crate::store::shared::Shared;
+use crate::quads::tables::Index;
 
 /// How entries come into tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

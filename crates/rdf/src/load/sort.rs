@@ -10,7 +10,7 @@ use super::packing::{Ranges, Sorted};
 use super::progress::Watch;
 use super::scratch::{Scratch, Segment, SegmentReader};
 use crate::error::{Error, Result};
-use crate::pattern::Position;
+use crate::model::pattern::Position;
 
 /// Subject, predicate, object and graph as bits.
 pub type Row = [u64; 4];

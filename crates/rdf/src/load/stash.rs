@@ -5,7 +5,7 @@ use oxrdf::BlankNode;
 use super::batch::{Batch, Slot};
 use super::scratch::{Scratch, Segment, SegmentReader};
 use crate::error::Result;
-use crate::id::{Tag, TermId};
+use crate::model::id::{Tag, TermId};
 
 /// A batch that is kept.
 pub struct Stashed {

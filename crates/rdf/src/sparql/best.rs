@@ -9,8 +9,9 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BinaryHeap;
 
-use crate::id::Tag;
-use crate::{InlineValue, TermId};
+use crate::model::id::Tag;
+use crate::InlineValue;
+use crate::TermId;
 
 /// Rows that a result is cut off after, at most, to be looked at here.
 pub(super) const ROWS_MAX: usize = 10_000;

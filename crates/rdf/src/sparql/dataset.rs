@@ -15,8 +15,17 @@ use super::interrupt::{HeldTerm, or_interrupt};
 use super::limits::{Stopped, Watch};
 use super::scope::{DefaultGraph, Scope};
 use super::terms::{EvaluationTerm, Terms};
-use crate::seeded_hash::SeededHash;
-use crate::{Error, GraphNames, GraphPattern, IdPattern, IdQuad, Position, QuadIds, Quads, TermId, meter};
+use crate::dictionary::seeded_hash::SeededHash;
+use crate::Error;
+use crate::GraphNames;
+use crate::GraphPattern;
+use crate::IdPattern;
+use crate::IdQuad;
+use crate::Position;
+use crate::QuadIds;
+use crate::Quads;
+use crate::TermId;
+use crate::sparql::meter;
 
 /// Triples of named graphs that a union remembers, to tell those that it has returned; beyond that it asks the store.
 const REMEMBERED_MAX: usize = 1 << 20;

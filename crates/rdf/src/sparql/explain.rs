@@ -16,7 +16,8 @@ use super::service;
 use super::text;
 use super::written::Written;
 use crate::error::{Error, Result};
-use crate::{MeteringAllocator, Quads};
+use crate::MeteringAllocator;
+use crate::Quads;
 
 /// How a query is evaluated: its operators as a tree, the first at the root.
 #[derive(Clone, Debug)]

@@ -63,7 +63,10 @@ mod tests {
     use oxrdf::{BaseDirection, GraphName, Literal, NamedNode, Quad};
 
     use super::*;
-    use crate::{IdPattern, Quads, Store, StoreOptions};
+    use crate::IdPattern;
+    use crate::Quads;
+    use crate::Store;
+    use crate::StoreOptions;
 
     /// What was allocated for a term, by the room that its texts have.
     fn allocated_bytes(term: Term) -> usize {

@@ -304,7 +304,8 @@ impl Watch {
 mod tests {
     use super::*;
     use crate::sparql::{Query, Update};
-    use crate::{Store, StoreOptions};
+    use crate::Store;
+    use crate::StoreOptions;
 
     #[test]
     fn a_limit_of_memory_in_a_program_that_counts_none_is_refused_and_the_program_told_what_to_write() {

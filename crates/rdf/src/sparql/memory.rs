@@ -1,4 +1,4 @@
-//! [`Memory`]: what one evaluation holds, of what the [meter](crate::meter) counts.
+//! [`Memory`]: what one evaluation holds, of what the [meter](crate::sparql::meter) counts.
 //!
 //! Invariants: (1) only what is allocated and freed on the evaluation's thread while it runs counts, so that evaluations whose rows are asked for
 //! in turns, and the callers of both, count apart. (2) A row that leaves the evaluation is taken off the count, since it is
@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 use super::Limits;
 use super::heap::HeapBytes;
-use crate::meter;
+use crate::sparql::meter;
 
 /// See the module.
 pub(super) struct Memory {

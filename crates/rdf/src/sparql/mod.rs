@@ -35,6 +35,7 @@
 //! # }
 //! ```
 
+pub(crate) mod meter;
 mod aggregates;
 mod best;
 mod bindings;

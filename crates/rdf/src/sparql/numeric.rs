@@ -13,7 +13,8 @@ use oxrdf::{Literal, LiteralRef, Term};
 use oxsdatatypes::{Decimal, Double, Float, Integer};
 
 use super::order::{is_integer_type, is_within_bounds};
-use crate::{InlineValue, TermId};
+use crate::InlineValue;
+use crate::TermId;
 
 /// Digits behind the point of a quotient whose operands have no more.
 const QUOTIENT_DIGITS: u32 = 18;

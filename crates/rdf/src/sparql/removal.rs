@@ -5,7 +5,9 @@ use spargebra::algebra::GraphPattern as Algebra;
 use spargebra::term::{GraphNamePattern, GroundQuadPattern, GroundTermPattern, NamedNodePattern, TermPattern};
 
 use crate::error::Result;
-use crate::{GraphPattern, IdPattern, Quads};
+use crate::GraphPattern;
+use crate::IdPattern;
+use crate::Quads;
 
 /// A quad pattern whose variables are all different.
 pub(super) struct Removal(GroundQuadPattern);

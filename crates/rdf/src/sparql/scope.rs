@@ -9,7 +9,8 @@ use spargebra::algebra::QueryDataset;
 
 use super::limits::Stopped;
 use super::terms::{EvaluationTerm, Terms};
-use crate::{Quads, TermId};
+use crate::Quads;
+use crate::TermId;
 
 /// What the text and the caller say about the dataset.
 #[derive(Clone, Debug, Default)]

@@ -14,7 +14,8 @@ use super::interrupt;
 use super::limits::Stopped;
 use super::order::{Key, compare_forms};
 use super::terms::{EvaluationTerm, Terms};
-use crate::{Quads, TermId};
+use crate::Quads;
+use crate::TermId;
 
 /// A row's place in the table of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -97,7 +97,7 @@ mod tests {
     use oxrdf::{Literal, NamedNode};
 
     use super::*;
-    use crate::id::Tag;
+    use crate::model::id::Tag;
 
     fn id(number: u64) -> TermId {
         TermId::new(Tag::IRI, number)

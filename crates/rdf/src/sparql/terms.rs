@@ -22,7 +22,11 @@ use super::order::{Key, TimeType};
 use super::sort::{RankBy, Slot, SortKey, SortTables};
 use super::term_cache::TermCache;
 use super::typed;
-use crate::{InlineValue, Quads, TermId, TermKind, meter};
+use crate::InlineValue;
+use crate::Quads;
+use crate::TermId;
+use crate::TermKind;
+use crate::sparql::meter;
 
 /// A term within one evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -17,7 +17,7 @@ use super::star;
 use super::tokens::{place, tokens};
 use super::words::{self, Refusal, Surroundings, Wanted};
 use super::xpath;
-use crate::base_iri;
+use crate::model::base_iri;
 use crate::error::{Error, Result};
 
 /// Brackets within brackets that a text may have.

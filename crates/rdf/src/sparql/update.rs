@@ -29,7 +29,14 @@ use super::terms::Terms;
 use super::text::{self, Prologue};
 use super::xpath;
 use crate::error::{Error, Result};
-use crate::{IdPattern, IdQuad, Quads, Store, TermId, Transaction, TransactionView, meter};
+use crate::IdPattern;
+use crate::IdQuad;
+use crate::Quads;
+use crate::Store;
+use crate::TermId;
+use crate::Transaction;
+use crate::TransactionView;
+use crate::sparql::meter;
 
 /// An update, parsed, with its options. It can be executed any number of times, on any thread.
 ///

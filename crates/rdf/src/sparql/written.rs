@@ -17,7 +17,8 @@ use std::collections::HashMap;
 use super::functions::Operation;
 use super::terms::Form;
 use super::typed::Typed;
-use super::{aggregates, xpath};
+use super::aggregates;
+use super::xpath;
 
 /// What names of a plan stand for.
 #[derive(Default)]

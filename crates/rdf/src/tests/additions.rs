@@ -6,7 +6,8 @@ use oxrdf::{Literal, Quad};
 
 use super::*;
 use crate::dictionary::TermHasher;
-use crate::{GraphPattern, TermId};
+use crate::GraphPattern;
+use crate::TermId;
 
 /// Numbers in no order, from a seed.
 struct Random(u64);

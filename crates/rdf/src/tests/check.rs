@@ -3,10 +3,16 @@
 use fulgurite::{Database, Table, WriteTxn};
 use oxrdf::{Literal, Triple};
 
-use super::{Place, iri, quad};
+use super::Place;
+use super::iri;
+use super::quad;
 use crate::dictionary::{TermHasher, bytes};
-use crate::id::{Tag, TermId};
-use crate::{LoadInput, LoadOptions, RdfFormat, Store, StoreOptions};
+use crate::model::id::{Tag, TermId};
+use crate::LoadInput;
+use crate::LoadOptions;
+use crate::RdfFormat;
+use crate::Store;
+use crate::StoreOptions;
 
 const LONG: &str = "a text that is longer than a number";
 

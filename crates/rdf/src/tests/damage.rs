@@ -2,9 +2,17 @@
 
 use fulgurite::{Database, Table};
 
-use super::{Place, iri, quad};
-use crate::id::{IdKey, Tag};
-use crate::{Error, IdPattern, Quads, StatementKinds, Store, StoreOptions, TermId};
+use super::Place;
+use super::iri;
+use super::quad;
+use crate::model::id::{IdKey, Tag};
+use crate::Error;
+use crate::IdPattern;
+use crate::Quads;
+use crate::StatementKinds;
+use crate::Store;
+use crate::StoreOptions;
+use crate::TermId;
 
 /// Opens a store of three terms of which `change` has changed a table.
 fn opened_after(

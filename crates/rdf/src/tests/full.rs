@@ -9,8 +9,14 @@ use oxrdf::Literal;
 
 use super::iri;
 use crate::dictionary::{self, bytes};
-use crate::id::Tag;
-use crate::{Error, IdPattern, IdQuad, Quads, Store, StoreOptions, TermId};
+use crate::model::id::Tag;
+use crate::Error;
+use crate::IdPattern;
+use crate::IdQuad;
+use crate::Quads;
+use crate::Store;
+use crate::StoreOptions;
+use crate::TermId;
 
 /// A store whose file has a quota, in memory.
 fn store_of(bytes_max: u64, change: impl FnOnce(Options) -> Options) -> Store {

@@ -2,8 +2,15 @@
 
 use oxrdf::Literal;
 
-use super::{Place, iri, quad};
-use crate::{IdPattern, Isolation, IsolationLevel, Quads, StoreOptions, Transaction};
+use super::Place;
+use super::iri;
+use super::quad;
+use crate::IdPattern;
+use crate::Isolation;
+use crate::IsolationLevel;
+use crate::Quads;
+use crate::StoreOptions;
+use crate::Transaction;
 
 use IsolationLevel::{None as NoIsolation, ReadCommitted, ReadUncommitted, Serializable, Snapshot, SnapshotRead};
 

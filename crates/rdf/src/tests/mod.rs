@@ -15,7 +15,13 @@ mod writers;
 use oxrdf::{GraphName, Literal, NamedNode, Quad, Term};
 use tempfile::TempDir;
 
-use crate::{IdPattern, Isolation, Quads, Snapshot, Store, StoreOptions, Transaction};
+use crate::IdPattern;
+use crate::Isolation;
+use crate::Quads;
+use crate::Snapshot;
+use crate::Store;
+use crate::StoreOptions;
+use crate::Transaction;
 
 const LEVELS: [Isolation; 2] = [Isolation::Serializable, Isolation::Snapshot];
 

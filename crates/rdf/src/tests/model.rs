@@ -5,11 +5,21 @@ use std::collections::BTreeSet;
 use oxrdf::{GraphName, GraphNameRef, Literal, Quad, QuadRef, Term};
 use proptest::test_runner::{RngAlgorithm, TestRng};
 
-use super::{Place, iri, quad};
-use crate::{
-    GraphPattern, IdPattern, IdQuad, Order, Position, Quads, StatementKinds, Statements, StoreOptions, SweepOptions,
-    TermId, Transaction,
-};
+use super::Place;
+use super::iri;
+use super::quad;
+use crate::GraphPattern;
+use crate::IdPattern;
+use crate::IdQuad;
+use crate::Order;
+use crate::Position;
+use crate::Quads;
+use crate::StatementKinds;
+use crate::Statements;
+use crate::StoreOptions;
+use crate::SweepOptions;
+use crate::TermId;
+use crate::Transaction;
 
 type Statement = (u8, u8, u8, Option<u8>);
 

@@ -5,11 +5,24 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use oxrdf::{Literal, NamedNode, Quad, Term, Triple};
 
-use super::{LEVELS, Place, expect_sound, iri, quad, texts};
+use super::LEVELS;
+use super::Place;
+use super::expect_sound;
+use super::iri;
+use super::quad;
+use super::texts;
 use crate::dictionary::TermHasher;
-use crate::{
-    Error, IdPattern, IdQuad, Isolation, Order, Quads, Store, StoreOptions, SweepOptions, SweepReport, TermId,
-};
+use crate::Error;
+use crate::IdPattern;
+use crate::IdQuad;
+use crate::Isolation;
+use crate::Order;
+use crate::Quads;
+use crate::Store;
+use crate::StoreOptions;
+use crate::SweepOptions;
+use crate::SweepReport;
+use crate::TermId;
 
 fn long(name: &str) -> Literal {
     Literal::new_simple_literal(format!("a text that is longer than a number: {name}"))
@@ -293,7 +306,9 @@ fn a_new_namespace_after_a_sweep_of_others_is_no_conflict() {
 
 #[test]
 fn a_load_after_a_sweep_of_namespaces_stores_no_iri_by_their_numbers() {
-    use crate::{LoadInput, LoadOptions, RdfFormat};
+    use crate::LoadInput;
+    use crate::LoadOptions;
+    use crate::RdfFormat;
 
     let place = Place::new(StoreOptions::new());
     let other = Store::open(place.store.database().path()).expect("it opens");
@@ -350,7 +365,9 @@ fn more_terms_than_are_taken_away_together_go_all() {
 
 #[test]
 fn namespaces_beyond_the_first_16384_numbers_are_written_and_read_like_others() {
-    use crate::{LoadInput, LoadOptions, RdfFormat};
+    use crate::LoadInput;
+    use crate::LoadOptions;
+    use crate::RdfFormat;
 
     let place = Place::new(StoreOptions::new());
     // As sweeps of thousands leave it: the one with the highest number.

@@ -3,9 +3,15 @@
 use oxrdf::vocab::xsd;
 use oxrdf::{BaseDirection, BlankNode, Literal, NamedNode, Term, Triple};
 
-use super::{Place, count, iri, quad, texts};
+use super::Place;
+use super::count;
+use super::iri;
+use super::quad;
+use super::texts;
 use crate::dictionary::TermHasher;
-use crate::{Quads, StoreOptions, TermKind};
+use crate::Quads;
+use crate::StoreOptions;
+use crate::TermKind;
 
 fn terms() -> Vec<Term> {
     let directed = Literal::new_directional_language_tagged_literal_unchecked;

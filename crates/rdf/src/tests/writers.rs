@@ -2,8 +2,14 @@
 
 use oxrdf::Literal;
 
-use super::{Place, count, iri, quad};
-use crate::{Error, Isolation, Quads, StoreOptions};
+use super::Place;
+use super::count;
+use super::iri;
+use super::quad;
+use crate::Error;
+use crate::Isolation;
+use crate::Quads;
+use crate::StoreOptions;
 
 #[test]
 fn transactions_that_add_different_terms_are_in_no_conflict() {

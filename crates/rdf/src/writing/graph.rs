@@ -6,7 +6,8 @@ use oxrdf::QuadRef;
 use oxrdfio::{RdfFormat, RdfSerializer, WriterQuadSerializer};
 
 use super::rdf_xml::RdfXmlWriter;
-use super::{check, is_limited};
+use super::check;
+use super::is_limited;
 use crate::error::{Error, Result};
 
 /// Writes quads. A form without graphs takes those of the default graph alone.

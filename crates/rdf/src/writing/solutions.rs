@@ -6,7 +6,8 @@ use std::sync::Arc;
 use oxrdf::Variable;
 use sparesults::{QueryResultsFormat, QueryResultsSerializer, QuerySolution, WriterSolutionsSerializer};
 
-use super::{csv, results_xml};
+use super::csv;
+use super::results_xml;
 use crate::error::{Error, Result};
 
 /// Writes solutions.

@@ -6,7 +6,8 @@ use std::io::Read;
 use oxrdf::{BaseDirection, NamedNode};
 
 use super::scope::{Scope, Version};
-use super::{Problem, RDF};
+use super::Problem;
+use super::RDF;
 use crate::xml::{HELD_BYTES_MAX, Name, XML_NAMESPACE, XmlReader, is_nc_name};
 
 /// The attributes of a tag. IRIs are as they were written, to be resolved in the tag's own scope.

@@ -10,7 +10,8 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::attributes::{Attributes, Property, check_bytes, iri_of, term_of};
 use super::literal::XmlLiteral;
 use super::scope::{Scope, Version};
-use super::{Problem, RDF};
+use super::Problem;
+use super::RDF;
 use crate::xml::{Event, XmlReader};
 
 /// The elements that are open.

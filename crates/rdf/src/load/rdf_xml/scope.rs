@@ -5,7 +5,7 @@ use std::sync::Arc;
 use oxiri::Iri;
 use oxrdf::{BaseDirection, NamedNode};
 
-use crate::base_iri;
+use crate::model::base_iri;
 
 /// What is in force within an element.
 #[derive(Clone)]

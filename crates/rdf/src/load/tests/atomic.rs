@@ -4,7 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::sync_channel;
 
 use super::*;
-use crate::{CancellationToken, Isolation};
+use crate::CancellationToken;
+use crate::Isolation;
 
 /// Runs `meanwhile` when a load has reached a stage, on the thread that tells of it.
 fn at_stage(way: Way, stage: &'static str, meanwhile: impl Fn() + Send + Sync + 'static) -> LoadOptions {

@@ -28,7 +28,8 @@ use oxrdf::{BaseDirection, LiteralRef, NamedNodeRef, NamedOrBlankNodeRef, Term, 
 use self::duration::Span;
 pub(super) use self::number::{NumberKey, is_integer_type, is_within_bounds};
 pub(super) use self::time::{Instant, TimeType};
-use crate::{InlineValue, TermId};
+use crate::InlineValue;
+use crate::TermId;
 
 /// A term's place in the order, but for its form.
 #[derive(Clone, Debug)]

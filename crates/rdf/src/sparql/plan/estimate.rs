@@ -13,11 +13,15 @@ use spargebra::algebra::PropertyPathExpression;
 use spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
 
 use super::names::{Name, Names};
-use crate::seeded_hash::SeededHash;
+use crate::dictionary::seeded_hash::SeededHash;
 use crate::sparql::limits::{Stopped, Watch};
 use crate::sparql::scope::{DefaultGraph, Scope};
 use crate::sparql::terms::{EvaluationTerm, Terms};
-use crate::{GraphPattern, IdPattern, IdQuad, Quads, TermId};
+use crate::GraphPattern;
+use crate::IdPattern;
+use crate::IdQuad;
+use crate::Quads;
+use crate::TermId;
 
 /// Rows that are carried along.
 const SAMPLE: usize = 16;

@@ -26,7 +26,8 @@ use spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, Fun
 
 use super::forms::{as_term, datatype, has_alternatives, in_form, is_term, string};
 use super::operations::makes_texts;
-use super::{triple_terms, witness};
+use super::triple_terms;
+use super::witness;
 use crate::sparql::numeric::Number;
 use crate::sparql::shape::{Operand, map_children, map_operands, visit_operands};
 use crate::sparql::terms::Form;

@@ -6,7 +6,7 @@ use oxrdf::{BlankNode, Variable};
 use spargebra::algebra::{Expression, GraphPattern};
 use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 
-use crate::seeded_hash::SeededHash;
+use crate::dictionary::seeded_hash::SeededHash;
 
 /// A variable, or a blank node of a pattern, which is a variable without a name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -11,7 +11,9 @@ use sparesults::{QueryResultsParser, QuerySolution, ReaderQueryResultsParserOutp
 use spareval::QuerySolutionIter;
 
 use super::nesting::{self, DEPTH_MAX};
-use super::{Clause, ServiceError, ServiceResponse};
+use super::Clause;
+use super::ServiceError;
+use super::ServiceResponse;
 use crate::sparql::limits::Watch;
 
 /// The rows of an answer. Clones share them.

@@ -4,7 +4,8 @@ use super::advice::{Advice, advice};
 use super::grammar::Grammar;
 use super::predict::{Stop, predict};
 use super::tree::Tree;
-use super::{meaning, prefixes};
+use super::meaning;
+use super::prefixes;
 use crate::error::Error;
 use crate::sparql::tokens::{Token, place, tokens};
 

@@ -1,0 +1,139 @@
+//! Quads written out as RDF, with the namespaces of their store as prefixes.
+
+use std::collections::HashSet;
+use std::io::Write;
+
+use oxrdf::GraphNameRef;
+use oxrdfio::RdfFormat;
+
+use crate::error::Result;
+use crate::model::pattern::{GraphPattern, IdPattern};
+use crate::quads::reading::Quads;
+use crate::writing::{self, GraphWriter};
+
+/// Writes the quads of a pattern, and returns how many. Those of a single graph are written as what a document of triples holds, without its
+/// name. `each` is told how many are written, before each, and may end it by an error.
+///
+/// RDF/XML and JSON-LD cannot say every statement: all are looked at before the first byte is written.
+///
+/// ```
+/// # fn main() -> fulgurite_rdf::Result<()> {
+/// # let directory = tempfile::tempdir().expect("a temporary directory");
+/// use fulgurite_rdf::{IdPattern, LoadInput, LoadOptions, RdfFormat, Store, StoreOptions, dump};
+///
+/// let store = Store::create(directory.path().join("a.ful"), StoreOptions::new())?;
+/// let text = "@prefix ex: <http://example.org/> . ex:ann ex:age 41 .".as_bytes();
+/// store.load(vec![LoadInput::reader("text", text, RdfFormat::Turtle)], &LoadOptions::new())?;
+/// let mut written = Vec::new();
+/// dump(&store.snapshot()?, &IdPattern::ALL, RdfFormat::Turtle, &mut written, |_| Ok(()))?;
+/// assert_eq!(written, b"@prefix ex: <http://example.org/> .\nex:ann ex:age 41 .\n");
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+/// [`Error::Unwritable`](crate::Error::Unwritable), and nothing is written; [`Error::Output`](crate::Error::Output);
+/// [`Error::Damaged`](crate::Error::Damaged); what the engine reports; those of `each`. What was written before these
+/// stays written.
+pub fn dump(
+    quads: &impl Quads,
+    pattern: &IdPattern,
+    format: RdfFormat,
+    out: impl Write,
+    mut each: impl FnMut(u64) -> Result<()>,
+) -> Result<u64> {
+    let mut prefixes = quads.namespaces()?;
+    if writing::is_limited(format) {
+        let schemes = check_all(quads, pattern, format)?;
+        if matches!(format, RdfFormat::JsonLd { .. }) {
+            prefixes.retain(|(prefix, _)| !schemes.contains(prefix));
+        }
+    }
+    let mut writer = GraphWriter::new(format, &prefixes, out);
+    let (mut statements, mut written) = (quads.statements(pattern), 0);
+    while let Some(batch) = statements.next_batch() {
+        for mut statement in batch? {
+            each(written)?;
+            if matches!(pattern.graph, GraphPattern::Named(_)) {
+                statement.graph_name = GraphNameRef::DefaultGraph;
+            }
+            writer.write(statement)?;
+            written += 1;
+        }
+    }
+    writer.finish()?;
+    Ok(written)
+}
+
+/// Looks at all statements before they are written. Returns what JSON-LD could take for a prefix of theirs.
+fn check_all(quads: &impl Quads, pattern: &IdPattern, format: RdfFormat) -> Result<HashSet<String>> {
+    let mut schemes = HashSet::new();
+    let mut statements = quads.statements(pattern);
+    while let Some(batch) = statements.next_batch() {
+        for statement in batch? {
+            writing::check(format, statement)?;
+            writing::each_scheme(statement, |scheme| {
+                if !schemes.contains(scheme) && schemes.len() < SCHEMES_MAX {
+                    schemes.insert(scheme.to_owned());
+                }
+            });
+        }
+    }
+    Ok(schemes)
+}
+
+/// Schemes of IRIs that are remembered. There are a few hundred in all.
+const SCHEMES_MAX: usize = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use oxrdf::{GraphName, NamedNode, Quad, Term};
+
+    use super::*;
+    use crate::Error;
+    use crate::Store;
+    use crate::StoreOptions;
+
+    fn name(text: &str) -> NamedNode {
+        NamedNode::new_unchecked(format!("http://a/{text}"))
+    }
+
+    /// A store with quads of one subject and predicate, in a graph.
+    fn store(objects: &[Term], graph: &GraphName) -> (tempfile::TempDir, Store) {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::create(directory.path().join("a.ful"), StoreOptions::new()).unwrap();
+        let insert = |transaction: &mut crate::Transaction| {
+            for object in objects {
+                transaction.insert(&Quad::new(name("s"), name("p"), object.clone(), graph.clone()))?;
+            }
+            Ok(())
+        };
+        store.update(insert).unwrap();
+        (directory, store)
+    }
+
+    #[test]
+    fn a_graph_by_itself_is_written_without_its_name_and_among_others_with_it() {
+        let (_directory, store) = store(&[name("o").into()], &name("g").into());
+        let snapshot = store.snapshot().unwrap();
+        let graph = snapshot.id(name("g").as_ref().into()).unwrap().unwrap();
+        for (pattern, expected) in [
+            (IdPattern::of_graph(graph), "<http://a/s> <http://a/p> <http://a/o> .\n"),
+            (IdPattern::ALL, "<http://a/s> <http://a/p> <http://a/o> <http://a/g> .\n"),
+        ] {
+            let mut out = Vec::new();
+            assert_eq!(dump(&snapshot, &pattern, RdfFormat::NQuads, &mut out, |_| Ok(())).unwrap(), 1);
+            assert_eq!(String::from_utf8(out).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn it_ends_when_it_is_told_to_and_passes_over_namespaces_that_are_none() {
+        let (_directory, store) = store(&[name("o").into(), name("x").into()], &GraphName::DefaultGraph);
+        store.update(|transaction| transaction.set_namespace("bad", "no IRI")).unwrap();
+        let told = |written| if written == 1 { Err(Error::Cancelled) } else { Ok(()) };
+        let mut out = Vec::new();
+        let ended = dump(&store.snapshot().unwrap(), &IdPattern::ALL, RdfFormat::NTriples, &mut out, told);
+        assert!(matches!(ended, Err(Error::Cancelled)), "{ended:?}");
+        assert_eq!(String::from_utf8(out).unwrap().lines().count(), 1);
+    }
+}

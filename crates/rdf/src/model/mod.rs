@@ -1,0 +1,5 @@
+//! What quads are made of: ids of terms, patterns, base IRIs.
+
+pub(crate) mod base_iri;
+pub(crate) mod id;
+pub(crate) mod pattern;

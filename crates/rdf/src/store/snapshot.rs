@@ -1,0 +1,168 @@
+//! [`Snapshot`]: all that is committed at one moment, for as long as it lives.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use fulgurite::{KeySuffix, ReadTxn, Sequence, Table};
+use oxrdf::{Term, TermRef};
+
+use crate::error::{Error, Result};
+use crate::model::id::TermId;
+use crate::quads::inferred::{self, StatementKinds};
+use crate::model::pattern::{IdPattern, IdQuad, Position};
+use crate::quads::index_choice::{Steps, is_a_range};
+use crate::quads::reading::{GraphNames, QuadIds, Quads, Reached, Source, Wanted};
+use crate::store::shared::Shared;
+use crate::quads::tables::Tables;
+use crate::dictionary::term_batch::TermBatch;
+use crate::quads::view::View;
+
+/// All that was committed when it was taken: later commits do not change what it reads, it blocks no writer and waits for
+/// none. Clones share it.
+#[derive(Clone)]
+pub struct Snapshot {
+    state: Arc<State>,
+}
+
+struct State {
+    read: Arc<ReadTxn>,
+    /// What is read.
+    tables: Arc<Tables>,
+    /// What there is.
+    all: Arc<Tables>,
+    shared: Arc<Shared>,
+}
+
+impl Snapshot {
+    pub(crate) fn new(read: Arc<ReadTxn>, tables: Arc<Tables>, shared: Arc<Shared>) -> Self {
+        Self { state: Arc::new(State { read, all: Arc::clone(&tables), tables, shared }) }
+    }
+
+    /// The same snapshot with these statements alone; a new one has all. Terms, names of graphs and namespaces are the same.
+    #[must_use]
+    pub fn of_kinds(&self, kinds: StatementKinds) -> Self {
+        let State { read, all, shared, .. } = &*self.state;
+        let (read, shared) = (Arc::clone(read), Arc::clone(shared));
+        Self { state: Arc::new(State { read, tables: all.of(kinds), all: Arc::clone(all), shared }) }
+    }
+
+    /// The newest commit that it sees.
+    pub fn sequence(&self) -> Sequence {
+        self.state.read.sequence()
+    }
+
+    /// Whether a quad is inferred, be it explicit too or not, whatever statements this one has.
+    ///
+    /// # Errors
+    /// As [`Quads::term`].
+    pub fn is_inferred(&self, quad: &IdQuad) -> Result<bool> {
+        View { tables: &self.state.all, ..self.view() }.is_inferred(quad)
+    }
+
+    pub(crate) fn read(&self) -> &ReadTxn {
+        &self.state.read
+    }
+
+    /// All that there are.
+    pub(crate) fn all_tables(&self) -> &Arc<Tables> {
+        &self.state.all
+    }
+
+    fn source(&self) -> Arc<dyn Source> {
+        Arc::clone(&self.state) as Arc<dyn Source>
+    }
+
+    fn view(&self) -> View<'_, ReadTxn> {
+        self.state.view()
+    }
+}
+
+impl State {
+    fn view(&self) -> View<'_, ReadTxn> {
+        View { reads: &self.read, tables: &self.tables, shared: &self.shared }
+    }
+}
+
+impl Source for State {
+    fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    fn read_quads(&self, wanted: &Wanted<'_>, quads: &mut Vec<IdQuad>) -> Result<Reached> {
+        self.view().read_quads(wanted, quads)
+    }
+
+    fn scan(
+        &self,
+        table: &Table,
+        low: Bound<&[u8]>,
+        high: Bound<&[u8]>,
+        keys_min: usize,
+        each: &mut dyn FnMut(KeySuffix<'_>),
+    ) -> Result<bool> {
+        Ok(inferred::scan(&*self.read, &self.tables, table, (low, high), keys_min, each)?)
+    }
+
+    fn read_terms(&self, terms: &mut TermBatch) -> Result<()> {
+        self.view().read_committed_terms(terms)
+    }
+
+    fn lend_terms(&self) -> TermBatch {
+        self.shared.term_batches.lend()
+    }
+
+    fn take_back(&self, terms: TermBatch) {
+        self.shared.term_batches.take_back(terms);
+    }
+
+    fn damaged(&self, table: &Table) -> Error {
+        self.shared.damaged_key(table)
+    }
+
+    fn damaged_term(&self, id: TermId) -> Error {
+        self.shared.damaged_quad(id)
+    }
+}
+
+impl Quads for Snapshot {
+    fn quads(&self, pattern: &IdPattern) -> QuadIds {
+        QuadIds::new(self.source(), Steps::new(pattern))
+    }
+
+    fn quads_sorted_by(&self, pattern: &IdPattern, position: Position) -> Option<QuadIds> {
+        Steps::sorted_by(&self.state.tables, pattern, position).map(|steps| QuadIds::new(self.source(), steps))
+    }
+
+    fn count(&self, pattern: &IdPattern) -> Result<u64> {
+        self.view().count(pattern)
+    }
+
+    fn counts_fast(&self, pattern: &IdPattern) -> bool {
+        is_a_range(&self.state.tables, pattern)
+    }
+
+    fn term(&self, id: TermId) -> Result<Term> {
+        // A number that no quad of these statements has may be one of others.
+        View { tables: &self.state.all, ..self.view() }.term(id)
+    }
+
+    fn id(&self, term: TermRef<'_>) -> Result<Option<TermId>> {
+        self.view().id(term)
+    }
+
+    fn contains(&self, quad: &IdQuad) -> Result<bool> {
+        self.view().contains(quad)
+    }
+
+    fn graph_names(&self) -> GraphNames {
+        GraphNames::new(self.source(), self.state.tables.graphs.clone())
+    }
+
+    fn contains_graph(&self, graph: TermId) -> Result<bool> {
+        self.view().contains_graph(graph)
+    }
+
+    fn namespaces(&self) -> Result<Vec<(String, String)>> {
+        self.view().namespaces()
+    }
+}

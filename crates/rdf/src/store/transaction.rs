@@ -1,0 +1,685 @@
+//! [`Transaction`]: private changes over a snapshot, committed together or not at all.
+
+mod additions;
+mod inferred;
+mod known;
+
+use std::collections::HashSet;
+use std::ops::Bound;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use additions::Additions;
+use fulgurite::{Durability, KeySuffix, Sequence, Table, WriteTxn};
+use oxrdf::{GraphNameRef, QuadRef, Term, TermRef};
+
+use crate::quads::changes;
+use crate::dictionary;
+use crate::error::{Error, Result};
+use crate::model::id::{TermId, TermKind};
+use crate::quads::inferred::{StatementKinds, guard, scan};
+use crate::model::pattern::{GraphPattern, IdPattern, IdQuad, Position};
+use crate::quads::index_choice::{Steps, is_a_range};
+use crate::quads::reading::{GraphNames, QuadIds, Quads, Reached, Source, Wanted};
+use crate::store::shared::Shared;
+use crate::quads::tables::Tables;
+use crate::dictionary::term_batch::TermBatch;
+use crate::quads::view::View;
+
+/// A set of changes that is committed as one, or dropped without a trace. It reads what it has written, by its
+/// [view](Transaction::view).
+///
+/// Any number run at once. If another one has committed a change meanwhile that this one must have seen, committing fails with a
+/// [retryable](crate::Error::is_retryable) error: begin again, which is what [`Store::update`](crate::Store::update) does by itself.
+/// Two that add the same new term are in conflict for that; others are not for adding terms. One that drops a graph into which another
+/// inserts is in conflict with it at every isolation, or the graph is there again after both.
+///
+/// What it adds is kept aside, and written many at once. A change that the engine fails, for want of space for instance, may be half made,
+/// and may be one of those before. The transaction writes and commits nothing then, with [`Error::TransactionBroken`], until it is [returned](Transaction::rollback_to) to a savepoint from before that.
+pub struct Transaction {
+    view: TransactionView,
+}
+
+/// What a transaction sees, its own changes included, for as long as the transaction lives. An iterator sees changes that are made while it
+/// runs if they lie ahead of it, and further than what it has read in advance: collect what a change depends on before making it.
+#[derive(Clone)]
+pub struct TransactionView {
+    inner: Arc<Inner>,
+    statements: StatementKinds,
+}
+
+struct Inner {
+    state: Mutex<State>,
+    shared: Arc<Shared>,
+}
+
+struct State {
+    /// None when the transaction has ended.
+    txn: Option<WriteTxn>,
+    /// Those that the transaction sees, of which it may make some. None until quads are read or changed: to look is a read, with which who makes
+    /// tables of inferred quads is in conflict, and so is a load.
+    tables: Option<Arc<Tables>>,
+    /// Whether it is in conflict with who makes tables of inferred quads.
+    guards_tables: bool,
+    /// What is added and in no table yet, and terms that were looked up lately.
+    additions: Additions,
+    /// Numbers that stand for terms, of those that were inserted lately.
+    checked: HashSet<TermId>,
+    /// Whether the namespaces that are known are good for what it writes.
+    has_refreshed_namespaces: bool,
+    /// Whether a change may be half made.
+    is_broken: bool,
+    /// Why, if nobody was told.
+    failure: Option<Error>,
+}
+
+/// A state of a [`Transaction`] to return to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Savepoint {
+    inner: fulgurite::Savepoint,
+    /// Whether the transaction was broken there.
+    is_broken: bool,
+    /// Whether tables of inferred quads were known to be there.
+    has_inferred: bool,
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        // Views may live on.
+        let mut state = self.view.inner.lock();
+        let ended = (state.txn.take(), std::mem::take(&mut state.additions));
+        drop(state);
+        drop(ended);
+    }
+}
+
+impl Inner {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The tables that there always are: for terms, graphs and namespaces, and to know which indexes there are.
+    fn tables(&self) -> Arc<Tables> {
+        self.shared.tables()
+    }
+
+    /// Reads anything but quads.
+    fn read<T>(&self, read: impl FnOnce(View<'_, WriteTxn>) -> Result<T>) -> Result<T> {
+        let mut state = self.lock();
+        state.settle(&self.shared)?;
+        let reads = state.txn.as_ref().ok_or(Error::TransactionEnded)?;
+        read(View { reads, tables: &self.tables(), shared: &self.shared })
+    }
+
+    /// Reads quads of these kinds.
+    fn read_quads<T>(
+        &self,
+        statements: StatementKinds,
+        read: impl FnOnce(View<'_, WriteTxn>) -> Result<T>,
+    ) -> Result<T> {
+        let mut state = self.lock();
+        state.settle(&self.shared)?;
+        let tables = state.tables_seen(&self.shared)?.of(statements);
+        let reads = state.txn.as_ref().ok_or(Error::TransactionEnded)?;
+        read(View { reads, tables: &tables, shared: &self.shared })
+    }
+
+    /// Runs a change, of which some may be made when it fails.
+    fn write<T>(&self, write: impl FnOnce(&mut WriteTxn) -> Result<T>) -> Result<T> {
+        let mut state = self.lock();
+        state.settle(&self.shared)?;
+        let outcome = write(state.writable()?);
+        state.is_broken = outcome.is_err();
+        outcome
+    }
+
+    /// As [`Inner::write`], of quads: without tables of inferred ones it goes by that there are none.
+    fn write_quads<T>(&self, write: impl FnOnce(&mut WriteTxn, &Tables) -> Result<T>) -> Result<T> {
+        let tables = self.tables_to_change()?;
+        self.write(|txn| write(txn, &tables))
+    }
+
+    /// All tables of quads.
+    fn tables_seen(&self) -> Result<Arc<Tables>> {
+        self.lock().tables_seen(&self.shared)
+    }
+
+    /// All tables of quads. From then on the transaction is in conflict with who makes those of inferred ones, if it has them not.
+    fn tables_to_change(&self) -> Result<Arc<Tables>> {
+        self.lock().tables_to_change(&self.shared)
+    }
+
+    /// Takes an explicit quad away. Tells whether it was there.
+    fn remove(&self, quad: &IdQuad) -> Result<bool> {
+        self.write_quads(|txn, tables| changes::remove_explicit(txn, tables, self.shared.path(), quad))
+    }
+
+    /// Runs a change of one step, which is not made when it fails.
+    fn write_one_step<T>(&self, write: impl FnOnce(&mut WriteTxn) -> fulgurite::Result<T>) -> Result<T> {
+        Ok(write(self.lock().writable()?)?)
+    }
+}
+
+impl State {
+    fn tables_seen(&mut self, shared: &Shared) -> Result<Arc<Tables>> {
+        if let Some(tables) = &self.tables {
+            return Ok(Arc::clone(tables));
+        }
+        let txn = self.txn.as_ref().ok_or(Error::TransactionEnded)?;
+        let tables = shared.tables_as_seen(txn, |name| txn.open_table(name))?;
+        self.tables = Some(Arc::clone(&tables));
+        Ok(tables)
+    }
+
+    /// See [`Inner::tables_to_change`].
+    fn tables_to_change(&mut self, shared: &Shared) -> Result<Arc<Tables>> {
+        let tables = self.tables_seen(shared)?;
+        if tables.inferred.is_none() && !self.guards_tables {
+            guard(self.writable()?, &tables)?;
+            self.guards_tables = true;
+        }
+        Ok(tables)
+    }
+
+    fn writable(&mut self) -> Result<&mut WriteTxn> {
+        let txn = self.txn.as_mut().ok_or(Error::TransactionEnded)?;
+        if self.is_broken { Err(self.failure.take().unwrap_or(Error::TransactionBroken)) } else { Ok(txn) }
+    }
+}
+
+impl Transaction {
+    /// Requires: `tables` are all that `txn` sees, if they are known.
+    pub(crate) fn new(txn: WriteTxn, tables: Option<Arc<Tables>>, shared: Arc<Shared>) -> Self {
+        let state = Mutex::new(State {
+            txn: Some(txn),
+            tables,
+            guards_tables: false,
+            additions: Additions::default(),
+            checked: HashSet::new(),
+            has_refreshed_namespaces: false,
+            is_broken: false,
+            failure: None,
+        });
+        let inner = Arc::new(Inner { state, shared });
+        Self { view: TransactionView { inner, statements: StatementKinds::All } }
+    }
+
+    fn inner(&self) -> &Inner {
+        &self.view.inner
+    }
+
+    /// What it sees, to read through; queries run on it.
+    pub fn view(&self) -> TransactionView {
+        self.view.clone()
+    }
+
+    /// Adds a quad as explicit, and its graph. Tells whether it was not there as such; if it was inferred, it is both then.
+    ///
+    /// # Errors
+    /// [`Error::TooDeep`]; [`Error::TransactionBroken`]; what the engine reports.
+    pub fn insert<'q>(&mut self, quad: impl Into<QuadRef<'q>>) -> Result<bool> {
+        let inner = self.inner();
+        inner.lock().insert(&inner.shared, quad.into())
+    }
+
+    fn intern_quad(&mut self, quad: QuadRef<'_>) -> Result<IdQuad> {
+        Ok(IdQuad {
+            subject: self.intern(quad.subject.into())?,
+            predicate: self.intern(quad.predicate.into())?,
+            object: self.intern(quad.object)?,
+            graph: self.intern_graph(quad.graph_name)?,
+        })
+    }
+
+    /// As [`Transaction::insert`], of terms that have numbers.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if terms of such kinds make no quad, or a number stands for no term that the transaction sees, as that of a
+    /// term which was rolled back; [`Error::TransactionBroken`]; what the engine reports.
+    pub fn insert_ids(&mut self, quad: &IdQuad) -> Result<bool> {
+        check_kinds(quad)?;
+        self.check_terms(quad)?;
+        let inner = self.inner();
+        let mut state = inner.lock();
+        let is_unwritten = [quad.subject, quad.predicate, quad.object, quad.graph]
+            .into_iter()
+            .any(|id| state.additions.terms.is_unwritten(id));
+        state.insert_known(&inner.shared, quad, is_unwritten)
+    }
+
+    /// Checks that every number stands for a term.
+    fn check_terms(&self, quad: &IdQuad) -> Result<()> {
+        let tables = &self.inner().tables();
+        let mut state = self.inner().lock();
+        for id in [quad.subject, quad.predicate, quad.object, quad.graph] {
+            if id == TermId::DEFAULT_GRAPH || state.checked.contains(&id) || state.additions.terms.is_unwritten(id) {
+                continue;
+            }
+            let is_there = match id.tag().is_of_dictionary() {
+                true => {
+                    let txn = state.writable()?;
+                    dictionary::guard(txn, tables, id)?;
+                    txn.contains_key(&tables.terms, id.key().as_bytes())?
+                }
+                false => id.inline_term().is_some(),
+            };
+            if !is_there {
+                let bits = id.to_bits();
+                let message =
+                    format!("{bits:#x} is the number of no term that the transaction sees; intern the term first");
+                return Err(Error::Invalid { message });
+            }
+            if state.checked.len() == CHECKED_TERMS_MAX {
+                state.checked.clear();
+            }
+            state.checked.insert(id);
+        }
+        Ok(())
+    }
+
+    /// Takes an explicit quad away. Tells whether it was there as such. Its graph stays, even if it is empty now; and if the quad was inferred
+    /// too, it is inferred still.
+    ///
+    /// # Errors
+    /// As [`Transaction::insert`].
+    pub fn remove<'q>(&mut self, quad: impl Into<QuadRef<'q>>) -> Result<bool> {
+        match self.find_quad(quad.into())? {
+            Some(quad) => self.remove_ids(&quad),
+            None => Ok(false),
+        }
+    }
+
+    /// The numbers of a quad's terms, if they all have one.
+    fn find_quad(&self, quad: QuadRef<'_>) -> Result<Option<IdQuad>> {
+        let graph = self.graph_id(quad.graph_name)?;
+        let subject = self.view.id(quad.subject.into())?;
+        let (predicate, object) = (self.view.id(quad.predicate.into())?, self.view.id(quad.object)?);
+        Ok(match (subject, predicate, object, graph) {
+            (Some(subject), Some(predicate), Some(object), Some(graph)) => {
+                Some(IdQuad { subject, predicate, object, graph })
+            }
+            _ => None,
+        })
+    }
+
+    /// As [`Transaction::remove`], of terms that have numbers.
+    ///
+    /// # Errors
+    /// [`Error::TransactionBroken`]; what the engine reports.
+    pub fn remove_ids(&mut self, quad: &IdQuad) -> Result<bool> {
+        self.inner().remove(quad)
+    }
+
+    /// Takes all explicit quads of a pattern away; their graphs stay. Returns how many. What is inferred, too or alone, is inferred still.
+    ///
+    /// # Errors
+    /// [`Error::TransactionBroken`]; what the engine reports; some may be gone then: return to a [`savepoint`](Transaction::savepoint)
+    /// to have them all.
+    pub fn remove_matching(&mut self, pattern: &IdPattern) -> Result<u64> {
+        let removed = self.remove_parts(pattern);
+        if removed.is_err() {
+            // Reading on may have failed when some were gone.
+            self.inner().lock().is_broken = true;
+        }
+        removed
+    }
+
+    fn remove_parts(&self, pattern: &IdPattern) -> Result<u64> {
+        let parts = match pattern.graph {
+            GraphPattern::Any => vec![GraphPattern::Default, GraphPattern::AnyNamed],
+            graph => vec![graph],
+        };
+        let mut removed = 0;
+        for graph in parts {
+            let part = IdPattern { graph, ..*pattern };
+            // Where something is inferred, each may be both.
+            let is_by_range = part.is_all_of_its_graphs() && self.inner().tables_to_change()?.inferred.is_none();
+            removed += if is_by_range { self.remove_all(graph)? } else { self.remove_each(&part)? };
+        }
+        Ok(removed)
+    }
+
+    /// Takes all quads of whole tables away, by ranges.
+    fn remove_all(&self, graph: GraphPattern) -> Result<u64> {
+        let is_named = graph == GraphPattern::AnyNamed;
+        self.inner().write_quads(|txn, tables| {
+            let indexes = if is_named { &tables.named_graphs } else { &tables.default_graph };
+            let mut removed = 0;
+            for index in indexes {
+                removed = txn.delete_range(&index.table, ..)?;
+            }
+            Ok(removed)
+        })
+    }
+
+    fn remove_each(&self, pattern: &IdPattern) -> Result<u64> {
+        let mut removed = 0;
+        // It reads on behind what it has given, whatever became of that.
+        for quad in self.view.of_kinds(StatementKinds::Explicit).quads(pattern) {
+            removed += u64::from(self.inner().remove(&quad?)?);
+        }
+        Ok(removed)
+    }
+
+    /// Takes all quads of a pattern away, explicit and inferred.
+    fn remove_all_kinds(&self, pattern: &IdPattern) -> Result<()> {
+        if self.inner().tables_to_change()?.inferred.is_none() {
+            return self.remove_parts(pattern).map(drop);
+        }
+        for quad in self.view.quads(pattern) {
+            let quad = quad?;
+            self.inner()
+                .write_quads(|txn, tables| changes::remove_all_kinds(txn, tables, self.inner().shared.path(), &quad))?;
+        }
+        Ok(())
+    }
+
+    /// The number of a term, which is given one if it has none.
+    ///
+    /// # Errors
+    /// As [`Transaction::insert`].
+    pub fn intern(&mut self, term: TermRef<'_>) -> Result<TermId> {
+        let inner = self.inner();
+        inner.lock().intern(&inner.shared, term)
+    }
+
+    fn intern_graph(&mut self, graph: GraphNameRef<'_>) -> Result<TermId> {
+        match graph {
+            GraphNameRef::NamedNode(node) => self.intern(node.into()),
+            GraphNameRef::BlankNode(node) => self.intern(node.into()),
+            GraphNameRef::DefaultGraph => Ok(TermId::DEFAULT_GRAPH),
+        }
+    }
+
+    /// A blank node that no store has.
+    ///
+    /// # Errors
+    /// As [`Transaction::insert`].
+    pub fn new_blank_node(&mut self) -> Result<TermId> {
+        Ok(TermId::new_blank())
+    }
+
+    /// Takes all explicit quads of a graph away; the graph stays. Returns how many.
+    ///
+    /// # Errors
+    /// As [`Transaction::remove_matching`].
+    pub fn clear_graph(&mut self, graph: GraphNameRef<'_>) -> Result<u64> {
+        match self.graph_id(graph)? {
+            Some(graph) => self.remove_matching(&IdPattern::of_graph(graph)),
+            None => Ok(0),
+        }
+    }
+
+    /// Creates an empty named graph. Tells whether it was not there.
+    ///
+    /// # Errors
+    /// As [`Transaction::insert`]; [`Error::Invalid`] for the default graph.
+    pub fn create_graph(&mut self, graph: GraphNameRef<'_>) -> Result<bool> {
+        let id = self.intern_graph(graph)?;
+        if id == TermId::DEFAULT_GRAPH {
+            return Err(Error::Invalid { message: "the default graph is always there; name another to create".into() });
+        }
+        let inner = self.inner();
+        inner.write(|txn| Ok(txn.insert(&inner.tables().graphs, id.key().as_bytes(), &[])?))
+    }
+
+    /// Takes a graph away with all its quads, inferred ones too; of the default graph its quads. Tells whether it was there.
+    ///
+    /// # Errors
+    /// As [`Transaction::remove_matching`].
+    pub fn drop_graph(&mut self, graph: GraphNameRef<'_>) -> Result<bool> {
+        let Some(id) = self.graph_id(graph)? else { return Ok(false) };
+        if let Err(error) = self.remove_all_kinds(&IdPattern::of_graph(id)) {
+            // Reading on may have failed when some were gone.
+            self.inner().lock().is_broken = true;
+            return Err(error);
+        }
+        if id == TermId::DEFAULT_GRAPH {
+            return Ok(true);
+        }
+        let inner = self.inner();
+        inner.write(|txn| Ok(txn.delete(&inner.tables().graphs, id.key().as_bytes())?))
+    }
+
+    fn graph_id(&self, graph: GraphNameRef<'_>) -> Result<Option<TermId>> {
+        match graph {
+            GraphNameRef::NamedNode(node) => self.view.id(node.into()),
+            GraphNameRef::BlankNode(node) => self.view.id(node.into()),
+            GraphNameRef::DefaultGraph => Ok(Some(TermId::DEFAULT_GRAPH)),
+        }
+    }
+
+    /// Takes all quads, explicit and inferred, and all named graphs away; namespaces stay. Returns how many quads.
+    ///
+    /// Terms keep their numbers until a [sweep](crate::Store::sweep), for others may be about to insert quads of them. What is loaded later is
+    /// as fast as into a new store, but for looking terms up.
+    ///
+    /// # Errors
+    /// As [`Transaction::remove_matching`].
+    pub fn clear(&mut self) -> Result<u64> {
+        let removed = self.view.count(&IdPattern::ALL)?;
+        if let Err(error) = self.remove_all_kinds(&IdPattern::ALL) {
+            // Reading on may have failed when some were gone.
+            self.inner().lock().is_broken = true;
+            return Err(error);
+        }
+        let (inner, tables) = (self.inner(), self.inner().tables());
+        inner.write(|txn| Ok(txn.delete_range(&tables.graphs, ..)?))?;
+        Ok(removed)
+    }
+
+    /// Gives a prefix this namespace, whatever it had before.
+    ///
+    /// # Errors
+    /// [`Error::TransactionBroken`]; what the engine reports.
+    pub fn set_namespace(&mut self, prefix: &str, iri: &str) -> Result<()> {
+        let inner = self.inner();
+        inner.write_one_step(|txn| txn.put(&inner.tables().namespaces, prefix.as_bytes(), iri.as_bytes()))
+    }
+
+    /// Gives prefixes namespaces, those that have none: what a document declares does not change what a store has.
+    ///
+    /// # Errors
+    /// As [`Transaction::set_namespace`].
+    pub fn note_namespaces<'n>(&mut self, namespaces: impl Iterator<Item = (&'n str, &'n str)>) -> Result<()> {
+        let (inner, tables) = (self.inner(), self.inner().tables());
+        for (prefix, iri) in namespaces {
+            inner.write_one_step(|txn| txn.insert(&tables.namespaces, prefix.as_bytes(), iri.as_bytes()))?;
+        }
+        Ok(())
+    }
+
+    /// Takes the namespace of a prefix away. Tells whether it had one.
+    ///
+    /// # Errors
+    /// [`Error::TransactionBroken`]; what the engine reports.
+    pub fn remove_namespace(&mut self, prefix: &str) -> Result<bool> {
+        let inner = self.inner();
+        inner.write_one_step(|txn| txn.delete(&inner.tables().namespaces, prefix.as_bytes()))
+    }
+
+    /// Marks the present state of the transaction.
+    pub fn savepoint(&mut self) -> Savepoint {
+        let mut state = self.inner().lock();
+        // If it fails, the transaction is broken here. The next change reports the failure.
+        if let Err(failure) = state.settle(&self.inner().shared) {
+            state.failure = Some(failure);
+        }
+        let has_inferred = state.tables.as_ref().is_some_and(|tables| tables.inferred.is_some());
+        let txn = state.txn.as_mut().expect("it ends when it is taken or dropped, and here it is");
+        Savepoint { inner: txn.savepoint(), is_broken: state.is_broken, has_inferred }
+    }
+
+    /// Undoes everything since `savepoint`, which may be returned to again; later savepoints may not. A transaction that a change since then
+    /// has [broken](Error::TransactionBroken) is whole again.
+    ///
+    /// # Errors
+    /// As the engine's [`WriteTxn::rollback_to`].
+    pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
+        let mut state = self.inner().lock();
+        // Some of these terms may be gone.
+        state.additions.clear();
+        state.failure = None;
+        state.checked.clear();
+        // If it fails, what was to be undone may be there still.
+        state.is_broken = true;
+        state.txn.as_mut().ok_or(Error::TransactionEnded)?.rollback_to(savepoint.inner)?;
+        state.is_broken = savepoint.is_broken;
+        if !savepoint.has_inferred {
+            // If it had made them, they are gone.
+            state.tables = None;
+        }
+        Ok(())
+    }
+
+    /// Commits with the durability of the store's options.
+    ///
+    /// # Errors
+    /// [`Error::TransactionBroken`] if a change failed half way and was not undone: nothing is committed. Those of the engine's
+    /// [`WriteTxn::commit`].
+    pub fn commit(self) -> Result<Sequence> {
+        self.finish(WriteTxn::commit)
+    }
+
+    /// Commits with the given durability.
+    ///
+    /// # Errors
+    /// As [`Transaction::commit`].
+    pub fn commit_with(self, durability: Durability) -> Result<Sequence> {
+        self.finish(|txn| txn.commit_with(durability))
+    }
+
+    fn finish(self, commit: impl FnOnce(WriteTxn) -> fulgurite::Result<Sequence>) -> Result<Sequence> {
+        let mut state = self.inner().lock();
+        state.settle(&self.inner().shared)?;
+        state.writable()?;
+        let txn = state.txn.take().ok_or(Error::TransactionEnded)?;
+        drop(state);
+        Ok(commit(txn)?)
+    }
+}
+
+/// Whether terms of such kinds make a quad.
+///
+/// # Errors
+/// [`Error::Invalid`].
+pub fn check_kinds(quad: &IdQuad) -> Result<()> {
+    let wrong = |place: &str, allowed: &str| {
+        Err(Error::Invalid { message: format!("the {place} of a quad is {allowed}; put another term there") })
+    };
+    if !matches!(quad.subject.kind(), TermKind::Iri | TermKind::BlankNode) {
+        return wrong("subject", "an IRI or a blank node");
+    }
+    if quad.predicate.kind() != TermKind::Iri {
+        return wrong("predicate", "an IRI");
+    }
+    if quad.object.kind() == TermKind::DefaultGraph {
+        return wrong("object", "a term");
+    }
+    if !matches!(quad.graph.kind(), TermKind::Iri | TermKind::BlankNode | TermKind::DefaultGraph) {
+        return wrong("graph", "an IRI, a blank node, or the default graph");
+    }
+    Ok(())
+}
+
+/// What iterators of a view read: at each step what the transaction has then.
+struct ViewSource {
+    inner: Arc<Inner>,
+    statements: StatementKinds,
+    /// Those of all kinds of statements have the same indexes.
+    tables: Arc<Tables>,
+}
+
+impl Source for ViewSource {
+    fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    fn read_quads(&self, wanted: &Wanted<'_>, quads: &mut Vec<IdQuad>) -> Result<Reached> {
+        self.inner.read_quads(self.statements, |view| view.read_quads(wanted, quads))
+    }
+
+    fn scan(
+        &self,
+        table: &Table,
+        low: Bound<&[u8]>,
+        high: Bound<&[u8]>,
+        keys_min: usize,
+        each: &mut dyn FnMut(KeySuffix<'_>),
+    ) -> Result<bool> {
+        self.inner.read(|view| Ok(scan(view.reads, view.tables, table, (low, high), keys_min, each)?))
+    }
+
+    fn read_terms(&self, terms: &mut TermBatch) -> Result<()> {
+        self.inner.read(|view| view.read_terms(terms))
+    }
+
+    fn damaged(&self, table: &Table) -> Error {
+        self.inner.shared.damaged_key(table)
+    }
+
+    fn damaged_term(&self, id: TermId) -> Error {
+        self.inner.shared.damaged_quad(id)
+    }
+}
+
+impl TransactionView {
+    fn source(&self) -> Arc<dyn Source> {
+        let (inner, tables) = (Arc::clone(&self.inner), self.inner.tables());
+        Arc::new(ViewSource { inner, statements: self.statements, tables })
+    }
+
+    /// The same view with these statements alone; that of a transaction has all. Terms, names of graphs and namespaces are the same.
+    #[must_use]
+    pub fn of_kinds(&self, kinds: StatementKinds) -> Self {
+        Self { inner: Arc::clone(&self.inner), statements: kinds }
+    }
+}
+
+impl Quads for TransactionView {
+    fn quads(&self, pattern: &IdPattern) -> QuadIds {
+        QuadIds::new(self.source(), Steps::new(pattern))
+    }
+
+    fn quads_sorted_by(&self, pattern: &IdPattern, position: Position) -> Option<QuadIds> {
+        Steps::sorted_by(&self.inner.tables(), pattern, position).map(|steps| QuadIds::new(self.source(), steps))
+    }
+
+    fn count(&self, pattern: &IdPattern) -> Result<u64> {
+        self.inner.read_quads(self.statements, |view| view.count(pattern))
+    }
+
+    fn counts_fast(&self, pattern: &IdPattern) -> bool {
+        is_a_range(&self.inner.tables(), pattern)
+    }
+
+    fn term(&self, id: TermId) -> Result<Term> {
+        match self.inner.read(|view| view.term(id)) {
+            // An inferred quad may have it.
+            Err(Error::NoSuchTerm { .. }) => self.inner.read_quads(StatementKinds::All, |view| view.term(id)),
+            read => read,
+        }
+    }
+
+    fn id(&self, term: TermRef<'_>) -> Result<Option<TermId>> {
+        self.inner.read(|view| view.id(term))
+    }
+
+    fn contains(&self, quad: &IdQuad) -> Result<bool> {
+        self.inner.read_quads(self.statements, |view| view.contains(quad))
+    }
+
+    fn graph_names(&self) -> GraphNames {
+        GraphNames::new(self.source(), self.inner.tables().graphs.clone())
+    }
+
+    fn contains_graph(&self, graph: TermId) -> Result<bool> {
+        self.inner.read(|view| view.contains_graph(graph))
+    }
+
+    fn namespaces(&self) -> Result<Vec<(String, String)>> {
+        self.inner.read(|view| view.namespaces())
+    }
+}
+
+/// Beyond this, numbers that were checked are forgotten.
+const CHECKED_TERMS_MAX: usize = 1 << 14;

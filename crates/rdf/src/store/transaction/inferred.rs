@@ -1,0 +1,198 @@
+//! What a transaction does with inferred quads.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use fulgurite::KeySuffix;
+use oxrdf::QuadRef;
+
+use super::Transaction;
+use super::TransactionView;
+use super::check_kinds;
+use crate::quads::changes;
+use crate::error::Result;
+use crate::model::id::IdKey;
+use crate::quads::inferred::{Inferred, StatementKinds, key_of_both, prefix_of_both, quad_of_both};
+use crate::model::pattern::{GraphPattern, IdPattern, IdQuad};
+use crate::quads::reading::Quads;
+use crate::quads::tables::{Index, Reads, Tables};
+
+impl Transaction {
+    /// Adds a quad as inferred, and its graph. Tells whether it was not inferred. If it is explicit, it is both then, and stays inferred when
+    /// [`Transaction::remove`] takes it away.
+    ///
+    /// The first inferred quad of a store makes tables for such quads: others that change quads at the same time, or read some at
+    /// [`Isolation::Serializable`](crate::Isolation::Serializable), are in conflict with it for that.
+    ///
+    /// # Errors
+    /// As [`Transaction::insert`].
+    pub fn insert_inferred<'q>(&mut self, quad: impl Into<QuadRef<'q>>) -> Result<bool> {
+        let quad = self.intern_quad(quad.into())?;
+        self.insert_inferred_known(&quad)
+    }
+
+    /// As [`Transaction::insert_inferred`], of terms that have numbers.
+    ///
+    /// # Errors
+    /// As [`Transaction::insert_ids`].
+    pub fn insert_inferred_ids(&mut self, quad: &IdQuad) -> Result<bool> {
+        check_kinds(quad)?;
+        self.check_terms(quad)?;
+        self.insert_inferred_known(quad)
+    }
+
+    fn insert_inferred_known(&mut self, quad: &IdQuad) -> Result<bool> {
+        let (tables, inferred) = self.make_inferred()?;
+        self.inner().write(|txn| changes::insert_inferred(txn, &tables, &inferred, quad))
+    }
+
+    /// The tables of inferred quads, which are made if they are not there.
+    fn make_inferred(&mut self) -> Result<(Arc<Tables>, Arc<Inferred>)> {
+        let tables = self.inner().tables_to_change()?;
+        if let Some(inferred) = &tables.inferred {
+            let inferred = Arc::clone(inferred);
+            return Ok((tables, inferred));
+        }
+        let inferred = Arc::new(self.inner().write(|txn| Inferred::create(txn, &tables))?);
+        let tables = Arc::new(tables.with_inferred(Arc::clone(&inferred)));
+        self.inner().lock().tables = Some(Arc::clone(&tables));
+        Ok((tables, inferred))
+    }
+
+    /// Has a quad be inferred no more. Tells whether it was. Its graph stays, and so does the quad if it is explicit.
+    ///
+    /// # Errors
+    /// As [`Transaction::insert`].
+    pub fn remove_inferred<'q>(&mut self, quad: impl Into<QuadRef<'q>>) -> Result<bool> {
+        match self.find_quad(quad.into())? {
+            Some(quad) => self.remove_inferred_ids(&quad),
+            None => Ok(false),
+        }
+    }
+
+    /// As [`Transaction::remove_inferred`], of terms that have numbers.
+    ///
+    /// # Errors
+    /// [`Error::TransactionBroken`](crate::Error::TransactionBroken); what the engine reports.
+    pub fn remove_inferred_ids(&mut self, quad: &IdQuad) -> Result<bool> {
+        let tables = self.inner().tables_seen()?;
+        let Some(inferred) = &tables.inferred else { return Ok(false) };
+        let path = self.inner().shared.path();
+        self.inner().write(|txn| changes::remove_inferred(txn, &tables, inferred, path, quad))
+    }
+
+    /// Has the quads of a pattern be inferred no more: all that a reasoner has added, of [`IdPattern::ALL`]. Explicit ones stay, and so do
+    /// graphs. Returns how many were inferred.
+    ///
+    /// # Errors
+    /// As [`Transaction::remove_matching`].
+    pub fn clear_inferred(&mut self, pattern: &IdPattern) -> Result<u64> {
+        let tables = self.inner().tables_seen()?;
+        let Some(inferred) = &tables.inferred else { return Ok(0) };
+        let cleared =
+            self.clear_both(inferred, pattern).and_then(|both| Ok(both + self.clear_alone(inferred, pattern)?));
+        if cleared.is_err() {
+            // Reading on may have failed when some were gone.
+            self.inner().lock().is_broken = true;
+        }
+        cleared
+    }
+
+    /// Takes away what notes quads of a pattern as both. It goes over what the pattern has of them, or else of explicit ones: there is no other
+    /// order of those that are both.
+    fn clear_both(&self, inferred: &Inferred, pattern: &IdPattern) -> Result<u64> {
+        if *pattern == IdPattern::ALL {
+            return self.inner().write(|txn| Ok(txn.delete_range(&inferred.both, ..)?));
+        }
+        if pattern.subject.is_none() && !pattern.is_all_of_its_graphs() {
+            return self.clear_both_of_explicit(inferred, pattern);
+        }
+        let (prefix, mut cleared) = (prefix_of_both(pattern), 0);
+        let (end, mut low) = (prefix.end(), Bound::Included(prefix.as_bytes().to_vec()));
+        loop {
+            let (keys, ended) = self.keys_of_both(inferred, low, end.as_ref())?;
+            let Some(last) = keys.last().cloned() else { return Ok(cleared) };
+            for key in keys {
+                let quad = quad_of_both(&key).ok_or_else(|| self.inner().shared.damaged_key(&inferred.both))?;
+                if pattern.matches(&quad) {
+                    cleared += u64::from(self.inner().write(|txn| Ok(txn.delete(&inferred.both, &key)?))?);
+                }
+            }
+            if ended {
+                return Ok(cleared);
+            }
+            low = Bound::Excluded(last);
+        }
+    }
+
+    fn clear_both_of_explicit(&self, inferred: &Inferred, pattern: &IdPattern) -> Result<u64> {
+        let mut cleared = 0;
+        for quad in self.view.of_kinds(StatementKinds::Explicit).quads(pattern) {
+            let key = key_of_both(&quad?);
+            cleared += u64::from(self.inner().write(|txn| Ok(txn.delete(&inferred.both, key.as_bytes())?))?);
+        }
+        Ok(cleared)
+    }
+
+    /// Some keys of quads that are explicit and inferred, and whether these are the last.
+    fn keys_of_both(
+        &self,
+        inferred: &Inferred,
+        low: Bound<Vec<u8>>,
+        end: Option<&IdKey>,
+    ) -> Result<(Vec<Vec<u8>>, bool)> {
+        let (mut keys, mut last) = (Vec::new(), Vec::new());
+        let low = low.as_ref().map(|key| &key[..]);
+        let high = end.map_or(Bound::Unbounded, |end| Bound::Excluded(end.as_bytes()));
+        let mut keep = |key: KeySuffix<'_>| {
+            key.complete(&mut last);
+            keys.push(last.clone());
+        };
+        let ended = self.inner().read(|view| {
+            let reads = view.reads;
+            Ok(Reads::scan(reads, &inferred.both, low, high, KEYS_AT_ONCE, &mut keep)?)
+        })?;
+        Ok((keys, ended))
+    }
+
+    /// Takes quads of a pattern away that are inferred and not explicit.
+    fn clear_alone(&mut self, inferred: &Inferred, pattern: &IdPattern) -> Result<u64> {
+        let whole: &[&[Index]] = match (pattern.is_all_of_its_graphs(), pattern.graph) {
+            (false, _) => &[],
+            (true, GraphPattern::Any) => &[&inferred.default_graph, &inferred.named_graphs],
+            (true, GraphPattern::AnyNamed) => &[&inferred.named_graphs],
+            (true, _) => &[&inferred.default_graph],
+        };
+        if whole.is_empty() {
+            let mut cleared = 0;
+            // It reads on behind what it has given, whatever became of that.
+            for quad in self.view.of_kinds(StatementKinds::Inferred).quads(pattern) {
+                cleared += u64::from(self.remove_inferred_ids(&quad?)?);
+            }
+            return Ok(cleared);
+        }
+        self.inner().write(|txn| {
+            let mut cleared = 0;
+            for indexes in whole {
+                let mut of_index = 0;
+                for index in *indexes {
+                    of_index = txn.delete_range(&index.table, ..)?;
+                }
+                cleared += of_index;
+            }
+            Ok(cleared)
+        })
+    }
+}
+
+impl TransactionView {
+    /// Whether a quad is inferred, be it explicit too or not, whatever statements the view has.
+    ///
+    /// # Errors
+    /// As [`Quads::term`].
+    pub fn is_inferred(&self, quad: &IdQuad) -> Result<bool> {
+        self.inner.read_quads(StatementKinds::All, |view| view.is_inferred(quad))
+    }
+}
+
+const KEYS_AT_ONCE: usize = 4096;
