@@ -32,8 +32,8 @@
 //! | write files | [`dump`], [`sparql::QueryResults::write`] |
 //!
 //! Terms are 64-bit numbers whose order follows the values of their terms. Quads are in counted tables, one for each
-//! order. Transactions, snapshots and durability are the engine's. This crate uses no network: `fulgurite-server` serves
-//! a store over HTTP. `docs/reference/rdf.md` and `docs/reference/sparql.md` are the reference.
+//! order. Transactions, snapshots and durability are the engine's. This crate uses no network: `fulgurite-server`
+//! serves a store over HTTP. `docs/reference/rdf.md` and `docs/reference/sparql.md` are the reference.
 
 mod dictionary;
 mod error;
@@ -48,24 +48,24 @@ mod tests;
 mod writing;
 mod xml;
 
-pub use maintenance::check::StoreCheck;
-pub use maintenance::dump::dump;
 pub use error::{Error, Result};
 pub use fulgurite::{Database, Durability, Isolation};
-pub use model::id::{InlineValue, ShortText, TermId, TermKind};
-pub use quads::inferred::StatementKinds;
-pub use store::isolation::IsolationLevel;
 pub use load::{BadStatement, DocumentQuads, LoadInput, LoadOptions, LoadProgress, LoadReport, parse_document};
-pub use sparql::meter::MeteringAllocator;
-pub use oxrdfio::RdfFormat;
-pub use model::pattern::{GraphPattern, IdPattern, IdQuad, Order, Position};
-pub use quads::reading::{GraphNames, QuadIds, Quads};
-pub use store::snapshot::Snapshot;
-pub use spareval::CancellationToken;
-pub use quads::statements::{StatementBatch, StatementRefs, Statements};
+pub use maintenance::check::StoreCheck;
+pub use maintenance::dump::dump;
 pub use maintenance::stats::{GraphStats, StoreStats};
-pub use store::database::{Store, StoreOptions};
 pub use maintenance::sweep::{SweepOptions, SweepProgress, SweepReport};
+pub use model::id::{InlineValue, ShortText, TermId, TermKind};
+pub use model::pattern::{GraphPattern, IdPattern, IdQuad, Order, Position};
+pub use oxrdfio::RdfFormat;
+pub use quads::inferred::StatementKinds;
+pub use quads::reading::{GraphNames, QuadIds, Quads};
+pub use quads::statements::{StatementBatch, StatementRefs, Statements};
+pub use spareval::CancellationToken;
+pub use sparql::evaluation::meter::MeteringAllocator;
+pub use store::database::{Store, StoreOptions};
+pub use store::isolation::IsolationLevel;
+pub use store::snapshot::Snapshot;
 pub use store::transaction::{Savepoint, Transaction, TransactionView};
 pub use {oxrdf, oxrdfio, sparesults, spareval, spargebra};
 

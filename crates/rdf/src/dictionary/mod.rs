@@ -1,30 +1,31 @@
 //! The dictionary: terms that are longer than a number, and their numbers.
 //!
-//! (1) A term is found by its hash, and verified: chains hold the numbers of terms with one hash. (2) A number that was committed
-//! stands for its term until a sweep takes that away because no quad uses it, and never stands for another. Who refers to a term that it has
-//! found guards its row of `terms` ([`guard`]), so that it is in conflict with such a sweep. (3) Numbers are reserved in blocks, in transactions of their own, so that transactions which add
-//! different terms are in no conflict; two that add the same term are, by its hash.
+//! (1) A term is found by its hash, and verified: chains hold the numbers of terms with one hash. (2) A number that was
+//! committed stands for its term until a sweep takes that away because no quad uses it, and never stands for another.
+//! Who refers to a term that it has found guards its row of `terms` ([`guard`]), so that it is in conflict with such a
+//! sweep. (3) Numbers are reserved in blocks, in transactions of their own, so that transactions which add different
+//! terms are in no conflict; two that add the same term are, by its hash.
 
-pub(crate) mod predicates;
-pub(crate) mod seeded_hash;
-pub(crate) mod term_batch;
-pub(crate) mod term_batches;
-pub(crate) mod term_usage;
 pub mod bytes;
 mod hasher;
 mod namespaces;
 mod numbers;
+pub(crate) mod predicates;
 mod removal;
+pub(crate) mod seeded_hash;
+pub(crate) mod term_batch;
+pub(crate) mod term_batches;
+pub(crate) mod term_usage;
 
 use std::path::Path;
 
 use fulgurite::WriteTxn;
 use oxrdf::{NamedNode, Term};
 
+use crate::dictionary::term_usage::{Probe, is_used};
 use crate::error::{Error, Result};
 use crate::model::id::{Tag, TermId};
 use crate::quads::tables::{Reads, Tables, damaged};
-use crate::dictionary::term_usage::{Probe, is_used};
 
 pub use hasher::{HashedAlready, TermHasher};
 pub use namespaces::{
@@ -91,8 +92,8 @@ fn is_same(
 /// The term of a number that is in the dictionary. Requires: the tables are all that there are.
 ///
 /// # Errors
-/// [`crate::Error::NoSuchTerm`] if there is no such number, and no quad has it; [`crate::Error::Damaged`], also where a quad has it, or the store
-/// has not the indexes that tell; what the engine reports.
+/// [`crate::Error::NoSuchTerm`] if there is no such number, and no quad has it; [`crate::Error::Damaged`], also where a
+/// quad has it, or the store has not the indexes that tell; what the engine reports.
 pub fn term(reads: &impl Reads, tables: &Tables, namespaces: &IriNamespaces, path: &Path, id: TermId) -> Result<Term> {
     let stored = reads.get(&tables.terms, id.key().as_bytes())?;
     if stored.is_none()
@@ -144,7 +145,8 @@ pub fn guard(txn: &mut WriteTxn, tables: &Tables, id: TermId) -> Result<()> {
     Ok(txn.guard(&tables.terms, id.key().as_bytes())?)
 }
 
-/// Adds a term that is not there. Requires: the transaction has [refreshed](IriNamespaces::refresh) the namespaces, if it is an IRI.
+/// Adds a term that is not there. Requires: the transaction has [refreshed](IriNamespaces::refresh) the namespaces, if
+/// it is an IRI.
 ///
 /// # Errors
 /// What the engine reports.
@@ -162,7 +164,8 @@ pub fn add(
     chain.extend_from_slice(id.key().as_bytes());
     let mut short = Vec::new();
     let stored = if id.tag() == Tag::IRI && namespaces.shorten(bytes, &mut short) { &short } else { bytes };
-    // In this order: if the second fails and the caller goes on, a term is left that no hash leads to, not a hash that leads nowhere.
+    // In this order: if the second fails and the caller goes on, a term is left that no hash leads to, not a hash that
+    // leads nowhere.
     txn.put(&tables.terms, id.key().as_bytes(), stored)?;
     Ok(txn.put(&tables.ids, &hash, &chain)?)
 }

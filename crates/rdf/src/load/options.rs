@@ -11,8 +11,8 @@ use oxrdf::GraphName;
 use oxrdfio::RdfFormat;
 use spareval::CancellationToken;
 
-/// Something to load from. Compression (gzip, bzip2, xz, zstd) is told by its first bytes. A file whose name ends with that
-/// of a compression must not end before these.
+/// Something to load from. Compression (gzip, bzip2, xz, zstd) is told by its first bytes. A file whose name ends with
+/// that of a compression must not end before these.
 pub struct LoadInput {
     pub(crate) name: String,
     pub(crate) source: Source,
@@ -27,7 +27,8 @@ pub(crate) enum Source {
 }
 
 impl LoadInput {
-    /// A file. Its format is told by its name (`.nt`, `.nq`, `.ttl`, `.trig`, `.rdf`, `.owl`, `.jsonld`, before `.gz`, `.bz2`, `.xz` or `.zst`).
+    /// A file. Its format is told by its name (`.nt`, `.nq`, `.ttl`, `.trig`, `.rdf`, `.owl`, `.jsonld`, before `.gz`,
+    /// `.bz2`, `.xz` or `.zst`).
     pub fn file(path: impl AsRef<Path>) -> Self {
         let path = path.as_ref().to_path_buf();
         let name = path.display().to_string();
@@ -88,7 +89,7 @@ pub struct LoadOptions {
     pub(crate) wait: Option<Duration>,
     /// Whatever the sizes say.
     #[cfg(test)]
-    pub(crate) way: Option<super::sink::Way>,
+    pub(crate) way: Option<Way>,
     /// Changes what is read of the scratch file.
     #[cfg(test)]
     pub(crate) scratch_damage: Option<u64>,
@@ -100,10 +101,12 @@ impl LoadOptions {
         Self::default()
     }
 
-    /// Passes over statements that break the rules of their format, and counts them. Default: the first one ends the load.
+    /// Passes over statements that break the rules of their format, and counts them. Default: the first one ends the
+    /// load.
     ///
-    /// Of RDF/XML and JSON-LD, in which nothing tells where the next statement begins, all that follows the first error of a document is
-    /// passed over with it; its [`BadStatement::message`] says so. What is nested too deep to be read ends the load all the same.
+    /// Of RDF/XML and JSON-LD, in which nothing tells where the next statement begins, all that follows the first error
+    /// of a document is passed over with it; its [`BadStatement::message`] says so. What is nested too deep to be read
+    /// ends the load all the same.
     #[must_use]
     pub fn lenient(mut self, lenient: bool) -> Self {
         self.lenient = lenient;
@@ -124,23 +127,24 @@ impl LoadOptions {
         self
     }
 
-    /// How long to wait, when all is parsed, for the end of another load or of an exclusive transaction. Default: ten minutes. Then the
-    /// load ends with [`Error::WriterBusy`](crate::Error::WriterBusy).
+    /// How long to wait, when all is parsed, for the end of another load or of an exclusive transaction. Default: ten
+    /// minutes. Then the load ends with [`Error::WriterBusy`](crate::Error::WriterBusy).
     #[must_use]
     pub fn wait(mut self, timeout: Duration) -> Self {
         self.wait = Some(timeout);
         self
     }
 
-    /// Is called with what was done so far, several times a second at most, on threads of the load. It must not write to the store, nor
-    /// close it: both may wait for the load.
+    /// Is called with what was done so far, several times a second at most, on threads of the load. It must not write
+    /// to the store, nor close it: both may wait for the load.
     #[must_use]
     pub fn progress(mut self, progress: impl Fn(&LoadProgress) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(progress));
         self
     }
 
-    /// How contexts that JSON-LD names by an IRI are got. Default: not at all, they are errors; the loader never goes to the Web.
+    /// How contexts that JSON-LD names by an IRI are got. Default: not at all, they are errors; the loader never goes
+    /// to the Web.
     #[must_use]
     pub fn document_loader(
         mut self,
@@ -167,7 +171,8 @@ impl fmt::Debug for LoadOptions {
 /// How far a load is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadProgress {
-    /// What it is doing, in words: `parsing`, `waiting for writers`, `numbering terms`, `building terms`, `building indexes`, in this order.
+    /// What it is doing, in words: `parsing`, `waiting for writers`, `numbering terms`, `building terms`, `building
+    /// indexes`, in this order.
     pub stage: &'static str,
     /// Bytes read of the inputs, as they lie on the disk.
     pub bytes_read: u64,
@@ -192,7 +197,8 @@ pub struct LoadReport {
     pub skipped: u64,
     /// The first few of these.
     pub skipped_first: Vec<BadStatement>,
-    /// Statements of JSON-LD that were dropped, as its specification asks: they have a relative IRI, and their input has no base.
+    /// Statements of JSON-LD that were dropped, as its specification asks: they have a relative IRI, and their input
+    /// has no base.
     pub without_base: u64,
     /// How long it took.
     pub elapsed: Duration,
@@ -210,3 +216,22 @@ pub struct BadStatement {
     /// What is wrong, and whether the rest of the input was passed over for it.
     pub message: String,
 }
+
+/// How entries come into tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Whole trees are built.
+    Trees,
+    /// One transaction puts them.
+    Transaction,
+}
+
+impl Way {
+    /// The faster way for so many quads into a store that has so many.
+    pub fn of(quads: u64, stored: u64) -> Self {
+        if quads.saturating_mul(STORED_PER_QUAD) < stored { Self::Transaction } else { Self::Trees }
+    }
+}
+
+/// A store that has more than so many quads for each that is loaded is loaded into by a transaction.
+const STORED_PER_QUAD: u64 = 100;

@@ -6,17 +6,22 @@ mod namespaces;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use oxrdf::{Literal, NamedNode, Quad};
 use oxrdfio::{JsonLdProfileSet, RdfFormat};
 use tempfile::TempDir;
 
 use super::*;
-use crate::dictionary::TermHasher;
 use crate::IdPattern;
 use crate::Quads;
 use crate::StoreOptions;
 use crate::TermId;
+use crate::dictionary::TermHasher;
+use crate::error::{Error, Result};
+use crate::load::options::Way;
+use crate::load::pipeline::progress::Watch;
+use crate::store::database::Store;
 
 struct Place {
     store: Store,
@@ -589,20 +594,4 @@ fn documents_that_inputs_refer_to_are_refused_if_they_are_nested_too_deep() {
     let error = load(60_000).expect_err("it is too deep").to_string();
     assert!(error.contains("deeper than 512"), "{error}");
     assert_eq!(load(10).expect("it is loaded").inserted, 1);
-}
-
-#[test]
-fn of_many_namespaces_those_with_the_most_terms_are_kept() {
-    let mut kept = Kept::default();
-    let counts =
-        |counts: &[u32]| counts.iter().enumerate().map(|(name, &count)| (name.to_string().into(), count)).collect();
-    kept.count(counts(&[1, 1, 2, 9, 2, 3, 7]), 8);
-    assert_eq!(kept.namespaces.len(), 7);
-    let others = (0..100).map(|name: u32| (format!("other {name}").into(), 1 + name % 2)).collect();
-    kept.count(others, 8);
-    let mut left: Vec<u32> = kept.namespaces.values().copied().collect();
-    left.sort_unstable();
-    assert_eq!(left, [2, 3, 7, 9]);
-    kept.count(counts(&[1, 1, 1, 1, 1, 1, 1]), 8);
-    assert_eq!(kept.namespaces.get("3"), Some(&10));
 }

@@ -1,7 +1,7 @@
 //! [`Store::check`]: whether the tables of a store agree with each other.
 //!
-//! In one snapshot. A byte or two are kept for each number of a term, and no more: that two indexes hold the same quads is told by sums of
-//! hashes, and only where these differ are the quads of one looked up in the other.
+//! In one snapshot. A byte or two are kept for each number of a term, and no more: that two indexes hold the same quads
+//! is told by sums of hashes, and only where these differ are the quads of one looked up in the other.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -12,10 +12,10 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::dictionary::{IriNamespaces, NAMESPACE_NUMBER_MAX, TermHasher, bytes};
 use crate::error::{Error, Result};
 use crate::model::id::{Tag, TermId, TermKind};
-use crate::quads::inferred::quad_of_both;
 use crate::model::pattern::{IdQuad, Position};
-use crate::store::database::Store;
+use crate::quads::inferred::quad_of_both;
 use crate::quads::tables::{Index, Tables, next_number};
+use crate::store::database::Store;
 use crate::store::transaction::check_kinds;
 
 /// What a check of a store found.
@@ -46,10 +46,11 @@ impl StoreCheck {
 }
 
 impl Store {
-    /// Reads all of the store: that its pages are sound ([`fulgurite::Database::check`]), that every index has the same quads, that none is twice, explicit and inferred, that these
-    /// are made of terms which the dictionary has, each of which has one number and is found by its hash, and that graphs and namespaces
-    /// are listed. A quad that only one index had, because the store has no other for its graph, is not missed if it is gone. A page
-    /// that cannot be read ends the check: what was not read then is not counted.
+    /// Reads all of the store: that its pages are sound ([`fulgurite::Database::check`]), that every index has the same
+    /// quads, that none is twice, explicit and inferred, that these are made of terms which the dictionary has, each of
+    /// which has one number and is found by its hash, and that graphs and namespaces are listed. A quad that only one
+    /// index had, because the store has no other for its graph, is not missed if it is gone. A page that cannot be read
+    /// ends the check: what was not read then is not counted.
     ///
     /// # Errors
     /// What keeps it from looking. Damage is reported, not returned as an error.
@@ -369,7 +370,8 @@ impl<'c> Checking<'c> {
     }
 }
 
-/// What is known of the numbers of terms: a byte for each, in pieces, so that numbers which are far apart take little memory.
+/// What is known of the numbers of terms: a byte for each, in pieces, so that numbers which are far apart take little
+/// memory.
 #[derive(Debug, Default)]
 struct Census {
     pieces: HashMap<u64, [u8; PIECE]>,

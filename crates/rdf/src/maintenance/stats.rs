@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use crate::model::id::TermId;
-use crate::quads::inferred::StatementKinds;
 use crate::model::pattern::IdPattern;
+use crate::quads::inferred::StatementKinds;
 use crate::quads::reading::Quads;
 use crate::store::database::Store;
 

@@ -1,8 +1,9 @@
 //! Changes of one quad: which tables it comes into, and which it leaves.
 //!
-//! A quad is in tables of explicit quads, or in those of inferred ones, or in none; if it is explicit it may be noted as inferred too (see
-//! [`crate::quads::inferred`]). (1) What a change finds in tables that it does not write is guarded, so that at every isolation two changes of
-//! one quad keep that. (2) All indexes of a kind have the same quads.
+//! A quad is in tables of explicit quads, or in those of inferred ones, or in none; if it is explicit it may be noted
+//! as inferred too (see [`crate::quads::inferred`]). (1) What a change finds in tables that it does not write is
+//! guarded, so that at every isolation two changes of one quad keep that. (2) All indexes of a kind have the same
+//! quads.
 
 use std::path::Path;
 
@@ -10,8 +11,8 @@ use fulgurite::WriteTxn;
 
 use crate::error::Result;
 use crate::model::id::TermId;
-use crate::quads::inferred::{Inferred, key_of_both};
 use crate::model::pattern::IdQuad;
+use crate::quads::inferred::{Inferred, key_of_both};
 use crate::quads::tables::{Index, Tables, damaged};
 
 /// Adds an explicit quad, and its graph. Tells whether it was not there as such. If it was inferred, it is both now.

@@ -8,17 +8,17 @@ use std::sync::Arc;
 use fulgurite::{KeySuffix, Table};
 use oxrdf::{GraphNameRef, NamedNodeRef, NamedOrBlankNodeRef, Term, TermRef};
 
+use crate::dictionary::term_batch::TermBatch;
 use crate::error::{Error, Result};
 use crate::model::id::{IdKey, TermId};
-use crate::sparql::meter;
 use crate::model::pattern::{GraphPattern, IdPattern, IdQuad, Position};
 use crate::quads::index_choice::{Step, Steps};
 use crate::quads::statements::Statements;
 use crate::quads::tables::Tables;
-use crate::dictionary::term_batch::TermBatch;
+use crate::sparql::evaluation::meter;
 
-/// A set of quads to read from. Clones share what they read; iterators own what they need, so that they outlive the value they
-/// came from and may be sent to other threads.
+/// A set of quads to read from. Clones share what they read; iterators own what they need, so that they outlive the
+/// value they came from and may be sent to other threads.
 pub trait Quads: Clone + Send + Sync + 'static {
     /// The quads of a pattern, in the order of the index that is read ([`QuadIds::order`]). With graphs of
     /// [`GraphPattern::Any`](crate::GraphPattern::Any) the default graph comes first, then the named ones.
@@ -30,8 +30,8 @@ pub trait Quads: Clone + Send + Sync + 'static {
         self.quads(pattern).into()
     }
 
-    /// The statements with these terms, of which each can be any: of a graph, the default one or a named one; of any graph, as
-    /// [`IdPattern::ALL`]. None if the store has not one of the terms.
+    /// The statements with these terms, of which each can be any: of a graph, the default one or a named one; of any
+    /// graph, as [`IdPattern::ALL`]. None if the store has not one of the terms.
     ///
     /// ```
     /// # fn main() -> fulgurite_rdf::Result<()> {
@@ -81,12 +81,12 @@ pub trait Quads: Clone + Send + Sync + 'static {
         Ok(statements)
     }
 
-    /// As [`Quads::quads`], from an index in which the quads of the pattern are sorted by `position` first; `None` if the store
-    /// has no such index, or `position` is bound.
+    /// As [`Quads::quads`], from an index in which the quads of the pattern are sorted by `position` first; `None` if
+    /// the store has no such index, or `position` is bound.
     fn quads_sorted_by(&self, pattern: &IdPattern, position: Position) -> Option<QuadIds>;
 
-    /// How many quads a pattern has, exactly. Where the pattern is a prefix of an index ([`Quads::counts_fast`]), in time that grows
-    /// with the depth of its tree; else they are gone over.
+    /// How many quads a pattern has, exactly. Where the pattern is a prefix of an index ([`Quads::counts_fast`]), in
+    /// time that grows with the depth of its tree; else they are gone over.
     ///
     /// # Errors
     /// As [`Quads::term`].
@@ -98,13 +98,14 @@ pub trait Quads: Clone + Send + Sync + 'static {
     /// The term of a number.
     ///
     /// # Errors
-    /// [`Error::NoSuchTerm`](crate::Error::NoSuchTerm) if the number stands for no term of this store, as after a [sweep](crate::Store::sweep), and
-    /// no quad has it; [`Error::Damaged`](crate::Error::Damaged) if one has; what the engine reports;
-    /// [`Error::TransactionEnded`](crate::Error::TransactionEnded) from the view of a transaction that has ended.
+    /// [`Error::NoSuchTerm`](crate::Error::NoSuchTerm) if the number stands for no term of this store, as after a
+    /// [sweep](crate::Store::sweep), and no quad has it; [`Error::Damaged`](crate::Error::Damaged) if one has; what the
+    /// engine reports; [`Error::TransactionEnded`](crate::Error::TransactionEnded) from the view of a transaction that
+    /// has ended.
     fn term(&self, id: TermId) -> Result<Term>;
 
-    /// The number of a term. `None`: the store has no such term, and so no quad with it. A term that is its own number has
-    /// one whether the store has it or not.
+    /// The number of a term. `None`: the store has no such term, and so no quad with it. A term that is its own number
+    /// has one whether the store has it or not.
     ///
     /// # Errors
     /// As [`Quads::term`]; [`Error::TooDeep`](crate::Error::TooDeep).
@@ -197,8 +198,8 @@ pub(crate) enum Reached {
 
 /// Quads of a pattern. The first error ends it.
 ///
-/// As an iterator it gives one quad after the other. Who goes over many takes them in [batches](QuadIds::next_batch), or by
-/// [`for_each`](Iterator::for_each) and [`fold`](Iterator::fold), which do the same.
+/// As an iterator it gives one quad after the other. Who goes over many takes them in [batches](QuadIds::next_batch),
+/// or by [`for_each`](Iterator::for_each) and [`fold`](Iterator::fold), which do the same.
 pub struct QuadIds {
     source: Arc<dyn Source>,
     /// What is to be read after this step.
@@ -221,7 +222,8 @@ impl QuadIds {
     }
 
     /// The places by which the quads are sorted, the most significant first. With graphs of
-    /// [`GraphPattern::Any`](crate::GraphPattern::Any) that holds for the default graph and for the named ones, each by itself.
+    /// [`GraphPattern::Any`](crate::GraphPattern::Any) that holds for the default graph and for the named ones, each by
+    /// itself.
     pub fn order(&self) -> &'static [Position] {
         self.step.order.positions()
     }

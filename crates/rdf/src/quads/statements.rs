@@ -1,19 +1,20 @@
 //! [`Statements`]: the quads of a pattern as terms.
 //!
-//! Numbers are read in batches; the terms that a batch lacks are read side by side, so that the waits for memory overlap.
+//! Numbers are read in batches; the terms that a batch lacks are read side by side, so that the waits for memory
+//! overlap.
 
 use oxrdf::{GraphNameRef, NamedNodeRef, NamedOrBlankNodeRef, Quad, QuadRef, TermRef};
 
+use crate::dictionary::term_batch::TermBatch;
 use crate::error::Result;
 use crate::model::id::{TermId, TermKind};
 use crate::model::pattern::IdQuad;
 use crate::quads::reading::{QuadIds, Source};
-use crate::dictionary::term_batch::TermBatch;
 
 /// The quads of a pattern as terms, in the order of their numbers' index. The first error ends it.
 ///
-/// As an iterator it gives a [`Quad`] after the other, of which each has memory of its own. Batches lend their terms, for a fraction of
-/// the cost:
+/// As an iterator it gives a [`Quad`] after the other, of which each has memory of its own. Batches lend their terms,
+/// for a fraction of the cost:
 ///
 /// ```
 /// # fn main() -> fulgurite_rdf::Result<()> {
@@ -82,8 +83,8 @@ impl Statements {
     /// The next statements in the order of the iterator: as many as suit, at least one. `None` when there are no more.
     ///
     /// # Errors
-    /// As the iterator's items: [`Error::Damaged`](crate::Error::Damaged) if a number stands for no term, or for one that cannot be in
-    /// its place, and as [`QuadIds`].
+    /// As the iterator's items: [`Error::Damaged`](crate::Error::Damaged) if a number stands for no term, or for one
+    /// that cannot be in its place, and as [`QuadIds`].
     pub fn next_batch(&mut self) -> Option<Result<StatementBatch<'_>>> {
         if self.next == self.batch.len() {
             match self.fill() {

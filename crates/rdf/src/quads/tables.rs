@@ -20,8 +20,8 @@ use fulgurite::{Database, KeySuffix, MergeOperator, Range, ReadTxn, Table, Table
 use crate::dictionary::TermHasher;
 use crate::error::{Error, Result};
 use crate::model::id::{IdKey, PAYLOAD_MAX, TermId};
-use crate::quads::inferred::{Inferred, StatementKinds};
 use crate::model::pattern::Order;
+use crate::quads::inferred::{Inferred, StatementKinds};
 
 /// One index of quads.
 #[derive(Clone, Debug)]
@@ -43,7 +43,8 @@ pub struct Tables {
     pub default_graph: Vec<Index>,
     /// Indexes of the named graphs; at least one.
     pub named_graphs: Vec<Index>,
-    /// The tables of inferred quads, if there are any and they are to be read: reads take what is in these for the same as what is above.
+    /// The tables of inferred quads, if there are any and they are to be read: reads take what is in these for the same
+    /// as what is above.
     pub inferred: Option<Arc<Inferred>>,
     /// Whether no quad is to be read.
     pub has_no_quads: bool,
@@ -72,7 +73,8 @@ pub struct Settings {
     pub hasher: TermHasher,
 }
 
-/// What takes the keys of a scan. A function that takes one key is one; what takes all keys of a leaf in one loop is faster.
+/// What takes the keys of a scan. A function that takes one key is one; what takes all keys of a leaf in one loop is
+/// faster.
 pub trait KeySink {
     /// Takes the next keys, in order.
     fn take<'k>(&mut self, keys: impl Iterator<Item = KeySuffix<'k>>);
@@ -102,7 +104,8 @@ pub trait Reads {
         self.count(table, prefix)
     }
 
-    /// Hands the keys that begin with `prefix` to `sink`, in order and the first one whole: `keys_min` or somewhat more. `false` if there may be more.
+    /// Hands the keys that begin with `prefix` to `sink`, in order and the first one whole: `keys_min` or somewhat
+    /// more. `false` if there may be more.
     fn scan_prefix(
         &self,
         table: &Table,
@@ -115,8 +118,8 @@ pub trait Reads {
         self.scan(table, Bound::Included(prefix.as_bytes()), high, keys_min, sink)
     }
 
-    /// Hands keys to `sink`, in order and the first one whole, until it has had `keys_min` at least and where it suits, or the range ends.
-    /// Tells whether it has ended.
+    /// Hands keys to `sink`, in order and the first one whole, until it has had `keys_min` at least and where it suits,
+    /// or the range ends. Tells whether it has ended.
     fn scan(
         &self,
         table: &Table,
@@ -264,7 +267,8 @@ impl Tables {
         Ok(tables)
     }
 
-    /// Makes a named graph be there. Who drops it at the same time is in conflict, or has it again; others that do the same are not.
+    /// Makes a named graph be there. Who drops it at the same time is in conflict, or has it again; others that do the
+    /// same are not.
     ///
     /// # Errors
     /// What the engine reports.
@@ -322,7 +326,8 @@ impl Settings {
     /// What the `meta` of a database says.
     ///
     /// # Errors
-    /// [`Error::NotAStore`] if it has none of this crate's; [`Error::Unsupported`], [`Error::Damaged`]; what the engine reports.
+    /// [`Error::NotAStore`] if it has none of this crate's; [`Error::Unsupported`], [`Error::Damaged`]; what the engine
+    /// reports.
     pub fn read(database: &Database, read: &ReadTxn) -> Result<Self> {
         let path = database.path();
         let not_a_store = || Error::NotAStore { path: path.to_path_buf() };

@@ -6,16 +6,16 @@ use std::ops::Bound;
 use fulgurite::KeySuffix;
 use oxrdf::{Term, TermRef};
 
+use crate::dictionary::term_batch::TermBatch;
 use crate::dictionary::{self, bytes};
 use crate::error::Result;
 use crate::model::id::{IdKey, KeyReader, TermId};
-use crate::quads::inferred;
 use crate::model::pattern::{IdPattern, IdQuad, Order};
 use crate::quads::index_choice::Steps;
+use crate::quads::inferred;
 use crate::quads::reading::{Reached, Wanted};
-use crate::store::shared::Shared;
 use crate::quads::tables::{Index, KeySink, Reads, Tables, damaged};
-use crate::dictionary::term_batch::TermBatch;
+use crate::store::shared::Shared;
 
 /// What is read, and by whom.
 pub struct View<'v, R> {
@@ -246,7 +246,8 @@ impl<const PLACES: usize, F: FnMut(IdQuad)> KeySink for &mut QuadSink<PLACES, F>
     }
 }
 
-/// Hands the numbers of keys to `each`. Tells whether all keys were those of quads; none behind one that is not is read.
+/// Hands the numbers of keys to `each`. Tells whether all keys were those of quads; none behind one that is not is
+/// read.
 #[inline(always)]
 fn read_all<'k, const PLACES: usize>(
     keys: impl Iterator<Item = KeySuffix<'k>>,

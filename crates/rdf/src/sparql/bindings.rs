@@ -1,8 +1,9 @@
 //! Values that the caller gives variables before the evaluation begins.
 //!
-//! The evaluator puts such values into the first row, and hands that row down to every part that sees the variables. Its
-//! optimizer does not know of them: it takes a variable that no pattern binds for unbound, so that `BOUND` of it is false and
-//! `MINUS` compares nothing. The values are therefore written into the pattern too, beside what is evaluated for them:
+//! The evaluator puts such values into the first row, and hands that row down to every part that sees the variables.
+//! Its optimizer does not know of them: it takes a variable that no pattern binds for unbound, so that `BOUND` of it is
+//! false and `MINUS` compares nothing. The values are therefore written into the pattern too, beside what is evaluated
+//! for them:
 //!
 //! | written | evaluated |
 //! |---|---|
@@ -18,9 +19,9 @@ use spargebra::Query;
 use spargebra::algebra::GraphPattern;
 use spargebra::term::{GroundTerm, NamedNodePattern};
 
-use super::aggregates;
-use super::shape::{map_children, map_pattern_of_query};
 use crate::error::{Error, Result};
+use crate::sparql::expressions::aggregates;
+use crate::sparql::parse::shape::{map_children, map_pattern_of_query};
 
 /// The query with the values beside its pattern.
 ///

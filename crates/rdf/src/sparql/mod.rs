@@ -1,4 +1,5 @@
-//! SPARQL queries and updates over [`Quads`](crate::Quads): `docs/reference/sparql.md` says what there is, and what bounds it.
+//! SPARQL queries and updates over [`Quads`](crate::Quads): `docs/reference/sparql.md` says what there is, and what
+//! bounds it.
 //!
 //! ```
 //! use fulgurite_rdf::sparql::{Limits, Query, QueryResults, Update};
@@ -35,43 +36,21 @@
 //! # }
 //! ```
 
-pub(crate) mod meter;
-mod aggregates;
-mod best;
 mod bindings;
-mod dataset;
-mod explain;
-mod functions;
-mod heap;
-mod interrupt;
-mod limits;
+pub(crate) mod evaluation;
+pub(crate) mod explain;
+pub(crate) mod expressions;
 mod load_file;
-mod memory;
-mod numeric;
-mod order;
-mod outline;
+pub(crate) mod parse;
 mod plan;
-mod prologues;
 mod query;
 mod removal;
 mod results;
-mod scope;
 mod service;
-mod shape;
-mod sort;
-mod star;
-mod term_cache;
-mod terms;
-mod text;
-mod tokens;
-mod typed;
 mod update;
-mod words;
-mod written;
-mod xpath;
 
-pub use explain::{Explanation, PlanNode};
-pub use limits::Limits;
+pub use crate::sparql::evaluation::limits::Limits;
+pub use crate::sparql::explain::explanation::{Explanation, PlanNode};
 pub use plan::JoinOrder;
 pub use query::{Query, QueryForm};
 pub use results::{QueryResults, Solutions, Triples};

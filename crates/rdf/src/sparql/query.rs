@@ -12,24 +12,25 @@ use std::time::Duration;
 use oxrdf::{GraphName, NamedOrBlankNode, Term, Variable};
 use spareval::{CancellationToken, PreparedQuery, QueryDatasetSpecification};
 
-use super::best::Best;
 use super::bindings;
-use super::dataset::{EvaluationDataset, failure};
-use super::functions;
-use super::interrupt;
-use super::limits::{Limits, Stopped, Watch};
 use super::plan::{self, JoinOrder, Plan};
 use super::results::{OtherThread, QueryResults, Solutions, Triples};
-use super::scope::{DatasetChoice, Scope};
 use super::service::{self, ServiceHandler};
-use super::shape;
-use super::terms::Terms;
-use super::text::{self, Prologue};
-use super::xpath;
 use crate::Quads;
 use crate::error::{Error, Result};
+use crate::sparql::evaluation::best_rows::Best;
+use crate::sparql::evaluation::dataset::{EvaluationDataset, failure};
+use crate::sparql::evaluation::interrupt;
+use crate::sparql::evaluation::limits::{Limits, Stopped, Watch};
+use crate::sparql::evaluation::scope::{DatasetChoice, Scope};
+use crate::sparql::evaluation::terms::Terms;
+use crate::sparql::expressions::functions;
+use crate::sparql::expressions::xpath;
+use crate::sparql::parse::shape;
+use crate::sparql::parse::text::{self, Prologue};
 
-/// Levels of operators that are evaluated on the caller's stack: some 30 kB each without optimisation, a fifth of that with.
+/// Levels of operators that are evaluated on the caller's stack: some 30 kB each without optimisation, a fifth of that
+/// with.
 pub(super) const LEVELS_ON_CALLERS_STACK: usize = if cfg!(debug_assertions) { 20 } else { 60 };
 
 /// Stack for one level, without optimisation: twice what was measured.
@@ -68,8 +69,8 @@ impl Query {
     /// Parses a query. `base` is for relative IRIs before the text's own `BASE`.
     ///
     /// # Errors
-    /// [`Error::SparqlSyntax`] with line and column; [`Error::QueryTooDeep`] and [`Error::QueryTooLong`]; [`Error::Invalid`] if `base` is
-    /// no absolute IRI.
+    /// [`Error::SparqlSyntax`] with line and column; [`Error::QueryTooDeep`] and [`Error::QueryTooLong`];
+    /// [`Error::Invalid`] if `base` is no absolute IRI.
     pub fn parse(text: &str, base: Option<&str>) -> Result<Self> {
         Self::parse_with_prefixes(text, base, &[])
     }
@@ -113,16 +114,16 @@ impl Query {
         self
     }
 
-    /// Adds a named graph, in place of what `FROM` and `FROM NAMED` say: the `named-graph-uri` of the protocol. The default graph is then
-    /// made up of those given by [`Query::with_default_graph`].
+    /// Adds a named graph, in place of what `FROM` and `FROM NAMED` say: the `named-graph-uri` of the protocol. The
+    /// default graph is then made up of those given by [`Query::with_default_graph`].
     #[must_use]
     pub fn with_named_graph(mut self, graph: impl Into<NamedOrBlankNode>) -> Self {
         self.dataset.named.get_or_insert_default().push(graph.into());
         self
     }
 
-    /// Whether the default graph is the union of all graphs of the store, the default graph included, where neither the text nor the
-    /// caller says which graphs make it up. Default: no, it is the store's default graph.
+    /// Whether the default graph is the union of all graphs of the store, the default graph included, where neither the
+    /// text nor the caller says which graphs make it up. Default: no, it is the store's default graph.
     #[must_use]
     pub fn union_default_graph(mut self, union: bool) -> Self {
         self.dataset.union_default_graph = union;
@@ -131,10 +132,10 @@ impl Query {
 
     /// Gives a variable of the results this value before the evaluation begins.
     ///
-    /// Every solution has it, and every part of the query that sees the variable finds it bound: patterns, filters, `BIND`,
-    /// `EXISTS`, options, and sub-selects that return it. Solutions of the right side of a `MINUS` have it if that side
-    /// names the variable. `VALUES` and expressions that bind the variable to another term leave no solution. `docs/sparql.md`
-    /// has the details. Of values for one variable, the last counts.
+    /// Every solution has it, and every part of the query that sees the variable finds it bound: patterns, filters,
+    /// `BIND`, `EXISTS`, options, and sub-selects that return it. Solutions of the right side of a `MINUS` have it if
+    /// that side names the variable. `VALUES` and expressions that bind the variable to another term leave no solution.
+    /// `docs/reference/sparql.md` has the details. Of values for one variable, the last counts.
     ///
     /// ```
     /// use fulgurite_rdf::oxrdf::{Literal, Variable};
@@ -164,10 +165,11 @@ impl Query {
         self
     }
 
-    /// What asks other endpoints for `SERVICE`. Default: none, and a `SERVICE` that is evaluated is [`Error::ServiceUnsupported`].
+    /// What asks other endpoints for `SERVICE`. Default: none, and a `SERVICE` that is evaluated is
+    /// [`Error::ServiceUnsupported`].
     ///
-    /// An endpoint is asked once for each clause, for all rows beside it. The time of the [limits](Limits), the memory and the token hold
-    /// while it is asked.
+    /// An endpoint is asked once for each clause, for all rows beside it. The time of the [limits](Limits), the memory
+    /// and the token hold while it is asked.
     ///
     /// ```
     /// use fulgurite_rdf::sparesults::QueryResultsFormat;
@@ -213,12 +215,13 @@ impl Query {
         }
     }
 
-    /// Evaluates it over `quads`. Solutions and triples come as they are asked for; an `ASK` is answered when this returns.
+    /// Evaluates it over `quads`. Solutions and triples come as they are asked for; an `ASK` is answered when this
+    /// returns.
     ///
     /// # Errors
-    /// [`Error::TimedOut`], [`Error::Cancelled`], [`Error::LimitReached`], [`Error::MemoryUncounted`] as the limits say;
-    /// [`Error::ServiceUnsupported`], [`Error::Service`]; [`Error::FunctionUnknown`]; [`Error::Internal`] for a fault of this crate; what
-    /// reading the store reports. Solutions and triples return these too.
+    /// [`Error::TimedOut`], [`Error::Cancelled`], [`Error::LimitReached`], [`Error::MemoryUncounted`] as the limits
+    /// say; [`Error::ServiceUnsupported`], [`Error::Service`]; [`Error::FunctionUnknown`]; [`Error::Internal`] for a
+    /// fault of this crate; what reading the store reports. Solutions and triples return these too.
     pub fn evaluate<Q: Quads>(&self, quads: &Q) -> Result<QueryResults> {
         let depth = self.depth();
         if depth <= LEVELS_ON_CALLERS_STACK { self.evaluate_here(quads) } else { self.evaluate_there(quads, depth) }
@@ -290,8 +293,8 @@ impl Query {
         prepare().map_err(|stopped: Stopped| stopped.into_failure(watch))
     }
 
-    /// The best rows of the result, if it is cut off. Where variables of the results have values already, rows may be left out after they are
-    /// sorted.
+    /// The best rows of the result, if it is cut off. Where variables of the results have values already, rows may be
+    /// left out after they are sorted.
     fn best<Q: Quads>(&self, plan: &Plan, terms: &Terms<Q>) -> Result<Option<Rc<Best>>, Stopped> {
         let Some(cut) = plan.cut.as_ref().filter(|_| self.bindings.is_empty()) else { return Ok(None) };
         let predicate = match &cut.predicate {

@@ -1,7 +1,8 @@
 //! What a query returns, and how it is written.
 //!
-//! Invariants: (1) an error is returned once, and ends the results. (2) A row that the evaluator returns after a failure is not passed on:
-//! it may be wrong. (3) Results of a query that nests deep come from a thread of their own, which ends when they are dropped.
+//! Invariants: (1) an error is returned once, and ends the results. (2) A row that the evaluator returns after a
+//! failure is not passed on: it may be wrong. (3) Results of a query that nests deep come from a thread of their own,
+//! which ends when they are dropped.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -13,11 +14,11 @@ use oxrdfio::RdfFormat;
 use sparesults::{QueryResultsFormat, QueryResultsSerializer, QuerySolution};
 use spareval::{CancellationToken, QueryEvaluationError, QuerySolutionIter, QueryTripleIter};
 
-use super::dataset::failure;
-use super::heap::HeapBytes;
-use super::interrupt;
-use super::limits::Watch;
 use crate::error::{Error, Result};
+use crate::sparql::evaluation::dataset::failure;
+use crate::sparql::evaluation::heap::HeapBytes;
+use crate::sparql::evaluation::interrupt;
+use crate::sparql::evaluation::limits::Watch;
 use crate::writing::{self, GraphWriter, SolutionsWriter, Spool};
 
 /// What a query returns.
@@ -37,7 +38,8 @@ pub struct Solutions {
     rows: Rows<QuerySolution>,
 }
 
-/// Triples of a `CONSTRUCT` or `DESCRIBE`, evaluated as they are asked for. The first error ends them. They stay on their thread.
+/// Triples of a `CONSTRUCT` or `DESCRIBE`, evaluated as they are asked for. The first error ends them. They stay on
+/// their thread.
 ///
 /// A triple is returned once, unless there are more than a million, or it has a blank node.
 pub struct Triples {
@@ -164,20 +166,20 @@ impl Solutions {
         &self.variables
     }
 
-    /// Quads read from the store so far: the work that the evaluation has taken. `None` once the solutions have ended, and for queries
-    /// that nest so deep that another thread evaluates them.
+    /// Quads read from the store so far: the work that the evaluation has taken. `None` once the solutions have ended,
+    /// and for queries that nest so deep that another thread evaluates them.
     pub fn quads_read(&self) -> Option<u64> {
         self.rows.quads_read()
     }
 
     /// Writes the solutions, and returns how many there were.
     ///
-    /// XML cannot say every character: nothing is written to `writer` before all solutions are known. What is longer than a mebibyte waits in
-    /// a temporary file.
+    /// XML cannot say every character: nothing is written to `writer` before all solutions are known. What is longer
+    /// than a mebibyte waits in a temporary file.
     ///
     /// # Errors
-    /// What the evaluation reports; [`Error::Unwritable`] for a term that the form cannot say; [`Error::Scratch`] if the temporary file
-    /// fails; [`Error::Output`] if `writer` fails. What was written until then is no whole document.
+    /// What the evaluation reports; [`Error::Unwritable`] for a term that the form cannot say; [`Error::Scratch`] if
+    /// the temporary file fails; [`Error::Output`] if `writer` fails. What was written until then is no whole document.
     pub fn write(self, format: QueryResultsFormat, writer: impl Write) -> Result<u64> {
         if !writing::is_limited_in_results(format) {
             return self.write_to(format, writer).map(|(rows, _)| rows);

@@ -1,7 +1,8 @@
 //! [`Update`]: a parsed update, and its execution in one transaction.
 //!
-//! Invariants: (1) the operations of an update are done together or not at all. (2) What an operation changes is known whole before
-//! it changes anything: deletions first, then insertions. (3) A blank node of the text is a new node of the store.
+//! Invariants: (1) the operations of an update are done together or not at all. (2) What an operation changes is known
+//! whole before it changes anything: deletions first, then insertions. (3) A blank node of the text is a new node of
+//! the store.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,21 +15,11 @@ use spargebra::GraphUpdateOperation;
 use spargebra::algebra::{GraphPattern, GraphTarget, QueryDataset};
 use spargebra::term::{self, GroundQuadPattern, QuadPattern};
 
-use super::dataset::{EvaluationDataset, failure};
-use super::functions;
-use super::interrupt;
-use super::limits::{Limits, Watch};
 use super::load_file;
 use super::plan::{self, JoinOrder, PatternPlan};
 use super::query::{LEVELS_ON_CALLERS_STACK, stack_bytes};
 use super::removal;
-use super::scope::DatasetChoice;
 use super::service::{self, ServiceHandler};
-use super::shape;
-use super::terms::Terms;
-use super::text::{self, Prologue};
-use super::xpath;
-use crate::error::{Error, Result};
 use crate::IdPattern;
 use crate::IdQuad;
 use crate::Quads;
@@ -36,7 +27,17 @@ use crate::Store;
 use crate::TermId;
 use crate::Transaction;
 use crate::TransactionView;
-use crate::sparql::meter;
+use crate::error::{Error, Result};
+use crate::sparql::evaluation::dataset::{EvaluationDataset, failure};
+use crate::sparql::evaluation::interrupt;
+use crate::sparql::evaluation::limits::{Limits, Watch};
+use crate::sparql::evaluation::meter;
+use crate::sparql::evaluation::scope::DatasetChoice;
+use crate::sparql::evaluation::terms::Terms;
+use crate::sparql::expressions::functions;
+use crate::sparql::expressions::xpath;
+use crate::sparql::parse::shape;
+use crate::sparql::parse::text::{self, Prologue};
 
 /// An update, parsed, with its options. It can be executed any number of times, on any thread.
 ///
@@ -62,7 +63,8 @@ pub struct UpdateReport {
 }
 
 impl Update {
-    /// Parses an update: one operation, or several with `;` between them. `base` is for relative IRIs before the text's own `BASE`.
+    /// Parses an update: one operation, or several with `;` between them. `base` is for relative IRIs before the text's
+    /// own `BASE`.
     ///
     /// # Errors
     /// As [`Query::parse`](super::Query::parse).
@@ -85,7 +87,8 @@ impl Update {
         })
     }
 
-    /// What bounds its execution: the time is that of all operations and all attempts, the other limits are those of each operation.
+    /// What bounds its execution: the time is that of all operations and all attempts, the other limits are those of
+    /// each operation.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -99,8 +102,8 @@ impl Update {
         self
     }
 
-    /// Adds a graph to those that make up the default graph of `WHERE`: the `using-graph-uri` of the protocol. Named graphs are then
-    /// those given by [`Update::with_using_named_graph`].
+    /// Adds a graph to those that make up the default graph of `WHERE`: the `using-graph-uri` of the protocol. Named
+    /// graphs are then those given by [`Update::with_using_named_graph`].
     #[must_use]
     pub fn with_using_graph(mut self, graph: impl Into<GraphName>) -> Self {
         self.dataset.default.get_or_insert_default().push(graph.into());
@@ -114,8 +117,9 @@ impl Update {
         self
     }
 
-    /// Whether the default graph of `WHERE` is the union of all graphs, where neither the text nor the caller says which graphs make it
-    /// up. Default: no. What is inserted without a graph goes into the store's default graph in any case.
+    /// Whether the default graph of `WHERE` is the union of all graphs, where neither the text nor the caller says
+    /// which graphs make it up. Default: no. What is inserted without a graph goes into the store's default graph in
+    /// any case.
     #[must_use]
     pub fn union_default_graph(mut self, union: bool) -> Self {
         self.dataset.union_default_graph = union;
@@ -136,8 +140,8 @@ impl Update {
         self
     }
 
-    /// What asks other endpoints for `SERVICE` in `WHERE`, as [`Query::with_service`](super::Query::with_service) says. It is asked again
-    /// where [`Update::execute`] begins again.
+    /// What asks other endpoints for `SERVICE` in `WHERE`, as [`Query::with_service`](super::Query::with_service) says.
+    /// It is asked again where [`Update::execute`] begins again.
     #[must_use]
     pub fn with_service(mut self, handler: Arc<dyn ServiceHandler>) -> Self {
         self.service = service::Handler(Some(handler));
@@ -156,9 +160,10 @@ impl Update {
     /// Executes it in a transaction, which stays open.
     ///
     /// # Errors
-    /// As [`Query::evaluate`](super::Query::evaluate); [`Error::Graph`] if a graph is not there, or is there already, and the operation is not
-    /// `SILENT`; [`Error::LoadRefused`], [`Error::Syntax`] and [`Error::Input`] of `LOAD`; [`Error::Invalid`] if graphs are given to an update
-    /// that has `USING` or `WITH`. The transaction is then as it was before.
+    /// As [`Query::evaluate`](super::Query::evaluate); [`Error::Graph`] if a graph is not there, or is there already,
+    /// and the operation is not `SILENT`; [`Error::LoadRefused`], [`Error::Syntax`] and [`Error::Input`] of `LOAD`;
+    /// [`Error::Invalid`] if graphs are given to an update that has `USING` or `WITH`. The transaction is then as it
+    /// was before.
     pub fn execute_in(&self, transaction: &mut Transaction) -> Result<UpdateReport> {
         let before = transaction.savepoint();
         let done = self.run(transaction, self.deadline());
@@ -303,7 +308,8 @@ impl Update {
         Ok(())
     }
 
-    /// Takes away all quads of a pattern, without evaluating it row by row, and adds them to those that the operation `removed`.
+    /// Takes away all quads of a pattern, without evaluating it row by row, and adds them to those that the operation
+    /// `removed`.
     fn remove(
         &self,
         pattern: &IdPattern,
@@ -347,7 +353,7 @@ impl Update {
     fn changes(&self, change: &Change<'_>, view: &TransactionView, deadline: Option<Instant>) -> Result<Changes> {
         let watch = Watch::start_with_deadline(&self.limits, deadline);
         let terms = Terms::new(view.clone(), watch.clone());
-        let stopped = |stopped: super::limits::Stopped| stopped.into_failure(&watch);
+        let stopped = |stopped: crate::sparql::evaluation::limits::Stopped| stopped.into_failure(&watch);
         watch.step().map_err(stopped)?;
         let scope = std::rc::Rc::new(self.dataset.scope(change.using, &terms).map_err(stopped)?);
         let plan = interrupt::without_panic("the planner", || {
@@ -527,7 +533,8 @@ impl NewNodes {
         self.replaced(quad, transaction, false)
     }
 
-    /// The quad with those of its blank nodes made new that the store does not know: the evaluator has made them for a template.
+    /// The quad with those of its blank nodes made new that the store does not know: the evaluator has made them for a
+    /// template.
     fn unknown_quad(&mut self, quad: &Quad, transaction: &mut Transaction) -> Result<Quad> {
         self.replaced(quad, transaction, true)
     }

@@ -7,11 +7,11 @@ use fulgurite::{Database, Options, UPDATE_ATTEMPTS, WriteTxn};
 
 use crate::dictionary::TermHasher;
 use crate::error::{Error, Result};
-use crate::store::isolation::IsolationLevel;
 use crate::model::pattern::Order;
+use crate::quads::tables::{Settings, Tables, are_orders_of_a_store};
+use crate::store::isolation::IsolationLevel;
 use crate::store::shared::Shared;
 use crate::store::snapshot::Snapshot;
-use crate::quads::tables::{Settings, Tables, are_orders_of_a_store};
 use crate::store::transaction::Transaction;
 
 /// An open store of quads: one database. Clones share it.
@@ -58,16 +58,17 @@ impl StoreOptions {
         Self::default()
     }
 
-    /// The orders in which quads are indexed: at least one of three places, for the default graph, and one of four. The default ones answer
-    /// and count every pattern by a range; with fewer a store is smaller, and some patterns are answered by going over more.
+    /// The orders in which quads are indexed: at least one of three places, for the default graph, and one of four. The
+    /// default ones answer and count every pattern by a range; with fewer a store is smaller, and some patterns are
+    /// answered by going over more.
     #[must_use]
     pub fn orders(mut self, orders: impl IntoIterator<Item = Order>) -> Self {
         self.orders = orders.into_iter().collect();
         self
     }
 
-    /// The seed by which terms are hashed, for tests that are repeated byte for byte. By default it is drawn, so that nobody can write
-    /// terms that have one hash.
+    /// The seed by which terms are hashed, for tests that are repeated byte for byte. By default it is drawn, so that
+    /// nobody can write terms that have one hash.
     #[must_use]
     pub fn hash_seed(mut self, seed: u64) -> Self {
         self.hasher = Some(TermHasher::of_seed(seed));
@@ -107,14 +108,14 @@ impl Store {
     /// Opens a store, creating it if there is none.
     ///
     /// # Errors
-    /// [`Error::NotAStore`] if the database is there, and holds something else; [`Error::Invalid`] for impossible orders;
-    /// [`Error::Unsupported`], [`Error::Damaged`]; what the engine reports.
+    /// [`Error::NotAStore`] if the database is there, and holds something else; [`Error::Invalid`] for impossible
+    /// orders; [`Error::Unsupported`], [`Error::Damaged`]; what the engine reports.
     pub fn open_or_create(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self> {
         Self::open_with(Database::options().create(true), path, options)
     }
 
-    /// Opens a store with options of the engine's. Where these let a database be created, and where there is an empty one, it is made a
-    /// store.
+    /// Opens a store with options of the engine's. Where these let a database be created, and where there is an empty
+    /// one, it is made a store.
     ///
     /// # Errors
     /// As [`Store::open_or_create`].
@@ -148,8 +149,8 @@ impl Store {
         Ok(Snapshot::new(Arc::new(read), tables, Arc::clone(&self.shared)))
     }
 
-    /// Begins a write transaction, serializable unless the engine's options say otherwise. It waits while a bulk load builds and commits,
-    /// see [`Store::load`].
+    /// Begins a write transaction, serializable unless the engine's options say otherwise. It waits while a bulk load
+    /// builds and commits, see [`Store::load`].
     ///
     /// # Errors
     /// What the engine reports.
@@ -183,8 +184,8 @@ impl Store {
         Ok(Transaction::new(txn, tables, Arc::clone(&self.shared)))
     }
 
-    /// Runs `change` in a transaction and commits it, or drops it if `change` fails. While others come in between, `change` is called
-    /// again, in a new transaction each time; so let it have no other effects.
+    /// Runs `change` in a transaction and commits it, or drops it if `change` fails. While others come in between,
+    /// `change` is called again, in a new transaction each time; so let it have no other effects.
     ///
     /// # Errors
     /// What `change` returns, and as [`Transaction::commit`].

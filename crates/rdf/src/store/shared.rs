@@ -5,15 +5,15 @@ use std::sync::{Arc, OnceLock};
 
 use fulgurite::{Database, ReadTxn, Table, WriteTxn};
 
+use crate::dictionary::predicates::Predicates;
 use crate::dictionary::{self, IriNamespaces, Numbers, TermHasher};
 use crate::error::{Error, Result};
 use crate::model::id::TermId;
-use crate::quads::inferred::{self, Inferred};
 use crate::model::pattern::Order;
-use crate::dictionary::predicates::Predicates;
+use crate::quads::inferred::{self, Inferred};
 
-use crate::quads::tables::{Reads, Settings, Tables, damaged};
 use crate::dictionary::term_batches::TermBatches;
+use crate::quads::tables::{Reads, Settings, Tables, damaged};
 
 /// One open store.
 pub struct Shared {
@@ -64,7 +64,8 @@ impl Shared {
         Arc::clone(&self.tables)
     }
 
-    /// The tables that there are in every snapshot that is taken from now on, with those of inferred quads, if that is known of them.
+    /// The tables that there are in every snapshot that is taken from now on, with those of inferred quads, if that is
+    /// known of them.
     fn tables_of_all(&self) -> Option<Arc<Tables>> {
         self.with_inferred.get().cloned()
     }
@@ -81,8 +82,9 @@ impl Shared {
         Ok((read, tables))
     }
 
-    /// Begins a transaction, and tells the tables that it has, if that is known of every snapshot that is taken now. Else whoever goes to quads
-    /// asks [`Shared::tables_as_seen`], and whoever changes some without tables of inferred ones [guards](inferred::guard) that.
+    /// Begins a transaction, and tells the tables that it has, if that is known of every snapshot that is taken now.
+    /// Else whoever goes to quads asks [`Shared::tables_as_seen`], and whoever changes some without tables of inferred
+    /// ones [guards](inferred::guard) that.
     ///
     /// # Errors
     /// What `begin` returns.
@@ -104,8 +106,8 @@ impl Shared {
         }
     }
 
-    /// As [`Shared::read`], of a transaction that goes over quads: it is in conflict with who makes the tables of inferred quads, if it has them
-    /// not.
+    /// As [`Shared::read`], of a transaction that goes over quads: it is in conflict with who makes the tables of
+    /// inferred quads, if it has them not.
     ///
     /// # Errors
     /// As [`Shared::read`].
@@ -119,8 +121,8 @@ impl Shared {
         Ok((txn, tables))
     }
 
-    /// The tables of a snapshot or of a transaction, which asks the table `meta`. Requires: a transaction has not made those of inferred quads
-    /// itself.
+    /// The tables of a snapshot or of a transaction, which asks the table `meta`. Requires: a transaction has not made
+    /// those of inferred quads itself.
     ///
     /// # Errors
     /// [`Error::Damaged`]; what the engine reports.

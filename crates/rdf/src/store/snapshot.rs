@@ -6,19 +6,19 @@ use std::sync::Arc;
 use fulgurite::{KeySuffix, ReadTxn, Sequence, Table};
 use oxrdf::{Term, TermRef};
 
+use crate::dictionary::term_batch::TermBatch;
 use crate::error::{Error, Result};
 use crate::model::id::TermId;
-use crate::quads::inferred::{self, StatementKinds};
 use crate::model::pattern::{IdPattern, IdQuad, Position};
 use crate::quads::index_choice::{Steps, is_a_range};
+use crate::quads::inferred::{self, StatementKinds};
 use crate::quads::reading::{GraphNames, QuadIds, Quads, Reached, Source, Wanted};
-use crate::store::shared::Shared;
 use crate::quads::tables::Tables;
-use crate::dictionary::term_batch::TermBatch;
 use crate::quads::view::View;
+use crate::store::shared::Shared;
 
-/// All that was committed when it was taken: later commits do not change what it reads, it blocks no writer and waits for
-/// none. Clones share it.
+/// All that was committed when it was taken: later commits do not change what it reads, it blocks no writer and waits
+/// for none. Clones share it.
 #[derive(Clone)]
 pub struct Snapshot {
     state: Arc<State>,
@@ -38,7 +38,8 @@ impl Snapshot {
         Self { state: Arc::new(State { read, all: Arc::clone(&tables), tables, shared }) }
     }
 
-    /// The same snapshot with these statements alone; a new one has all. Terms, names of graphs and namespaces are the same.
+    /// The same snapshot with these statements alone; a new one has all. Terms, names of graphs and namespaces are the
+    /// same.
     #[must_use]
     pub fn of_kinds(&self, kinds: StatementKinds) -> Self {
         let State { read, all, shared, .. } = &*self.state;

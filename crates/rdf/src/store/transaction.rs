@@ -12,35 +12,38 @@ use additions::Additions;
 use fulgurite::{Durability, KeySuffix, Sequence, Table, WriteTxn};
 use oxrdf::{GraphNameRef, QuadRef, Term, TermRef};
 
-use crate::quads::changes;
 use crate::dictionary;
+use crate::dictionary::term_batch::TermBatch;
 use crate::error::{Error, Result};
 use crate::model::id::{TermId, TermKind};
-use crate::quads::inferred::{StatementKinds, guard, scan};
 use crate::model::pattern::{GraphPattern, IdPattern, IdQuad, Position};
+use crate::quads::changes;
 use crate::quads::index_choice::{Steps, is_a_range};
+use crate::quads::inferred::{StatementKinds, guard, scan};
 use crate::quads::reading::{GraphNames, QuadIds, Quads, Reached, Source, Wanted};
-use crate::store::shared::Shared;
 use crate::quads::tables::Tables;
-use crate::dictionary::term_batch::TermBatch;
 use crate::quads::view::View;
+use crate::store::shared::Shared;
 
 /// A set of changes that is committed as one, or dropped without a trace. It reads what it has written, by its
 /// [view](Transaction::view).
 ///
-/// Any number run at once. If another one has committed a change meanwhile that this one must have seen, committing fails with a
-/// [retryable](crate::Error::is_retryable) error: begin again, which is what [`Store::update`](crate::Store::update) does by itself.
-/// Two that add the same new term are in conflict for that; others are not for adding terms. One that drops a graph into which another
-/// inserts is in conflict with it at every isolation, or the graph is there again after both.
+/// Any number run at once. If another one has committed a change meanwhile that this one must have seen, committing
+/// fails with a [retryable](crate::Error::is_retryable) error: begin again, which is what
+/// [`Store::update`](crate::Store::update) does by itself. Two that add the same new term are in conflict for that;
+/// others are not for adding terms. One that drops a graph into which another inserts is in conflict with it at every
+/// isolation, or the graph is there again after both.
 ///
-/// What it adds is kept aside, and written many at once. A change that the engine fails, for want of space for instance, may be half made,
-/// and may be one of those before. The transaction writes and commits nothing then, with [`Error::TransactionBroken`], until it is [returned](Transaction::rollback_to) to a savepoint from before that.
+/// What it adds is kept aside, and written many at once. A change that the engine fails, for want of space for
+/// instance, may be half made, and may be one of those before. The transaction writes and commits nothing then, with
+/// [`Error::TransactionBroken`], until it is [returned](Transaction::rollback_to) to a savepoint from before that.
 pub struct Transaction {
     view: TransactionView,
 }
 
-/// What a transaction sees, its own changes included, for as long as the transaction lives. An iterator sees changes that are made while it
-/// runs if they lie ahead of it, and further than what it has read in advance: collect what a change depends on before making it.
+/// What a transaction sees, its own changes included, for as long as the transaction lives. An iterator sees changes
+/// that are made while it runs if they lie ahead of it, and further than what it has read in advance: collect what a
+/// change depends on before making it.
 #[derive(Clone)]
 pub struct TransactionView {
     inner: Arc<Inner>,
@@ -55,8 +58,8 @@ struct Inner {
 struct State {
     /// None when the transaction has ended.
     txn: Option<WriteTxn>,
-    /// Those that the transaction sees, of which it may make some. None until quads are read or changed: to look is a read, with which who makes
-    /// tables of inferred quads is in conflict, and so is a load.
+    /// Those that the transaction sees, of which it may make some. None until quads are read or changed: to look is a
+    /// read, with which who makes tables of inferred quads is in conflict, and so is a load.
     tables: Option<Arc<Tables>>,
     /// Whether it is in conflict with who makes tables of inferred quads.
     guards_tables: bool,
@@ -143,7 +146,8 @@ impl Inner {
         self.lock().tables_seen(&self.shared)
     }
 
-    /// All tables of quads. From then on the transaction is in conflict with who makes those of inferred ones, if it has them not.
+    /// All tables of quads. From then on the transaction is in conflict with who makes those of inferred ones, if it
+    /// has them not.
     fn tables_to_change(&self) -> Result<Arc<Tables>> {
         self.lock().tables_to_change(&self.shared)
     }
@@ -212,7 +216,8 @@ impl Transaction {
         self.view.clone()
     }
 
-    /// Adds a quad as explicit, and its graph. Tells whether it was not there as such; if it was inferred, it is both then.
+    /// Adds a quad as explicit, and its graph. Tells whether it was not there as such; if it was inferred, it is both
+    /// then.
     ///
     /// # Errors
     /// [`Error::TooDeep`]; [`Error::TransactionBroken`]; what the engine reports.
@@ -233,8 +238,8 @@ impl Transaction {
     /// As [`Transaction::insert`], of terms that have numbers.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if terms of such kinds make no quad, or a number stands for no term that the transaction sees, as that of a
-    /// term which was rolled back; [`Error::TransactionBroken`]; what the engine reports.
+    /// [`Error::Invalid`] if terms of such kinds make no quad, or a number stands for no term that the transaction
+    /// sees, as that of a term which was rolled back; [`Error::TransactionBroken`]; what the engine reports.
     pub fn insert_ids(&mut self, quad: &IdQuad) -> Result<bool> {
         check_kinds(quad)?;
         self.check_terms(quad)?;
@@ -276,8 +281,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Takes an explicit quad away. Tells whether it was there as such. Its graph stays, even if it is empty now; and if the quad was inferred
-    /// too, it is inferred still.
+    /// Takes an explicit quad away. Tells whether it was there as such. Its graph stays, even if it is empty now; and
+    /// if the quad was inferred too, it is inferred still.
     ///
     /// # Errors
     /// As [`Transaction::insert`].
@@ -309,11 +314,12 @@ impl Transaction {
         self.inner().remove(quad)
     }
 
-    /// Takes all explicit quads of a pattern away; their graphs stay. Returns how many. What is inferred, too or alone, is inferred still.
+    /// Takes all explicit quads of a pattern away; their graphs stay. Returns how many. What is inferred, too or alone,
+    /// is inferred still.
     ///
     /// # Errors
-    /// [`Error::TransactionBroken`]; what the engine reports; some may be gone then: return to a [`savepoint`](Transaction::savepoint)
-    /// to have them all.
+    /// [`Error::TransactionBroken`]; what the engine reports; some may be gone then: return to a
+    /// [`savepoint`](Transaction::savepoint) to have them all.
     pub fn remove_matching(&mut self, pattern: &IdPattern) -> Result<u64> {
         let removed = self.remove_parts(pattern);
         if removed.is_err() {
@@ -422,7 +428,8 @@ impl Transaction {
         inner.write(|txn| Ok(txn.insert(&inner.tables().graphs, id.key().as_bytes(), &[])?))
     }
 
-    /// Takes a graph away with all its quads, inferred ones too; of the default graph its quads. Tells whether it was there.
+    /// Takes a graph away with all its quads, inferred ones too; of the default graph its quads. Tells whether it was
+    /// there.
     ///
     /// # Errors
     /// As [`Transaction::remove_matching`].
@@ -450,8 +457,8 @@ impl Transaction {
 
     /// Takes all quads, explicit and inferred, and all named graphs away; namespaces stay. Returns how many quads.
     ///
-    /// Terms keep their numbers until a [sweep](crate::Store::sweep), for others may be about to insert quads of them. What is loaded later is
-    /// as fast as into a new store, but for looking terms up.
+    /// Terms keep their numbers until a [sweep](crate::Store::sweep), for others may be about to insert quads of them.
+    /// What is loaded later is as fast as into a new store, but for looking terms up.
     ///
     /// # Errors
     /// As [`Transaction::remove_matching`].
@@ -509,8 +516,8 @@ impl Transaction {
         Savepoint { inner: txn.savepoint(), is_broken: state.is_broken, has_inferred }
     }
 
-    /// Undoes everything since `savepoint`, which may be returned to again; later savepoints may not. A transaction that a change since then
-    /// has [broken](Error::TransactionBroken) is whole again.
+    /// Undoes everything since `savepoint`, which may be returned to again; later savepoints may not. A transaction
+    /// that a change since then has [broken](Error::TransactionBroken) is whole again.
     ///
     /// # Errors
     /// As the engine's [`WriteTxn::rollback_to`].
@@ -534,8 +541,8 @@ impl Transaction {
     /// Commits with the durability of the store's options.
     ///
     /// # Errors
-    /// [`Error::TransactionBroken`] if a change failed half way and was not undone: nothing is committed. Those of the engine's
-    /// [`WriteTxn::commit`].
+    /// [`Error::TransactionBroken`] if a change failed half way and was not undone: nothing is committed. Those of the
+    /// engine's [`WriteTxn::commit`].
     pub fn commit(self) -> Result<Sequence> {
         self.finish(WriteTxn::commit)
     }
@@ -628,7 +635,8 @@ impl TransactionView {
         Arc::new(ViewSource { inner, statements: self.statements, tables })
     }
 
-    /// The same view with these statements alone; that of a transaction has all. Terms, names of graphs and namespaces are the same.
+    /// The same view with these statements alone; that of a transaction has all. Terms, names of graphs and namespaces
+    /// are the same.
     #[must_use]
     pub fn of_kinds(&self, kinds: StatementKinds) -> Self {
         Self { inner: Arc::clone(&self.inner), statements: kinds }

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use oxrdf::{Literal, Quad};
 
 use super::*;
-use crate::dictionary::TermHasher;
 use crate::GraphPattern;
 use crate::TermId;
+use crate::dictionary::TermHasher;
 
 /// Numbers in no order, from a seed.
 struct Random(u64);

@@ -6,13 +6,13 @@ use oxrdf::{Literal, Triple};
 use super::Place;
 use super::iri;
 use super::quad;
-use crate::dictionary::{TermHasher, bytes};
-use crate::model::id::{Tag, TermId};
 use crate::LoadInput;
 use crate::LoadOptions;
 use crate::RdfFormat;
 use crate::Store;
 use crate::StoreOptions;
+use crate::dictionary::{TermHasher, bytes};
+use crate::model::id::{Tag, TermId};
 
 const LONG: &str = "a text that is longer than a number";
 

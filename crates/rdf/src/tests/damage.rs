@@ -5,7 +5,6 @@ use fulgurite::{Database, Table};
 use super::Place;
 use super::iri;
 use super::quad;
-use crate::model::id::{IdKey, Tag};
 use crate::Error;
 use crate::IdPattern;
 use crate::Quads;
@@ -13,6 +12,7 @@ use crate::StatementKinds;
 use crate::Store;
 use crate::StoreOptions;
 use crate::TermId;
+use crate::model::id::{IdKey, Tag};
 
 /// Opens a store of three terms of which `change` has changed a table.
 fn opened_after(

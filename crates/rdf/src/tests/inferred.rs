@@ -1,4 +1,5 @@
-//! Explicit and inferred quads: what each change leaves of the other, who sees which, and what several writers at once come to.
+//! Explicit and inferred quads: what each change leaves of the other, who sees which, and what several writers at once
+//! come to.
 
 use fulgurite::Table;
 use oxrdf::{Literal, Quad};
@@ -12,7 +13,6 @@ use super::fact;
 use super::iri;
 use super::quad;
 use super::texts;
-use crate::sparql::{Query, QueryResults, Update};
 use crate::GraphPattern;
 use crate::IdPattern;
 use crate::IdQuad;
@@ -28,6 +28,7 @@ use crate::StoreOptions;
 use crate::SweepOptions;
 use crate::TermId;
 use crate::Transaction;
+use crate::sparql::{Query, QueryResults, Update};
 
 /// Whether a quad is explicit, and whether it is shown as inferred alone.
 fn state_of(store: &Store, quad: &Quad) -> (bool, bool) {

@@ -11,7 +11,6 @@ use super::expect_sound;
 use super::iri;
 use super::quad;
 use super::texts;
-use crate::dictionary::TermHasher;
 use crate::Error;
 use crate::IdPattern;
 use crate::IdQuad;
@@ -23,6 +22,7 @@ use crate::StoreOptions;
 use crate::SweepOptions;
 use crate::SweepReport;
 use crate::TermId;
+use crate::dictionary::TermHasher;
 
 fn long(name: &str) -> Literal {
     Literal::new_simple_literal(format!("a text that is longer than a number: {name}"))

@@ -8,10 +8,10 @@ use super::count;
 use super::iri;
 use super::quad;
 use super::texts;
-use crate::dictionary::TermHasher;
 use crate::Quads;
 use crate::StoreOptions;
 use crate::TermKind;
+use crate::dictionary::TermHasher;
 
 fn terms() -> Vec<Term> {
     let directed = Literal::new_directional_language_tagged_literal_unchecked;

@@ -5,9 +5,8 @@ use std::io::{self, Write};
 use oxrdf::QuadRef;
 use oxrdfio::{RdfFormat, RdfSerializer, WriterQuadSerializer};
 
+use super::check::{check, is_limited};
 use super::rdf_xml::RdfXmlWriter;
-use super::check;
-use super::is_limited;
 use crate::error::{Error, Result};
 
 /// Writes quads. A form without graphs takes those of the default graph alone.

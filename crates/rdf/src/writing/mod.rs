@@ -3,6 +3,7 @@
 //! RDF/XML, and the XML and CSV of results, have writers of their own: a form escapes what it can, and what it cannot say is
 //! [`Error::Unwritable`], which names the term. Callers that can read what they write twice ask [`check`] before; others write into a [`Spool`].
 
+mod check;
 mod csv;
 mod graph;
 mod rdf_xml;
@@ -11,78 +12,10 @@ mod solutions;
 mod spool;
 #[cfg(test)]
 mod tests;
+mod unwritable;
 mod xml_text;
 
-use oxrdf::{GraphNameRef, NamedOrBlankNodeRef, QuadRef, TermRef, TripleRef};
-use oxrdfio::RdfFormat;
-use sparesults::QueryResultsFormat;
-
-use crate::error::{Error, Result};
-
+pub use check::{check, each_scheme, is_limited, is_limited_in_results};
 pub use graph::GraphWriter;
 pub use solutions::SolutionsWriter;
 pub use spool::Spool;
-
-/// Whether a form has statements that it cannot say.
-pub fn is_limited(format: RdfFormat) -> bool {
-    matches!(format, RdfFormat::RdfXml | RdfFormat::JsonLd { .. })
-}
-
-/// Whether a form has solutions that it cannot say.
-pub fn is_limited_in_results(format: QueryResultsFormat) -> bool {
-    format == QueryResultsFormat::Xml
-}
-
-/// Whether a form can say a statement.
-///
-/// # Errors
-/// [`Error::Unwritable`] if it cannot.
-pub fn check(format: RdfFormat, quad: QuadRef<'_>) -> Result<()> {
-    match format {
-        RdfFormat::RdfXml => rdf_xml::check(quad.into()),
-        RdfFormat::JsonLd { .. } => check_json(quad.into()),
-        _ => Ok(()),
-    }
-}
-
-fn check_json(triple: TripleRef<'_>) -> Result<()> {
-    match triple.object {
-        TermRef::Triple(_) => Err(unwritable(triple.object, "JSON-LD", "it has no triple terms")),
-        _ => Ok(()),
-    }
-}
-
-fn unwritable(term: TermRef<'_>, format: &'static str, reason: &str) -> Error {
-    let mut term: String = term.to_string();
-    if let Some((end, _)) = term.char_indices().nth(TERM_CHARACTERS) {
-        term.truncate(end);
-        term.push('…');
-    }
-    Error::Unwritable { term, format, reason: reason.to_owned() }
-}
-
-/// What comes before the first colon of the IRIs of a quad, where `//` does not follow: JSON-LD reads that as a prefix, if it is one.
-pub fn each_scheme<'q>(quad: QuadRef<'q>, mut each: impl FnMut(&'q str)) {
-    let mut iri = |iri: &'q str| {
-        if let Some((scheme, rest)) = iri.split_once(':')
-            && !rest.starts_with("//")
-        {
-            each(scheme);
-        }
-    };
-    if let NamedOrBlankNodeRef::NamedNode(node) = quad.subject {
-        iri(node.as_str());
-    }
-    iri(quad.predicate.as_str());
-    match quad.object {
-        TermRef::NamedNode(node) => iri(node.as_str()),
-        TermRef::Literal(literal) => iri(literal.datatype().as_str()),
-        TermRef::BlankNode(_) | TermRef::Triple(_) => {}
-    }
-    if let GraphNameRef::NamedNode(node) = quad.graph_name {
-        iri(node.as_str());
-    }
-}
-
-/// As much of a term as an error shows.
-const TERM_CHARACTERS: usize = 200;

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use oxrdf::vocab::xsd;
 use oxrdf::{BaseDirection, LiteralRef, NamedNodeRef, NamedOrBlankNode, NamedOrBlankNodeRef, TermRef, TripleRef};
 
-use super::unwritable;
+use super::unwritable::unwritable;
 use super::xml_text::{illegal_character, node_label, push_text, push_value};
 use crate::error::{Error, Result};
 use crate::xml::{XML_NAMESPACE, is_nc_name};

@@ -3,7 +3,7 @@
 use oxrdf::vocab::xsd;
 use oxrdf::{BaseDirection, LiteralRef, TermRef, Variable};
 
-use super::unwritable;
+use super::unwritable::unwritable;
 use super::xml_text::{illegal_character, push_text, push_value};
 use crate::error::Result;
 

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use sparesults::{QueryResultsFormat, QueryResultsParser, QuerySolution, ReaderQueryResultsParserOutput};
 
 use super::*;
+use crate::error::{Error, Result};
 use crate::parse_document;
 
 const JSON_LD: RdfFormat = RdfFormat::JsonLd { profile: JsonLdProfileSet::empty() };

@@ -113,6 +113,12 @@ const CRATES: &[Allowed] = &[
         outside: Outside::AnyButEngines,
     },
     Allowed {
+        directory: "examples",
+        ours: &["fulgurite", "fulgurite-keys", "fulgurite-rdf", "fulgurite-server"],
+        ours_in_tests: &[],
+        outside: Outside::Only(&["tempfile"]),
+    },
+    Allowed {
         directory: "xtask",
         ours: &[],
         ours_in_tests: &[],

@@ -1,4 +1,5 @@
-//! Which numbers of terms quads use: a bit for each number, in pieces, so that numbers which are far apart take little memory.
+//! Which numbers of terms quads use: a bit for each number, in pieces, so that numbers which are far apart take little
+//! memory.
 
 use std::collections::HashMap;
 use std::ops::Bound;
@@ -8,8 +9,8 @@ use fulgurite::{KeySuffix, Table};
 use crate::error::Result;
 use crate::model::id::TermId;
 use crate::model::pattern::Position;
-use crate::store::shared::Shared;
 use crate::quads::tables::{Reads, Tables};
+use crate::store::shared::Shared;
 
 /// The numbers of dictionary terms that quads have, and that graphs are named by.
 #[derive(Debug, Default)]
@@ -18,7 +19,8 @@ pub struct Census {
 }
 
 impl Census {
-    /// Reads all quads, of one index of each kind of graph, and all names of graphs. `each` is told of every some thousand quads.
+    /// Reads all quads, of one index of each kind of graph, and all names of graphs. `each` is told of every some
+    /// thousand quads.
     ///
     /// # Errors
     /// [`crate::Error::Damaged`]; what the engine reports; what `each` returns.

@@ -1,13 +1,14 @@
 //! [`Store::sweep`]: terms that no quad uses are taken out of the dictionary.
 //!
-//! Which terms may be unused is read from one snapshot. Then they are taken away, some hundreds in a transaction, each of which first looks into
-//! the indexes that begin with each place of a quad: that is read, so that the transaction is in conflict with whoever has inserted
-//! a quad of such a term since; and who inserts one later has guarded the term (`dictionary::guard`), and is in conflict with the
-//! transaction. So neither waits for the other, and no quad loses a term.
+//! Which terms may be unused is read from one snapshot. Then they are taken away, some hundreds in a transaction, each
+//! of which first looks into the indexes that begin with each place of a quad: that is read, so that the transaction is
+//! in conflict with whoever has inserted a quad of such a term since; and who inserts one later has guarded the term
+//! (`dictionary::guard`), and is in conflict with the transaction. So neither waits for the other, and no quad loses a
+//! term.
 //!
-//! (1) A term goes in both directions at once, or stays. (2) Numbers are not given again. (3) Snapshots read what they did. (4) Where a store
-//! has not the indexes to look into, and for namespaces, to which no index leads, all is done in one transaction beside which nobody
-//! commits.
+//! (1) A term goes in both directions at once, or stays. (2) Numbers are not given again. (3) Snapshots read what they
+//! did. (4) Where a store has not the indexes to look into, and for namespaces, to which no index leads, all is done in
+//! one transaction beside which nobody commits.
 
 mod census;
 mod namespaces;
@@ -20,29 +21,30 @@ use std::time::{Duration, Instant};
 use fulgurite::{Durability, ReadTxn, WriteTxn};
 
 use crate::dictionary;
+use crate::dictionary::term_usage::{Probe, is_used};
 use crate::error::{Error, Result};
 use crate::model::id::TermId;
 use crate::model::pattern::IdPattern;
 use crate::quads::reading::Quads;
-use crate::store::shared::Shared;
-use crate::store::database::Store;
 use crate::quads::tables::Tables;
-use crate::dictionary::term_usage::{Probe, is_used};
+use crate::store::database::Store;
+use crate::store::shared::Shared;
 use census::Census;
 
 pub use options::{SweepOptions, SweepProgress, SweepReport};
 
 impl Store {
-    /// Takes the terms that no quad has and no graph is named by out of the dictionary, and the namespaces that no IRI is stored by; what the
-    /// file has of them is free when the next checkpoints have come by. Others read and write meanwhile, and snapshots stay as they
-    /// are.
+    /// Takes the terms that no quad has and no graph is named by out of the dictionary, and the namespaces that no IRI
+    /// is stored by; what the file has of them is free when the next checkpoints have come by. Others read and write
+    /// meanwhile, and snapshots stay as they are.
     ///
-    /// A transaction that inserts a quad of such a term at the same time is in conflict, and begins again, or the term stays. The number of
-    /// a term that is gone stands for nothing from then on, and is never given to another: a program that has kept it is told so
-    /// when it inserts a quad of it ([`Error::Invalid`]), and when it asks for its term ([`Error::NoSuchTerm`]).
+    /// A transaction that inserts a quad of such a term at the same time is in conflict, and begins again, or the term
+    /// stays. The number of a term that is gone stands for nothing from then on, and is never given to another: a
+    /// program that has kept it is told so when it inserts a quad of it ([`Error::Invalid`]), and when it asks for its
+    /// term ([`Error::NoSuchTerm`]).
     ///
-    /// A store whose [orders](crate::StoreOptions::orders) do not begin with every place is swept in one transaction beside which nobody commits,
-    /// and so are namespaces if some are unused.
+    /// A store whose [orders](crate::StoreOptions::orders) do not begin with every place is swept in one transaction
+    /// beside which nobody commits, and so are namespaces if some are unused.
     ///
     /// ```
     /// # fn main() -> fulgurite_rdf::Result<()> {
@@ -62,8 +64,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Damaged`]; [`Error::WriterBusy`], see [`SweepOptions::wait`]; what the engine reports. Some terms may be gone then, each of
-    /// them wholly.
+    /// [`Error::Damaged`]; [`Error::WriterBusy`], see [`SweepOptions::wait`]; what the engine reports. Some terms may
+    /// be gone then, each of them wholly.
     pub fn sweep(&self, options: &SweepOptions) -> Result<SweepReport> {
         let begun = Instant::now();
         let snapshot = self.snapshot()?;
@@ -92,8 +94,8 @@ impl Store {
         Ok(SweepReport { elapsed: begun.elapsed(), ..sweep.report })
     }
 
-    /// How many terms of the dictionary no quad has and no graph is named by: what a [`sweep`](Store::sweep) would take away. It reads the
-    /// quads, each once.
+    /// How many terms of the dictionary no quad has and no graph is named by: what a [`sweep`](Store::sweep) would take
+    /// away. It reads the quads, each once.
     ///
     /// # Errors
     /// [`Error::Damaged`]; what the engine reports.
@@ -150,8 +152,8 @@ impl Sweep<'_> {
         }
     }
 
-    /// Takes these away, as far as they are still unused. Begins again while others come in between, and leaves them to a later sweep if that
-    /// does not end.
+    /// Takes these away, as far as they are still unused. Begins again while others come in between, and leaves them to
+    /// a later sweep if that does not end.
     fn remove_beside_others(&mut self, unused: &[TermId]) -> Result<()> {
         for _ in 0..ATTEMPTS {
             // The tables of inferred quads may be new.

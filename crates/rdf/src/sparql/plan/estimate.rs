@@ -1,8 +1,8 @@
 //! How many rows a step of a join has: from exact counts of the store, for a few rows that are carried along.
 //!
-//! A join is planned with up to [`SAMPLE`] of its real rows in hand. What a further triple pattern adds is counted for each of
-//! these, which sees how the data hang together, as figures about single predicates cannot. Planning a small query costs as much as
-//! evaluating it, so each count is made once, and none that the choice does not depend on.
+//! A join is planned with up to [`SAMPLE`] of its real rows in hand. What a further triple pattern adds is counted for
+//! each of these, which sees how the data hang together, as figures about single predicates cannot. Planning a small
+//! query costs as much as evaluating it, so each count is made once, and none that the choice does not depend on.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,15 +13,15 @@ use spargebra::algebra::PropertyPathExpression;
 use spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
 
 use super::names::{Name, Names};
-use crate::dictionary::seeded_hash::SeededHash;
-use crate::sparql::limits::{Stopped, Watch};
-use crate::sparql::scope::{DefaultGraph, Scope};
-use crate::sparql::terms::{EvaluationTerm, Terms};
 use crate::GraphPattern;
 use crate::IdPattern;
 use crate::IdQuad;
 use crate::Quads;
 use crate::TermId;
+use crate::dictionary::seeded_hash::SeededHash;
+use crate::sparql::evaluation::limits::{Stopped, Watch};
+use crate::sparql::evaluation::scope::{DefaultGraph, Scope};
+use crate::sparql::evaluation::terms::{EvaluationTerm, Terms};
 
 /// Rows that are carried along.
 const SAMPLE: usize = 16;
@@ -29,7 +29,8 @@ const SAMPLE: usize = 16;
 /// Quads that are looked at to see how many a value that is not known yet has.
 const TYPICAL: usize = 4;
 
-/// If so many rows of the sample, far from each other, all have the same number of quads, the others are taken to have it too.
+/// If so many rows of the sample, far from each other, all have the same number of quads, the others are taken to have
+/// it too.
 const ALIKE: usize = 4;
 
 /// Where counting means going over quads, so many are gone over; if there are more, they are taken for [`MANY`].
@@ -127,8 +128,8 @@ impl Progress {
 }
 
 impl Slots {
-    /// Whether the rows that the pattern adds to those of the sample are as many as its quads, and bind nothing that is `needed`
-    /// and not known.
+    /// Whether the rows that the pattern adds to those of the sample are as many as its quads, and bind nothing that is
+    /// `needed` and not known.
     fn are_counted_rows(&self, progress: &Progress, needed: impl Fn(&Name) -> bool) -> bool {
         let graph = match &self.graph {
             GraphSlot::Of(slot) => Some(slot),
@@ -206,7 +207,8 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
         })
     }
 
-    /// Rows that the pattern adds to one row of the join, on average. Where they are `enough` or more, some number that is.
+    /// Rows that the pattern adds to one row of the join, on average. Where they are `enough` or more, some number that
+    /// is.
     pub(super) fn fanout(&self, slots: &Slots, progress: &Progress, enough: f64) -> Result<f64, Stopped> {
         if progress.sample.is_empty() {
             return Ok(0.0);
@@ -241,7 +243,8 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
         self.matches(slots, &Row::new(), &Names::default())
     }
 
-    /// Has the sample take the steps that wait. `needed`: the names of which patterns that are still to be joined ask for the values.
+    /// Has the sample take the steps that wait. `needed`: the names of which patterns that are still to be joined ask
+    /// for the values.
     pub(super) fn catch_up(&self, progress: &mut Progress, needed: impl Fn(&Name) -> bool) -> Result<(), Stopped> {
         let waiting = std::mem::take(&mut progress.waiting);
         for (place, Step { slots, .. }) in waiting.iter().enumerate() {
@@ -275,7 +278,8 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
         Ok(())
     }
 
-    /// As [`Estimator::advance`], without the values that the pattern adds: by counts alone. Requires: [`Slots::are_counted_rows`].
+    /// As [`Estimator::advance`], without the values that the pattern adds: by counts alone. Requires:
+    /// [`Slots::are_counted_rows`].
     fn advance_by_counts(&self, slots: &Slots, progress: &mut Progress) -> Result<(), Stopped> {
         if progress.sample.len() > ALIKE {
             let rows = far_apart(progress.sample.len()).take(ALIKE).map(|row| &progress.sample[row]);
@@ -341,7 +345,8 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
         Ok(())
     }
 
-    /// Quads that match the pattern in one row. A place that is bound to what is not known counts as a typical value would.
+    /// Quads that match the pattern in one row. A place that is bound to what is not known counts as a typical value
+    /// would.
     fn matches(&self, slots: &Slots, row: &Row, bound: &Names) -> Result<f64, Stopped> {
         let mut total = 0.0;
         for pattern in self.patterns(slots, row) {
@@ -474,8 +479,8 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
         self.terms.watch().keep(quads.next().transpose())
     }
 
-    /// Rows that a property path adds to one row of a join. A rule of thumb on exact counts: a closure reaches more than a step does, and
-    /// from one end less than from all.
+    /// Rows that a property path adds to one row of a join. A rule of thumb on exact counts: a closure reaches more
+    /// than a step does, and from one end less than from all.
     pub(super) fn path_fanout(
         &self,
         path: &PropertyPathExpression,
@@ -583,7 +588,8 @@ pub(super) fn ground(pattern: &TriplePattern) -> Option<RdfTriple> {
     Some(RdfTriple::new(subject, predicate.clone(), term(&pattern.object)?))
 }
 
-/// All numbers below `count`, such that the first ones are far apart: rows of a sample that follow each other often come from one row.
+/// All numbers below `count`, such that the first ones are far apart: rows of a sample that follow each other often
+/// come from one row.
 fn far_apart(count: usize) -> impl Iterator<Item = usize> {
     let step = [5, 7, 11, 13].into_iter().find(|step| !count.is_multiple_of(*step)).unwrap_or(1);
     (0..count).map(move |place| place * step % count)

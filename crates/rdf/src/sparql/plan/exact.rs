@@ -28,10 +28,10 @@ use super::forms::{as_term, datatype, has_alternatives, in_form, is_term, string
 use super::operations::makes_texts;
 use super::triple_terms;
 use super::witness;
-use crate::sparql::numeric::Number;
-use crate::sparql::shape::{Operand, map_children, map_operands, visit_operands};
-use crate::sparql::terms::Form;
-use crate::sparql::typed::{self, Typed};
+use crate::sparql::evaluation::terms::Form;
+use crate::sparql::expressions::ill_typed::{self, Typed};
+use crate::sparql::expressions::numeric::Number;
+use crate::sparql::parse::shape::{Operand, map_children, map_operands, visit_operands};
 
 /// The pattern with its expressions in that form.
 pub(super) fn with_exact_expressions(pattern: GraphPattern) -> GraphPattern {
@@ -126,8 +126,8 @@ impl Exact {
         }
     }
 
-    /// The rows of a group with arguments of its aggregates as variables: those whose values may be terms of the rows or
-    /// are to be taken as such, and nodes that belong to a solution.
+    /// The rows of a group with arguments of its aggregates as variables: those whose values may be terms of the rows
+    /// or are to be taken as such, and nodes that belong to a solution.
     fn with_arguments(
         &self,
         mut inner: GraphPattern,
@@ -163,7 +163,7 @@ impl Exact {
             self.expression(operand, row)
         });
         match exact {
-            E::Literal(literal) => typed::marked(literal).into(),
+            E::Literal(literal) => ill_typed::marked(literal).into(),
             E::UnaryMinus(operand) => signed('-', *operand).unwrap_or_else(|operand| E::UnaryMinus(operand.into())),
             E::UnaryPlus(operand) => signed('+', *operand).unwrap_or_else(|operand| E::UnaryPlus(operand.into())),
             E::FunctionCall(Function::StrDt, arguments) => call(Function::Custom(Typed::Value.name()), arguments),
@@ -235,7 +235,8 @@ fn signed(sign: char, operand: Expression) -> Result<Expression, Expression> {
     }
 }
 
-/// What `GROUP_CONCAT` takes where its argument is not made a variable: a text as it is, and what else has a text as that.
+/// What `GROUP_CONCAT` takes where its argument is not made a variable: a text as it is, and what else has a text as
+/// that.
 fn as_concatenated(argument: Expression) -> Expression {
     if matches!(argument, Expression::Variable(_)) || makes_texts(&argument) {
         return argument;
@@ -250,7 +251,7 @@ fn number_as_truth(expression: Expression) -> Expression {
     let is_computed = match &expression {
         E::Literal(literal) => match Number::of_literal(literal.as_ref()) {
             Some(number) => return Literal::from(number.is_true()).into(),
-            None if typed::is_marked(literal.as_ref()) => return Literal::from(false).into(),
+            None if ill_typed::is_marked(literal.as_ref()) => return Literal::from(false).into(),
             None => false,
         },
         E::Add(..) | E::Subtract(..) | E::Multiply(..) | E::Divide(..) | E::UnaryMinus(_) | E::UnaryPlus(_) => true,
@@ -275,7 +276,7 @@ fn node(mut arguments: Vec<Expression>, row: Row<'_>) -> Expression {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sparql::text::{Prologue, parse_query};
+    use crate::sparql::parse::text::{Prologue, parse_query};
 
     /// Constants, variables and operators of the filter of a query.
     fn filter_nodes(filter: &str) -> usize {

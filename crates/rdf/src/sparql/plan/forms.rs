@@ -8,9 +8,9 @@ use oxrdf::{Literal, NamedNode};
 use spargebra::algebra::{Expression, Function};
 
 use super::operations::may_compute_double;
-use crate::sparql::aggregates;
-use crate::sparql::terms::Form;
-use crate::sparql::typed::{self, Typed};
+use crate::sparql::evaluation::terms::Form;
+use crate::sparql::expressions::aggregates;
+use crate::sparql::expressions::ill_typed::{self, Typed};
 
 /// The variable, asked for in a form.
 pub(super) fn in_form(variable: Expression, form: Form) -> Expression {
@@ -34,7 +34,7 @@ pub(super) fn string(mut arguments: Vec<Expression>) -> Expression {
 /// `DATATYPE` of an argument.
 pub(super) fn datatype(mut arguments: Vec<Expression>) -> Expression {
     match arguments.as_mut_slice() {
-        [Expression::Literal(literal)] => typed::unmarked(literal.clone()).datatype().into_owned().into(),
+        [Expression::Literal(literal)] => ill_typed::unmarked(literal.clone()).datatype().into_owned().into(),
         [argument] => {
             let argument = std::mem::replace(argument, Literal::from(false).into());
             call(Function::Datatype, in_alternatives(argument, &as_typed))
@@ -43,8 +43,8 @@ pub(super) fn datatype(mut arguments: Vec<Expression>) -> Expression {
     }
 }
 
-/// The expression, with the variables and constants that may be its value as names of their terms. The dataset finds the
-/// terms by these names when it takes the value.
+/// The expression, with the variables and constants that may be its value as names of their terms. The dataset finds
+/// the terms by these names when it takes the value.
 pub(super) fn as_term(expression: Expression) -> Expression {
     let may_be_term = has_alternatives(&expression) || is_typed_call(&expression);
     if !may_be_term || is_term(&expression) {
@@ -124,7 +124,7 @@ fn as_typed(value: Expression) -> Expression {
         variable @ Expression::Variable(_) => in_form(variable, Form::Datatype),
         // No literal of a type that the evaluator knows has this form, so it keeps the type.
         Expression::Literal(literal) if literal.language().is_none() && literal.datatype() != xsd::STRING => {
-            Literal::new_typed_literal("", typed::unmarked(literal).datatype()).into()
+            Literal::new_typed_literal("", ill_typed::unmarked(literal).datatype()).into()
         }
         other => returning(Typed::Datatype, other),
     }

@@ -1,13 +1,13 @@
 //! `GRAPH ?g { P }`: the solutions of `P` in each named graph, joined with the name of that graph (SPARQL 1.1, 18.6).
 //!
-//! The evaluator hands `?g` to the triple patterns of `P`, and these bind it. That has the same solutions if each row of
-//! `P` comes from such a pattern, `P` does not read `?g`, and no `MINUS` depends on which variables its sides bind.
+//! The evaluator hands `?g` to the triple patterns of `P`, and these bind it. That has the same solutions if each row
+//! of `P` comes from such a pattern, `P` does not read `?g`, and no `MINUS` depends on which variables its sides bind.
 //! Otherwise `GRAPH ?g { P }` becomes a loop: `GRAPH ?g {}`, and for each of its rows `P` in this graph, under a hidden
 //! name. Sub-selects of `P` return the hidden name. Aggregates without keys drop it, so it is joined to their row. If
 //! `P` has a variable `?g` of its own, that gets another hidden name, and is compared with the graph's name at the end.
 //!
-//! `GRAPH <g> { P }` has no rows if there is no graph `<g>`. If `P` may have rows of no quad of the graph, as `VALUES` and
-//! aggregates have, `GRAPH <g> {}` is joined to it: that has a row if the graph exists.
+//! `GRAPH <g> { P }` has no rows if there is no graph `<g>`. If `P` may have rows of no quad of the graph, as `VALUES`
+//! and aggregates have, `GRAPH <g> {}` is joined to it: that has a row if the graph exists.
 //!
 //! Within a loop both sides of a `MINUS` begin with the bindings of the loop's row, and so share variables that neither
 //! side binds. If that can change the result, the right side is grouped by its own variables: the evaluator's groups
@@ -23,15 +23,16 @@ use super::names::certain;
 use super::one_group::looks_at_patterns;
 use super::rename::{mentions, reads, renamed};
 use super::witness::hidden_variable;
-use crate::sparql::shape::{Operand, map_children, map_operands, visit_operands};
+use crate::sparql::parse::shape::{Operand, map_children, map_operands, visit_operands};
 
 /// The pattern with such graphs written as loops.
 pub(super) fn with_loops_over_graphs(pattern: GraphPattern) -> GraphPattern {
     Loops::default().pattern(pattern)
 }
 
-/// The pattern with the graph joined to what an aggregate without keys makes of it: there is a row for an empty graph too, but without the
-/// graph, in which patterns of `HAVING` and `ORDER BY` are looked for. Requires: joins are in their order, which the planner would change.
+/// The pattern with the graph joined to what an aggregate without keys makes of it: there is a row for an empty graph
+/// too, but without the graph, in which patterns of `HAVING` and `ORDER BY` are looked for. Requires: joins are in
+/// their order, which the planner would change.
 pub(super) fn with_graphs_of_aggregates(pattern: GraphPattern) -> GraphPattern {
     remembering_graph(pattern, None)
 }
@@ -173,8 +174,8 @@ fn binds_early(pattern: &GraphPattern, graph: &Variable) -> bool {
     }
 }
 
-/// The pattern with the right side of each `MINUS` grouped by its own variables, if it is evaluated for rows of something
-/// else and these can change its result.
+/// The pattern with the right side of each `MINUS` grouped by its own variables, if it is evaluated for rows of
+/// something else and these can change its result.
 pub(super) fn with_own_variables_of_minus(pattern: GraphPattern) -> GraphPattern {
     own_variables(pattern, false)
 }
@@ -213,7 +214,8 @@ fn graphs(variable: Variable) -> GraphPattern {
     GraphPattern::Graph { name: variable.into(), inner: GraphPattern::Bgp { patterns: Vec::new() }.into() }
 }
 
-/// Whether every row of the pattern, within `GRAPH` with a variable, binds that to the graph in which all of the row was looked up.
+/// Whether every row of the pattern, within `GRAPH` with a variable, binds that to the graph in which all of the row
+/// was looked up.
 fn binds_graph(pattern: &GraphPattern) -> bool {
     match pattern {
         GraphPattern::Bgp { .. } => !is_nothing(pattern),

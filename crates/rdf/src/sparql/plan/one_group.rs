@@ -1,11 +1,11 @@
 //! Patterns of which nobody asks how many rows they have.
 //!
-//! The rows of one group decide how what is joined to it, or evaluated for each of them, is planned. Where there is nothing but operators over
-//! these rows, the last step of the group need not be counted.
+//! The rows of one group decide how what is joined to it, or evaluated for each of them, is planned. Where there is
+//! nothing but operators over these rows, the last step of the group need not be counted.
 
 use spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression};
 
-use crate::sparql::shape::{Operand, visit_operands};
+use crate::sparql::parse::shape::{Operand, visit_operands};
 
 /// Whether the pattern is one group with operators over its rows, so that how many rows it has is of no account.
 pub(super) fn is_over_one_group(pattern: &GraphPattern) -> bool {

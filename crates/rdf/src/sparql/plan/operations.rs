@@ -12,9 +12,10 @@
 //! | `GROUP_CONCAT(?v)` | `GROUP_CONCAT` of the text of the term | concatenates texts alone |
 //! | `xsd:string(?v)` | `to string(?v)` | writes doubles without exponents |
 //!
-//! An expression whose operators all are of these is evaluated by the evaluator's own first: where these have a value it is the right one, since they
-//! fail rather than round. Its operands are then written twice. Where one is large, has such operators within other functions, or is not the same each time,
-//! each operator is a call of ours instead ([`Mode::Any`]), so that an expression grows no faster than its text.
+//! An expression whose operators all are of these is evaluated by the evaluator's own first: where these have a value
+//! it is the right one, since they fail rather than round. Its operands are then written twice. Where one is large, has
+//! such operators within other functions, or is not the same each time, each operator is a call of ours instead
+//! ([`Mode::Any`]), so that an expression grows no faster than its text.
 
 use std::cell::Cell;
 
@@ -23,12 +24,12 @@ use oxrdf::vocab::xsd;
 use spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, Function, GraphPattern};
 
 use super::forms::in_form;
-use crate::sparql::aggregates::Aggregate;
-use crate::sparql::functions::{Mode, Operation};
-use crate::sparql::order::{TimeType, is_integer_type};
-use crate::sparql::shape::{Operand, map_children, map_operands, visit_operands};
-use crate::sparql::terms::Form;
-use crate::sparql::typed::Typed;
+use crate::sparql::evaluation::terms::Form;
+use crate::sparql::expressions::aggregates::Aggregate;
+use crate::sparql::expressions::functions::{Mode, Operation};
+use crate::sparql::expressions::ill_typed::Typed;
+use crate::sparql::expressions::order::{TimeType, is_integer_type};
+use crate::sparql::parse::shape::{Operand, map_children, map_operands, visit_operands};
 
 /// The pattern with its operators in that form, and whether it calls functions of ours.
 pub(super) fn with_operations(pattern: GraphPattern) -> (GraphPattern, bool) {
@@ -411,7 +412,8 @@ fn kind_of_call(function: &Function) -> Kind {
     }
 }
 
-/// Whether the operands of the expression's operations are small, the same each time, and without operations of their own.
+/// Whether the operands of the expression's operations are small, the same each time, and without operations of their
+/// own.
 fn can_be_written_twice(expression: &Expression) -> bool {
     // The evaluator rounds large doubles there.
     let mut can_be = operation_of(expression) != Some(Operation::ToDecimal);

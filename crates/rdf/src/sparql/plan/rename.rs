@@ -4,7 +4,7 @@ use oxrdf::Variable;
 use spargebra::algebra::{Expression, GraphPattern};
 use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 
-use crate::sparql::shape::{Operand, map_children, map_operands, visit_operands};
+use crate::sparql::parse::shape::{Operand, map_children, map_operands, visit_operands};
 
 /// The pattern with `to` in place of the variable `from`. A sub-select that does not return `from` keeps its own
 /// variable of that name. The text that another endpoint is asked keeps its variables.

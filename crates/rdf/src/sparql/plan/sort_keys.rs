@@ -4,17 +4,18 @@
 //! |---|---|
 //! | `OrderBy(P, ASC(?v), …)` | `OrderBy(Extend(P, k := key of ?v), ASC(k), …)` |
 //!
-//! `k` is a variable that no text can name; comparing two of its values compares ranks: see [`SortTables`](crate::sparql::sort::SortTables). The last
-//! key is ranked by value and form, all others by value, so that a later key decides between `1` and `1.0`.
+//! `k` is a variable that no text can name; comparing two of its values compares ranks: see
+//! [`SortTables`](crate::sparql::evaluation::sort_keys::SortTables). The last key is ranked by value and form, all
+//! others by value, so that a later key decides between `1` and `1.0`.
 
 use oxrdf::Variable;
 use spargebra::algebra::{Expression, GraphPattern, OrderExpression};
 
 use super::forms::in_form;
 use super::witness::hidden_variable;
-use crate::sparql::shape::{map_children, map_operands};
-use crate::sparql::sort::{RankBy, Slot};
-use crate::sparql::terms::Form;
+use crate::sparql::evaluation::sort_keys::{RankBy, Slot};
+use crate::sparql::evaluation::terms::Form;
+use crate::sparql::parse::shape::{map_children, map_operands};
 
 /// The pattern with what its rows are sorted by. Each key has a slot of its own.
 pub(super) fn with_sort_keys(pattern: GraphPattern) -> GraphPattern {

@@ -12,7 +12,7 @@ use spareval::ExpressionTerm;
 use spargebra::algebra::GraphPattern;
 use spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
 
-use crate::sparql::aggregates;
+use crate::sparql::expressions::aggregates;
 
 /// A pattern that has no others in it, with such triple terms by their names.
 pub(super) fn with_names(pattern: GraphPattern) -> GraphPattern {

@@ -1,9 +1,10 @@
 //! A term for rows that bind nothing, so that a join of such rows can be interrupted as every other one.
 //!
-//! The evaluator is interrupted when it touches a term. `VALUES () { () () … }`, `UNDEF`, alternatives of patterns without variables
-//! and options over these have rows without any. Where such rows are joined, each side gets a variable of its own with a constant value:
-//! a witness. No text can name it, and `COUNT(DISTINCT *)` and what is not joined never see one: that counts without hidden variables, but for the
-//! one of the loop over graphs that it is in, which its patterns need and which has one value.
+//! The evaluator is interrupted when it touches a term. `VALUES () { () () … }`, `UNDEF`, alternatives of patterns
+//! without variables and options over these have rows without any. Where such rows are joined, each side gets a
+//! variable of its own with a constant value: a witness. No text can name it, and `COUNT(DISTINCT *)` and what is not
+//! joined never see one: that counts without hidden variables, but for the one of the loop over graphs that it is in,
+//! which its patterns need and which has one value.
 
 use std::cell::Cell;
 
@@ -12,7 +13,7 @@ use spargebra::algebra::{AggregateExpression, Expression, GraphPattern};
 
 use super::graphs::graph_within;
 use super::names::binds_any;
-use crate::sparql::shape::{map_children, map_operands};
+use crate::sparql::parse::shape::{map_children, map_operands};
 
 /// The pattern with witnesses where they are needed. Its solutions are the same but for these.
 pub(super) fn with_witnesses(pattern: GraphPattern) -> GraphPattern {
@@ -77,7 +78,8 @@ pub(crate) fn hidden_variable(name: &str) -> Variable {
 /// No variable of a text begins with it.
 const PREFIX: char = '·';
 
-/// The pattern without its hidden variables, of which nothing else is to be seen in the solutions. A loop's variable is let through.
+/// The pattern without its hidden variables, of which nothing else is to be seen in the solutions. A loop's variable is
+/// let through.
 fn without_hidden(inner: Box<GraphPattern>, around: Option<&Variable>) -> Box<GraphPattern> {
     let (mut variables, mut has_hidden) = (Vec::new(), false);
     inner.on_in_scope_variable(|variable| {
@@ -119,7 +121,7 @@ fn has_at_most_one_row(pattern: &GraphPattern) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sparql::text::{Prologue, parse_query};
+    use crate::sparql::parse::text::{Prologue, parse_query};
 
     fn witnesses(text: &str) -> usize {
         let spargebra::Query::Select { pattern, .. } = parse_query(text, &Prologue::default()).expect("a query") else {

@@ -24,8 +24,8 @@ use spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
 use super::estimate::{Estimator, ground};
 use super::witness::hidden_variable;
 use crate::Quads;
-use crate::sparql::limits::Stopped;
-use crate::sparql::shape::{map_children, map_operands};
+use crate::sparql::evaluation::limits::Stopped;
+use crate::sparql::parse::shape::{map_children, map_operands};
 
 /// The pattern with these rows.
 pub(super) fn with_terms_that_reach_themselves<Q: Quads>(

@@ -1,7 +1,7 @@
 //! What an endpoint has answered, as rows of the evaluation.
 //!
-//! Invariants: (1) a blank node of an answer is a node of its own, whatever its label. (2) No term of an answer nests so deep that what goes
-//! down it, as dropping it does, has not stack enough.
+//! Invariants: (1) a blank node of an answer is a node of its own, whatever its label. (2) No term of an answer nests
+//! so deep that what goes down it, as dropping it does, has not stack enough.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,15 +10,14 @@ use oxrdf::{BlankNode, NamedOrBlankNode, Term, Triple, Variable};
 use sparesults::{QueryResultsParser, QuerySolution, ReaderQueryResultsParserOutput};
 use spareval::QuerySolutionIter;
 
+use super::clause::Clause;
 use super::nesting::{self, DEPTH_MAX};
-use super::Clause;
-use super::ServiceError;
-use super::ServiceResponse;
-use crate::sparql::limits::Watch;
+use super::response::{ServiceError, ServiceResponse};
+use crate::sparql::evaluation::limits::Watch;
 
 /// The rows of an answer. Clones share them.
 #[derive(Clone, Debug)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     variables: Arc<[Variable]>,
     rows: Arc<Vec<Vec<Option<Term>>>>,
 }
@@ -27,8 +26,9 @@ impl Answer {
     /// Reads an answer to its end.
     ///
     /// # Errors
-    /// If it is not in the form that it is said to be, not of solutions, or too large; if the evaluation has ended meanwhile.
-    pub(super) fn read(response: ServiceResponse, clause: &Clause, watch: &Watch) -> Result<Self, ServiceError> {
+    /// If it is not in the form that it is said to be, not of solutions, or too large; if the evaluation has ended
+    /// meanwhile.
+    pub(crate) fn read(response: ServiceResponse, clause: &Clause, watch: &Watch) -> Result<Self, ServiceError> {
         let ServiceResponse { format, body, rows_max } = response;
         if !nesting::is_within_bounds(format, &body) {
             let message = format!("the answer has parts that are nested deeper than {DEPTH_MAX}; do without them");
@@ -64,7 +64,7 @@ impl Answer {
         Ok(Self { variables: clause.variables.as_slice().into(), rows: Arc::new(rows) })
     }
 
-    pub(super) fn into_solutions(self) -> QuerySolutionIter<'static> {
+    pub(crate) fn into_solutions(self) -> QuerySolutionIter<'static> {
         let Self { variables, rows } = self;
         let (columns, count) = (Arc::clone(&variables), rows.len());
         let solution = move |row: usize| Ok(QuerySolution::from((Arc::clone(&columns), rows[row].clone())));

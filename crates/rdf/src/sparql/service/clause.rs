@@ -1,15 +1,15 @@
 //! The `SERVICE` clauses of a query, each with its number and with what its endpoint is asked.
 //!
-//! The evaluator's handler is given a pattern alone, and as the optimizer left it. So before it is planned the pattern of each
-//! clause binds a hidden variable, whose name has the clause's number.
+//! The evaluator's handler is given a pattern alone, and as the optimizer left it. So before it is planned the pattern
+//! of each clause binds a hidden variable, whose name has the clause's number.
 
 use oxiri::Iri;
 use oxrdf::{Literal, Variable};
 use spargebra::Query;
 use spargebra::algebra::{Expression, GraphPattern};
 
+use crate::sparql::parse::shape::{map_children, map_operands};
 use crate::sparql::plan::hidden_variable;
-use crate::sparql::shape::{map_children, map_operands};
 
 /// What an endpoint is asked for one clause.
 #[derive(Clone, Debug)]
@@ -93,7 +93,7 @@ fn mark(number: usize) -> Variable {
 }
 
 /// The number of the clause that has this pattern.
-pub(super) fn number_of(pattern: &GraphPattern) -> Option<usize> {
+pub(crate) fn number_of(pattern: &GraphPattern) -> Option<usize> {
     match pattern {
         GraphPattern::Extend { variable, inner, .. } => {
             let digits = variable.as_str().split_once(MARK).map(|(_, digits)| digits);
@@ -111,7 +111,7 @@ const MARK: &str = "service·";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sparql::text::{Prologue, parse_query};
+    use crate::sparql::parse::text::{Prologue, parse_query};
 
     fn clauses(text: &str) -> Vec<Clause> {
         let prologue = Prologue { base: Some("http://base/"), prefixes: &[] };

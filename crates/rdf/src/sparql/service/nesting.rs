@@ -1,11 +1,12 @@
-//! How deep an answer nests, told before it is parsed: the parsers, and all that goes down a term, take stack for each level.
+//! How deep an answer nests, told before it is parsed: the parsers, and all that goes down a term, take stack for each
+//! level.
 //!
 //! Invariant: what is told is never less than what a parser meets.
 
 use sparesults::QueryResultsFormat;
 
 /// Whether the body nests no deeper than triple terms in triple terms may.
-pub(super) fn is_within_bounds(format: QueryResultsFormat, body: &[u8]) -> bool {
+pub(crate) fn is_within_bounds(format: QueryResultsFormat, body: &[u8]) -> bool {
     match format {
         QueryResultsFormat::Json => brackets(body) <= OUTER_LEVELS + 2 * DEPTH_MAX,
         QueryResultsFormat::Xml => elements(body).is_some_and(|deepest| deepest <= OUTER_LEVELS + 2 * DEPTH_MAX),
@@ -79,7 +80,7 @@ fn openings(line: &[u8]) -> usize {
 const SKIPPED: [(&[u8], &[u8]); 3] = [(b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>")];
 
 /// Triple terms within each other.
-pub(super) const DEPTH_MAX: usize = 128;
+pub(crate) const DEPTH_MAX: usize = 128;
 /// Levels around a term, with some to spare.
 const OUTER_LEVELS: usize = 10;
 

@@ -1,9 +1,10 @@
-//! What a transaction adds: terms and explicit quads, which are kept aside and written to the tables many at once, sorted by the keys
-//! of each.
+//! What a transaction adds: terms and explicit quads, which are kept aside and written to the tables many at once,
+//! sorted by the keys of each.
 //!
-//! Invariants: (1) Whatever reads or changes tables of quads or terms has them written first ([`State::settle`]), so that nobody sees
-//! that they were kept aside. (2) A quad that is kept aside is in no index, as the transaction sees these, and the store has no tables of
-//! inferred quads. (3) What is kept aside was added after the last savepoint: who returns to that forgets it.
+//! Invariants: (1) Whatever reads or changes tables of quads or terms has them written first ([`State::settle`]), so
+//! that nobody sees that they were kept aside. (2) A quad that is kept aside is in no index, as the transaction sees
+//! these, and the store has no tables of inferred quads. (3) What is kept aside was added after the last savepoint: who
+//! returns to that forgets it.
 
 use std::collections::HashSet;
 
@@ -12,15 +13,15 @@ use oxrdf::{GraphNameRef, QuadRef, TermRef};
 
 use super::State;
 use super::known::{Found, KnownTerms};
-use crate::quads::changes;
+use crate::dictionary::seeded_hash::SeededHash;
 use crate::dictionary::{self, bytes};
 use crate::error::{Error, Result};
-use crate::model::id::{IdKey, TermId};
 use crate::load::{Ranges, Row, Sorted};
+use crate::model::id::{IdKey, TermId};
 use crate::model::pattern::{IdQuad, Position};
-use crate::dictionary::seeded_hash::SeededHash;
-use crate::store::shared::Shared;
+use crate::quads::changes;
 use crate::quads::tables::{Index, Reads, Tables};
+use crate::store::shared::Shared;
 
 /// What is kept aside, and what that needs.
 #[derive(Default)]

@@ -9,20 +9,20 @@ use oxrdf::QuadRef;
 use super::Transaction;
 use super::TransactionView;
 use super::check_kinds;
-use crate::quads::changes;
 use crate::error::Result;
 use crate::model::id::IdKey;
-use crate::quads::inferred::{Inferred, StatementKinds, key_of_both, prefix_of_both, quad_of_both};
 use crate::model::pattern::{GraphPattern, IdPattern, IdQuad};
+use crate::quads::changes;
+use crate::quads::inferred::{Inferred, StatementKinds, key_of_both, prefix_of_both, quad_of_both};
 use crate::quads::reading::Quads;
 use crate::quads::tables::{Index, Reads, Tables};
 
 impl Transaction {
-    /// Adds a quad as inferred, and its graph. Tells whether it was not inferred. If it is explicit, it is both then, and stays inferred when
-    /// [`Transaction::remove`] takes it away.
+    /// Adds a quad as inferred, and its graph. Tells whether it was not inferred. If it is explicit, it is both then,
+    /// and stays inferred when [`Transaction::remove`] takes it away.
     ///
-    /// The first inferred quad of a store makes tables for such quads: others that change quads at the same time, or read some at
-    /// [`Isolation::Serializable`](crate::Isolation::Serializable), are in conflict with it for that.
+    /// The first inferred quad of a store makes tables for such quads: others that change quads at the same time, or
+    /// read some at [`Isolation::Serializable`](crate::Isolation::Serializable), are in conflict with it for that.
     ///
     /// # Errors
     /// As [`Transaction::insert`].
@@ -81,8 +81,8 @@ impl Transaction {
         self.inner().write(|txn| changes::remove_inferred(txn, &tables, inferred, path, quad))
     }
 
-    /// Has the quads of a pattern be inferred no more: all that a reasoner has added, of [`IdPattern::ALL`]. Explicit ones stay, and so do
-    /// graphs. Returns how many were inferred.
+    /// Has the quads of a pattern be inferred no more: all that a reasoner has added, of [`IdPattern::ALL`]. Explicit
+    /// ones stay, and so do graphs. Returns how many were inferred.
     ///
     /// # Errors
     /// As [`Transaction::remove_matching`].
@@ -98,8 +98,8 @@ impl Transaction {
         cleared
     }
 
-    /// Takes away what notes quads of a pattern as both. It goes over what the pattern has of them, or else of explicit ones: there is no other
-    /// order of those that are both.
+    /// Takes away what notes quads of a pattern as both. It goes over what the pattern has of them, or else of explicit
+    /// ones: there is no other order of those that are both.
     fn clear_both(&self, inferred: &Inferred, pattern: &IdPattern) -> Result<u64> {
         if *pattern == IdPattern::ALL {
             return self.inner().write(|txn| Ok(txn.delete_range(&inferred.both, ..)?));

@@ -1,0 +1,239 @@
+//! Documents become quads, statement by statement, whatever their form.
+//!
+//! RDF/XML has a reader of its own ([`rdf_xml`]). Statements of JSON-LD that need a base where there is none are
+//! dropped, as its specification asks, and counted: they are parsed with a base that no document has, which tells them.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use oxrdf::{BlankNode, GraphName, NamedOrBlankNode, Quad, Term};
+use oxrdfio::{
+    JsonLdProfileSet, LoadedDocument, RdfFormat, RdfParseError, RdfParser, RdfSyntaxError, ReaderQuadParser,
+};
+
+use super::input::Document;
+use super::json_base::{self, JsonBase};
+use super::rdf_xml;
+use crate::error::{Error, Result};
+use crate::load::formats::byte_order_mark::WithoutMark;
+use crate::load::formats::json_depth::{Depth, JsonDepth, Shallow};
+use crate::load::formats::triple_nesting::Nesting;
+use crate::load::options::DocumentLoader;
+use crate::model::base_iri;
+
+/// Parses a document.
+pub enum QuadParser {
+    RdfXml { parser: Box<rdf_xml::Parser<Bytes>>, graph: GraphName },
+    Other { parser: Box<ReaderQuadParser<Bytes>>, no_base: Option<NoBase> },
+}
+
+type Bytes = Box<dyn Read + Send>;
+
+/// Why a document, or one of its statements, cannot be parsed.
+#[derive(Debug)]
+pub enum ParseFailure {
+    Read(io::Error),
+    /// Line and column are from 1, and 0 if they are not known.
+    Malformed {
+        line: u64,
+        column: u64,
+        message: String,
+    },
+    /// The document asks for more memory than any may. It goes no further, however lenient the load.
+    TooLarge {
+        line: u64,
+        column: u64,
+        message: String,
+    },
+}
+
+impl QuadParser {
+    /// Requires: `parser` is [`parser_of`] the document, and possibly more.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the document's base is no absolute IRI.
+    pub fn new(
+        document: &Document,
+        parser: RdfParser,
+        bytes: Bytes,
+        loader: Option<&DocumentLoader>,
+        is_lenient: bool,
+    ) -> Result<Self> {
+        if document.format == RdfFormat::RdfXml {
+            let parser = rdf_xml::Parser::new(bytes, document.base.as_deref());
+            let parser = parser.map_err(|error| bad_base(document, &error))?;
+            return Ok(Self::RdfXml { parser: Box::new(parser), graph: document.graph.clone() });
+        }
+        let is_json = matches!(document.format, RdfFormat::JsonLd { .. });
+        let no_base = (is_json && document.base.is_none()).then(NoBase::new);
+        let parser = match &no_base {
+            Some(no_base) => {
+                parser.with_base_iri(&no_base.iri).map_err(|error| bad_base(document, &error.to_string()))?
+            }
+            None => parser,
+        };
+        let parser = parser.for_reader(shallow(bytes, document.format, is_lenient));
+        let parser = match loader {
+            Some(loader) => with_loader(parser, Arc::clone(loader)),
+            None => parser,
+        };
+        Ok(Self::Other { parser: Box::new(parser), no_base })
+    }
+
+    /// The prefixes that are known so far, with their IRIs.
+    pub fn prefixes(&self) -> Box<dyn Iterator<Item = (&str, &str)> + '_> {
+        match self {
+            Self::RdfXml { parser, .. } => Box::new(parser.prefixes()),
+            Self::Other { parser, .. } => Box::new(parser.prefixes()),
+        }
+    }
+
+    /// Statements that were dropped because they need a base.
+    pub fn dropped(&self) -> u64 {
+        match self {
+            Self::Other { no_base: Some(no_base), .. } => no_base.dropped,
+            _ => 0,
+        }
+    }
+}
+
+impl Iterator for QuadParser {
+    type Item = Result<Quad, ParseFailure>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::RdfXml { parser, graph } => {
+                let triple = parser.next()?;
+                Some(triple.map(|triple| triple.in_graph(graph.clone())).map_err(ParseFailure::from))
+            }
+            Self::Other { parser, no_base } => loop {
+                let quad = parser.next()?;
+                let is_dropped = match (&quad, &mut *no_base) {
+                    (Ok(quad), Some(no_base)) => no_base.drops(quad),
+                    _ => false,
+                };
+                if !is_dropped {
+                    return Some(quad.map_err(ParseFailure::from));
+                }
+            },
+        }
+    }
+}
+
+impl From<rdf_xml::Failure> for ParseFailure {
+    fn from(failure: rdf_xml::Failure) -> Self {
+        match failure {
+            rdf_xml::Failure::Read(source) => Self::Read(source),
+            rdf_xml::Failure::Malformed { place, message } => {
+                Self::Malformed { line: place.line, column: place.column, message }
+            }
+            rdf_xml::Failure::TooLarge { place, message } => {
+                Self::TooLarge { line: place.line, column: place.column, message }
+            }
+        }
+    }
+}
+
+impl From<RdfParseError> for ParseFailure {
+    fn from(error: RdfParseError) -> Self {
+        match error {
+            RdfParseError::Io(source) => Self::Read(source),
+            RdfParseError::Syntax(error) => error.into(),
+        }
+    }
+}
+
+impl From<RdfSyntaxError> for ParseFailure {
+    fn from(error: RdfSyntaxError) -> Self {
+        let (line, column) =
+            error.location().map_or((0, 0), |location| (location.start.line + 1, location.start.column + 1));
+        Self::Malformed { line, column, message: plain_message(&error) }
+    }
+}
+
+/// What is wrong, without the place, which is relative to a block.
+fn plain_message(error: &RdfSyntaxError) -> String {
+    let message = error.to_string();
+    let is_place = ["Parser error at line ", "Parser error between line "].iter().any(|at| message.starts_with(at));
+    let message = match message.split_once(": ") {
+        Some((_, rest)) if is_place => rest.to_owned(),
+        _ => message,
+    };
+    match message.contains(NO_SCHEME) {
+        true => format!("{message}; it is relative, and the document has no base: give one (`--base`)"),
+        false => message,
+    }
+}
+
+/// The parser of a document, with its base.
+///
+/// # Errors
+/// [`Error::Invalid`] if the document's base is no absolute IRI.
+pub fn parser_of(document: &Document) -> Result<RdfParser> {
+    let parser = RdfParser::from_format(document.format);
+    let Some(base) = &document.base else { return Ok(parser) };
+    parser.with_base_iri(base_iri::without_dots(base)).map_err(|error| bad_base(document, &error.to_string()))
+}
+
+fn bad_base(document: &Document, error: &str) -> Error {
+    let base = document.base.as_deref().unwrap_or_default();
+    Error::Invalid {
+        message: format!("{}: its base `{base}` is no IRI ({error}); give an absolute one", document.name),
+    }
+}
+
+/// With the documents that JSON-LD refers to.
+fn with_loader<R: Read>(parser: ReaderQuadParser<R>, loader: DocumentLoader) -> ReaderQuadParser<R> {
+    parser.with_document_loader(move |iri| {
+        let format = RdfFormat::JsonLd { profile: JsonLdProfileSet::empty() };
+        let content = loader(iri)?;
+        let mut depth = JsonDepth::default();
+        if depth.is_too_deep(&content) {
+            return Err(depth.message().into());
+        }
+        Ok(LoadedDocument { url: iri.to_owned(), content: json_base::rewritten(&content), format })
+    })
+}
+
+/// A text without its byte order mark, that does not take the parser too deep.
+fn shallow(bytes: Bytes, format: RdfFormat, is_lenient: bool) -> Bytes {
+    let bytes = WithoutMark::new(bytes);
+    match format {
+        RdfFormat::JsonLd { .. } => Box::new(JsonBase::new(Shallow::new(bytes, JsonDepth::default()))),
+        _ => Box::new(Shallow::new(bytes, Nesting::new(is_lenient))),
+    }
+}
+
+/// A base that no document has. What is resolved against it was relative.
+pub struct NoBase {
+    iri: String,
+    /// The scheme, with its colon.
+    scheme: String,
+    dropped: u64,
+}
+
+impl NoBase {
+    fn new() -> Self {
+        // Documents cannot know it: it is a new one each time.
+        let scheme = format!("x-{}:", BlankNode::default().as_str());
+        Self { iri: format!("{scheme}//d/"), scheme, dropped: 0 }
+    }
+
+    /// Whether a statement has an IRI that needs a base. If so, it is counted.
+    fn drops(&mut self, quad: &Quad) -> bool {
+        let is_relative = |iri: &str| iri.starts_with(&self.scheme);
+        let is_dropped = is_relative(quad.predicate.as_str())
+            || matches!(&quad.subject, NamedOrBlankNode::NamedNode(node) if is_relative(node.as_str()))
+            || matches!(&quad.graph_name, GraphName::NamedNode(node) if is_relative(node.as_str()))
+            || match &quad.object {
+                Term::NamedNode(node) => is_relative(node.as_str()),
+                Term::Literal(literal) => is_relative(literal.datatype().as_str()),
+                Term::BlankNode(_) | Term::Triple(_) => false,
+            };
+        self.dropped += u64::from(is_dropped);
+        is_dropped
+    }
+}
+
+/// How the parsers say that an IRI is relative and has no base.
+const NO_SCHEME: &str = "No scheme found in an absolute IRI";

@@ -1,0 +1,340 @@
+//! What bounds an evaluation, and the watch that holds it to that.
+//!
+//! Invariants: (1) the first failure of an evaluation is kept, whatever the evaluator makes of it: expressions and
+//! joins pass over errors, so whoever takes results asks the watch after each. (2) After a failure no more quads are
+//! read: every open iterator ends, every new one is empty. Called by `dataset` at each quad, and by `results` at each
+//! row.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use spareval::CancellationToken;
+
+use super::memory::Memory;
+use crate::MeteringAllocator;
+use crate::error::{Error, Result};
+
+/// The clock is looked at once in so many steps: looking costs as much as a step.
+const STEPS_PER_LOOK: u64 = 32;
+
+/// What an evaluation keeps of terms that it has read, unless it is told otherwise.
+const CACHED_BYTES_MAX: u64 = 8 << 20;
+
+/// Of the memory that an evaluation may hold, terms that it has read may take so small a part, unless it is told
+/// otherwise.
+const CACHED_PART: u64 = 4;
+
+/// How much an evaluation may take. The default bounds nothing but the depth.
+#[derive(Clone, Default)]
+pub struct Limits {
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) rows_max: Option<u64>,
+    pub(crate) quads_read_max: Option<u64>,
+    pub(crate) memory_bytes_max: Option<u64>,
+    pub(crate) computed_bytes_max: Option<u64>,
+    pub(crate) cached_bytes_max: Option<u64>,
+    pub(crate) cancellation: Option<CancellationToken>,
+    /// Set when nobody wants the results any more.
+    pub(crate) abandoned: Option<CancellationToken>,
+    /// Whether it is told how much memory there was, with or without a limit.
+    pub(crate) reports_memory: bool,
+}
+
+impl Limits {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The time from the beginning of the evaluation after which it ends with [`Error::TimedOut`]. Default: none.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// The rows (solutions, or triples) after which [`Error::LimitReached`] ends the results; of an update, the quads
+    /// that one operation may change. Default: any number.
+    #[must_use]
+    pub fn rows_max(mut self, rows: u64) -> Self {
+        self.rows_max = Some(rows);
+        self
+    }
+
+    /// The quads that may be read before [`Error::LimitReached`] ends the evaluation: a bound of the work that does not
+    /// depend on the machine. Default: any number.
+    #[must_use]
+    pub fn quads_read_max(mut self, quads: u64) -> Self {
+        self.quads_read_max = Some(quads);
+        self
+    }
+
+    /// The bytes of memory that the evaluation may hold before [`Error::LimitReached`] ends it: rows that it joins,
+    /// sorts and groups, tells apart (`DISTINCT`, `CONSTRUCT`) or is to change, paths, terms that it makes or keeps.
+    /// Results that the caller has, and the store's own caches, do not count. Of an update it holds for each `WHERE`
+    /// with the changes that come of it, not for `LOAD`, `INSERT DATA`, and while changes are made. Default: any
+    /// number.
+    ///
+    /// The program has to have a [`MeteringAllocator`]; without one the evaluation does not begin, with
+    /// [`Error::MemoryUncounted`].
+    ///
+    /// What grows by doubling may have grown once more before it is looked at, and is copied meanwhile: for a moment up
+    /// to three times as much may be allocated. What one expression makes comes on top, and calls within calls multiply
+    /// that.
+    #[must_use]
+    pub fn memory_bytes_max(mut self, bytes: u64) -> Self {
+        self.memory_bytes_max = Some(bytes);
+        self
+    }
+
+    /// The bytes that terms made by the evaluation itself (by `CONCAT`, aggregates, `BIND`) may take in memory before
+    /// [`Error::LimitReached`] ends it. What joins and sorting hold is not counted, and no allocator is needed.
+    /// Default: any number.
+    #[must_use]
+    pub fn computed_bytes_max(mut self, bytes: u64) -> Self {
+        self.computed_bytes_max = Some(bytes);
+        self
+    }
+
+    /// The bytes of memory in which the evaluation keeps terms of the store that it has read, so that it need not read
+    /// them again. It costs time alone if they do not suffice. Default: 8 MiB, or a quarter of
+    /// [`Limits::memory_bytes_max`] if that is less.
+    #[must_use]
+    pub fn cached_bytes_max(mut self, bytes: u64) -> Self {
+        self.cached_bytes_max = Some(bytes);
+        self
+    }
+
+    /// Whether the program can hold an evaluation to them.
+    ///
+    /// # Errors
+    /// [`Error::MemoryUncounted`].
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.memory_bytes_max {
+            Some(limit) if !MeteringAllocator::is_installed() => Err(Error::MemoryUncounted { limit }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the quads that an update changes have to be looked at one by one.
+    pub(crate) fn bound_changes(&self) -> bool {
+        self.timeout.is_some() || self.rows_max.is_some() || self.cancellation.is_some()
+    }
+
+    /// A token by which another thread ends the evaluation with [`Error::Cancelled`].
+    #[must_use]
+    pub fn cancellation(mut self, token: CancellationToken) -> Self {
+        self.cancellation = Some(token);
+        self
+    }
+}
+
+impl fmt::Debug for Limits {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Limits")
+            .field("timeout", &self.timeout)
+            .field("rows_max", &self.rows_max)
+            .field("quads_read_max", &self.quads_read_max)
+            .field("memory_bytes_max", &self.memory_bytes_max)
+            .field("computed_bytes_max", &self.computed_bytes_max)
+            .field("cached_bytes_max", &self.cached_bytes_max)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the evaluator is told when the evaluation has failed: the failure itself is with the watch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stopped;
+
+impl Stopped {
+    /// The failure behind it.
+    pub(crate) fn into_failure(self, watch: &Watch) -> Error {
+        watch.take_failure().unwrap_or(Error::Cancelled)
+    }
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("the evaluation has been stopped")
+    }
+}
+
+impl std::error::Error for Stopped {}
+
+/// One evaluation's clock, counts and first failure. Clones share them; it stays on the thread of the evaluation.
+#[derive(Clone)]
+pub(crate) struct Watch(Rc<Shared>);
+
+struct Shared {
+    limits: Limits,
+    memory: Memory,
+    deadline: Option<Instant>,
+    steps: Cell<u64>,
+    quads_read: Cell<u64>,
+    failed: Cell<bool>,
+    failure: RefCell<Option<Error>>,
+}
+
+impl Watch {
+    /// The evaluation begins now.
+    pub(crate) fn start(limits: &Limits) -> Self {
+        // A time that the clock cannot express is none.
+        let deadline = limits.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        Self::start_with_deadline(limits, deadline)
+    }
+
+    /// As [`Watch::start`], with the deadline of an evaluation of which this is a part.
+    pub(crate) fn start_with_deadline(limits: &Limits, deadline: Option<Instant>) -> Self {
+        Self(Rc::new(Shared {
+            limits: limits.clone(),
+            memory: Memory::new(limits),
+            deadline,
+            steps: Cell::new(0),
+            quads_read: Cell::new(0),
+            failed: Cell::new(false),
+            failure: RefCell::new(None),
+        }))
+    }
+
+    /// One step of the evaluation: looks at the memory and the tokens each time, at the clock the first time and now
+    /// and then.
+    pub(crate) fn step(&self) -> Result<(), Stopped> {
+        let shared = &*self.0;
+        if shared.failed.get() {
+            return Err(Stopped);
+        }
+        if shared.memory.is_over() {
+            return Err(self.fail_of_memory());
+        }
+        let tokens = [&shared.limits.cancellation, &shared.limits.abandoned];
+        if tokens.into_iter().flatten().any(CancellationToken::is_cancelled) {
+            return Err(self.fail(Error::Cancelled));
+        }
+        let steps = shared.steps.get();
+        shared.steps.set(steps + 1);
+        if steps.is_multiple_of(STEPS_PER_LOOK) {
+            self.look()?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn fail_of_memory(&self) -> Stopped {
+        let limit = self.0.limits.memory_bytes_max.unwrap_or(u64::MAX);
+        self.fail(Error::LimitReached { what: "bytes of memory", limit })
+    }
+
+    /// Looks at the clock.
+    pub(crate) fn look(&self) -> Result<(), Stopped> {
+        match self.0.deadline {
+            Some(deadline) if Instant::now() >= deadline => {
+                let timeout = self.0.limits.timeout.unwrap_or_default();
+                Err(self.fail(Error::TimedOut { timeout }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is left of the time; `None` if it has no limit.
+    pub(crate) fn time_left(&self) -> Option<Duration> {
+        self.0.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// A quad was read.
+    pub(crate) fn count_quad(&self) -> Result<(), Stopped> {
+        let read = self.0.quads_read.get() + 1;
+        self.0.quads_read.set(read);
+        match self.0.limits.quads_read_max {
+            Some(limit) if read > limit => Err(self.fail(Error::LimitReached { what: "quads read", limit })),
+            _ => Ok(()),
+        }
+    }
+
+    /// That many bytes of computed terms are held now.
+    pub(crate) fn check_computed_bytes(&self, bytes: u64) -> Result<(), Stopped> {
+        match self.0.limits.computed_bytes_max {
+            Some(limit) if bytes > limit => {
+                Err(self.fail(Error::LimitReached { what: "bytes of computed terms", limit }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// That many rows have been returned or are to be changed.
+    pub(crate) fn check_rows(&self, rows: u64) -> Result<(), Stopped> {
+        match self.0.limits.rows_max {
+            Some(limit) if rows > limit => Err(self.fail(Error::LimitReached { what: "rows", limit })),
+            _ => Ok(()),
+        }
+    }
+
+    /// Keeps `error` if it is the first.
+    pub(crate) fn fail(&self, error: Error) -> Stopped {
+        if !self.0.failed.replace(true) {
+            *self.0.failure.borrow_mut() = Some(error);
+        }
+        Stopped
+    }
+
+    /// The value, or the watch's failure.
+    pub(crate) fn keep<T>(&self, result: Result<T>) -> Result<T, Stopped> {
+        result.map_err(|error| self.fail(error))
+    }
+
+    /// What terms of the store may take that are kept.
+    pub(crate) fn cached_bytes_max(&self) -> u64 {
+        let limits = &self.0.limits;
+        let of_memory = limits.memory_bytes_max.map_or(u64::MAX, |bytes| bytes / CACHED_PART);
+        limits.cached_bytes_max.unwrap_or(CACHED_BYTES_MAX.min(of_memory))
+    }
+
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.0.memory
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.0.failed.get()
+    }
+
+    /// The failure, for the one who reports it: once.
+    pub(crate) fn take_failure(&self) -> Option<Error> {
+        self.0.failure.borrow_mut().take()
+    }
+
+    pub(crate) fn quads_read(&self) -> u64 {
+        self.0.quads_read.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Store;
+    use crate::StoreOptions;
+    use crate::sparql::{Query, Update};
+
+    #[test]
+    fn a_limit_of_memory_in_a_program_that_counts_none_is_refused_and_the_program_told_what_to_write() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = Store::create(directory.path().join("a.ful"), StoreOptions::new()).expect("a store");
+        let limits = Limits::new().memory_bytes_max(1 << 30);
+        let query = Query::parse("ASK {}", None).expect("a query").with_limits(limits.clone());
+        let error = query.evaluate(&store.snapshot().expect("a snapshot")).expect_err("nothing counts");
+        assert!(matches!(error, Error::MemoryUncounted { limit } if limit == 1 << 30), "{error}");
+        assert!(error.to_string().contains("#[global_allocator]"), "{error}");
+        let update = Update::parse("INSERT DATA { <x:a> <x:p> 1 }", None).expect("an update").with_limits(limits);
+        let error = update.execute(&store).expect_err("nothing counts");
+        assert!(matches!(error, Error::MemoryUncounted { .. }), "{error}");
+    }
+
+    #[test]
+    fn terms_that_are_kept_take_a_part_of_the_memory_unless_told_otherwise() {
+        let kept = |limits: Limits| Watch::start(&limits).cached_bytes_max();
+        assert_eq!(kept(Limits::new()), CACHED_BYTES_MAX);
+        assert_eq!(kept(Limits::new().memory_bytes_max(1 << 20)), 1 << 18);
+        assert_eq!(kept(Limits::new().memory_bytes_max(1 << 40)), CACHED_BYTES_MAX);
+        assert_eq!(kept(Limits::new().memory_bytes_max(1 << 20).cached_bytes_max(1 << 30)), 1 << 30);
+    }
+}

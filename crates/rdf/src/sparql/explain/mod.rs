@@ -1,0 +1,4 @@
+//! How a query was evaluated, in the words of its text.
+
+pub(crate) mod explanation;
+pub(crate) mod written;

@@ -1,0 +1,9 @@
+//! From text to algebra, with errors that name the token.
+
+pub(crate) mod outline;
+pub(crate) mod prologues;
+pub(crate) mod shape;
+pub(crate) mod star;
+pub(crate) mod text;
+pub(crate) mod tokens;
+pub(crate) mod words;

@@ -1,0 +1,771 @@
+//! The order of joins, from exact counts.
+//!
+//! Triple patterns, paths and the other operands of one group are put in an order. The first operand is the one with
+//! the fewest rows. Each next operand shares a variable with the ones before, if any does, and leaves the fewest rows.
+//! The order is written into the algebra as nested `LATERAL`s. The library's optimiser keeps them in place, pushes
+//! filters down, and chooses keys for the joins that remain.
+//!
+//! Invariant: a planned pattern has the same solutions as the pattern of the text, in another order. `LATERAL` is used
+//! only where substituting and joining are the same ([`joins_by_substitution`]).
+
+use super::exact;
+use super::graphs;
+use super::one_group;
+use super::operations;
+use super::sort_keys;
+use super::witness;
+use super::zero_length;
+
+use oxiri::Iri;
+use spargebra::Query;
+use spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression, PropertyPathExpression};
+use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
+
+use super::estimate::{Estimator, Progress, Slots};
+use super::first_rows::Cut;
+use super::names::{Names, certain, endpoints, joins_by_substitution, read_by_conjuncts};
+use crate::Quads;
+use crate::sparql::evaluation::limits::Stopped;
+use crate::sparql::evaluation::scope::Scope;
+use crate::sparql::evaluation::terms::Terms;
+use crate::sparql::parse::shape::{check_aggregates, map_operands};
+use crate::sparql::service::{self, Clause};
+
+/// How patterns that are to be joined are ordered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JoinOrder {
+    /// By exact counts of the store: the fewest rows first.
+    #[default]
+    Counts,
+    /// As the text has them.
+    Written,
+}
+
+/// `VALUES` with more rows come before all other patterns: later, each would be gone through for each row.
+const VALUES_IN_PLACE_MAX: usize = 64;
+
+/// Of rows that a filter is put to, so many are taken to pass.
+const FILTER_PASSES: f64 = 0.5;
+
+/// Of rows that come in the order in which they are sorted and cut off, so many are taken to be looked at.
+const CUT_PASSES: f64 = 0.5;
+
+/// Rows of a part about which nothing can be counted.
+const UNKNOWN_ROWS: f64 = 1_000.0;
+
+/// Triple patterns and paths of a nested part that its fan-out is estimated from.
+const LOOKED_AT_MAX: usize = 32;
+
+/// A planned query, and what was estimated on the way if that is asked for: rows after each pattern, by the name under
+/// which the evaluator reports it.
+pub(crate) struct Plan {
+    pub query: Query,
+    pub estimates: Vec<(String, f64)>,
+    /// How its results are cut off, where it has filters for that.
+    pub cut: Option<Cut>,
+    /// Whether it calls functions of ours.
+    pub calls_functions: bool,
+    /// What other endpoints are asked.
+    pub services: Vec<Clause>,
+}
+
+/// A planned pattern of an update.
+pub(crate) struct PatternPlan {
+    pub pattern: GraphPattern,
+    /// Whether it calls functions of ours.
+    pub calls_functions: bool,
+    /// What other endpoints are asked.
+    pub services: Vec<Clause>,
+}
+
+/// Plans a query, without estimates.
+pub(crate) fn plan_query<Q: Quads>(
+    query: &Query,
+    order: JoinOrder,
+    terms: &Terms<Q>,
+    scope: &Scope,
+) -> Result<Plan, Stopped> {
+    let mut planner = Planner::new(order, terms, scope);
+    let (query, services) = service::number_query(query.clone());
+    let query = planner.query(query)?;
+    Ok(Plan { query, estimates: Vec::new(), cut: planner.cut, calls_functions: planner.calls_functions, services })
+}
+
+/// Plans a query as [`plan_query`] does, with estimates.
+pub(crate) fn explain_query<Q: Quads>(
+    query: &Query,
+    order: JoinOrder,
+    terms: &Terms<Q>,
+    scope: &Scope,
+) -> Result<Plan, Stopped> {
+    let mut planner = Planner::new(order, terms, scope);
+    planner.estimates = Some(Vec::new());
+    let (query, services) = service::number_query(query.clone());
+    let query = planner.query(query)?;
+    let (cut, calls_functions) = (planner.cut, planner.calls_functions);
+    Ok(Plan { query, estimates: planner.estimates.unwrap_or_default(), cut, calls_functions, services })
+}
+
+/// The pattern of an update, and what other endpoints are asked.
+pub(crate) fn plan_pattern<Q: Quads>(
+    pattern: &GraphPattern,
+    base: Option<&Iri<String>>,
+    order: JoinOrder,
+    terms: &Terms<Q>,
+    scope: &Scope,
+) -> Result<PatternPlan, Stopped> {
+    let mut planner = Planner::new(order, terms, scope);
+    planner.changes_what_it_reads = true;
+    let (pattern, services) = service::number_pattern(pattern.clone(), base);
+    let pattern = sort_keys::with_sort_keys(planner.whole(pattern)?);
+    Ok(PatternPlan { pattern, calls_functions: planner.calls_functions, services })
+}
+
+struct Planner<'p, Q> {
+    order: JoinOrder,
+    estimator: Estimator<'p, Q>,
+    /// Rows after each pattern, where they are asked for.
+    estimates: Option<Vec<(String, f64)>>,
+    /// Whether this is planned for an update. What a transaction counts it has read, and others that change it are in
+    /// conflict with it.
+    changes_what_it_reads: bool,
+    /// Whether nothing is counted where there is nothing to choose.
+    counts_to_choose_alone: bool,
+    /// Whether nothing but the choice within one group depends on what is counted.
+    rows_are_of_no_account: bool,
+    /// How the results are cut off.
+    cut: Option<Cut>,
+    /// Whether what is planned calls functions of ours.
+    calls_functions: bool,
+}
+
+/// What a pattern is evaluated within.
+#[derive(Clone)]
+struct Context {
+    graph: Option<NamedNodePattern>,
+    /// What is bound before it begins.
+    outer: Names,
+    /// How often it is evaluated.
+    times: f64,
+    /// What the filters around it read.
+    filters: Vec<Names>,
+}
+
+impl Context {
+    fn within(&self, names: &Names, rows: f64) -> Self {
+        Self { graph: self.graph.clone(), outer: self.outer.clone().with(names), times: rows, filters: Vec::new() }
+    }
+
+    /// Filters that can be put to rows once the element is joined, and could not before.
+    fn filters_first_met(&self, element: &Element, progress: &Progress) -> i32 {
+        if self.filters.is_empty() {
+            return 0;
+        }
+        let with = progress.bound.clone().with(&element.names);
+        let met = |names: &&Names| names.are_within(&with) && !names.are_within(&progress.bound);
+        i32::try_from(self.filters.iter().filter(met).count()).unwrap_or(i32::MAX)
+    }
+
+    fn alone(&self) -> Self {
+        Self { graph: self.graph.clone(), outer: Names::default(), times: 1.0, filters: Vec::new() }
+    }
+}
+
+/// A planned pattern, and its rows, over all times that it is evaluated.
+struct Planned {
+    pattern: GraphPattern,
+    rows: f64,
+}
+
+/// What is joined in one group.
+struct Element {
+    pattern: GraphPattern,
+    graph: Option<NamedNodePattern>,
+    names: Names,
+    body: Body,
+}
+
+enum Body {
+    Triple(Slots),
+    Path {
+        path: PropertyPathExpression,
+        ends: [Names; 2],
+    },
+    Values,
+    /// Evaluated anew for each row of what comes before.
+    Substituted,
+    /// Evaluated once, then joined.
+    Apart {
+        rows: f64,
+    },
+}
+
+impl<'p, Q: Quads> Planner<'p, Q> {
+    fn new(order: JoinOrder, terms: &'p Terms<Q>, scope: &'p Scope) -> Self {
+        let estimator = Estimator::new(terms, scope);
+        Self {
+            order,
+            estimator,
+            estimates: None,
+            changes_what_it_reads: false,
+            counts_to_choose_alone: false,
+            rows_are_of_no_account: false,
+            cut: None,
+            calls_functions: false,
+        }
+    }
+
+    fn query(&mut self, query: Query) -> Result<Query, Stopped> {
+        Ok(match query {
+            Query::Select { dataset, pattern, base_iri } => {
+                self.cut = Cut::of(&pattern).map(|cut| match self.estimator.has_stored_default_graph() {
+                    true => cut,
+                    // Of several graphs quads come in no order.
+                    false => Cut { predicate: None, ..cut },
+                });
+                let planned = self.whole(pattern)?;
+                let pattern = match &self.cut {
+                    Some(cut) => cut.put_to(planned),
+                    None => planned,
+                };
+                Query::Select { dataset, pattern: sort_keys::with_sort_keys(pattern), base_iri }
+            }
+            Query::Construct { template, dataset, pattern, base_iri } => Query::Construct {
+                template,
+                dataset,
+                pattern: sort_keys::with_sort_keys(self.whole(pattern)?),
+                base_iri,
+            },
+            Query::Describe { dataset, pattern, base_iri } => {
+                Query::Describe { dataset, pattern: sort_keys::with_sort_keys(self.whole(pattern)?), base_iri }
+            }
+            Query::Ask { dataset, pattern, base_iri } => {
+                Query::Ask { dataset, pattern: sort_keys::with_sort_keys(self.whole(pattern)?), base_iri }
+            }
+        })
+    }
+
+    fn whole(&mut self, pattern: GraphPattern) -> Result<GraphPattern, Stopped> {
+        let context = Context { graph: None, outer: Names::default(), times: 1.0, filters: Vec::new() };
+        let pattern = graphs::with_own_variables_of_minus(graphs::with_loops_over_graphs(pattern));
+        // Each of these is an aggregate more.
+        check_aggregates(&pattern).map_err(|error| self.estimator.watch().fail(error))?;
+        let pattern = zero_length::with_terms_that_reach_themselves(pattern, &self.estimator)?;
+        self.rows_are_of_no_account = self.estimates.is_none() && one_group::is_over_one_group(&pattern);
+        self.counts_to_choose_alone = self.changes_what_it_reads || self.rows_are_of_no_account;
+        let planned = self.plan(pattern, &context)?.pattern;
+        let planned = graphs::with_graphs_of_aggregates(planned);
+        let (planned, calls_functions) = operations::with_operations(exact::with_exact_expressions(planned));
+        self.calls_functions |= calls_functions;
+        Ok(witness::with_witnesses(planned))
+    }
+
+    fn plan(&mut self, pattern: GraphPattern, context: &Context) -> Result<Planned, Stopped> {
+        match pattern {
+            joined @ (GraphPattern::Bgp { .. }
+            | GraphPattern::Path { .. }
+            | GraphPattern::Join { .. }
+            | GraphPattern::Values { .. }) => self.plan_group(joined, context),
+            GraphPattern::Graph { name, inner } => self.plan_graph(name, *inner, context),
+            GraphPattern::LeftJoin { left, right, expression } => {
+                self.plan_left_join(*left, *right, expression, context)
+            }
+            GraphPattern::Lateral { left, right } => {
+                let left = self.plan(*left, context)?;
+                let right = self.plan(*right, &context.within(&certain(&left.pattern), left.rows))?;
+                let pattern = GraphPattern::Lateral { left: left.pattern.into(), right: right.pattern.into() };
+                Ok(Planned { pattern, rows: right.rows })
+            }
+            GraphPattern::Union { left, right } => {
+                let (left, right) = (self.plan(*left, context)?, self.plan(*right, context)?);
+                let pattern = GraphPattern::Union { left: left.pattern.into(), right: right.pattern.into() };
+                Ok(Planned { pattern, rows: left.rows + right.rows })
+            }
+            GraphPattern::Minus { left, right } => {
+                let left = self.plan(*left, context)?;
+                let right = self.plan(*right, &context.alone())?;
+                let pattern = GraphPattern::Minus { left: left.pattern.into(), right: right.pattern.into() };
+                Ok(Planned { pattern, rows: left.rows })
+            }
+            GraphPattern::Filter { expr, inner } => {
+                let mut around = context.clone();
+                read_by_conjuncts(&expr, &mut around.filters);
+                let inner = self.plan(*inner, &around)?;
+                let bound = context.within(&certain(&inner.pattern), inner.rows);
+                let expr = self.plan_expression(expr, &bound)?;
+                let pattern = GraphPattern::Filter { expr, inner: inner.pattern.into() };
+                Ok(Planned { pattern, rows: inner.rows * FILTER_PASSES })
+            }
+            other => self.plan_modifier(other, context),
+        }
+    }
+
+    /// Operators over the rows of one pattern.
+    fn plan_modifier(&mut self, pattern: GraphPattern, context: &Context) -> Result<Planned, Stopped> {
+        use GraphPattern as P;
+        Ok(match pattern {
+            P::Extend { inner, variable, expression } => {
+                let inner = self.plan(*inner, context)?;
+                let bound = context.within(&certain(&inner.pattern), inner.rows);
+                let expression = self.plan_expression(expression, &bound)?;
+                Planned { pattern: P::Extend { inner: inner.pattern.into(), variable, expression }, rows: inner.rows }
+            }
+            P::OrderBy { inner, expression } => {
+                let inner = self.plan(*inner, context)?;
+                let bound = context.within(&certain(&inner.pattern), inner.rows);
+                let mut keys = Vec::with_capacity(expression.len());
+                for key in expression {
+                    keys.push(match key {
+                        OrderExpression::Asc(key) => OrderExpression::Asc(self.plan_expression(key, &bound)?),
+                        OrderExpression::Desc(key) => OrderExpression::Desc(self.plan_expression(key, &bound)?),
+                    });
+                }
+                Planned { pattern: P::OrderBy { inner: inner.pattern.into(), expression: keys }, rows: inner.rows }
+            }
+            P::Project { inner, variables } => {
+                let outer = Names::visible_through(&context.outer, &variables);
+                let inner = self.plan(*inner, &Context { outer, filters: Vec::new(), ..context.clone() })?;
+                Planned { pattern: P::Project { inner: inner.pattern.into(), variables }, rows: inner.rows }
+            }
+            P::Distinct { inner } => {
+                let inner = self.plan(*inner, context)?;
+                Planned { pattern: P::Distinct { inner: inner.pattern.into() }, rows: inner.rows }
+            }
+            P::Reduced { inner } => {
+                let inner = self.plan(*inner, context)?;
+                Planned { pattern: P::Reduced { inner: inner.pattern.into() }, rows: inner.rows }
+            }
+            P::Slice { inner, start, length } => {
+                let inner = self.plan(*inner, context)?;
+                let rows = length.map_or(inner.rows, |length| inner.rows.min(length as f64));
+                Planned { pattern: P::Slice { inner: inner.pattern.into(), start, length }, rows }
+            }
+            P::Group { inner, variables, aggregates } => {
+                let inner = self.plan(*inner, &context.alone())?;
+                let bound = context.within(&certain(&inner.pattern), inner.rows);
+                let mut planned = Vec::with_capacity(aggregates.len());
+                for (variable, aggregate) in aggregates {
+                    planned.push(match aggregate {
+                        AggregateExpression::FunctionCall { name, expr, distinct } => {
+                            let expr = self.plan_expression(expr, &bound)?;
+                            (variable, AggregateExpression::FunctionCall { name, expr, distinct })
+                        }
+                        count @ AggregateExpression::CountSolutions { .. } => (variable, count),
+                    });
+                }
+                let rows = if variables.is_empty() { 1.0 } else { inner.rows.sqrt() };
+                Planned { pattern: P::Group { inner: inner.pattern.into(), variables, aggregates: planned }, rows }
+            }
+            // What another endpoint is asked is its own affair.
+            other => Planned { pattern: other, rows: UNKNOWN_ROWS },
+        })
+    }
+
+    /// Patterns in `EXISTS` are evaluated for one row at a time.
+    fn plan_expression(&mut self, expression: Expression, bound: &Context) -> Result<Expression, Stopped> {
+        // The traversal cannot fail, so a failure waits here.
+        let mut failed = None;
+        let planned = self.map_expression(expression, bound, &mut failed);
+        failed.map_or(Ok(planned), Err)
+    }
+
+    fn map_expression(&mut self, expression: Expression, bound: &Context, failed: &mut Option<Stopped>) -> Expression {
+        match expression {
+            Expression::Exists(pattern) => match self.plan((*pattern).clone(), bound) {
+                Ok(planned) => Expression::Exists(planned.pattern.into()),
+                Err(stopped) => {
+                    *failed = Some(stopped);
+                    Expression::Exists(pattern)
+                }
+            },
+            other => {
+                map_operands(other, &mut |pattern| pattern, &mut |operand| self.map_expression(operand, bound, failed))
+            }
+        }
+    }
+
+    fn plan_graph(
+        &mut self,
+        name: NamedNodePattern,
+        inner: GraphPattern,
+        context: &Context,
+    ) -> Result<Planned, Stopped> {
+        if is_group(&inner) && !matches!(&inner, GraphPattern::Bgp { patterns } if patterns.is_empty()) {
+            return self.plan_group(GraphPattern::Graph { name, inner: inner.into() }, context);
+        }
+        let within = Context { graph: Some(name.clone()), ..context.clone() };
+        let inner = self.plan(inner, &within)?;
+        Ok(Planned { pattern: GraphPattern::Graph { name, inner: inner.pattern.into() }, rows: inner.rows })
+    }
+
+    /// An optional part that can be looked up for each row is.
+    fn plan_left_join(
+        &mut self,
+        left: GraphPattern,
+        right: GraphPattern,
+        expression: Option<Expression>,
+        context: &Context,
+    ) -> Result<Planned, Stopped> {
+        let left = self.plan(left, context)?;
+        let bound = certain(&left.pattern);
+        let within = context.within(&bound, left.rows);
+        let asks_what_is_bound = endpoints(&right).shares_with(&bound);
+        let looked_up = joins_by_substitution(&right) && (asks_what_is_bound || bound.shares_with(&certain(&right)));
+        let names = certain(&right);
+        let right = self.plan(right, &within)?;
+        let expression = match expression {
+            Some(expression) => Some(self.plan_expression(expression, &within.within(&names, left.rows))?),
+            None => None,
+        };
+        let rows = left.rows.max(right.rows);
+        let pattern = if looked_up {
+            let nothing = GraphPattern::Bgp { patterns: Vec::new() };
+            let optional = GraphPattern::LeftJoin { left: nothing.into(), right: right.pattern.into(), expression };
+            GraphPattern::Lateral { left: left.pattern.into(), right: optional.into() }
+        } else {
+            GraphPattern::LeftJoin { left: left.pattern.into(), right: right.pattern.into(), expression }
+        };
+        Ok(Planned { pattern, rows })
+    }
+
+    fn plan_group(&mut self, group: GraphPattern, context: &Context) -> Result<Planned, Stopped> {
+        let mut elements = Vec::new();
+        self.flatten(group, context.graph.as_ref(), context, &mut elements)?;
+        let mut progress = Progress::start(&context.outer, context.times);
+        let mut joined: Option<GraphPattern> = None;
+        let mut waiting = Vec::new();
+        loop {
+            // An endpoint that a variable names is asked once that is bound; if nothing binds it, the evaluation says
+            // so.
+            waiting.append(&mut elements);
+            let is_known = |element: &Element| endpoints(&element.pattern).are_within(&progress.bound);
+            (elements, waiting) = waiting.into_iter().partition(is_known);
+            if elements.is_empty() {
+                match waiting.is_empty() {
+                    true => break,
+                    false => elements.push(waiting.remove(0)),
+                }
+            }
+            let (next, fanout) = self.choose(&elements, &mut progress, context)?;
+            let element = elements.remove(next);
+            let within = context.graph.as_ref();
+            let (pattern, substituted) = self.join(element, fanout, &mut progress, context)?;
+            let pattern = relative(pattern, within);
+            joined = Some(match joined {
+                None => pattern,
+                Some(left) if substituted => GraphPattern::Lateral { left: left.into(), right: pattern.into() },
+                Some(left) => GraphPattern::Join { left: left.into(), right: pattern.into() },
+            });
+        }
+        let pattern = joined.unwrap_or_else(|| GraphPattern::Bgp { patterns: Vec::new() });
+        Ok(Planned { pattern, rows: progress.rows })
+    }
+
+    /// What is joined in the group, one by one, in its written order.
+    fn flatten(
+        &mut self,
+        pattern: GraphPattern,
+        graph: Option<&NamedNodePattern>,
+        context: &Context,
+        elements: &mut Vec<Element>,
+    ) -> Result<(), Stopped> {
+        match pattern {
+            GraphPattern::Join { left, right } => {
+                self.flatten(*left, graph, context, elements)?;
+                self.flatten(*right, graph, context, elements)
+            }
+            GraphPattern::Bgp { patterns } => {
+                for triple in patterns {
+                    elements.push(self.triple_element(triple, graph)?);
+                }
+                Ok(())
+            }
+            GraphPattern::Graph { name, inner } if is_group(&inner) && !is_empty(&inner) => {
+                self.flatten(*inner, Some(&name), context, elements)
+            }
+            GraphPattern::Path { subject, path, object } => {
+                elements.push(path_element(subject, path, object, graph));
+                Ok(())
+            }
+            other => {
+                elements.push(self.other_element(other, graph, context)?);
+                Ok(())
+            }
+        }
+    }
+
+    fn triple_element(&self, triple: TriplePattern, graph: Option<&NamedNodePattern>) -> Result<Element, Stopped> {
+        let slots = self.estimator.slots(&triple, graph)?;
+        let mut names = Names::default();
+        names.triple(&triple);
+        if let Some(graph) = graph {
+            names.named_node(graph);
+        }
+        let pattern = GraphPattern::Bgp { patterns: vec![triple] };
+        Ok(Element { pattern, graph: graph.cloned(), names, body: Body::Triple(slots) })
+    }
+
+    fn other_element(
+        &mut self,
+        pattern: GraphPattern,
+        graph: Option<&NamedNodePattern>,
+        context: &Context,
+    ) -> Result<Element, Stopped> {
+        let graph = graph.cloned();
+        let mut names = certain(&pattern);
+        if matches!(pattern, GraphPattern::Values { .. }) {
+            return Ok(Element { pattern, graph, names, body: Body::Values });
+        }
+        if let Some(graph) = &graph {
+            names.named_node(graph);
+        }
+        if joins_by_substitution(&pattern) {
+            return Ok(Element { pattern, graph, names, body: Body::Substituted });
+        }
+        let apart = Context { graph: graph.clone(), ..context.alone() };
+        let Planned { pattern, rows } = self.plan(pattern, &apart)?;
+        Ok(Element { pattern, graph, names, body: Body::Apart { rows } })
+    }
+
+    /// The element to join next, and the rows that it adds to each row.
+    fn choose(
+        &self,
+        elements: &[Element],
+        progress: &mut Progress,
+        context: &Context,
+    ) -> Result<(usize, f64), Stopped> {
+        if self.counts_to_choose_alone && (elements.len() == 1 || self.order == JoinOrder::Written) {
+            return Ok((0, 1.0));
+        }
+        let large_values = |element: &Element| match &element.pattern {
+            GraphPattern::Values { bindings, .. } => bindings.len() > VALUES_IN_PLACE_MAX,
+            _ => false,
+        };
+        let forced = match self.order {
+            JoinOrder::Written => Some(0),
+            JoinOrder::Counts => elements.iter().position(large_values),
+        };
+        let candidates = match forced {
+            Some(place) => vec![place],
+            None => self.candidates(elements, progress)?,
+        };
+        if let ([place], true) = (&*candidates, self.rows_are_of_no_account) {
+            return Ok((*place, 1.0));
+        }
+        self.estimator.catch_up(progress, |name| elements.iter().any(|element| element.names.contains(name)))?;
+        let mut best: Option<(usize, f64, f64)> = None;
+        for place in candidates {
+            let element = &elements[place];
+            let mut passes = FILTER_PASSES.powi(context.filters_first_met(element, progress));
+            if progress.bound.is_empty() && self.cut.as_ref().is_some_and(|cut| cut.is_bound_by(&element.pattern)) {
+                passes *= CUT_PASSES;
+            }
+            // From there on it is not the best.
+            let enough = best.map_or(f64::INFINITY, |(_, _, least)| least / passes);
+            let fanout = self.fanout(element, progress, enough)?;
+            if best.is_none_or(|(_, _, least)| fanout * passes < least) {
+                best = Some((place, fanout, fanout * passes));
+            }
+        }
+        let (place, fanout, _) = best.expect("what is connected is a candidate, and all are if nothing is");
+        Ok((place, fanout))
+    }
+
+    /// What shares a variable with what is there, and what has at most one row: else it would multiply the rows, but so
+    /// it narrows what follows.
+    fn candidates(&self, elements: &[Element], progress: &Progress) -> Result<Vec<usize>, Stopped> {
+        let connected = |element: &Element| element.names.is_empty() || element.names.shares_with(&progress.bound);
+        if !elements.iter().any(connected) {
+            return Ok((0..elements.len()).collect());
+        }
+        let mut candidates = Vec::with_capacity(elements.len());
+        for (place, element) in elements.iter().enumerate() {
+            let is_candidate = match &element.body {
+                _ if connected(element) => true,
+                Body::Triple(slots) => self.estimator.fanout_apart(slots)? <= 1.0,
+                _ => false,
+            };
+            if is_candidate {
+                candidates.push(place);
+            }
+        }
+        Ok(candidates)
+    }
+
+    /// Rows that the element adds to each row. Where they are `enough` or more, some number that is.
+    fn fanout(&self, element: &Element, progress: &Progress, enough: f64) -> Result<f64, Stopped> {
+        match &element.body {
+            Body::Triple(slots) => self.estimator.fanout(slots, progress, enough),
+            Body::Path { path, ends } => {
+                let bound = |names: &Names| names.is_empty() || names.shares_with(&progress.bound);
+                let ends_bound = ends.iter().filter(|names| bound(names)).count();
+                self.estimator.path_fanout(path, element.graph.as_ref(), ends_bound)
+            }
+            Body::Values => Ok(match &element.pattern {
+                // A row that has the variables already meets at most a few of the table's.
+                GraphPattern::Values { .. } if element.names.shares_with(&progress.bound) => FILTER_PASSES,
+                GraphPattern::Values { bindings, .. } => bindings.len() as f64,
+                _ => 1.0,
+            }),
+            Body::Substituted => {
+                let mut looked_at = 0;
+                self.rough_fanout(&element.pattern, element.graph.as_ref(), progress, &mut looked_at)
+            }
+            Body::Apart { rows } if element.names.shares_with(&progress.bound) => Ok(rows / progress.rows.max(1.0)),
+            Body::Apart { rows } => Ok(*rows),
+        }
+    }
+
+    /// Rows that a pattern adds to one row, by its cheapest parts, without planning it: each group around it would plan
+    /// it again.
+    fn rough_fanout(
+        &self,
+        pattern: &GraphPattern,
+        graph: Option<&NamedNodePattern>,
+        progress: &Progress,
+        looked_at: &mut usize,
+    ) -> Result<f64, Stopped> {
+        if *looked_at >= LOOKED_AT_MAX {
+            return Ok(UNKNOWN_ROWS);
+        }
+        let bound = |term: &TermPattern| {
+            let mut names = Names::default();
+            names.term(term);
+            names.is_empty() || names.shares_with(&progress.bound)
+        };
+        match pattern {
+            GraphPattern::Bgp { patterns } => {
+                let mut least = if patterns.is_empty() { 1.0 } else { f64::INFINITY };
+                for triple in patterns.iter().take(LOOKED_AT_MAX.saturating_sub(*looked_at)) {
+                    *looked_at += 1;
+                    let slots = self.estimator.slots(triple, graph)?;
+                    least = least.min(self.estimator.fanout(&slots, progress, least)?);
+                }
+                Ok(least)
+            }
+            GraphPattern::Path { subject, path, object } => {
+                *looked_at += 1;
+                let ends_bound = [subject, object].into_iter().filter(|end| bound(end)).count();
+                self.estimator.path_fanout(path, graph, ends_bound)
+            }
+            GraphPattern::Values { bindings, .. } => Ok(bindings.len() as f64),
+            GraphPattern::Join { left, right } | GraphPattern::Lateral { left, right } => {
+                let left = self.rough_fanout(left, graph, progress, looked_at)?;
+                Ok(left.min(self.rough_fanout(right, graph, progress, looked_at)?))
+            }
+            GraphPattern::Union { left, right } => {
+                let left = self.rough_fanout(left, graph, progress, looked_at)?;
+                Ok(left + self.rough_fanout(right, graph, progress, looked_at)?)
+            }
+            GraphPattern::Graph { name, inner } => self.rough_fanout(inner, Some(name), progress, looked_at),
+            GraphPattern::Filter { inner, .. } => {
+                Ok(self.rough_fanout(inner, graph, progress, looked_at)? * FILTER_PASSES)
+            }
+            _ => Ok(UNKNOWN_ROWS),
+        }
+    }
+
+    /// Joins the element to what is there. Returns its pattern, and whether it is evaluated for each row.
+    fn join(
+        &mut self,
+        element: Element,
+        fanout: f64,
+        progress: &mut Progress,
+        context: &Context,
+    ) -> Result<(GraphPattern, bool), Stopped> {
+        let Element { pattern, graph, names, body } = element;
+        let rows = progress.rows * fanout;
+        match body {
+            Body::Triple(slots) => {
+                progress.join(slots, names, rows);
+                self.record(&pattern, graph.as_ref(), rows);
+                Ok((in_graph(pattern, graph), true))
+            }
+            Body::Path { .. } => {
+                progress.pass(&names, rows);
+                self.record(&pattern, graph.as_ref(), rows);
+                Ok((in_graph(pattern, graph), true))
+            }
+            Body::Values => {
+                if let GraphPattern::Values { variables, bindings } = &pattern {
+                    self.estimator.advance_by_values(variables, bindings, &names, progress)?;
+                    progress.rows = rows;
+                }
+                Ok((pattern, true))
+            }
+            Body::Substituted => {
+                let outer = progress.bound.clone().with(&context.outer);
+                let within = Context { graph: graph.clone(), outer, times: progress.rows, filters: Vec::new() };
+                let planned = self.plan(pattern, &within)?;
+                progress.pass(&names, planned.rows);
+                Ok((in_graph(planned.pattern, graph), true))
+            }
+            Body::Apart { .. } => {
+                progress.pass(&names, rows);
+                Ok((in_graph(pattern, graph), false))
+            }
+        }
+    }
+
+    /// Notes the rows after a pattern under the name that the evaluator gives it.
+    fn record(&mut self, pattern: &GraphPattern, graph: Option<&NamedNodePattern>, rows: f64) {
+        let Some(estimates) = &mut self.estimates else { return };
+        let graph = graph.map(|name| format!(" {name}")).unwrap_or_default();
+        let name = match pattern {
+            GraphPattern::Bgp { patterns } => match patterns.first() {
+                Some(triple) => format!("QuadPattern({triple}{graph})"),
+                None => return,
+            },
+            GraphPattern::Path { subject, path, object } => format!("Path({subject} {path} {object}{graph})"),
+            _ => return,
+        };
+        estimates.push((name, rows));
+    }
+}
+
+fn path_element(
+    subject: TermPattern,
+    path: PropertyPathExpression,
+    object: TermPattern,
+    graph: Option<&NamedNodePattern>,
+) -> Element {
+    let mut ends = [Names::default(), Names::default()];
+    ends[0].term(&subject);
+    ends[1].term(&object);
+    let mut names = ends[0].clone().with(&ends[1]);
+    if let Some(graph) = graph {
+        names.named_node(graph);
+    }
+    let body = Body::Path { path: path.clone(), ends };
+    Element { pattern: GraphPattern::Path { subject, path, object }, graph: graph.cloned(), names, body }
+}
+
+/// Whether the pattern is nothing but things to join.
+fn is_group(pattern: &GraphPattern) -> bool {
+    matches!(pattern, GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Join { .. })
+}
+
+/// `{}` within `GRAPH` asks for the graphs themselves.
+fn is_empty(pattern: &GraphPattern) -> bool {
+    match pattern {
+        GraphPattern::Bgp { patterns } => patterns.is_empty(),
+        GraphPattern::Join { left, right } => is_empty(left) && is_empty(right),
+        _ => false,
+    }
+}
+
+fn in_graph(pattern: GraphPattern, graph: Option<NamedNodePattern>) -> GraphPattern {
+    match graph {
+        Some(name) => GraphPattern::Graph { name, inner: pattern.into() },
+        None => pattern,
+    }
+}
+
+/// The pattern as it stands within a graph that is written around all of its group.
+fn relative(pattern: GraphPattern, within: Option<&NamedNodePattern>) -> GraphPattern {
+    match (pattern, within) {
+        (GraphPattern::Graph { name, inner }, Some(graph)) if name == *graph => *inner,
+        (pattern, _) => pattern,
+    }
+}
