@@ -1,5 +1,6 @@
-//! With the feature `yasgui`: puts the editor that `cargo xtask page` has fetched where `page` embeds it from. It is looked for in the directory
-//! that `FULGURITE_YASGUI` names, or else in `target/yasgui` of the workspace, with a copy of `yasgui.txt` beside it that says which it is.
+//! With the feature `yasgui`: puts the editor that `cargo xtask page` has fetched where `page` embeds it from. It is
+//! looked for in the directory that `FULGURITE_YASGUI` names, or else in `target/yasgui` of the workspace, with a copy
+//! of `yasgui.txt` beside it that says which it is.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};

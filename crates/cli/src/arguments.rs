@@ -16,7 +16,8 @@ use crate::notation::Notation;
 /// Data goes to standard output, messages and progress to standard error. Verbs that read never write, and no verb
 /// creates a database or table unless told with --create.
 ///
-/// Exit codes: 0 done, 1 failed, 2 wrong usage, 3 damaged or not a database, 4 locked by another process, 5 internal error.
+/// Exit codes: 0 done, 1 failed, 2 wrong usage, 3 damaged or not a database, 4 locked by another process, 5 internal
+/// error.
 #[derive(Debug, Parser)]
 #[command(name = "fulgurite", version, max_term_width = 100)]
 #[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
@@ -55,8 +56,8 @@ pub enum Verb {
     Compact(Compact),
     /// Copy a database to a new file, also while another process writes to it.
     ///
-    /// The copy is one compact file without a log. If another process has the database open for writing, the copy holds what
-    /// that process has brought into the file: its newest checkpoint.
+    /// The copy is one compact file without a log. If another process has the database open for writing, the copy holds
+    /// what that process has brought into the file: its newest checkpoint.
     Backup(Backup),
     /// Load, query, change and serve stores of RDF.
     #[cfg(feature = "rdf")]
@@ -103,7 +104,8 @@ pub struct CreateArguments {
     /// Create the table as a multimap, which holds a set of values under each key.
     #[arg(long, requires = "create")]
     pub multimap: bool,
-    /// Create the table so that programs can merge into its values, by adding, by keeping the greater, by appending and so on.
+    /// Create the table so that programs can merge into its values, by adding, by keeping the greater, by appending and
+    /// so on.
     #[arg(long, requires = "create", conflicts_with = "multimap", value_name = "OPERATOR")]
     pub merge: Option<MergeArgument>,
     /// Create the table so that programs can merge into its values by the function that they register under this name.
@@ -402,8 +404,8 @@ pub struct Export {
 pub struct Stats {
     #[command(flatten)]
     pub file: FileArgument,
-    /// Print a line with what changes, again and again, every so many seconds. Beside a process that writes, commits count
-    /// when they are merged into the file.
+    /// Print a line with what changes, again and again, every so many seconds. Beside a process that writes, commits
+    /// count when they are merged into the file.
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "1", value_parser = parse_seconds)]
     pub watch: Option<Duration>,
     /// With --watch: end after so many lines.
@@ -422,8 +424,8 @@ pub struct Changes {
     /// Only commits above this one.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub after: u64,
-    /// Go on, and look for more every so many seconds. Beside a process that writes, commits come when they are merged into
-    /// the file.
+    /// Go on, and look for more every so many seconds. Beside a process that writes, commits come when they are merged
+    /// into the file.
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "1", value_parser = parse_seconds)]
     pub follow: Option<Duration>,
     /// How to print.

@@ -55,7 +55,8 @@ pub fn changing_tables<T>(
     })
 }
 
-/// As [`changing_tables`]; if `create` says so and there is no database it is created, and removed again if `work` fails.
+/// As [`changing_tables`]; if `create` says so and there is no database it is created, and removed again if `work`
+/// fails.
 ///
 /// # Errors
 /// As [`changing_tables`].
@@ -79,10 +80,11 @@ pub fn creating<T>(
     Ok(value)
 }
 
-/// Refuses to change the tables of a store of quads: what its indexes and its dictionary say of each other would no longer hold.
+/// Refuses to change the tables of a store of quads: what its indexes and its dictionary say of each other would no
+/// longer hold.
 ///
-/// A store is known by what its table `meta` says, as `rdf` knows it, also in a program without `rdf`. All tables of the database
-/// are then the store's, those that it has yet to create too.
+/// A store is known by what its table `meta` says, as `rdf` knows it, also in a program without `rdf`. All tables of
+/// the database are then the store's, those that it has yet to create too.
 ///
 /// # Errors
 /// If the database is a store; what the engine reports.

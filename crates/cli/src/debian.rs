@@ -1,8 +1,8 @@
-//! Makes RDF of Debian's package index: reads paragraphs such as `apt-cache dumpavail` prints, and gives N-Triples as they are
-//! read. `data/README.md` describes the vocabulary.
+//! Makes RDF of Debian's package index: reads paragraphs such as `apt-cache dumpavail` prints, and gives N-Triples as
+//! they are read. `data/README.md` describes the vocabulary.
 //!
-//! Invariants: (1) one paragraph is in memory at a time, and none longer than [`PARAGRAPH_BYTES_MAX`]. (2) What is given out is
-//! N-Triples, whatever comes in: names that could not stand in an IRI are left out.
+//! Invariants: (1) one paragraph is in memory at a time, and none longer than [`PARAGRAPH_BYTES_MAX`]. (2) What is
+//! given out is N-Triples, whatever comes in: names that could not stand in an IRI are left out.
 
 use std::io::{self, BufRead, Read};
 

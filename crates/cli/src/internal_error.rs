@@ -1,6 +1,7 @@
 //! Panics: a bug of ours, reported in one line with its place, and an exit code of its own.
 //!
-//! The hook reports every panic on every thread, also one that another thread catches. [`catch`] decides how the program ends.
+//! The hook reports every panic on every thread, also one that another thread catches. [`catch`] decides how the
+//! program ends.
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, Location, PanicHookInfo, catch_unwind, set_hook};
@@ -60,7 +61,8 @@ const INTERNAL_ERROR: u8 = 5;
 mod tests {
     use super::*;
 
-    /// Tells the child that it is the child: the hook belongs to a whole process, so the planted panic has one of its own.
+    /// Tells the child that it is the child: the hook belongs to a whole process, so the planted panic has one of its
+    /// own.
     const CHILD: &str = "FULGURITE_TEST_PLANTS_A_PANIC";
 
     #[test]

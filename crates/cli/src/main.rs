@@ -34,7 +34,8 @@ fn main() -> ExitCode {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(failure)) => {
             if !failure.is_silent() {
-                // One line, even if a name in a damaged file has line ends. Without standard error the exit code still tells.
+                // One line, even if a name in a damaged file has line ends. Without standard error the exit code still
+                // tells.
                 let _ = writeln!(std::io::stderr(), "fulgurite: {}", printable(&failure.to_string()));
             }
             ExitCode::from(failure.exit_code())

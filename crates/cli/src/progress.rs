@@ -29,7 +29,8 @@ impl Progress {
         Self { doing, begun: Instant::now(), drawn: None, visible, unseen: 0 }
     }
 
-    /// Tells that so many entries are done, and which part of all that is, if it is known. Cheap enough for every entry.
+    /// Tells that so many entries are done, and which part of all that is, if it is known. Cheap enough for every
+    /// entry.
     pub fn tell(&mut self, entries: u64, part: impl FnOnce() -> Option<f64>) {
         self.unseen += 1;
         if !self.visible || self.unseen < CALLS_BETWEEN_LOOKS {

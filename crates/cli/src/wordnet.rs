@@ -34,7 +34,8 @@ pub struct Pointer {
     pub symbol: String,
     /// The id of the other synset.
     pub target: String,
-    /// Where single words are connected: the number of the word here and of that there, counted from 1. Both 0 otherwise.
+    /// Where single words are connected: the number of the word here and of that there, counted from 1. Both 0
+    /// otherwise.
     pub words: (u8, u8),
 }
 

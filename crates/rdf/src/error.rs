@@ -37,8 +37,8 @@ pub enum Error {
         /// What is wrong with it.
         offence: String,
     },
-    /// A number stands for no term, and no quad has it: a [sweep](crate::Store::sweep) has taken the term away, the transaction that added it was
-    /// not committed, or it is the number of another store.
+    /// A number stands for no term, and no quad has it: a [sweep](crate::Store::sweep) has taken the term away, the
+    /// transaction that added it was not committed, or it is the number of another store.
     NoSuchTerm {
         /// The database.
         path: PathBuf,
@@ -122,7 +122,8 @@ pub enum Error {
         /// The limit.
         limit: u64,
     },
-    /// There is a limit of memory, and the program counts none: it has no [`MeteringAllocator`](crate::MeteringAllocator).
+    /// There is a limit of memory, and the program counts none: it has no
+    /// [`MeteringAllocator`](crate::MeteringAllocator).
     MemoryUncounted {
         /// The limit, in bytes.
         limit: u64,

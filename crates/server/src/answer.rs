@@ -1,7 +1,8 @@
 //! Answers that are written on a blocking thread while they are sent.
 //!
-//! The thread writes into an [`AnswerWriter`]. What fits into one chunk is sent as a whole, with its length, and so can still
-//! be refused; of longer answers the head is sent with the first chunk, and a failure after that cuts the connection off.
+//! The thread writes into an [`AnswerWriter`]. What fits into one chunk is sent as a whole, with its length, and so can
+//! still be refused; of longer answers the head is sent with the first chunk, and a failure after that cuts the
+//! connection off.
 
 use std::fmt;
 use std::io::{self, Write};

@@ -1,6 +1,7 @@
 //! All graphs of the store as one document: `/store` without a graph, as Oxigraph has it.
 //!
-//! What is read and replaced is explicit, as for one graph ([`graphs`](crate::graphs)). A graph without quads is in no document.
+//! What is read and replaced is explicit, as for one graph ([`graphs`](crate::graphs)). A graph without quads is in no
+//! document.
 
 use std::sync::Arc;
 

@@ -53,7 +53,8 @@ pub enum Place<'g> {
     AsItSays,
 }
 
-/// Adds the document's statements. Its blank nodes become new ones, its prefixes namespaces of the store where that has none of them.
+/// Adds the document's statements. Its blank nodes become new ones, its prefixes namespaces of the store where that has
+/// none of them.
 ///
 /// # Errors
 /// If it is no such document, or has graphs of its own where it may not; as [`Watch::look`]; what the store reports.

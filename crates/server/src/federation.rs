@@ -1,7 +1,8 @@
 //! [`ServiceClient`]: other endpoints, asked over HTTP for `SERVICE`.
 //!
-//! Invariants: (1) nothing is asked but what is allowed, also where an endpoint sends us elsewhere. (2) No credentials are sent, and no
-//! cookies kept. (3) An exchange ends with the first of its own time, the evaluation's, and the evaluation's token; nothing of it runs on.
+//! Invariants: (1) nothing is asked but what is allowed, also where an endpoint sends us elsewhere. (2) No credentials
+//! are sent, and no cookies kept. (3) An exchange ends with the first of its own time, the evaluation's, and the
+//! evaluation's token; nothing of it runs on.
 
 mod allowed;
 mod exchange;
@@ -18,7 +19,8 @@ use crate::error::{Error, Result};
 use allowed::Allowed;
 use exchange::{Outcome, exchange};
 
-/// Asks other endpoints by the SPARQL 1.1 Protocol, for [`Query::with_service`](fulgurite_rdf::sparql::Query::with_service),
+/// Asks other endpoints by the SPARQL 1.1 Protocol, for
+/// [`Query::with_service`](fulgurite_rdf::sparql::Query::with_service),
 /// [`Update::with_service`](fulgurite_rdf::sparql::Update::with_service) and
 /// [`ServerOptions::service`](crate::ServerOptions::service).
 ///
@@ -56,8 +58,8 @@ impl ServiceClient {
         })
     }
 
-    /// The time that one endpoint has to answer, from the connection to the last byte. Default: 30 seconds. If the evaluation has
-    /// less time left, it has that.
+    /// The time that one endpoint has to answer, from the connection to the last byte. Default: 30 seconds. If the
+    /// evaluation has less time left, it has that.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;

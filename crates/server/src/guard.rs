@@ -1,8 +1,9 @@
 //! Who may ask: requests of pages of other sites, and of names that are none of the server's, are refused.
 //!
-//! A server on a loopback address is reached by every page that its user looks at. The browser tells two things that a page cannot
-//! forge: `Host`, the name that the page believes to talk to, which shows a foreign name that was made to resolve to this machine; and
-//! `Origin`, which shows forms and scripts of other sites. Where a page asks without `Origin`, as for an image, `Sec-Fetch-Site` shows it.
+//! A server on a loopback address is reached by every page that its user looks at. The browser tells two things that a
+//! page cannot forge: `Host`, the name that the page believes to talk to, which shows a foreign name that was made to
+//! resolve to this machine; and `Origin`, which shows forms and scripts of other sites. Where a page asks without
+//! `Origin`, as for an image, `Sec-Fetch-Site` shows it.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -38,7 +39,8 @@ impl Guard {
         self
     }
 
-    /// Whether the server is known by this authority. By an address nobody is misled: that page was asked for at this machine.
+    /// Whether the server is known by this authority. By an address nobody is misled: that page was asked for at this
+    /// machine.
     fn is_known_as(&self, authority: &str) -> bool {
         let name = name_of(authority);
         self.base_authority.as_deref() == Some(authority)

@@ -1,4 +1,5 @@
-//! The prefixes of the store's namespaces, which queries and updates need not declare, as a document of Turtle without a statement.
+//! The prefixes of the store's namespaces, which queries and updates need not declare, as a document of Turtle without
+//! a statement.
 
 use std::sync::Arc;
 

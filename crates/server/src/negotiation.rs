@@ -90,8 +90,8 @@ fn range(text: &str) -> Range {
     Range { kind: essence(text).to_ascii_lowercase(), quality: quality.unwrap_or(1000) }
 }
 
-/// The quality of an offer: that of the range that fits the name that it is sent as most closely, or of its other names, which only ranges
-/// without `*` mean. An offer whose own name is refused is not sent by another one.
+/// The quality of an offer: that of the range that fits the name that it is sent as most closely, or of its other
+/// names, which only ranges without `*` mean. An offer whose own name is refused is not sent by another one.
 fn quality<F>(ranges: &[Range], offer: &Offer<F>) -> u16 {
     let sent = essence(offer.0);
     let exact = |name: &str| ranges.iter().filter(|range| range.kind == name).map(|range| range.quality).max();

@@ -68,26 +68,29 @@ options! {
     /// Whether updates and changes of graphs are allowed. Default: no.
     writable: bool = false;
 
-    /// Whether Ctrl-C and, where there is such, SIGTERM shut the server down; the second of them ends the process at once. Default: no.
+    /// Whether Ctrl-C and, where there is such, SIGTERM shut the server down; the second of them ends the process at
+    /// once. Default: no.
     stop_on_signals: bool = false;
 
     /// Whether the default graph of queries and of `WHERE` is the union of all graphs. Default: no.
     union_default_graph: bool = false;
 
-    /// The time that one request may be evaluated, from when its turn has come to the end of the answer; `None` for any. What its body takes
-    /// to come is [`ServerOptions::body_time`], what it waits for its turn [`ServerOptions::wait`]. Default: 60 seconds.
+    /// The time that one request may be evaluated, from when its turn has come to the end of the answer; `None` for
+    /// any. What its body takes to come is [`ServerOptions::body_time`], what it waits for its turn
+    /// [`ServerOptions::wait`]. Default: 60 seconds.
     timeout: Option<Duration> = Some(Duration::from_secs(60));
 
     /// The rows or triples that one query may return. Default: any number.
     rows_max: Option<u64> = None;
 
     /// The bytes of memory that one query, or one operation of an update, may hold while it is evaluated
-    /// ([`Limits::memory_bytes_max`](fulgurite_rdf::sparql::Limits::memory_bytes_max)); `None` for any. As many queries as run at once may hold so
-    /// much each. Default: 1 GiB if the program has a [`MeteringAllocator`], which this needs; else any.
+    /// ([`Limits::memory_bytes_max`](fulgurite_rdf::sparql::Limits::memory_bytes_max)); `None` for any. As many queries
+    /// as run at once may hold so much each. Default: 1 GiB if the program has a [`MeteringAllocator`], which this
+    /// needs; else any.
     memory_bytes_max: Option<u64> = MeteringAllocator::is_installed().then_some(1 << 30);
 
-    /// The bytes of memory that the terms may take that one query or update makes itself (by `CONCAT`, `BIND`, aggregates); `None` for any.
-    /// What joins, sorting and `DISTINCT` hold is not counted. Default: 256 MiB.
+    /// The bytes of memory that the terms may take that one query or update makes itself (by `CONCAT`, `BIND`,
+    /// aggregates); `None` for any. What joins, sorting and `DISTINCT` hold is not counted. Default: 256 MiB.
     computed_bytes_max: Option<u64> = Some(256 << 20);
 
     /// The bytes of a request's body. It is held in memory while the request runs. Default: 64 MiB.
@@ -108,19 +111,22 @@ options! {
     /// The time that running requests are given at a shutdown before they are cancelled. Default: 5 seconds.
     grace: Duration = Duration::from_secs(5);
 
-    /// Where clients reach the server, with a slash at the end: what relative IRIs are resolved against, and how the graphs under
-    /// `/graphs/` are named. Default: what each request says by its `Host`.
+    /// Where clients reach the server, with a slash at the end: what relative IRIs are resolved against, and how the
+    /// graphs under `/graphs/` are named. Default: what each request says by its `Host`.
     base: Option<String> = None;
 
-    /// Names, without ports, by which clients reach the server besides those that it is known by anyway: those of the loopback, that of
-    /// [`ServerOptions::base`], and, if it does not listen on the loopback, all IP addresses and the name that it was bound to. Requests by other
-    /// names are refused: a site can make its own name resolve to any machine. `*` is any name. Default: none.
+    /// Names, without ports, by which clients reach the server besides those that it is known by anyway: those of the
+    /// loopback, that of [`ServerOptions::base`], and, if it does not listen on the loopback, all IP addresses and the
+    /// name that it was bound to. Requests by other names are refused: a site can make its own name resolve to any
+    /// machine. `*` is any name. Default: none.
     host_names: Vec<String> = Vec::new();
 
-    /// What asks other endpoints for `SERVICE`, such as a [`ServiceClient`](crate::ServiceClient). Default: none, and `SERVICE` is refused.
+    /// What asks other endpoints for `SERVICE`, such as a [`ServiceClient`](crate::ServiceClient). Default: none, and
+    /// `SERVICE` is refused.
     service: Option<Arc<dyn ServiceHandler>> = None;
 
-    /// An origin (`https://example.org`) whose pages may use the server, or `*` for all. Default: none but the server's own.
+    /// An origin (`https://example.org`) whose pages may use the server, or `*` for all. Default: none but the server's
+    /// own.
     cors_origin: Option<String> = None;
 }
 

@@ -1,5 +1,5 @@
-//! The pages for browsers, without anything from elsewhere: a query editor of one document, one script and one style; and, with the feature
-//! `yasgui`, in its place the editor YASGUI, whose files `build.rs` has brought.
+//! The pages for browsers, without anything from elsewhere: a query editor of one document, one script and one style;
+//! and, with the feature `yasgui`, in its place the editor YASGUI, whose files `build.rs` has brought.
 
 use axum::Router;
 use axum::body::Body;
@@ -55,6 +55,7 @@ const EDITOR: &[File] = &[
     ("/yasgui.min.css", STYLE, include_str!(concat!(env!("OUT_DIR"), "/yasgui.min.css"))),
 ];
 
-/// Scripts and styles of this server alone, and requests to it alone: what stands in the store cannot become part of the page.
+/// Scripts and styles of this server alone, and requests to it alone: what stands in the store cannot become part of
+/// the page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";

@@ -1,8 +1,8 @@
 //! Panics while a request is answered: a bug, which ends that request alone.
 //!
-//! The client gets 500, or an answer that is visibly cut off; the connection's other requests and the server go on. The server's log gets
-//! the place, which only the hook of the process knows. So [`note_places`] puts a hook before the one that is there, which
-//! notes the place for the thread that [`catch`] or [`Caught`] watches, and then calls the other.
+//! The client gets 500, or an answer that is visibly cut off; the connection's other requests and the server go on. The
+//! server's log gets the place, which only the hook of the process knows. So [`note_places`] puts a hook before the one
+//! that is there, which notes the place for the thread that [`catch`] or [`Caught`] watches, and then calls the other.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -35,8 +35,8 @@ pub fn note_places() {
     });
 }
 
-/// Does `work`, and refuses the request if it panics. A failure that a panic is behind, which the library has made an error of, gets
-/// the panic's place too.
+/// Does `work`, and refuses the request if it panics. A failure that a panic is behind, which the library has made an
+/// error of, gets the panic's place too.
 ///
 /// # Errors
 /// Those of `work`, and 500 if it panics.

@@ -70,7 +70,8 @@ impl Parameters {
         Ok(place.map(|place| self.0.remove(place).1))
     }
 
-    /// The time of a parameter that may come once; `None` if it does not, or is 0, which clients mean for no time of their own.
+    /// The time of a parameter that may come once; `None` if it does not, or is 0, which clients mean for no time of
+    /// their own.
     ///
     /// # Errors
     /// If it is no decimal number of seconds.

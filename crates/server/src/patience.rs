@@ -1,6 +1,7 @@
 //! [`Patient`]: a connection that fails when its client has taken nothing for too long.
 //!
-//! Without it, a client that asks for a long answer and does not read holds its place among the connections for as long as it likes.
+//! Without it, a client that asks for a long answer and does not read holds its place among the connections for as long
+//! as it likes.
 
 use std::future::Future;
 use std::io::{self, IoSlice};

@@ -34,7 +34,8 @@ pub struct ServerHandle {
 }
 
 impl Server {
-    /// Listens on `address`, such as `127.0.0.1:7878`; port 0 is any that is free. Connections wait until [`Server::run`].
+    /// Listens on `address`, such as `127.0.0.1:7878`; port 0 is any that is free. Connections wait until
+    /// [`Server::run`].
     ///
     /// # Errors
     /// [`Error::Bind`]; [`Error::System`]; [`Error::Invalid`] if an option is none that can be.
@@ -77,7 +78,8 @@ impl Server {
     }
 
     /// Serves until it is shut down: then no more connections are taken, those that are open have the time of
-    /// [`ServerOptions::grace`] to end, and what still runs is cancelled. The store stays open; closing it is the caller's.
+    /// [`ServerOptions::grace`] to end, and what still runs is cancelled. The store stays open; closing it is the
+    /// caller's.
     ///
     /// # Errors
     /// [`Error::System`].

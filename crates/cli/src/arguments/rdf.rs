@@ -117,13 +117,15 @@ pub struct Load {
     /// The inputs' form [default: by each file's ending].
     #[arg(long, value_enum)]
     pub format: Option<GraphFormat>,
-    /// Pass over statements that break the rules of their form, and count them; in RDF/XML and JSON-LD with all that follows.
+    /// Pass over statements that break the rules of their form, and count them; in RDF/XML and JSON-LD with all that
+    /// follows.
     #[arg(long)]
     pub lenient: bool,
     /// The graph for statements that name none [default: the default graph].
     #[arg(long, value_name = "IRI", value_parser = parse_iri)]
     pub graph: Option<NamedNode>,
-    /// What relative IRIs are resolved against. Without it they are errors; JSON-LD drops their statements, which are counted.
+    /// What relative IRIs are resolved against. Without it they are errors; JSON-LD drops their statements, which are
+    /// counted.
     #[arg(long, value_name = "IRI", value_parser = parse_iri)]
     pub base: Option<NamedNode>,
     /// Memory for sorting, in MiB.
@@ -146,7 +148,8 @@ pub struct Text {
 /// Other endpoints.
 #[derive(Args, Debug)]
 pub struct Services {
-    /// Let SERVICE ask the endpoint at this URL, or, if it ends with a slash, at every URL that begins so; can be given several times.
+    /// Let SERVICE ask the endpoint at this URL, or, if it ends with a slash, at every URL that begins so; can be given
+    /// several times.
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     pub service: Vec<String>,
     /// Give an endpoint up that has not answered after so many seconds.
@@ -210,7 +213,8 @@ pub struct Update {
     /// Give up after so many seconds, and change nothing.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub timeout: Option<Duration>,
-    /// Give up when the WHERE of an operation, and what it is to change, hold more than so many MiB of memory; then nothing is changed.
+    /// Give up when the WHERE of an operation, and what it is to change, hold more than so many MiB of memory; then
+    /// nothing is changed.
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub memory_max: Option<u32>,
     #[command(flatten)]
@@ -315,7 +319,8 @@ pub struct Serve {
     /// Where clients reach the server, if not where it listens: http or https, with a slash at the end.
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     pub base: Option<String>,
-    /// A name by which clients reach the server, besides its addresses and the name in --base; can be given several times. * is any name.
+    /// A name by which clients reach the server, besides its addresses and the name in --base; can be given several
+    /// times. * is any name.
     #[arg(long, value_name = "NAME", value_hint = ValueHint::Hostname)]
     pub host_name: Vec<String>,
     /// Let the pages of this site use the server: its scheme, host and port, or * for all.

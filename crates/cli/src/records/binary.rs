@@ -1,5 +1,5 @@
-//! The binary form: for each entry the length of its key and that of its value, each a `u32` in little-endian order, then
-//! the key and the value as they are stored.
+//! The binary form: for each entry the length of its key and that of its value, each a `u32` in little-endian order,
+//! then the key and the value as they are stored.
 
 use std::io::{BufRead, Read};
 

@@ -1,7 +1,7 @@
 //! Files of entries: NDJSON, CSV, TSV and the binary form, read and written as streams.
 //!
-//! Whatever the table, what is exported in a form and imported from it is the same bytes. `docs/reference/cli.md` describes the
-//! forms.
+//! Whatever the table, what is exported in a form and imported from it is the same bytes. `docs/reference/cli.md`
+//! describes the forms.
 
 mod binary;
 mod input;

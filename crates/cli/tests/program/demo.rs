@@ -73,7 +73,8 @@ fn without_data_the_demo_says_where_it_is() {
     assert_eq!(place.names(), [""; 0]);
 }
 
-/// A package index in which `libssl3` is needed by two packages, by one of them through the other, and two need each other.
+/// A package index in which `libssl3` is needed by two packages, by one of them through the other, and two need each
+/// other.
 const INDEX: &str = "\
 Package: libc6
 Installed-Size: 12000

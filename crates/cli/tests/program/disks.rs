@@ -1,7 +1,7 @@
 //! Disks that are full or cannot be written to.
 //!
-//! Permission bits do not bind root, so as root a file system of its own is mounted; without the rights for that the test
-//! says that it was skipped.
+//! Permission bits do not bind root, so as root a file system of its own is mounted; without the rights for that the
+//! test says that it was skipped.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -45,8 +45,8 @@ fn lines(from: u64, count: u64) -> String {
         .collect()
 }
 
-/// Fills the disk by imports until one fails, and looks whether all that was there before is still there. Answers how many
-/// entries that is.
+/// Fills the disk by imports until one fails, and looks whether all that was there before is still there. Answers how
+/// many entries that is.
 fn fill(run: impl Fn(&[&str], &[u8]) -> Run) -> u64 {
     run(&["import", "a.ful", "t", "--create", "--key", "u64"], lines(0, 1000).as_bytes()).ok();
     let mut loaded = 1000;

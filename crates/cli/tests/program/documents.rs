@@ -1,7 +1,8 @@
 //! The examples of `docs/reference/cli.md`, run as they stand there.
 //!
-//! In a block marked `console`, a line that begins with `$ ` is a command for a shell, and what follows is what it prints,
-//! messages included. `…` at the end of a line stands for anything; paths are shown without the test's own directory.
+//! In a block marked `console`, a line that begins with `$ ` is a command for a shell, and what follows is what it
+//! prints, messages included. `…` at the end of a line stands for anything; paths are shown without the test's own
+//! directory.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Stores of quads: what is loaded is found and dumped again, what is wrong with a file is named with its place, and verbs leave
-//! alone what is none of their business.
+//! Stores of quads: what is loaded is found and dumped again, what is wrong with a file is named with its place, and
+//! verbs leave alone what is none of their business.
 
 use std::io::{BufRead, BufReader, Write};
 

@@ -1,4 +1,5 @@
-//! Forms of RDF as users meet them: RDF/XML that is no document, bases, byte order marks, xz, and what a form cannot say.
+//! Forms of RDF as users meet them: RDF/XML that is no document, bases, byte order marks, xz, and what a form cannot
+//! say.
 
 use crate::fixture::Place;
 

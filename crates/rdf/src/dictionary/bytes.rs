@@ -1,8 +1,8 @@
 //! Terms as bytes: what is hashed, and what the dictionary stores.
 //!
-//! The first byte is the kind, and is stored: never renumber. [`encode`] gives one form for each term. Stored IRIs may have
-//! another, in which the number of a namespace stands for its text: that form is never hashed nor compared. While a document is loaded,
-//! its blank nodes have a form with its number, which is never stored.
+//! The first byte is the kind, and is stored: never renumber. [`encode`] gives one form for each term. Stored IRIs may
+//! have another, in which the number of a namespace stands for its text: that form is never hashed nor compared. While
+//! a document is loaded, its blank nodes have a form with its number, which is never stored.
 
 use oxrdf::{BaseDirection, BlankNodeRef, LiteralRef, NamedNode, NamedNodeRef, Term, TermRef, Triple};
 use oxrdf::{BlankNode, Literal, NamedOrBlankNode, NamedOrBlankNodeRef};
@@ -145,8 +145,8 @@ pub fn decode(bytes: &[u8]) -> Result<Term, &'static str> {
     decode_scoped(bytes, &mut || None)
 }
 
-/// As [`decode`], of what [`encode_scoped`] has written: `blank` gives the nodes that stand for those of the document, from left to
-/// right.
+/// As [`decode`], of what [`encode_scoped`] has written: `blank` gives the nodes that stand for those of the document,
+/// from left to right.
 ///
 /// # Errors
 /// As [`decode`], and if `blank` gives none.

@@ -1,9 +1,9 @@
 //! Namespaces of IRIs that have a number, so that IRIs in them are stored by the number and the rest.
 //!
-//! A namespace is committed in a transaction of its own before the first IRI that needs it, or by a bulk load together with these. It stays until
-//! a sweep finds that no IRI needs it; its number is never given to another. So the text of a number that is known here holds for every
-//! snapshot. The number of a text may be gone: sweeps that take some away count themselves in `meta`, and who is about to write an IRI looks
-//! there first ([`IriNamespaces::refresh`]).
+//! A namespace is committed in a transaction of its own before the first IRI that needs it, or by a bulk load together
+//! with these. It stays until a sweep finds that no IRI needs it; its number is never given to another. So the text of
+//! a number that is known here holds for every snapshot. The number of a text may be gone: sweeps that take some away
+//! count themselves in `meta`, and who is about to write an IRI looks there first ([`IriNamespaces::refresh`]).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -32,8 +32,8 @@ struct Known {
     sweeps: u64,
 }
 
-/// Texts by their numbers. Each is set once. Of numbers that a store gives before it was swept of thousands of namespaces, who reads terms waits
-/// for nobody and shares nothing that changes.
+/// Texts by their numbers. Each is set once. Of numbers that a store gives before it was swept of thousands of
+/// namespaces, who reads terms waits for nobody and shares nothing that changes.
 #[derive(Debug, Default)]
 struct Texts {
     blocks: [OnceLock<Block>; NAMESPACES_MAX / BLOCK],
@@ -94,8 +94,8 @@ impl IriNamespaces {
         self.numbers.write().unwrap_or_else(PoisonError::into_inner).by_text.insert(text.into(), number);
     }
 
-    /// Forgets numbers that sweeps have taken away, as far as a transaction sees these; it is in conflict with later ones. What is known
-    /// here is then good for all that it writes.
+    /// Forgets numbers that sweeps have taken away, as far as a transaction sees these; it is in conflict with later
+    /// ones. What is known here is then good for all that it writes.
     ///
     /// # Errors
     /// [`crate::Error::Damaged`]; what the engine reports.
@@ -131,7 +131,8 @@ impl IriNamespaces {
         Ok(())
     }
 
-    /// Takes these numbers away, and counts that. Requires: nobody else commits beside the transaction, and no IRI needs them.
+    /// Takes these numbers away, and counts that. Requires: nobody else commits beside the transaction, and no IRI
+    /// needs them.
     ///
     /// # Errors
     /// [`crate::Error::Damaged`]; what the engine reports.
@@ -323,8 +324,8 @@ fn text_key(text: &str) -> Vec<u8> {
     [&[1], text.as_bytes()].concat()
 }
 
-/// The namespace of an IRI's [bytes](bytes::encode), up to its last slash or number sign, and the rest; `None` if sharing it is not
-/// worth while.
+/// The namespace of an IRI's [bytes](bytes::encode), up to its last slash or number sign, and the rest; `None` if
+/// sharing it is not worth while.
 pub fn split(iri: &[u8]) -> Option<(&str, &str)> {
     let text = std::str::from_utf8(bytes::iri_text(iri)?).ok()?;
     let end = text.rfind(['/', '#'])? + 1;

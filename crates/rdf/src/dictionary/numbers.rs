@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 use crate::model::id::PAYLOAD_MAX;
 use crate::quads::tables::{Reads, Tables, damaged, next_number, set_next_number};
 
-/// Numbers that this process has reserved and not given out yet. What is left when the store is closed is lost; so blocks begin
-/// small.
+/// Numbers that this process has reserved and not given out yet. What is left when the store is closed is lost; so
+/// blocks begin small.
 #[derive(Debug, Default)]
 pub struct Numbers {
     block: Mutex<Block>,
@@ -40,8 +40,8 @@ impl Numbers {
     }
 }
 
-/// Reserves `count` numbers, in a transaction of its own. It need not be durable before what uses them is: durability goes from
-/// the first commit on.
+/// Reserves `count` numbers, in a transaction of its own. It need not be durable before what uses them is: durability
+/// goes from the first commit on.
 ///
 /// # Errors
 /// As [`Numbers::take`].

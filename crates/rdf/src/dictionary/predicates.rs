@@ -1,8 +1,8 @@
 //! IRIs of predicates that have been read, for as long as the store is open.
 //!
-//! A store has few predicates, and every statement has one. A number is never given to another term, so that nothing here is ever wrong; each
-//! place is filled once, by the first that comes, so that readers wait for nobody and share nothing that changes. Only what is
-//! committed is remembered.
+//! A store has few predicates, and every statement has one. A number is never given to another term, so that nothing
+//! here is ever wrong; each place is filled once, by the first that comes, so that readers wait for nobody and share
+//! nothing that changes. Only what is committed is remembered.
 
 use std::sync::OnceLock;
 

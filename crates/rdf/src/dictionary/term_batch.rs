@@ -1,10 +1,10 @@
 //! Terms of a batch of statements, all in one text.
 //!
-//! A term is read and decoded once for as long as the batch has it, and its texts are borrowed from there: no term costs memory of its
-//! own. Batches that follow each other keep what they have in common, until it is too much.
+//! A term is read and decoded once for as long as the batch has it, and its texts are borrowed from there: no term
+//! costs memory of its own. Batches that follow each other keep what they have in common, until it is too much.
 //!
-//! Invariants: (1) the term at a place is of the kind that its number says. (2) Places are of terms that are there: whoever fails to read
-//! one empties the batch.
+//! Invariants: (1) the term at a place is of the kind that its number says. (2) Places are of terms that are there:
+//! whoever fails to read one empties the batch.
 
 use oxrdf::{BlankNodeRef, LiteralRef, NamedNode, NamedNodeRef, Term, TermRef};
 
@@ -71,7 +71,8 @@ impl TermBatch {
         self.wanted_predicates.clear();
     }
 
-    /// The place of a term. If it is of the dictionary and new, it is noted as wanted. `None` if the number stands for no term.
+    /// The place of a term. If it is of the dictionary and new, it is noted as wanted. `None` if the number stands for
+    /// no term.
     #[inline]
     pub fn place(&mut self, id: TermId, is_predicate: bool) -> Option<u32> {
         let next = self.terms.len() as u32;
@@ -121,7 +122,8 @@ impl TermBatch {
         }
     }
 
-    /// Fills a place that was wanted with what is stored of its term, of which `namespace` is the beginning where it has a namespace.
+    /// Fills a place that was wanted with what is stored of its term, of which `namespace` is the beginning where it
+    /// has a namespace.
     ///
     /// Requires: the bytes are of the kind that the term's number says.
     ///

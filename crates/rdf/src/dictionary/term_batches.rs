@@ -1,8 +1,9 @@
-//! Batches of terms between two readings, with the terms that they have: so that a short reading finds room that is taken already, and
-//! the terms that statements have in common.
+//! Batches of terms between two readings, with the terms that they have: so that a short reading finds room that is
+//! taken already, and the terms that statements have in common.
 //!
-//! Numbers stand for the same terms in all snapshots, as [`Predicates`](crate::dictionary::predicates::Predicates) says: what was read from one is good for
-//! another. Readers wait for nobody: each thread has a place, and who finds it taken makes a batch of its own.
+//! Numbers stand for the same terms in all snapshots, as [`Predicates`](crate::dictionary::predicates::Predicates)
+//! says: what was read from one is good for another. Readers wait for nobody: each thread has a place, and who finds it
+//! taken makes a batch of its own.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,12 +1,12 @@
 //! Bases without dots in their paths.
 //!
-//! The parsers resolve references against a base without removing the dots that its own path has, as RFC 3986, 5.2.4 asks: so `a` on
-//! `http://e/./b/` would be `http://e/./b/a`. A base may be normalized before (5.2.1), and is: here.
+//! The parsers resolve references against a base without removing the dots that its own path has, as RFC 3986, 5.2.4
+//! asks: so `a` on `http://e/./b/` would be `http://e/./b/a`. A base may be normalized before (5.2.1), and is: here.
 
 use std::borrow::Cow;
 
-/// The IRI with `.` and `..` removed from the directories of its path (RFC 3986, 5.2.4). The last segment is left as it is, since references do
-/// not keep it, and so is an IRI without an authority.
+/// The IRI with `.` and `..` removed from the directories of its path (RFC 3986, 5.2.4). The last segment is left as it
+/// is, since references do not keep it, and so is an IRI without an authority.
 pub fn without_dots(iri: &str) -> Cow<'_, str> {
     let Some(authority) = iri.find("://").map(|at| at + 3) else { return Cow::Borrowed(iri) };
     let path_end = iri.find(['?', '#']).unwrap_or(iri.len());

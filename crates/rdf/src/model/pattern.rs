@@ -69,7 +69,8 @@ use Position::{Graph as G, Object as O, Predicate as P, Subject as S};
 pub struct Order {
     name: &'static str,
     positions: &'static [Position],
-    /// Where in a key the subject, the predicate, the object and the graph are. Of a default graph nothing is in the key: the last.
+    /// Where in a key the subject, the predicate, the object and the graph are. Of a default graph nothing is in the
+    /// key: the last.
     places: [u8; 4],
 }
 

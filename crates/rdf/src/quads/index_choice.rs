@@ -4,8 +4,8 @@ use crate::model::id::{IdKey, TermId};
 use crate::model::pattern::{GraphPattern, IdPattern, Order, Position};
 use crate::quads::tables::{Index, Tables};
 
-/// The ranges that have the quads of a pattern, one after the other: one at least, and two at most. Small, so that who looks up quads
-/// one by one pays for nothing else.
+/// The ranges that have the quads of a pattern, one after the other: one at least, and two at most. Small, so that who
+/// looks up quads one by one pays for nothing else.
 #[derive(Clone, Copy, Debug)]
 pub struct Steps {
     pattern: IdPattern,
@@ -56,7 +56,8 @@ impl Steps {
         Self { pattern: *pattern, sorted_by: None, next: Some(first) }
     }
 
-    /// As [`Steps::new`], with ranges in which the quads are sorted by `position`; `None` if an index for that is missing.
+    /// As [`Steps::new`], with ranges in which the quads are sorted by `position`; `None` if an index for that is
+    /// missing.
     pub fn sorted_by(tables: &Tables, pattern: &IdPattern, position: Position) -> Option<Self> {
         if pattern.at(position).is_some() {
             return None;

@@ -1,11 +1,13 @@
 //! Quads that a reasoner has inferred, apart from those that were asserted (explicit).
 //!
-//! A quad may be explicit, inferred, or both. What is explicit is in the tables of a store that there always are. What is inferred and not
-//! explicit is in others like them, and what is both is noted in one more. So no two tables of quads have one, all quads are those of both,
-//! counts add, and who takes an explicit quad away leaves it inferred if it was both.
+//! A quad may be explicit, inferred, or both. What is explicit is in the tables of a store that there always are. What
+//! is inferred and not explicit is in others like them, and what is both is noted in one more. So no two tables of
+//! quads have one, all quads are those of both, counts add, and who takes an explicit quad away leaves it inferred if
+//! it was both.
 //!
-//! These tables are made with the first inferred quad, and stay. Before that a snapshot looks once, when it is taken, whether they are there, and a
-//! transaction when it first reads or changes a quad; their reads know by [`Tables::inferred`] that they are not.
+//! These tables are made with the first inferred quad, and stay. Before that a snapshot looks once, when it is taken,
+//! whether they are there, and a transaction when it first reads or changes a quad; their reads know by
+//! [`Tables::inferred`] that they are not.
 
 use std::ops::Bound;
 
@@ -212,8 +214,8 @@ fn scan_both(
     }
 }
 
-/// How many keys of a table of a store begin with `prefix`, with the inferred quads that belong among its own. `is_narrow`: there are few,
-/// probably.
+/// How many keys of a table of a store begin with `prefix`, with the inferred quads that belong among its own.
+/// `is_narrow`: there are few, probably.
 ///
 /// # Errors
 /// What the engine reports.

@@ -1,4 +1,5 @@
-//! Inferred quads and those who write beside each other: who is in conflict, who is not, and what a transaction sees of its own.
+//! Inferred quads and those who write beside each other: who is in conflict, who is not, and what a transaction sees of
+//! its own.
 
 use std::sync::Arc;
 

@@ -37,7 +37,8 @@ fn check_json(triple: TripleRef<'_>) -> Result<()> {
     }
 }
 
-/// What comes before the first colon of the IRIs of a quad, where `//` does not follow: JSON-LD reads that as a prefix, if it is one.
+/// What comes before the first colon of the IRIs of a quad, where `//` does not follow: JSON-LD reads that as a prefix,
+/// if it is one.
 pub fn each_scheme<'q>(quad: QuadRef<'q>, mut each: impl FnMut(&'q str)) {
     let mut iri = |iri: &'q str| {
         if let Some((scheme, rest)) = iri.split_once(':')

@@ -1,7 +1,8 @@
 //! Terms written in the forms of RDF and of results.
 //!
-//! RDF/XML, and the XML and CSV of results, have writers of their own: a form escapes what it can, and what it cannot say is
-//! [`Error::Unwritable`], which names the term. Callers that can read what they write twice ask [`check`] before; others write into a [`Spool`].
+//! RDF/XML, and the XML and CSV of results, have writers of their own: a form escapes what it can, and what it cannot
+//! say is [`Error::Unwritable`], which names the term. Callers that can read what they write twice ask [`check`]
+//! before; others write into a [`Spool`].
 
 mod check;
 mod csv;

@@ -1,7 +1,7 @@
 //! RDF/XML: statements of one subject that follow each other are in one element.
 //!
-//! Names of properties are the only place where IRIs must have a form: a namespace and an `NCName`. Prefixes of the store are declared in the root
-//! element; where none fits, the element declares one.
+//! Names of properties are the only place where IRIs must have a form: a namespace and an `NCName`. Prefixes of the
+//! store are declared in the root element; where none fits, the element declares one.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

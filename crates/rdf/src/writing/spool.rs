@@ -1,5 +1,5 @@
-//! A document that is whole before its first byte goes anywhere: it is kept in memory, and in a file of the system's directory for temporary
-//! files as far as it is longer.
+//! A document that is whole before its first byte goes anywhere: it is kept in memory, and in a file of the system's
+//! directory for temporary files as far as it is longer.
 //!
 //! The file has no name while it is written to, where the system permits that; else it is removed at the end.
 

@@ -41,7 +41,8 @@ pub fn push_value(value: &str, out: &mut String) {
     out.push('"');
 }
 
-/// The label of a blank node as an `NCName`: others get a beginning that no label keeps, so that different ones stay different.
+/// The label of a blank node as an `NCName`: others get a beginning that no label keeps, so that different ones stay
+/// different.
 pub fn node_label(label: &str) -> Cow<'_, str> {
     if is_nc_name(label) && !label.starts_with(ESCAPED) {
         return Cow::Borrowed(label);

@@ -1,7 +1,8 @@
-//! Bytes become characters: UTF-8, UTF-16 with a byte order mark, ISO-8859-1 and US-ASCII (XML 1.0, 4.3.3 and appendix F).
+//! Bytes become characters: UTF-8, UTF-16 with a byte order mark, ISO-8859-1 and US-ASCII (XML 1.0, 4.3.3 and appendix
+//! F).
 //!
-//! (1) What is returned are characters that a document may contain (production 2), with line ends normalized (2.11). (2) What was wrong is
-//! reported behind all that comes before.
+//! (1) What is returned are characters that a document may contain (production 2), with line ends normalized (2.11).
+//! (2) What was wrong is reported behind all that comes before.
 
 use std::io::{self, Read};
 
@@ -264,7 +265,8 @@ fn encoding_of(name: &str) -> Option<Encoding> {
     })
 }
 
-/// What an XML declaration, if there is one, says of the encoding. Whether it is one in all else is for the reader to find out.
+/// What an XML declaration, if there is one, says of the encoding. Whether it is one in all else is for the reader to
+/// find out.
 fn declared_encoding(raw: &[u8]) -> Option<String> {
     let rest = raw.strip_prefix(b"<?xml")?;
     if !rest.first().is_some_and(|byte| byte.is_ascii_whitespace()) {

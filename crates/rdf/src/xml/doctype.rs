@@ -1,5 +1,5 @@
-//! The document type declaration (XML 1.0, 2.8, 3.2, 3.3 and 4.2): the syntax of the whole internal subset, and what a reader that does not
-//! validate must take from it, which is entities and the types and defaults of attributes.
+//! The document type declaration (XML 1.0, 2.8, 3.2, 3.3 and 4.2): the syntax of the whole internal subset, and what a
+//! reader that does not validate must take from it, which is entities and the types and defaults of attributes.
 
 use std::collections::HashMap;
 
@@ -272,7 +272,8 @@ fn take_external(cursor: &mut Cursor<'_>, is_of_notation: bool) -> Match<()> {
     }
 }
 
-/// The replacement text of an entity: references to characters are resolved, those to entities stay (XML 1.0, 4.4.5 and 4.4.7).
+/// The replacement text of an entity: references to characters are resolved, those to entities stay (XML 1.0, 4.4.5 and
+/// 4.4.7).
 fn replacement(value: &str, offset: usize) -> Result<String, Problem> {
     if value.len() > ENTITY_BYTES_MAX {
         let message = format!("an entity of more than {} MiB; write what it stands for", ENTITY_BYTES_MAX >> 20);

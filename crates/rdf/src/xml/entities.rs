@@ -1,7 +1,7 @@
 //! What references stand for: characters, and the internal entities that a document declares.
 //!
-//! (1) An entity that stands for itself, however indirectly, is an error. (2) What references come to is bounded by what was read. (3) No entity is
-//! read from elsewhere.
+//! (1) An entity that stands for itself, however indirectly, is an error. (2) What references come to is bounded by
+//! what was read. (3) No entity is read from elsewhere.
 
 use std::collections::HashMap;
 use std::sync::Arc;

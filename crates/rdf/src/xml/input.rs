@@ -1,7 +1,7 @@
 //! The characters that the grammar is matched against: of the document, or of an entity that stands in for a reference.
 //!
-//! A function that matches begins at [`Input::rest`] and, if that ends too early, asks for more by [`Input::fill`] and begins again. What is held
-//! is at least doubled each time, so that beginning again costs no more than reading.
+//! A function that matches begins at [`Input::rest`] and, if that ends too early, asks for more by [`Input::fill`] and
+//! begins again. What is held is at least doubled each time, so that beginning again costs no more than reading.
 
 use std::io::Read;
 

@@ -1,7 +1,7 @@
 //! The document: prolog, content and what follows it, event by event.
 //!
-//! (1) Markup begins and ends in the same entity (XML 1.0, 4.3.2). (2) Text is returned in pieces of bounded length, of which several may follow
-//! each other. (3) Behind an error nothing is read.
+//! (1) Markup begins and ends in the same entity (XML 1.0, 4.3.2). (2) Text is returned in pieces of bounded length, of
+//! which several may follow each other. (3) Behind an error nothing is read.
 
 use std::io::Read;
 

@@ -147,7 +147,8 @@ impl Tag {
         expansion.normalize(&inner[..length], begin, &mut attribute.value).map_err(Stop::Problem)
     }
 
-    /// Applies what the document type declares: types other than `CDATA` have their spaces normalized, and defaults are added.
+    /// Applies what the document type declares: types other than `CDATA` have their spaces normalized, and defaults are
+    /// added.
     pub fn complete(
         &mut self,
         declared: &HashMap<String, DeclaredAttributes>,

@@ -1,6 +1,8 @@
-//! What joins, filters, sorts and aggregates in memory alone, without reading a quad, is ended by time-outs, tokens and limits too.
+//! What joins, filters, sorts and aggregates in memory alone, without reading a quad, is ended by time-outs, tokens and
+//! limits too.
 //!
-//! Each of these texts would run for hours. A thread waits for the end, so that a test whose evaluation is not ended fails.
+//! Each of these texts would run for hours. A thread waits for the end, so that a test whose evaluation is not ended
+//! fails.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;

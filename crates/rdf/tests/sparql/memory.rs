@@ -1,5 +1,5 @@
-//! A limit of memory ends whatever holds too much of it, and nothing else: rows that have left the evaluation do not count, however many there
-//! were and wherever they are dropped, and neither does what was freed.
+//! A limit of memory ends whatever holds too much of it, and nothing else: rows that have left the evaluation do not
+//! count, however many there were and wherever they are dropped, and neither does what was freed.
 
 use std::sync::mpsc::sync_channel;
 
@@ -216,8 +216,8 @@ fn a_million_rows_that_are_not_held_need_little_memory() {
 fn rows_that_are_passed_over_leave_the_count_as_it_was() {
     let fixture = fixture();
     let a = list("a", 250);
-    // The first that comes to the limit alone. Two bytes too much or too little for each of the rows before it would be more than what the
-    // last that does not has left.
+    // The first that comes to the limit alone. Two bytes too much or too little for each of the rows before it would be
+    // more than what the last that does not has left.
     let comes_to_the_limit = |hundreds: &usize| {
         let (_, error) = outcome(&sorted_hundreds(*hundreds), small(), &fixture.snapshot());
         is_of_memory(error.as_ref(), SMALL)

@@ -1,4 +1,5 @@
-//! `SERVICE`: what is sent to other endpoints and how often, what comes of their answers, and what becomes of their failures.
+//! `SERVICE`: what is sent to other endpoints and how often, what comes of their answers, and what becomes of their
+//! failures.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! The fourth act: a child process commits as fast as it can and tells each commit's number once it is acknowledged; it is
-//! killed in the middle of that; the database recovers, and every commit that was told of must be there, whole.
+//! The fourth act: a child process commits as fast as it can and tells each commit's number once it is acknowledged; it
+//! is killed in the middle of that; the database recovers, and every commit that was told of must be there, whole.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
@@ -49,8 +49,8 @@ pub fn crash(report: &Report, path: &Path) -> Result<(), Failure> {
     Ok(db.close()?)
 }
 
-/// Lets a child commit until it has told of commit `until`, kills it, and returns the last commit that it told of and how
-/// long it lived.
+/// Lets a child commit until it has told of commit `until`, kills it, and returns the last commit that it told of and
+/// how long it lived.
 fn commit_and_kill(path: &Path, until: u64) -> Result<(u64, Duration), Failure> {
     let failed = |error: io::Error| Failure::Message(format!("the child that commits: {error}"));
     let program = std::env::current_exe().map_err(failed)?;

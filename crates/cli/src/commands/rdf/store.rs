@@ -29,8 +29,8 @@ pub fn reading(path: &Path, work: impl FnOnce(&Store, &Snapshot) -> Result<(), F
     outcome
 }
 
-/// Opens a store for writing, does `work` with it, and closes it. If `create` says so and there is none it is created, and
-/// removed again if `work` fails.
+/// Opens a store for writing, does `work` with it, and closes it. If `create` says so and there is none it is created,
+/// and removed again if `work` fails.
 ///
 /// # Errors
 /// If it cannot be opened or closed, and what `work` fails with.

@@ -1,7 +1,7 @@
 //! Namespaces that no IRI is stored by.
 //!
-//! No index leads from a namespace to its IRIs: so first it is read beside others which may be unused, mostly none. Only then nobody may
-//! commit while that is read again.
+//! No index leads from a namespace to its IRIs: so first it is read beside others which may be unused, mostly none.
+//! Only then nobody may commit while that is read again.
 
 use std::collections::HashSet;
 

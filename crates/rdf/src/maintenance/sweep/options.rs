@@ -20,16 +20,17 @@ impl SweepOptions {
         Self::default()
     }
 
-    /// Is called with what was done so far, now and then, on the thread that sweeps. It must not write to the store, nor close it: both may
-    /// wait for the sweep.
+    /// Is called with what was done so far, now and then, on the thread that sweeps. It must not write to the store,
+    /// nor close it: both may wait for the sweep.
     #[must_use]
     pub fn progress(mut self, progress: impl Fn(&SweepProgress) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(progress));
         self
     }
 
-    /// How long to wait for the end of a load or of an exclusive transaction, where nobody else may commit. Default: ten minutes. Then the
-    /// sweep ends with [`Error::WriterBusy`](crate::Error::WriterBusy); what it has taken away by then is gone.
+    /// How long to wait for the end of a load or of an exclusive transaction, where nobody else may commit. Default:
+    /// ten minutes. Then the sweep ends with [`Error::WriterBusy`](crate::Error::WriterBusy); what it has taken away by
+    /// then is gone.
     #[must_use]
     pub fn wait(mut self, timeout: Duration) -> Self {
         self.wait = Some(timeout);
@@ -64,8 +65,8 @@ pub struct SweepReport {
     pub terms: u64,
     /// Terms that were taken away.
     pub removed: u64,
-    /// Terms that no quad had when the sweep began, and that were not taken away when it came to them: others used them by then, or were
-    /// changing quads of them again and again. Terms that came new while it ran are among them.
+    /// Terms that no quad had when the sweep began, and that were not taken away when it came to them: others used them
+    /// by then, or were changing quads of them again and again. Terms that came new while it ran are among them.
     pub kept: u64,
     /// Namespaces of IRIs that were taken away.
     pub namespaces_removed: u64,

@@ -1,7 +1,7 @@
 //! Numbers in keys: as short as they are, and in the order of the numbers.
 //!
-//! The first byte is the tag (five bits) and a length (three bits), then come the payload's bytes, the most significant first.
-//! What the length says depends on the tag: see [`Shape`]. No encoding is the beginning of another.
+//! The first byte is the tag (five bits) and a length (three bits), then come the payload's bytes, the most significant
+//! first. What the length says depends on the tag: see [`Shape`]. No encoding is the beginning of another.
 
 use fulgurite::KeySuffix;
 
@@ -132,8 +132,8 @@ const FORMS: [Form; 256] = {
     forms
 };
 
-/// Takes the keys of a range apart, one after the other, into `COUNT` numbers, three or four: each from the number on in which it
-/// differs from the key before it.
+/// Takes the keys of a range apart, one after the other, into `COUNT` numbers, three or four: each from the number on
+/// in which it differs from the key before it.
 ///
 /// Scans spend their time here: each number is found in eight bytes that are read at once.
 #[derive(Debug)]
@@ -154,8 +154,8 @@ impl<const COUNT: usize> KeyReader<COUNT> {
         Self { ids: [TermId::DEFAULT_GRAPH; 4], words: [0; 4], starts }
     }
 
-    /// The numbers of a key; without a fourth the default graph in its place. `None` if it is not made of so many: then the next one has
-    /// to be whole again.
+    /// The numbers of a key; without a fourth the default graph in its place. `None` if it is not made of so many: then
+    /// the next one has to be whole again.
     #[inline(always)]
     pub fn read(&mut self, key: &KeySuffix<'_>) -> Option<[TermId; 4]> {
         // Each place has its own copy of what follows, so that no number is looked for by its place.
@@ -192,7 +192,8 @@ impl<const COUNT: usize> KeyReader<COUNT> {
     #[inline(always)]
     fn change<const PLACE: usize>(&mut self, key: &KeySuffix<'_>) -> bool {
         let at = self.starts[PLACE];
-        // What the number's bytes have in common with those of the key before: not all eight, or the key is made of something else.
+        // What the number's bytes have in common with those of the key before: not all eight, or the key is made of
+        // something else.
         let kept = 8 * (key.shared() - at) as u32;
         let new = u64::MAX.wrapping_shr(kept);
         let word = self.words[PLACE] & !new | key.word(0).wrapping_shr(kept) & new;
@@ -221,8 +222,8 @@ impl<const COUNT: usize> KeyReader<COUNT> {
     }
 }
 
-/// How many bytes follow the first one. Where the next number begins depends on it, and with that all that is read next: so it is not
-/// waited for from the table of forms, as long as the first byte has it.
+/// How many bytes follow the first one. Where the next number begins depends on it, and with that all that is read
+/// next: so it is not waited for from the table of forms, as long as the first byte has it.
 #[inline(always)]
 fn payload_bytes(first: u8) -> u32 {
     match u32::from(first & 7) {

@@ -1,8 +1,9 @@
 //! Numbers of terms: what a [`TermId`] says by itself.
 //!
-//! (1) A term has one number: a form that is not exactly what the number's decoding gives is not inline. (2) Within a tag,
-//! numbers of inline terms order as the values do, and forms of one value by their lengths. (3) Tags are stored: see [`Tag`].
-//! Bytes that come from a file may make a number that stands for no term: then [`TermId::inline_term`] has none.
+//! (1) A term has one number: a form that is not exactly what the number's decoding gives is not inline. (2) Within a
+//! tag, numbers of inline terms order as the values do, and forms of one value by their lengths. (3) Tags are stored:
+//! see [`Tag`]. Bytes that come from a file may make a number that stands for no term: then [`TermId::inline_term`] has
+//! none.
 
 mod key;
 mod number;
@@ -22,9 +23,9 @@ use oxsdatatypes::{Date, DateTime, Decimal, Double, Float, Time};
 
 pub(crate) use key::{IdKey, KeyReader};
 
-/// The number of a term in one store, 64 bits: a tag, and either the term itself where it is short, or its number in the
-/// dictionary. Two terms are the same if and only if their numbers are. Numbers of one tag whose terms are inline order as the
-/// terms' values do.
+/// The number of a term in one store, 64 bits: a tag, and either the term itself where it is short, or its number in
+/// the dictionary. Two terms are the same if and only if their numbers are. Numbers of one tag whose terms are inline
+/// order as the terms' values do.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TermId(u64);
 
@@ -228,8 +229,8 @@ impl TermId {
         })
     }
 
-    /// Appends the label or the form of the term, if it is in the number, and tells the rest. `None` if it is not; then something may
-    /// have been appended.
+    /// Appends the label or the form of the term, if it is in the number, and tells the rest. `None` if it is not; then
+    /// something may have been appended.
     pub(crate) fn write_inline(self, out: &mut String) -> Option<InlineForm> {
         let payload = self.payload();
         let tag = self.tag();

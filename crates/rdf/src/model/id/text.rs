@@ -3,8 +3,8 @@
 use super::PAYLOAD_MAX;
 use super::ShortText;
 
-/// Bytes from the most significant of 56 bits on, followed by zeros: so they order as texts do, and a text with a zero byte in
-/// it has none.
+/// Bytes from the most significant of 56 bits on, followed by zeros: so they order as texts do, and a text with a zero
+/// byte in it has none.
 fn pack(bytes: &[u8]) -> Option<u64> {
     if bytes.len() > 7 || bytes.contains(&0) {
         return None;

@@ -1,6 +1,7 @@
 //! Payloads that are points in time: dates with times, dates, times, years.
 //!
-//! A payload is an instant, with what has no zone taken as UTC, and below it the zone as it is written. Years are 0001 to 9999.
+//! A payload is an instant, with what has no zone taken as UTC, and below it the zone as it is written. Years are 0001
+//! to 9999.
 
 /// Milliseconds since 1970, and the zone. Fractions of seconds have at most three digits, and no zero at the end.
 pub fn parse_date_time(value: &str) -> Option<u64> {
@@ -206,7 +207,8 @@ fn days_of(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Days since 1970 in the Gregorian calendar. Years are counted from March, so that the leap day is the last of its year.
+/// Days since 1970 in the Gregorian calendar. Years are counted from March, so that the leap day is the last of its
+/// year.
 fn day_of(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;

@@ -189,7 +189,7 @@ impl Watch {
     pub(crate) fn start_with_deadline(limits: &Limits, deadline: Option<Instant>) -> Self {
         Self(Rc::new(Shared {
             limits: limits.clone(),
-            memory: Memory::new(limits),
+            memory: Memory::new(limits.memory_bytes_max, limits.reports_memory),
             deadline,
             steps: Cell::new(0),
             quads_read: Cell::new(0),

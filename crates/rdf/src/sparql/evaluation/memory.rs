@@ -7,7 +7,6 @@
 use std::cell::Cell;
 
 use super::heap::HeapBytes;
-use crate::sparql::Limits;
 use crate::sparql::evaluation::meter;
 
 /// See the module.
@@ -22,11 +21,11 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Counted if there is a limit, or somebody wants to be told.
-    pub(crate) fn new(limits: &Limits) -> Self {
+    /// Memory is counted if there is a limit in bytes, or if `is_reported`.
+    pub(crate) fn new(bytes_max: Option<u64>, is_reported: bool) -> Self {
         Self {
-            bytes_max: limits.memory_bytes_max.map_or(i64::MAX, |bytes| i64::try_from(bytes).unwrap_or(i64::MAX)),
-            is_metered: limits.memory_bytes_max.is_some() || limits.reports_memory,
+            bytes_max: bytes_max.map_or(i64::MAX, |bytes| i64::try_from(bytes).unwrap_or(i64::MAX)),
+            is_metered: bytes_max.is_some() || is_reported,
             is_running: Cell::new(false),
             held: Cell::new(0),
             peak: Cell::new(0),
@@ -83,13 +82,9 @@ impl Memory {
 mod tests {
     use super::*;
 
-    fn held_to(bytes: u64) -> Limits {
-        Limits::new().memory_bytes_max(bytes)
-    }
-
     #[test]
     fn evaluations_that_take_turns_within_each_other_count_apart() {
-        let (one, other) = (Memory::new(&held_to(100)), Memory::new(&held_to(1000)));
+        let (one, other) = (Memory::new(Some(100), false), Memory::new(Some(1000), false));
         let around = meter::held();
         let before_one = one.begin();
         meter::count(90);
@@ -109,7 +104,7 @@ mod tests {
 
     #[test]
     fn an_evaluation_that_is_begun_again_within_itself_counts_on() {
-        let memory = Memory::new(&Limits { reports_memory: true, ..Limits::new() });
+        let memory = Memory::new(None, true);
         let before = memory.begin();
         meter::count(10);
         let within = memory.begin();
@@ -121,7 +116,7 @@ mod tests {
 
     #[test]
     fn without_a_limit_and_a_report_nothing_is_counted() {
-        let memory = Memory::new(&Limits::new());
+        let memory = Memory::new(None, false);
         let before = memory.begin();
         meter::count(10);
         memory.end(before);

@@ -11,8 +11,10 @@ use spargebra::algebra::{
 use spargebra::term::NamedNodePattern;
 use spargebra::{GraphUpdateOperation, Query, Update};
 
-use super::text::DEPTH_MAX;
 use crate::error::{Error, Result};
+
+/// Levels of operators that the algebra of a text may have.
+pub(crate) const DEPTH_MAX: usize = 1_000;
 
 pub(crate) fn balance_query(query: Query) -> Result<Query> {
     let query = map_pattern_of_query(query, &mut balance_pattern);

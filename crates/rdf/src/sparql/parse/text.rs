@@ -24,9 +24,6 @@ use crate::sparql::expressions::xpath;
 /// Brackets within brackets that a text may have.
 pub(crate) const NESTING_MAX: usize = 500;
 
-/// Levels of operators that the algebra of a text may have.
-pub(crate) const DEPTH_MAX: usize = 1_000;
-
 /// Operators and braces that a text may have: each may be a level of a chain until it is balanced.
 const LINKS_MAX: usize = 500_000;
 
@@ -311,7 +308,7 @@ mod tests {
     #[test]
     fn a_short_text_of_operators_alone_is_parsed_on_a_small_stack() {
         let parsed = on_stack(1 << 20, || of_query(&format!("{}?a", "!".repeat(1_950)))).expect_err("too deep");
-        assert!(matches!(parsed, Error::QueryTooDeep { limit: DEPTH_MAX }), "{parsed}");
+        assert!(matches!(parsed, Error::QueryTooDeep { limit: shape::DEPTH_MAX }), "{parsed}");
     }
 
     #[test]

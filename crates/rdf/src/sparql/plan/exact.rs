@@ -27,7 +27,6 @@ use spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, Fun
 use super::forms::{as_term, datatype, has_alternatives, in_form, is_term, string};
 use super::operations::makes_texts;
 use super::triple_terms;
-use super::witness;
 use crate::sparql::evaluation::terms::Form;
 use crate::sparql::expressions::ill_typed::{self, Typed};
 use crate::sparql::expressions::numeric::Number;
@@ -56,7 +55,7 @@ impl Exact {
     fn row(&self) -> Variable {
         let number = self.rows.get();
         self.rows.set(number + 1);
-        witness::hidden_variable(&format!("row{number}"))
+        super::hidden::hidden_variable(&format!("row{number}"))
     }
 
     /// Operators over the rows of one pattern, down to that one.
@@ -150,7 +149,7 @@ impl Exact {
             }
             let number = self.arguments.get();
             self.arguments.set(number + 1);
-            let variable = witness::hidden_variable(&format!("argument{number}"));
+            let variable = super::hidden::hidden_variable(&format!("argument{number}"));
             let expression = std::mem::replace(expr, variable.clone().into());
             inner = GraphPattern::Extend { inner: inner.into(), variable, expression };
         }

@@ -13,9 +13,9 @@ use spargebra::algebra::{Expression, GraphPattern, OrderExpression};
 use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 
 use super::forms::in_form;
+use super::hidden::hidden_variable;
 use super::names::{Name, certain};
 use super::one_group::looks_at_patterns;
-use super::witness::hidden_variable;
 use crate::sparql::evaluation::best_rows::ROWS_MAX;
 use crate::sparql::evaluation::terms::Form;
 

@@ -19,10 +19,10 @@ use oxrdf::Variable;
 use spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression};
 use spargebra::term::NamedNodePattern;
 
+use super::hidden::hidden_variable;
 use super::names::certain;
 use super::one_group::looks_at_patterns;
 use super::rename::{mentions, reads, renamed};
-use super::witness::hidden_variable;
 use crate::sparql::parse::shape::{Operand, map_children, map_operands, visit_operands};
 
 /// The pattern with such graphs written as loops.

@@ -5,6 +5,7 @@ mod exact;
 pub(crate) mod first_rows;
 mod forms;
 mod graphs;
+mod hidden;
 mod names;
 mod one_group;
 mod operations;
@@ -15,6 +16,6 @@ mod triple_terms;
 mod witness;
 mod zero_length;
 
-pub(crate) use self::witness::hidden_variable;
+pub(crate) use self::hidden::hidden_variable;
 pub use planner::JoinOrder;
 pub(crate) use planner::{PatternPlan, Plan, explain_query, plan_pattern, plan_query};

@@ -189,7 +189,8 @@ pub(super) fn binds_any(pattern: &GraphPattern) -> bool {
     }
 }
 
-/// Whether joining the pattern to rows, and evaluating it anew for each row with the row's bindings put in, are the same.
+/// Whether joining the pattern to rows, and evaluating it anew for each row with the row's bindings put in, are the
+/// same.
 pub(super) fn joins_by_substitution(pattern: &GraphPattern) -> bool {
     match pattern {
         GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Values { .. } => true,

@@ -31,7 +31,7 @@ pub(super) fn reads(expression: &Expression, variable: &Variable) -> bool {
 /// Whether the pattern has the variable anywhere but in sub-selects that do not return it.
 pub(super) fn mentions(pattern: &GraphPattern, variable: &Variable) -> bool {
     // A name that no text has: the pattern is changed if, and only if, it has the variable.
-    let unused = super::hidden_variable("unused");
+    let unused = super::hidden::hidden_variable("unused");
     renamed(pattern.clone(), variable, &unused) != *pattern
 }
 

@@ -12,7 +12,7 @@ use oxrdf::Variable;
 use spargebra::algebra::{Expression, GraphPattern, OrderExpression};
 
 use super::forms::in_form;
-use super::witness::hidden_variable;
+use super::hidden::hidden_variable;
 use crate::sparql::evaluation::sort_keys::{RankBy, Slot};
 use crate::sparql::evaluation::terms::Form;
 use crate::sparql::parse::shape::{map_children, map_operands};

@@ -12,6 +12,7 @@ use oxrdf::{Literal, Variable};
 use spargebra::algebra::{AggregateExpression, Expression, GraphPattern};
 
 use super::graphs::graph_within;
+use super::hidden::{PREFIX, hidden_variable};
 use super::names::binds_any;
 use crate::sparql::parse::shape::{map_children, map_operands};
 
@@ -69,14 +70,6 @@ impl Witnesses {
         Box::new(GraphPattern::Extend { inner, variable, expression: Literal::from(true).into() })
     }
 }
-
-/// A variable that no text can name.
-pub(crate) fn hidden_variable(name: &str) -> Variable {
-    Variable::new_unchecked(format!("{PREFIX}{name}"))
-}
-
-/// No variable of a text begins with it.
-const PREFIX: char = '·';
 
 /// The pattern without its hidden variables, of which nothing else is to be seen in the solutions. A loop's variable is
 /// let through.

@@ -22,7 +22,7 @@ use spargebra::algebra::{Expression, Function, GraphPattern, PropertyPathExpress
 use spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
 
 use super::estimate::{Estimator, ground};
-use super::witness::hidden_variable;
+use super::hidden::hidden_variable;
 use crate::Quads;
 use crate::sparql::evaluation::limits::Stopped;
 use crate::sparql::parse::shape::{map_children, map_operands};

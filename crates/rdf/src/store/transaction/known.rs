@@ -1,7 +1,7 @@
 //! Terms that a transaction has met, by the hash of their bytes, so that it asks the dictionary once for each.
 //!
-//! Terms that the transaction adds are here alone at first: [`KnownTerms::rows`] are what the dictionary gets when they are written,
-//! many at once and sorted. Invariant: each of these is found by [`KnownTerms::find`] until it is written.
+//! Terms that the transaction adds are here alone at first: [`KnownTerms::rows`] are what the dictionary gets when they
+//! are written, many at once and sorted. Invariant: each of these is found by [`KnownTerms::find`] until it is written.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -79,7 +79,8 @@ impl KnownTerms {
         self.push(hash, encoded, id, false);
     }
 
-    /// Keeps a term that is to be written. Requires: as for [`KnownTerms::note`], and that no term of the dictionary has this hash.
+    /// Keeps a term that is to be written. Requires: as for [`KnownTerms::note`], and that no term of the dictionary
+    /// has this hash.
     pub(crate) fn add(&mut self, hash: u128, encoded: &[u8], id: TermId) {
         let place = self.push(hash, encoded, id, true);
         self.unwritten.push(place);
@@ -94,7 +95,8 @@ impl KnownTerms {
         place
     }
 
-    /// Whether this is the number of a term that is not written yet, as far as is easily told: numbers are given in rising order.
+    /// Whether this is the number of a term that is not written yet, as far as is easily told: numbers are given in
+    /// rising order.
     pub(crate) fn is_unwritten(&self, id: TermId) -> bool {
         let number_at = |place: &u32| self.terms[*place as usize].id;
         let at = self.unwritten.binary_search_by_key(&id.payload(), |place| number_at(place).payload());

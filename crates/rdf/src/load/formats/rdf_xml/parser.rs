@@ -1,8 +1,8 @@
 //! The iterator over the triples of a document.
 //!
-//! Invariants: (1) Triples are returned in the order of the document, each as soon as its element is read. (2) Only the end
-//! of the iterator without an error means that the document is complete. (3) Memory is bounded by the XML reader, by the
-//! largest literal, and by 16 bytes for each `rdf:ID`.
+//! Invariants: (1) Triples are returned in the order of the document, each as soon as its element is read. (2) Only the
+//! end of the iterator without an error means that the document is complete. (3) Memory is bounded by the XML reader,
+//! by the largest literal, and by 16 bytes for each `rdf:ID`.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};

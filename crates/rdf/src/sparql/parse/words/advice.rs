@@ -1,7 +1,7 @@
 //! Advice for mistakes of grammar that are often made.
 
-use super::diagnosis::Wanted;
 use super::grammar::Grammar;
+use super::message::Wanted;
 use super::nearest::nearest;
 use super::predict::Stop;
 use crate::sparql::parse::tokens::{Kind, Token, place};

@@ -3,7 +3,7 @@
 //! The parser accepts an aggregate in a `FILTER`, `BIND` or `GROUP BY` of a `SELECT` that has aggregates, and computes
 //! it over no rows. So these places are checked after parsing.
 
-use super::diagnosis::error;
+use super::message::error;
 use crate::error::Error;
 use crate::sparql::parse::tokens::{Kind, Token, may_have_word, tokens};
 

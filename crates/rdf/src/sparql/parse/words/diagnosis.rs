@@ -3,18 +3,12 @@
 use super::advice::{Advice, advice};
 use super::grammar::Grammar;
 use super::meaning;
+use super::message::{Wanted, error};
 use super::predict::{Stop, predict};
 use super::prefixes;
 use super::tree::Tree;
 use crate::error::Error;
 use crate::sparql::parse::tokens::{Token, place, tokens};
-
-/// What the text was to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
-    Query,
-    Update,
-}
 
 /// What a text is parsed with, as far as it matters here.
 #[derive(Clone, Copy, Debug)]
@@ -71,17 +65,6 @@ fn expected(names: &[String]) -> String {
         names if names.len() > NAMED_MAX => format!("{} or the like", names[..NAMED_MAX].join(", ")),
         [names @ .., last] => format!("{} or {last}", names.join(", ")),
     }
-}
-
-/// An error at a token; without one, at the end of the text.
-pub(crate) fn error(text: &str, token: Option<&Token>, message: String) -> Error {
-    let (line, column) = place(text, token.map_or(text.trim_end().len(), |token| token.range.start));
-    let near = token.map_or_else(String::new, |token| shortened(token.text(text)));
-    Error::SparqlSyntax { line, column, near, message }
-}
-
-fn shortened(token: &str) -> String {
-    token.chars().take(40).collect()
 }
 
 /// What the parser has said.

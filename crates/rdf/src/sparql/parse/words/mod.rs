@@ -11,6 +11,7 @@ mod aggregates;
 mod diagnosis;
 mod grammar;
 mod meaning;
+mod message;
 mod nearest;
 mod predict;
 mod prefixes;
@@ -18,7 +19,8 @@ mod scope;
 mod tree;
 
 pub(crate) use aggregates::misplaced_aggregate;
-pub(crate) use diagnosis::{Refusal, Surroundings, Wanted, diagnose};
+pub(crate) use diagnosis::{Refusal, Surroundings, diagnose};
+pub(crate) use message::Wanted;
 
 #[cfg(test)]
 mod tests;
