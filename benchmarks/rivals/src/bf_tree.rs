@@ -1,7 +1,8 @@
 //! Bf-Tree as an engine of writers: an index of single records, without transactions.
 //!
-//! It is measured at [`Level::Memory`] alone: version 0.5 writes a log, but does not finish recovering from it. What it holds goes to
-//! a snapshot when it is synced or closed, and comes from there when it is opened. A batch is single inserts.
+//! It is measured at [`Level::Memory`] alone: version 0.5 writes a log, but does not finish recovering from it. What
+//! it holds goes to a snapshot when it is synced or closed, and comes from there when it is opened. A batch is single
+//! inserts.
 
 use std::path::{Path, PathBuf};
 

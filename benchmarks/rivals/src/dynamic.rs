@@ -1,5 +1,5 @@
-//! Libraries of the system that are found when they are first asked for: their engines can be measured where they are installed, and
-//! nothing has to be there to build.
+//! Libraries of the system that are found when they are first asked for: their engines can be measured where they are
+//! installed, and nothing has to be there to build.
 //!
 //! A library that was found stays: its threads may run until the process ends.
 #![allow(unsafe_code)] // Foreign function edge.

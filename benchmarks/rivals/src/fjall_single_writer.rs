@@ -1,7 +1,8 @@
-//! fjall as an engine of writers, by its other kind of transactions: one at a time behind a lock, so that none is refused.
+//! fjall as an engine of writers, by its other kind of transactions: one at a time behind a lock, so that none is
+//! refused.
 //!
-//! They cost less than the optimistic ones, which look through the last ten thousand commits at every commit. Everything but
-//! transactions is as in `fjall_writing`, and is measured there.
+//! They cost less than the optimistic ones, which look through the last ten thousand commits at every commit.
+//! Everything but transactions is as in `fjall_writing`, and is measured there.
 
 use std::path::Path;
 

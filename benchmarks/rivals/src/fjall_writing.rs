@@ -1,8 +1,9 @@
 //! fjall as an engine of writers, by its optimistic transactions, which are serializable.
 //!
-//! At [`Level::Memory`] a commit stays in the buffer of the journal's writer, at [`Level::Log`] it is handed to the operating
-//! system, at [`Level::Disk`] it is synced, each by itself: fjall does not let commits share a sync. Single puts go past the
-//! check of conflicts, which they cannot have. Nothing is compressed, as in every engine here: the values are noise.
+//! At [`Level::Memory`] a commit stays in the buffer of the journal's writer, at [`Level::Log`] it is handed to the
+//! operating system, at [`Level::Disk`] it is synced, each by itself: fjall does not let commits share a sync. Single
+//! puts go past the check of conflicts, which they cannot have. Nothing is compressed, as in every engine here: the
+//! values are noise.
 
 use std::path::Path;
 

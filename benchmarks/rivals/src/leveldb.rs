@@ -1,8 +1,8 @@
 //! LevelDB as an engine of writers, through the system's library.
 //!
-//! It has batches and no transactions of several steps. Settings are those that its documentation names for speed: a larger memtable,
-//! a cache that holds all data, a Bloom filter of 10 bits; no compression, as in every engine here. Its C interface can neither flush
-//! a memtable nor wait for a compaction: settling is a compaction of everything.
+//! It has batches and no transactions of several steps. Settings are those that its documentation names for speed: a
+//! larger memtable, a cache that holds all data, a Bloom filter of 10 bits; no compression, as in every engine here.
+//! Its C interface can neither flush a memtable nor wait for a compaction: settling is a compaction of everything.
 
 mod library;
 

@@ -1,5 +1,5 @@
-//! Other engines behind two small interfaces, so that the benchmarks can set them beside Fulgurite: [`Engine`] for reads,
-//! loads and single puts, [`WritingEngine`] for transactions from several threads.
+//! Other engines behind two small interfaces, so that the benchmarks can set them beside Fulgurite: [`Engine`] for
+//! reads, loads and single puts, [`WritingEngine`] for transactions from several threads.
 //!
 //! This is the only crate of the workspace that depends on another engine. Nothing here is measured: an adapter
 //! forwards each call as directly as the rival's own interface allows, because its overhead counts against the rival.

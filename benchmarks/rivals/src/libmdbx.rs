@@ -1,8 +1,9 @@
 //! libmdbx as an engine of writers: one write transaction at a time, whoever wants the next one waits.
 //!
-//! At [`Level::Log`] the file is mapped writable and nothing is synced (`MDBX_WRITEMAP | MDBX_UTTERLY_NOSYNC`), which promises what
-//! LMDB's `NOSYNC` does: a commit is in the page cache. At [`Level::Disk`] it is written by calls and synced. The C interface is
-//! called directly: the safe binding of this library hands every write transaction to another thread, which would be its cost.
+//! At [`Level::Log`] the file is mapped writable and nothing is synced (`MDBX_WRITEMAP | MDBX_UTTERLY_NOSYNC`), which
+//! promises what LMDB's `NOSYNC` does: a commit is in the page cache. At [`Level::Disk`] it is written by calls and
+//! synced. The C interface is called directly: the safe binding of this library hands every write transaction to
+//! another thread, which would be its cost.
 
 mod library;
 

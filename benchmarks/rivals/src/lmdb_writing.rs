@@ -1,8 +1,9 @@
 //! LMDB as an engine of writers: one write transaction at a time, whoever wants the next one waits.
 //!
-//! At [`Level::Log`] the file is mapped writable and nothing is synced (`MDB_WRITEMAP | MDB_MAPASYNC | MDB_NOSYNC`): a commit
-//! is in the page cache. At [`Level::Disk`] it is written by calls and synced, which costs LMDB less than syncing a map. It has
-//! no lower level. Readers keep their slot for their thread, so that a read transaction for each get costs no lock.
+//! At [`Level::Log`] the file is mapped writable and nothing is synced (`MDB_WRITEMAP | MDB_MAPASYNC | MDB_NOSYNC`):
+//! a commit is in the page cache. At [`Level::Disk`] it is written by calls and synced, which costs LMDB less than
+//! syncing a map. It has no lower level. Readers keep their slot for their thread, so that a read transaction for
+//! each get costs no lock.
 
 use std::ops::Bound;
 use std::path::Path;

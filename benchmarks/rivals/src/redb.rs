@@ -1,8 +1,9 @@
 //! redb as an engine of writers: one write transaction at a time, whoever wants the next one waits.
 //!
 //! redb has two levels of its own: a commit that stays in the process (`Durability::None`) and one that is synced
-//! (`Durability::Immediate`). [`Level::Log`] is the second one through a file whose syncs do nothing: a commit is in the page cache,
-//! and survives the process. A transaction of several steps opens its table for each of them, as redb's tables borrow theirs.
+//! (`Durability::Immediate`). [`Level::Log`] is the second one through a file whose syncs do nothing: a commit is in
+//! the page cache, and survives the process. A transaction of several steps opens its table for each of them, as
+//! redb's tables borrow theirs.
 
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -1,9 +1,10 @@
 //! RocksDB as an engine of writers, through the system's library.
 //!
-//! Settings are those of RocksDB's own guide for a start (levels sized from the last, index and filter blocks in the block
-//! cache and those of level 0 pinned, blocks of 16 KiB, a sync of files every MiB), with a Bloom filter of 10 bits, a cache that
-//! holds all data, memtables that together are as large as Fulgurite's delta, two threads, and no compression: the values are noise. Single
-//! puts go to a plain database. Transactions are optimistic, and read for update, so that what was read is checked too.
+//! Settings are those of RocksDB's own guide for a start (levels sized from the last, index and filter blocks in the
+//! block cache and those of level 0 pinned, blocks of 16 KiB, a sync of files every MiB), with a Bloom filter of 10
+//! bits, a cache that holds all data, memtables that together are as large as Fulgurite's delta, two threads, and no
+//! compression: the values are noise. Single puts go to a plain database. Transactions are optimistic, and read for
+//! update, so that what was read is checked too.
 
 mod library;
 

@@ -1,8 +1,8 @@
 //! SQLite as an engine of writers: a table without rowids, a write-ahead log, one writer at a time.
 //!
-//! At [`Level::Log`] nothing is synced (`synchronous = OFF`): a commit is in the page cache. At [`Level::Disk`] each commit syncs the
-//! log (`FULL`). Every reader has a connection of its own from a pool, as SQLite wants it for reads beside a writer; statements are
-//! prepared once for each connection.
+//! At [`Level::Log`] nothing is synced (`synchronous = OFF`): a commit is in the page cache. At [`Level::Disk`] each
+//! commit syncs the log (`FULL`). Every reader has a connection of its own from a pool, as SQLite wants it for reads
+//! beside a writer; statements are prepared once for each connection.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,8 @@ const CACHE_BYTES: u64 = 1 << 30;
 /// How much of the file is read through a map.
 const MAP_BYTES: u64 = 16 << 30;
 
-/// Tables without row numbers keep a quarter of a page of each record in place: so much that a record of a kilobyte lies in one piece.
+/// Tables without row numbers keep a quarter of a page of each record in place: so much that a record of a kilobyte
+/// lies in one piece.
 const PAGE_BYTES: u32 = 8192;
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS records (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID";
@@ -303,7 +304,8 @@ fn limit(count: usize) -> i64 {
 
 impl Drop for SqliteSnapshot<'_> {
     fn drop(&mut self) {
-        // A read transaction has nothing to lose; should ending it fail, the connection is closed instead of used again.
+        // A read transaction has nothing to lose; should ending it fail, the connection is closed instead of used
+        // again.
         let ended = self.reader.connection().prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
         if ended.is_err() {
             self.reader.connection.take();

@@ -40,7 +40,8 @@ pub enum Usage {
     Counters,
     /// As [`Usage::SingleOperations`], but whatever is put stays in the log, so that recovery has to read all of it.
     LongLog,
-    /// [`WritingStore::put_all`], [`WritingStore::put`] and [`WritingStore::snapshot`], for longer than any buffer lasts.
+    /// [`WritingStore::put_all`], [`WritingStore::put`] and [`WritingStore::snapshot`], for longer than any buffer
+    /// lasts.
     Sustained {
         /// What caches of the engine's own may hold; memtables get a share of it at most.
         cache_bytes: u64,
@@ -118,8 +119,8 @@ pub trait WritingStore: Sync + Sized {
     /// What the engine answered.
     fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Failure>;
 
-    /// Puts records in any order in one transaction that nobody else is in the way of, by the engine's fastest way, at the level
-    /// of the settings. Of two records of one key the later counts.
+    /// Puts records in any order in one transaction that nobody else is in the way of, by the engine's fastest way,
+    /// at the level of the settings. Of two records of one key the later counts.
     ///
     /// # Errors
     /// What the engine answered.
@@ -131,7 +132,8 @@ pub trait WritingStore: Sync + Sized {
     /// What the engine answered.
     fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure>;
 
-    /// Takes a reader that sees every commit so far. Whether it sees later ones is the engine's choice of what costs less.
+    /// Takes a reader that sees every commit so far. Whether it sees later ones is the engine's choice of what costs
+    /// less.
     ///
     /// # Errors
     /// What the engine answered.
@@ -216,8 +218,8 @@ pub trait Transaction: Sized {
     /// As [`Transaction::get`].
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Refusal>;
 
-    /// Adds to the little-endian number that is the value of `key`, 0 if there is none: by the engine's own operator if its adapter
-    /// has one, else by a get and a put. Requires: the store was opened for [`Usage::Counters`].
+    /// Adds to the little-endian number that is the value of `key`, 0 if there is none: by the engine's own operator
+    /// if its adapter has one, else by a get and a put. Requires: the store was opened for [`Usage::Counters`].
     ///
     /// # Errors
     /// As [`Transaction::get`].

@@ -1,11 +1,11 @@
 //! Runs models: each in a process of its own, unplanted and then with each of its faults, and judges what came of it.
 //!
-//! First come the schedules in which no thread that could go on makes way for another more than once, then those with two such
-//! preemptions, and so on: most faults need few (Musuvathi and Qadeer 2007), and loom, which goes down before it goes across, would
-//! otherwise try all ends of one beginning.
+//! First come the schedules in which no thread that could go on makes way for another more than once, then those with
+//! two such preemptions, and so on: most faults need few (Musuvathi and Qadeer 2007), and loom, which goes down
+//! before it goes across, would otherwise try all ends of one beginning.
 //!
-//! A thread of a model that fails ends its process at once: to unwind while loom's other threads stand still would take locks
-//! that they hold.
+//! A thread of a model that fails ends its process at once: to unwind while loom's other threads stand still would
+//! take locks that they hold.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -312,8 +312,8 @@ fn grouped(number: u64) -> String {
 static EXPLORED: AtomicU64 = AtomicU64::new(0);
 /// What a panic says that a model waits for.
 const EXPECTED: &str = "a thread panicked amid a commit";
-/// What loom says where a thread turns round and round: the engine never does, and of a planted fault it proves nothing, because
-/// loom may hide for ever what others did.
+/// What loom says where a thread turns round and round: the engine never does, and of a planted fault it proves
+/// nothing, because loom may hide for ever what others did.
 const ENDLESS: &str = "exceeded maximum number of branches";
 /// Bounds of preemptions, one after the other; none in the end.
 const PREEMPTIONS: [Option<usize>; 7] = [Some(1), Some(2), Some(3), Some(4), Some(5), Some(6), None];

@@ -1,7 +1,8 @@
 //! Faults that are planted without the engine's help: an operation at one line of the engine is weakened, or left out.
 //!
-//! The operations of [`crate::sync`] know the line that calls them. A fault names its line by what stands there, and where that
-//! is not, or not once, it is refused: so it moves with the engine's text, and cannot come to lie where nothing happens.
+//! The operations of [`crate::sync`] know the line that calls them. A fault names its line by what stands there, and
+//! where that is not, or not once, it is refused: so it moves with the engine's text, and cannot come to lie where
+//! nothing happens.
 
 use std::panic::Location;
 use std::sync::OnceLock;

@@ -1,8 +1,9 @@
-//! The engine's concurrent files, compiled as they are with a [`sync`] made of loom's parts, and explored by it: `cargo xtask loom`.
+//! The engine's concurrent files, compiled as they are with a [`sync`] made of loom's parts, and explored by it:
+//! `cargo xtask loom`.
 //!
-//! [`models`] has what threads do, and the faults that must be found; [`exploration`] runs a model; [`sync`] is what the engine's
-//! files find in place of locks and atomics. What those files import and is not explored stands in [`surroundings`], as small as it
-//! can be.
+//! [`models`] has what threads do, and the faults that must be found; [`exploration`] runs a model; [`sync`] is what
+//! the engine's files find in place of locks and atomics. What those files import and is not explored stands in
+//! [`surroundings`], as small as it can be.
 #![cfg(not(test))] // The unit tests in the engine's files are for threads of the system.
 
 mod exploration;

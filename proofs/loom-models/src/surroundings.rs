@@ -1,5 +1,5 @@
-//! What the explored files import from parts of the engine that are not explored: types with what they need of them, and a log
-//! and pages that are there for the models to look at.
+//! What the explored files import from parts of the engine that are not explored: types with what they need of them,
+//! and a log and pages that are there for the models to look at.
 #![allow(dead_code, reason = "some of it is imported only")]
 
 /// Stored bytes.

@@ -1,7 +1,7 @@
 //! The bytes of one file, in pages that copies share until one of them changes: a crash image costs what differs.
 //!
-//! Invariants: (1) Bytes past the length are zero. (2) An absent page reads as zeros. (3) A page stays at its index in every copy, so
-//! that its hash, which includes the index, can be kept with it.
+//! Invariants: (1) Bytes past the length are zero. (2) An absent page reads as zeros. (3) A page stays at its index
+//! in every copy, so that its hash, which includes the index, can be kept with it.
 
 use std::io;
 use std::ops::Range;

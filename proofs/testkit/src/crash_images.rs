@@ -1,7 +1,8 @@
 //! Every state that a power cut may leave of a [`Recording`], one after the other.
 //!
-//! The recording is replayed operation by operation. Beside the state that all operations so far lead to, the replay keeps the
-//! state that is durable and the changes since, which are pending; each image is the durable state with some of these applied.
+//! The recording is replayed operation by operation. Beside the state that all operations so far lead to, the replay
+//! keeps the state that is durable and the changes since, which are pending; each image is the durable state with
+//! some of these applied.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -19,10 +20,11 @@ use crate::random::Random;
 /// Always made are two: everything done so far reached the medium; and nothing that was not synced did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kinds {
-    /// Images in which some of the pending changes survived, in any order. Where there are at most so many subsets, each is made
-    /// once.
+    /// Images in which some of the pending changes survived, in any order. Where there are at most so many subsets,
+    /// each is made once.
     pub subsets: u32,
-    /// Images in which some of the pending writes survived in part, cut between sectors, and small ones within a sector too.
+    /// Images in which some of the pending writes survived in part, cut between sectors, and small ones within a
+    /// sector too.
     pub torn: u32,
 }
 
@@ -120,7 +122,8 @@ struct Survived {
 }
 
 impl<'r> CrashImage<'r> {
-    /// A disk that holds this image, all of it durable, with a recording of its own: recovering on it can be cut short in turn.
+    /// A disk that holds this image, all of it durable, with a recording of its own: recovering on it can be cut
+    /// short in turn.
     pub fn disk(&self) -> CrashDisk {
         CrashDisk::from_state(self.state.clone())
     }
@@ -194,8 +197,8 @@ impl<'r> Images<'r> {
         Self { recording, seed, kinds, replay, operations: 0, planned, seen: HashSet::new() }
     }
 
-    /// Only the images of a power cut after at least so many operations: those before belong to preparations that another
-    /// recording has tried.
+    /// Only the images of a power cut after at least so many operations: those before belong to preparations that
+    /// another recording has tried.
     pub fn since(mut self, operations: usize) -> Self {
         while self.operations < operations && self.advance() {}
         self
@@ -434,7 +437,8 @@ fn tear(state: &mut State, file: FileNumber, payload: &Payload, random: &mut Ran
 
 /// The unit that a medium writes whole or not at all.
 const SECTOR_BYTES: u64 = 512;
-/// Some media do not keep that promise, and checksums must not rely on it: small writes are sometimes torn in units of this.
+/// Some media do not keep that promise, and checksums must not rely on it: small writes are sometimes torn in units
+/// of this.
 const SHRED_BYTES: u64 = 64;
 /// Longest write that is.
 const SHREDDED_BYTES_MAX: u64 = 4096;

@@ -110,8 +110,8 @@ impl Recording {
         &self.marks[..self.marks.partition_point(|mark| mark.operations <= operations)]
     }
 
-    /// What a power cut may leave on the medium: see [`Kinds`]. Images that are equal in their bytes, names and notes come
-    /// once. The same recording, seed and kinds give the same images in the same order.
+    /// What a power cut may leave on the medium: see [`Kinds`]. Images that are equal in their bytes, names and notes
+    /// come once. The same recording, seed and kinds give the same images in the same order.
     pub fn images(&self, seed: u64, kinds: Kinds) -> Images<'_> {
         Images::new(self, seed, kinds)
     }
@@ -134,8 +134,8 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Does what an operation does, in part where it no longer fits: other operations may have been left out. Syncs change
-    /// nothing.
+    /// Does what an operation does, in part where it no longer fits: other operations may have been left out. Syncs
+    /// change nothing.
     pub fn apply(&mut self, change: &Change) {
         match change {
             Change::Create { path, file } => {

@@ -1,7 +1,8 @@
 //! A disk whose calls fail when told to: the Nth of them, once or for good, and all growth beyond a quota.
 //!
-//! A call that fails does not reach the disk beneath, except that half of a failing write does. A failed sync may take back
-//! what was written since the last one that succeeded, as Linux may: it marks the pages clean, and drops them later.
+//! A call that fails does not reach the disk beneath, except that half of a failing write does. A failed sync may
+//! take back what was written since the last one that succeeded, as Linux may: it marks the pages clean, and drops
+//! them later.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,8 +15,8 @@ use crate::fault::{Call, Fault, FaultError, Lasting, Struck, Unsynced};
 
 /// A disk on top of another, whose calls fail when told to. Clones share everything.
 ///
-/// To try every call of a piece of work: run it once without a fault and read [`FaultDisk::calls`]; then once with a fault at
-/// each number up to that, on a fresh disk.
+/// To try every call of a piece of work: run it once without a fault and read [`FaultDisk::calls`]; then once with a
+/// fault at each number up to that, on a fresh disk.
 #[derive(Clone, Debug)]
 pub struct FaultDisk {
     inner: Arc<dyn Disk>,
@@ -42,8 +43,8 @@ impl FaultDisk {
         self.shared.faults().armed = None;
     }
 
-    /// How many calls were made since the last [`FaultDisk::arm`], or since the beginning: of the kinds that the fault counts,
-    /// or of all kinds.
+    /// How many calls were made since the last [`FaultDisk::arm`], or since the beginning: of the kinds that the
+    /// fault counts, or of all kinds.
     pub fn calls(&self) -> u64 {
         self.shared.faults().calls
     }
@@ -53,8 +54,9 @@ impl FaultDisk {
         self.shared.faults().struck.clone()
     }
 
-    /// From now on, files may not grow beyond this many bytes together, as [`FaultError::NoSpace`]; `None` for no limit. Files
-    /// count from when they were first opened through this disk, by their length, until they are removed.
+    /// From now on, files may not grow beyond this many bytes together, as [`FaultError::NoSpace`]; `None` for no
+    /// limit. Files count from when they were first opened through this disk, by their length, until they are
+    /// removed.
     pub fn set_quota_bytes(&self, quota_bytes: Option<u64>) {
         self.shared.files().quota_bytes = quota_bytes;
     }
@@ -114,7 +116,8 @@ struct Undo {
 }
 
 impl Undo {
-    /// These bytes at `offset` are durable: whoever takes the change back leaves them, and a length that reaches to their end.
+    /// These bytes at `offset` are durable: whoever takes the change back leaves them, and a length that reaches to
+    /// their end.
     fn keep(&mut self, offset: u64, bytes: &[u8]) {
         let end = offset + bytes.len() as u64;
         let own_end = self.offset + self.bytes.len() as u64;
@@ -358,8 +361,8 @@ impl File for FaultFile {
         verdict.map(drop)
     }
 
-    /// Counts as a write and a sync, but leaves what else was written to the file as unsynced as it was. If the sync fails, it
-    /// takes that back too.
+    /// Counts as a write and a sync, but leaves what else was written to the file as unsynced as it was. If the sync
+    /// fails, it takes that back too.
     fn write_durably(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         if let Err(error) = self.check(Call::Write) {
             self.write(offset, &bytes[..bytes.len() / 2])?;

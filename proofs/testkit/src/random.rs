@@ -1,4 +1,5 @@
-//! A small seeded source of randomness, the same on every platform and in every version: a printed seed repeats a failure.
+//! A small seeded source of randomness, the same on every platform and in every version: a printed seed repeats a
+//! failure.
 
 use std::hash::{BuildHasher, RandomState};
 

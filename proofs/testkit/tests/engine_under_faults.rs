@@ -41,8 +41,8 @@ fn fail_a_checkpoint(disk: &FaultDisk, db: &Database) {
     disk.disarm();
 }
 
-/// A transaction that changed nothing returned at once, whatever durability it was asked for: what it had read, and could tell
-/// others, was lost with the power.
+/// A transaction that changed nothing returned at once, whatever durability it was asked for: what it had read, and
+/// could tell others, was lost with the power.
 #[test]
 fn an_empty_commit_is_as_durable_as_asked_with_all_that_it_read() {
     let disk = CrashDisk::new();
@@ -62,8 +62,8 @@ fn an_empty_commit_is_as_durable_as_asked_with_all_that_it_read() {
     assert_eq!(value(&db), Some(b"value".to_vec()));
 }
 
-/// A checkpoint that failed kept what it had frozen for the next one, which then merged only that. Closing after it removed the
-/// log, and with it all commits that were made between the two.
+/// A checkpoint that failed kept what it had frozen for the next one, which then merged only that. Closing after it
+/// removed the log, and with it all commits that were made between the two.
 #[test]
 fn commits_after_a_failed_checkpoint_survive_closing() {
     let (disk, db, table) = on_fault_disk();
@@ -85,8 +85,9 @@ fn a_bulk_load_after_a_failed_checkpoint_replaces_what_was_committed_before_it()
     assert_eq!(value(&db), Some(b"loaded".to_vec()));
 }
 
-/// What is read while a checkpoint runs finds its large values by the numbers of their extents. A load that followed gave such a number
-/// free without a rotation in between, the next large value took it, and was found in place of the other: damage, it was called.
+/// What is read while a checkpoint runs finds its large values by the numbers of their extents. A load that followed
+/// gave such a number free without a rotation in between, the next large value took it, and was found in place of the
+/// other: damage, it was called.
 #[test]
 fn a_snapshot_of_a_checkpoint_that_runs_reads_its_large_values_after_loads_and_puts() {
     for nth in 1..=12 {
@@ -113,8 +114,8 @@ fn a_snapshot_of_a_checkpoint_that_runs_reads_its_large_values_after_loads_and_p
     }
 }
 
-/// When looking for readers failed after a load was published, the load was reported as failed, though it was there. So it was, after
-/// reopening, when the second of its two metas could neither be written nor made whole.
+/// When looking for readers failed after a load was published, the load was reported as failed, though it was there.
+/// So it was, after reopening, when the second of its two metas could neither be written nor made whole.
 #[test]
 fn a_bulk_load_that_reports_an_error_has_loaded_nothing() {
     for (lasting, keep_log) in [(Lasting::Once, 0), (Lasting::Forever, 0), (Lasting::Once, 1), (Lasting::Forever, 1)] {
@@ -143,7 +144,8 @@ fn a_bulk_load_that_reports_an_error_has_loaded_nothing() {
     }
 }
 
-/// Commits that wait for one flush are of one fate, whichever of them led it; and what may be lost is not shown any more.
+/// Commits that wait for one flush are of one fate, whichever of them led it; and what may be lost is not shown any
+/// more.
 #[test]
 fn commits_that_wait_for_a_flush_that_fails_are_indeterminate_and_new_snapshots_are_of_what_is_durable() {
     let (disk, db, table) = on_fault_disk();
@@ -173,7 +175,8 @@ fn commits_that_wait_for_a_flush_that_fails_are_indeterminate_and_new_snapshots_
     assert!((1..=1 + in_doubt as u64).contains(&found), "{found} entries, {in_doubt} were in doubt");
 }
 
-/// A segment that could not be used again was given up, and a new one took its place: nothing was lost, and nobody was bothered.
+/// A segment that could not be used again was given up, and a new one took its place: nothing was lost, and nobody
+/// was bothered.
 #[test]
 fn a_segment_that_cannot_be_used_again_is_replaced() {
     for calls in [&[Call::Rename], &[Call::Write], &[Call::Sync]] {

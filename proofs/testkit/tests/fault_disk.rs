@@ -1,4 +1,5 @@
-//! A fault disk fails the call that it was told to fail, and no other, and a failed sync may take back what was not synced.
+//! A fault disk fails the call that it was told to fail, and no other, and a failed sync may take back what was not
+//! synced.
 
 #![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
 

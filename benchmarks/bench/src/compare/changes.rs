@@ -7,8 +7,10 @@ use crate::compare::noise::{self, Finding, Outcome, ROUNDS_MIN};
 use crate::compare::pairs::{Pair, Pairs, is_measured, pair};
 use crate::compare::results::{Engine, Results, Subject};
 use crate::error::{Error, Result};
-use crate::report::{aligned, number, quoted};
-use crate::statistics::median;
+use crate::harness::report::aligned;
+use crate::harness::single_rounds;
+use crate::json::{number, quoted};
+use crate::measure::statistics::median;
 
 /// What the files are called in what is printed.
 const SIDES: [&str; 2] = ["A", "B"];
@@ -22,6 +24,12 @@ pub struct Question {
     pub threshold_percent: f64,
     /// Engines whose rows are compared; empty for the measured one.
     pub engines: Vec<String>,
+}
+
+impl Default for Question {
+    fn default() -> Self {
+        Self { figure: single_rounds::FIGURES[0].0, threshold_percent: 5.0, engines: Vec::new() }
+    }
 }
 
 /// Two results, compared.

@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::arguments::{self, Format};
 use crate::compare::changes::{Comparison, Question, Side};
-use crate::compare::proof;
 use crate::compare::results::Results;
 use crate::error::{Error, Result};
-use crate::house;
-use crate::single_rounds;
+use crate::harness::arguments::{self, Format};
+use crate::harness::single_rounds;
+use crate::harness::suite::{default_directory, seed_of_the_clock};
 
 /// The word that asks for it.
 pub const NAME: &str = "compare";
@@ -53,11 +52,14 @@ enum Wanted {
     Comparison { files: [PathBuf; 2], question: Question, format: Format, all: bool },
 }
 
-/// Does what the arguments ask for, and says whether nothing is slower.
+/// The test of `compare` by itself, in a directory and with a seed: its outcome in words, and whether it is good.
+pub type SelfTest = fn(&Path, u64) -> Result<(String, bool)>;
+
+/// Does what the arguments ask for, and returns whether nothing is slower.
 ///
 /// # Errors
 /// [`Error::Usage`] if they are not understood, [`Error::Input`] if the files cannot be compared.
-pub fn execute(arguments: Vec<String>) -> Result<bool> {
+pub fn execute(arguments: Vec<String>, self_test: SelfTest) -> Result<bool> {
     match parse(arguments.into_iter())? {
         Wanted::Help => {
             let figures = single_rounds::FIGURES.map(|(name, _)| name);
@@ -65,8 +67,8 @@ pub fn execute(arguments: Vec<String>) -> Result<bool> {
             Ok(true)
         }
         Wanted::SelfTest { seed, directory } => {
-            let directory = directory.map_or_else(house::default_directory, Ok)?;
-            let (text, good) = proof::run(&directory, seed.unwrap_or_else(house::seed_of_the_clock))?;
+            let directory = directory.map_or_else(default_directory, Ok)?;
+            let (text, good) = self_test(&directory, seed.unwrap_or_else(seed_of_the_clock))?;
             print!("{text}");
             Ok(good)
         }
@@ -91,12 +93,6 @@ pub fn compare([old, new]: [PathBuf; 2], question: Question) -> Result<Compariso
         Ok(Side { path, results })
     };
     Comparison::new(question, [read(old)?, read(new)?])
-}
-
-impl Default for Question {
-    fn default() -> Self {
-        Self { figure: single_rounds::FIGURES[0].0, threshold_percent: 5.0, engines: Vec::new() }
-    }
 }
 
 fn parse(arguments: impl Iterator<Item = String>) -> Result<Wanted> {
@@ -203,7 +199,9 @@ mod tests {
         let times = |factor: f64| [100.0, 101.0, 99.0].map(|time| time * factor).to_vec();
         let run = |factor| report(&[("get_hit", times(factor), vec![300.0; 3])]).json_with_machine("m", 1);
         let (old, slower) = (write("a", run(1.0)), write("b", run(1.5)));
-        let outcome = |files: [&String; 2]| execute(files.map(String::clone).to_vec());
+        let outcome = |files: [&String; 2]| {
+            execute(files.map(String::clone).to_vec(), |_, _| unreachable!("it was not asked for"))
+        };
         assert!(outcome([&old, &old]).unwrap() && outcome([&slower, &old]).unwrap());
         assert!(!outcome([&old, &slower]).unwrap());
         for bad in [write("c", "no JSON".to_owned()), directory.path().join("none").to_string_lossy().into_owned()] {

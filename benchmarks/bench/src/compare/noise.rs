@@ -1,18 +1,19 @@
 //! What changed from one set of rounds to another beyond noise.
 //!
-//! Each row is compared by the logarithms of its rounds, so that a change is a factor:
-//! (1) A round of the new run is compared with the same round of the old one. Engines took the same turns in both, and who begins,
-//! whose data is still in the processor's caches, and what only the first round meets, falls on both alike.
-//! (2) The mean of these differences is trimmed (Tukey and McLaughlin, Sankhyā A 25, 1963; Yuen, Biometrika 61, 1974): of five or
-//! more, a fifth at either end does not count, so that one disturbed round neither makes a change nor hides one.
-//! (3) A few rounds tell little about their own noise. What all rows of the comparison tell about it is added (moderated variances: Smyth,
-//! Statistical Applications in Genetics and Molecular Biology 3, 2004), the more the more alike they are.
-//! (4) Two runs of the same program differ by what their rounds do not show. Where their memory and their code came to lie: for that
-//! stands [`RUN_NOISE`]. What else went on on the machine: rounds that follow each other have it in common, so that many tell no more
-//! than [`INDEPENDENT_ROUNDS_MAX`]; and as far as it slowed the reference engine too, a share of that cancels it, but engines do not
-//! suffer alike, so that [`DRIFT_SHARE`] of what happened to the reference is taken for noise.
-//! (5) Where many rows are compared, some differ by chance. Likelihoods are corrected for that by Holm's method (Scandinavian Journal of
-//! Statistics 6, 1979): that one row or more is called faster or slower where nothing changed is as unlikely as [`FALSE_ALARMS`].
+//! Each row is compared by the logarithms of its rounds, so that a change is a factor: (1) A round of the new run is
+//! compared with the same round of the old one. Engines took the same turns in both, and who begins, whose data is
+//! still in the processor's caches, and what only the first round meets, falls on both alike. (2) The mean of these
+//! differences is trimmed (Tukey and McLaughlin, Sankhyā A 25, 1963; Yuen, Biometrika 61, 1974): of five or more, a
+//! fifth at either end does not count, so that one disturbed round neither makes a change nor hides one. (3) A few
+//! rounds tell little about their own noise. What all rows of the comparison tell about it is added (moderated
+//! variances: Smyth, Statistical Applications in Genetics and Molecular Biology 3, 2004), the more the more alike
+//! they are. (4) Two runs of the same program differ by what their rounds do not show. Where their memory and their
+//! code came to lie: for that stands [`RUN_NOISE`]. What else went on on the machine: rounds that follow each other
+//! have it in common, so that many tell no more than [`INDEPENDENT_ROUNDS_MAX`]; and as far as it slowed the
+//! reference engine too, a share of that cancels it, but engines do not suffer alike, so that [`DRIFT_SHARE`] of what
+//! happened to the reference is taken for noise. (5) Where many rows are compared, some differ by chance. Likelihoods
+//! are corrected for that by Holm's method (Scandinavian Journal of Statistics 6, 1979): that one row or more is
+//! called faster or slower where nothing changed is as unlikely as [`FALSE_ALARMS`].
 
 use crate::compare::student::{critical, digamma, trigamma, trigamma_inverse, two_sided_p};
 
@@ -60,7 +61,8 @@ pub enum Outcome {
 /// That nothing changed and some row is called changed all the same is as unlikely as this.
 pub const FALSE_ALARMS: f64 = 0.05;
 
-/// By how much two runs of the same program differ, beside what their rounds show: the standard deviation of the logarithms' difference.
+/// By how much two runs of the same program differ, beside what their rounds show: the standard deviation of the
+/// logarithms' difference.
 pub const RUN_NOISE: f64 = 0.015;
 
 /// How much of what happened to the reference is taken for noise: so much may be left in a share of it.
@@ -78,7 +80,8 @@ const ROUNDS_ADVISED_MAX: usize = 1000;
 /// What the interval leaves out.
 const CONFIDENCE_MISSING: f64 = 0.05;
 
-/// Judges every row; `None` for rows with fewer than [`ROUNDS_MIN`] rounds in a file. `threshold` is the smallest change that counts.
+/// Judges every row; `None` for rows with fewer than [`ROUNDS_MIN`] rounds in a file. `threshold` is the smallest
+/// change that counts.
 pub fn judge(rows: &[Rounds], threshold: f64) -> Vec<Option<Finding>> {
     let differences: Vec<Option<Difference>> = rows.iter().map(Difference::of).collect();
     let known: Vec<&Difference> = differences.iter().flatten().collect();
@@ -149,8 +152,8 @@ impl Difference {
         self.kept as f64 - 1.0
     }
 
-    /// Standard deviation of the trimmed mean of rounds of which so many are `kept`, and its degrees of freedom. What two runs bring
-    /// by themselves is known.
+    /// Standard deviation of the trimmed mean of rounds of which so many are `kept`, and its degrees of freedom. What
+    /// two runs bring by themselves is known.
     fn error(&self, kept: usize, pool: &Pool, drift: f64) -> (f64, f64) {
         let of_rounds = pool.moderated(self) * (1.0 / kept as f64 + 1.0 / INDEPENDENT_ROUNDS_MAX);
         let of_all = of_rounds + RUN_NOISE.powi(2) + (DRIFT_SHARE * drift).powi(2);
@@ -178,8 +181,8 @@ impl Difference {
         }
     }
 
-    /// The least number of rounds in each file that would tell, if the machine stays as it is: a difference as large as this one from
-    /// none, among all rows, or one of the threshold.
+    /// The least number of rounds in each file that would tell, if the machine stays as it is: a difference as large
+    /// as this one from none, among all rows, or one of the threshold.
     fn rounds_for(&self, bars: &Bars) -> Option<usize> {
         let (least, p) = match self.value.abs() >= bars.threshold {
             true => (self.value.abs(), FALSE_ALARMS / bars.rows as f64),
@@ -213,8 +216,8 @@ fn kept(rounds: usize) -> usize {
 struct Trimmed {
     /// Mean of what is kept.
     mean: f64,
-    /// What the variance of `mean` is the `kept`th part of: that of all values, those that are not kept moved to the nearest that is,
-    /// over as many degrees of freedom as are kept less one.
+    /// What the variance of `mean` is the `kept`th part of: that of all values, those that are not kept moved to the
+    /// nearest that is, over as many degrees of freedom as are kept less one.
     variance: f64,
     /// How many are kept.
     kept: usize,
@@ -302,7 +305,7 @@ fn holm(likelihoods: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::compare::student::normal;
-    use crate::random::Random;
+    use crate::data::random::Random;
 
     const THRESHOLD: f64 = 0.05;
 

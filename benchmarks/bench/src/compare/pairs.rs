@@ -1,12 +1,12 @@
 //! Which rows of two files are the same, and by what they are compared.
 //!
-//! A row is compared by its share of a reference's figure in the same round, because machines are not the same from one day to the
-//! next, and a share says less of the machine. The reference is LMDB, or else the first other engine that both files have; an engine of
-//! another version, or with other settings, is none.
+//! A row is compared by its share of a reference's figure in the same round, because machines are not the same from
+//! one day to the next, and a share says less of the machine. The reference is LMDB, or else the first other engine
+//! that both files have; an engine of another version, or with other settings, is none.
 
 use crate::compare::noise::Rounds;
 use crate::compare::results::{Results, Row, Subject};
-use crate::judge::MEASURED;
+use crate::harness::judge::MEASURED;
 
 /// The same row of both files.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,8 +100,8 @@ fn of_themselves([old, new]: [&[Option<f64>]; 2]) -> Option<Rounds> {
     (!rounds.old.is_empty()).then_some(rounds)
 }
 
-/// What each round of both files is of the reference's same round; `None` if the two have not the same rounds, or none that both files
-/// have.
+/// What each round of both files is of the reference's same round; `None` if the two have not the same rounds, or
+/// none that both files have.
 fn shares([old, new]: [&[Option<f64>]; 2], [reference_old, reference_new]: [&[Option<f64>]; 2]) -> Option<Rounds> {
     if old.len() != reference_old.len() || new.len() != reference_new.len() {
         return None;

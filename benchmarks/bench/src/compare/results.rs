@@ -1,7 +1,8 @@
-//! Results of runs, as `--json` of every suite writes them: what was measured on what, and the figures of single rounds.
+//! Results of runs, as `--json` of every suite writes them: what was measured on what, and the figures of single
+//! rounds.
 //!
-//! Whatever other objects stand in the lines is passed over. Files of several runs may be joined: the rounds of a row that is there
-//! several times are taken together.
+//! Whatever other objects stand in the lines is passed over. Files of several runs may be joined: the rounds of a row
+//! that is there several times are taken together.
 
 use std::path::Path;
 
@@ -68,7 +69,8 @@ pub struct Row {
     pub subject: Subject,
     /// The engine.
     pub engine: String,
-    /// The place in [`Results::runs`] of the run that measured it, the last one if several did; `None` if no run was told.
+    /// The place in [`Results::runs`] of the run that measured it, the last one if several did; `None` if no run was
+    /// told.
     pub run: Option<usize>,
     /// Figures by their names, with a value for each round, if the round has one.
     pub figures: Vec<(String, Vec<Option<f64>>)>,
@@ -198,12 +200,15 @@ fn number(object: &Map<String, Value>, field: &str) -> Option<u64> {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::clock::Sample;
-    use crate::report::tests::{contest, sample};
-    use crate::report::{Contest, EngineNote, Report};
-    use crate::tables::row::tests::row;
+    use crate::engines::known::EngineNote;
+    use crate::harness::contest::Contest;
+    use crate::harness::contest::tests::{contest, sample};
+    use crate::harness::report::Report;
+    use crate::harness::row::tests::row;
+    use crate::measure::clock::Sample;
 
-    /// Rows: a workload, and the nanoseconds that Fulgurite and LMDB took in each round; none for an engine that was not there.
+    /// Rows: a workload, and the nanoseconds that Fulgurite and LMDB took in each round; none for an engine that was
+    /// not there.
     pub type Times = (&'static str, Vec<f64>, Vec<f64>);
 
     /// What a run has found.

@@ -1,6 +1,7 @@
 //! Student's distribution, and the functions of Euler's that the distribution of variances is told by.
 //!
-//! Degrees of freedom need not be whole, and may be infinite. What is returned is right to eight digits, up to [`DEGREES_MAX`].
+//! Degrees of freedom need not be whole, and may be infinite. What is returned is right to eight digits, up to
+//! [`DEGREES_MAX`].
 
 use std::f64::consts::TAU;
 
@@ -34,7 +35,8 @@ const DEGREES_MAX: f64 = 1e4;
 /// Halvings after which what is left is below the precision of the numbers.
 const BISECTIONS: usize = 50;
 
-/// The logarithm of the gamma function of a positive number (Lanczos, by the coefficients of Numerical Recipes, 3rd edition, 6.1).
+/// The logarithm of the gamma function of a positive number (Lanczos, by the coefficients of Numerical Recipes, 3rd
+/// edition, 6.1).
 fn ln_gamma(x: f64) -> f64 {
     const COEFFICIENTS: [f64; 14] = [
         57.156_235_665_862_92,
@@ -58,7 +60,8 @@ fn ln_gamma(x: f64) -> f64 {
     (x + 0.5) * shifted.ln() - shifted + (TAU.sqrt() * series / x).ln()
 }
 
-/// The regularised incomplete beta function of `x`, whose `complement` to 1 is given with all its digits, by its continued fraction.
+/// The regularised incomplete beta function of `x`, whose `complement` to 1 is given with all its digits, by its
+/// continued fraction.
 fn incomplete_beta(x: f64, complement: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 || complement <= 0.0 {
         return if x <= 0.0 { 0.0 } else { 1.0 };
@@ -70,7 +73,8 @@ fn incomplete_beta(x: f64, complement: f64, a: f64, b: f64) -> f64 {
     }
 }
 
-/// The logarithm of 1 by the beta function. For a large `a` the difference of two large logarithms would lose the digits that count.
+/// The logarithm of 1 by the beta function. For a large `a` the difference of two large logarithms would lose the
+/// digits that count.
 fn ln_beta_inverse(a: f64, b: f64) -> f64 {
     const LARGE: f64 = 1e5;
     let difference = match a > LARGE {

@@ -1,5 +1,5 @@
-//! The C interface of LevelDB: the functions that are used, and owners of what they hand out, so that nothing unsafe is left to who
-//! uses them. The declarations follow `leveldb/c.h`, which has not changed since version 1.18.
+//! The C interface of LevelDB: the functions that are used, and owners of what they hand out, so that nothing unsafe
+//! is left to who uses them. The declarations follow `leveldb/c.h`, which has not changed since version 1.18.
 #![allow(unsafe_code)] // Foreign function edge.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uchar, c_void};
@@ -321,7 +321,8 @@ impl Drop for Database {
             (functions.bloom_destroy, self.bloom),
             (functions.cache_destroy, self.cache),
         ] {
-            // SAFETY: the function belongs to this kind of object, which is ours, and which the closed database used alone.
+            // SAFETY: the function belongs to this kind of object, which is ours, and which the closed database used
+            // alone.
             unsafe { destroy(object) };
         }
     }

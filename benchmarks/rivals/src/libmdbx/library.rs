@@ -1,4 +1,5 @@
-//! The C interface of libmdbx: owners of its environments and transactions, so that nothing unsafe is left to who uses them.
+//! The C interface of libmdbx: owners of its environments and transactions, so that nothing unsafe is left to who
+//! uses them.
 //!
 //! Transactions belong to the thread that began them, and a thread has one at a time, as libmdbx wants it by default.
 #![allow(unsafe_code)] // Foreign function edge.
@@ -127,7 +128,8 @@ impl Environment {
 
 impl Drop for Environment {
     fn drop(&mut self) {
-        // SAFETY: it is ours, and its transactions, which borrow it, have ended. What is not synced stays in the page cache.
+        // SAFETY: it is ours, and its transactions, which borrow it, have ended. What is not synced stays in the page
+        // cache.
         unsafe { ffi::mdbx_env_close_ex(self.env, true) };
     }
 }

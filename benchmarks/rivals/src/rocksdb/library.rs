@@ -1,9 +1,9 @@
-//! The C interface of RocksDB: the functions that are used, and owners of what they hand out, so that nothing unsafe is left
-//! to who uses them.
+//! The C interface of RocksDB: the functions that are used, and owners of what they hand out, so that nothing unsafe
+//! is left to who uses them.
 //!
-//! The library is found when it is first asked for, and stays: its threads may run until the process ends. The declarations
-//! follow `rocksdb/c.h`, whose functions have kept their parameters since version 7. Every pointer to one of RocksDB's objects
-//! is a [`Handle`], which no one but its owner frees; the owners are in this file.
+//! The library is found when it is first asked for, and stays: its threads may run until the process ends. The
+//! declarations follow `rocksdb/c.h`, whose functions have kept their parameters since version 7. Every pointer to
+//! one of RocksDB's objects is a [`Handle`], which no one but its owner frees; the owners are in this file.
 #![allow(unsafe_code)] // Foreign function edge.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uchar, c_uint, c_void};

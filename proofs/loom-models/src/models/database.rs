@@ -127,8 +127,8 @@ impl Database {
         self.core.commit(&Proposal { snapshot, set, schema, checks, is_exclusive: false, begun: None }, durability)
     }
 
-    /// Merges what was committed into the page of the next checkpoint, publishes it, and gives back pages of those before that
-    /// nobody reads: those are written then.
+    /// Merges what was committed into the page of the next checkpoint, publishes it, and gives back pages of those
+    /// before that nobody reads: those are written then.
     pub fn checkpoint(&self, birth: Birth, page: Page, before: &Page) {
         let Some(rotation) = self.core.rotate().expect("the log does not fail") else { return };
         page.with_mut(|_| ());

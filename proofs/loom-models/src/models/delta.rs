@@ -1,10 +1,12 @@
-//! Commits that insert into a delta while others read it: records, versions, leaves and inner nodes, the index, and numbers.
+//! Commits that insert into a delta while others read it: records, versions, leaves and inner nodes, the index, and
+//! numbers.
 //!
-//! The engine's delta is compiled with nodes of four keys. A commit inserts, and is visible when its number is: readers must find
-//! what was inserted at or below the number that they learnt, and nothing later.
+//! The engine's delta is compiled with nodes of four keys. A commit inserts, and is visible when its number is:
+//! readers must find what was inserted at or below the number that they learnt, and nothing later.
 //!
-//! Most stores that publish something stand behind the release fence of the lock under which they are made, and what they publish
-//! was written before that: such a store is as good without its own Release, and no fault is planted there.
+//! Most stores that publish something stand behind the release fence of the lock under which they are made, and what
+//! they publish was written before that: such a store is as good without its own Release, and no fault is planted
+//! there.
 
 use std::ops::Bound;
 
@@ -302,7 +304,8 @@ fn write_and_read(before: &[&[u8]], puts: &[u8], read: fn(&Shared)) {
     shared.read_all(commits + 1);
 }
 
-/// After a commit, two threads make commits 2 and 3 of a key each, in this order if none is held up, and the latter reads.
+/// After a commit, two threads make commits 2 and 3 of a key each, in this order if none is held up, and the latter
+/// reads.
 fn write_both(before: &[u8], puts: [u8; 2], order: [u64; 2], read: fn(&Shared)) {
     let [one, other] = puts.map(|key| vec![key]);
     let shared = Shared::new(vec![before.to_vec(), one, other], 1);

@@ -1,9 +1,11 @@
-//! Atomics with the size, the layout and the zero of std's; what they hold after their first value is known to their [`shadow`].
+//! Atomics with the size, the layout and the zero of std's; what they hold after their first value is known to their
+//! [`shadow`].
 //!
-//! `SeqCst`: loom takes it for `AcqRel`, which is too little for two threads that each store and then look for the other. So
-//! loads and stores of this kind are exchanges, which take place at one moment each of the one order in which loom runs all
-//! threads: a load one that changes nothing and acquires, a store one that releases. This is what the language promises where
-//! all accesses that matter are `SeqCst`, and no more, but that such a store does not end a release sequence.
+//! `SeqCst`: loom takes it for `AcqRel`, which is too little for two threads that each store and then look for the
+//! other. So loads and stores of this kind are exchanges, which take place at one moment each of the one order in
+//! which loom runs all threads: a load one that changes nothing and acquires, a store one that releases. This is what
+//! the language promises where all accesses that matter are `SeqCst`, and no more, but that such a store does not end
+//! a release sequence.
 //!
 //! Each operation may be one at which a fault is planted: then it orders nothing, or is left out.
 #![allow(dead_code, reason = "each type has what the engine uses of any")]

@@ -1,7 +1,7 @@
 //! Locks, and what is waited for with them.
 //!
-//! A lock that a planted fault leaves out neither keeps others away nor orders anything; the value it guards is there. That loom
-//! has others come between nevertheless, all takers of locks do something to the same atomic then.
+//! A lock that a planted fault leaves out neither keeps others away nor orders anything; the value it guards is
+//! there. That loom has others come between nevertheless, all takers of locks do something to the same atomic then.
 
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
@@ -103,8 +103,8 @@ impl Condvar {
         mutex.with(Some(self.waiters.wait(lock).expect("loom's locks are not poisoned")))
     }
 
-    /// As [`Condvar::wait`], for at most `timeout`: for as long as other threads do what they do before this one goes on, and
-    /// that may be nothing. Time passes only if nobody woke this thread.
+    /// As [`Condvar::wait`], for at most `timeout`: for as long as other threads do what they do before this one goes
+    /// on, and that may be nothing. Time passes only if nobody woke this thread.
     pub fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, timeout: Duration) -> MutexGuard<'a, T> {
         let (mutex, wakes) = (guard.mutex, self.wakes.load(Ordering::Relaxed));
         drop(guard);

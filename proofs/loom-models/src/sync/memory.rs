@@ -1,5 +1,5 @@
-//! Raw memory, as the engine's arena hands it out: who reads a piece must have learnt of it after it was handed out, and it is
-//! not handed out again before all reads are over. Otherwise loom reports accesses that are not ordered.
+//! Raw memory, as the engine's arena hands it out: who reads a piece must have learnt of it after it was handed out,
+//! and it is not handed out again before all reads are over. Otherwise loom reports accesses that are not ordered.
 
 use std::ptr::NonNull;
 

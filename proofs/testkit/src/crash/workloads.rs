@@ -1,5 +1,5 @@
-//! The named workloads: each uses the database in one way that has its own places to go wrong, with checkpoints, growth and
-//! deletes among it.
+//! The named workloads: each uses the database in one way that has its own places to go wrong, with checkpoints,
+//! growth and deletes among it.
 
 use fulgurite::{Database, Durability, Error, Options, Result, TableOptions};
 
@@ -381,7 +381,8 @@ fn bulk_unsorted(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
-/// Loads into three tables as one, beside commits that are not in the trees yet, and loads that fail in the last of two.
+/// Loads into three tables as one, beside commits that are not in the trees yet, and loads that fail in the last of
+/// two.
 fn bulk_several(session: &mut Session) -> Result<()> {
     let names = ["a", "b", "c"];
     names.iter().try_for_each(|name| session.table(name, TableOptions::new()))?;

@@ -1,9 +1,9 @@
 //! Makes every call of each workload fail, once and for good, and checks what is left.
 //!
-//! A run fails one call. All along: no panic; errors are the disk's or say that the database is poisoned; a commit that reports
-//! an error has no effect unless it poisoned; what the database shows is what it should hold. After it: the handle works, or is
-//! poisoned because a sync failed. At the end the process dies, or the power fails too, and the database is opened on the bare
-//! disk: nothing acknowledged is lost, and `check` finds nothing.
+//! A run fails one call. All along: no panic; errors are the disk's or say that the database is poisoned; a commit
+//! that reports an error has no effect unless it poisoned; what the database shows is what it should hold. After it:
+//! the handle works, or is poisoned because a sync failed. At the end the process dies, or the power fails too, and
+//! the database is opened on the bare disk: nothing acknowledged is lost, and `check` finds nothing.
 
 use std::fmt;
 use std::ops::AddAssign;
@@ -159,7 +159,8 @@ fn run_call(workload: &Workload, seed: u64, nth: u64, share: Share) -> Option<Re
     is_reached.unwrap_or(true).then_some(report)
 }
 
-/// One run; `None` if the workload makes fewer calls. It counts only if dropping what was not synced could make a difference to it.
+/// One run; `None` if the workload makes fewer calls. It counts only if dropping what was not synced could make a
+/// difference to it.
 pub fn run_one(workload: &Workload, seed: u64, trial: Trial) -> Option<Report> {
     let mut report = Report::default();
     let outcome = panics::catch(|| try_one(workload, seed, trial, false))

@@ -184,7 +184,8 @@ impl Workload {
         Self::ALL.iter().find(|workload| workload.name == name)
     }
 
-    /// How its database is opened; the disk is still to be given. No checkpoint happens by itself: no delta is ever full.
+    /// How its database is opened; the disk is still to be given. No checkpoint happens by itself: no delta is ever
+    /// full.
     pub fn settings(&self) -> Options {
         let options = merge_function::with_functions(Database::options().background(false).cache_bytes(1 << 20));
         let options = options.keep_log(self.keep_log_bytes);

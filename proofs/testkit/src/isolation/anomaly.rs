@@ -8,7 +8,8 @@ use super::history::TransactionId;
 /// What is promised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Each transaction reads one state, and of two that write the same key at the same time one aborts. Write skew is allowed.
+    /// Each transaction reads one state, and of two that write the same key at the same time one aborts. Write skew
+    /// is allowed.
     SnapshotIsolation,
     /// There is an order of the transactions in which each would have read what it read.
     Serializable,

@@ -1,5 +1,5 @@
-//! The content at the end against the commits: after a clean end all are in it, after a crash all those that were to survive,
-//! each whole, and with each all that came before it.
+//! The content at the end against the commits: after a clean end all are in it, after a crash all those that were to
+//! survive, each whole, and with each all that came before it.
 
 use super::anomaly::{AnomalyKind, Findings};
 use super::graph::{Dependencies, Graph};

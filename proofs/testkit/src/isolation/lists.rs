@@ -135,7 +135,8 @@ fn place_read(
     }
 }
 
-/// Reports a read that ends in the midst of a transaction's appends, or with an append that its own transaction makes later.
+/// Reports a read that ends in the midst of a transaction's appends, or with an append that its own transaction makes
+/// later.
 fn report_last(list: &List<'_>, read: &ListRead<'_>, writer: Place, cast: &Cast<'_, '_>, gathered: &mut Gathered<'_>) {
     let reading = Reading { place: read.place, value: read.elements.last().copied() };
     if writer.transaction == read.place.transaction {

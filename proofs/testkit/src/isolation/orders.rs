@@ -4,7 +4,8 @@ use super::graph::{Dependency, Edge};
 use super::history::{Outcome, Tick};
 use super::roles::Cast;
 
-/// From each transaction to the next one of its process. One in doubt may have happened at any later time: nobody follows it.
+/// From each transaction to the next one of its process. One in doubt may have happened at any later time: nobody
+/// follows it.
 pub(super) fn session_edges(cast: &Cast<'_, '_>) -> Vec<Edge> {
     let mut numbers = judged(cast);
     numbers.sort_by_key(|number| {
@@ -24,8 +25,8 @@ pub(super) fn session_edges(cast: &Cast<'_, '_>) -> Vec<Edge> {
     edges
 }
 
-/// From each transaction to those that began after its end, without the edges that others imply. There are at most as many for
-/// each transaction as ran at the same time, twice over.
+/// From each transaction to those that began after its end, without the edges that others imply. There are at most as
+/// many for each transaction as ran at the same time, twice over.
 pub(super) fn real_time_edges(cast: &Cast<'_, '_>) -> Vec<Edge> {
     let numbers = judged(cast);
     let mut moments: Vec<(Tick, bool, u32)> = Vec::with_capacity(2 * numbers.len());

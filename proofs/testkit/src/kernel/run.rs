@@ -1,5 +1,5 @@
-//! The parent: makes a file system for each run, starts a writer on it, makes its medium fail, mends it, and looks at what is
-//! left.
+//! The parent: makes a file system for each run, starts a writer on it, makes its medium fail, mends it, and looks at
+//! what is left.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -389,7 +389,8 @@ impl<'p> Run<'p> {
         Told::read(writer, ended.endings)
     }
 
-    /// Opens the database while the page cache still has what could not be written, and goes on, if the file system allows.
+    /// Opens the database while the page cache still has what could not be written, and goes on, if the file system
+    /// allows.
     fn go_on_at_once(&mut self, (writer, told): (Writer, Told)) -> Result<(Writer, Told), Failure> {
         let found = match look(&writer)? {
             Ok((db, found)) => {
@@ -428,7 +429,8 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Opens the database, compares it with what was told, and checks the file. What is there is where the next one begins.
+    /// Opens the database, compares it with what was told, and checks the file. What is there is where the next one
+    /// begins.
     fn judge(&mut self, writer: &Writer, told: &Told) -> Result<(), Failure> {
         let (db, found) = look(writer)?.map_err(|error| gone(format!("mended, it does not open: {error}")))?;
         told.judge(&found)?;

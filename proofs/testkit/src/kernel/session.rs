@@ -69,8 +69,8 @@ impl Session {
         let _ = writeln!(self.orders, "{order}").and_then(|()| self.orders.flush());
     }
 
-    /// Waits until it says a line with this beginning, or is dead, or time is up. Answers whether it said it. That line and those
-    /// before it are heard then: the next call waits for one that follows.
+    /// Waits until it says a line with this beginning, or is dead, or time is up. Answers whether it said it. That
+    /// line and those before it are heard then: the next call waits for one that follows.
     ///
     /// # Errors
     /// What it says is wrong.

@@ -1,9 +1,10 @@
 //! The process whose disk fails: threads that commit, load and make checkpoints, and one that reads.
 //!
-//! It talks with its parent by lines: it says `open`, begins when it is told anything, and says `struck 0` when a call fails for
-//! the first time. Told `fill`, it begins a round, whose number is one higher, and says `struck` again when a call fails that was
-//! made in it; told `room`, it says `goes on` when one succeeds that was made after that. Told `end` or `end sound`, it stops,
-//! looks at what it sees, says for each thread what that was told last, and exits. `sound` means that nothing fails any more.
+//! It talks with its parent by lines: it says `open`, begins when it is told anything, and says `struck 0` when a
+//! call fails for the first time. Told `fill`, it begins a round, whose number is one higher, and says `struck` again
+//! when a call fails that was made in it; told `room`, it says `goes on` when one succeeds that was made after that.
+//! Told `end` or `end sound`, it stops, looks at what it sees, says for each thread what that was told last, and
+//! exits. `sound` means that nothing fails any more.
 
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! The file of acknowledgements: what a writer says it has committed. Written by calls, it outlives the process.
 //!
-//! It is a ring of entries, each at the place that the commit's sequence gives it. An entry that has been overwritten is of a
-//! commit before one that is there.
+//! It is a ring of entries, each at the place that the commit's sequence gives it. An entry that has been overwritten
+//! is of a commit before one that is there.
 
 use std::io;
 use std::path::Path;

@@ -133,8 +133,8 @@ impl Rounds<'_> {
     fn next(&mut self, writer: &Writer) -> Result<(), String> {
         let acknowledgements = |error| format!("the acknowledgements: {error}");
         let ring = Ring::create(&writer.ring_path()).map_err(acknowledgements)?;
-        // Half of the writers that find no log are killed before they are likely to make a checkpoint: until then nothing but the
-        // announcement of the log tells that it is needed.
+        // Half of the writers that find no log are killed before they are likely to make a checkpoint: until then
+        // nothing but the announcement of the log tells that it is needed.
         let before_checkpoint = std::mem::take(&mut self.is_closed) && self.random.chance(1, 2);
         // One in eight is killed wherever it is by then, most likely while it starts or recovers.
         let early = self.random.chance(1, 8);

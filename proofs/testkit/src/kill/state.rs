@@ -1,8 +1,8 @@
 //! The state that the commits of all threads make together, and whether a snapshot shows one.
 //!
-//! Each thread's number of commits is in the database. With these numbers everything else is known: what is in each slot, how
-//! high the counters stand, which tables there are. A commit of which a part is missing, or one without another before it, shows
-//! as a difference.
+//! Each thread's number of commits is in the database. With these numbers everything else is known: what is in each
+//! slot, how high the counters stand, which tables there are. A commit of which a part is missing, or one without
+//! another before it, shows as a difference.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -199,8 +199,8 @@ impl State {
     }
 }
 
-/// Makes the table of slots many times a small delta, with much between any two slots: what is committed becomes runs in many
-/// ranges.
+/// Makes the table of slots many times a small delta, with much between any two slots: what is committed becomes runs
+/// in many ranges.
 fn ballast(thread: u64, number: u64) -> Vec<u8> {
     [thread, number].map(u64::to_le_bytes).concat()
 }

@@ -1,5 +1,5 @@
-//! Other processes that come upon a writer's database: readers of another user, second writers under another name, children made by
-//! `fork`, and copies that were made without the log.
+//! Other processes that come upon a writer's database: readers of another user, second writers under another name,
+//! children made by `fork`, and copies that were made without the log.
 
 #![allow(unsafe_code)] // `fork`.
 
@@ -13,8 +13,8 @@ use fulgurite::{Database, Error};
 use super::state::State;
 use super::writer::Writer;
 
-/// Reads the database for ever, each time anew, as a process that may not write it: each snapshot shows a state of the writer, and goes
-/// on showing it. `looked` is called after each look.
+/// Reads the database for ever, each time anew, as a process that may not write it: each snapshot shows a state of
+/// the writer, and goes on showing it. `looked` is called after each look.
 ///
 /// Answers only if something went wrong: what, in words.
 pub fn look_on(writer: &Writer, mut looked: impl FnMut()) -> String {
@@ -59,8 +59,8 @@ pub fn intrude(writer: &Writer) -> Result<(), String> {
     }
 }
 
-/// What a copy of the data file that was made without its log shows: the numbers of the last commits, or nothing if it is refused,
-/// as it must be when commits are missing.
+/// What a copy of the data file that was made without its log shows: the numbers of the last commits, or nothing if
+/// it is refused, as it must be when commits are missing.
 ///
 /// # Errors
 /// What is wrong, in words.
@@ -89,8 +89,8 @@ pub fn read_alone(writer: &Writer) -> Result<Option<Vec<u64>>, String> {
 /// What was wrong, in words.
 pub fn fork_once(db: &Database) -> Result<(), String> {
     let inherited = db.clone();
-    // SAFETY: the child runs on this thread alone. It uses the allocator, which the C library keeps usable after a fork, and the
-    // engine, which is what is tested.
+    // SAFETY: the child runs on this thread alone. It uses the allocator, which the C library keeps usable after a
+    // fork, and the engine, which is what is tested.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
         // SAFETY: a child that waits for a lock of a thread that it does not have is ended by the signal.

@@ -97,7 +97,8 @@ impl Past {
     }
 }
 
-/// The name by which a table is compared: not of typed ones, nor of those that a feed may call so before they were renamed.
+/// The name by which a table is compared: not of typed ones, nor of those that a feed may call so before they were
+/// renamed.
 fn compared(table: &ChangedTable) -> Option<&str> {
     table.name.as_deref().filter(|name| !typed::NAMES.contains(name) && !name.starts_with(RENAMED))
 }

@@ -1,7 +1,8 @@
 //! The disk of a simulation: each call is a step, some fail as told, and the power may be cut at any of them.
 //!
-//! It lies on a [`CrashDisk`], which records what a cut may leave. A cut does not end anything here: it notes how far the recording
-//! had come, and what had been acknowledged; what it leaves is looked at when the call of the engine that was under way has returned.
+//! It lies on a [`CrashDisk`], which records what a cut may leave. A cut does not end anything here: it notes how far
+//! the recording had come, and what had been acknowledged; what it leaves is looked at when the call of the engine
+//! that was under way has returned.
 
 use std::fmt;
 use std::io;

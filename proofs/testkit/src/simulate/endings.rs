@@ -1,4 +1,5 @@
-//! What is looked at on the way and at the end of a life: soundness, space, what a power cut leaves, and what a recovery finds.
+//! What is looked at on the way and at the end of a life: soundness, space, what a power cut leaves, and what a
+//! recovery finds.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -91,8 +92,8 @@ impl World<'_> {
             if self.disk.plan().failed == failed {
                 return Err(format!("{} damages, the first is: {damage}", report.damages.len()));
             }
-            // A page that could not be read is reported as damage, and so is all that only it refers to. The disk was to fail a few
-            // times, so a check comes to its end some time.
+            // A page that could not be read is reported as damage, and so is all that only it refers to. The disk was
+            // to fail a few times, so a check comes to its end some time.
             self.tally.count("checks made again");
         }
     }
@@ -146,8 +147,8 @@ impl World<'_> {
         if !is_long || !self.life.background || fails || self.life.over {
             return Ok(());
         }
-        // What failed before was tried again meanwhile, and everything is merged. A transaction, by which it is told whether the
-        // database goes on, comes after the look: it has the deltas flushed if they are large enough.
+        // What failed before was tried again meanwhile, and everything is merged. A transaction, by which it is told
+        // whether the database goes on, comes after the look: it has the deltas flushed if they are large enough.
         let stats = self.db().stats();
         let outcome = self.db().write().map(drop);
         if let Err(error) = outcome {
@@ -413,7 +414,7 @@ const FILE_FACTOR: u64 = 3;
 const FILE_BASE_BYTES: u64 = 4 << 20;
 const LOG_FACTOR: u64 = 8;
 const LOG_BASE_BYTES: u64 = 4 << 20;
-/// A compaction leaves holes that nothing fits into, among large values, up to a sixth of the file: one part in so many of what is
-/// live.
+/// A compaction leaves holes that nothing fits into, among large values, up to a sixth of the file: one part in so
+/// many of what is live.
 const SETTLED_SHARE: u64 = 5;
 const SETTLED_BASE_BYTES: u64 = 128 << 10;

@@ -1,7 +1,7 @@
 //! What the database should hold, at every version that a snapshot may still see or a power cut may leave.
 //!
-//! A version is the number of a commit or a load, as the model counts them. Keys are numbers, whose bytes depend on the table and
-//! rise with them; values are made from a seed.
+//! A version is the number of a commit or a load, as the model counts them. Keys are numbers, whose bytes depend on
+//! the table and rise with them; values are made from a seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,8 +28,8 @@ pub struct Committed {
     pub version: u64,
     /// The newest commit with which it is seen.
     pub sequence: Sequence,
-    /// By a load, which has no commit of its own, or one that only notes it; or by a transaction that had spilled, whose commit only
-    /// notes it too.
+    /// By a load, which has no commit of its own, or one that only notes it; or by a transaction that had spilled,
+    /// whose commit only notes it too.
     pub is_load: bool,
 }
 
@@ -251,7 +251,8 @@ impl Model {
         versions.push((version, value));
     }
 
-    /// The versions that a recovery to `sequence` may have come to, the newest first: none that lacks what was acknowledged.
+    /// The versions that a recovery to `sequence` may have come to, the newest first: none that lacks what was
+    /// acknowledged.
     pub fn recovered(&self, sequence: Sequence, acknowledged: u64) -> Vec<u64> {
         let held = self.committed.iter().filter(|committed| committed.sequence <= sequence);
         // A load may be noted, and not have happened.

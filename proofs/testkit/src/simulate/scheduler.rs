@@ -1,9 +1,10 @@
 //! The scheduler of a simulation: of all its threads one runs, and a seed decides when it hands over, and to whom.
 //!
-//! Threads are those of the system, so that the engine's code is what it is in any other build; the baton goes from one to the
-//! next at steps, of which there are some at every lock, wait and call of the disk. How many steps a thread runs on is drawn anew each
-//! time: often a few, now and then thousands. Each stretch of the simulation has weights of its own, so that a thread may starve
-//! for a while. Time rises a little with every step, and leaps when all wait for it.
+//! Threads are those of the system, so that the engine's code is what it is in any other build; the baton goes from
+//! one to the next at steps, of which there are some at every lock, wait and call of the disk. How many steps a
+//! thread runs on is drawn anew each time: often a few, now and then thousands. Each stretch of the simulation has
+//! weights of its own, so that a thread may starve for a while. Time rises a little with every step, and leaps when
+//! all wait for it.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -61,7 +62,8 @@ enum Status {
 }
 
 impl Scheduler {
-    /// Begins a simulation, whose first task is the calling thread. `on_stuck` is called if no task can go on; it does not return.
+    /// Begins a simulation, whose first task is the calling thread. `on_stuck` is called if no task can go on; it
+    /// does not return.
     pub fn begin(seed: u64, on_stuck: OnStuck) -> Self {
         let random = Random::for_part(seed, &[u64::from_be_bytes(*b"schedule")]);
         let first = TaskState { thread: Some(thread::current()), status: Status::Ready, weight: 4 };
@@ -227,8 +229,8 @@ impl Shared {
         }
         self.switches.fetch_add(1, Ordering::Relaxed);
         let thread = state.tasks[next].thread.clone();
-        // Release pairs with the Acquire of the thread that goes on. Under the lock, so that a thread that says only after this where it
-        // is to be woken sees that it is its turn.
+        // Release pairs with the Acquire of the thread that goes on. Under the lock, so that a thread that says only
+        // after this where it is to be woken sees that it is its turn.
         self.running.store(next, Ordering::Release);
         drop(state);
         if let Some(thread) = thread {

@@ -1,5 +1,5 @@
-//! One simulation: lives of a database, one after the other on the same disk, each ended by closing it, by the death of its process
-//! or by a power cut.
+//! One simulation: lives of a database, one after the other on the same disk, each ended by closing it, by the death
+//! of its process or by a power cut.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -625,7 +625,8 @@ mod tests {
         assert_eq!(format!("{first:?}"), format!("{second:?}"));
     }
 
-    /// A checkpoint that failed kept its deltas frozen, and all runs unmerged, until there was another commit over the budget.
+    /// A checkpoint that failed kept its deltas frozen, and all runs unmerged, until there was another commit over
+    /// the budget.
     #[test]
     fn a_checkpoint_that_failed_in_the_background_is_tried_again_without_a_further_commit() {
         let scheduler = Scheduler::begin(1, Box::new(|how| panic!("{how}")));

@@ -1,7 +1,7 @@
 //! Counts of ranges against what the registers held: the checker knows no counts, because a number names no versions.
 //!
-//! With the numbers of the commits, what was present at each is known. A count must be that of its transaction's snapshot; and
-//! where its transaction committed as a serializable one, that of the commit before its own.
+//! With the numbers of the commits, what was present at each is known. A count must be that of its transaction's
+//! snapshot; and where its transaction committed as a serializable one, that of the commit before its own.
 
 use std::collections::{BTreeMap, HashMap};
 

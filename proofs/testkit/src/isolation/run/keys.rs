@@ -1,7 +1,8 @@
 //! How the numbers of a history become keys and values of the engine, and back.
 //!
-//! A key is its number in eight hexadecimal digits, so that sixteen neighbours share a prefix, behind a beginning that all keys
-//! of a world have. A value is its number and bytes that follow from it: that it was not mixed with another shows in each.
+//! A key is its number in eight hexadecimal digits, so that sixteen neighbours share a prefix, behind a beginning
+//! that all keys of a world have. A value is its number and bytes that follow from it: that it was not mixed with
+//! another shows in each.
 
 use super::super::history::{Key, Value};
 use super::session::Halt;

@@ -1,7 +1,7 @@
 //! Places of bulk loads among the commits: a load has no number of its own, and happens between two commits.
 //!
-//! Every number of the engine is multiplied, which leaves places for the loads after a commit. A snapshot at such a commit may be
-//! older or younger than a load; where time does not tell which, its number is left out.
+//! Every number of the engine is multiplied, which leaves places for the loads after a commit. A snapshot at such a
+//! commit may be older or younger than a load; where time does not tell which, its number is left out.
 
 use super::super::history::{Sequence, Tick, Transaction};
 use super::world::Note;

@@ -1,4 +1,5 @@
-//! Tables that come and go. Each stands for a register: it holds one value while it is there, and is absent while it is not.
+//! Tables that come and go. Each stands for a register: it holds one value while it is there, and is absent while it
+//! is not.
 
 use fulgurite::{Error, TableOptions};
 

@@ -261,7 +261,8 @@ impl<'w> Worker<'w> {
         }
         let mut place = None;
         let bytes = entries.iter().map(|(number, value)| {
-            // Whoever pulls the first entry keeps all others from committing: what is visible now is what is loaded over.
+            // Whoever pulls the first entry keeps all others from committing: what is visible now is what is loaded
+            // over.
             place.get_or_insert_with(|| (ground.db.read().map(|txn| txn.sequence()), clock.tick()));
             (ground.keys.bytes(*number), value_bytes(*value, ground.shape.padding))
         });

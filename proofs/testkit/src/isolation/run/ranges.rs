@@ -67,7 +67,8 @@ impl Session<'_> {
         self.note(&stretch, way, front, back)
     }
 
-    /// Goes over registers with a cursor: up from a number, or down from the last one; some steps, then back and on again.
+    /// Goes over registers with a cursor: up from a number, or down from the last one; some steps, then back and on
+    /// again.
     pub fn cursor(&mut self, table: usize, start: u64, steps: usize, upward: bool) -> Result<(), Halt> {
         let (key, registers) = (self.ground.keys.bytes(start), &self.ground.registers[table]);
         let mut found: Vec<Bytes> = Vec::new();
@@ -124,8 +125,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Makes the first register, or the last one, that is present absent, and reads what it held. All that it reads, the engine must know
-    /// by itself.
+    /// Makes the first register, or the last one, that is present absent, and reads what it held. All that it reads,
+    /// the engine must know by itself.
     pub fn pop(&mut self, table: usize, last: bool) -> Result<(), Halt> {
         let registers = &self.ground.registers;
         let Some(txn) = self.write() else { return self.end(table, last) };

@@ -301,8 +301,8 @@ fn run_processes(shared: &Shared<'_>, segment: u64, seeds: Vec<Random>) -> Resul
     })
 }
 
-/// The records of all processes as one: of transactions during a crash it is not known whether they have happened, and those
-/// after it have not.
+/// The records of all processes as one: of transactions during a crash it is not known whether they have happened,
+/// and those after it have not.
 fn joined(records: Vec<Record>, crash: Option<&Crash>) -> (Vec<Transaction>, Vec<Note>, Tally) {
     let (mut transactions, mut notes, mut loads, mut tally) = (Vec::new(), Vec::new(), Vec::new(), Tally::default());
     for record in records {

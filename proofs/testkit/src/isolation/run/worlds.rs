@@ -42,7 +42,8 @@ pub struct Report {
     pub crashes: u64,
     /// Segments that ended with runs above trees.
     pub stacked: u64,
-    /// Cycles of write skew where the level allows them, at most one of a kind in each part of the history that hangs together.
+    /// Cycles of write skew where the level allows them, at most one of a kind in each part of the history that hangs
+    /// together.
     pub skews: u64,
     /// The first failure, with which the run ended.
     pub failure: Option<Failure>,
@@ -238,7 +239,8 @@ const WORLD: (u64, u64) = (1_000, 60_000);
 const SEGMENT: u64 = 20_000;
 /// As [`SEGMENT`], where the disk crashes at the end of each.
 const CRASH_SEGMENT: u64 = 400;
-/// How often threads give way, of a thousand places where they must not be in each other's way; each world has one of these.
+/// How often threads give way, of a thousand places where they must not be in each other's way; each world has one of
+/// these.
 const GIVING_WAY: [u32; 4] = [0, 5, 30, 100];
 /// As [`GIVING_WAY`], where a fault is looked for.
 const GIVING_WAY_PLANTED: u32 = 50;

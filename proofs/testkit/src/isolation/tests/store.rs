@@ -1,7 +1,7 @@
 //! A small store in memory, whose transactions are interleaved by a seed, in many sound and broken variants.
 //!
-//! All versions of all keys are kept with the sequence of their commit. A transaction reads the versions of its snapshot and
-//! keeps its writes to itself until it commits; a fault breaks one rule of that.
+//! All versions of all keys are kept with the sequence of their commit. A transaction reads the versions of its
+//! snapshot and keeps its writes to itself until it commits; a fault breaks one rule of that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
