@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use bf_tree::{BfTree as Tree, Config, LeafInsertResult, LeafReadResult, ScanReturnField};
 
-use crate::engine::Failure;
+use crate::interface::engine::Failure;
+use crate::interface::writing::{Level, NoTransaction, Settings, Snapshot, Usage, WritingEngine, WritingStore};
 use crate::versions;
-use crate::writing::{Level, NoTransaction, Settings, Snapshot, Usage, WritingEngine, WritingStore};
 
 const NAME: &str = "bf-tree";
 
@@ -206,7 +206,7 @@ impl BfTreeReader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::writing_checks;
+    use crate::interface::writing_checks;
 
     #[test]
     fn it_does_what_the_benchmark_asks_in_memory() {

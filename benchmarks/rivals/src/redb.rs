@@ -15,9 +15,9 @@ use redb::{
     TableDefinition, WriteTransaction,
 };
 
-use crate::engine::Failure;
+use crate::interface::engine::Failure;
+use crate::interface::writing::{Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore};
 use crate::versions;
-use crate::writing::{Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore};
 
 const NAME: &str = "redb";
 
@@ -295,7 +295,7 @@ fn failed<E: std::error::Error + Send + Sync + 'static>(operation: &'static str)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::writing_checks;
+    use crate::interface::writing_checks;
 
     #[test]
     fn it_does_what_the_benchmark_asks_at_every_level() {

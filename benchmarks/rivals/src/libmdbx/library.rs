@@ -11,7 +11,7 @@ use std::ptr::{null, null_mut};
 
 use mdbx_sys as ffi;
 
-use crate::walk::Walk;
+use crate::interface::walk::Walk;
 
 /// Largest size of the file, as LMDB's here.
 const FILE_BYTES_MAX: isize = 16 << 30;

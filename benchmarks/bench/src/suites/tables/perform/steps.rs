@@ -389,10 +389,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut content = Content::new(Shape::Sequential, Lengths::Fixed(100), 200);
         load(&mut content, 100);
-        let store = <Lmdb as WritingEngine>::open(
-            directory.path(),
-            small(&YCSB.definitions[0], directory.path()).settings(),
-        )?;
+        let store =
+            <Lmdb as WritingEngine>::open(directory.path(), small(&YCSB.definitions[0], directory.path()).settings())?;
         fill(&store, &content, 100)?;
         let mut laps = 0;
         Part::new(&content, script.to_vec(), grouping).play(&store, || laps += 1)?;

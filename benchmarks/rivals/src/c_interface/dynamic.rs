@@ -1,12 +1,12 @@
-//! Libraries of the system that are found when they are first asked for: their engines can be measured where they are
-//! installed, and nothing has to be there to build.
+//! Libraries of the system that are found when they are first needed: their engines can be measured where they are
+//! installed, and the build does not need them.
 //!
-//! A library that was found stays: its threads may run until the process ends.
+//! A library that was found stays loaded: its threads may run until the process ends.
 #![allow(unsafe_code)] // Foreign function edge.
 
 use libloading::Library;
 
-/// The first of these libraries that there is.
+/// The first of these libraries that is installed.
 pub(crate) fn found(names: &[&str]) -> Option<&'static Library> {
     // SAFETY: what these libraries run when they are loaded is the set-up of their own statics.
     let mut candidates = names.iter().filter_map(|name| unsafe { Library::new(*name) }.ok());
@@ -24,17 +24,23 @@ fn version_in<'m>(maps: &'m str, name: &str) -> Option<&'m str> {
     file.strip_prefix('.').filter(|version| !version.is_empty())
 }
 
-/// Declares the functions, each by its field, name, parameters and result, and how all of them are looked up.
+/// Declares a structure of functions, each by its field, name after the prefix, parameters and result.
 macro_rules! functions {
-    ($($field:ident: $name:literal ($($parameter:ty),*) $(-> $result:ty)?;)*) => {
-        struct Functions { $($field: unsafe extern "C" fn($($parameter),*) $(-> $result)?,)* }
+    (
+        $(#[$doc:meta])*
+        struct $type:ident;
+        $($field:ident: $name:literal ($($parameter:ty),*) $(-> $result:ty)?;)*
+    ) => {
+        $(#[$doc])*
+        struct $type { $($field: unsafe extern "C" fn($($parameter),*) $(-> $result)?,)* }
 
-        impl Functions {
-            fn find(library: &libloading::Library) -> Result<Self, libloading::Error> {
+        impl $type {
+            /// Looks the functions up, whose names begin with `prefix`.
+            fn find(library: &libloading::Library, prefix: &str) -> Result<Self, libloading::Error> {
                 Ok(Self {
                     $(
                         // SAFETY: the type is that of the declaration in the library's header.
-                        $field: *unsafe { library.get($name) }?,
+                        $field: *unsafe { library.get(format!("{prefix}{}", $name).as_bytes()) }?,
                     )*
                 })
             }

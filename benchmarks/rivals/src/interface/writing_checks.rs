@@ -1,6 +1,6 @@
 //! For tests: what every adapter of a writing engine has to do.
 
-use crate::writing::{Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore};
+use crate::interface::writing::{Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore};
 
 /// Runs every check at every level that the engine offers.
 pub fn all<E: WritingEngine>() {

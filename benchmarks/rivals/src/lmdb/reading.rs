@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use heed::types::Bytes;
 use heed::{AnyTls, Database, Env, EnvFlags, EnvOpenOptions, PutFlags, RoTxn, TlsUsage, WithoutTls};
 
-use crate::engine::{Engine, Failure, Purpose, Reader, Store};
+use crate::interface::engine::{Engine, Failure, Purpose, Reader, Store};
 
 /// Address space for the map. With a writable map the (sparse) file gets this length.
 const MAP_SIZE_BYTES: usize = 16 << 30;

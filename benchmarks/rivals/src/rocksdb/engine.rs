@@ -6,18 +6,16 @@
 //! compression: the values are noise. Single puts go to a plain database. Transactions are optimistic, and read for
 //! update, so that what was read is checked too.
 
-mod library;
-
 use std::ffi::CStr;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::engine::Failure;
-use crate::walk::Walk;
-use crate::writing::{Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore};
-use library::{Batch, Database, Status, Tuning, Txn, Wal};
-
-const NAME: &str = "rocksdb";
+use crate::c_interface::reader::{NewestState, Readable};
+use crate::c_interface::status::Status;
+use crate::interface::engine::Failure;
+use crate::interface::walk::Walk;
+use crate::interface::writing::{Level, Refusal, Settings, Transaction, Usage, WritingEngine, WritingStore};
+use crate::rocksdb::library::{self, Database, NAME, Tuning, Txn, Wal};
 
 /// RocksDB's default, and better for random puts than larger ones: 384 MiB cost a third more in each put.
 const WRITE_BUFFER_BYTES: usize = 64 << 20;
@@ -132,7 +130,7 @@ impl WritingStore for RocksDbStore {
     type Snapshot<'s> = RocksDbSnapshot<'s>;
 
     fn load_sorted<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
-        let mut batch = new_batch("load")?;
+        let mut batch = self.database.new_batch();
         let mut records = records.peekable();
         while records.peek().is_some() {
             batch.clear();
@@ -148,7 +146,7 @@ impl WritingStore for RocksDbStore {
     }
 
     fn put_all<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
-        let mut batch = new_batch("put")?;
+        let mut batch = self.database.new_batch();
         records.for_each(|(key, value)| batch.put(key, value));
         self.database.write(&batch).map_err(failed("put"))
     }
@@ -159,7 +157,7 @@ impl WritingStore for RocksDbStore {
     }
 
     fn snapshot(&self) -> Result<RocksDbSnapshot<'_>, Failure> {
-        Ok(RocksDbSnapshot { database: &self.database })
+        Ok(NewestState { database: &self.database })
     }
 
     fn begin(&self) -> Result<RocksDbTransaction<'_>, Failure> {
@@ -201,29 +199,8 @@ impl WritingStore for RocksDbStore {
     }
 }
 
-/// The database itself: reads of the newest state cost less than a snapshot of RocksDB's.
-pub struct RocksDbSnapshot<'s> {
-    database: &'s Database,
-}
-
-impl Snapshot for RocksDbSnapshot<'_> {
-    #[inline]
-    fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure> {
-        self.database.get(key, read).map_err(failed("get"))
-    }
-
-    fn scan_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        self.database.scan(Walk::Forward(from, count), each).map_err(failed("seek"))
-    }
-
-    fn scan_back_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        self.database.scan(Walk::Back(from, count), each).map_err(failed("seek"))
-    }
-
-    fn scan_prefix(&self, prefix: &[u8], each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        self.database.scan(Walk::Prefix(prefix), each).map_err(failed("seek"))
-    }
-}
+/// A reader of the newest state.
+pub type RocksDbSnapshot<'s> = NewestState<'s, Database>;
 
 /// An optimistic transaction: it is checked when it commits.
 pub struct RocksDbTransaction<'s> {
@@ -255,16 +232,17 @@ impl Transaction for RocksDbTransaction<'_> {
     }
 }
 
-fn new_batch(operation: &'static str) -> Result<Batch, Failure> {
-    Batch::new().ok_or_else(|| Failure::new(NAME, operation, "the library is missing"))
-}
-
 fn failed(operation: &'static str) -> impl Fn(Status) -> Failure {
     move |status| Failure::new(NAME, operation, status)
 }
 
+/// Whether RocksDB says that another transaction was in the way, or that it cannot know whether one was.
+fn is_conflict(Status(text): &Status) -> bool {
+    text.starts_with("Resource busy") || text.starts_with("Operation failed. Try again.")
+}
+
 fn refused(operation: &'static str) -> impl Fn(Status) -> Refusal {
-    move |status| match status.is_conflict() {
+    move |status| match is_conflict(&status) {
         true => Refusal::Conflict,
         false => Refusal::Failed(Failure::new(NAME, operation, status)),
     }
@@ -273,7 +251,7 @@ fn refused(operation: &'static str) -> impl Fn(Status) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::writing_checks;
+    use crate::interface::writing_checks;
 
     #[test]
     fn it_does_what_the_benchmark_asks_at_every_level_where_it_is_installed() {

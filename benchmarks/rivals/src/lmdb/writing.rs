@@ -11,9 +11,9 @@ use std::path::Path;
 use heed::types::Bytes;
 use heed::{Database, Env, EnvFlags, EnvOpenOptions, PutFlags, RoTxn, RwTxn, WithTls};
 
-use crate::engine::Failure;
-use crate::lmdb::{self, Lmdb};
-use crate::writing::{Level, Refusal, Settings, Snapshot, Transaction, WritingEngine, WritingStore};
+use crate::interface::engine::Failure;
+use crate::interface::writing::{Level, Refusal, Settings, Snapshot, Transaction, WritingEngine, WritingStore};
+use crate::lmdb::reading::{self, Lmdb};
 
 const NAME: &str = "lmdb";
 
@@ -43,7 +43,7 @@ impl WritingEngine for Lmdb {
             Level::Memory | Level::Log => EnvFlags::WRITE_MAP | EnvFlags::MAP_ASYNC | EnvFlags::NO_SYNC,
             Level::Disk => EnvFlags::empty(),
         };
-        let (env, database) = lmdb::open(EnvOpenOptions::new(), directory, EnvFlags::NO_READ_AHEAD | flags)?;
+        let (env, database) = reading::open(EnvOpenOptions::new(), directory, EnvFlags::NO_READ_AHEAD | flags)?;
         Ok(LmdbWritingStore { env, database })
     }
 }
@@ -137,7 +137,7 @@ impl Snapshot for LmdbSnapshot<'_> {
 
     #[inline]
     fn scan_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        lmdb::scan_from(self.database, &self.txn, from, count, each)
+        reading::scan_from(self.database, &self.txn, from, count, each)
     }
 
     #[inline]
@@ -199,7 +199,7 @@ fn failed(operation: &'static str) -> impl Fn(heed::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::writing_checks;
+    use crate::interface::writing_checks;
 
     #[test]
     fn it_does_what_the_benchmark_asks_at_every_level() {

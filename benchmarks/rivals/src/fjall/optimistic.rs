@@ -13,9 +13,9 @@ use fjall::{
     PersistMode, Readable,
 };
 
-use crate::engine::Failure;
+use crate::interface::engine::Failure;
+use crate::interface::writing::{Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore};
 use crate::versions;
-use crate::writing::{Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore};
 
 const NAME: &str = "fjall";
 
@@ -305,7 +305,7 @@ pub(crate) fn failed(engine: &'static str, operation: &'static str) -> impl Fn(f
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::writing_checks;
+    use crate::interface::writing_checks;
 
     #[test]
     fn it_does_what_the_benchmark_asks_at_every_level() {

@@ -2,16 +2,16 @@
 //! refused.
 //!
 //! They cost less than the optimistic ones, which look through the last ten thousand commits at every commit.
-//! Everything but transactions is as in `fjall_writing`, and is measured there.
+//! Everything except transactions is as in `optimistic`, and is measured there.
 
 use std::path::Path;
 
 use fjall::{Keyspace, PersistMode, Readable, SingleWriterTxDatabase, SingleWriterTxKeyspace, SingleWriterWriteTx};
 
-use crate::engine::Failure;
-use crate::fjall_writing::{self as shared, FjallSnapshot, KEYSPACE, WORKERS, failed};
+use crate::fjall::optimistic::{self as shared, FjallSnapshot, KEYSPACE, WORKERS, failed};
+use crate::interface::engine::Failure;
+use crate::interface::writing::{Level, Refusal, Settings, Transaction, Usage, WritingEngine, WritingStore};
 use crate::versions;
-use crate::writing::{Level, Refusal, Settings, Transaction, Usage, WritingEngine, WritingStore};
 
 const NAME: &str = "fjall-single";
 
@@ -156,7 +156,7 @@ impl Transaction for FjallSingleWriterTransaction<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::writing_checks;
+    use crate::interface::writing_checks;
 
     #[test]
     fn it_does_what_the_benchmark_asks_at_every_level() {

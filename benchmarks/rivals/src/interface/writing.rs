@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use crate::engine::Failure;
+use crate::interface::engine::Failure;
 
 /// How far a commit has got when it returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,16 +4,14 @@
 //! larger memtable, a cache that holds all data, a Bloom filter of 10 bits; no compression, as in every engine here.
 //! Its C interface can neither flush a memtable nor wait for a compaction: settling is a compaction of everything.
 
-mod library;
-
 use std::path::Path;
 
-use crate::engine::Failure;
-use crate::walk::Walk;
-use crate::writing::{Level, NoTransaction, Settings, Snapshot, Usage, WritingEngine, WritingStore};
-use library::{Batch, Database, Status, Tuning};
-
-const NAME: &str = "leveldb";
+use crate::c_interface::reader::{NewestState, Readable};
+use crate::c_interface::status::Status;
+use crate::interface::engine::Failure;
+use crate::interface::walk::Walk;
+use crate::interface::writing::{Level, NoTransaction, Settings, Usage, WritingEngine, WritingStore};
+use crate::leveldb::library::{self, Database, NAME, Tuning};
 
 /// As RocksDB's here.
 const WRITE_BUFFER_BYTES: usize = 64 << 20;
@@ -95,7 +93,7 @@ impl WritingStore for LevelDbStore {
     fn load_sorted<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
         let mut records = records.peekable();
         while records.peek().is_some() {
-            let mut batch = Batch::new(&self.database);
+            let mut batch = self.database.new_batch();
             records.by_ref().take(LOAD_BATCH).for_each(|(key, value)| batch.put(key, value));
             self.database.write(&batch).map_err(failed("load"))?;
         }
@@ -109,7 +107,7 @@ impl WritingStore for LevelDbStore {
     }
 
     fn put_all<'r>(&self, records: impl Iterator<Item = (&'r [u8], &'r [u8])>) -> Result<(), Failure> {
-        let mut batch = Batch::new(&self.database);
+        let mut batch = self.database.new_batch();
         records.for_each(|(key, value)| batch.put(key, value));
         self.database.write(&batch).map_err(failed("put"))
     }
@@ -120,7 +118,7 @@ impl WritingStore for LevelDbStore {
     }
 
     fn snapshot(&self) -> Result<LevelDbReader<'_>, Failure> {
-        Ok(LevelDbReader { database: &self.database })
+        Ok(NewestState { database: &self.database })
     }
 
     fn begin(&self) -> Result<NoTransaction, Failure> {
@@ -151,29 +149,8 @@ impl WritingStore for LevelDbStore {
     }
 }
 
-/// The database itself: reads of the newest state cost less than a snapshot of LevelDB's.
-pub struct LevelDbReader<'s> {
-    database: &'s Database,
-}
-
-impl Snapshot for LevelDbReader<'_> {
-    #[inline]
-    fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Failure> {
-        self.database.get(key, read).map_err(failed("get"))
-    }
-
-    fn scan_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        self.database.scan(Walk::Forward(from, count), each).map_err(failed("seek"))
-    }
-
-    fn scan_back_from(&self, from: &[u8], count: usize, each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        self.database.scan(Walk::Back(from, count), each).map_err(failed("seek"))
-    }
-
-    fn scan_prefix(&self, prefix: &[u8], each: impl FnMut(&[u8], &[u8])) -> Result<(), Failure> {
-        self.database.scan(Walk::Prefix(prefix), each).map_err(failed("seek"))
-    }
-}
+/// A reader of the newest state.
+pub type LevelDbReader<'s> = NewestState<'s, Database>;
 
 fn failed(operation: &'static str) -> impl Fn(Status) -> Failure {
     move |status| Failure::new(NAME, operation, status)
@@ -182,7 +159,7 @@ fn failed(operation: &'static str) -> impl Fn(Status) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::writing_checks;
+    use crate::interface::writing_checks;
 
     #[test]
     fn it_does_what_the_benchmark_asks_at_every_level_where_it_is_installed() {

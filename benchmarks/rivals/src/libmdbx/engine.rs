@@ -5,14 +5,12 @@
 //! synced. The C interface is called directly: the safe binding of this library hands every write transaction to
 //! another thread, which would be its cost.
 
-mod library;
-
 use std::path::Path;
 
-use crate::engine::Failure;
-use crate::walk::Walk;
-use crate::writing::{Level, Refusal, Settings, Snapshot, Transaction, WritingEngine, WritingStore};
-use library::{Access, Environment, Status, Txn};
+use crate::interface::engine::Failure;
+use crate::interface::walk::Walk;
+use crate::interface::writing::{Level, Refusal, Settings, Snapshot, Transaction, WritingEngine, WritingStore};
+use crate::libmdbx::library::{self, Access, Environment, Status, Txn};
 
 const NAME: &str = "libmdbx";
 
@@ -173,7 +171,7 @@ fn failed(operation: &'static str) -> impl Fn(Status) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::writing_checks;
+    use crate::interface::writing_checks;
 
     #[test]
     fn it_does_what_the_benchmark_asks_at_every_level() {
