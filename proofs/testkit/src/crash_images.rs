@@ -15,6 +15,22 @@ use crate::crash_disk::CrashDisk;
 use crate::crash_recording::{Change, FileNumber, Mark, Operation, Recording, State};
 use crate::random::Random;
 
+impl Recording {
+    /// What a power cut may leave on the medium: see [`Kinds`]. Images that are equal in their bytes, names and notes
+    /// come once. The same recording, seed and kinds give the same images in the same order.
+    pub fn images(&self, seed: u64, kinds: Kinds) -> Images<'_> {
+        Images::new(self, seed, kinds)
+    }
+
+    /// One image again, by the id that [`CrashImage`] prints.
+    ///
+    /// # Panics
+    /// If the recording has fewer operations than the id says, which means that it is of another run.
+    pub fn image(&self, id: ImageId) -> CrashImage<'_> {
+        CrashImage::repeat(self, id)
+    }
+}
+
 /// How many images of each kind are made at each operation. Those that cannot differ are left out.
 ///
 /// Always made are two: everything done so far reached the medium; and nothing that was not synced did.

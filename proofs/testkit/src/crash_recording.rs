@@ -8,7 +8,6 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::content::{Content, Payload, mix};
-use crate::crash_images::{CrashImage, ImageId, Images, Kinds};
 
 /// A file of a [`Recording`], whatever its name is at the moment: files are numbered as they are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -108,20 +107,6 @@ impl Recording {
     /// The notes made before more than `operations` operations were recorded.
     pub fn marks_until(&self, operations: usize) -> &[Mark] {
         &self.marks[..self.marks.partition_point(|mark| mark.operations <= operations)]
-    }
-
-    /// What a power cut may leave on the medium: see [`Kinds`]. Images that are equal in their bytes, names and notes
-    /// come once. The same recording, seed and kinds give the same images in the same order.
-    pub fn images(&self, seed: u64, kinds: Kinds) -> Images<'_> {
-        Images::new(self, seed, kinds)
-    }
-
-    /// One image again, by the id that [`CrashImage`] prints.
-    ///
-    /// # Panics
-    /// If the recording has fewer operations than the id says, which means that it is of another run.
-    pub fn image(&self, id: ImageId) -> CrashImage<'_> {
-        CrashImage::repeat(self, id)
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use fulgurite::io::{Access, Disk, File, FileLocks, LockHolder, Map, WriterAttempt, WriterLock};
 
-use crate::fault::{Call, Fault, FaultError, Lasting, Struck, Unsynced};
+use crate::fault::{Call, FailedCall, Fault, FaultError, Persistence, Unsynced};
 
 /// A disk on top of another, whose calls fail when told to. Clones share everything.
 ///
@@ -35,7 +35,7 @@ impl FaultDisk {
     /// If `fault.nth` is 0: the first call is number 1.
     pub fn arm(&self, fault: Fault) {
         assert!(fault.nth > 0, "calls are counted from 1");
-        *self.shared.faults() = Faults { armed: Some(fault), calls: 0, struck: None };
+        *self.shared.faults() = Faults { armed: Some(fault), calls: 0, failed_call: None };
     }
 
     /// Lets all calls pass again. What was counted stays.
@@ -50,8 +50,8 @@ impl FaultDisk {
     }
 
     /// The first call that failed since the last [`FaultDisk::arm`].
-    pub fn struck(&self) -> Option<Struck> {
-        self.shared.faults().struck.clone()
+    pub fn failed_call(&self) -> Option<FailedCall> {
+        self.shared.faults().failed_call.clone()
     }
 
     /// From now on, files may not grow beyond this many bytes together, as [`FaultError::NoSpace`]; `None` for no
@@ -78,7 +78,7 @@ struct Shared {
 struct Faults {
     armed: Option<Fault>,
     calls: u64,
-    struck: Option<Struck>,
+    failed_call: Option<FailedCall>,
 }
 
 #[derive(Debug, Default)]
@@ -157,14 +157,14 @@ impl Shared {
             return Ok(Some(fault));
         }
         faults.calls += 1;
-        let strikes = match fault.lasting {
-            Lasting::Once => faults.calls == fault.nth,
-            Lasting::Forever => faults.calls >= fault.nth,
+        let strikes = match fault.persistence {
+            Persistence::Once => faults.calls == fault.nth,
+            Persistence::Forever => faults.calls >= fault.nth,
         };
         if !strikes {
             return Ok(Some(fault));
         }
-        faults.struck.get_or_insert_with(|| Struck { call, path: path.to_path_buf() });
+        faults.failed_call.get_or_insert_with(|| FailedCall { call, path: path.to_path_buf() });
         Err(fault.error.into())
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fulgurite::io::MemoryDisk;
 use fulgurite::{Database, Durability, Error, Table};
 use fulgurite_testkit::crash::Workload;
-use fulgurite_testkit::{Call, CrashDisk, Fault, FaultDisk, ImageId, Lasting};
+use fulgurite_testkit::{Call, CrashDisk, Fault, FaultDisk, ImageId, Persistence};
 
 /// A database whose calls can be made to fail, with one table.
 fn on_fault_disk() -> (FaultDisk, Database, Table) {
@@ -118,16 +118,18 @@ fn a_snapshot_of_a_checkpoint_that_runs_reads_its_large_values_after_loads_and_p
 /// So it was, after reopening, when the second of its two metas could neither be written nor made whole.
 #[test]
 fn a_bulk_load_that_reports_an_error_has_loaded_nothing() {
-    for (lasting, keep_log) in [(Lasting::Once, 0), (Lasting::Forever, 0), (Lasting::Once, 1), (Lasting::Forever, 1)] {
+    for (persistence, keep_log) in
+        [(Persistence::Once, 0), (Persistence::Forever, 0), (Persistence::Once, 1), (Persistence::Forever, 1)]
+    {
         let mut in_doubt = 0;
         for nth in 1.. {
             let (disk, db, table) = on_fault_disk_keeping(keep_log << 20);
             put(&db, &table, b"before");
-            disk.arm(Fault { nth, lasting, ..Fault::default() });
+            disk.arm(Fault { nth, persistence, ..Fault::default() });
             let outcome = db.bulk_load(&table, [(b"key", b"loaded")]);
-            let struck = disk.struck();
+            let failed_call = disk.failed_call();
             disk.disarm();
-            let story = format!("call {nth} {lasting:?}: {outcome:?}, struck {struck:?}");
+            let story = format!("call {nth} {persistence:?}: {outcome:?}, failed call {failed_call:?}");
             let is_in_doubt = matches!(outcome, Err(Error::Indeterminate { .. }));
             in_doubt += u32::from(is_in_doubt);
             assert!(!is_in_doubt || db.write().is_err(), "it is not poisoned: {story}");
@@ -136,11 +138,11 @@ fn a_bulk_load_that_reports_an_error_has_loaded_nothing() {
             drop((db, table));
             let found = value(&reopen(&disk));
             assert!(is_in_doubt || found.as_deref() == Some(expected), "after reopening: {found:?}, {story}");
-            if struck.is_none() {
+            if failed_call.is_none() {
                 break;
             }
         }
-        assert!(in_doubt >= 1, "the sync of no meta failed, {lasting:?}");
+        assert!(in_doubt >= 1, "the sync of no meta failed, {persistence:?}");
     }
 }
 
@@ -150,7 +152,7 @@ fn a_bulk_load_that_reports_an_error_has_loaded_nothing() {
 fn commits_that_wait_for_a_flush_that_fails_are_indeterminate_and_new_snapshots_are_of_what_is_durable() {
     let (disk, db, table) = on_fault_disk();
     put(&db, &table, b"safe");
-    disk.arm(Fault { calls: &[Call::Sync], lasting: Lasting::Forever, ..Fault::default() });
+    disk.arm(Fault { calls: &[Call::Sync], persistence: Persistence::Forever, ..Fault::default() });
     let commit = |thread: u8| {
         let mut txn = db.write()?;
         txn.put(&table, &[thread], b"in doubt")?;
@@ -186,8 +188,8 @@ fn a_segment_that_cannot_be_used_again_is_replaced() {
         put(&db, &table, b"after");
         disk.arm(Fault { calls, ..Fault::default() });
         db.checkpoint().expect("a new segment can be made");
-        let struck = disk.struck().expect("the checkpoint begins with it");
-        assert!(struck.path.to_string_lossy().contains("-log."), "{struck}");
+        let failed_call = disk.failed_call().expect("the checkpoint begins with it");
+        assert!(failed_call.path.to_string_lossy().contains("-log."), "{failed_call}");
         disk.disarm();
         put(&db, &table, b"at last");
         drop((db, table));

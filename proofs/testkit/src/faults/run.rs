@@ -16,7 +16,7 @@ use super::workloads::Workload;
 use crate::crash::{Defect, DefectKind, Session, Trouble, verify};
 use crate::crash_disk::CrashDisk;
 use crate::crash_images::ImageId;
-use crate::fault::{Call, Fault, FaultError, Lasting, Unsynced};
+use crate::fault::{Call, Fault, FaultError, Persistence, Unsynced};
 use crate::fault_disk::FaultDisk;
 use crate::panics;
 use crate::random::Random;
@@ -70,7 +70,7 @@ pub struct Trial {
     /// The call that fails, counted from 1.
     pub nth: u64,
     /// Whether later ones fail too.
-    pub lasting: Lasting,
+    pub persistence: Persistence,
     /// With what.
     pub error: FaultError,
     /// What a failed sync does.
@@ -79,7 +79,7 @@ pub struct Trial {
 
 impl fmt::Display for Trial {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lasting = if self.lasting == Lasting::Once { "once" } else { "forever" };
+        let lasting = if self.persistence == Persistence::Once { "once" } else { "forever" };
         let error = if self.error == FaultError::Medium { "eio" } else { "enospc" };
         let unsynced = if self.unsynced == Unsynced::Kept { "kept" } else { "dropped" };
         write!(out, "{}:{lasting}:{error}:{unsynced}", self.nth)
@@ -95,7 +95,7 @@ impl std::str::FromStr for Trial {
         let [nth, lasting, error, unsynced] = parts[..] else { return Err(wrong()) };
         Ok(Self {
             nth: nth.parse().map_err(|_| wrong())?,
-            lasting: if lasting == "once" { Lasting::Once } else { Lasting::Forever },
+            persistence: if lasting == "once" { Persistence::Once } else { Persistence::Forever },
             error: if error == "eio" { FaultError::Medium } else { FaultError::NoSpace },
             unsynced: if unsynced == "kept" { Unsynced::Kept } else { Unsynced::Dropped },
         })
@@ -139,14 +139,14 @@ pub fn run_all(workload: &Workload, seed: u64, share: Share) -> Report {
 fn run_call(workload: &Workload, seed: u64, nth: u64, share: Share) -> Option<Report> {
     let mut report = Report::default();
     let (mut way, mut is_reached) = (0, None);
-    for lasting in [Lasting::Once, Lasting::Forever] {
+    for persistence in [Persistence::Once, Persistence::Forever] {
         for error in [FaultError::Medium, FaultError::NoSpace] {
             for unsynced in [Unsynced::Kept, Unsynced::Dropped] {
                 way += 1;
                 if !(nth * 8 + way + seed).is_multiple_of(share.one_in) {
                     continue;
                 }
-                let Some(one) = run_one(workload, seed, Trial { nth, lasting, error, unsynced }) else {
+                let Some(one) = run_one(workload, seed, Trial { nth, persistence, error, unsynced }) else {
                     is_reached.get_or_insert(false);
                     continue;
                 };
@@ -211,16 +211,16 @@ fn try_one(workload: &Workload, seed: u64, trial: Trial, tell: bool) -> Result<O
     for step in workload.before {
         step(&mut session).map_err(|error| wrong(format!("before any fault: {error}")))?;
     }
-    let Trial { nth, lasting, error, unsynced } = trial;
-    front.arm(Fault { calls: Call::ALL, nth, lasting, error, unsynced });
+    let Trial { nth, persistence, error, unsynced } = trial;
+    front.arm(Fault { calls: Call::ALL, nth, persistence, error, unsynced });
     let mut failed = None;
     for (number, step) in workload.steps.iter().enumerate() {
         let outcome = step(&mut session);
         if tell {
             let outcome = outcome.as_ref().map_or_else(ToString::to_string, |()| "done".into());
-            println!("step {number}: {outcome}, struck {:?}, {}", front.struck(), session.progress());
+            println!("step {number}: {outcome}, failed call {:?}, {}", front.failed_call(), session.progress());
         }
-        if front.struck().is_none() {
+        if front.failed_call().is_none() {
             outcome.map_err(|error| wrong(format!("without a fault: {error}")))?;
             continue;
         }
@@ -232,19 +232,19 @@ fn try_one(workload: &Workload, seed: u64, trial: Trial, tell: bool) -> Result<O
             tolerate(session.open())?;
         }
     }
-    let Some(struck) = front.struck() else { return Ok(Outcome::NotReached) };
-    let is_sync = matches!(struck.call, Call::Sync);
-    if unsynced == Unsynced::Dropped && !is_sync && lasting == Lasting::Once {
+    let Some(failed_call) = front.failed_call() else { return Ok(Outcome::NotReached) };
+    let is_sync = matches!(failed_call.call, Call::Sync);
+    if unsynced == Unsynced::Dropped && !is_sync && persistence == Persistence::Once {
         return Ok(Outcome::Double);
     }
     front.disarm();
     let story = |text: String| {
         let failed =
             failed.as_ref().map_or("no call of the engine failed".into(), |error| format!("first error: {error}"));
-        format!("{text} (struck: {struck}; {failed})")
+        format!("{text} (failed call: {failed_call}; {failed})")
     };
     let retold = |defect: Defect| Defect { text: story(defect.text), ..defect };
-    let may_poison = is_sync || struck.call == Call::SyncDirectory || lasting == Lasting::Forever;
+    let may_poison = is_sync || failed_call.call == Call::SyncDirectory || persistence == Persistence::Forever;
     let poisoned = settle(&mut session, workload, may_poison).map_err(retold)?;
     if tell {
         println!("at the end: {}", session.progress());
@@ -309,11 +309,11 @@ fn survive(workload: &Workload, session: Session, (seed, unsynced): (u64, Unsync
 fn check_kind(error: &Error, front: &FaultDisk) -> Result<(), Defect> {
     match error {
         Error::Io { .. } | Error::DiskFull { .. } | Error::Poisoned { .. } | Error::Closed { .. } => Ok(()),
-        Error::Indeterminate { .. } if front.struck().is_some() => Ok(()),
+        Error::Indeterminate { .. } if front.failed_call().is_some() => Ok(()),
         Error::DatabaseNotFound { .. } | Error::TableNotFound { .. } => Ok(()),
         // What a failed sync took, the file's end even, another thread may miss before it hears of the failure.
-        error if error.is_corruption() && front.struck().is_some_and(|struck| struck.call == Call::Sync) => Ok(()),
-        error => Err(wrong(format!("an error of the wrong kind: {error} (struck: {:?})", front.struck()))),
+        error if error.is_corruption() && front.failed_call().is_some_and(|failed| failed.call == Call::Sync) => Ok(()),
+        error => Err(wrong(format!("an error of the wrong kind: {error} (failed call: {:?})", front.failed_call()))),
     }
 }
 

@@ -8,18 +8,20 @@
 //! kills it, looks itself, and starts the next one on the same files (`run`).
 //!
 //! Meanwhile other processes read the file as another user, try to write it under another name, inherit it by `fork`,
-//! or find it renamed or copied without its log (`strangers`).
+//! or find it renamed or copied without its log (`other_processes`).
 
 mod acknowledged;
 mod change;
+mod other_processes;
 mod run;
 mod state;
-mod strangers;
 mod writer;
+mod writing;
 
 pub(crate) use acknowledged::{Acknowledged, Ring};
 pub(crate) use state::{State, Unlike};
 
+pub use other_processes::{look_on, open_second_writer};
 pub use run::{Plan, Report, run};
-pub use strangers::{intrude, look_on};
-pub use writer::{Writer, open_only, write};
+pub use writer::Writer;
+pub use writing::{open_only, write};

@@ -10,17 +10,9 @@ use fulgurite::{CloseOutcome, Database, Durability, Error, Monitor};
 
 use super::disk::{Cut, SimulatedDisk};
 use super::reading::{Held, Wrong, lock};
-use super::world::{PATH, READER_PAUSE_US, World};
+use super::world::{Left, PATH, READER_PAUSE_US, World};
 use crate::crash_disk::CrashDisk;
 use crate::crash_images::ImageId;
-
-/// What the next life begins with.
-#[derive(Debug)]
-pub struct Left {
-    disk: CrashDisk,
-    /// The oldest version that may be there.
-    pub(super) acknowledged: u64,
-}
 
 impl World<'_> {
     pub(super) fn checkpoint(&mut self) -> Result<(), String> {

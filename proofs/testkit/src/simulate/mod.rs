@@ -11,8 +11,8 @@
 //! - `scheduler`: who runs, and what time it is.
 //! - `disk`: calls that are steps, that fail, and at which the power may be cut.
 //! - `model`: what every version holds; `reading`: answers compared with it.
-//! - `world`: a database's lives; `deck`: what they are drawn from; `writing`: transactions, tables and loads;
-//!   `endings`: soundness, space, cuts and recoveries.
+//! - `world`: the state of a simulation; `deck`: what lives are drawn from; `run`: a database's lives; `writing`:
+//!   transactions, tables and loads; `endings`: soundness, space, cuts and recoveries.
 //! - `tally`: what was done and met, and must have been.
 
 mod deck;
@@ -20,10 +20,11 @@ mod disk;
 mod endings;
 mod model;
 mod reading;
+mod run;
 mod scheduler;
 mod tally;
 mod world;
 mod writing;
 
+pub use run::{Plan, simulate};
 pub use tally::Tally;
-pub use world::{Plan, simulate};

@@ -2,27 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use fulgurite::{Durability, Error, Isolation, Table, WriteTxn};
+use fulgurite::{Durability, Error, Isolation, Table};
 
 use super::model::{Change, KeyForm, Kind, Value};
 use super::reading::lock;
-use super::world::{ChangeSet, Pattern, World};
-
-/// A transaction that is open.
-#[derive(Debug)]
-pub struct Open {
-    txn: WriteTxn,
-    isolation: Isolation,
-    /// The version that it sees.
-    pub version: u64,
-    changes: ChangeSet,
-    /// Keys that it read, where that counts.
-    reads: Vec<(usize, u32)>,
-    /// It commits when it has so many changes.
-    wanted: u64,
-    /// Nothing is done with it until then, in operations.
-    rests_until: u64,
-}
+use super::world::{Open, Pattern, World};
 
 impl World<'_> {
     /// One call of a transaction: the beginning of one, a change, or its end.

@@ -6,17 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::super::history::{History, Key, Operation, Outcome, Sequence, Transaction};
-use super::world::Note;
-
-/// A count of the registers from `low` up to, and without, `high`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Count {
-    pub low: Key,
-    pub high: Key,
-    pub counted: u64,
-    /// How many operations its transaction had made before it.
-    pub after: usize,
-}
+use super::record::{Count, Note};
 
 /// When each register was present.
 struct Presence(BTreeMap<Key, Vec<(Sequence, bool)>>);

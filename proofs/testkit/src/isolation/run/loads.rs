@@ -4,18 +4,7 @@
 //! commit may be older or younger than a load; where time does not tell which, its number is left out.
 
 use super::super::history::{Sequence, Tick, Transaction};
-use super::world::Note;
-
-/// A bulk load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Load {
-    /// Its place among the transactions of the history.
-    pub transaction: usize,
-    /// The last commit before it.
-    pub sequence: u64,
-    /// A moment at which no other could commit, and nobody saw it yet.
-    pub inside: Tick,
-}
+use super::record::{Load, Note};
 
 /// Numbers commits, snapshots and loads anew. `notes` are those of the transactions.
 pub(super) fn number(transactions: &mut [Transaction], notes: &[Note], mut loads: Vec<Load>) {

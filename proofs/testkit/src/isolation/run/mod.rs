@@ -6,25 +6,22 @@
 //! failure also leaves its history in a file.
 //!
 //! Reading order: `shapes` (the table of what is tried), `worlds` (the whole run, and the faults that are planted),
-//! `world` (a database and its segments), `process` (a thread and its transactions), `session` and `steps` (one
-//! transaction and what it does), `loads`, `counts` and `judge` (what the record means).
+//! `world` (a database and its segments), `process` (a thread and its transactions), `session` (one transaction and its
+//! steps), `record` (what is recorded), `loads`, `counts` and `judge` (what the record means).
 
 mod counts;
 mod judge;
-mod keys;
 mod loads;
 mod medium;
-mod named;
 mod process;
-mod ranges;
+mod record;
 mod session;
 mod shapes;
-mod steps;
 mod world;
 mod worlds;
 
 pub use judge::Failure;
-pub use process::Tally;
+pub use record::Tally;
 pub use shapes::Shape;
 pub use worlds::{Plan, Planted, Report, run};
 

@@ -1,6 +1,6 @@
 //! A thread that runs one transaction after the other, and records each.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -9,13 +9,13 @@ use fulgurite::{ConflictReason, Error, Isolation, WriteTxn};
 
 use super::super::history::{self, Operation, Outcome, Process, Sequence, Tick};
 use super::super::recorder::{Clock, Recorder, Running};
-use super::keys::{self, value_bytes};
-use super::loads::Load;
 use super::medium::{Crash, Medium};
-use super::session::{Ground, Halt, Memory, Session, Txn, Values};
+use super::record::{Load, Note, Record, Tally};
+use super::session::halt::Halt;
+use super::session::keys::{self, value_bytes};
+use super::session::step::Step;
+use super::session::transaction::{Ground, Memory, Session, Txn, Values};
 use super::shapes::{Isolations, Place, Shape};
-use super::steps::Step;
-use super::world::{Note, Record};
 use crate::random::Random;
 
 /// What the threads of a segment share.
@@ -48,45 +48,6 @@ pub(super) struct Shared<'w> {
     pub crash: Mutex<Option<Crash>>,
     /// When a sync began that succeeded, and when it had.
     pub syncs: Mutex<Vec<(Tick, Tick)>>,
-}
-
-/// How many transactions ended how.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Committed, those that only read among them; without those that a crash has left in doubt.
-    pub committed: u64,
-    /// Committed and changed something.
-    pub written: u64,
-    /// Ended by a conflict, of each kind.
-    pub conflicts: BTreeMap<&'static str, u64>,
-    /// Ended because they were too old.
-    pub too_old: u64,
-    /// Given up.
-    pub aborted: u64,
-}
-
-impl Tally {
-    /// Adds another.
-    pub(super) fn add(&mut self, other: &Self) {
-        self.committed += other.committed;
-        self.written += other.written;
-        for (reason, count) in &other.conflicts {
-            *self.conflicts.entry(reason).or_default() += count;
-        }
-        self.too_old += other.too_old;
-        self.aborted += other.aborted;
-    }
-
-    /// Ended by a conflict.
-    pub fn in_conflict(&self) -> u64 {
-        self.conflicts.values().sum()
-    }
-
-    /// Of a thousand commits that would have changed something, those that were refused.
-    pub fn refused_per_thousand(&self) -> u64 {
-        let refused = self.in_conflict() + self.too_old;
-        1000 * refused / (refused + self.written).max(1)
-    }
 }
 
 /// See the module.

@@ -8,43 +8,18 @@ use fulgurite::{Database, Error, Isolation, MergeOperator, ReadTxn, TableOptions
 
 use super::super::history::{Content, End, History, Key, Outcome, Tick, Transaction, Value};
 use super::super::recorder::Clock;
-use super::counts::Count;
-use super::keys::{self, Keys, elements_of, value_of};
-use super::loads::{self, Load};
+use super::loads;
 use super::medium::{Crash, Medium};
-use super::named::{NAMED_KEY, name};
-use super::process::{Shared, Tally, Worker};
-use super::session::{Ground, Halt};
+use super::process::{Shared, Worker};
+use super::record::{Load, Note, Record, Tally};
+use super::session::halt::Halt;
+use super::session::keys::{self, Keys, elements_of, value_of};
+use super::session::named::{NAMED_KEY, name};
+use super::session::transaction::Ground;
 use super::shapes::{Isolations, Shape};
 use crate::merge_function;
 use crate::panics;
 use crate::random::Random;
-
-/// What a process recorded.
-#[derive(Debug, Default)]
-pub(super) struct Record {
-    pub transactions: Vec<Transaction>,
-    /// Of each transaction.
-    pub notes: Vec<Note>,
-    pub loads: Vec<Load>,
-    /// What the engine said of itself and cannot be.
-    pub wrong: Vec<String>,
-    pub tally: Tally,
-}
-
-/// What is known of a transaction beside its history.
-#[derive(Clone, Debug)]
-pub(super) struct Note {
-    pub counts: Vec<Count>,
-    /// A moment after the engine had begun it.
-    pub began: Tick,
-    /// Whether the engine checks all that it reads.
-    pub serializable: bool,
-    /// Whether it may read an older state than the newest.
-    pub stale: bool,
-    /// The newest commit that the engine says it sees.
-    pub snapshot: u64,
-}
 
 /// What was recorded of a segment.
 #[derive(Debug)]

@@ -9,7 +9,8 @@ use fulgurite::planted::{Fault, set_giving_way};
 
 use super::super::history::End;
 use super::judge::{Failure, judge, write_history};
-use super::process::{REASONS, Tally};
+use super::process::REASONS;
+use super::record::Tally;
 use super::shapes::{Place, Shape};
 use super::world::{Broken, World};
 use crate::random::Random;

@@ -2,22 +2,23 @@
 
 use std::ops::{Bound, Range};
 
-use super::super::history::{Key, Operation, Value};
-use super::counts::Count;
+use super::super::super::history::{Key, Operation, Value};
+use super::super::record::Count;
+use super::halt::Halt;
 use super::keys::{register, value_of};
-use super::session::{Halt, Session, of_either};
+use super::transaction::{Session, of_either};
 use crate::random::Random;
 
 /// Registers of one table, from a number up to another.
 #[derive(Clone, Debug)]
-pub(super) struct Stretch {
+pub(crate) struct Stretch {
     pub table: usize,
     pub numbers: Range<u64>,
 }
 
 /// How a range is gone through.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Way {
+pub(crate) enum Way {
     /// So many entries from below.
     Up(usize),
     /// So many from above.

@@ -3,9 +3,10 @@
 
 use fulgurite::{Error, TableOptions};
 
-use super::super::history::{Operation, Value};
+use super::super::super::history::{Operation, Value};
+use super::halt::Halt;
 use super::keys::{named, value_bytes, value_of};
-use super::session::{Halt, Session, of_either};
+use super::transaction::{Session, of_either};
 
 impl Session<'_> {
     /// Looks for the table, and at what it holds.
@@ -67,9 +68,9 @@ impl Session<'_> {
 }
 
 /// The name of a table that comes and goes.
-pub(super) fn name(number: u64) -> String {
+pub(crate) fn name(number: u64) -> String {
     format!("comes and goes {number}")
 }
 
 /// The key of what it holds.
-pub(super) const NAMED_KEY: &[u8] = b"value";
+pub(crate) const NAMED_KEY: &[u8] = b"value";

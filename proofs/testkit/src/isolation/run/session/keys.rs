@@ -4,13 +4,13 @@
 //! that all keys of a world have. A value is its number and bytes that follow from it: that it was not mixed with
 //! another shows in each.
 
-use super::super::history::{Key, Value};
-use super::session::Halt;
+use super::super::super::history::{Key, Value};
+use super::halt::Halt;
 use crate::content::mix;
 
 /// The keys of one world.
 #[derive(Clone, Debug)]
-pub(super) struct Keys {
+pub(crate) struct Keys {
     beginning: Vec<u8>,
 }
 
@@ -43,17 +43,17 @@ impl Keys {
 }
 
 /// The register of this number in a table.
-pub(super) fn register(table: usize, number: u64) -> Key {
+pub(crate) fn register(table: usize, number: u64) -> Key {
     Key(((table as u64) << TABLE_SHIFT) + number)
 }
 
 /// The register that stands for a table that comes and goes.
-pub(super) fn named(number: u64) -> Key {
+pub(crate) fn named(number: u64) -> Key {
     register(NAMED, number)
 }
 
 /// What a register of this value holds.
-pub(super) fn value_bytes(value: Value, padding_max: u64) -> Vec<u8> {
+pub(crate) fn value_bytes(value: Value, padding_max: u64) -> Vec<u8> {
     let length = match mix(value.0) {
         _ if padding_max == 0 => 0,
         mixed if mixed % 200 == 0 => padding_max * LARGE_FACTOR,
@@ -65,7 +65,7 @@ pub(super) fn value_bytes(value: Value, padding_max: u64) -> Vec<u8> {
 }
 
 /// The value of a register that holds this.
-pub(super) fn value_of(bytes: &[u8]) -> Result<Value, Halt> {
+pub(crate) fn value_of(bytes: &[u8]) -> Result<Value, Halt> {
     let wrong = || Halt::Wrong(format!("a value was never put: {} bytes, {:.40}", bytes.len(), bytes.escape_ascii()));
     let (number, padding) = bytes.split_first_chunk().ok_or_else(wrong)?;
     let value = Value(u64::from_le_bytes(*number));
@@ -73,12 +73,12 @@ pub(super) fn value_of(bytes: &[u8]) -> Result<Value, Halt> {
 }
 
 /// What a list of these elements is.
-pub(super) fn list_bytes(elements: &[Value]) -> Vec<u8> {
+pub(crate) fn list_bytes(elements: &[Value]) -> Vec<u8> {
     elements.iter().flat_map(|element| element.0.to_le_bytes()).collect()
 }
 
 /// The elements of a list.
-pub(super) fn elements_of(bytes: &[u8]) -> Result<Vec<Value>, Halt> {
+pub(crate) fn elements_of(bytes: &[u8]) -> Result<Vec<Value>, Halt> {
     match bytes.as_chunks() {
         (elements, []) => Ok(elements.iter().map(|element| Value(u64::from_le_bytes(*element))).collect()),
         _ => Err(Halt::Wrong(format!("a list was never put: it has {} bytes", bytes.len()))),

@@ -4,38 +4,15 @@ use std::collections::HashMap;
 
 use fulgurite::{Database, ReadTxn, Savepoint, Sequence, Table, WriteTxn};
 
-use super::super::history::{Key, Operation, Value};
-use super::counts::Count;
+use super::super::super::history::{Key, Operation, Value};
+use super::super::record::Count;
+use super::super::shapes::Shape;
+use super::halt::Halt;
 use super::keys::{self, Keys, elements_of, list_bytes, value_bytes, value_of};
-use super::shapes::Shape;
-
-/// Why a transaction, and with it the run, cannot go on.
-#[derive(Debug)]
-pub(super) enum Halt {
-    /// The engine failed.
-    Engine(fulgurite::Error),
-    /// The engine answered what cannot be.
-    Wrong(String),
-}
-
-impl From<fulgurite::Error> for Halt {
-    fn from(error: fulgurite::Error) -> Self {
-        Self::Engine(error)
-    }
-}
-
-impl std::fmt::Display for Halt {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Engine(error) => write!(out, "the engine fails: {error}"),
-            Self::Wrong(text) => out.write_str(text),
-        }
-    }
-}
 
 /// The opened database of a world, and how its tables are used.
 #[derive(Clone, Debug)]
-pub(super) struct Ground {
+pub(crate) struct Ground {
     pub db: Database,
     pub shape: &'static Shape,
     pub keys: Keys,
@@ -45,7 +22,7 @@ pub(super) struct Ground {
 
 /// A transaction of the engine.
 #[derive(Debug)]
-pub(super) enum Txn {
+pub(crate) enum Txn {
     Read(ReadTxn),
     Write(Box<WriteTxn>),
 }
@@ -54,17 +31,17 @@ pub(super) enum Txn {
 macro_rules! of_either {
     ($txn:expr, $name:ident => $call:expr) => {
         match $txn {
-            $crate::isolation::run::session::Txn::Read($name) => $call,
-            $crate::isolation::run::session::Txn::Write($name) => $call,
+            $crate::isolation::run::session::transaction::Txn::Read($name) => $call,
+            $crate::isolation::run::session::transaction::Txn::Write($name) => $call,
         }
     };
 }
 
-pub(super) use of_either;
+pub(crate) use of_either;
 
 /// Values that no other transaction of the history writes.
 #[derive(Debug)]
-pub(super) struct Values {
+pub(crate) struct Values {
     next: u64,
 }
 
@@ -82,7 +59,7 @@ impl Values {
 
 /// What a process remembers from one transaction to the next.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(crate) struct Memory {
     pub values: Values,
     /// What it last found in registers: guesses at what they hold now.
     pub seen: HashMap<Key, Option<Value>>,
@@ -90,7 +67,7 @@ pub(super) struct Memory {
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Session<'w> {
+pub(crate) struct Session<'w> {
     pub ground: &'w Ground,
     pub memory: &'w mut Memory,
     pub txn: Txn,
@@ -106,7 +83,7 @@ pub(super) struct Session<'w> {
 
 /// A state of a session to return to.
 #[derive(Debug)]
-pub(super) struct Mark {
+pub(crate) struct Mark {
     savepoint: Savepoint,
     operations: usize,
     counts: usize,

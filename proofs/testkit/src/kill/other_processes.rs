@@ -51,7 +51,7 @@ fn look_once(writer: &Writer) -> Result<(), String> {
 ///
 /// # Errors
 /// What was wrong, in words.
-pub fn intrude(writer: &Writer) -> Result<(), String> {
+pub fn open_second_writer(writer: &Writer) -> Result<(), String> {
     match Database::open(writer.other_path()) {
         Err(Error::Locked { .. }) => Ok(()),
         Err(error) => Err(format!("a second writer is refused for a wrong reason: {error}")),
