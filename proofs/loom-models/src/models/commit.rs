@@ -4,8 +4,8 @@ use std::cell::Cell;
 
 use loom::thread;
 
-use super::Model;
 use super::database::{Database, get, is_conflict, value};
+use super::model::Model;
 use crate::faults::{Fault, How};
 use crate::ids::{Birth, Sequence};
 use crate::options::Durability;

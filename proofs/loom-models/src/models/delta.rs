@@ -12,7 +12,7 @@ use std::ops::Bound;
 
 use loom::thread;
 
-use super::Model;
+use super::model::Model;
 use crate::delta::{Change, Delta};
 use crate::faults::{Fault, How};
 use crate::format::{Identity, ValueAlign};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use loom::cell::UnsafeCell;
 use loom::thread;
 
-use super::Model;
+use super::model::Model;
 use crate::error::{Error, Result};
 use crate::faults::{Fault, How};
 use crate::ids::Sequence;

@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 use loom::cell::UnsafeCell;
 use loom::thread;
 
-use super::Model;
+use super::model::Model;
 use crate::faults::{Fault, How};
 use crate::ids::Sequence;
 use crate::sync::Arc;

@@ -2,7 +2,7 @@
 
 use loom::thread;
 
-use super::Model;
+use super::model::Model;
 use crate::delta::{Change, Delta};
 use crate::faults::{Fault, How};
 use crate::format::{Identity, ValueAlign};

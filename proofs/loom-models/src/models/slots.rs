@@ -2,9 +2,9 @@
 
 use loom::thread;
 
-use super::Model;
 use super::commit::with_one_commit;
 use super::database::{Database, get};
+use super::model::Model;
 use crate::faults::{Fault, How};
 use crate::ids::{Birth, Sequence};
 use crate::options::Durability;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use loom::cell::UnsafeCell;
 use loom::thread;
 
-use super::Model;
+use super::model::Model;
 use crate::faults::{Fault, How};
 use crate::sync::{Arc, Instant};
 use crate::txn::turn::{Turn, Turns};

@@ -6,7 +6,7 @@
 //! [`surroundings`], as small as it can be.
 #![cfg(not(test))] // The unit tests in the engine's files are for threads of the system.
 
-mod exploration;
+pub mod exploration;
 mod faults;
 mod models;
 mod surroundings;
@@ -36,9 +36,3 @@ mod metrics;
 #[path = "../../../crates/engine/src/planted.rs"]
 #[allow(dead_code, reason = "the models use a part of it")]
 mod planted;
-
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    exploration::main()
-}
