@@ -140,7 +140,7 @@ impl WritingStore for BfTreeStore {
         Ok(())
     }
 
-    /// Without a log there is nothing to count.
+    /// No log, no count.
     fn flushes(&self) -> Result<Option<u64>, Failure> {
         Ok(None)
     }

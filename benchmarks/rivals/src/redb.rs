@@ -1,4 +1,4 @@
-//! redb as an engine of writers: one write transaction at a time, whoever wants the next one waits.
+//! redb as an engine of writers: one write transaction at a time; the next one waits.
 //!
 //! redb has two levels of its own: a commit that stays in the process (`Durability::None`) and one that is synced
 //! (`Durability::Immediate`). [`Level::Log`] is the second one through a file whose syncs do nothing: a commit is in
@@ -283,7 +283,7 @@ impl Transaction for RedbTransaction {
     }
 
     fn abort(self) {
-        // A transaction that is dropped is aborted too; nobody is left to tell if that fails.
+        // A dropped transaction is aborted too; no one can handle a failure here.
         let _ = self.txn.abort();
     }
 }

@@ -23,8 +23,8 @@ const CACHE_BYTES: u64 = 1 << 30;
 /// How much of the file is read through a map.
 const MAP_BYTES: u64 = 16 << 30;
 
-/// Tables without row numbers keep a quarter of a page of each record in place: so much that a record of a kilobyte
-/// lies in one piece.
+/// Tables without row numbers keep a quarter of a page of each record in place, so that a record of a kilobyte is in
+/// one piece.
 const PAGE_BYTES: u32 = 8192;
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS records (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID";
@@ -100,7 +100,7 @@ fn connect(path: &Path, settings: Settings) -> Result<Connection, Failure> {
     Ok(connection)
 }
 
-/// An open database: the writer's connection, and those of readers that nobody uses at the moment.
+/// An open database: the connection of the writer, and those of readers that are not in use.
 pub struct SqliteStore {
     writer: Mutex<Connection>,
     readers: Mutex<Vec<Connection>>,
@@ -353,7 +353,7 @@ impl Transaction for SqliteTransaction<'_> {
 impl Drop for SqliteTransaction<'_> {
     fn drop(&mut self) {
         if !self.ended {
-            // Nobody is left to tell; the next transaction cannot begin if this fails, and says so.
+            // No one can handle a failure here: if this fails, the next transaction cannot begin, and reports it.
             let _ = self.end("ROLLBACK");
         }
     }

@@ -13,7 +13,7 @@ use crate::harness::judge::MEASURED;
 pub struct Pair {
     /// What was measured.
     pub subject: Subject,
-    /// Of which engine.
+    /// The engine.
     pub engine: String,
     /// The engine that the figure is a share of.
     pub reference: Option<String>,
@@ -88,7 +88,7 @@ fn named(row: &Row) -> Pair {
     Pair { subject: row.subject.clone(), engine: row.engine.clone(), reference: None, rounds: Rounds::default() }
 }
 
-/// What each round has of both files, and no reference; `None` if there is none that both have.
+/// The figures of each round in both files, without a reference; `None` if no round has both.
 fn of_themselves([old, new]: [&[Option<f64>]; 2]) -> Option<Rounds> {
     let mut rounds = Rounds::default();
     for (old, new) in old.iter().zip(new) {

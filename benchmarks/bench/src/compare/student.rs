@@ -1,6 +1,6 @@
-//! Student's distribution, and the functions of Euler's that the distribution of variances is told by.
+//! Student's distribution, and the functions of Euler that describe the distribution of variances.
 //!
-//! Degrees of freedom need not be whole, and may be infinite. What is returned is right to eight digits, up to
+//! Degrees of freedom need not be whole, and may be infinite. Results are right to eight digits, up to
 //! [`DEGREES_MAX`].
 
 use std::f64::consts::TAU;
@@ -12,7 +12,7 @@ pub fn two_sided_p(t: f64, degrees: f64) -> f64 {
     incomplete_beta(degrees / whole, t * t / whole, degrees / 2.0, 0.5)
 }
 
-/// The value that lies so far from 0 that `p` is [`two_sided_p`] of it. Requires: `p` is above 0 and at most 1.
+/// The distance from 0 whose [`two_sided_p`] is `p`. Requires: `p` is above 0 and at most 1.
 pub fn critical(p: f64, degrees: f64) -> f64 {
     assert!(p > 0.0 && p <= 1.0, "a likelihood");
     let (mut low, mut high) = (0.0, 1.0);
@@ -32,7 +32,7 @@ pub fn critical(p: f64, degrees: f64) -> f64 {
 /// More than so many are taken for so many: critical values are the normal distribution's to four digits then.
 const DEGREES_MAX: f64 = 1e4;
 
-/// Halvings after which what is left is below the precision of the numbers.
+/// Halvings after which the rest is below the precision of the numbers.
 const BISECTIONS: usize = 50;
 
 /// The logarithm of the gamma function of a positive number (Lanczos, by the coefficients of Numerical Recipes, 3rd

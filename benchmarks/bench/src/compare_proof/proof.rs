@@ -1,8 +1,8 @@
-//! The proof of `compare`: ten pairs of runs of which the second one's gets are slower by a fifth, and ten of which
-//! nothing changed.
+//! The proof of `compare`: ten pairs of runs in which the gets of the second one are slower by a fifth, and ten pairs
+//! without a change.
 //!
-//! Every run is one of the suite `core`, in a process of its own, on fresh stores, of Fulgurite beside LMDB, as
-//! `--rounds` has it; it writes its file, and the files are compared as theirs are.
+//! Every run is one of the suite `core`, in its own process, on fresh stores of Fulgurite and LMDB. It writes its
+//! file as `--json` does, and the files are compared as usual.
 
 use std::path::Path;
 use std::time::Instant;
@@ -52,8 +52,8 @@ struct Size {
     rounds: usize,
 }
 
-/// More records than the processor's nearer caches hold: what is in them is at the mercy of whoever else uses them.
-/// As many rounds as tell something: see [`crate::compare::noise::INDEPENDENT_ROUNDS_MAX`].
+/// More records than the processor's nearer caches hold, because other programs disturb these. As many rounds as are
+/// of use: see [`crate::compare::noise::INDEPENDENT_ROUNDS_MAX`].
 const SIZE: Size = Size { records: 100_000, gets: 20_000, rounds: 30 };
 
 /// Plants, compares and counts: a line for each pair, a last line, and whether enough is found and little invented.
@@ -122,7 +122,7 @@ fn spawn(share: u32, seed: u64, directory: &Path, file: &Path) -> Result<()> {
 /// # Errors
 /// What the suite meets.
 pub fn work(arguments: &[String]) -> Result<()> {
-    let unreadable = || Error::Usage(format!("`{VERB}` is started by `{NAME}` alone"));
+    let unreadable = || Error::Usage(format!("`{VERB}` takes the arguments that `{NAME}` passes to its own processes"));
     let [share, seed, directory, file] = arguments else { return Err(unreadable()) };
     let (Ok(share), Ok(seed)) = (share.parse(), seed.parse()) else { return Err(unreadable()) };
     slow_down(share);
@@ -201,7 +201,7 @@ mod tests {
 
     const SMALL: Size = Size { records: 2000, gets: 1000, rounds: 3 };
 
-    /// What is told of two files in whose second one the gets take so many times as long.
+    /// What `judged` reports of two files, if the gets in the second take so many times as long.
     fn told(planted: bool, [get_hit, get_many]: [f64; 2]) -> (String, bool) {
         let side = |factors: [f64; 2]| {
             let rounds = |factor: f64| [100.0, 101.0, 99.0, 100.0, 100.5].map(|time| time * factor);

@@ -141,7 +141,7 @@ impl<R: Reader> Reader for SlowedReader<R> {
 mod tests {
     use super::*;
 
-    /// Counts what is asked of it.
+    /// Counts the gets.
     struct Counting(Cell<u32>);
 
     impl Reader for Counting {

@@ -1,7 +1,7 @@
-//! Queries of one round: keys drawn uniformly over all, packed in the order they are asked, with what to expect.
+//! Queries of one round: keys drawn uniformly, packed in the order of their use, with the expected answers.
 //!
-//! Invariant: a round's queries are drawn anew, so that no engine and no cache has seen their order; drawing them is
-//! not timed, and reading them costs a sequential pass that both engines pay alike.
+//! Invariant: every round draws new queries, so that no engine and no cache has seen their order. Drawing them is not
+//! timed, and reading them costs a sequential pass that is the same for both engines.
 
 use crate::data::dataset::{Dataset, Keys};
 use crate::data::random::Random;

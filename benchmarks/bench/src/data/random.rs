@@ -26,7 +26,7 @@ impl Random {
         mix(self.0)
     }
 
-    /// A number below `limit`, all equally likely but for a bias of at most `limit` in 2^64.
+    /// A number below `limit`, uniform except for a bias of at most `limit` in 2^64.
     #[inline]
     pub fn below(&mut self, limit: usize) -> usize {
         ((u128::from(self.next()) * limit as u128) >> 64) as usize

@@ -1,8 +1,8 @@
 //! The value of every record, without a byte of memory for each: a slice of one block of noise, chosen by the record.
 //!
-//! Invariant: whoever knows a record's number and version knows its value, so that every answer of an engine can be
-//! judged. Two records share a value once in [`SLOTS`] pairs; the pass that compares all content sees all records, so
-//! no systematic mistake can hide behind that. The block fits the second-level cache and costs both engines the same.
+//! Invariant: a record's number and version determine its value, so that every answer of an engine can be judged. Two
+//! records share a value once in [`SLOTS`] pairs; the pass that compares all content sees all records, so no
+//! systematic mistake can hide behind that. The block fits the second-level cache and costs both engines the same.
 
 use crate::data::random::{Random, mix};
 
@@ -74,12 +74,12 @@ pub struct Digest {
     first: u64,
     last: u64,
     lengths: u64,
-    /// Values taken in.
+    /// Values that were added.
     pub count: u64,
 }
 
 impl Digest {
-    /// Takes in the length and ends of `value`; one without ends changes only the length and count.
+    /// Adds the length and ends of `value`; one without ends changes only the length and count.
     #[inline(always)]
     pub fn add(&mut self, value: &[u8]) {
         let ends = Ends::of(value).unwrap_or(Ends { first: 0, last: 0 });

@@ -14,7 +14,7 @@ pub struct Zipf {
 }
 
 impl Zipf {
-    /// Ranks below `count`, of which there is at least one; `exponent` is more than 0 and not 1.
+    /// Ranks below `count`, which is at least 1; `exponent` is above 0 and not 1.
     pub fn new(count: usize, exponent: f64) -> Self {
         assert!(count > 0 && exponent > 0.0 && exponent != 1.0, "the distribution is not defined, or needs logarithms");
         let mut zipf = Self { count: count as f64, exponent, h_first: 0.0, h_last: 0.0, squeeze: 0.0 };

@@ -36,7 +36,7 @@ impl Engine for Fulgurite {
     }
 }
 
-/// The defaults, but for how far a put must have got, and for a delta that is to stay one.
+/// The defaults, except for the durability of puts, and for a delta that must stay one.
 fn options(purpose: Purpose) -> Options {
     let options = Database::options();
     match purpose {

@@ -1,4 +1,4 @@
-//! Which engines there are, and which of them a suite can measure here.
+//! Which engines exist, and which of them a suite can measure here.
 
 use fulgurite_rivals::{Lmdb, RocksDb, Settings, WritingEngine};
 
@@ -123,7 +123,7 @@ pub fn notes(names: &[&str], settings: Settings) -> Vec<EngineNote> {
     known.map(note).collect()
 }
 
-/// The engines that are there. Those that are not are named in `notes`, with what would help.
+/// The engines that can be measured. The others are named in `notes`, with a remedy.
 pub fn present<E: Copy>(
     engines: &[E],
     missing: impl Fn(&E) -> (&'static str, Option<String>),

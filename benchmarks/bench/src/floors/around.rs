@@ -1,5 +1,5 @@
-//! Six floors, measured before and after the run of another suite: whoever reads its report sees what machine it was,
-//! and whether it stayed the same.
+//! Six floors, measured before and after the run of another suite: they show which machine it was, and whether it
+//! stayed the same.
 
 use std::path::Path;
 use std::time::Duration;
@@ -31,7 +31,7 @@ const WHOLE: Extent = Extent { span: Duration::from_millis(60), memory_bytes: 1 
 /// Beside a quick one.
 const QUICK: Extent = Extent { span: Duration::from_millis(10), memory_bytes: 256 << 20, file_bytes: 16 << 20 };
 
-/// A floor that changes by so many times or more is told of.
+/// A change of a floor by this factor or more is reported.
 const CHANGE_TOLD: f64 = 1.3;
 
 /// What was measured at one time.
@@ -42,7 +42,7 @@ pub struct Floors {
 }
 
 impl Floors {
-    /// Measures them on files in `directory`. What cannot be had has a remark: no run ends for want of a floor.
+    /// Measures them on files in `directory`. A floor that cannot be measured has a remark; it does not end the run.
     pub fn measure(directory: &Path, seed: u64, quick: bool) -> Self {
         let places = match Places::new(directory, false) {
             Ok(places) => places,
@@ -127,7 +127,7 @@ impl Around {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::floors::probe::{Lack, Probe};
+    use crate::floors::probe::{Probe, Unavailable};
 
     /// Floors as if they had been measured so, in the order of [`FLOORS`].
     pub fn planted(nanoseconds: [f64; 6]) -> Floors {
@@ -168,7 +168,7 @@ pub mod tests {
     #[test]
     fn what_could_not_be_had_is_said_once_and_is_null() {
         let lacking = || {
-            let probe = Probe::of_one(&[Floor::FirstTouch], || Err(Lack("none".to_owned())));
+            let probe = Probe::of_one(&[Floor::FirstTouch], || Err(Unavailable("none".to_owned())));
             Floors { rows: rows_of(vec![probe], ROUNDS, |_| true), remark: Some("small".to_owned()) }
         };
         let around = Around { before: lacking(), after: lacking() };

@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use memmap2::{Advice, MmapMut};
 
-use crate::floors::probe::Lack;
+use crate::floors::probe::Unavailable;
 use crate::measure::machine::kibibytes_of;
 
 /// A line of memory.
@@ -26,7 +26,7 @@ pub enum Pages {
     Huge,
 }
 
-/// Memory that nobody has touched, beginning where a huge page can.
+/// Memory that was never touched, aligned for huge pages.
 #[derive(Debug)]
 pub struct Fresh {
     map: MmapMut,
@@ -36,8 +36,10 @@ pub struct Fresh {
 
 impl Fresh {
     /// Asks for so many bytes, mapped so.
-    pub fn new(length: usize, pages: Pages) -> Result<Self, Lack> {
-        let lack = |error: std::io::Error| Lack(format!("the system gives no {} MiB of memory: {error}", length >> 20));
+    pub fn new(length: usize, pages: Pages) -> Result<Self, Unavailable> {
+        let lack = |error: std::io::Error| {
+            Unavailable(format!("the system cannot reserve {} MiB of memory: {error}", length >> 20))
+        };
         // Room for whole huge pages, wherever the system lets it begin.
         let map = MmapMut::map_anon(length.next_multiple_of(HUGE_PAGE_BYTES) + HUGE_PAGE_BYTES).map_err(lack)?;
         let (advice, name) = match pages {
@@ -47,7 +49,7 @@ impl Fresh {
         let advised = map.advise(advice);
         // A kernel that has no huge pages refuses both, and gives small ones.
         if pages == Pages::Huge {
-            advised.map_err(|error| Lack(format!("the kernel refuses {name} pages: {error}")))?;
+            advised.map_err(|error| Unavailable(format!("the kernel refuses {name} pages: {error}")))?;
         }
         let start = map.as_ptr().align_offset(HUGE_PAGE_BYTES);
         Ok(Self { map, start, length })
@@ -80,7 +82,7 @@ pub fn huge_percent(memory: &mut Fresh, fill: impl FnOnce(&mut [u8])) -> f64 {
 /// Less in a hundred bytes is no memory of huge pages.
 const HUGE_PERCENT_MIN: f64 = 90.0;
 
-/// An array of lines, each of which holds the number of the next one.
+/// An array of lines; each holds the number of the next one.
 #[derive(Debug)]
 pub struct Block {
     memory: Fresh,
@@ -88,7 +90,7 @@ pub struct Block {
 
 impl Block {
     /// Requires: `length` is a power of two, of two lines at least.
-    pub fn new(length: usize, pages: Pages) -> Result<Self, Lack> {
+    pub fn new(length: usize, pages: Pages) -> Result<Self, Unavailable> {
         assert!(length.is_power_of_two() && length >= 2 * LINE_BYTES, "lines are numbered by a mask");
         let mut memory = Fresh::new(length, pages)?;
         match pages {
@@ -97,7 +99,7 @@ impl Block {
                 let percent = huge_percent(&mut memory, link);
                 if percent < HUGE_PERCENT_MIN {
                     let reason = format!("the kernel gives huge pages to {percent:.0} % of the memory asked for");
-                    return Err(Lack(reason));
+                    return Err(Unavailable(reason));
                 }
             }
         }

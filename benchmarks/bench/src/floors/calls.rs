@@ -1,5 +1,5 @@
-//! Measurements of calls of the system, and of what two threads have to do with each other. Those of threads are by
-//! the clock: who waits for another core spends no processor time of use.
+//! Measurements of system calls, and of the exchange between two threads. Figures of threads are wall times: a thread
+//! that waits for another core uses no processor time.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use crate::floors::floor::Floor;
-use crate::floors::probe::{Lack, Probe, Setting, cpu_ns_per_operation, stay_on};
+use crate::floors::probe::{Probe, Setting, Unavailable, cpu_ns_per_operation, stay_on};
 use crate::measure::statistics::median;
 
 /// Every measurement of calls and of threads.
@@ -39,22 +39,23 @@ fn repeated<T: 'static>(floors: &'static [Floor; 1], span: Duration, call: fn() 
 fn of_threads(
     floors: &'static [Floor; 1],
     setting: &Setting,
-    measure: fn(&[usize], Duration) -> Result<f64, Lack>,
+    measure: fn(&[usize], Duration) -> Result<f64, Unavailable>,
 ) -> Probe {
     let setting = setting.clone();
     Probe::of_one(floors, move || measure(setting.first_processors(2)?, setting.span))
 }
 
-/// Lets two threads begin together, on these processors; each is told its side, 0 or 1, and the other thread. The
-/// figure is that of side 0.
-fn together(processors: &[usize], play: impl Fn(u64, &Thread) -> f64 + Sync) -> Result<f64, Lack> {
+/// Starts two threads together, on these processors; each receives its side, 0 or 1, and the other thread. The figure
+/// is that of side 0.
+fn together(processors: &[usize], play: impl Fn(u64, &Thread) -> f64 + Sync) -> Result<f64, Unavailable> {
     let (barrier, threads) = (Barrier::new(2), [OnceLock::new(), OnceLock::new()]);
     let run = |side: usize| {
         let placed = stay_on(processors[side]).map(|()| threads[side].set(thread::current()).is_ok());
         barrier.wait();
         placed?;
-        // Where the other has no place of its own, nobody plays.
-        let other = threads[1 - side].get().ok_or_else(|| Lack("the other thread has no processor".to_owned()))?;
+        // If the other thread has no processor, neither plays.
+        let other =
+            threads[1 - side].get().ok_or_else(|| Unavailable("the other thread has no processor".to_owned()))?;
         Ok(play(side as u64, other))
     };
     thread::scope(|scope| {
@@ -69,7 +70,7 @@ fn together(processors: &[usize], play: impl Fn(u64, &Thread) -> f64 + Sync) -> 
 struct Line(AtomicU64);
 
 /// Wall time by the additions of both threads to one number.
-fn shared_add_ns(processors: &[usize], span: Duration) -> Result<f64, Lack> {
+fn shared_add_ns(processors: &[usize], span: Duration) -> Result<f64, Unavailable> {
     const ADDITIONS: u64 = 1 << 10;
     let (line, stop) = (Line(AtomicU64::new(0)), AtomicBool::new(false));
     let add = || {
@@ -90,8 +91,8 @@ fn shared_add_ns(processors: &[usize], span: Duration) -> Result<f64, Lack> {
     })
 }
 
-/// Wall time of one way of a line between two threads that both watch it.
-fn hand_over_ns(processors: &[usize], span: Duration) -> Result<f64, Lack> {
+/// Wall time of one way between two threads that sleep until the other wakes them.
+fn hand_over_ns(processors: &[usize], span: Duration) -> Result<f64, Unavailable> {
     let turn = Line(AtomicU64::new(0));
     together(processors, |side, _| {
         let mut laps = Laps::new(span);
@@ -101,7 +102,7 @@ fn hand_over_ns(processors: &[usize], span: Duration) -> Result<f64, Lack> {
 }
 
 /// Wall time of one way between two threads of which each sleeps until the other has woken it up.
-fn wake_up_ns(processors: &[usize], span: Duration) -> Result<f64, Lack> {
+fn wake_up_ns(processors: &[usize], span: Duration) -> Result<f64, Unavailable> {
     let turn = Line(AtomicU64::new(0));
     together(processors, |side, other| {
         let mut laps = Laps::new(span);
@@ -110,8 +111,8 @@ fn wake_up_ns(processors: &[usize], span: Duration) -> Result<f64, Lack> {
     })
 }
 
-/// Wall times of laps of a game. Their median is what counts: while another process has one of the processors, both
-/// threads stand still.
+/// Wall times of laps of a game. The median counts: while another process has one of the processors, both threads
+/// wait.
 struct Laps {
     started: Instant,
     last: Instant,
@@ -145,9 +146,9 @@ const TURNS_OF_LAP: u64 = 64;
 /// A turn that ends the game.
 const OVER: u64 = u64::MAX;
 
-/// One of two threads that take turns: the turns of side 0 are even. `wait` passes the time until the turn may be its
-/// own, and `wake` tells the other that it is. Ends when a side says that it is `over`, which it is asked after each
-/// of its laps.
+/// One of two threads that take turns: the turns of side 0 are even. `wait` passes the time until the thread's turn
+/// may have come, and `wake` wakes the other thread for its turn. The game ends when `over`, which is called after
+/// each lap of a side, returns true.
 fn pass_on(turn: &AtomicU64, side: u64, wait: impl Fn(), wake: impl Fn(), mut over: impl FnMut() -> bool) -> u64 {
     loop {
         // Acquire: the turn was stored below by the other side, with Release; what it had done is done.

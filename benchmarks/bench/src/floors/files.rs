@@ -13,7 +13,7 @@ use crate::data::random::Random;
 use crate::error::{Error, Result};
 use crate::floors::block::{Fresh, PAGE_BYTES, Pages};
 use crate::floors::floor::Floor;
-use crate::floors::probe::{Figures, Lack, Probe, Round, Setting, cpu_ns_per_operation};
+use crate::floors::probe::{Figures, Probe, Round, Setting, Unavailable, cpu_ns_per_operation};
 use crate::measure::statistics::{median, percentile};
 
 /// Every measurement of files.
@@ -79,13 +79,13 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Nobody is left to tell; the directory of the run is removed too.
+        // No one can handle a failure here; the directory of the run is removed too.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
 /// The value that was made in the first round.
-fn made<T>(value: &mut Option<T>, make: impl FnOnce() -> Result<T, Lack>) -> Result<&mut T, Lack> {
+fn made<T>(value: &mut Option<T>, make: impl FnOnce() -> Result<T, Unavailable>) -> Result<&mut T, Unavailable> {
     match value {
         Some(value) => Ok(value),
         none => Ok(none.insert(make()?)),
@@ -135,7 +135,7 @@ fn store(setting: &Setting) -> Probe {
             file.prepare(setting.file_bytes as u64).map_err(io)?;
             match file.place(0, setting.file_bytes) {
                 Some(_) => Ok(prepared),
-                None => Err(Lack("the engine does not store through maps on this file system".to_owned())),
+                None => Err(Unavailable("the engine does not store through maps on this file system".to_owned())),
             }
         })?;
         const STORES: u64 = 256;
@@ -235,7 +235,7 @@ enum Past {
 }
 
 impl Past {
-    fn new(scratch: &Scratch) -> Result<Self, Lack> {
+    fn new(scratch: &Scratch) -> Result<Self, Unavailable> {
         let direct =
             OpenOptions::new().read(true).custom_flags(OFlags::DIRECT.bits().cast_signed()).open(&scratch.path);
         if let Ok(direct) = direct {
@@ -272,7 +272,7 @@ fn huge_file(setting: &Setting) -> Probe {
         let Scratch { path, .. } = &Scratch::durable(&setting.directory, "huge_file", setting.file_bytes, 4 << 20)?;
         let io = |error| Error::io("map", path, error);
         let file = RealDisk.open(path, Access::Read).map_err(io)?;
-        let no_map = || Lack("this file system has no maps".to_owned());
+        let no_map = || Unavailable("this file system cannot map files".to_owned());
         let map = file.map(0).map_err(io)?.ok_or_else(no_map)?;
         map.populate(0, setting.file_bytes as u64).map_err(io)?;
         let pages = map.huge_pages().map_err(io)?;

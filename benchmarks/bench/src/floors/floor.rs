@@ -34,7 +34,7 @@ impl Group {
         Self::Calls,
     ];
 
-    /// Its name, which stands for all of its floors.
+    /// Its name, which means all of its floors.
     pub fn name(self) -> &'static str {
         match self {
             Self::Dependent => "dependent",
@@ -170,7 +170,7 @@ impl Floor {
         self.description().2
     }
 
-    /// The floors that a name stands for: one, or those of a group.
+    /// The floors that a name means: one, or those of a group.
     pub fn named(name: &str) -> Option<Vec<Self>> {
         let of = |floor: &Self| floor.name() == name || floor.group().name() == name;
         let floors: Vec<Self> = Self::ALL.into_iter().filter(of).collect();

@@ -13,17 +13,17 @@ use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
 use crate::floors::block::{Block, Fresh, HUGE_PAGE_BYTES, PAGE_BYTES, Pages, huge_percent};
 use crate::floors::floor::Floor;
-use crate::floors::probe::{Lack, Probe, Setting, cpu_ns_per_operation, stay_on};
+use crate::floors::probe::{Probe, Setting, Unavailable, cpu_ns_per_operation, stay_on};
 use crate::measure::clock::{Charge, cpu_ns};
 use crate::measure::warm::warm_memory;
 
 /// Every measurement of memory.
 pub fn probes(setting: &Setting) -> Vec<Probe> {
-    let in_cache = |level, share: usize| Ok::<_, Lack>((cache_bytes(level)? / share).max(1).next_power_of_two());
+    let in_cache = |level, share: usize| Ok::<_, Unavailable>((cache_bytes(level)? / share).max(1).next_power_of_two());
     let (l2, l3) = (in_cache(2, 2), in_cache(3, 4));
     let memory = Ok(setting.memory_bytes);
     let block =
-        |length: &Result<usize, Lack>, pages| Rc::new(Lazy { length: length.clone(), pages, ..Lazy::default() });
+        |length: &Result<usize, Unavailable>, pages| Rc::new(Lazy { length: length.clone(), pages, ..Lazy::default() });
     let (small, huge) = (block(&memory, Pages::Small), block(&memory, Pages::Huge));
     let room = Room::default();
     let l2_of = |pages| block(&l2, pages);
@@ -50,10 +50,11 @@ pub fn probes(setting: &Setting) -> Vec<Probe> {
     ]
 }
 
-/// Bytes of a cache, as the kernel tells of the first processor.
-fn cache_bytes(level: usize) -> Result<usize, Lack> {
+/// Bytes of a cache, as the kernel reports them for the first processor.
+fn cache_bytes(level: usize) -> Result<usize, Unavailable> {
     let text = fs::read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{level}/size")).unwrap_or_default();
-    parse_size(text.trim()).ok_or_else(|| Lack(format!("the kernel tells no size of a cache of level {level}")))
+    parse_size(text.trim())
+        .ok_or_else(|| Unavailable(format!("the kernel does not report the size of the level {level} cache")))
 }
 
 /// Reads a number with `K` or `M` behind it.
@@ -67,9 +68,9 @@ fn parse_size(text: &str) -> Option<usize> {
 
 /// An array that is made when it is first loaded from.
 struct Lazy {
-    length: Result<usize, Lack>,
+    length: Result<usize, Unavailable>,
     pages: Pages,
-    block: OnceCell<Result<Block, Lack>>,
+    block: OnceCell<Result<Block, Unavailable>>,
 }
 
 impl Default for Lazy {
@@ -79,7 +80,7 @@ impl Default for Lazy {
 }
 
 impl Lazy {
-    fn get(&self) -> Result<&Block, Lack> {
+    fn get(&self) -> Result<&Block, Unavailable> {
         let make = || Block::new(self.length.clone()?, self.pages);
         self.block.get_or_init(make).as_ref().map_err(Clone::clone)
     }
@@ -161,7 +162,7 @@ fn bandwidth(floors: &'static [Floor; 1], setting: &Setting, room: &Room, thread
 }
 
 /// Memory with a page table entry for each page, of huge pages where the kernel gives them.
-fn filled(length: usize) -> Result<Fresh, Lack> {
+fn filled(length: usize) -> Result<Fresh, Unavailable> {
     let mut memory = Fresh::new(length, Pages::Huge).or_else(|_| Fresh::new(length, Pages::Small))?;
     write_through(memory.bytes_mut());
     Ok(memory)
@@ -200,15 +201,15 @@ fn touch(bytes: &mut [u8], page_bytes: usize) {
     black_box(bytes);
 }
 
-fn has_huge_pages() -> Result<(), Lack> {
+fn has_huge_pages() -> Result<(), Unavailable> {
     let percent = huge_percent_of_fresh_memory()?;
     match percent >= 50.0 {
         true => Ok(()),
-        false => Err(Lack(format!("the kernel gives huge pages to {percent:.0} % of the memory asked for"))),
+        false => Err(Unavailable(format!("the kernel backs only {percent:.0} % of the memory with huge pages"))),
     }
 }
 
-fn huge_percent_of_fresh_memory() -> Result<f64, Lack> {
+fn huge_percent_of_fresh_memory() -> Result<f64, Unavailable> {
     let mut memory = Fresh::new(TOUCHED_BYTES, Pages::Huge)?;
     Ok(huge_percent(&mut memory, |bytes| touch(bytes, PAGE_BYTES)))
 }
@@ -231,8 +232,10 @@ fn map_read(setting: &Setting) -> Probe {
         };
         let (started, mut nanoseconds, mut loaded) = (Instant::now(), 0.0, 0);
         while loaded == 0 || started.elapsed() < setting.span {
-            let map = MmapOptions::new().map_if_safe(&*file).map_err(|error| Lack(format!("no map of it: {error}")))?;
-            // Without huge pages in the kernel there is nothing to refuse.
+            let map = MmapOptions::new()
+                .map_if_safe(&*file)
+                .map_err(|error| Unavailable(format!("the file cannot be mapped: {error}")))?;
+            // A kernel without huge pages has nothing to refuse.
             let _ = map.advise(memmap2::Advice::NoHugePage);
             let before = cpu_ns(Charge::Thread);
             black_box(map.iter().step_by(AROUND_BYTES).fold(0, |sum: u8, byte| sum.wrapping_add(*byte)));
@@ -243,9 +246,10 @@ fn map_read(setting: &Setting) -> Probe {
     })
 }
 
-/// A file in memory that nobody can change any more, so that a map of it is sound.
-fn sealed_file(length: usize) -> Result<File, Lack> {
-    let lack = |error: std::io::Error| Lack(format!("the system makes no sealed file in memory: {error}"));
+/// A file in memory that is sealed against changes, so that a map of it is sound.
+fn sealed_file(length: usize) -> Result<File, Unavailable> {
+    let lack =
+        |error: std::io::Error| Unavailable(format!("the system cannot create a sealed file in memory: {error}"));
     let descriptor = memfd_create("fulgurite-limits", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)
         .map_err(|error| lack(error.into()))?;
     let mut file = File::from(descriptor);

@@ -10,17 +10,17 @@ use crate::error::Error;
 use crate::floors::floor::Floor;
 use crate::measure::clock::{Charge, cpu_ns};
 
-/// Why a floor cannot be had here.
+/// Why a floor cannot be measured here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lack(pub String);
+pub struct Unavailable(pub String);
 
-impl From<Error> for Lack {
+impl From<Error> for Unavailable {
     fn from(error: Error) -> Self {
         Self(error.to_string())
     }
 }
 
-impl fmt::Display for Lack {
+impl fmt::Display for Unavailable {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.0)
     }
@@ -45,8 +45,13 @@ pub struct Setting {
 
 impl Setting {
     /// The first so many processors.
-    pub fn first_processors(&self, count: usize) -> Result<&[usize], Lack> {
-        let lack = || Lack(format!("{count} threads need {count} processors, and there are {}", self.processors.len()));
+    pub fn first_processors(&self, count: usize) -> Result<&[usize], Unavailable> {
+        let lack = || {
+            Unavailable(format!(
+                "{count} threads need {count} processors; this process may use {}",
+                self.processors.len()
+            ))
+        };
         self.processors.get(..count).ok_or_else(lack)
     }
 }
@@ -60,8 +65,8 @@ pub struct Round {
     pub remark: Option<String>,
 }
 
-/// A round, or why there is none.
-pub type Figures = Result<Round, Lack>;
+/// A round, or why it cannot be measured.
+pub type Figures = Result<Round, Unavailable>;
 
 /// The processors that this process may run on, as far as it may use them all at once.
 pub fn processors() -> Vec<usize> {
@@ -71,10 +76,10 @@ pub fn processors() -> Vec<usize> {
 }
 
 /// Keeps the calling thread on one processor: two that share one would measure the scheduler.
-pub fn stay_on(processor: usize) -> Result<(), Lack> {
+pub fn stay_on(processor: usize) -> Result<(), Unavailable> {
     let mut set = CpuSet::new();
     set.set(processor);
-    let lack = |error| Lack(format!("the system keeps no thread on processor {processor}: {error}"));
+    let lack = |error| Unavailable(format!("the system cannot keep a thread on processor {processor}: {error}"));
     sched_setaffinity(None, &set).map_err(lack)
 }
 
@@ -88,13 +93,19 @@ pub struct Probe {
 
 impl Probe {
     /// Of one floor.
-    pub fn of_one(floors: &'static [Floor; 1], mut measure: impl FnMut() -> Result<f64, Lack> + 'static) -> Self {
+    pub fn of_one(
+        floors: &'static [Floor; 1],
+        mut measure: impl FnMut() -> Result<f64, Unavailable> + 'static,
+    ) -> Self {
         Self { floors, measure: Box::new(move || measure().map(|figure| Round { values: vec![figure], remark: None })) }
     }
 }
 
 /// Processor time of an operation, by batches that say how many they did, until the span is over.
-pub fn cpu_ns_per_operation(span: Duration, mut batch: impl FnMut() -> Result<u64, Lack>) -> Result<f64, Lack> {
+pub fn cpu_ns_per_operation(
+    span: Duration,
+    mut batch: impl FnMut() -> Result<u64, Unavailable>,
+) -> Result<f64, Unavailable> {
     let (started, start_ns) = (Instant::now(), cpu_ns(Charge::Thread));
     let mut operations = 0;
     loop {
@@ -119,7 +130,7 @@ mod tests {
         });
         assert!(started.elapsed() >= Duration::from_millis(5) && batches > 1);
         assert!(figure.is_ok_and(|nanoseconds| nanoseconds > 0.0 && nanoseconds < 5e6));
-        let lack = Lack("none".to_owned());
+        let lack = Unavailable("none".to_owned());
         assert_eq!(cpu_ns_per_operation(Duration::ZERO, || Err(lack.clone())), Err(lack));
     }
 }

@@ -9,7 +9,7 @@ use crate::floors::row::Row;
 use crate::floors::{calls, files, memory};
 use crate::measure::machine::kibibytes_of;
 
-/// How long rounds are, and how large what they touch is, where there is room for it.
+/// How long rounds are, and how much memory and file space they touch, if the machine has as much.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     /// What a round of a measurement lasts at least.
@@ -41,8 +41,8 @@ impl Setting {
     }
 }
 
-/// The largest power of two that is no more than `wanted` and leaves half of what is available, should there be two
-/// such arrays.
+/// The largest power of two that is at most `wanted` and leaves half of the available memory if two such arrays
+/// exist.
 fn fitting_bytes(wanted: usize, available: u64) -> usize {
     const BYTES_MIN: usize = 16 << 20;
     let share = usize::try_from(available / 4).unwrap_or(usize::MAX).max(BYTES_MIN);
@@ -99,7 +99,7 @@ pub fn remarks(rows: &[Row]) -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::floors::probe::{Lack, Round};
+    use crate::floors::probe::{Round, Unavailable};
 
     #[test]
     fn rounds_take_turns_and_who_lacks_something_is_not_asked_again() {
@@ -107,7 +107,7 @@ mod tests {
             let mut round = 0;
             Probe::of_one(floors, move || {
                 round += 1;
-                if round <= good { Ok(round as f64) } else { Err(Lack(format!("round {round} failed"))) }
+                if round <= good { Ok(round as f64) } else { Err(Unavailable(format!("round {round} failed"))) }
             })
         };
         let two = Probe {

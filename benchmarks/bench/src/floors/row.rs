@@ -13,7 +13,7 @@ pub struct Row {
     pub floor: Floor,
     /// The figures.
     pub rounds: Vec<f64>,
-    /// Why there are none, or no more; or how they were measured, where that is not as usual.
+    /// Why a round is missing; or how the floor was measured, if not as usual.
     pub remark: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl Row {
         .expect("writing to memory does not fail");
     }
 
-    /// Median, unit and spread; or that there is none.
+    /// Median, unit and spread; or that there was no round.
     fn cells(&self) -> [String; 4] {
         let name = format!("  {}", self.floor.name());
         match self.median() {
@@ -54,7 +54,7 @@ impl Row {
     }
 }
 
-/// Three digits at least, and no fraction that nobody can read.
+/// At least three digits, and no fraction of large numbers.
 pub fn digits(value: f64) -> String {
     match value.abs() {
         small if small < 100.0 => format!("{value:.2}"),

@@ -33,7 +33,7 @@ pub struct Options<W> {
     pub records: Option<usize>,
     /// Rounds of each workload.
     pub rounds: usize,
-    /// Seed of what is asked and changed.
+    /// Seed of queries and changes.
     pub seed: Option<u64>,
     /// How results are printed.
     pub format: Format,
@@ -95,7 +95,7 @@ pub enum Wanted<W> {
     Run(Box<Options<W>>),
 }
 
-/// The workloads that a name stands for, if it is one.
+/// The workloads that a name means, if it is known.
 type Named<W> = Box<dyn Fn(&str) -> Option<Vec<W>>>;
 
 /// Which options a suite understands, and its help.
@@ -104,9 +104,9 @@ pub struct Grammar<W: 'static> {
     pub help: String,
     /// Names of all workloads.
     pub workloads: Vec<&'static str>,
-    /// The workloads that a name stands for.
+    /// The workloads that a name means.
     pub named: Named<W>,
-    /// Names of all engines; none if there is nothing to choose from.
+    /// Names of all engines; none if there is no choice.
     pub engines: &'static [&'static str],
     /// Whether shapes of key can be chosen.
     pub shapes: bool,
@@ -151,7 +151,7 @@ impl<W: PartialEq> Grammar<W> {
                 "--json" => options.json = Some(value()?.into()),
                 "--out" => options.out = Some(value()?.into()),
                 "--directory" => options.directory = Some(value()?.into()),
-                _ => return Err(Error::Usage(format!("there is no option `{name}`"))),
+                _ => return Err(Error::Usage(format!("unknown option `{name}`"))),
             }
             Ok(())
         })?;
@@ -180,8 +180,8 @@ impl<W: PartialEq> Grammar<W> {
     }
 }
 
-/// Hands every option to `apply`, with a way to take its value, which follows a space or an equals sign, and whatever
-/// is no option as it is. Says whether it is the help that is wanted.
+/// Passes every option to `apply`, with a function that returns its value, which follows a space or an equals sign.
+/// Other arguments are passed as they are. Returns whether the help was asked for.
 pub fn each(
     mut arguments: impl Iterator<Item = String>,
     mut apply: impl FnMut(&str, &mut dyn FnMut() -> Result<String>) -> Result<()>,
@@ -204,12 +204,12 @@ pub fn each(
 
 /// Reads names separated by commas.
 fn list<T>(kind: &str, text: &str, read: impl Fn(&str) -> Option<T>) -> Result<Vec<T>> {
-    text.split(',').map(|name| read(name).ok_or_else(|| Error::Usage(format!("there is no {kind} `{name}`")))).collect()
+    text.split(',').map(|name| read(name).ok_or_else(|| Error::Usage(format!("unknown {kind} `{name}`")))).collect()
 }
 
 /// Reads a number, in which underscores may group digits.
 pub fn number(option: &str, text: &str) -> Result<u64> {
-    text.replace('_', "").parse().map_err(|_| Error::Usage(format!("{option} needs a number, not `{text}`")))
+    text.replace('_', "").parse().map_err(|_| Error::Usage(format!("{option} needs a number; it is `{text}`")))
 }
 
 /// Reads the name of a level of durability.
@@ -218,7 +218,7 @@ fn level(text: &str) -> Result<Level> {
         "memory" => Ok(Level::Memory),
         "log" => Ok(Level::Log),
         "disk" => Ok(Level::Disk),
-        _ => Err(Error::Usage(format!("there is no level `{text}`"))),
+        _ => Err(Error::Usage(format!("unknown level `{text}`: use memory, log or disk"))),
     }
 }
 
@@ -227,7 +227,7 @@ pub fn format(text: &str) -> Result<Format> {
     match text {
         "table" => Ok(Format::Table),
         "json" => Ok(Format::Json),
-        _ => Err(Error::Usage(format!("there is no format `{text}`"))),
+        _ => Err(Error::Usage(format!("unknown format `{text}`: use table or json"))),
     }
 }
 

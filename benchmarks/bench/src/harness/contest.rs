@@ -44,7 +44,7 @@ impl Contest {
     }
 
     /// How many times less processor time the first engine needs than its best rival: the median over the rounds, in
-    /// each of which they ran side by side.
+    /// which both ran side by side.
     pub fn ratio(&self) -> f64 {
         let Some(((_, ours), rivals)) = self.entries.split_first() else { return f64::NAN };
         let best = rivals.iter().min_by(|a, b| cpu_ns(&a.1).total_cmp(&cpu_ns(&b.1)));

@@ -1,6 +1,6 @@
-//! The one judge of bars: what a suite must reach, beside what was measured.
+//! The judge of bars: what a suite must reach, beside what was measured.
 //!
-//! A suite's bars stand in one table of its own; raising one is a change of one line.
+//! The bars of a suite are one table; raising a bar changes one line.
 
 use std::fmt;
 
@@ -62,7 +62,7 @@ pub struct Verdict {
     pub measured: f64,
     /// Unit of both.
     pub unit: &'static str,
-    /// What tells a slow machine from a slow engine, for a limit that is a time.
+    /// What distinguishes a slow machine from a slow engine, if the limit is a time.
     pub machine: Option<String>,
 }
 

@@ -21,7 +21,7 @@ use crate::measure::statistics::{median, spread};
 pub struct Amount {
     /// What was measured.
     pub workload: &'static str,
-    /// Of which data set, as the table shows it.
+    /// The data set, as the table shows it.
     pub data: String,
     /// Of the measured engine.
     pub value: f64,
@@ -50,7 +50,7 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Which instructions the measured engine searches with, where it says so.
     pub search: Option<&'static str>,
-    /// Answers that are not what they should be, of suites that compare them in the end: no figure counts then.
+    /// Wrong answers, of suites that compare answers at the end: no figure counts then.
     pub wrong: Vec<String>,
 }
 

@@ -57,7 +57,7 @@ pub struct Row {
 /// A figure that a report claims.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim {
-    /// Of which engine, and whether it was measured.
+    /// The engine, and whether it was measured.
     pub of: &'static str,
     /// The figure.
     pub value: f64,

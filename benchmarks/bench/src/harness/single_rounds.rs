@@ -1,8 +1,7 @@
-//! The figures of single rounds, as lines of JSON behind those that `--json` has always written: what a comparison of
-//! two runs needs, and medians do not tell.
+//! The figures of single rounds, as lines of JSON after the lines of medians: a comparison of two runs needs them.
 //!
-//! A line begins with `rounds_of`, says what was measured as the line of its medians does, and has the figures of all
-//! rounds in their order, so that the rounds of engines that ran side by side stand in the same places.
+//! A line begins with `rounds_of`, and names what was measured as the line of medians does. It has the figures of all
+//! rounds in their order, so that rounds of engines that ran side by side have the same places.
 
 use crate::harness::contest::Contest;
 use crate::harness::row::Row;

@@ -1,4 +1,5 @@
-//! This same program in a process of its own, so that what it measures is its own: memory, settings, bytes written.
+//! This same program in a process of its own, so that memory, settings and written bytes are those of the
+//! measurement.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -7,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 
-/// Runs this program with `arguments`, and perhaps one variable more in its environment, and reads its answer line by
-/// line. What it says on stderr is shown.
+/// Runs this program with `arguments`, and with one more variable in its environment if given, and parses its answer
+/// line by line. Its stderr is shown.
 ///
 /// # Errors
 /// [`Error::Child`] about `what` if it does not succeed, or if `parse` does not understand a line.
@@ -39,10 +40,10 @@ pub fn answers_of<T>(what: &str, mut command: Command, parse: impl Fn(&str) -> O
     answers.ok_or_else(|| failed("its answer cannot be read".to_owned()))
 }
 
-/// Runs this program with `arguments`, and tells what it said only if it does not succeed.
+/// Runs this program with `arguments`, and reports its stderr only if it does not succeed.
 ///
 /// # Errors
-/// [`Error::Child`] about `what` if it does not.
+/// [`Error::Child`] about `what` if it does not succeed.
 pub fn quietly(what: &str, arguments: &[String]) -> Result<()> {
     let mut command = this_program()?;
     command.args(arguments).stdin(Stdio::null());
@@ -54,14 +55,14 @@ pub fn quietly(what: &str, arguments: &[String]) -> Result<()> {
     }
 }
 
-/// Runs this program with `arguments` until it has said `word` in a line of its own, and kills it `after` that: what
-/// it has done by then is not cleaned up. Says how long it ran after it had said so.
+/// Runs this program with `arguments` until it has printed `word` in a line of its own, and kills it `after` that:
+/// what it did until then is not cleaned up. Returns how long it ran after the word.
 ///
 /// # Errors
-/// [`Error::Child`] about `what` if it says anything else, or ends.
+/// [`Error::Child`] about `what` if it prints another word, or ends.
 pub fn kill_when_said(what: &str, arguments: &[String], word: &str, after: Duration) -> Result<Duration> {
     let mut command = this_program()?;
-    // A pipe that nobody writes to: the process ends by itself, should this one go first.
+    // A pipe that stays empty: the process ends by itself if this one ends first.
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
     let program = Path::new(command.get_program()).to_owned();
     let io = |error| Error::io("run", &program, error);
@@ -72,7 +73,7 @@ pub fn kill_when_said(what: &str, arguments: &[String], word: &str, after: Durat
     }
     let said = Instant::now();
     std::thread::sleep(after);
-    // One that has ended by itself has failed, and the others are told how.
+    // A process that has ended by itself has failed; the error says how.
     let ended = child.try_wait().map_err(io)?;
     child.kill().map_err(io)?;
     let ran = said.elapsed();

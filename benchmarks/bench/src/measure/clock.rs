@@ -42,7 +42,7 @@ impl Sample {
         self.cpu_ns / self.operations as f64
     }
 
-    /// Its numbers, separated by spaces: how one process tells another.
+    /// Its numbers, separated by spaces: the form in which processes exchange it.
     pub fn words(&self) -> String {
         format!("{} {} {} {} {}", self.operations, self.cpu_ns, self.wall_ns, self.p50_ns, self.p99_ns)
     }

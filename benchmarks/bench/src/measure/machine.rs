@@ -152,7 +152,7 @@ pub fn memory_bytes() -> u64 {
     kibibytes_of("/proc/meminfo", "MemTotal") * 1024
 }
 
-/// The number behind `name` in a file of `/proc`; 0 where there is none.
+/// The number after `name` in a file of `/proc`; 0 if the file lacks it.
 pub fn kibibytes_of(path: &str, name: &str) -> u64 {
     let text = fs::read_to_string(path).unwrap_or_default();
     field(&text, name).and_then(|text| text.split(' ').next()).and_then(|text| text.parse().ok()).unwrap_or(0)

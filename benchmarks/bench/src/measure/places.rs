@@ -1,6 +1,7 @@
-//! Where data sets lie on disk: a directory for the run, one in it for each engine's store.
+//! Where data sets are on disk: a directory for the run, with one for each engine's store.
 //!
-//! Invariant: nothing outside the run's own directory is written or removed, but for runs whose process is gone.
+//! Invariant: nothing outside the run's own directory is written or removed, except directories of runs whose process
+//! has ended.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,7 @@ impl Places {
         &self.path
     }
 
-    /// An empty directory for one engine's store; whatever was there is removed.
+    /// An empty directory for one engine's store; its former content is removed.
     pub fn fresh(&self, dataset: &str, engine: &str) -> Result<PathBuf> {
         let path = self.path.join(dataset).join(engine);
         if path.exists() {
@@ -53,7 +54,7 @@ impl Places {
 impl Drop for Places {
     fn drop(&mut self) {
         if !self.keep {
-            // Nobody is left to tell; the next run tries again.
+            // No one can handle a failure here; the next run tries again.
             let _ = fs::remove_dir_all(&self.path);
         }
     }

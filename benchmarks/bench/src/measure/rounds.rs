@@ -3,11 +3,11 @@
 use crate::error::Result;
 use crate::measure::clock::Sample;
 
-/// An engine's turn: measures round number so-and-so.
+/// An engine's turn: measures the round of this number.
 pub type Turn<'a> = Box<dyn FnMut(usize) -> Result<Sample> + 'a>;
 
-/// Lets every engine have a turn in each of `count` rounds. Who begins rotates, so that what one leaves in the caches,
-/// or a slow moment of the machine, falls on all alike.
+/// Gives every engine a turn in each of `count` rounds. The starting engine rotates, so that what one leaves in the
+/// caches, or a slow moment of the machine, affects all alike.
 pub fn interleaved<'a>(
     count: usize,
     mut turns: Vec<(&'static str, Turn<'a>)>,

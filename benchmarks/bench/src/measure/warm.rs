@@ -1,8 +1,9 @@
 //! Warms free memory before a timed turn, so that every turn finds it alike.
 //!
-//! The hypervisor under a virtual machine may take back guest memory that has lain free for some seconds, in blocks
-//! of 2 MiB (free page reporting). Who touches such a block next pays ten times as much as for one that was in use a
-//! moment ago. In a benchmark that is whoever comes first, or asks for whole blocks, and not what was to be measured.
+//! The hypervisor under a virtual machine may reclaim guest memory that has been free for some seconds, in blocks of
+//! 2 MiB (free page reporting). The next touch of such a block costs ten times as much as that of one in recent use.
+//! In a benchmark, that would charge the first engine, or one that asks for whole blocks, for something that is not
+//! measured.
 
 use std::hint::black_box;
 
@@ -16,7 +17,7 @@ pub fn warm_memory(bytes: u64) {
     let bytes = bytes.min(free_bytes() / FREE_DIVISOR);
     // What cannot be mapped cannot be warmed, and the figures say so by their spread.
     let Ok(mut block) = MmapMut::map_anon(usize::try_from(bytes).unwrap_or(0)) else { return };
-    // Small pages would come from the rests of blocks that are in use, which nobody takes back.
+    // Small pages would come from the rests of blocks in use, which the hypervisor does not reclaim.
     #[cfg(target_os = "linux")]
     let _ = block.advise(memmap2::Advice::HugePage);
     block.iter_mut().step_by(PAGE_BYTES).for_each(|byte| *byte = 1);

@@ -25,21 +25,21 @@ Measures what this machine can do at best, whatever engine runs on it.
 
 Usage: fulgurite-bench limits [OPTIONS]
 
-The floors of memory, page cache, disk and threads that explain what engines cost; the median of some
-rounds with their spread. What cannot be had here is named, with the reason. Every other suite measures
-six of them before and after its run. docs/internals/benchmarks.md says how each is measured. Needs 3 GB of memory
-and 2 GB of disk, and takes a minute.
+Measures the floors of memory, page cache, disk and threads that explain what engines cost. Each figure is the median
+of several rounds, with their spread. A floor that cannot be measured here is named, with the reason. Every other
+suite measures six of the floors before and after its run. docs/internals/benchmarks.md says how each is measured.
+Needs 3 GB of memory and 2 GB of disk, and takes a minute.
 
 Options:
-      --quick            Short rounds, small arrays and files: shows that everything works
-      --only FLOORS      Only these floors, or groups of them, separated by commas (see below)
+      --quick            Use short rounds and small arrays and files, to see that everything works
+      --only FLOORS      Measure only these floors or groups, separated by commas (see below)
       --rounds NUMBER    Rounds of each floor; the median counts [default: 5]
       --seed NUMBER      Seed of the places in files, to repeat a run [default: from the clock]
       --format FORMAT    table, or json: one line for each floor [default: table]
       --out FILE         Also write the lines of JSON to FILE
-      --json FILE        Also write them to FILE behind a line about the machine
-      --directory DIR    Where files go; a real disk [default: target/bench]
-      --keep             Leave the directory there
+      --json FILE        Also write them to FILE, after a line about the machine
+      --directory DIR    Where files go; use a real disk [default: target/bench]
+      --keep             Keep the directory
   -h, --help             Print this
 
 Groups: dependent, overlapped, bandwidth, faults, page_cache, disk, huge_pages, calls

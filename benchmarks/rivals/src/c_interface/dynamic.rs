@@ -13,7 +13,7 @@ pub(crate) fn found(names: &[&str]) -> Option<&'static Library> {
     candidates.next().map(|library| &*Box::leak(Box::new(library)))
 }
 
-/// The version behind `name` in the name of the file that is mapped, `unknown` if there is none.
+/// The version after `name` in the name of the mapped file; `unknown` if the name has none.
 pub(crate) fn version_in_file_name(name: &str) -> String {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     version_in(&maps, name).unwrap_or("unknown").to_owned()

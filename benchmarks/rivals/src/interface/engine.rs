@@ -1,7 +1,7 @@
-//! What a benchmark asks of an engine: create, load, open, read, put, close.
+//! What a benchmark needs of an engine: create, load, open, read, put, close.
 //!
-//! Invariants: (1) A store has a directory of its own, so that removing the directory removes the store. (2) No trait
-//! object stands between a timed loop and an engine: every workload is compiled once for each engine. (3) Readers hold
+//! Invariants: (1) A store has its own directory, so that removing the directory removes the store. (2) No trait
+//! object is between a timed loop and an engine: every workload is compiled once for each engine. (3) Readers hold
 //! one snapshot for life and are reused for all reads of a workload.
 
 use std::error::Error;

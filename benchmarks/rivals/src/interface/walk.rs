@@ -1,4 +1,4 @@
-//! Which records a scan gives, and in which order: what engines that walk by a cursor share.
+//! Which records a scan visits, and in which order: shared by the engines that scan with a cursor.
 
 /// A walk through the records.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether a record of this key, on which the cursor stands, is one of those.
+    /// Whether the walk includes the record of this key, at which the cursor is.
     #[inline]
     pub fn has(self, key: &[u8]) -> bool {
         match self {

@@ -1,7 +1,8 @@
-//! What the benchmark of writers asks of an engine: transactions at a level of durability, from several threads.
+//! What the benchmark of writers needs of an engine: transactions at a level of durability, from several threads.
 //!
-//! Invariants: (1) A store has a directory of its own. (2) No trait object stands between a timed loop and an engine.
-//! (3) Transactions are serializable: whoever commits has read what is still current, or is refused and may try again.
+//! Invariants: (1) A store has its own directory. (2) No trait object is between a timed loop and an engine. (3)
+//! Transactions are serializable: a commit succeeds if everything that its transaction read is still current.
+//! Otherwise it is refused, and the caller may retry.
 
 use std::path::Path;
 
@@ -88,7 +89,7 @@ pub trait WritingEngine {
     /// Why it is not measured with these settings, such as that it has no level of its own like theirs.
     fn unfit(settings: Settings) -> Option<&'static str>;
 
-    /// Opens the store in `directory`, or creates one if there is none. It recovers from a crash of the process.
+    /// Opens the store in `directory`, or creates it if it does not exist. It recovers from a crash of the process.
     ///
     /// # Errors
     /// What the engine answered.
@@ -119,8 +120,8 @@ pub trait WritingStore: Sync + Sized {
     /// What the engine answered.
     fn put(&self, key: &[u8], value: &[u8]) -> Result<(), Failure>;
 
-    /// Puts records in any order in one transaction that nobody else is in the way of, by the engine's fastest way,
-    /// at the level of the settings. Of two records of one key the later counts.
+    /// Puts records in any order in one transaction, without concurrent ones, by the engine's fastest way, at the
+    /// level of the settings. Of two records with one key the later counts.
     ///
     /// # Errors
     /// What the engine answered.
@@ -157,7 +158,7 @@ pub trait WritingStore: Sync + Sized {
     /// What the engine answered.
     fn settle(&self) -> Result<(), Failure>;
 
-    /// How often it has waited for the disk to take its log since it was opened, where the engine can tell.
+    /// How often the store has waited for the disk to write its log since it was opened, if the engine counts that.
     ///
     /// # Errors
     /// What the engine answered.
@@ -218,8 +219,9 @@ pub trait Transaction: Sized {
     /// As [`Transaction::get`].
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Refusal>;
 
-    /// Adds to the little-endian number that is the value of `key`, 0 if there is none: by the engine's own operator
-    /// if its adapter has one, else by a get and a put. Requires: the store was opened for [`Usage::Counters`].
+    /// Adds to the little-endian number that is the value of `key`, or to 0 if the key is absent: by the engine's own
+    /// operator if its adapter has one, otherwise by a get and a put. Requires: the store was opened for
+    /// [`Usage::Counters`].
     ///
     /// # Errors
     /// As [`Transaction::get`].

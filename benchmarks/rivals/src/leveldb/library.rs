@@ -59,7 +59,7 @@ struct Library {
 /// The library, found when it is first needed.
 ///
 /// # Errors
-/// That there is none, and what to install.
+/// That the library is missing, and what to install.
 fn library() -> Result<&'static Library, &'static str> {
     static FOUND: OnceLock<Result<Library, String>> = OnceLock::new();
     FOUND.get_or_init(find).as_ref().map_err(String::as_str)

@@ -1,4 +1,4 @@
-//! libmdbx as an engine of writers: one write transaction at a time, whoever wants the next one waits.
+//! libmdbx as an engine of writers: one write transaction at a time; the next one waits.
 //!
 //! At [`Level::Log`] the file is mapped writable and nothing is synced (`MDBX_WRITEMAP | MDBX_UTTERLY_NOSYNC`), which
 //! promises what LMDB's `NOSYNC` does: a commit is in the page cache. At [`Level::Disk`] it is written by calls and

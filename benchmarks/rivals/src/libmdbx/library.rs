@@ -1,5 +1,4 @@
-//! The C interface of libmdbx: owners of its environments and transactions, so that nothing unsafe is left to who
-//! uses them.
+//! The C interface of libmdbx: owners of its environments and transactions, so that callers need nothing unsafe.
 //!
 //! Transactions belong to the thread that began them, and a thread has one at a time, as libmdbx wants it by default.
 #![allow(unsafe_code)] // Foreign function edge.
@@ -171,7 +170,7 @@ impl Txn<'_> {
         checked(unsafe { ffi::mdbx_put(self.txn, self.environment.table, &borrowed(key), &mut value, flags) })
     }
 
-    /// Takes `key` away, if it is there.
+    /// Removes `key`, if it is present.
     pub fn delete(&self, key: &[u8]) -> Result<(), Status> {
         // SAFETY: the transaction is running, and the key is not kept; no value is asked for.
         match unsafe { ffi::mdbx_del(self.txn, self.environment.table, &borrowed(key), null()) } {

@@ -1,4 +1,4 @@
-//! LMDB as an engine of writers: one write transaction at a time, whoever wants the next one waits.
+//! LMDB as an engine of writers: one write transaction at a time; the next one waits.
 //!
 //! At [`Level::Log`] the file is mapped writable and nothing is synced (`MDB_WRITEMAP | MDB_MAPASYNC | MDB_NOSYNC`):
 //! a commit is in the page cache. At [`Level::Disk`] it is written by calls and synced, which costs LMDB less than

@@ -113,7 +113,7 @@ fn tuned(settings: Settings) -> (Tuning, Wal) {
         bloom_bits: 10.0,
         block_bytes: 16 << 10,
         bytes_per_sync: 1 << 20,
-        // They cost some percent, which waiting for the disk hides; they tell how often it was waited for.
+        // They cost some percent, which the wait for the disk hides, and they count how often RocksDB waited for it.
         statistics: settings.level == Level::Disk,
     };
     (tuning, wal)

@@ -94,7 +94,7 @@ struct Library {
 /// The library, found when it is first needed.
 ///
 /// # Errors
-/// That there is none, and what to install.
+/// That the library is missing, and what to install.
 fn library() -> Result<&'static Library, &'static str> {
     static FOUND: OnceLock<Result<Library, String>> = OnceLock::new();
     FOUND.get_or_init(find).as_ref().map_err(String::as_str)
@@ -108,7 +108,7 @@ fn find() -> Result<Library, String> {
     Ok(Library { functions, records: RecordFunctions::find(library, PREFIX).map_err(other)? })
 }
 
-/// The version that is in the name of the library's file: its C interface does not tell.
+/// The version in the name of the library's file: the C interface does not report it.
 pub fn version() -> String {
     match library() {
         Ok(_) => version_in_file_name("librocksdb.so"),
@@ -242,7 +242,7 @@ impl Database {
         written
     }
 
-    /// Hands the content of a slice to `read`, and frees the slice; a null slice stands for no value.
+    /// Hands the content of a slice to `read`, and frees the slice; a null slice is no value.
     #[inline]
     fn read_slice<R>(&self, slice: Handle, read: impl FnOnce(Option<&[u8]>) -> R) -> R {
         if slice.is_null() {

@@ -22,7 +22,7 @@ pub enum Fault {
     Length,
     /// It is missing.
     Lost,
-    /// An absent key is there too.
+    /// An absent key is stored.
     Invented,
 }
 

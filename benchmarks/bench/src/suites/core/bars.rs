@@ -1,12 +1,12 @@
-//! What a release must reach in the suite `core`. The bars stand in one table, [`bars`]; data sets that have no bar
-//! are measured and reported all the same.
+//! What a release must reach in the suite `core`. The table of all bars is [`bars`]. Data sets without a bar are
+//! measured and reported too.
 
 use crate::data::shape::Shape;
 use crate::harness::judge::{self, Limit, Measured};
 use crate::harness::report::{Amount, Report};
 use crate::suites::core::workload::Workload;
 
-/// Data sets of hashed keys: value bytes, which tell the key bytes too, and records.
+/// Data sets of hashed keys: value bytes, which imply the key bytes, and records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(u64, u64);
 

@@ -18,33 +18,27 @@ use crate::suites::core::workload::{Options, ROUNDS, Workload};
 
 /// What `core --help` prints.
 const HELP: &str = "\
-Measures Fulgurite beside other engines.
+Measures Fulgurite beside LMDB.
 
 Usage: fulgurite-bench core [OPTIONS]
-       fulgurite-bench writers [OPTIONS], described by fulgurite-bench writers --help
-       fulgurite-bench sustained [OPTIONS], described by fulgurite-bench sustained --help
-       fulgurite-bench geaflow [OPTIONS], described by fulgurite-bench geaflow --help
-       fulgurite-bench ycsb [OPTIONS], described by fulgurite-bench ycsb --help
-       fulgurite-bench limits [OPTIONS], described by fulgurite-bench limits --help
-       fulgurite-bench compare [OPTIONS] A B, described by fulgurite-bench compare --help
 
-Loads the same records into Fulgurite and LMDB, asks both the same questions in turn, checks every
-answer, and judges the ratios by the bars. docs/internals/benchmarks.md says how each figure is measured.
-Needs 8 GB of memory and 10 GB of disk.
+Loads the same records into Fulgurite and LMDB, runs the same queries on both in turn, checks every answer, and
+compares the ratios with the bars. docs/internals/benchmarks.md says how each figure is measured. Needs 8 GB of
+memory and 10 GB of disk.
 
 Options:
-      --quick            Small data sets; nothing is judged
-      --only WORKLOADS   Only these workloads, separated by commas (see below)
-      --shape SHAPES     Only data sets with these shapes of key
-      --records NUMBER   Only data sets of this many records
+      --quick            Use small data sets, and judge nothing
+      --only WORKLOADS   Run only these workloads, separated by commas (see below)
+      --shape SHAPES     Run only data sets with these shapes of key
+      --records NUMBER   Run only data sets of this many records
       --rounds NUMBER    Rounds of each workload; the median counts [default: 5]
       --seed NUMBER      Seed of the queries, to repeat a run [default: from the clock]
       --format FORMAT    table, or json: one line for each result [default: table]
       --out FILE         Also write the lines of JSON to FILE
-      --json FILE        Also write them to FILE behind a line about the machine, versions and settings
-      --directory DIR    Where the data sets go; a real disk [default: target/bench]
-      --keep             Leave the data sets there
-      --self-test        LMDB on both sides: every ratio should be 1
+      --json FILE        Also write them to FILE, after a line about the machine, versions and settings
+      --directory DIR    Where the data sets go; use a real disk [default: target/bench]
+      --keep             Keep the data sets
+      --self-test        Measure LMDB on both sides: every ratio should be 1
   -h, --help             Print this
 ";
 

@@ -22,6 +22,6 @@ pub fn build() -> Result<PathBuf> {
     let binary = program.with_file_name("fulgurite");
     match binary.exists() {
         true => Ok(binary),
-        false => Err(Error::Child { what: what(), outcome: format!("{} was not made", binary.display()) }),
+        false => Err(Error::Child { what: what(), outcome: format!("{} does not exist", binary.display()) }),
     }
 }

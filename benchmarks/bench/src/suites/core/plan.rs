@@ -45,8 +45,8 @@ impl Scale {
     }
 }
 
-/// Changes of 32/100 that the measured engine's largest delta of its own choice holds: 384 MiB, of which each takes
-/// 48 bytes beside its key and value.
+/// Changes of 32/100 that the measured engine's largest delta by default holds: 384 MiB; each change takes 48 bytes
+/// beside its key and value.
 const DELTA_CHANGES_MAX: usize = (384 << 20) / (32 + 100 + 48);
 const _: () = assert!(Scale::FULL.puts >= 3 * DELTA_CHANGES_MAX, "two checkpoints begin in a round of puts");
 

@@ -1,6 +1,6 @@
-//! LMDB once more, under another name: the test of the harness itself.
+//! LMDB under another name: the test of the harness itself.
 //!
-//! With the same engine on both sides every ratio should be 1, and what it differs from 1 is the harness' error.
+//! With the same engine on both sides every ratio should be 1; its distance from 1 is the error of the harness.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ const TOLERANCE: f64 = 0.15;
 /// Workloads that are not judged: opening takes microseconds, and with a delta the two stores were filled differently.
 const UNEQUAL: [Workload; 2] = [Workload::Open, Workload::GetHitDelta];
 
-/// A line for every ratio that is too far from 1, and a last line; whether there is none.
+/// A line for every ratio that is too far from 1, and a last line that counts; and whether all are near 1.
 pub fn judgement(report: &Report) -> (String, bool) {
     let unequal = |contest: &&Contest| UNEQUAL.iter().any(|workload| workload.name() == contest.workload);
     let judged = || report.contests.iter().filter(|contest| !unequal(contest));

@@ -171,7 +171,10 @@ impl Task {
             && let Some(search) = ours.search()?
             && search != PORTABLE
         {
-            return Err(Error::Wrong { workload: "get_hit_portable", what: format!("searches are done by {search}") });
+            return Err(Error::Wrong {
+                workload: "get_hit_portable",
+                what: format!("the engine searches with {search} instead"),
+            });
         }
         let (our_reader, their_reader) = (ours.reader()?, theirs.reader()?);
         verify::all_content(&our_reader, &data)?;
@@ -213,7 +216,7 @@ impl Task {
         store.close()?;
         match seen == self.spec.records {
             true => Ok(Finding::PrivateBytes(largest)),
-            false => Err(Error::Wrong { workload: "load_memory", what: format!("{seen} records were loaded") }),
+            false => Err(Error::Wrong { workload: "load_memory", what: format!("the store has {seen} records") }),
         }
     }
 }

@@ -28,7 +28,7 @@ pub enum Workload {
     GetHitNoHugePages,
     /// [`Workload::GetHitSerialised`] without huge pages.
     GetHitSerialisedNoHugePages,
-    /// Gets of which half are answered by the delta and half by the base.
+    /// Gets; the delta answers half of them and the base the other half.
     GetHitDelta,
     /// Gets of absent keys.
     GetMiss,

@@ -88,7 +88,7 @@ impl Versions {
     }
 }
 
-/// What a round of single puts cost, and how often the engine moved them to their place before it was told to settle.
+/// What a round of single puts cost, and how many checkpoints the engine made before it had to settle.
 #[derive(Debug)]
 pub struct PutRound {
     /// The cost, settling included.

@@ -1,4 +1,4 @@
-//! What the suite of quads must reach, and the judgement of a report by it. The bars stand in one table, [`bars`].
+//! What the suite of quads must reach. The table of all bars is [`bars`].
 
 use crate::harness::contest::cpu_ns;
 use crate::harness::judge::{self, Limit, MEASURED, Measured, contest};
@@ -89,7 +89,7 @@ impl judge::Subject for Subject {
     }
 }
 
-/// Each query and how many times less processor time it took than Oxigraph's; `None` if there is none.
+/// Each query and how many times less processor time it took than Oxigraph's; `None` if no query was measured.
 fn query_ratios(report: &Report) -> Option<Vec<(&'static str, f64)>> {
     let ratio = |name: &'static str| Some((name, contest(report, name)?.ratio_to(OXIGRAPH)?));
     let ratios: Vec<_> = QUERIES.iter().filter_map(|(name, _)| ratio(name)).collect();

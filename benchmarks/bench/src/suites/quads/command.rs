@@ -24,25 +24,25 @@ Measures Fulgurite's store of quads beside RDF4J's LmdbStore and Oxigraph.
 
 Usage: fulgurite-bench rdf4j [OPTIONS]
 
-Makes universities up as N-Triples, lets every engine load them and answer the same questions and SPARQL, each
-measurement in a process of its own, compares all answers, and judges by the bars.
-docs/internals/benchmarks.md says how each figure is measured. The figures want 10,000,000 statements: 16 GB of memory and 30 GB of disk; a million needs a
-tenth of it.
+Generates universities as N-Triples. Every engine loads them and answers the same lookups and SPARQL queries, each
+measurement in its own process. The suite compares all answers, and the figures with the bars.
+docs/internals/benchmarks.md says how each figure is measured. Measure with 10,000,000 statements: that needs 16 GB of
+memory and 30 GB of disk. A million statements need a tenth of it.
 
 Options:
-      --quick            Few statements and short passes; nothing is judged
-      --only WORKLOADS   Only these, separated by commas; `threads` stands for all that begin so
-      --engines ENGINES  Only these engines, separated by commas
-      --statements N     Statements that are loaded [default: 1,000,000]
-      --generate FILE    Write the statements to FILE, and do nothing else
+      --quick            Use few statements and short passes, and judge nothing
+      --only WORKLOADS   Run only these, separated by commas; `threads` means all that begin with it
+      --engines ENGINES  Measure only these engines, separated by commas
+      --statements N     Statements to load [default: 1,000,000]
+      --generate FILE    Only write the statements to FILE
       --rounds NUMBER    Rounds of each measurement; the median counts [default: 3]
-      --seed NUMBER      Seed of the questions, to repeat a run [default: from the clock]
+      --seed NUMBER      Seed of the lookups, to repeat a run [default: from the clock]
       --format FORMAT    table, or json: one line for each result [default: table]
       --out FILE         Also write the lines of JSON to FILE
-      --json FILE        Also write them to FILE behind a line about the machine, versions and settings
-      --directory DIR    Where data and stores go; a real disk [default: target/bench]
-      --keep             Leave them there
-      --self-test        Show that planted faults in answers are found, instead
+      --json FILE        Also write them to FILE, after a line about the machine, versions and settings
+      --directory DIR    Where data and stores go; use a real disk [default: target/bench]
+      --keep             Keep them
+      --self-test        Measure engines with planted faults in answers; every fault must be found
   -h, --help             Print this
 ";
 

@@ -81,7 +81,7 @@ impl Measure {
         }
     }
 
-    /// Its name on the command line of a process, which is told the threads besides.
+    /// Its name on the command line of a process, which also gets the number of threads.
     pub fn verb(self) -> &'static str {
         match self {
             Threads(_) => "threads",
@@ -110,7 +110,7 @@ impl Measure {
         matches!(self, BulkLoad | TransactionalLoad)
     }
 
-    /// The measurements that a name stands for; `threads` for all of these.
+    /// The measurements that a name means; `threads` means all of these.
     pub fn named(name: &str) -> Option<Vec<Self>> {
         let found: Vec<Self> =
             Self::ALL.into_iter().filter(|measure| measure.name() == name || measure.verb() == name).collect();

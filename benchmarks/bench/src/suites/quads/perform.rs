@@ -1,8 +1,8 @@
-//! Takes the figures of one measurement with one engine, in the process that it has to itself.
+//! Takes the figures of one measurement with one engine, in its own process.
 //!
-//! Before anything is timed, what is asked is asked once, and every byte of the answer is hashed; then again, until a
-//! measurement's time has passed, so that no page is touched for the first time and no code is compiled while the
-//! clock runs. Answers are looked at in the timed passes too, and must be as before.
+//! Before the clock starts, everything is asked once, and every byte of the answers is hashed. Then it is asked again
+//! until a measurement's time has passed, so that no page is touched for the first time and no code is compiled while
+//! the clock runs. The timed passes look at the answers too, which must not differ.
 
 use std::fs::{self, File};
 use std::io::BufReader;
@@ -104,7 +104,7 @@ fn scan_ids<E: QuadEngine>(store: &E, task: &Task) -> Result<Vec<Line>> {
     let name = task.measure.name();
     let pass = || match store.scan_ids() {
         Some(outcome) => Ok(outcome?),
-        None => Err(Error::Usage(format!("{} has no scan of numbers", E::NAME))),
+        None => Err(Error::Usage(format!("{} cannot scan numbers of terms", E::NAME))),
     };
     let expected = pass()?;
     let (operations, sample) = timed(task.least(), || {
@@ -250,7 +250,7 @@ fn timed_with(
 }
 
 fn changed(workload: &'static str) -> Error {
-    Error::Wrong { workload, what: "the same question has another answer than before".to_owned() }
+    Error::Wrong { workload, what: "the same question was answered differently".to_owned() }
 }
 
 fn with_latencies(sample: Sample, latencies_ns: &[f64]) -> Sample {

@@ -35,7 +35,8 @@ pub fn spawn(entry: &Entry, task: &Task) -> Result<Vec<Line>> {
 /// [`Error::Usage`] if they are not a task's; what the engine met, but not that it answered wrongly, which is said on
 /// stdout.
 pub fn work(arguments: &[String]) -> Result<()> {
-    let unreadable = || Error::Usage(format!("`{VERB}` is started by the suite of quads alone"));
+    let unreadable =
+        || Error::Usage(format!("`{VERB}` takes the arguments that the suite `rdf4j` passes to its own processes"));
     let (engine, rest) = arguments.split_first().ok_or_else(unreadable)?;
     let perform = named(engine).and_then(|entry| entry.perform).ok_or_else(unreadable)?;
     match perform(&Task::parse(rest).ok_or_else(unreadable)?) {

@@ -1,7 +1,8 @@
-//! Runs the suite: makes the data, lets every engine load them in rounds, then ask in rounds, and compares all answers.
+//! Runs the suite: generates the data, lets every engine load them in rounds, then read in rounds, and compares all
+//! answers.
 //!
-//! Every measurement of every engine is a process of its own; who begins rotates from round to round. What is read is
-//! the store that the last round of bulk loads has left.
+//! Every measurement of every engine is a process of its own; the starting engine rotates from round to round. Reads
+//! use the store of the last round of bulk loads.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -85,8 +86,7 @@ pub fn run(options: &Options<Measure>, directory: &Path, seed: u64) -> Result<Re
     Ok(run.report)
 }
 
-/// Whether an engine takes part: the default orders are there for what they cost to load, and numbers are nobody
-/// else's.
+/// Whether an engine takes part: the default orders show only what loads cost, and only one engine scans numbers.
 fn takes_part(name: &str, measure: Measure) -> bool {
     match measure {
         Measure::BulkLoad | Measure::Verify => true,

@@ -12,7 +12,7 @@ use crate::suites::quads::measure::Measure;
 use crate::suites::quads::process::spawn;
 use crate::suites::quads::task::Task;
 
-/// Every measurement with answers, but for numbers of terms, which only one engine has.
+/// Every measurement with answers, except scans of numbers of terms, which only one engine has.
 const MEASURES: [Measure; 7] = [
     Measure::Verify,
     Measure::ScanTerms,
@@ -25,7 +25,7 @@ const MEASURES: [Measure; 7] = [
 
 const STATEMENTS: u64 = 20_000;
 
-/// A line for each engine that was judged wrongly, and a last line; whether there is none.
+/// A line for each engine that was judged wrongly, and a last line that counts; and whether all were judged rightly.
 pub fn run(directory: &Path, seed: u64) -> Result<(String, bool)> {
     let places = Places::new(directory, false)?;
     let files = Files { directory: places.path().to_owned() };

@@ -14,30 +14,30 @@ use crate::suites::sustained::{bars, run};
 
 /// What `sustained --help` prints.
 const HELP: &str = "\
-Measures puts that go on for longer than any buffer lasts, beside other engines.
+Measures puts that outlast every buffer, beside other engines.
 
 Usage: fulgurite-bench sustained [OPTIONS]
 
-Lets each engine take up the same puts, in a process of its own, until all that they left for later is
-done; measures speed, processor time, bytes written, space, pauses, and gets on the way; compares all
-that it holds in the end with what was put; and judges by the bars. docs/internals/benchmarks.md says how each
-figure is measured. Needs 24 GB of memory, 40 GB of disk and most of an hour for each round.
+Each engine makes the same puts, in its own process, until its deferred work is done. The suite measures speed,
+processor time, bytes written, space, pauses, and gets beside the puts; compares all content with the puts at the
+end; and compares the figures with the bars. docs/internals/benchmarks.md says how each figure is measured. Needs
+24 GB of memory, 40 GB of disk and most of an hour for each round.
 
 Options:
-      --quick            Few records; nothing is judged
-      --only WORKLOADS   Only these workloads, separated by commas
-      --engines ENGINES  Only these engines, separated by commas; LMDB at rest is always there for gets
-      --records NUMBER   Records that are loaded at first [default: 10,000,000]; twice as many are put.
-                         `skewed` and `sequential` load five times as many, or what memory allows;
-                         `bounded` loads four million at least
+      --quick            Use few records, and judge nothing
+      --only WORKLOADS   Run only these workloads, separated by commas
+      --engines ENGINES  Measure only these engines, separated by commas; gets of LMDB at rest are always measured
+      --records NUMBER   Records that are loaded first [default: 10,000,000]; twice as many are put.
+                         `skewed` and `sequential` load five times as many, or as many as memory allows;
+                         `bounded` loads at least four million
       --rounds NUMBER    Rounds of each workload; the median counts [default: 1]
       --seed NUMBER      Seed of the puts and gets, to repeat a run [default: from the clock]
       --format FORMAT    table, or json: one line for each result [default: table]
       --out FILE         Also write the lines of JSON to FILE
-      --json FILE        Also write them to FILE behind a line about the machine, versions and settings
-      --directory DIR    Where the stores go; a real disk [default: target/bench]
-      --keep             Leave the stores there
-      --self-test        Engines with planted faults instead, each of which must be found
+      --json FILE        Also write them to FILE, after a line about the machine, versions and settings
+      --directory DIR    Where the stores go; use a real disk [default: target/bench]
+      --keep             Keep the stores
+      --self-test        Measure engines with planted faults; every fault must be found
   -h, --help             Print this
 ";
 

@@ -1,8 +1,8 @@
-//! What a store holds: the records that are loaded, the puts in their order, and what must come of them.
+//! The content of a store: the records that are loaded, the puts in their order, and what must come of them.
 //!
 //! Records have numbers: those of the base first, then those that puts insert, in the order of their insertion, then
-//! some that are never stored. A put has a number too, from 1, which is the version of its record's value. So whoever
-//! knows when a value was asked for knows which ones it may be.
+//! some that are never stored. A put has a number too, from 1, which is the version of its record's value. The time
+//! of a read therefore limits the values that it may return.
 
 use fulgurite_rivals::{Snapshot, WritingStore};
 
@@ -24,7 +24,7 @@ pub const SEEK_RECORDS: usize = 100;
 /// Of so many uniform puts one inserts.
 const INSERT_EVERY: usize = 5;
 
-/// Of so many records of the base there is one more that is never stored.
+/// For so many records of the base, one more record is never stored.
 const ABSENT_EVERY: usize = 10;
 
 /// The exponent of skewed puts: that of YCSB.
@@ -95,7 +95,7 @@ impl Content {
         self.base
     }
 
-    /// Records in the end. They are those with the smallest numbers.
+    /// Records at the end: those with the smallest numbers.
     pub fn stored(&self) -> usize {
         let inserted = self.newest[self.base..].iter().take_while(|&&version| version > 0).count();
         self.base + inserted
@@ -120,13 +120,13 @@ impl Content {
         Keys::of(self.shape, self.key_bytes(), self.order.iter().copied().filter(is_base))
     }
 
-    /// The keys of all records in the end, in order.
+    /// The keys of all records at the end, in order.
     pub fn last_keys(&self) -> Keys {
         let is_stored = |id: &u32| self.last_version(*id).is_some();
         Keys::of(self.shape, self.key_bytes(), self.order.iter().copied().filter(is_stored))
     }
 
-    /// The value of a record that is there in the end.
+    /// The value of a record that exists at the end.
     pub fn last_value(&self, id: u32) -> &[u8] {
         self.values.get_version(id, self.newest[id as usize])
     }
@@ -136,14 +136,14 @@ impl Content {
         &self.values
     }
 
-    /// The version of a record in the end, `None` if it is not there.
+    /// The version of a record at the end; `None` if it does not exist.
     fn last_version(&self, id: u32) -> Option<u32> {
         let version = self.newest[id as usize];
         ((id as usize) < self.base || version > 0).then_some(version)
     }
 
-    /// Whether a get of record `id`, which is in the base, may give a value with these ends, if `before` puts had
-    /// been made when it was asked for, and no more than `after` when it was answered.
+    /// Whether a get of record `id`, which is in the base, may return a value with these ends, if `before` puts had
+    /// been made when the get began, and at most `after` when it ended.
     pub fn may_be(&self, id: u32, ends: Option<Ends>, before: u32, after: u32) -> bool {
         let mut version = self.newest[id as usize];
         loop {
@@ -203,7 +203,7 @@ impl Content {
         self.verify_where(store, workload, |id| self.last_version(id))
     }
 
-    /// The same, where `version_of` says what is there, if it is not what the puts say.
+    /// The same, but `version_of` says what must exist.
     pub fn verify_where<S: WritingStore>(
         &self,
         store: &S,

@@ -28,7 +28,8 @@ fn wrong(engine: &Entry, task: &Task, reason: &str) -> Error {
 
 /// What the process of its own does: the arguments are the engine and the task's.
 pub fn work(arguments: &[String]) -> Result<()> {
-    let unreadable = || Error::Usage(format!("`{VERB}` is started by `sustained` alone"));
+    let unreadable =
+        || Error::Usage(format!("`{VERB}` takes the arguments that the suite `sustained` passes to its own processes"));
     let (engine, rest) = arguments.split_first().ok_or_else(unreadable)?;
     let engine = named(engine).ok_or_else(unreadable)?;
     let findings = match (engine.perform)(&Task::parse(rest).ok_or_else(unreadable)?) {

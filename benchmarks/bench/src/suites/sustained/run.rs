@@ -1,5 +1,5 @@
-//! The suite of sustained writes: each engine does each workload in a process of its own and a fresh directory, one
-//! after the other; in every round each has a turn, and who begins rotates.
+//! The suite of sustained writes: each engine does each workload in its own process and a fresh directory, one after
+//! the other. In every round each engine has a turn, and the starting engine rotates.
 
 use std::path::Path;
 use std::time::Instant;
@@ -227,8 +227,7 @@ fn contest(workload: Workload, measure: Measure, size: &Size, entries: Vec<(&'st
     }
 }
 
-/// What the turns have found of a measure. LMDB at rest stands beside reads at any time: it is what they are compared
-/// with.
+/// What the turns have found of a measure. LMDB at rest is beside reads at any time, as their reference.
 fn samples(turns: &Turns, measure: Measure, at_rest: bool) -> Vec<Sample> {
     let wanted = match (at_rest, measure) {
         (true, Measure::HitDuring | Measure::HitDebt) => Measure::HitRest,

@@ -15,7 +15,7 @@ const RECORDS: usize = 5000;
 
 const CACHE_BYTES: u64 = 64 << 20;
 
-/// A line for each engine that was judged wrongly, and a last line; whether there is none.
+/// A line for each engine that was judged wrongly, and a last line that counts; and whether all were judged rightly.
 pub fn run(options: &Options, directory: &Path, seed: u64) -> Result<(String, bool)> {
     let places = Places::new(directory, false)?;
     let records = options.records.unwrap_or(RECORDS);

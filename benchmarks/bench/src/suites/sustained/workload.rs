@@ -14,7 +14,7 @@ pub enum Workload {
     Skewed,
     /// Puts of rising keys, above a larger base.
     Sequential,
-    /// Databases that are open, and that nobody uses.
+    /// Databases that are open and not used.
     Idle,
     /// Reads and puts where the data is three times the memory.
     Bounded,
@@ -95,7 +95,7 @@ pub const RECORDS: usize = 10_000_000;
 /// The same for `--quick`.
 pub const RECORDS_QUICK: usize = 250_000;
 
-/// A larger base has no more: with all puts above it there are keys for no more.
+/// The most records of a larger base: with all puts above it, the keys suffice for no more.
 const LARGE_MAX: usize = 50_000_000;
 
 /// Records of a base that is three times as large as some memory, so that an engine can live in that.
@@ -212,7 +212,7 @@ pub enum Figure {
     Passed,
     /// Bytes of pages that the system has to write to the device, for each byte of keys and values put.
     Device,
-    /// The most space taken since the load, by all keys and values in the end.
+    /// The most space since the load, divided by all keys and values at the end.
     SpacePeak,
     /// Space taken when settled.
     SpaceSettled,

@@ -92,7 +92,7 @@ Options:
       --json FILE        Also write them to FILE, after a line about the machine, versions and settings
       --directory DIR    Where the stores go; use a real disk [default: target/bench]
       --keep             Keep the last stores
-      --self-test        Measure engines with planted faults, each of which must be found
+      --self-test        Measure engines with planted faults; every fault must be found
   -h, --help             Print this
 
 {}",

@@ -11,7 +11,7 @@ use crate::suites::tables::lengths::Lengths;
 /// Length of hashed keys.
 pub const HASHED_BYTES: usize = 32;
 
-/// Records in a transaction of what is there before.
+/// Records in a transaction of the first load.
 const LOAD_BATCH: usize = 1000;
 
 /// What is stored.
@@ -56,8 +56,8 @@ impl Content {
         &self.values.get_version(id, version)[..self.lengths.of(id, version)]
     }
 
-    /// Whether a value that was got in the middle of the operations is this one: by its length, its first and its
-    /// last bytes. Documents are compared whole, because whoever gets one reads it.
+    /// Whether a value that was read between the operations is this one: by its length, its first and its last bytes.
+    /// Documents are compared whole, because readers of documents read all of them.
     #[inline]
     pub fn is_like(&self, value: Option<&[u8]>, expected: &[u8]) -> bool {
         match self.lengths {
@@ -134,7 +134,7 @@ fn beginning(key: &[u8]) -> u128 {
     u128::from_be_bytes(bytes)
 }
 
-/// The first records, each put once: what is there before.
+/// The records that are loaded first, each put once.
 pub fn load(content: &mut Content, records: usize) {
     (0..records as u32).for_each(|id| {
         content.put(id);
@@ -229,7 +229,7 @@ mod tests {
         }
     }
 
-    /// What is said of a store with these records, of which there must be the first three.
+    /// What `verify` reports about a store with these records, if the first three must exist.
     fn verified(records: &[(Vec<u8>, &[u8])]) -> Result<()> {
         let content = Content::loaded(Shape::Hashed, Lengths::Fixed(100), 3);
         let settings = Settings { level: Level::Log, usage: Usage::SingleOperations };

@@ -13,7 +13,7 @@ pub struct TableSuite {
     pub name: &'static str,
     /// What it measures, in one sentence.
     pub about: &'static str,
-    /// Further sentences of its help: what stands beside the figures, and what memory and disk it needs.
+    /// Further sentences of its help: what is beside the figures, and what memory and disk it needs.
     pub details: &'static str,
     /// What `--records` counts.
     pub records: &'static str,
@@ -79,7 +79,7 @@ pub enum Kind {
     Scaling(Scaling),
     /// A part of the work on a graph of so many nodes.
     Graph(GraphPart, usize),
-    /// As many gets and puts by Zipf's law as records, of which a tenth may be cached.
+    /// As many gets and puts by Zipf's law as records; the cache may hold a tenth of them.
     Cache(usize),
     /// Operations that begin when they are due.
     OpenLoop(Steps),
@@ -118,15 +118,15 @@ pub enum GraphPart {
 /// Operations one after the other, in each of so many threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Steps {
-    /// Records that are there before.
+    /// Records that are loaded first.
     pub loaded: usize,
     /// Operations of all threads together.
     pub count: usize,
-    /// Threads, each of which changes records of its own, and reads those.
+    /// Threads; each changes its own records, and reads those.
     pub threads: usize,
     /// Which operations.
     pub mixture: Mixture,
-    /// On which records.
+    /// Which records operations use; new ones come in rising order, except for [`Order::Shuffled`].
     pub order: Order,
     /// What operations share.
     pub grouping: Grouping,
@@ -150,11 +150,11 @@ pub enum Span {
     Forward(usize),
     /// So many records, falling.
     Back(usize),
-    /// All records whose keys are the same but for their last byte.
+    /// All records whose keys differ only in their last byte.
     Prefix,
 }
 
-/// Shares of operations, in a hundred; what is left are gets.
+/// Shares of operations, in a hundred; the rest are gets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mixture {
     /// Puts of stored keys.
@@ -195,7 +195,7 @@ impl Mixture {
     }
 }
 
-/// On which records operations are; new ones come in rising order but for [`Order::Shuffled`].
+/// Which records operations use; new ones come in rising order, except for [`Order::Shuffled`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// One after the other.
@@ -317,7 +317,7 @@ impl Kind {
         matches!(self, Self::Ranges(Ranges { span: Span::Back(_), .. }))
     }
 
-    /// Records that are there in the end at most, and operations.
+    /// Records at the end at most, and operations.
     pub fn extent(self) -> (usize, usize) {
         match self {
             Self::Steps(steps) => (steps.loaded + if steps.mixture.inserts > 0 { steps.count } else { 0 }, steps.count),

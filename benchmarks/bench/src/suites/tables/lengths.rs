@@ -5,7 +5,7 @@ use crate::data::random::mix;
 /// Lengths of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lengths {
-    /// All the same.
+    /// All equally long.
     Fixed(usize),
     /// From 1 KiB to 1 MiB, 64 KiB on average: many short ones and few long ones, by record and version.
     Documents,
@@ -28,7 +28,7 @@ impl Lengths {
         }
     }
 
-    /// The longest there is.
+    /// The longest length.
     pub const fn max(self) -> usize {
         match self {
             Self::Fixed(length) => length,

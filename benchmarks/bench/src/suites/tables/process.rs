@@ -75,7 +75,8 @@ fn parse_line(line: &str) -> Option<(String, Option<f64>)> {
 /// [`Error::Usage`] if they are not a task's; what the engine met, but not that it answered wrongly, which is said on
 /// stdout.
 pub fn work(arguments: &[String]) -> Result<()> {
-    let unreadable = || Error::Usage(format!("`{VERB}` is started by suites of tables alone"));
+    let unreadable =
+        || Error::Usage(format!("`{VERB}` takes the arguments that suites of tables pass to their own processes"));
     let (engine, rest) = arguments.split_first().ok_or_else(unreadable)?;
     let entry = named(engine).ok_or_else(unreadable)?;
     match (entry.perform)(&parse(rest).ok_or_else(unreadable)?) {
@@ -90,7 +91,12 @@ pub fn work(arguments: &[String]) -> Result<()> {
 /// # Errors
 /// As [`work`].
 pub fn write(arguments: &[String]) -> Result<()> {
-    let unreadable = || Error::Usage(format!("`{}` is started by suites of tables alone", crashes::VERB));
+    let unreadable = || {
+        Error::Usage(format!(
+            "`{}` takes the arguments that suites of tables pass to their own processes",
+            crashes::VERB
+        ))
+    };
     let [engine, first, rest @ ..] = arguments else { return Err(unreadable()) };
     let entry = named(engine).ok_or_else(unreadable)?;
     let first = first.parse().map_err(|_| unreadable())?;
@@ -117,7 +123,7 @@ mod tests {
         assert!(parse(&task.arguments()[1..]).is_none());
         assert!(matches!(work(&["lmdb".to_owned()]), Err(Error::Usage(_))));
         let writer = [&["lmdb".to_owned(), "7".to_owned()], &task.arguments()[..]].concat();
-        assert!(matches!(write(&writer), Err(Error::Usage(message)) if message.contains("that kill alone")));
+        assert!(matches!(write(&writer), Err(Error::Usage(message)) if message.contains("that kill their writer")));
         assert!(matches!(write(&writer[1..]), Err(Error::Usage(_))));
     }
 

@@ -1,5 +1,5 @@
-//! Runs a suite of tables: in every round each engine does each workload in a process of its own and a fresh
-//! directory; who begins rotates.
+//! Runs a suite of tables: in every round each engine does each workload in its own process and a fresh directory;
+//! the starting engine rotates.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -29,7 +29,7 @@ pub enum Step {
     Put(u32, u32),
     /// It must have the first version, and gets the second.
     ReadModifyWrite(u32, u32, u32),
-    /// So many records from it on, of which so many are stored.
+    /// So many records from it on; so many of them are stored.
     Scan(u32, u32, u32),
     /// It must not be stored.
     Miss(u32),
@@ -51,7 +51,8 @@ impl Step {
     }
 }
 
-/// Draws the operations of each thread; `content` is what there is before, and becomes what there is after all of them.
+/// Draws the operations of each thread; `content` is the content before them, and becomes the content after all of
+/// them.
 pub fn draw(content: &mut Content, steps: &Steps, random: &mut Random) -> Vec<Vec<Step>> {
     let alone = steps.threads == 1 || steps.mixture.inserts == 0 && steps.order == Order::Uniform;
     assert!(alone, "threads share records that are drawn uniformly alone, and put no new ones");

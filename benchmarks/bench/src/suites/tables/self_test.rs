@@ -1,5 +1,5 @@
-//! The test of suites of tables by themselves: engines with planted faults, in processes of their own as real ones.
-//! Each fault must be found by each workload, and an engine without one must pass.
+//! The test of suites of tables by themselves: engines with planted faults, in their own processes like real ones.
+//! Each workload must find each fault, and an engine without one must pass.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ const CACHE_BYTES: u64 = 64 << 20;
 /// Records before, where there are any: a quick run of so many has enough puts for every fault.
 const RECORDS: usize = 1000;
 
-/// A line for each engine that was judged wrongly, and a last line; whether there is none.
+/// A line for each engine that was judged wrongly, and a last line that counts; and whether all were judged rightly.
 pub fn run(tables: &TableSuite, directory: &Path, seed: u64) -> Result<(String, bool)> {
     let places = Places::new(directory, false)?;
     let mut text = String::new();

@@ -51,7 +51,7 @@ impl Task {
         Settings { level: self.definition.level.unwrap_or(self.level), usage }
     }
 
-    /// What a cache of a part of so many records has, but for keys that are shorter than hashed ones.
+    /// The size of the cache for so many records; keys that are shorter than hashed ones make it a little too large.
     fn cached_bytes(&self, records: usize) -> u64 {
         let record = HASHED_BYTES + self.definition.lengths.mean();
         ((records * record / CACHED_PART) as u64).max(CACHE_BYTES_MIN)

@@ -1,4 +1,4 @@
-//! What the suite of writers must reach, and the judgement of a report by it. The bars stand in one table, [`bars`].
+//! What the suite of writers must reach. The table of all bars is [`bars`].
 
 use crate::harness::contest::cpu_ns;
 use crate::harness::judge::{self, Limit, Measured, contest};

@@ -17,22 +17,22 @@ Measures Fulgurite's write transactions beside other engines.
 
 Usage: fulgurite-bench writers [OPTIONS]
 
-Lets each engine make the same changes in turn, from one thread and from several, at every level of
-durability, compares what it holds in the end with what was written, and judges by the bars.
+Each engine makes the same changes in turn, from one thread and from several, at every level of durability. At the
+end, the content of each store is compared with the changes, and the figures with the bars.
 docs/internals/benchmarks.md says how each figure is measured. Needs 8 GB of memory and 15 GB of disk.
 
 Options:
-      --quick            Few records and transactions; nothing is judged
-      --only WORKLOADS   Only these workloads, separated by commas; `sync` stands for all that begin so
-      --engines ENGINES  Only these engines, separated by commas
-      --records NUMBER   Records that a store begins with [default: 1,000,000]
+      --quick            Use few records and transactions, and judge nothing
+      --only WORKLOADS   Run only these workloads, separated by commas; `sync` means all that begin with it
+      --engines ENGINES  Measure only these engines, separated by commas
+      --records NUMBER   Records that are loaded first [default: 1,000,000]
       --rounds NUMBER    Rounds of each workload; the median counts [default: 5]
       --seed NUMBER      Seed of the changes, to repeat a run [default: from the clock]
       --format FORMAT    table, or json: one line for each result [default: table]
       --out FILE         Also write the lines of JSON to FILE
-      --json FILE        Also write them to FILE behind a line about the machine, versions and settings
-      --directory DIR    Where the stores go; a real disk [default: target/bench]
-      --keep             Leave the stores there
+      --json FILE        Also write them to FILE, after a line about the machine, versions and settings
+      --directory DIR    Where the stores go; use a real disk [default: target/bench]
+      --keep             Keep the stores
   -h, --help             Print this
 ";
 

@@ -1,6 +1,6 @@
-//! An engine in the suite of writers: which there are, and how each does what a round's scripts say.
+//! An engine in the suite of writers: which engines take part, and how each makes the steps of a round's scripts.
 //!
-//! Every timed loop is compiled once for each engine; a trait object stands between whole turns only.
+//! Every timed loop is compiled once for each engine; trait objects are only around whole turns.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -87,7 +87,7 @@ pub struct Turn {
     pub sample: Sample,
     /// Transactions that were refused, and begun again.
     pub refused: u64,
-    /// Waits for the disk, where the engine can tell.
+    /// Waits for the disk, if the engine counts them.
     pub flushes: Option<u64>,
 }
 

@@ -94,7 +94,7 @@ impl Ledger {
         let expected = sum_of(&data.stored, data);
         match sum == expected {
             true => Ok(()),
-            false => Err(Error::Wrong { workload, what: format!("all accounts hold {sum} together, not {expected}") }),
+            false => Err(Error::Wrong { workload, what: format!("the sum of all accounts is {sum}, not {expected}") }),
         }
     }
 }

@@ -31,7 +31,7 @@ pub enum Workload {
     TwoPut1,
     /// [`Workload::Txn5`] by one thread and by two on different keys.
     TwoTxn5,
-    /// Two threads of which each takes every tenth key from few that both use.
+    /// Two threads; each takes every tenth key from a few that both use.
     TwoOverlap,
     /// Transactions that add to one of few counters, by a get and a put.
     CountersPut,
@@ -151,7 +151,7 @@ impl Workload {
         Some((mebibytes << 20) / RECOVERY_RECORD_BYTES)
     }
 
-    /// Whether the space that stores take in the end is part of the report: once for each kind of store is enough.
+    /// Whether the final space of the stores is part of the report: one workload for each kind of store is enough.
     pub fn reports_space(self) -> bool {
         matches!(self, Self::Put1Log | Self::Txn5)
     }
@@ -198,7 +198,7 @@ pub struct Definition {
     pub per_transaction: usize,
     /// What the steps are.
     pub mixture: Mixture,
-    /// Who pays for settling.
+    /// Whether settling is part of the cost.
     pub settling: Settling,
 }
 
@@ -244,7 +244,7 @@ pub enum Mixture {
     Overlap,
 }
 
-/// Who pays for the work that commits leave for later.
+/// Whether the work that commits defer is part of the cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settling {
     /// The round.

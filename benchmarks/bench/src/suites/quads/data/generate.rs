@@ -139,7 +139,7 @@ impl Department {
         add("undergraduateDegreeFrom", format_args!("<{}>", self.some_university(random)));
         add("doctoralDegreeFrom", format_args!("<{}>", self.some_university(random)));
         add("researchInterest", format_args!("\"{} {}\"@en", word(random), word(random)));
-        // Every course is somebody's.
+        // Every course has a teacher.
         for course in (number..self.courses).step_by(self.professors) {
             add("teacherOf", format_args!("<{iri}course{course}>"));
         }
@@ -276,7 +276,7 @@ fn word(random: &mut Random) -> &'static str {
     WORDS[random.below(WORDS.len())]
 }
 
-/// A date of one of so many years, of which none has a day that not every month has.
+/// A date in one of so many years, on a day that every month has.
 fn date(random: &mut Random, first_year: usize, years: usize) -> String {
     let (year, month, day) = (first_year + random.below(years), 1 + random.below(12), 1 + random.below(28));
     format!("\"{year:04}-{month:02}-{day:02}\"^^<{XSD}date>")

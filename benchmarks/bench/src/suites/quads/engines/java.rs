@@ -46,7 +46,8 @@ pub fn describe() -> (String, String) {
 /// # Errors
 /// [`Error::Usage`] if the program was not built.
 pub fn command(arguments: Vec<String>) -> Result<Command> {
-    let directory = directory().ok_or_else(|| Error::Usage(format!("{DIRECTORY} names no built program")))?;
+    let directory =
+        directory().ok_or_else(|| Error::Usage(format!("the variable {DIRECTORY} does not name the built program")))?;
     let classes = format!("{}:{}/*", directory.join("classes").display(), directory.join("jars").display());
     let mut command = Command::new("java");
     command.args([HEAP, "-cp", &classes, "fulgurite.bench.Quads"]).args(arguments);

@@ -1,9 +1,9 @@
-//! A control group with a bound of memory, in the second version of Linux' hierarchy, for a process that shall have
+//! A control group with a limit of memory, in the second version of Linux' hierarchy, for a process that must have
 //! little.
 //!
-//! It is made where this process may make one: below the nearest group above its own, or that group itself, that
-//! hands the memory controller down. Nothing else is changed, but for the root of the hierarchy, where handing it
-//! down may have to be turned on.
+//! It is made below the nearest group, from the own one upwards, that delegates the memory controller and lets this
+//! process create groups. Nothing else is changed, except at the root of the hierarchy, where delegation may have to
+//! be enabled.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ impl ControlGroup {
 
     fn bound(&self, limit_bytes: u64) -> Result<()> {
         write(&self.path.join("memory.max"), &limit_bytes.to_string())?;
-        // Without swap in the kernel there is no such file, and nothing to forbid.
+        // A kernel without swap does not have this file, and needs no limit.
         let swap = self.path.join("memory.swap.max");
         if swap.exists() { write(&swap, "0") } else { Ok(()) }
     }
@@ -62,7 +62,7 @@ impl ControlGroup {
 
 impl Drop for ControlGroup {
     fn drop(&mut self) {
-        // A group that somebody is still in stays; nobody is left to tell.
+        // A group that still has processes stays; no one can handle a failure here.
         let _ = fs::remove_dir(&self.path);
     }
 }

@@ -1,4 +1,4 @@
-//! Databases that are open and that nobody uses: the memory they hold, and the threads that do not sleep.
+//! Databases that are open and not used: the memory they hold, and the threads that do not sleep.
 
 use std::collections::HashMap;
 use std::fs;
@@ -76,7 +76,7 @@ fn verify<S: WritingStore>(store: &S, records: &[(Vec<u8>, &[u8])]) -> Result<()
     store.scan(|_, _| count += 1)?;
     match right && count == records.len() {
         true => Ok(()),
-        false => Err(Error::Wrong { workload: "idle", what: "a database does not hold what was put".to_owned() }),
+        false => Err(Error::Wrong { workload: "idle", what: "a database lacks a record that was put".to_owned() }),
     }
 }
 
@@ -84,12 +84,12 @@ fn verify<S: WritingStore>(store: &S, records: &[(Vec<u8>, &[u8])]) -> Result<()
 fn raise_file_limit() {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
-    // Where it may not be raised, there may be enough all the same.
+    // If the limit may not be raised, it may still be high enough.
     let _ = setrlimit(Resource::Nofile, raised);
 }
 
-/// How often each thread of this process, but the one that asks, has gone to sleep of its own accord: who sleeps on
-/// has a number that stays.
+/// How often each thread of this process, except the caller, has gone to sleep of its own accord: the number of a
+/// sleeping thread does not change.
 fn switches() -> Result<HashMap<u64, u64>> {
     let tasks = Path::new("/proc/self/task");
     let io = |error| Error::io("list", tasks, error);
@@ -135,7 +135,7 @@ mod tests {
         ask.send(()).unwrap();
         let waking = answered.recv().unwrap();
         let before = switches().unwrap();
-        // Who is asked again at once may not have gone to sleep in between.
+        // A thread may not have gone to sleep between two looks in a row.
         let mut after = switches().unwrap();
         while after[&waking] == before[&waking] {
             ask.send(()).unwrap();

@@ -1,5 +1,4 @@
-//! Puts that go on for longer than any buffer lasts, until all that they left for later is done, with reads beside
-//! and after them.
+//! Puts that outlast every buffer, until their deferred work is done, with reads beside and after them.
 
 use fulgurite_rivals::{Level, Settings, Usage, WritingStore};
 
@@ -43,7 +42,7 @@ pub fn run<E: SustainedEngine>(task: &Task) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Loads all records as they are in the end, and reads them: as fast as the engine can be.
+/// Loads all records in their final state, and reads them: as fast as the engine can be.
 pub fn run_at_rest<E: SustainedEngine>(task: &Task) -> Result<Vec<Finding>> {
     let size = task.size;
     let content = Content::new(task.workload.pattern(), size.base, size.puts, task.seed);
@@ -81,7 +80,7 @@ fn puts<E: SustainedEngine>(store: &E::Store, content: &Content, task: &Task) ->
     let (mut findings, peak) = std::thread::scope(|scope| {
         let space = scope.spawn(|| observer::watch_space(&task.directory, &progress));
         let measured = puts_and_debt::<E>(store, content, task, &progress);
-        // Whatever has happened, nobody goes on watching.
+        // The watching thread ends even if the puts failed.
         progress.end();
         let peak = space.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Ok::<_, crate::error::Error>((measured?, peak?))

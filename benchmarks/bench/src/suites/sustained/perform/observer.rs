@@ -51,12 +51,12 @@ impl Progress {
         self.acknowledged.store(put as u32, Ordering::Release);
     }
 
-    /// There are no more puts: the reader ends.
+    /// The puts have ended: the reader ends.
     pub fn end_puts(&self) {
         self.written.store(true, Ordering::Release);
     }
 
-    /// All is settled: whoever watches the space ends.
+    /// All is settled: the thread that watches the space ends.
     pub fn end(&self) {
         self.end_puts();
         self.settled.store(true, Ordering::Release);
@@ -72,7 +72,7 @@ impl Progress {
     }
 }
 
-/// Gets records of the base in bursts, until there are no more puts, and once at least.
+/// Gets records of the base in bursts, until the puts have ended, and at least once.
 pub fn read<S: WritingStore>(store: &S, content: &Content, progress: &Progress, seed: u64) -> Result<Sample> {
     let mut random = Random::new(seed, 1);
     let mut whole = Sample { operations: 0, cpu_ns: 0.0, wall_ns: 0.0, p50_ns: 0.0, p99_ns: 0.0 };

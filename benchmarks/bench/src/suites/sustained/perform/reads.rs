@@ -1,9 +1,8 @@
-//! The timed loops of reads, while no puts are made. Each batch has a snapshot of its own, as of an application that
-//! wants to see what is new; taking it is part of the price.
+//! The timed loops of reads, while no puts are made. Each batch takes a snapshot, as an application does that wants
+//! to see the newest state; the cost of the snapshot is included.
 //!
-//! As many gets as will be measured come first, of other keys and untimed: what was just written is touched by nobody
-//! yet, and faults and checks at first touch would hide what reads cost. Those are in the gets that are measured
-//! beside puts.
+//! As many gets of other keys come first, untimed: pages that were just written are touched for the first time then,
+//! and faults and checks would hide what reads cost. Gets that are measured beside puts include these costs.
 
 use fulgurite_rivals::{Snapshot, WritingStore};
 

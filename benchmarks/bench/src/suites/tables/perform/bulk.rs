@@ -67,7 +67,7 @@ pub fn memory_per_key<E: SustainedEngine>(task: &Task, records: usize) -> Result
     Ok(figures)
 }
 
-/// Loads everything that there is in its first version, in the order of its keys.
+/// Loads all records in their first version, in the order of their keys.
 pub fn load_all<S: WritingStore>(store: &S, content: &Content) -> Result<()> {
     let (order, keys) = ordered(content);
     Ok(store.load_sorted((0..).zip(&order).map(|(position, &id)| (keys.get(position), content.value(id, 1))))?)

@@ -1,7 +1,8 @@
-//! A store in the place of a cache: few records are asked for often, and what the engine may cache is a tenth of all.
+//! A store in the place of a cache: few records are read often, and the engine may cache a tenth of all records.
 //!
-//! No engine tells of each get whether it came from its cache. A cache of a tenth of the records that drops what was
-//! used longest ago is therefore imagined beside each, and gets are told apart by what that one has.
+//! No engine reports whether a get came from its cache. A model of a cache therefore runs beside each engine: it
+//! holds a tenth of the records and evicts the least recently used. Gets are divided by whether the model holds their
+//! record.
 
 use fulgurite_rivals::WritingStore;
 

@@ -1,9 +1,9 @@
-//! What a store has after the process that wrote to it was killed, and how long it takes to open it.
+//! What a store has after the process that wrote to it was killed, and how long it takes to open.
 //!
-//! The writer is a process of its own that puts one record after the other, each a transaction, and notes in a file,
-//! after each put that has returned, how many there were. The note is in the page cache, and so outlives the process,
-//! as a put does at the level `log`. The process that started it kills it at a random moment, opens the store, and
-//! looks for every put that was acknowledged. The one that was under way may be there or not.
+//! The writer is a process that puts one record after the other, each in a transaction. After each put it notes in a
+//! file how many puts have returned. The note is in the page cache, and so survives the process, as a put does at the
+//! level `log`. The parent kills the writer at a random moment, opens the store, and looks for every acknowledged
+//! put. The put that was in progress may be present or absent.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -25,7 +25,7 @@ use crate::suites::tables::definition::Kind;
 use crate::suites::tables::perform::figures::note_memory;
 use crate::suites::tables::task::Task;
 
-/// The word after the program's name that asks for a writer who will be killed.
+/// The word after the program's name that asks for a writer that will be killed.
 pub const VERB: &str = "table-writer";
 
 /// What the writer says when it may be killed.
@@ -99,7 +99,7 @@ pub fn kills<E: SustainedEngine>(task: &Task, kills: usize, records: usize) -> R
 /// The figure that counts commits which were acknowledged and are not there.
 pub const LOST: &str = "acknowledged commits lost";
 
-/// The figure that counts records that nobody has put.
+/// The figure that counts records that were never put.
 pub const CORRUPTED: &str = "records corrupted";
 
 /// Opens the store and asks for a record.
@@ -144,9 +144,9 @@ struct History {
 struct Found {
     /// Acknowledged puts that are not there.
     lost: usize,
-    /// Records that nobody has put, or not so.
+    /// Records that were never put, or with another value.
     corrupted: usize,
-    /// Whether the put that was under way is there.
+    /// Whether the put that was in progress is present.
     under_way: bool,
 }
 
@@ -236,15 +236,15 @@ fn writer_arguments<E: SustainedEngine>(task: &Task, first: usize) -> Vec<String
     arguments
 }
 
-/// What the writer's process does; it ends with who has started it.
+/// The work of the writer's process, which ends with its parent.
 ///
 /// # Errors
-/// What the engine answered, or the system.
+/// What the engine or the system answered.
 pub fn write<E: SustainedEngine>(task: &Task, first: usize) -> Result<()> {
     match task.kind() {
         Kind::Recovery(records) => fill::<E>(task, records),
         Kind::Kills(_, records) => write_on::<E>(task, records, first),
-        _ => Err(Error::Usage(format!("`{VERB}` is started by workloads that kill alone"))),
+        _ => Err(Error::Usage(format!("`{VERB}` serves only workloads that kill their writer"))),
     }
 }
 
@@ -290,9 +290,9 @@ fn say_ready() -> Result<()> {
     std::io::stdout().flush().map_err(|error| Error::io("write", Path::new("standard output"), error))
 }
 
-/// Nobody writes to the standard input: it ends with the process that has started this one.
+/// No one writes to the standard input: it ends with the parent.
 fn wait_for_the_end() {
-    // Whether it ends or fails, nobody is left.
+    // Whether it ends or fails, the parent is gone.
     let _ = std::io::stdin().read_line(&mut String::new());
 }
 
@@ -305,7 +305,7 @@ mod tests {
     use crate::suites::tables::task::tests::small;
     use crate::suites::tables::workloads::GEAFLOW;
 
-    /// What is found after five hundred puts, of which only those were done that `was_done` names.
+    /// What is found after five hundred puts, if only those were done that `was_done` names.
     fn found(was_done: impl Fn(usize) -> bool, more: &[(Vec<u8>, Vec<u8>)]) -> Found {
         let directory = tempfile::tempdir().unwrap();
         let task = small(&GEAFLOW.definitions[0], directory.path());

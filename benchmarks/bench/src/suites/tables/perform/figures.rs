@@ -22,7 +22,8 @@ pub fn note_memory(figures: &mut Figures) {
     figures.set("mapped_bytes", mapped as f64);
 }
 
-/// Bytes given to the system by bytes of keys and values that were put, where the engine tells and something was put.
+/// Bytes given to the system, divided by the bytes of keys and values that were put, if the engine counts and
+/// something was put.
 pub fn note_written(figures: &mut Figures, before_and_after: Option<(u64, u64)>, put_bytes: u64) {
     if let (Some((before, after)), 1..) = (before_and_after, put_bytes) {
         figures.set("written_per_user_byte", (after - before) as f64 / put_bytes as f64);

@@ -1,5 +1,5 @@
-//! A graph in key order: below the key of a node, which is its number, lie its edges, whose keys are the numbers of
-//! both ends. Whoever asks for all keys that begin with a node's number gets the node and its neighbours.
+//! A graph in key order: the key of a node is its number, and the keys of its edges, which follow it, are the numbers
+//! of both ends. A scan of all keys that begin with a node's number reads the node and its neighbours.
 
 use fulgurite_rivals::{Snapshot, WritingStore};
 

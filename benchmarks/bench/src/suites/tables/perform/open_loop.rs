@@ -25,7 +25,8 @@ use crate::suites::tables::task::Task;
 /// Of the rate without a pause.
 const LOAD: f64 = 0.8;
 
-/// The operations are told apart in so many parts; the rate without a pause is that of as many as one part has.
+/// The operations are divided into so many parts; the rate without a pause is that of as many operations as one part
+/// has.
 const PARTS: usize = 10;
 
 /// The operations, at the rate that a part of them has found.

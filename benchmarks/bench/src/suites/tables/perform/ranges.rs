@@ -49,7 +49,7 @@ struct Scan {
     expected: Digest,
 }
 
-/// Scans from records all of which are equally likely.
+/// Scans from records that are drawn uniformly.
 fn draw(content: &Content, ranges: &Ranges, random: &mut Random) -> Vec<Scan> {
     let order = content.order();
     let digest = |ids: &mut dyn Iterator<Item = &u32>| {

@@ -1,7 +1,7 @@
 //! The workloads that are more than operations: checkpoints and their opening, growth, and memory over many cycles.
 //!
-//! A checkpoint is a copy of the store's files after everything was made durable and while nobody writes, as the
-//! report's are; holes in files are not copied. All engines make it by the same means, whatever other ways they have.
+//! A checkpoint is a copy of the store's files after everything was made durable and while nothing is written, as in
+//! the report; holes in files are not copied. All engines make it in the same way, even if they have another.
 
 use std::fs::{self, File};
 use std::io;
@@ -44,7 +44,7 @@ pub fn checkpoint<E: SustainedEngine>(task: &Task, records: usize) -> Result<Fig
     Ok(figures)
 }
 
-/// So many times so many records and a checkpoint, each of which is opened and compared whole.
+/// So many times so many records and a checkpoint, which is opened and compared whole.
 pub fn cycles<E: SustainedEngine>(task: &Task, cycles: usize, records: usize) -> Result<Figures> {
     let mut content = content(task, cycles * records);
     let store = E::open(&store_directory(task)?, task.settings())?;
@@ -154,7 +154,7 @@ fn content(task: &Task, records: usize) -> Content {
     Content::new(task.definition.shape, task.definition.lengths, records)
 }
 
-/// An empty directory for the store, beside that of its checkpoints.
+/// An empty directory for the store, next to that of its checkpoints.
 fn store_directory(task: &Task) -> Result<PathBuf> {
     let path = task.directory.join("store");
     fs::create_dir(&path).map_err(|error| Error::io("create", &path, error))?;
@@ -203,7 +203,7 @@ fn copy_data(from: &File, to: &File) -> io::Result<()> {
     to.set_len(length)?;
     let mut block = vec![0; BLOCK_BYTES as usize];
     let mut position = 0;
-    // Past the last data there is none to be found.
+    // After the last data the file has only a hole.
     while let Ok(start) = seek(from, SeekFrom::Data(position)) {
         let end = seek(from, SeekFrom::Hole(start)).unwrap_or(length).min(length);
         let mut offset = start;
@@ -251,7 +251,7 @@ mod tests {
         assert!(bytes_below(&to).unwrap() < 16 << 20);
     }
 
-    /// A checkpoint of a hundred records, compared with a hundred of which the last was put `more` times more.
+    /// A checkpoint of a hundred records, compared with a hundred whose last one was put `more` times more.
     fn compared<E: SustainedEngine>(level: Level, more: usize) -> Result<f64> {
         let directory = tempfile::tempdir().unwrap();
         let task = Task { level, ..small(&GEAFLOW.definitions[0], directory.path()) };

@@ -1,7 +1,7 @@
 //! Operations one after the other, by one thread or by several side by side.
 //!
-//! Invariant: what each of them must answer was known before the clock started, because threads change records of
-//! their own, and of those that they share only the sum of what is added is known, in the end.
+//! Invariant: the expected answer of each operation is known before the clock starts, because threads change their
+//! own records. Of records that threads share, only the final sum of the additions is known.
 
 use std::panic::resume_unwind;
 use std::sync::Barrier;
@@ -74,7 +74,7 @@ pub fn run<E: SustainedEngine>(task: &Task, steps: &Steps) -> Result<Figures> {
     Ok(figures)
 }
 
-/// Gets of what is there before; they are not checked, because the operations are.
+/// Gets of loaded records; they are not checked, because the operations are.
 pub fn warm_up<S: WritingStore>(store: &S, content: &Content, loaded: usize) -> Result<()> {
     for id in (0..loaded as u32).take(WARM_UP) {
         store.get(&content.key(id), |value| std::hint::black_box(value.is_some()))?;
@@ -358,12 +358,12 @@ impl<'c> Part<'c> {
     fn wrong(&self, index: usize) -> Error {
         Error::Wrong {
             workload: "a table",
-            what: format!("operation {index}, {:?}, is answered wrongly", self.script[index]),
+            what: format!("operation {index}, {:?}, has a wrong answer", self.script[index]),
         }
     }
 }
 
-/// Writes what a value is to become into `changed`, if it is `base` but for its first 8 bytes.
+/// Writes the new value into `changed`, if the old value is `base` except for its first 8 bytes.
 fn add(value: Option<&[u8]>, base: &[u8], change: i32, changed: &mut Vec<u8>) -> bool {
     let Some((number, rest)) = value.and_then(<[u8]>::split_first_chunk) else { return false };
     let sum = u64::from_le_bytes(*number).wrapping_add_signed(i64::from(change));

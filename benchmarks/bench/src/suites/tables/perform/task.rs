@@ -1,7 +1,7 @@
-//! Which file does a workload of which kind.
+//! Chooses the file that does a kind of workload.
 //!
 //! All answers are checked: each get by the first and last bytes of its value, each scan by its keys or values, and
-//! in the end every record, whole.
+//! finally every record, whole.
 
 use crate::engines::sustained::SustainedEngine;
 use crate::error::{Error, Result};

@@ -1,8 +1,8 @@
 //! The suite `geaflow`: every table of the report on the LMDB backend of Apache GeaFlow, at the sizes of that report.
 //!
-//! The report says what a workload does, but not how a put is committed. Its rates tell: ten thousand puts in 15 ms
-//! are one transaction. So `sequential_write` and the like are one transaction, and `…_put1` besides are one for each
-//! put. Its figures of RocksDB are estimates, as it says itself.
+//! The report says what a workload does, but not how a put is committed. Its rates show it: ten thousand puts in 15
+//! ms are one transaction. So `sequential_write` and its kin are one transaction, and the added `…_put1` commit each
+//! put. The report says itself that its figures of RocksDB are estimates.
 
 use crate::data::shape::Shape;
 use crate::harness::row::{Claim, claim};

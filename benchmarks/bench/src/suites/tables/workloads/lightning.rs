@@ -1,9 +1,9 @@
-//! The workloads of the suite, in the order of the report.
+//! The suite `lightning`: every table of the report on Lightning DB, each with as many records as a machine of 24 GB
+//! of memory holds, in the order of the report.
 //!
-//! The report is of 128 hardware threads and 256 GB of memory, and of up to ten billion records: what it says of more
-//! records, or of more threads, than there are here stands beside what fewer do. Where it does not say how long
-//! records are, or how many threads there were, its point operations are the model: keys of 32 bytes, values of
-//! 1,024, 16 threads.
+//! The report used 128 hardware threads, 256 GB of memory, and up to ten billion records. Its claims about more
+//! records or threads stand beside figures of fewer. Where it does not say how long records are, or how many threads
+//! ran, its point operations are the model: keys of 32 bytes, values of 1,024, 16 threads.
 
 use fulgurite_rivals::Level;
 
@@ -60,7 +60,7 @@ const POINT: (Shape, Lengths) = (Shape::Hashed, Lengths::Fixed(1024));
 /// The same keys, with values so long that a record is as large as one of the report's bulk load.
 const SMALL: (Shape, Lengths) = (Shape::Hashed, Lengths::Fixed(100));
 
-/// Rising keys of 8 bytes, of which 256 are the same but for their last byte.
+/// Rising keys of 8 bytes; 256 of them differ only in their last byte.
 const RISING: (Shape, Lengths) = (Shape::Sequential, Lengths::Fixed(100));
 
 /// Points of a time series.
@@ -200,7 +200,7 @@ const DEFINITIONS: &[Definition] = &[
     ),
     Definition::new(
         "cache",
-        "1M gets and puts, 90 to 10, by Zipf's law, of 1M records of 32/1,024, of which a tenth may be cached",
+        "1M gets and puts, 90 to 10, by Zipf's law, of 1M records of 32/1,024; the cache may hold a tenth",
         POINT,
         Kind::Cache(RECORDS),
         CACHE,

@@ -1,4 +1,4 @@
-//! What the report claims, table by table. It is of Lightning DB 1.0.0 on 64 cores with 256 GB of memory.
+//! What the report claims, table by table, of Lightning DB 1.0.0 on 64 cores with 256 GB of memory.
 
 use crate::harness::row::{Claim, claim};
 

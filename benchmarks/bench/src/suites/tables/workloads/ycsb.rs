@@ -1,7 +1,7 @@
 //! The suite `ycsb`: the core workloads A to F of the Yahoo! Cloud Serving Benchmark (B. F. Cooper and others,
-//! "Benchmarking cloud serving systems with YCSB", SoCC 2010), from one thread: records of ten fields of 100 bytes,
-//! as one value of 1,000, under keys `user` and a number; frequencies by Zipf's law, the frequent records spread over
-//! all.
+//! "Benchmarking cloud serving systems with YCSB", SoCC 2010), from one thread. Records of ten fields of 100 bytes
+//! are one value of 1,000, under keys of `user` and a number. Frequencies follow Zipf's law, and the frequent records
+//! are spread over all.
 
 use crate::data::shape::Shape;
 use crate::suites::tables::definition::{Definition, Grouping, Kind, Mixture, Order, Steps, TableSuite};
