@@ -76,7 +76,7 @@ impl CrashDisk {
 
     /// A disk whose files are durable as they are, with an empty recording.
     pub(crate) fn from_state(mut state: State) -> Self {
-        // Nobody has files of this disk open: what has no name is gone.
+        // No one has files of this disk open: contents without a name are gone.
         state.forget_nameless();
         let recording = Recording { start: state.clone(), operations: Vec::new(), marks: Vec::new() };
         let live = Mutex::new(Live { state, recording });
@@ -90,7 +90,7 @@ impl CrashDisk {
     }
 
     /// What the death of all processes leaves: the same files, as little durable as they are, and a recording that
-    /// goes on. Nobody holds a lock.
+    /// continues. No one holds a lock.
     pub fn killed(&self) -> Self {
         let state = self.live().state.clone();
         let recording = self.recording();

@@ -58,7 +58,7 @@ pub struct ImageId {
     kind: Kind,
 }
 
-/// The number in a kind tells images of it apart; of `Exactly`, bit `i` keeps pending change `i`.
+/// The number in a kind distinguishes images of it; of `Exactly`, bit `i` keeps pending change `i`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Everything,
@@ -220,7 +220,7 @@ impl<'r> Images<'r> {
         self
     }
 
-    /// Goes on to the next operation, if there is one.
+    /// Proceeds to the next operation, if the recording has one.
     fn advance(&mut self) -> bool {
         let Some(operation) = self.recording.operations().get(self.operations) else { return false };
         self.replay.step(operation);

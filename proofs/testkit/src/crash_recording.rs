@@ -74,7 +74,7 @@ impl fmt::Display for Operation {
     }
 }
 
-/// A note of the workload: when it was made, everything that the workload says it stands for had happened.
+/// A note of the workload: the event that it names had happened when it was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// How many operations had been recorded.
@@ -148,7 +148,7 @@ impl State {
         &mut self.contents[file.0]
     }
 
-    /// Lets go of the bytes of files without a name.
+    /// Drops the bytes of files without a name.
     pub fn forget_nameless(&mut self) {
         let named: BTreeSet<FileNumber> = self.names.values().copied().collect();
         for (number, content) in self.contents.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! What every `Disk` must do, whoever implements it: one check that runs over all of them.
+//! What every `Disk` must do: one check that runs over all implementations.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;

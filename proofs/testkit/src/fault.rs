@@ -110,12 +110,12 @@ pub enum Unsynced {
     Dropped,
 }
 
-/// The call that a fault struck first.
+/// The first call that a fault made fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedCall {
     /// What it asked for.
     pub call: Call,
-    /// Of which file or directory.
+    /// The file or directory.
     pub path: PathBuf,
 }
 

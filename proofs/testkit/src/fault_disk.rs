@@ -1,8 +1,8 @@
-//! A disk whose calls fail when told to: the Nth of them, once or for good, and all growth beyond a quota.
+//! A disk whose calls fail on request: the Nth of them, once or forever, and all growth beyond a quota.
 //!
 //! A call that fails does not reach the disk beneath, except that half of a failing write does. A failed sync may
-//! take back what was written since the last one that succeeded, as Linux may: it marks the pages clean, and drops
-//! them later.
+//! undo what was written since the last one that succeeded, as Linux may: it marks the pages clean, and drops them
+//! later.
 
 use std::collections::HashMap;
 use std::io;
@@ -13,7 +13,7 @@ use fulgurite::io::{Access, Disk, File, FileLocks, LockHolder, Map, WriterAttemp
 
 use crate::fault::{Call, FailedCall, Fault, FaultError, Persistence, Unsynced};
 
-/// A disk on top of another, whose calls fail when told to. Clones share everything.
+/// A disk on top of another, whose calls fail on request. Clones share everything.
 ///
 /// To try every call of a piece of work: run it once without a fault and read [`FaultDisk::calls`]; then once with a
 /// fault at each number up to that, on a fresh disk.
@@ -116,8 +116,7 @@ struct Undo {
 }
 
 impl Undo {
-    /// These bytes at `offset` are durable: whoever takes the change back leaves them, and a length that reaches to
-    /// their end.
+    /// These bytes at `offset` are durable: an undone change keeps them, and a length that reaches to their end.
     fn keep(&mut self, offset: u64, bytes: &[u8]) {
         let end = offset + bytes.len() as u64;
         let own_end = self.offset + self.bytes.len() as u64;

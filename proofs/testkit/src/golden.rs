@@ -31,7 +31,7 @@ pub struct Golden {
     pub lines: String,
 }
 
-/// Writes all of them anew.
+/// Writes all of them again.
 ///
 /// # Errors
 /// The engine's, which should not occur on a disk in memory.
@@ -380,7 +380,7 @@ impl Maker {
         self.create("runs", options)?;
         let key = |number: u64| {
             let mut key = format!("key-{number:05}").into_bytes();
-            // Now and then one of which a cell has only the beginning.
+            // Sometimes a value whose cell has only its beginning.
             key.resize(if number.is_multiple_of(251) { 1_200 } else { key.len() }, b'k');
             key
         };

@@ -91,7 +91,7 @@ fn shared_add_ns(processors: &[usize], span: Duration) -> Result<f64, Unavailabl
     })
 }
 
-/// Wall time of one way between two threads that sleep until the other wakes them.
+/// Wall time of one way of a line between two threads that both watch it.
 fn hand_over_ns(processors: &[usize], span: Duration) -> Result<f64, Unavailable> {
     let turn = Line(AtomicU64::new(0));
     together(processors, |side, _| {
@@ -101,7 +101,7 @@ fn hand_over_ns(processors: &[usize], span: Duration) -> Result<f64, Unavailable
     })
 }
 
-/// Wall time of one way between two threads of which each sleeps until the other has woken it up.
+/// Wall time of one way between two threads that sleep until the other wakes them.
 fn wake_up_ns(processors: &[usize], span: Duration) -> Result<f64, Unavailable> {
     let turn = Line(AtomicU64::new(0));
     together(processors, |side, other| {

@@ -214,7 +214,7 @@ impl Txn<'_> {
         if found.iov_len == 0 {
             return &[];
         }
-        // SAFETY: so many bytes are there; whoever changes something has the transaction for itself, and keeps nothing.
+        // SAFETY: the value has so many bytes; changes need the transaction exclusively, and end this borrow.
         unsafe { std::slice::from_raw_parts(found.iov_base.cast::<u8>(), found.iov_len) }
     }
 

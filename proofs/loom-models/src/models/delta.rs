@@ -30,7 +30,7 @@ pub const SCAN: Model = Model {
 
 pub const GET: Model = Model {
     name: "delta-get",
-    what: "a commit inserts a key, while a thread asks for it and for another",
+    what: "a commit inserts a key, while a thread gets it and another",
     run: || {
         write_and_read(&[b"b"], b"a", |shared| {
             shared.get(b'a');
@@ -43,7 +43,7 @@ pub const GET: Model = Model {
 
 pub const CHANGES: Model = Model {
     name: "delta-changes",
-    what: "a commit inserts a key before one that has changed, while a thread asks what has",
+    what: "a commit inserts a key before one that has changed, while a thread reads the changes",
     run: || write_and_read(&[b"b", b"d"], b"a", Shared::ask_changes),
     faults: CHANGES_FAULTS,
     ..SCAN
@@ -83,7 +83,7 @@ pub const FIRST: Model = Model {
 
 pub const SAME: Model = Model {
     name: "delta-same-key",
-    what: "two commits insert versions of one key in any order, and one of the threads asks for it",
+    what: "two commits insert versions of one key in any order, and one of the threads gets it",
     run: || write_both(b"b", *b"bb", [2, 3], |shared| shared.get(b'b')),
     faults: SAME_FAULTS,
     ..SCAN
@@ -91,7 +91,7 @@ pub const SAME: Model = Model {
 
 pub const NEW: Model = Model {
     name: "delta-new-key",
-    what: "two commits insert the same new key, of which either may find the other's record, and one of the threads asks for it",
+    what: "two commits insert the same new key, either may find the other's record, and one of the threads gets the key",
     run: || write_both(b"b", *b"aa", [3, 2], |shared| shared.get(b'a')),
     faults: NEW_FAULTS,
     ..SCAN
@@ -122,13 +122,13 @@ const INDEX_UNACQUIRED: Fault = Fault {
     how: How::Relaxed,
 };
 const FENCE_OF_WRITERS: Fault = Fault {
-    name: "the fence of who locks a node is missing",
+    name: "the fence of a thread that locks a node is missing",
     file: "delta/node.rs",
     line: "fence(Ordering::Release)",
     how: How::LeftOut,
 };
 const FENCE_OF_READERS: Fault = Fault {
-    name: "the fence of who has read a node is missing",
+    name: "the fence of a thread that has read a node is missing",
     file: "delta/node.rs",
     line: "fence(Ordering::Acquire)",
     how: How::LeftOut,

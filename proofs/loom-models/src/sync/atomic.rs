@@ -52,12 +52,12 @@ fn store(shadow: &Shadow, difference: u64, order: Ordering, planted: Option<How>
     }
 }
 
-/// The newest value, for whoever has the atomic for himself.
+/// The newest value, for a caller with exclusive access.
 fn newest(shadow: &Shadow) -> u64 {
     shadow.difference.fetch_add(0, Ordering::Relaxed)
 }
 
-/// Exchanges until nobody comes in between, as processors do that have no such exchange.
+/// Exchanges until no other thread interferes, as processors without such an exchange do.
 fn update(shadow: &Shadow, order: Ordering, change: impl Fn(u64) -> Option<u64>) -> Result<u64, u64> {
     let mut now = newest(shadow);
     loop {
@@ -164,7 +164,7 @@ macro_rules! atomic {
                 outcome.map(|before| Self::value(&shadow, before)).map_err(|now| Self::value(&shadow, now))
             }
 
-            /// The value, which nobody else can reach now.
+            /// The value, which no one else can reach now.
             pub fn get_mut(&mut self) -> &mut $value {
                 if let Some(shadow) = shadow::take(self.address()) {
                     *self.0.get_mut() = Self::value(&shadow, newest(&shadow));
@@ -198,7 +198,7 @@ macro_rules! atomic {
 
         impl<$($parameter)?> std::fmt::Debug for $name<$($parameter)?> {
             fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                // To look at the value would be an operation of the model.
+                // Reading the value would be an operation of the model.
                 out.write_str(stringify!($name))
             }
         }

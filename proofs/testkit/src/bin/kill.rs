@@ -147,13 +147,13 @@ Usage: kill [--count N] [--seed S] [--directory DIR] [--plant] [--no-plant]
         }
     }
 
-    /// Tells the parent of a look, by an empty line.
+    /// Reports a look to the parent, by an empty line.
     fn say_looked() {
         let mut out = std::io::stdout();
         let _ = writeln!(out).and_then(|()| out.flush());
     }
 
-    /// Tells the parent that the database is open. If it does not listen any more, it is about to kill.
+    /// Reports to the parent that the database is open. A parent that no longer listens is about to kill.
     fn say_open() {
         let mut out = std::io::stdout();
         let _ = writeln!(out, "open").and_then(|()| out.flush());

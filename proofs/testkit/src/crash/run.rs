@@ -282,5 +282,5 @@ fn random_of(image: &CrashImage<'_>) -> Random {
 const NESTED_SHARE: u64 = 10;
 /// At about so many places.
 const NESTED_MAX: usize = 24;
-/// More failures tell nothing new.
+/// More failures show nothing new.
 const FAILURES_MAX: usize = 20;

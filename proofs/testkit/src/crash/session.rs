@@ -104,7 +104,7 @@ impl Session {
         Ok((self.db()?.clone(), self.disk.clone(), self.history.newest_number()))
     }
 
-    /// Adds the state that a commit led to, of which all is noted already.
+    /// Adds the state that a commit led to; its changes are noted already.
     pub(super) fn add_state(&mut self, holdings: Holdings) {
         self.history.push(holdings);
     }

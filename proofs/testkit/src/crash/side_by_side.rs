@@ -110,7 +110,7 @@ struct Told {
     /// The commits that are there, or in doubt.
     committed: Vec<(Sequence, Vec<Changed>)>,
     in_doubt: bool,
-    /// What failed, but for conflicts.
+    /// What failed, except conflicts.
     errors: Vec<Error>,
 }
 
@@ -232,7 +232,7 @@ impl Session {
             self.add_state(after(self.holdings(), changes));
         }
         self.note_acknowledged(crew.logged.into_inner(), crew.durable.into_inner(), in_doubt);
-        // What no failing call explains tells most.
+        // A failure that no failing call explains says most.
         match errors.iter().position(|error| !is_of_the_disk(error)).or(errors.len().checked_sub(1)) {
             Some(at) => Err(errors.swap_remove(at)),
             None => self.compare(),

@@ -164,7 +164,7 @@ fn several_tables(session: &mut Session) -> Result<()> {
     for step in 0..40 {
         let level = any_level(&mut session.random);
         session.commit(level, |change, random| {
-            // What is in all tables or in none tells a partial transaction.
+            // A key in all tables or in none reveals a partial transaction.
             let key = key(random.below(30));
             names.iter().try_for_each(|name| change.put(name, &key, &value(random, 10..300)))?;
             any_change(change, random, names[random.clone().index(names.len())], 30, 10..300)

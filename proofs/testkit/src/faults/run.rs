@@ -1,9 +1,9 @@
-//! Makes every call of each workload fail, once and for good, and checks what is left.
+//! Makes every call of each workload fail, once and forever, and checks the result.
 //!
-//! A run fails one call. All along: no panic; errors are the disk's or say that the database is poisoned; a commit
-//! that reports an error has no effect unless it poisoned; what the database shows is what it should hold. After it:
-//! the handle works, or is poisoned because a sync failed. At the end the process dies, or the power fails too, and
-//! the database is opened on the bare disk: nothing acknowledged is lost, and `check` finds nothing.
+//! A run fails one call. At every moment: no panic; errors are the disk's or say that the database is poisoned; a
+//! commit that reports an error has no effect unless it poisoned; the database shows what it should hold. After the
+//! workload: the handle works, or is poisoned because a sync failed. At the end the process dies, or the power fails
+//! too, and the database is opened on the bare disk: nothing acknowledged is lost, and `check` finds nothing.
 
 use std::fmt;
 use std::ops::AddAssign;
@@ -155,7 +155,7 @@ fn run_call(workload: &Workload, seed: u64, nth: u64, share: Share) -> Option<Re
             }
         }
     }
-    // A call of which no run is made may be the last, or past it: the next one tells.
+    // A call without a run may be the last, or past it: the next one shows which.
     is_reached.unwrap_or(true).then_some(report)
 }
 
@@ -203,7 +203,7 @@ enum Outcome {
     Poisoned,
 }
 
-fn try_one(workload: &Workload, seed: u64, trial: Trial, tell: bool) -> Result<Outcome, Defect> {
+fn try_one(workload: &Workload, seed: u64, trial: Trial, report: bool) -> Result<Outcome, Defect> {
     let disk = CrashDisk::new();
     let front = FaultDisk::new(Arc::new(disk.clone()));
     let trouble = if trial.unsynced == Unsynced::Kept { Trouble::Failures } else { Trouble::Losses };
@@ -216,7 +216,7 @@ fn try_one(workload: &Workload, seed: u64, trial: Trial, tell: bool) -> Result<O
     let mut failed = None;
     for (number, step) in workload.steps.iter().enumerate() {
         let outcome = step(&mut session);
-        if tell {
+        if report {
             let outcome = outcome.as_ref().map_or_else(ToString::to_string, |()| "done".into());
             println!("step {number}: {outcome}, failed call {:?}, {}", front.failed_call(), session.progress());
         }
@@ -246,10 +246,10 @@ fn try_one(workload: &Workload, seed: u64, trial: Trial, tell: bool) -> Result<O
     let retold = |defect: Defect| Defect { text: story(defect.text), ..defect };
     let may_poison = is_sync || failed_call.call == Call::SyncDirectory || persistence == Persistence::Forever;
     let poisoned = settle(&mut session, workload, may_poison).map_err(retold)?;
-    if tell {
+    if report {
         println!("at the end: {}", session.progress());
     }
-    survive(workload, session, (seed, unsynced), tell).map_err(retold)?;
+    survive(workload, session, (seed, unsynced), report).map_err(retold)?;
     Ok(if poisoned { Outcome::Poisoned } else { Outcome::Usable })
 }
 
@@ -285,10 +285,15 @@ fn none_left(runs: u64) -> fulgurite::Result<()> {
 }
 
 /// The process dies; and the power fails too.
-fn survive(workload: &Workload, session: Session, (seed, unsynced): (u64, Unsynced), tell: bool) -> Result<(), Defect> {
+fn survive(
+    workload: &Workload,
+    session: Session,
+    (seed, unsynced): (u64, Unsynced),
+    report: bool,
+) -> Result<(), Defect> {
     let (recording, history) = session.into_parts();
     let operations = recording.operations().len();
-    if tell {
+    if report {
         recording.operations().iter().enumerate().for_each(|(number, operation)| println!("  {number}: {operation}"));
     }
     for id in [ImageId::everything(operations), ImageId::durable(operations)] {
@@ -335,5 +340,5 @@ fn wrong(text: String) -> Defect {
     Defect { kind: DefectKind::Wrong, text }
 }
 
-/// More failures tell nothing new.
+/// More failures show nothing new.
 const FAILURES_MAX: usize = 12;

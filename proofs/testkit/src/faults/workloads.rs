@@ -1,4 +1,4 @@
-//! What is tried with failing calls: short pieces of work, each a list of steps of which any may fail.
+//! The workloads that are tried with failing calls: short lists of steps, each of which may fail.
 
 use fulgurite::{Database, Durability, Error, MergeOperator, Options, Result, TableOptions};
 

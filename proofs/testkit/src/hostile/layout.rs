@@ -55,7 +55,7 @@ pub enum PageKind {
 /// A reference to bytes outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// Where it stands in the file.
+    /// Where it is in the file.
     pub at: usize,
     /// Where the bytes begin in the file.
     pub start: usize,

@@ -51,7 +51,7 @@ impl Fates {
         (0..).zip(&self.lost).filter_map(|(number, place)| place.map(|place| (number, place)))
     }
 
-    /// Those of which nothing is lost.
+    /// Those that lost nothing.
     fn survivors(&self) -> impl Iterator<Item = u32> {
         (0..)
             .zip(&self.shown)
@@ -60,7 +60,7 @@ impl Fates {
             .map(|((n, _), _)| n)
     }
 
-    /// Those of which nothing is shown.
+    /// Those that show nothing.
     fn gone(&self) -> impl Iterator<Item = u32> {
         self.lost().map(|(number, _)| number).filter(|number| !self.shown[*number as usize])
     }

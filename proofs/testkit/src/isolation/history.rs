@@ -196,7 +196,7 @@ impl Transaction {
 }
 
 impl Process {
-    /// Who reads the content at the end of a history; no process of a run has this number.
+    /// The process that reads the content at the end of a history; no process of a run has this number.
     pub(super) const ENDING: Self = Self(u32::MAX);
 }
 

@@ -17,7 +17,7 @@ struct Order<'h> {
     writers: Vec<Option<Place>>,
 }
 
-/// Adds what this list tells.
+/// Adds the facts of this list.
 pub(super) fn gather(list: &List<'_>, cast: &Cast<'_, '_>, gathered: &mut Gathered<'_>) {
     let reads: Vec<&ListRead<'_>> = list.reads.iter().filter(|read| cast.reads(read.place.transaction)).collect();
     let order = order(list, &reads, cast, gathered);

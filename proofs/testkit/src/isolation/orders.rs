@@ -38,7 +38,7 @@ pub(super) fn real_time_edges(cast: &Cast<'_, '_>) -> Vec<Edge> {
             moments.push((transaction.end, true, number));
         }
     }
-    // At the same tick nothing is known: who begins then does not come after who ends then.
+    // At the same tick nothing is known: a transaction that begins then does not come after one that ends then.
     moments.sort_unstable();
     let mut edges = Vec::new();
     // Those that have ended, without those that had ended when another of these began.

@@ -30,13 +30,13 @@ struct Versions {
 enum Found {
     /// This one.
     One(u32),
-    /// One of several, of which these are the first and the last.
+    /// One of several; these are the first and the last of them.
     Between(u32, u32),
     /// Nothing is known.
     Unknown,
 }
 
-/// Adds what this register tells.
+/// Adds the facts of this register.
 pub(super) fn gather(register: &Register, cast: &Cast<'_, '_>, gathered: &mut Gathered<'_>) {
     let mut versions = Versions::new(register, cast);
     let reads = register.reads.iter().filter(|read| cast.reads(read.place.transaction));

@@ -7,7 +7,7 @@ use super::writer::{Ending, NOTES, Writer};
 use crate::crash::{Defect, DefectKind};
 use crate::kill::{Acknowledged, Ring, State, Unlike};
 
-/// Why a run did not come to its end.
+/// Why a run did not finish.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// What is there, looked at, is not what the writer was told.

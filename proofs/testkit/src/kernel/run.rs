@@ -22,7 +22,7 @@ use crate::random::Random;
 pub enum Kind {
     /// The medium takes no more bytes: what the file system has taken already cannot be written back.
     MediumFull,
-    /// The medium ends earlier than it said: what lies behind can be neither written nor read.
+    /// The medium ends earlier than it said: the rest can be neither written nor read.
     MediumEnds,
     /// As [`Kind::MediumEnds`], when nothing is in the page cache.
     Unreadable,
@@ -81,7 +81,7 @@ pub struct Plan {
     pub command: fn(&Writer) -> Command,
     /// Whether to end with the first failure that judging finds, or of a tool.
     pub stop_early: bool,
-    /// Is told what each run did.
+    /// Receives the outcome of each run.
     pub progress: fn(&str),
 }
 

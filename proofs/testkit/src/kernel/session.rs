@@ -64,7 +64,7 @@ impl Session {
         Ok(None)
     }
 
-    /// Tells it something. If it does not listen any more, it is dead, which shows when it ends.
+    /// Sends it a line. If it no longer listens, it is dead, which shows when it ends.
     pub fn order(&mut self, order: &str) {
         let _ = writeln!(self.orders, "{order}").and_then(|()| self.orders.flush());
     }

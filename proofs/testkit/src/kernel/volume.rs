@@ -12,7 +12,7 @@ use std::process::Command;
 /// See the module. What was mounted is unmounted when it is dropped.
 #[derive(Debug)]
 pub(super) struct Volume {
-    /// Where all of it lies, below a directory that the caller owns.
+    /// Where all of it is, below a directory that the caller owns.
     root: PathBuf,
     /// The loop device, while the file system on it is mounted.
     device: Option<String>,
@@ -67,13 +67,13 @@ impl Volume {
         self.root.join("files")
     }
 
-    /// Has the system forget what it has of a file in memory, but for what is mapped.
+    /// Makes the system drop its cache of a file in memory, except what is mapped.
     pub fn forget_cached(&self, path: &Path) -> Result<(), String> {
         let file = format!("if={}", path.display());
         tool("dd", &[&file, "iflag=nocache", "count=0", "status=none"], None).map(drop)
     }
 
-    /// From now on the medium takes no bytes where it has none yet.
+    /// From now on the medium ends so many thousandths from its beginning: the rest can be neither read nor written.
     pub fn fill_medium(&self) -> Result<(), String> {
         fill(&self.medium().join("ballast"), 0)
     }
@@ -117,7 +117,7 @@ impl Volume {
         }
     }
 
-    /// Fills the file system itself, but for so many bytes.
+    /// Fills the file system itself, except for so many bytes.
     pub fn fill_files(&self, left_bytes: u64) -> Result<(), String> {
         fill(&self.files().join("ballast"), left_bytes)
     }
@@ -141,7 +141,7 @@ impl Volume {
             }
             bytes = again;
         }
-        Err("the medium never comes to rest".into())
+        Err("the medium never becomes idle".into())
     }
 
     /// Unmounts, replaces the medium's bytes if there are others, has the file system's own check mend what it finds,
@@ -230,7 +230,7 @@ fn tool(program: &str, arguments: &[&str], path: Option<&Path>) -> Result<String
     Err(format!("{program} {}: {}", arguments.join(" "), text.trim()))
 }
 
-/// Writes until there is no room, and then gives back so much.
+/// Writes until the medium is full, and then frees so much.
 fn fill(path: &Path, left_bytes: u64) -> Result<(), String> {
     let write = || {
         let mut file = File::create(path)?;

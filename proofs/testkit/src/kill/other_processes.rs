@@ -1,5 +1,5 @@
-//! Other processes that come upon a writer's database: readers of another user, second writers under another name,
-//! children made by `fork`, and copies that were made without the log.
+//! Other processes that use a writer's database: readers of another user, second writers under another name, children
+//! made by `fork`, and copies that were made without the log.
 
 #![allow(unsafe_code)] // `fork`.
 
@@ -13,10 +13,10 @@ use fulgurite::{Database, Error};
 use super::state::State;
 use super::writer::Writer;
 
-/// Reads the database for ever, each time anew, as a process that may not write it: each snapshot shows a state of
-/// the writer, and goes on showing it. `looked` is called after each look.
+/// Opens and reads the database forever, as a process that may not write it: each snapshot must show a state of the
+/// writer, and keep showing it. `looked` is called after each look.
 ///
-/// Answers only if something went wrong: what, in words.
+/// Returns only if something went wrong: what, in words.
 pub fn look_on(writer: &Writer, mut looked: impl FnMut()) -> String {
     loop {
         match look_once(writer) {
@@ -29,7 +29,7 @@ pub fn look_on(writer: &Writer, mut looked: impl FnMut()) -> String {
 fn look_once(writer: &Writer) -> Result<(), String> {
     let db = match Database::options().read_only(true).open(writer.path()) {
         Ok(db) => db,
-        // The writer is dead, or is not there yet; its log is nobody else's to read.
+        // The writer is dead or has not started; no one else may read its log.
         Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
         Err(Error::DatabaseNotFound { .. }) => return Ok(()),
         Err(error) => return Err(format!("a reader cannot open the database: {error}")),
@@ -83,7 +83,7 @@ pub fn read_alone(writer: &Writer) -> Result<Option<Vec<u64>>, String> {
     numbers
 }
 
-/// Has a child made by `fork` use the database that it inherits: it must be refused everything, and harm nothing.
+/// Makes a child by `fork` that uses the inherited database: it must be refused everything, and harm nothing.
 ///
 /// # Errors
 /// What was wrong, in words.
@@ -112,7 +112,7 @@ pub fn fork_once(db: &Database) -> Result<(), String> {
     }
 }
 
-/// Lets everybody read the database.
+/// Lets all users read the database.
 ///
 /// # Errors
 /// The system's.

@@ -1,4 +1,4 @@
-//! The parent: starts writers, kills them, and looks at what they leave.
+//! The parent: starts writers, kills them, and checks what they leave.
 
 use std::fmt;
 use std::fs;
@@ -36,7 +36,7 @@ pub struct Plan {
     pub onlooker: fn(&Writer) -> Command,
     /// As [`Plan::writer`], to open the database under its other name.
     pub intruder: fn(&Writer) -> Command,
-    /// Is told how far the run is.
+    /// Receives the progress of the run.
     pub progress: fn(&Report),
 }
 
@@ -134,7 +134,7 @@ impl Rounds<'_> {
         let acknowledgements = |error| format!("the acknowledgements: {error}");
         let ring = Ring::create(&writer.ring_path()).map_err(acknowledgements)?;
         // Half of the writers that find no log are killed before they are likely to make a checkpoint: until then
-        // nothing but the announcement of the log tells that it is needed.
+        // only the announcement of the log says that it is needed.
         let before_checkpoint = std::mem::take(&mut self.is_closed) && self.random.chance(1, 2);
         // One in eight is killed wherever it is by then, most likely while it starts or recovers.
         let early = self.random.chance(1, 8);
@@ -281,7 +281,7 @@ impl Rounds<'_> {
         }
     }
 
-    /// Compares what is there with what was acknowledged.
+    /// Compares the database with the acknowledgements.
     fn look(&mut self, writer: &Writer, db: &Database, entries: &[Acknowledged]) -> Result<(), String> {
         let engine = |error: fulgurite::Error| format!("after recovery the engine fails: {error}");
         let state = State::open(db, writer.seed, writer.threads).map_err(engine)?;

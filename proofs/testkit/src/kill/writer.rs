@@ -6,7 +6,7 @@ use fulgurite::Database;
 
 use crate::random::Random;
 
-/// What a writer needs to know.
+/// The parameters of a writer.
 #[derive(Clone, Debug)]
 pub struct Writer {
     /// The directory of the database and of the acknowledgements.

@@ -24,7 +24,7 @@ struct Shared {
     acknowledged: Vec<[AtomicU64; 2]>,
 }
 
-/// Opens the database and ends: somebody may kill it meanwhile.
+/// Opens the database and ends; the parent may kill it meanwhile.
 ///
 /// # Errors
 /// What went wrong, in words.
@@ -32,9 +32,9 @@ pub fn open_only(writer: &Writer) -> Result<(), String> {
     writer.open().map(drop).map_err(|error| error.to_string())
 }
 
-/// Writes until somebody kills the process. `opened` is called when the database is open.
+/// Writes until the process is killed. `opened` is called when the database is open.
 ///
-/// Answers only if something went wrong: what, in words.
+/// Returns only if something went wrong: what, in words.
 pub fn write(writer: &Writer, opened: impl FnOnce()) -> String {
     let shared = match Shared::new(writer) {
         Ok(shared) => Arc::new(shared),
@@ -52,7 +52,7 @@ pub fn write(writer: &Writer, opened: impl FnOnce()) -> String {
                 Ok(Err(text)) => text,
                 Err(panic) => format!("it panics: {panic}"),
             };
-            // Whoever was first is heard; the process ends then.
+            // The first message counts; the process ends then.
             let _ = say.send(format!("thread {thread}: {text}"));
         });
     }

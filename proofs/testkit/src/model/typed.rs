@@ -1,6 +1,6 @@
 //! A typed table and a multimap, compared with a map and a set of the types that they hold.
 //!
-//! Every world has one of each. Their encodings are not looked at here: what comes back, and in which order, is.
+//! Every world has one of each. Their encodings are not checked here; their values and the order are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;

@@ -16,7 +16,7 @@ pub struct Plan {
     pub operations: u64,
 }
 
-/// Simulates, and tells what was done; or what is wrong.
+/// Simulates, and returns what was done.
 ///
 /// # Errors
 /// What is wrong, in words.
@@ -54,7 +54,7 @@ impl World<'_> {
         self.settle(acknowledged)
     }
 
-    /// Opens the database and looks at what is there.
+    /// Opens the database and checks its content.
     fn begin_life(&mut self, acknowledged: u64) -> Result<(), String> {
         let db = self.life.options(&self.disk).open(PATH).map_err(|error| format!("it does not open: {error}"))?;
         self.db = Some(db);
@@ -69,7 +69,7 @@ impl World<'_> {
     }
 
     fn create_first_tables(&mut self) -> Result<(), String> {
-        // Nothing fails before there is something to lose.
+        // No call fails before the database has content.
         let faults = std::mem::take(&mut *self.disk.plan()).without_faults();
         *self.disk.plan() = faults;
         self.life.faulty = false;

@@ -1,5 +1,5 @@
-//! The state of a simulation: the database and its disk, what holds for its present life, the snapshots and transactions
-//! that are open, and the thread that reads.
+//! The state of a simulation: the database and its disk, what holds for its present life, the snapshots and
+//! transactions that are open, and the thread that reads.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -81,7 +81,7 @@ pub struct Life {
     pub(super) left: Option<Arc<Left>>,
     /// It is over: the database is poisoned, or the power was cut.
     pub(super) over: bool,
-    /// Errors of the disk may be told until this operation.
+    /// Errors of the disk may be reported until this operation.
     pub(super) excused_until: u64,
     /// Calls of the disk that failed so far.
     failures: u64,
@@ -215,7 +215,7 @@ impl<'s> World<'s> {
         Ok(())
     }
 
-    /// A snapshot of now. After a sync that failed, of which nobody need have been told yet, it is of what is durable.
+    /// A snapshot of now. After a failed sync that was not reported yet, it may show only what is durable.
     pub(super) fn snapshot(&mut self, until: u64) -> Result<Held, String> {
         let txn = self.db().read().map_err(|error| format!("no snapshot: {error}"))?;
         let sequence = txn.sequence();
@@ -270,7 +270,7 @@ impl<'s> World<'s> {
         Ok(())
     }
 
-    /// Lets go of versions that nobody sees.
+    /// Forgets versions that no snapshot shows.
     pub(super) fn forget(&mut self) {
         let durable = self.disk.plan().acknowledged.durable;
         let oldest = self.open.iter().map(|open| open.version).fold(durable, u64::min);
@@ -304,7 +304,7 @@ impl<'s> World<'s> {
         Err(format!("{what} failed, and nothing had it fail: {error}"))
     }
 
-    /// Errors may be told for a while after the disk has failed, or was full.
+    /// Errors may be reported for a while after the disk has failed, or was full.
     pub(super) fn note_failures(&mut self) {
         let plan = self.disk.plan();
         let failures = plan.failed + plan.refused;
@@ -351,7 +351,7 @@ impl<'s> World<'s> {
         match wrong {
             None => Ok(()),
             Some(Wrong::Answer(text)) => Err(format!("the reader: {text}")),
-            // It was told some time ago.
+            // It was reported some time ago.
             Some(Wrong::Failed(Error::Io { .. })) if self.life.faulty => Ok(()),
             Some(Wrong::Failed(error)) => self.excuse("a read of the reader", &error),
         }
@@ -373,7 +373,7 @@ impl<'s> World<'s> {
         }
     }
 
-    /// Lets go of everything, whatever state it is in.
+    /// Drops everything, whatever state it is in.
     pub(super) fn abandon(&mut self) {
         let _ = self.stop_reader();
         self.open.clear();
@@ -481,7 +481,7 @@ const HELD_LONG: u64 = 1_000;
 const SNAPSHOTS_MAX: usize = 12;
 /// A snapshot is held for so many operations at most.
 pub const HELD_MAX: u64 = 12_000;
-/// An error of the disk may be told so many operations after it happened: by who waited for a flush.
+/// An error of the disk may be reported so many operations after it happened: to a thread that waited for a flush.
 const EXCUSED_FOR: u64 = 400;
 /// What the reader pauses for between two questions, at most.
 pub const READER_PAUSE_US: u64 = 40;

@@ -1,4 +1,4 @@
-//! What the foreground changes: transactions of which several are open at once, tables that come and go, and loads.
+//! The changes of the foreground: several open transactions at once, tables that are created and dropped, and loads.
 
 use std::collections::BTreeMap;
 
@@ -273,7 +273,7 @@ impl World<'_> {
     }
 
     pub(super) fn create_or_drop(&mut self) -> Result<(), String> {
-        // A table that is dropped under a transaction refuses it, which tells nothing here.
+        // A table that is dropped during a transaction refuses it, which proves nothing here.
         self.open.clear();
         let live = lock(&self.model).live();
         if live.len() < TABLES_MAX && (live.len() < TABLES_MIN || self.random.coin()) {

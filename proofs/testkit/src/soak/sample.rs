@@ -30,7 +30,7 @@ impl Sample {
     /// Now, for a database in this directory.
     ///
     /// # Errors
-    /// If the system does not tell.
+    /// If the system does not report it.
     pub fn now(at: Duration, directory: &Path) -> std::io::Result<Self> {
         let status = fs::read_to_string("/proc/self/status")?;
         let kib =

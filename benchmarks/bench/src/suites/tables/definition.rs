@@ -126,7 +126,7 @@ pub struct Steps {
     pub threads: usize,
     /// Which operations.
     pub mixture: Mixture,
-    /// Which records operations use; new ones come in rising order, except for [`Order::Shuffled`].
+    /// The records that they use, and in which order.
     pub order: Order,
     /// What operations share.
     pub grouping: Grouping,

@@ -64,7 +64,7 @@ impl Presence {
     }
 }
 
-/// What operations make of registers in the end: present or not.
+/// The final state of registers after operations: present or not.
 fn written(operations: &[Operation]) -> HashMap<Key, bool> {
     operations
         .iter()

@@ -40,7 +40,7 @@ pub(super) struct Shared<'w> {
     pub stop: AtomicBool,
     /// Checkpoints that were begun, and those that have ended.
     pub checkpoints: [AtomicU64; 2],
-    /// Somebody waits for checkpoints.
+    /// A thread waits for checkpoints.
     pub waits: AtomicBool,
     /// The newest commit that was acknowledged as durable.
     pub durable: AtomicU64,
@@ -222,8 +222,7 @@ impl<'w> Worker<'w> {
         }
         let mut place = None;
         let bytes = entries.iter().map(|(number, value)| {
-            // Whoever pulls the first entry keeps all others from committing: what is visible now is what is loaded
-            // over.
+            // The load excludes commits from its first entry on: it applies to the state that is visible now.
             place.get_or_insert_with(|| (ground.db.read().map(|txn| txn.sequence()), clock.tick()));
             (ground.keys.bytes(*number), value_bytes(*value, ground.shape.padding))
         });
@@ -287,7 +286,7 @@ fn steps(session: &mut Session<'_>, kind: Kind, shared: &Shared<'_>, random: &mu
     Ok(())
 }
 
-/// Waits until some checkpoints have begun, or ended, if nobody else does.
+/// Waits until some checkpoints have begun, or ended, if no other thread does.
 fn wait_for_checkpoints(shared: &Shared<'_>, random: &mut Random) {
     if shared.waits.swap(true, Ordering::Relaxed) {
         return;
@@ -320,7 +319,7 @@ fn commit(
             running.end(Outcome::Committed, writes.then_some(Sequence(sequence.0)));
             if level == history::Durability::Disk {
                 shared.durable.fetch_max(sequence.0, Ordering::SeqCst);
-                // At no other moment is there less between what was promised and what was done.
+                // At this moment, promised and durable commits are closest.
                 if shared.armed.load(Ordering::Relaxed) {
                     shared.crash();
                 }

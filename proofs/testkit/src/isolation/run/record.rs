@@ -76,7 +76,7 @@ pub(super) struct Load {
     pub transaction: usize,
     /// The last commit before it.
     pub sequence: u64,
-    /// A moment at which no other could commit, and nobody saw it yet.
+    /// A moment at which no other could commit, and no snapshot showed the load yet.
     pub inside: Tick,
 }
 

@@ -83,7 +83,7 @@ impl World {
             let options = |number| TableOptions::new().counted(number % 2 == 1);
             (0..shape.tables)
                 .try_for_each(|number| db.create_table(&registers_name(number), options(number)).map(drop))?;
-            // Its removal is the first commit of the first segment: whoever sees an older state sees all tables.
+            // Its removal is the first commit of the first segment: all older states have all tables.
             db.update(|txn| txn.put(&lists, &world.keys.bytes(0), &[]))?;
             db.sync()
         };
@@ -130,14 +130,14 @@ impl World {
         let records = match records {
             Ok(records) => records,
             Err(error) => {
-                // Nobody knows in which state it is: to close it might never end.
+                // Its state is unknown: closing it might never end.
                 std::mem::forget(shared.ground);
                 return Err(error);
             }
         };
         let Shared { ground, crash, syncs, .. } = shared;
         drop(ground);
-        // After a crash it can no longer tell.
+        // After a crash it cannot report it.
         let runs = self.db().stats().map_or(0, |stats| stats.tables.iter().map(|table| table.runs).sum());
         let crash = crash.into_inner().expect("no thread panics while it holds this lock");
         let syncs = syncs.into_inner().expect("no thread panics while it holds this lock");
@@ -201,7 +201,7 @@ impl World {
         Ok(())
     }
 
-    /// Opens the database anew, closed cleanly or with a log to recover from.
+    /// Opens the database again, closed cleanly or with a log to recover from.
     fn reopen(&mut self) -> Result<(), Broken> {
         if let (Some(db), true) = (self.db.take(), self.random.coin()) {
             db.close().map_err(Broken::at("closing the database"))?;
@@ -319,7 +319,7 @@ fn durable_shown(transactions: &[Transaction], notes: &[Note], crash: Option<&Cr
     shown.map(|(_, note)| note.snapshot).max()
 }
 
-/// What a table that comes and goes holds, if it is there.
+/// The value of a named table, if it exists.
 fn named_value(txn: &ReadTxn, number: u64) -> Result<Option<Value>, Halt> {
     match txn.open_table(&name(number)) {
         Ok(table) => txn.get(&table, NAMED_KEY)?.map(|bytes| value_of(&bytes)).transpose(),

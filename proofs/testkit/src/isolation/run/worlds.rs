@@ -30,7 +30,7 @@ pub struct Plan<'p> {
     pub histories: PathBuf,
     /// Beats as long as the run goes on.
     pub pulse: &'p AtomicU64,
-    /// Is told of each world that has ended.
+    /// Receives a line for each world that has ended.
     pub progress: fn(&str),
 }
 
@@ -197,12 +197,12 @@ impl Planted {
         Self { name: "merge-computed-too-early", fault: Fault::MergeComputedTooEarly, shape: "merges" },
     ];
 
-    /// Plants it, and looks for anomalies. Answers the first of them, if there is one, and the transactions run.
+    /// Plants it, and searches for anomalies. Returns the first of them, if any, and the transactions run.
     ///
     /// Plants in the whole process: nothing else may use the engine meanwhile.
     ///
     /// # Errors
-    /// What kept it from looking: another failure than an anomaly shows nothing.
+    /// What kept it from searching: another failure than an anomaly shows nothing.
     pub fn search(self, seed: u64, pulse: &AtomicU64) -> Result<(Option<String>, u64), String> {
         set_giving_way(GIVING_WAY_PLANTED);
         let mut transactions = 0;
@@ -251,7 +251,7 @@ const PLANTED_SEGMENTS: u64 = 5;
 const PLANTED_SEGMENT: u64 = 2_000;
 /// With fewer transactions it may be chance that none were in conflict.
 const JUDGED_MIN: u64 = 1_000;
-/// From so many transactions on, commits must have been refused for every reason there is.
+/// From so many transactions on, commits must have been refused for every possible reason.
 const COVERED_MIN: u64 = 100_000;
 /// Of a thousand commits, those that may be refused.
 const REFUSED_MAX: u64 = 950;

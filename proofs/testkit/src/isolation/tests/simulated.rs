@@ -110,7 +110,7 @@ fn a_stale_snapshot_is_found() {
 
 #[test]
 fn a_phantom_is_found() {
-    // Without sequences, an absence that may be one of several tells too little.
+    // Without sequences, an absence that may be one of several says too little.
     for seed in 0..10 {
         let run = Run { seed, fault: Some(Fault::Phantom), transactions: 3000, numbered: true, ..RUN };
         let report = judge(run, &Options::new(Level::Serializable));

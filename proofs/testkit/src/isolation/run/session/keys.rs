@@ -47,7 +47,7 @@ pub(crate) fn register(table: usize, number: u64) -> Key {
     Key(((table as u64) << TABLE_SHIFT) + number)
 }
 
-/// The register that stands for a table that comes and goes.
+/// The register that represents a named table.
 pub(crate) fn named(number: u64) -> Key {
     register(NAMED, number)
 }
@@ -91,7 +91,7 @@ fn filler(value: Value) -> u8 {
 
 /// Registers of one table have numbers below this power of two.
 const TABLE_SHIFT: u32 = 32;
-/// The number, among the tables of registers, of that which the tables that come and go stand in.
+/// The table number that the registers of named tables have.
 const NAMED: usize = 1000;
 /// A large value has so many times the bytes beside it that others have at most.
 const LARGE_FACTOR: u64 = 25;

@@ -1,5 +1,5 @@
-//! Tables that come and go. Each stands for a register: it holds one value while it is there, and is absent while it
-//! is not.
+//! Tables that are created, renamed and dropped. Each represents a register: it holds one value while it exists;
+//! otherwise the register is absent.
 
 use fulgurite::{Error, TableOptions};
 
@@ -38,7 +38,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Gives the table the name of another, if it is there and the other is not.
+    /// Renames the table, if it exists and the new name is free.
     pub fn rename_named(&mut self, number: u64, other: u64) -> Result<(), Halt> {
         if number == other || self.read_named(number)?.is_none() || self.read_named(other)?.is_some() {
             return Ok(());
@@ -54,7 +54,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Drops the table if it is there.
+    /// Drops the table if it exists.
     pub fn drop_named(&mut self, number: u64) -> Result<(), Halt> {
         if self.read_named(number)?.is_none() {
             return Ok(());

@@ -16,7 +16,7 @@ pub(crate) struct Stretch {
     pub numbers: Range<u64>,
 }
 
-/// How a range is gone through.
+/// How a range is scanned.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Way {
     /// So many entries from below.
@@ -83,7 +83,7 @@ impl Session<'_> {
                     break;
                 }
                 if step == 2 {
-                    // There and back again: it must stand where it stood.
+                    // Back and forth: it must be at the same place again.
                     if upward { cursor.previous()? } else { cursor.next()? };
                     if upward { cursor.next()? } else { cursor.previous()? };
                 }
@@ -173,7 +173,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Records what was found of a range, from below and from above, as far as it was gone through.
+    /// Records what was found of a range, from below and from above, as far as it was scanned.
     fn note(&mut self, stretch: &Stretch, way: Way, front: Vec<Bytes>, back: Vec<Bytes>) -> Result<(), Halt> {
         let parse = |found: Vec<Bytes>| -> Result<Vec<Entry>, Halt> {
             found.iter().map(|(key, value)| Ok((self.ground.keys.number(key)?, value_of(value)?))).collect()

@@ -53,9 +53,9 @@ impl Session<'_> {
         }
     }
 
-    /// The step, or one in its place that the checker understands: to it an element that was appended is a write like
-    /// any other, and at isolation `Snapshot` merges let pass what others do to their keys. Without reads, nobody can
-    /// tell.
+    /// The step, or another in its place that the checker understands: to the checker, an appended element is a write
+    /// like any other, while at isolation `Snapshot` merges do not conflict with other writes of their keys. Without
+    /// reads, no one can distinguish them.
     fn allowed(&self, step: Step) -> Step {
         match step {
             _ if self.serializable || !self.begun => step,

@@ -117,7 +117,7 @@ impl<'w> Session<'w> {
         Some(Mark { savepoint: self.write()?.savepoint(), operations, counts })
     }
 
-    /// Undoes all since the mark: it is not in the record, so that nobody may see it. What was read meanwhile is
+    /// Undoes everything since the mark: it is not recorded, so that no one may see it. What was read meanwhile is
     /// forgotten too.
     pub fn roll_back(&mut self, mark: &Mark) -> Result<(), Halt> {
         if let Some(txn) = self.write() {
