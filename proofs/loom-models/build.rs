@@ -1,5 +1,5 @@
-//! Sets `cfg(model_checked)` for this crate alone: the engine's files, compiled here, have their least sizes then. In `RUSTFLAGS`
-//! it would have everything built anew.
+//! Sets `cfg(model_checked)` for this crate only: the engine's files, compiled here, then have their smallest sizes.
+//! Setting it in `RUSTFLAGS` would rebuild everything.
 
 fn main() {
     println!("cargo::rustc-cfg=model_checked");

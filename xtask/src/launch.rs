@@ -32,29 +32,28 @@ pub const BENCH: Command = Command {
 Usage: cargo xtask bench SUITE [ARGUMENTS]
        cargo xtask bench compare A B
 
-Builds the benchmark with full optimisation, and the other engines with it, and runs one suite:
-  core      point reads, scans, loads and single puts against LMDB, with the bars they must meet
-  writers   transactions of one and of several threads against LMDB, RocksDB (where its library is installed:
-            the package librocksdb-dev) and fjall, with the bars they must meet
-  sustained puts that go on for longer than any buffer lasts, what they cost in bytes, space and pauses, and gets
-            beside them, against the same engines, with the bars they must meet
-  geaflow   every table of a report on the LMDB backend of Apache GeaFlow, its claims beside what is measured
-  lightning every table of a report on Lightning DB, its claims beside what is measured
+Builds the benchmark and the other engines with full optimisation, and runs one suite:
+  core      point reads, scans, loads and single puts beside LMDB, with bars
+  writers   transactions of one and of several threads beside LMDB, fjall and RocksDB (if the package librocksdb-dev is
+            installed), with bars
+  sustained puts that outlast every buffer beside the same engines: speed, bytes written, space, pauses, and gets beside
+            the puts, with bars
+  geaflow   every table of a report on the LMDB backend of Apache GeaFlow, with the report's claims
+  lightning every table of a report on Lightning DB, with the report's claims
   ycsb      the workloads A to F of the Yahoo! Cloud Serving Benchmark
-  rdf4j     the store of quads: loads, scans, reads of several threads, space and SPARQL, against RDF4J's LmdbStore
-            (where a JDK, 11 or later, and Maven are installed) and Oxigraph (where libclang is installed to build
-            its RocksDB), with the bars they must meet. `cargo xtask bench rdf4j --generate FILE --statements N`
-            writes its data and does nothing else
-  limits    what this machine can do at best: loads, bandwidth, page faults, page cache, disk, huge pages, calls and threads.
-            Six of these floors are in the report of every other suite too, from before and after its run
+  rdf4j     the quad store: loads, scans, reads of several threads, space and SPARQL, beside RDF4J's LmdbStore (if a JDK,
+            11 or later, and Maven are installed) and Oxigraph (if libclang is installed, to build its RocksDB), with bars.
+            `cargo xtask bench rdf4j --generate FILE --statements N` only writes the data
+  limits    what this machine can do at best: loads, bandwidth, page faults, page cache, disk, huge pages, calls, threads.
+            Every other suite reports six of these floors, measured before and after its run
 
-compare tells what changed beyond noise between two files that `--json FILE` of any suite wrote, and exits with 1 if something
-is slower; `cargo xtask bench compare --help` shows how, and an example.
+compare shows what changed beyond noise between two files that `--json FILE` of any suite wrote. It exits with 1 if
+something is slower; `cargo xtask bench compare --help` has an example.
 
-geaflow, lightning and ycsb measure LMDB, RocksDB and LevelDB (where their libraries are installed: the packages librocksdb-dev and
-libleveldb-dev), fjall, redb, SQLite, Bf-Tree and, where libclang is installed to build it, libmdbx.
+geaflow, lightning and ycsb measure LMDB, RocksDB and LevelDB (if the packages librocksdb-dev and libleveldb-dev are
+installed), fjall, redb, SQLite, Bf-Tree, and libmdbx (if libclang is installed).
 
-All arguments go to the benchmark; `cargo xtask bench -- --help` shows them.
+All arguments go to the benchmark; `cargo xtask bench -- --help` lists the suites.
 Example: cargo xtask bench core --format json",
     run: bench,
 };

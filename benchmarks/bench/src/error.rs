@@ -67,9 +67,9 @@ impl fmt::Display for Error {
             Self::Engine(failure) => failure.fmt(out),
             Self::Wrong { workload, what } => write!(out, "{workload}: {what}; no figure of this run counts"),
             Self::Io { operation, path, source } => write!(out, "{}: {operation} failed: {source}", path.display()),
-            Self::Child { what, outcome } => write!(out, "{what}, in a process of its own: {outcome}"),
+            Self::Child { what, outcome } => write!(out, "the process for {what} failed: {outcome}"),
             Self::Input { path, what } => write!(out, "{}: {what}", path.display()),
-            Self::Usage(message) => write!(out, "{message}; --help lists what is understood"),
+            Self::Usage(message) => write!(out, "{message}; --help lists the options"),
         }
     }
 }

@@ -1,59 +1,80 @@
 //! Benchmarks of Fulgurite beside other engines: `cargo xtask bench` and the name of a suite.
 //!
-//! Reading order: `house` starts a suite, with `arguments`, and prints its `report` with what `judge` makes of it. Of `core`, `workload`
-//! names what is measured and `plan` says on which data; `suite` runs it through `reads`, `writes` and `worker`, and `bars` are its
-//! bars. `writers`, `sustained`, those of `tables`, that of `quads` and `limits` are suites of their own, with the same parts. `compare`
-//! compares what two runs have written.
+//! The rooms, lowest first: `data` is what is stored and asked for; `measure` measures a piece of work; `floors` are
+//! what the machine can do at best; `engines` has Fulgurite and the list of engines; `harness` has what suites share.
+//! `suites` has the suites, which are registered here. `compare` compares the results of two runs, and
+//! `compare_proof` shows that it finds slowdowns.
 
-mod arguments;
-mod bars;
-mod child;
-mod clock;
-mod command_line;
 mod compare;
-mod core_suite;
-mod counting_disk;
-mod dataset;
+mod compare_proof;
+mod data;
 mod engines;
 mod error;
-mod fulgurite;
-mod house;
-mod judge;
-mod limits;
-mod machine;
-mod places;
-mod plan;
-#[cfg(test)]
-mod planted;
-mod planted_writing;
-mod quads;
-mod queries;
-mod random;
-mod reads;
-mod report;
-mod rounds;
-mod self_test;
-mod shape;
-mod single_rounds;
-mod space;
-mod statistics;
-mod suite;
-mod sustained;
-mod tables;
-mod values;
-mod verify;
-mod warm;
-mod worker;
-mod workload;
-mod writers;
-mod writes;
+mod floors;
+mod harness;
+mod json;
+mod measure;
+mod suites;
 
 use std::process::ExitCode;
 
 use error::Error;
+use harness::program::Program;
+use harness::suite::execute;
+use suites::core::{self as core_suite, Core};
+use suites::limits::Limits;
+use suites::quads::{self, Rdf4j};
+use suites::sustained::{self, Sustained};
+use suites::tables::{self, GEAFLOW, LIGHTNING, YCSB};
+use suites::writers::{self, Writers};
+
+/// Every suite, command and task of this program.
+const PROGRAM: Program = Program {
+    suites: &[
+        ("core", |arguments| execute(&Core, arguments)),
+        ("writers", |arguments| execute(&Writers, arguments)),
+        ("sustained", |arguments| execute(&Sustained, arguments)),
+        ("geaflow", |arguments| execute(&GEAFLOW, arguments)),
+        ("lightning", |arguments| execute(&LIGHTNING, arguments)),
+        ("ycsb", |arguments| execute(&YCSB, arguments)),
+        ("rdf4j", |arguments| execute(&Rdf4j, arguments)),
+        ("limits", |arguments| execute(&Limits, arguments)),
+    ],
+    commands: &[(compare::NAME, |arguments| compare::execute(arguments, compare_proof::run))],
+    tasks: &[
+        (sustained::VERB, sustained::work),
+        (writers::VERB, writers::fill),
+        (core_suite::VERB, core_suite::work),
+        (tables::VERB, tables::work),
+        (tables::WRITER, tables::write),
+        (quads::VERB, quads::work),
+        (compare_proof::VERB, compare_proof::work),
+    ],
+    help: HELP,
+};
+
+/// What the program prints without arguments, and for `--help`.
+const HELP: &str = "\
+Measures Fulgurite beside other engines.
+
+Usage: fulgurite-bench SUITE [OPTIONS]
+       fulgurite-bench compare [OPTIONS] A B
+
+Suites:
+  core       Reads, scans, loads and single puts beside LMDB
+  writers    Transactions of one and of several threads, at every level of durability
+  sustained  Puts that last longer than any buffer: speed, bytes written, space, pauses, and gets beside them
+  geaflow    Every table of a report on the LMDB backend of Apache GeaFlow
+  lightning  Every table of a report on Lightning DB
+  ycsb       The workloads A to F of the Yahoo! Cloud Serving Benchmark
+  rdf4j      The store of quads beside RDF4J's LmdbStore and Oxigraph
+  limits     What this machine can do at best, whatever engine runs on it
+
+`fulgurite-bench SUITE --help` and `fulgurite-bench compare --help` describe the options.
+";
 
 fn main() -> ExitCode {
-    match house::start(std::env::args().skip(1)) {
+    match PROGRAM.start(std::env::args().skip(1)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -62,6 +83,30 @@ fn main() -> ExitCode {
                 Error::Usage(_) | Error::Input { .. } => ExitCode::from(2),
                 _ => ExitCode::FAILURE,
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_suite_is_named_and_help_is_no_error() {
+        let started = |line: &str| PROGRAM.start(line.split_ascii_whitespace().map(str::to_owned));
+        assert!(matches!(started("fast"), Err(Error::Usage(message)) if message.contains("`fast`")));
+        for line in ["", "--help", "-h", "core --help", "core --quick -h", "writers --only bank --help", "compare -h"] {
+            assert!(matches!(started(line), Ok(true)), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_help_names_every_suite_and_command() {
+        for (name, _) in PROGRAM.suites.iter().chain(PROGRAM.commands) {
+            assert!(
+                HELP.contains(&format!("  {name} ")) || HELP.contains(&format!("fulgurite-bench {name} ")),
+                "{name}"
+            );
         }
     }
 }

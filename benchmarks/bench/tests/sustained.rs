@@ -1,4 +1,5 @@
-//! The suite of sustained writes as a program, with the engines that are always there: each task is a process of its own.
+//! The suite of sustained writes as a program, with the engines that are always there: each task is a process of its
+//! own.
 
 use std::path::Path;
 use std::process::{Command, Output};

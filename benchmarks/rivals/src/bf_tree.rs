@@ -1,15 +1,16 @@
 //! Bf-Tree as an engine of writers: an index of single records, without transactions.
 //!
-//! It is measured at [`Level::Memory`] alone: version 0.5 writes a log, but does not finish recovering from it. What it holds goes to
-//! a snapshot when it is synced or closed, and comes from there when it is opened. A batch is single inserts.
+//! It is measured at [`Level::Memory`] alone: version 0.5 writes a log, but does not finish recovering from it. What
+//! it holds goes to a snapshot when it is synced or closed, and comes from there when it is opened. A batch is single
+//! inserts.
 
 use std::path::{Path, PathBuf};
 
 use bf_tree::{BfTree as Tree, Config, LeafInsertResult, LeafReadResult, ScanReturnField};
 
-use crate::engine::Failure;
+use crate::interface::engine::Failure;
+use crate::interface::writing::{Level, NoTransaction, Settings, Snapshot, Usage, WritingEngine, WritingStore};
 use crate::versions;
-use crate::writing::{Level, NoTransaction, Settings, Snapshot, Usage, WritingEngine, WritingStore};
 
 const NAME: &str = "bf-tree";
 
@@ -139,7 +140,7 @@ impl WritingStore for BfTreeStore {
         Ok(())
     }
 
-    /// Without a log there is nothing to count.
+    /// No log, no count.
     fn flushes(&self) -> Result<Option<u64>, Failure> {
         Ok(None)
     }
@@ -205,7 +206,7 @@ impl BfTreeReader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::writing_checks;
+    use crate::interface::writing_checks;
 
     #[test]
     fn it_does_what_the_benchmark_asks_in_memory() {

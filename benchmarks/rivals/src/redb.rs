@@ -1,8 +1,9 @@
-//! redb as an engine of writers: one write transaction at a time, whoever wants the next one waits.
+//! redb as an engine of writers: one write transaction at a time; the next one waits.
 //!
 //! redb has two levels of its own: a commit that stays in the process (`Durability::None`) and one that is synced
-//! (`Durability::Immediate`). [`Level::Log`] is the second one through a file whose syncs do nothing: a commit is in the page cache,
-//! and survives the process. A transaction of several steps opens its table for each of them, as redb's tables borrow theirs.
+//! (`Durability::Immediate`). [`Level::Log`] is the second one through a file whose syncs do nothing: a commit is in
+//! the page cache, and survives the process. A transaction of several steps opens its table for each of them, as
+//! redb's tables borrow theirs.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -14,9 +15,9 @@ use redb::{
     TableDefinition, WriteTransaction,
 };
 
-use crate::engine::Failure;
+use crate::interface::engine::Failure;
+use crate::interface::writing::{Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore};
 use crate::versions;
-use crate::writing::{Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore};
 
 const NAME: &str = "redb";
 
@@ -282,7 +283,7 @@ impl Transaction for RedbTransaction {
     }
 
     fn abort(self) {
-        // A transaction that is dropped is aborted too; nobody is left to tell if that fails.
+        // A dropped transaction is aborted too; no one can handle a failure here.
         let _ = self.txn.abort();
     }
 }
@@ -294,7 +295,7 @@ fn failed<E: std::error::Error + Send + Sync + 'static>(operation: &'static str)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::writing_checks;
+    use crate::interface::writing_checks;
 
     #[test]
     fn it_does_what_the_benchmark_asks_at_every_level() {

@@ -1,8 +1,8 @@
 //! SQLite as an engine of writers: a table without rowids, a write-ahead log, one writer at a time.
 //!
-//! At [`Level::Log`] nothing is synced (`synchronous = OFF`): a commit is in the page cache. At [`Level::Disk`] each commit syncs the
-//! log (`FULL`). Every reader has a connection of its own from a pool, as SQLite wants it for reads beside a writer; statements are
-//! prepared once for each connection.
+//! At [`Level::Log`] nothing is synced (`synchronous = OFF`): a commit is in the page cache. At [`Level::Disk`] each
+//! commit syncs the log (`FULL`). Every reader has a connection of its own from a pool, as SQLite wants it for reads
+//! beside a writer; statements are prepared once for each connection.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, Params};
 
-use crate::engine::Failure;
-use crate::writing::{Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore};
+use crate::interface::engine::Failure;
+use crate::interface::writing::{Level, Refusal, Settings, Snapshot, Transaction, Usage, WritingEngine, WritingStore};
 
 const NAME: &str = "sqlite";
 
@@ -23,7 +23,8 @@ const CACHE_BYTES: u64 = 1 << 30;
 /// How much of the file is read through a map.
 const MAP_BYTES: u64 = 16 << 30;
 
-/// Tables without row numbers keep a quarter of a page of each record in place: so much that a record of a kilobyte lies in one piece.
+/// Tables without row numbers keep a quarter of a page of each record in place, so that a record of a kilobyte is in
+/// one piece.
 const PAGE_BYTES: u32 = 8192;
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS records (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID";
@@ -99,7 +100,7 @@ fn connect(path: &Path, settings: Settings) -> Result<Connection, Failure> {
     Ok(connection)
 }
 
-/// An open database: the writer's connection, and those of readers that nobody uses at the moment.
+/// An open database: the connection of the writer, and those of readers that are not in use.
 pub struct SqliteStore {
     writer: Mutex<Connection>,
     readers: Mutex<Vec<Connection>>,
@@ -303,7 +304,8 @@ fn limit(count: usize) -> i64 {
 
 impl Drop for SqliteSnapshot<'_> {
     fn drop(&mut self) {
-        // A read transaction has nothing to lose; should ending it fail, the connection is closed instead of used again.
+        // A read transaction has nothing to lose; should ending it fail, the connection is closed instead of used
+        // again.
         let ended = self.reader.connection().prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
         if ended.is_err() {
             self.reader.connection.take();
@@ -351,7 +353,7 @@ impl Transaction for SqliteTransaction<'_> {
 impl Drop for SqliteTransaction<'_> {
     fn drop(&mut self) {
         if !self.ended {
-            // Nobody is left to tell; the next transaction cannot begin if this fails, and says so.
+            // No one can handle a failure here: if this fails, the next transaction cannot begin, and reports it.
             let _ = self.end("ROLLBACK");
         }
     }
@@ -364,7 +366,7 @@ fn failed<E: std::error::Error + Send + Sync + 'static>(operation: &'static str)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::writing_checks;
+    use crate::interface::writing_checks;
 
     #[test]
     fn it_does_what_the_benchmark_asks_at_every_level() {

@@ -1,11 +1,10 @@
-//! Runs models: each in a process of its own, unplanted and then with each of its faults, and judges what came of it.
+//! Runs models: each in a process of its own, first without and then with each of its faults, and judges the outcome.
 //!
-//! First come the schedules in which no thread that could go on makes way for another more than once, then those with two such
-//! preemptions, and so on: most faults need few (Musuvathi and Qadeer 2007), and loom, which goes down before it goes across, would
-//! otherwise try all ends of one beginning.
+//! Schedules with one preemption at most come first, then those with two, and so on: most faults need few (Musuvathi
+//! and Qadeer 2007), and loom, which searches depth first, would otherwise try all ends of one beginning.
 //!
-//! A thread of a model that fails ends its process at once: to unwind while loom's other threads stand still would take locks
-//! that they hold.
+//! A thread of a model that fails ends its process at once: unwinding while loom's other threads are suspended would
+//! take locks that they hold.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -161,7 +160,7 @@ fn run_all(models: &[&'static Model], schedules: u64) -> ExitCode {
 /// Runs one process and reads what it says.
 fn run(job: Job, schedules: u64) -> Outcome {
     let begun = Instant::now();
-    let mut child = Command::new(std::env::current_exe().expect("this program knows where it lies"));
+    let mut child = Command::new(std::env::current_exe().expect("the system knows where this program is"));
     child.args(["--run", job.model.name, "--schedules", &schedules.to_string()]);
     if let Some(fault) = job.fault {
         child.args(["--plant", fault.name]);
@@ -262,7 +261,7 @@ fn explore(model: &'static Model, plant: Option<&str>, schedules: u64) -> ExitCo
     ExitCode::SUCCESS
 }
 
-/// Explores at most so many schedules in which threads that could go on make way for others at most so often.
+/// Explores at most so many schedules with at most so many preemptions.
 fn explore_bounded(model: &'static Model, preemptions: Option<usize>, schedules: u64) {
     let mut builder = loom::model::Builder::new();
     builder.max_branches = BRANCHES_MAX;
@@ -312,10 +311,10 @@ fn grouped(number: u64) -> String {
 static EXPLORED: AtomicU64 = AtomicU64::new(0);
 /// What a panic says that a model waits for.
 const EXPECTED: &str = "a thread panicked amid a commit";
-/// What loom says where a thread turns round and round: the engine never does, and of a planted fault it proves nothing, because
-/// loom may hide for ever what others did.
+/// What loom says where a thread turns round and round: the engine never does, and of a planted fault it proves
+/// nothing, because loom may hide for ever what others did.
 const ENDLESS: &str = "exceeded maximum number of branches";
-/// Bounds of preemptions, one after the other; none in the end.
+/// Bounds of preemptions, one after the other; the last has none.
 const PREEMPTIONS: [Option<usize>; 7] = [Some(1), Some(2), Some(3), Some(4), Some(5), Some(6), None];
 /// Operations of one schedule: far more than a model needs, unless a thread turns round and round.
 const BRANCHES_MAX: usize = 20_000;

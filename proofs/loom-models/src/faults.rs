@@ -1,7 +1,9 @@
-//! Faults that are planted without the engine's help: an operation at one line of the engine is weakened, or left out.
+//! Faults that are planted without the engine's help: an operation at one line of the engine is weakened, or left
+//! out.
 //!
-//! The operations of [`crate::sync`] know the line that calls them. A fault names its line by what stands there, and where that
-//! is not, or not once, it is refused: so it moves with the engine's text, and cannot come to lie where nothing happens.
+//! The operations of [`crate::sync`] know the line that calls them. A fault names its line by the text of the line.
+//! If the engine does not contain this text exactly once, the fault is refused: so it moves with the engine's text,
+//! and cannot end up where nothing happens.
 
 use std::panic::Location;
 use std::sync::OnceLock;
@@ -13,7 +15,7 @@ pub struct Fault {
     pub name: &'static str,
     /// The engine's file, below its `src`.
     pub file: &'static str,
-    /// What stands in the line, up to where its end is, or in the lines from it on.
+    /// The text of the line up to its end, or of the lines from it on.
     pub line: &'static str,
     /// What becomes of the operation there.
     pub how: How,

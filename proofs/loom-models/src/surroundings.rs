@@ -1,5 +1,5 @@
-//! What the explored files import from parts of the engine that are not explored: types with what they need of them, and a log
-//! and pages that are there for the models to look at.
+//! What the explored files import from parts of the engine that are not explored: types as small as they may be, and
+//! a log and pages that the models can inspect.
 #![allow(dead_code, reason = "some of it is imported only")]
 
 /// Stored bytes.
@@ -95,7 +95,7 @@ pub mod format {
         }
     }
 
-    /// A commit for the log, of which only its size is used.
+    /// A commit for the log; only its size is used.
     #[derive(Debug, Default)]
     pub struct RecordEncoder(usize);
 
@@ -133,7 +133,7 @@ pub mod format {
         /// Ends the commit.
         pub fn finish(&mut self) {}
 
-        /// Its bytes are not looked at.
+        /// Its bytes are not used.
         pub fn bytes(&self) -> &[u8] {
             &[]
         }
@@ -150,7 +150,7 @@ pub mod format {
     }
 }
 
-/// Pages: here one for each checkpoint, of which loom knows who writes and who reads it.
+/// Pages: here one for each checkpoint; loom checks every write and read of it.
 pub mod pager {
     use std::borrow::Cow;
     use std::ops::Deref;
@@ -171,7 +171,7 @@ pub mod pager {
         crate::error::Error::Closed { path: path.to_path_buf() }
     }
 
-    /// A page that is written while nobody can read it, and read while nobody may write it.
+    /// A page that is written while no one can read it, and read while no one may write it.
     pub type Page = std::sync::Arc<loom::cell::UnsafeCell<()>>;
 
     /// The pages of a checkpoint.
@@ -334,7 +334,7 @@ pub mod journal {
     use crate::ids::{SegmentNumber, Sequence};
     use crate::options::Durability;
 
-    /// A log, of which the model's disk has as much as was flushed.
+    /// A log; the disk of the model has as much of it as was flushed.
     #[derive(Debug)]
     pub struct Journal {
         /// The last commit in it.
@@ -361,7 +361,7 @@ pub mod journal {
         /// Writes the commit.
         ///
         /// # Safety
-        /// None: loom finds who reads the place too early.
+        /// None: loom finds reads of the place that come too early.
         pub unsafe fn write(self, _: &[u8]) {
             self.0[self.1].with_mut(|_| ());
         }
@@ -489,7 +489,7 @@ pub mod journal {
     }
 }
 
-/// Processes: there is one.
+/// Processes: always one.
 pub mod process {
     /// As the engine's.
     #[derive(Clone, Copy, Debug)]
@@ -517,10 +517,7 @@ pub mod large {
     pub struct Recent(());
 
     impl LargeStore {
-        /// There is nothing to sync.
-        ///
-        /// # Errors
-        /// None.
+        /// Nothing to release.
         pub fn sync(&self) -> Result<()> {
             Ok(())
         }
@@ -536,7 +533,7 @@ pub mod large {
             unreachable!("{} bytes are not large", value.len())
         }
 
-        /// There is nothing to give back.
+        /// Nothing to release.
         pub fn discard(&self, _: &[LargeValue]) {}
     }
 

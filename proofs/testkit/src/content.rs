@@ -1,7 +1,7 @@
 //! The bytes of one file, in pages that copies share until one of them changes: a crash image costs what differs.
 //!
-//! Invariants: (1) Bytes past the length are zero. (2) An absent page reads as zeros. (3) A page stays at its index in every copy, so
-//! that its hash, which includes the index, can be kept with it.
+//! Invariants: (1) Bytes past the length are zero. (2) An absent page reads as zeros. (3) A page stays at its index
+//! in every copy, so that its hash, which includes the index, can be kept with it.
 
 use std::io;
 use std::ops::Range;
@@ -133,7 +133,7 @@ pub(crate) struct Payload {
     tail: Box<[u8]>,
 }
 
-/// A part of a payload that lies within one page.
+/// A part of a payload within one page.
 pub(crate) enum Piece<'p> {
     Part { offset: u64, bytes: &'p [u8] },
     Page { index: usize, page: &'p Arc<Page> },
@@ -170,7 +170,7 @@ impl Payload {
         self.offset + self.length()
     }
 
-    /// What of it lies outside of a range: all, a part before, a part behind.
+    /// The parts outside of a range: all, a part before, a part after.
     pub fn outside(&self, range: &Range<u64>) -> Vec<Self> {
         if self.end() <= range.start || range.end <= self.offset {
             return vec![self.clone()];
@@ -198,7 +198,7 @@ impl Payload {
     }
 }
 
-/// One page, with its hash once somebody asked for it.
+/// One page, with its hash once it was computed.
 #[derive(Clone, Debug)]
 pub(crate) struct Page {
     bytes: [u8; PAGE_BYTES],

@@ -1,8 +1,9 @@
 //! A disk in memory that records every change and sync, so that all that a power cut may leave can be tried.
 //!
-//! Model, from `docs/reference/durability.md`: a file's bytes and the length that reading them needs are durable after its sync, names after
-//! the sync of their directory; of everything later any subset may survive, in any order, and a write may be torn between
-//! 512-byte sectors. Stricter than most file systems are, so what passes here passes on them:
+//! Model, from `docs/reference/durability.md`: a file's bytes and the length that reading them needs are durable
+//! after its sync, names after the sync of their directory; of everything later any subset may survive, in any order,
+//! and a write may be torn between 512-byte sectors. Stricter than most file systems are, so what passes here passes
+//! on them:
 //! - Syncing a file does not make its name durable.
 //! - Writing some bytes durably makes no others of the file durable.
 //! - Cutting a file becomes durable with `sync_all` only, or once the cut-off part is written again and synced.
@@ -45,9 +46,11 @@ pub struct CrashDisk {
 
 #[derive(Debug)]
 struct Shared {
-    /// Guards the files and the recording, so that the order recorded is the order done. No other lock is taken under it.
+    /// Guards the files and the recording, so that the order recorded is the order done. No other lock is taken under
+    /// it.
     live: Mutex<Live>,
-    /// Locks of processes do not survive a power cut and are not recorded: this disk, which has no files, keeps those on names.
+    /// Locks of processes do not survive a power cut and are not recorded: this disk, which has no files, keeps those
+    /// on names.
     locks: MemoryDisk,
     /// And this those on files. No other lock is taken under it.
     file_locks: Mutex<BTreeMap<FileNumber, MemoryLocks>>,
@@ -73,21 +76,21 @@ impl CrashDisk {
 
     /// A disk whose files are durable as they are, with an empty recording.
     pub(crate) fn from_state(mut state: State) -> Self {
-        // Nobody has files of this disk open: what has no name is gone.
+        // No one has files of this disk open: contents without a name are gone.
         state.forget_nameless();
         let recording = Recording { start: state.clone(), operations: Vec::new(), marks: Vec::new() };
         let live = Mutex::new(Live { state, recording });
         Self { shared: Arc::new(Shared::new(live)) }
     }
 
-    /// A disk with the same files, all of them durable, and an empty recording: a copy that costs nothing until one of the two
-    /// changes.
+    /// A disk with the same files, all of them durable, and an empty recording: a copy that costs nothing until one
+    /// of the two changes.
     pub fn fork(&self) -> Self {
         Self::from_state(self.live().state.clone())
     }
 
-    /// What the death of all processes leaves: the same files, as little durable as they are, and a recording that goes on. Nobody
-    /// holds a lock.
+    /// What the death of all processes leaves: the same files, as little durable as they are, and a recording that
+    /// continues. No one holds a lock.
     pub fn killed(&self) -> Self {
         let state = self.live().state.clone();
         let recording = self.recording();

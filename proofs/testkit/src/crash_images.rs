@@ -1,7 +1,8 @@
 //! Every state that a power cut may leave of a [`Recording`], one after the other.
 //!
-//! The recording is replayed operation by operation. Beside the state that all operations so far lead to, the replay keeps the
-//! state that is durable and the changes since, which are pending; each image is the durable state with some of these applied.
+//! The recording is replayed operation by operation. Beside the state that all operations so far lead to, the replay
+//! keeps the state that is durable and the changes since, which are pending; each image is the durable state with
+//! some of these applied.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -14,15 +15,32 @@ use crate::crash_disk::CrashDisk;
 use crate::crash_recording::{Change, FileNumber, Mark, Operation, Recording, State};
 use crate::random::Random;
 
+impl Recording {
+    /// What a power cut may leave on the medium: see [`Kinds`]. Images that are equal in their bytes, names and notes
+    /// come once. The same recording, seed and kinds give the same images in the same order.
+    pub fn images(&self, seed: u64, kinds: Kinds) -> Images<'_> {
+        Images::new(self, seed, kinds)
+    }
+
+    /// One image again, by the id that [`CrashImage`] prints.
+    ///
+    /// # Panics
+    /// If the recording has fewer operations than the id says, which means that it is of another run.
+    pub fn image(&self, id: ImageId) -> CrashImage<'_> {
+        CrashImage::repeat(self, id)
+    }
+}
+
 /// How many images of each kind are made at each operation. Those that cannot differ are left out.
 ///
 /// Always made are two: everything done so far reached the medium; and nothing that was not synced did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kinds {
-    /// Images in which some of the pending changes survived, in any order. Where there are at most so many subsets, each is made
-    /// once.
+    /// Images in which some of the pending changes survived, in any order. Where there are at most so many subsets,
+    /// each is made once.
     pub subsets: u32,
-    /// Images in which some of the pending writes survived in part, cut between sectors, and small ones within a sector too.
+    /// Images in which some of the pending writes survived in part, cut between sectors, and small ones within a
+    /// sector too.
     pub torn: u32,
 }
 
@@ -40,7 +58,7 @@ pub struct ImageId {
     kind: Kind,
 }
 
-/// The number in a kind tells images of it apart; of `Exactly`, bit `i` keeps pending change `i`.
+/// The number in a kind distinguishes images of it; of `Exactly`, bit `i` keeps pending change `i`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Everything,
@@ -120,7 +138,8 @@ struct Survived {
 }
 
 impl<'r> CrashImage<'r> {
-    /// A disk that holds this image, all of it durable, with a recording of its own: recovering on it can be cut short in turn.
+    /// A disk that holds this image, all of it durable, with a recording of its own: recovering on it can be cut
+    /// short in turn.
     pub fn disk(&self) -> CrashDisk {
         CrashDisk::from_state(self.state.clone())
     }
@@ -194,14 +213,14 @@ impl<'r> Images<'r> {
         Self { recording, seed, kinds, replay, operations: 0, planned, seen: HashSet::new() }
     }
 
-    /// Only the images of a power cut after at least so many operations: those before belong to preparations that another
-    /// recording has tried.
+    /// Only the images of a power cut after at least so many operations: those before belong to preparations that
+    /// another recording has tried.
     pub fn since(mut self, operations: usize) -> Self {
         while self.operations < operations && self.advance() {}
         self
     }
 
-    /// Goes on to the next operation, if there is one.
+    /// Proceeds to the next operation, if the recording has one.
     fn advance(&mut self) -> bool {
         let Some(operation) = self.recording.operations().get(self.operations) else { return false };
         self.replay.step(operation);
@@ -434,7 +453,8 @@ fn tear(state: &mut State, file: FileNumber, payload: &Payload, random: &mut Ran
 
 /// The unit that a medium writes whole or not at all.
 const SECTOR_BYTES: u64 = 512;
-/// Some media do not keep that promise, and checksums must not rely on it: small writes are sometimes torn in units of this.
+/// Some media do not keep that promise, and checksums must not rely on it: small writes are sometimes torn in units
+/// of this.
 const SHRED_BYTES: u64 = 64;
 /// Longest write that is.
 const SHREDDED_BYTES_MAX: u64 = 4096;

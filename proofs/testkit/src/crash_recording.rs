@@ -8,7 +8,6 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::content::{Content, Payload, mix};
-use crate::crash_images::{CrashImage, ImageId, Images, Kinds};
 
 /// A file of a [`Recording`], whatever its name is at the moment: files are numbered as they are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -75,7 +74,7 @@ impl fmt::Display for Operation {
     }
 }
 
-/// A note of the workload: when it was made, everything that the workload says it stands for had happened.
+/// A note of the workload: the event that it names had happened when it was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// How many operations had been recorded.
@@ -109,20 +108,6 @@ impl Recording {
     pub fn marks_until(&self, operations: usize) -> &[Mark] {
         &self.marks[..self.marks.partition_point(|mark| mark.operations <= operations)]
     }
-
-    /// What a power cut may leave on the medium: see [`Kinds`]. Images that are equal in their bytes, names and notes come
-    /// once. The same recording, seed and kinds give the same images in the same order.
-    pub fn images(&self, seed: u64, kinds: Kinds) -> Images<'_> {
-        Images::new(self, seed, kinds)
-    }
-
-    /// One image again, by the id that [`CrashImage`] prints.
-    ///
-    /// # Panics
-    /// If the recording has fewer operations than the id says, which means that it is of another run.
-    pub fn image(&self, id: ImageId) -> CrashImage<'_> {
-        CrashImage::repeat(self, id)
-    }
 }
 
 /// The names and bytes of all files at one moment.
@@ -134,8 +119,8 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Does what an operation does, in part where it no longer fits: other operations may have been left out. Syncs change
-    /// nothing.
+    /// Does what an operation does, in part where it no longer fits: other operations may have been left out. Syncs
+    /// change nothing.
     pub fn apply(&mut self, change: &Change) {
         match change {
             Change::Create { path, file } => {
@@ -163,7 +148,7 @@ impl State {
         &mut self.contents[file.0]
     }
 
-    /// Lets go of the bytes of files without a name.
+    /// Drops the bytes of files without a name.
     pub fn forget_nameless(&mut self) {
         let named: BTreeSet<FileNumber> = self.names.values().copied().collect();
         for (number, content) in self.contents.iter_mut().enumerate() {

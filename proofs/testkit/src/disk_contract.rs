@@ -1,12 +1,12 @@
-//! What every `Disk` must do, whoever implements it: one check that runs over all of them.
+//! What every `Disk` must do: one check that runs over all implementations.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use fulgurite::io::{Access, Disk, File, LockHolder, WriterAttempt, WriterLock};
 
-/// Goes through the contract of `Disk`, `File` and the locks, in a directory that exists and is empty. Embedders who write a
-/// disk of their own can hold it against this.
+/// Goes through the contract of `Disk`, `File` and the locks, in a directory that exists and is empty. Embedders who
+/// write a disk of their own can hold it against this.
 ///
 /// # Errors
 /// Those of the disk, where it had no reason for one.

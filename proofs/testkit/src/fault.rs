@@ -63,7 +63,7 @@ pub struct Fault {
     /// The first to fail, counted from 1 since the fault was armed.
     pub nth: u64,
     /// Whether all later ones fail too.
-    pub lasting: Lasting,
+    pub persistence: Persistence,
     /// The answer.
     pub error: FaultError,
     /// What a failed sync does.
@@ -73,13 +73,19 @@ pub struct Fault {
 impl Default for Fault {
     /// The first call of any kind fails once, with a medium error; failed syncs keep what was written.
     fn default() -> Self {
-        Self { calls: Call::ALL, nth: 1, lasting: Lasting::Once, error: FaultError::Medium, unsynced: Unsynced::Kept }
+        Self {
+            calls: Call::ALL,
+            nth: 1,
+            persistence: Persistence::Once,
+            error: FaultError::Medium,
+            unsynced: Unsynced::Kept,
+        }
     }
 }
 
 /// How long a fault lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lasting {
+pub enum Persistence {
     /// One call fails.
     Once,
     /// That call and all later ones fail.
@@ -104,16 +110,16 @@ pub enum Unsynced {
     Dropped,
 }
 
-/// The call that a fault struck first.
+/// The first call that a fault made fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Struck {
+pub struct FailedCall {
     /// What it asked for.
     pub call: Call,
-    /// Of which file or directory.
+    /// The file or directory.
     pub path: PathBuf,
 }
 
-impl fmt::Display for Struck {
+impl fmt::Display for FailedCall {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{:?} of {}", self.call, self.path.display())
     }

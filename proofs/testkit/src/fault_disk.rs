@@ -1,7 +1,8 @@
-//! A disk whose calls fail when told to: the Nth of them, once or for good, and all growth beyond a quota.
+//! A disk whose calls fail on request: the Nth of them, once or forever, and all growth beyond a quota.
 //!
-//! A call that fails does not reach the disk beneath, except that half of a failing write does. A failed sync may take back
-//! what was written since the last one that succeeded, as Linux may: it marks the pages clean, and drops them later.
+//! A call that fails does not reach the disk beneath, except that half of a failing write does. A failed sync may
+//! undo what was written since the last one that succeeded, as Linux may: it marks the pages clean, and drops them
+//! later.
 
 use std::collections::HashMap;
 use std::io;
@@ -10,12 +11,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use fulgurite::io::{Access, Disk, File, FileLocks, LockHolder, Map, WriterAttempt, WriterLock};
 
-use crate::fault::{Call, Fault, FaultError, Lasting, Struck, Unsynced};
+use crate::fault::{Call, FailedCall, Fault, FaultError, Persistence, Unsynced};
 
-/// A disk on top of another, whose calls fail when told to. Clones share everything.
+/// A disk on top of another, whose calls fail on request. Clones share everything.
 ///
-/// To try every call of a piece of work: run it once without a fault and read [`FaultDisk::calls`]; then once with a fault at
-/// each number up to that, on a fresh disk.
+/// To try every call of a piece of work: run it once without a fault and read [`FaultDisk::calls`]; then once with a
+/// fault at each number up to that, on a fresh disk.
 #[derive(Clone, Debug)]
 pub struct FaultDisk {
     inner: Arc<dyn Disk>,
@@ -34,7 +35,7 @@ impl FaultDisk {
     /// If `fault.nth` is 0: the first call is number 1.
     pub fn arm(&self, fault: Fault) {
         assert!(fault.nth > 0, "calls are counted from 1");
-        *self.shared.faults() = Faults { armed: Some(fault), calls: 0, struck: None };
+        *self.shared.faults() = Faults { armed: Some(fault), calls: 0, failed_call: None };
     }
 
     /// Lets all calls pass again. What was counted stays.
@@ -42,19 +43,20 @@ impl FaultDisk {
         self.shared.faults().armed = None;
     }
 
-    /// How many calls were made since the last [`FaultDisk::arm`], or since the beginning: of the kinds that the fault counts,
-    /// or of all kinds.
+    /// How many calls were made since the last [`FaultDisk::arm`], or since the beginning: of the kinds that the
+    /// fault counts, or of all kinds.
     pub fn calls(&self) -> u64 {
         self.shared.faults().calls
     }
 
     /// The first call that failed since the last [`FaultDisk::arm`].
-    pub fn struck(&self) -> Option<Struck> {
-        self.shared.faults().struck.clone()
+    pub fn failed_call(&self) -> Option<FailedCall> {
+        self.shared.faults().failed_call.clone()
     }
 
-    /// From now on, files may not grow beyond this many bytes together, as [`FaultError::NoSpace`]; `None` for no limit. Files
-    /// count from when they were first opened through this disk, by their length, until they are removed.
+    /// From now on, files may not grow beyond this many bytes together, as [`FaultError::NoSpace`]; `None` for no
+    /// limit. Files count from when they were first opened through this disk, by their length, until they are
+    /// removed.
     pub fn set_quota_bytes(&self, quota_bytes: Option<u64>) {
         self.shared.files().quota_bytes = quota_bytes;
     }
@@ -76,7 +78,7 @@ struct Shared {
 struct Faults {
     armed: Option<Fault>,
     calls: u64,
-    struck: Option<Struck>,
+    failed_call: Option<FailedCall>,
 }
 
 #[derive(Debug, Default)]
@@ -114,7 +116,7 @@ struct Undo {
 }
 
 impl Undo {
-    /// These bytes at `offset` are durable: whoever takes the change back leaves them, and a length that reaches to their end.
+    /// These bytes at `offset` are durable: an undone change keeps them, and a length that reaches to their end.
     fn keep(&mut self, offset: u64, bytes: &[u8]) {
         let end = offset + bytes.len() as u64;
         let own_end = self.offset + self.bytes.len() as u64;
@@ -154,14 +156,14 @@ impl Shared {
             return Ok(Some(fault));
         }
         faults.calls += 1;
-        let strikes = match fault.lasting {
-            Lasting::Once => faults.calls == fault.nth,
-            Lasting::Forever => faults.calls >= fault.nth,
+        let strikes = match fault.persistence {
+            Persistence::Once => faults.calls == fault.nth,
+            Persistence::Forever => faults.calls >= fault.nth,
         };
         if !strikes {
             return Ok(Some(fault));
         }
-        faults.struck.get_or_insert_with(|| Struck { call, path: path.to_path_buf() });
+        faults.failed_call.get_or_insert_with(|| FailedCall { call, path: path.to_path_buf() });
         Err(fault.error.into())
     }
 
@@ -358,8 +360,8 @@ impl File for FaultFile {
         verdict.map(drop)
     }
 
-    /// Counts as a write and a sync, but leaves what else was written to the file as unsynced as it was. If the sync fails, it
-    /// takes that back too.
+    /// Counts as a write and a sync, but leaves what else was written to the file as unsynced as it was. If the sync
+    /// fails, it takes that back too.
     fn write_durably(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         if let Err(error) = self.check(Call::Write) {
             self.write(offset, &bytes[..bytes.len() / 2])?;

@@ -1,7 +1,8 @@
-//! The golden databases: small files with everything that the format has, written once by one version and read by every later one.
+//! The golden databases: small files with everything that the format has, written once by one version and read by
+//! every later one.
 //!
-//! What they hold is said twice, by the files and by lines of NDJSON, which come from a model and not from reading the files.
-//! The same content every time; the bytes may differ, for the salts of a log are random.
+//! What they hold is said twice, by the files and by lines of NDJSON, which come from a model and not from reading
+//! the files. The same content every time; the bytes may differ, for the salts of a log are random.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -30,7 +31,7 @@ pub struct Golden {
     pub lines: String,
 }
 
-/// Writes all of them anew.
+/// Writes all of them again.
 ///
 /// # Errors
 /// The engine's, which should not occur on a disk in memory.
@@ -229,7 +230,8 @@ impl Maker {
         })
     }
 
-    /// Packed leaves with values of one length, of none, and of many; with short keys and long; beside one with an overflow.
+    /// Packed leaves with values of one length, of none, and of many; with short keys and long; beside one with an
+    /// overflow.
     fn fill_packed(&mut self) -> Result<()> {
         self.create("pairs", TableOptions::new().packed(true).counted(true))?;
         self.create("numbers", TableOptions::new().packed(true).value_type("u64"))?;
@@ -270,7 +272,8 @@ impl Maker {
         self.db.checkpoint()
     }
 
-    /// Keys that differ past what a page holds of them, so that separators overflow too; long values; one of its own extent.
+    /// Keys that differ past what a page holds of them, so that separators overflow too; long values; one of its own
+    /// extent.
     fn fill_overflow(&mut self) -> Result<()> {
         self.create("long keys", TableOptions::new())?;
         self.create("long values", TableOptions::new().value_align(16))?;
@@ -288,8 +291,8 @@ impl Maker {
         self.write("long values", &[(b"of its own extent".to_vec(), large)])
     }
 
-    /// A base, and commits above it in two segments of the log. Returns the files as they were before the checkpoint that
-    /// began the second segment: had the power failed then, they would be there with it.
+    /// A base, and commits above it in two segments of the log. Returns the files as they were before the checkpoint
+    /// that began the second segment: had the power failed then, they would be there with it.
     fn fill_two_segments(&mut self) -> Result<BTreeMap<String, Vec<u8>>> {
         let key = |number: u64| format!("key-{number:03}").into_bytes();
         self.create("log", TableOptions::new())?;
@@ -338,7 +341,8 @@ impl Maker {
         Ok(())
     }
 
-    /// Tables of each merge operator that came later, and with functions of a program, in the file and in the log, and a table that was renamed there.
+    /// Tables of each merge operator that came later, and with functions of a program, in the file and in the log,
+    /// and a table that was renamed there.
     fn fill_operators(&mut self) -> Result<()> {
         use MergeOperator::{AddChecked, AddSaturating, And, Min, Or, Xor};
         let one = |value: &[u8]| [(b"key".to_vec(), Some(value.to_vec()))];
@@ -356,7 +360,8 @@ impl Maker {
         self.write("renamed words", &one(b"Insel Meer"))
     }
 
-    /// A segment that is kept, and one that is needed: with the note of a load in it, and commits before and after that.
+    /// A segment that is kept, and one that is needed: with the note of a load in it, and commits before and after
+    /// that.
     fn fill_kept_segments(&mut self) -> Result<()> {
         self.create("log", TableOptions::new())?;
         let (first, large) = (self.value(20), self.value(66_000));
@@ -369,12 +374,13 @@ impl Maker {
         self.write("log", &[(b"second".to_vec(), second), (b"first".to_vec(), None)])
     }
 
-    /// A tree many times a delta, and changes of all kinds everywhere in it, which lie in runs above it: of some ranges several.
+    /// A tree many times a delta, and changes of all kinds everywhere in it, which lie in runs above it: of some
+    /// ranges several.
     fn fill_runs(&mut self, options: TableOptions) -> Result<()> {
         self.create("runs", options)?;
         let key = |number: u64| {
             let mut key = format!("key-{number:05}").into_bytes();
-            // Now and then one of which a cell has only the beginning.
+            // Sometimes a value whose cell has only its beginning.
             key.resize(if number.is_multiple_of(251) { 1_200 } else { key.len() }, b'k');
             key
         };

@@ -29,6 +29,6 @@ pub use crash_disk::CrashDisk;
 pub use crash_images::{CrashImage, ImageId, Images, Kinds};
 pub use crash_recording::{FileNumber, Mark, Operation, Recording};
 pub use disk_contract::check_disk_contract;
-pub use fault::{Call, Fault, FaultError, Lasting, Struck, Unsynced};
+pub use fault::{Call, FailedCall, Fault, FaultError, Persistence, Unsynced};
 pub use fault_disk::FaultDisk;
 pub use random::{Random, drawn_seed};

@@ -1,5 +1,5 @@
-//! Merge functions of the proofs: two that do what operators of the engine do, so that every proof that knows these can judge
-//! them, and one that no operator does.
+//! Merge functions of the proofs: two that do what operators of the engine do, so that every proof that knows these
+//! can judge them, and one that no operator does.
 
 use fulgurite::{MergeOperands, MergeOutcome, Options};
 

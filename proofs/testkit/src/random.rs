@@ -1,4 +1,5 @@
-//! A small seeded source of randomness, the same on every platform and in every version: a printed seed repeats a failure.
+//! A small seeded source of randomness, the same on every platform and in every version: a printed seed repeats a
+//! failure.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -6,7 +7,8 @@ use crate::content::mix;
 
 /// A seed for a run that was given none: another one each time, and short enough to be typed again.
 pub fn drawn_seed() -> u64 {
-    // The standard library seeds its hash maps from the system; there is no other way to its random numbers.
+    // The standard library seeds its hash maps from the system; it offers no other way to the system's random
+    // numbers.
     RandomState::new().hash_one(0) >> 32
 }
 
@@ -39,7 +41,7 @@ impl Random {
     /// If `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "no number is below 0");
-        // The high half of the product: uniform but for one part in 2^64 / bound.
+        // The high half of the product: uniform except for one part in 2^64 / bound.
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 

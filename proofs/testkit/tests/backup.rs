@@ -84,12 +84,12 @@ fn a_backup_that_fails_at_any_call_leaves_no_file_and_the_next_one_is_whole() {
             fill(&db);
             disk.arm(Fault { nth, error, ..Fault::default() });
             let outcome = db.backup_to("copy.ful");
-            let struck = disk.struck();
+            let failed_call = disk.failed_call();
             disk.disarm();
-            let Some(struck) = struck else { break };
+            let Some(failed_call) = failed_call else { break };
             let is_there = disk.exists(Path::new("copy.ful")).unwrap();
             // It may succeed: a lock file that cannot be removed is in nobody's way.
-            assert_eq!(is_there, outcome.is_ok(), "{struck}");
+            assert_eq!(is_there, outcome.is_ok(), "{failed_call}");
             if is_there {
                 look(Arc::new(disk.clone()));
             } else {

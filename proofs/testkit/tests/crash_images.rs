@@ -1,5 +1,5 @@
-//! The images of a crash disk are exactly what the model allows: what was synced is in all of them, what was not is missing
-//! from some, and everything in between occurs.
+//! The images of a crash disk are exactly what the model allows: what was synced is in all of them, what was not is
+//! missing from some, and everything in between occurs.
 
 #![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
 

@@ -1,5 +1,5 @@
-//! Crash images find the classic faults, planted one by one in two toys: a write-ahead log that appends records, and a store
-//! that writes data to a new place and then points its root there. Without a fault both pass every image.
+//! Crash images find the classic faults, planted one by one in two toys: a write-ahead log that appends records, and
+//! a store that writes data to a new place and then points its root there. Without a fault both pass every image.
 
 use std::io;
 use std::path::Path;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fulgurite::io::MemoryDisk;
 use fulgurite::{Database, Durability, Error, Table};
 use fulgurite_testkit::crash::Workload;
-use fulgurite_testkit::{Call, CrashDisk, Fault, FaultDisk, ImageId, Lasting};
+use fulgurite_testkit::{Call, CrashDisk, Fault, FaultDisk, ImageId, Persistence};
 
 /// A database whose calls can be made to fail, with one table.
 fn on_fault_disk() -> (FaultDisk, Database, Table) {
@@ -41,8 +41,8 @@ fn fail_a_checkpoint(disk: &FaultDisk, db: &Database) {
     disk.disarm();
 }
 
-/// A transaction that changed nothing returned at once, whatever durability it was asked for: what it had read, and could tell
-/// others, was lost with the power.
+/// A transaction that changed nothing returned at once, whatever durability it was asked for: what it had read, and
+/// could tell others, was lost with the power.
 #[test]
 fn an_empty_commit_is_as_durable_as_asked_with_all_that_it_read() {
     let disk = CrashDisk::new();
@@ -62,8 +62,8 @@ fn an_empty_commit_is_as_durable_as_asked_with_all_that_it_read() {
     assert_eq!(value(&db), Some(b"value".to_vec()));
 }
 
-/// A checkpoint that failed kept what it had frozen for the next one, which then merged only that. Closing after it removed the
-/// log, and with it all commits that were made between the two.
+/// A checkpoint that failed kept what it had frozen for the next one, which then merged only that. Closing after it
+/// removed the log, and with it all commits that were made between the two.
 #[test]
 fn commits_after_a_failed_checkpoint_survive_closing() {
     let (disk, db, table) = on_fault_disk();
@@ -85,8 +85,9 @@ fn a_bulk_load_after_a_failed_checkpoint_replaces_what_was_committed_before_it()
     assert_eq!(value(&db), Some(b"loaded".to_vec()));
 }
 
-/// What is read while a checkpoint runs finds its large values by the numbers of their extents. A load that followed gave such a number
-/// free without a rotation in between, the next large value took it, and was found in place of the other: damage, it was called.
+/// What is read while a checkpoint runs finds its large values by the numbers of their extents. A load that followed
+/// gave such a number free without a rotation in between, the next large value took it, and was found in place of the
+/// other: damage, it was called.
 #[test]
 fn a_snapshot_of_a_checkpoint_that_runs_reads_its_large_values_after_loads_and_puts() {
     for nth in 1..=12 {
@@ -113,20 +114,22 @@ fn a_snapshot_of_a_checkpoint_that_runs_reads_its_large_values_after_loads_and_p
     }
 }
 
-/// When looking for readers failed after a load was published, the load was reported as failed, though it was there. So it was, after
-/// reopening, when the second of its two metas could neither be written nor made whole.
+/// When looking for readers failed after a load was published, the load was reported as failed, though it was there.
+/// So it was, after reopening, when the second of its two metas could neither be written nor made whole.
 #[test]
 fn a_bulk_load_that_reports_an_error_has_loaded_nothing() {
-    for (lasting, keep_log) in [(Lasting::Once, 0), (Lasting::Forever, 0), (Lasting::Once, 1), (Lasting::Forever, 1)] {
+    for (persistence, keep_log) in
+        [(Persistence::Once, 0), (Persistence::Forever, 0), (Persistence::Once, 1), (Persistence::Forever, 1)]
+    {
         let mut in_doubt = 0;
         for nth in 1.. {
             let (disk, db, table) = on_fault_disk_keeping(keep_log << 20);
             put(&db, &table, b"before");
-            disk.arm(Fault { nth, lasting, ..Fault::default() });
+            disk.arm(Fault { nth, persistence, ..Fault::default() });
             let outcome = db.bulk_load(&table, [(b"key", b"loaded")]);
-            let struck = disk.struck();
+            let failed_call = disk.failed_call();
             disk.disarm();
-            let story = format!("call {nth} {lasting:?}: {outcome:?}, struck {struck:?}");
+            let story = format!("call {nth} {persistence:?}: {outcome:?}, failed call {failed_call:?}");
             let is_in_doubt = matches!(outcome, Err(Error::Indeterminate { .. }));
             in_doubt += u32::from(is_in_doubt);
             assert!(!is_in_doubt || db.write().is_err(), "it is not poisoned: {story}");
@@ -135,20 +138,21 @@ fn a_bulk_load_that_reports_an_error_has_loaded_nothing() {
             drop((db, table));
             let found = value(&reopen(&disk));
             assert!(is_in_doubt || found.as_deref() == Some(expected), "after reopening: {found:?}, {story}");
-            if struck.is_none() {
+            if failed_call.is_none() {
                 break;
             }
         }
-        assert!(in_doubt >= 1, "the sync of no meta failed, {lasting:?}");
+        assert!(in_doubt >= 1, "the sync of no meta failed, {persistence:?}");
     }
 }
 
-/// Commits that wait for one flush are of one fate, whichever of them led it; and what may be lost is not shown any more.
+/// Commits that wait for one flush are of one fate, whichever of them led it; and what may be lost is not shown any
+/// more.
 #[test]
 fn commits_that_wait_for_a_flush_that_fails_are_indeterminate_and_new_snapshots_are_of_what_is_durable() {
     let (disk, db, table) = on_fault_disk();
     put(&db, &table, b"safe");
-    disk.arm(Fault { calls: &[Call::Sync], lasting: Lasting::Forever, ..Fault::default() });
+    disk.arm(Fault { calls: &[Call::Sync], persistence: Persistence::Forever, ..Fault::default() });
     let commit = |thread: u8| {
         let mut txn = db.write()?;
         txn.put(&table, &[thread], b"in doubt")?;
@@ -173,7 +177,8 @@ fn commits_that_wait_for_a_flush_that_fails_are_indeterminate_and_new_snapshots_
     assert!((1..=1 + in_doubt as u64).contains(&found), "{found} entries, {in_doubt} were in doubt");
 }
 
-/// A segment that could not be used again was given up, and a new one took its place: nothing was lost, and nobody was bothered.
+/// A segment that could not be used again was given up, and a new one took its place: nothing was lost, and nobody
+/// was bothered.
 #[test]
 fn a_segment_that_cannot_be_used_again_is_replaced() {
     for calls in [&[Call::Rename], &[Call::Write], &[Call::Sync]] {
@@ -183,8 +188,8 @@ fn a_segment_that_cannot_be_used_again_is_replaced() {
         put(&db, &table, b"after");
         disk.arm(Fault { calls, ..Fault::default() });
         db.checkpoint().expect("a new segment can be made");
-        let struck = disk.struck().expect("the checkpoint begins with it");
-        assert!(struck.path.to_string_lossy().contains("-log."), "{struck}");
+        let failed_call = disk.failed_call().expect("the checkpoint begins with it");
+        assert!(failed_call.path.to_string_lossy().contains("-log."), "{failed_call}");
         disk.disarm();
         put(&db, &table, b"at last");
         drop((db, table));

@@ -1,4 +1,5 @@
-//! A fault disk fails the call that it was told to fail, and no other, and a failed sync may take back what was not synced.
+//! A fault disk fails the call that it was told to fail, and no other, and a failed sync may take back what was not
+//! synced.
 
 #![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
 
@@ -8,27 +9,27 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fulgurite::io::{Access, Disk, File, MemoryDisk, WriterAttempt};
-use fulgurite_testkit::{Call, CrashDisk, Fault, FaultDisk, FaultError, Kinds, Lasting, Unsynced};
+use fulgurite_testkit::{Call, CrashDisk, Fault, FaultDisk, FaultError, Kinds, Persistence, Unsynced};
 
 #[test]
 fn each_call_of_a_piece_of_work_fails_once_when_its_turn_comes() {
     let disk = fresh();
     work(&disk).unwrap();
     let calls = disk.calls();
-    let mut struck = HashSet::new();
+    let mut failed_calls = HashSet::new();
     for nth in 1..=calls {
         let disk = fresh();
         disk.arm(Fault { nth, ..Fault::default() });
         assert_eq!(work(&disk).unwrap_err().raw_os_error(), Some(5), "call {nth}");
         assert_eq!(disk.calls(), nth, "the work stops at the failure");
-        struck.insert(disk.struck().unwrap().call);
+        failed_calls.insert(disk.failed_call().unwrap().call);
     }
-    let missing: Vec<_> = Call::ALL.iter().filter(|call| !struck.contains(call)).collect();
+    let missing: Vec<_> = Call::ALL.iter().filter(|call| !failed_calls.contains(call)).collect();
     assert!(missing.is_empty(), "{missing:?}");
     let disk = fresh();
     disk.arm(Fault { nth: calls + 1, ..Fault::default() });
     work(&disk).unwrap();
-    assert_eq!(disk.struck(), None);
+    assert_eq!(disk.failed_call(), None);
 }
 
 #[test]
@@ -38,7 +39,7 @@ fn a_lasting_fault_fails_all_later_calls_of_its_kinds_and_no_others() {
     disk.arm(Fault {
         calls: &[Call::Write, Call::Allocate],
         nth: 2,
-        lasting: Lasting::Forever,
+        persistence: Persistence::Forever,
         error: FaultError::NoSpace,
         ..Fault::default()
     });
@@ -49,7 +50,7 @@ fn a_lasting_fault_fails_all_later_calls_of_its_kinds_and_no_others() {
         file.read_at(0, &mut [0; 5]).unwrap();
         file.sync_data().unwrap();
     }
-    assert_eq!(disk.struck().unwrap().to_string(), "Write of /a");
+    assert_eq!(disk.failed_call().unwrap().to_string(), "Write of /a");
     disk.disarm();
     file.write_at(0, b"again").unwrap();
 }
@@ -121,7 +122,7 @@ fn a_durable_write_fails_as_a_write_and_as_a_sync() {
         file.write_at(1, b"BB").unwrap();
         assert_eq!(file.write_durably(3, b"1234").unwrap_err().raw_os_error(), Some(5));
         assert_eq!(contents(&*file), expected, "call {nth}, {unsynced:?}");
-        assert_eq!(disk.struck().unwrap().call, if nth == 2 { Call::Write } else { Call::Sync });
+        assert_eq!(disk.failed_call().unwrap().call, if nth == 2 { Call::Write } else { Call::Sync });
     }
 }
 

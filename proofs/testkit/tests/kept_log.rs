@@ -17,8 +17,8 @@ fn sequences(db: &Database) -> Vec<u64> {
     db.changes(Sequence(0)).unwrap().map(|commit| commit.unwrap().sequence.0).collect()
 }
 
-/// The log was read back from the page cache, which is all that a killed process left of it; then the power is cut. What the feed gave
-/// in between, it must give again.
+/// The log was read back from the page cache, which is all that a killed process left of it; then the power is cut.
+/// What the feed gave in between, it must give again.
 #[test]
 fn what_was_recovered_and_kept_survives_a_power_cut_with_all_of_its_log() {
     for checkpoint in [false, true] {

@@ -7,8 +7,10 @@ use crate::compare::noise::{self, Finding, Outcome, ROUNDS_MIN};
 use crate::compare::pairs::{Pair, Pairs, is_measured, pair};
 use crate::compare::results::{Engine, Results, Subject};
 use crate::error::{Error, Result};
-use crate::report::{aligned, number, quoted};
-use crate::statistics::median;
+use crate::harness::report::aligned;
+use crate::harness::single_rounds;
+use crate::json::{number, quoted};
+use crate::measure::statistics::median;
 
 /// What the files are called in what is printed.
 const SIDES: [&str; 2] = ["A", "B"];
@@ -22,6 +24,12 @@ pub struct Question {
     pub threshold_percent: f64,
     /// Engines whose rows are compared; empty for the measured one.
     pub engines: Vec<String>,
+}
+
+impl Default for Question {
+    fn default() -> Self {
+        Self { figure: single_rounds::FIGURES[0].0, threshold_percent: 5.0, engines: Vec::new() }
+    }
 }
 
 /// Two results, compared.
@@ -45,7 +53,7 @@ pub struct Side {
     pub results: Results,
 }
 
-/// What a row comes to.
+/// The verdict on a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Faster.
@@ -54,7 +62,7 @@ pub enum Verdict {
     Slower,
     /// Neither.
     Unchanged,
-    /// Nothing, and how many rounds would tell.
+    /// Nothing, and how many rounds would decide it.
     TooNoisy(Option<usize>),
     /// Nothing, because the machine was not the same.
     Drifted,
@@ -161,7 +169,7 @@ impl Comparison {
         let hint = if unclear > 0 && !all { " (--all shows which, and what would help)" } else { "" };
         let (alone, threshold) = (self.alone(), self.question.threshold_percent);
         format!(
-            "compare: {} slower, {} faster, {} unchanged, {unclear} too noisy to tell{hint}; {alone} in one file alone; by {} of {threshold} % \
+            "compare: {} slower, {} faster, {} unchanged, {unclear} too noisy to decide{hint}; {alone} in one file alone; by {} of {threshold} % \
              or more\n",
             of(Verdict::Slower),
             of(Verdict::Faster),
@@ -273,10 +281,14 @@ impl Verdict {
 impl fmt::Display for Verdict {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooNoisy(Some(rounds)) => write!(out, "too noisy to tell: --rounds {rounds} would, in both"),
-            Self::TooNoisy(None) => write!(out, "too noisy to tell: choose a larger --threshold, or a quieter machine"),
-            Self::Drifted => write!(out, "too noisy to tell"),
-            Self::TooFewRounds => write!(out, "too few rounds to tell: measure --rounds {ROUNDS_MIN} or more, in both"),
+            Self::TooNoisy(Some(rounds)) => write!(out, "too noisy to decide: --rounds {rounds} would, in both"),
+            Self::TooNoisy(None) => {
+                write!(out, "too noisy to decide: choose a larger --threshold, or a quieter machine")
+            }
+            Self::Drifted => write!(out, "too noisy to decide"),
+            Self::TooFewRounds => {
+                write!(out, "too few rounds to decide: measure --rounds {ROUNDS_MIN} or more, in both")
+            }
             other => write!(out, "{}", other.name()),
         }
     }
@@ -446,12 +458,15 @@ mod tests {
         );
         assert_eq!(
             lines[5],
-            "compare: 1 slower, 1 faster, 1 unchanged, 1 too noisy to tell (--all shows which, and what would help); 0 in one file \
+            "compare: 1 slower, 1 faster, 1 unchanged, 1 too noisy to decide (--all shows which, and what would help); 0 in one file \
              alone; by cpu_ns_per_op of 5 % or more"
         );
         assert!(lines.len() == 6 && !comparison.is_good());
         let all = comparison.text(true);
-        assert!(all.contains(" unchanged\n") && all.contains("too noisy to tell: ") && !all.contains("--all"), "{all}");
+        assert!(
+            all.contains(" unchanged\n") && all.contains("too noisy to decide: ") && !all.contains("--all"),
+            "{all}"
+        );
     }
 
     #[test]
@@ -494,7 +509,7 @@ mod tests {
     fn few_rounds_and_a_machine_that_changed_are_told_with_what_would_help() {
         let one = |factor: f64| [("get_hit", vec![factor], vec![3.0])];
         let text = compared(&one(1.0), &one(2.0)).text(true);
-        assert!(text.contains("too few rounds to tell: measure --rounds 2 or more, in both"), "{text}");
+        assert!(text.contains("too few rounds to decide: measure --rounds 2 or more, in both"), "{text}");
         let drifted = [("get_hit", times(1.6 * 1.12), vec![300.0 * 1.6; 5])];
         let comparison = compared(&[row("get_hit", 1.0)], &drifted);
         let text = comparison.text(true);

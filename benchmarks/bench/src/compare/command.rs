@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::arguments::{self, Format};
 use crate::compare::changes::{Comparison, Question, Side};
-use crate::compare::proof;
 use crate::compare::results::Results;
 use crate::error::{Error, Result};
-use crate::house;
-use crate::single_rounds;
+use crate::harness::arguments::{self, Format};
+use crate::harness::single_rounds;
+use crate::harness::suite::{default_directory, seed_of_the_clock};
 
 /// The word that asks for it.
 pub const NAME: &str = "compare";
@@ -20,22 +19,22 @@ Shows what changed from one result to another beyond noise.
 Usage: fulgurite-bench compare [OPTIONS] A B
        fulgurite-bench compare --self-test [--seed NUMBER] [--directory DIR]
 
-A and B are files that `--json FILE` of any suite wrote. Rows are the same in both by suite, workload, keys, sizes, threads, level and
-engine. Each is compared by its share of LMDB's figure in the same round, or of another engine's that both files have; without one
-by the figure itself. It is slower or faster if it changed by the threshold or more, and not by chance.
-docs/internals/benchmarks.md says how that is judged.
+A and B are files that `--json FILE` of any suite wrote. Rows are paired by suite, workload, keys, sizes, threads, level
+and engine. Each round of a row is divided by LMDB's figure of the same round, or by that of another engine that both
+files have; without such an engine, the figure itself is compared. A row is slower or faster if it changed by the
+threshold or more, and if chance is unlikely to explain the change. docs/internals/benchmarks.md says how that is judged.
 
 Exits with 0 if nothing is slower, 1 if something is, and 2 if the files cannot be compared.
 
 Options:
-      --all                 Also the rows that did not change, and those that are too noisy to tell
+      --all                 Also show rows that did not change, and rows that are too noisy
       --threshold PERCENT   The smallest change that counts [default: 5]
-      --figure NAME         What is compared (see below) [default: cpu_ns_per_op]
-      --engines NAMES       Whose rows, separated by commas [default: fulgurite and its forms]
+      --figure NAME         The figure to compare (see below) [default: cpu_ns_per_op]
+      --engines NAMES       Compare only rows of these engines, separated by commas [default: fulgurite and its forms]
       --format FORMAT       table, or json: one line for each row [default: table]
-      --self-test           Plants a slowdown of 20 % in get ten times, and nothing ten times, and counts what is found
-      --seed NUMBER         Seed of what the test asks for [default: from the clock]
-      --directory DIR       Where its stores go; a real disk [default: target/bench]
+      --self-test           Plant a slowdown of 20 % in gets ten times, and nothing ten times, and count the findings
+      --seed NUMBER         Seed of the test's queries [default: from the clock]
+      --directory DIR       Where its stores go; use a real disk [default: target/bench]
   -h, --help                Print this
 
 Example: two versions of the program
@@ -53,11 +52,14 @@ enum Wanted {
     Comparison { files: [PathBuf; 2], question: Question, format: Format, all: bool },
 }
 
-/// Does what the arguments ask for, and says whether nothing is slower.
+/// The test of `compare` by itself, in a directory and with a seed: its outcome in words, and whether it is good.
+pub type SelfTest = fn(&Path, u64) -> Result<(String, bool)>;
+
+/// Does what the arguments ask for, and returns whether nothing is slower.
 ///
 /// # Errors
 /// [`Error::Usage`] if they are not understood, [`Error::Input`] if the files cannot be compared.
-pub fn execute(arguments: Vec<String>) -> Result<bool> {
+pub fn execute(arguments: Vec<String>, self_test: SelfTest) -> Result<bool> {
     match parse(arguments.into_iter())? {
         Wanted::Help => {
             let figures = single_rounds::FIGURES.map(|(name, _)| name);
@@ -65,8 +67,8 @@ pub fn execute(arguments: Vec<String>) -> Result<bool> {
             Ok(true)
         }
         Wanted::SelfTest { seed, directory } => {
-            let directory = directory.map_or_else(house::default_directory, Ok)?;
-            let (text, good) = proof::run(&directory, seed.unwrap_or_else(house::seed_of_the_clock))?;
+            let directory = directory.map_or_else(default_directory, Ok)?;
+            let (text, good) = self_test(&directory, seed.unwrap_or_else(seed_of_the_clock))?;
             print!("{text}");
             Ok(good)
         }
@@ -93,12 +95,6 @@ pub fn compare([old, new]: [PathBuf; 2], question: Question) -> Result<Compariso
     Comparison::new(question, [read(old)?, read(new)?])
 }
 
-impl Default for Question {
-    fn default() -> Self {
-        Self { figure: single_rounds::FIGURES[0].0, threshold_percent: 5.0, engines: Vec::new() }
-    }
-}
-
 fn parse(arguments: impl Iterator<Item = String>) -> Result<Wanted> {
     let (mut question, mut format, mut all) = (Question::default(), Format::Table, false);
     let (mut self_test, mut seed, mut directory) = (false, None, None);
@@ -113,7 +109,7 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Wanted> {
             "--self-test" => self_test = true,
             "--seed" => seed = Some(arguments::number(name, &value()?)?),
             "--directory" => directory = Some(value()?.into()),
-            _ if name.starts_with('-') => return Err(Error::Usage(format!("there is no option `{name}`"))),
+            _ if name.starts_with('-') => return Err(Error::Usage(format!("unknown option `{name}`"))),
             _ => files.push(Path::new(name).to_owned()),
         }
         Ok(())
@@ -124,23 +120,23 @@ fn parse(arguments: impl Iterator<Item = String>) -> Result<Wanted> {
     let count = files.len();
     match (self_test, <[PathBuf; 2]>::try_from(files)) {
         (true, _) if count == 0 => Ok(Wanted::SelfTest { seed, directory }),
-        (true, _) => Err(Error::Usage("--self-test makes its own files; name none".to_owned())),
+        (true, _) => Err(Error::Usage("--self-test makes its own files: name none".to_owned())),
         (false, Ok(files)) if seed.is_none() && directory.is_none() => {
             Ok(Wanted::Comparison { files, question, format, all })
         }
-        (false, Ok(_)) => Err(Error::Usage("--seed and --directory are for --self-test alone".to_owned())),
-        (false, Err(_)) => Err(Error::Usage(format!("compare needs two files, A and B, not {count}"))),
+        (false, Ok(_)) => Err(Error::Usage("--seed and --directory apply to --self-test only".to_owned())),
+        (false, Err(_)) => Err(Error::Usage(format!("compare needs two files, A and B; {count} were named"))),
     }
 }
 
 fn threshold(text: &str) -> Result<f64> {
-    let refused = || Error::Usage(format!("--threshold needs a number of percent above 0, not `{text}`"));
+    let refused = || Error::Usage(format!("--threshold needs a percentage above 0; it is `{text}`"));
     text.parse().ok().filter(|percent: &f64| percent.is_finite() && *percent > 0.0).ok_or_else(refused)
 }
 
 fn figure(text: &str) -> Result<&'static str> {
     let known = single_rounds::FIGURES.iter().map(|(name, _)| *name).find(|name| *name == text);
-    known.ok_or_else(|| Error::Usage(format!("there is no figure `{text}`")))
+    known.ok_or_else(|| Error::Usage(format!("unknown figure `{text}`")))
 }
 
 #[cfg(test)]
@@ -173,15 +169,15 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_named() {
         let lines = [
-            ("", "needs two files, A and B, not 0"),
-            ("a", "not 1"),
-            ("a b c", "not 3"),
+            ("", "needs two files, A and B; 0 were named"),
+            ("a", "; 1 were named"),
+            ("a b c", "; 3 were named"),
             ("a b --loud", "`--loud`"),
             ("a b --threshold none", "`none`"),
             ("a b --threshold 0", "above 0"),
             ("a b --threshold", "--threshold needs a value"),
             ("a b --figure speed", "`speed`"),
-            ("a b --seed 1", "--self-test alone"),
+            ("a b --seed 1", "--self-test only"),
             ("--self-test a b", "name none"),
         ];
         for (line, named) in lines {
@@ -203,7 +199,9 @@ mod tests {
         let times = |factor: f64| [100.0, 101.0, 99.0].map(|time| time * factor).to_vec();
         let run = |factor| report(&[("get_hit", times(factor), vec![300.0; 3])]).json_with_machine("m", 1);
         let (old, slower) = (write("a", run(1.0)), write("b", run(1.5)));
-        let outcome = |files: [&String; 2]| execute(files.map(String::clone).to_vec());
+        let outcome = |files: [&String; 2]| {
+            execute(files.map(String::clone).to_vec(), |_, _| unreachable!("it was not asked for"))
+        };
         assert!(outcome([&old, &old]).unwrap() && outcome([&slower, &old]).unwrap());
         assert!(!outcome([&old, &slower]).unwrap());
         for bad in [write("c", "no JSON".to_owned()), directory.path().join("none").to_string_lossy().into_owned()] {

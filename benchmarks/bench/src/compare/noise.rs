@@ -1,18 +1,22 @@
 //! What changed from one set of rounds to another beyond noise.
 //!
 //! Each row is compared by the logarithms of its rounds, so that a change is a factor:
-//! (1) A round of the new run is compared with the same round of the old one. Engines took the same turns in both, and who begins,
-//! whose data is still in the processor's caches, and what only the first round meets, falls on both alike.
-//! (2) The mean of these differences is trimmed (Tukey and McLaughlin, Sankhyā A 25, 1963; Yuen, Biometrika 61, 1974): of five or
-//! more, a fifth at either end does not count, so that one disturbed round neither makes a change nor hides one.
-//! (3) A few rounds tell little about their own noise. What all rows of the comparison tell about it is added (moderated variances: Smyth,
-//! Statistical Applications in Genetics and Molecular Biology 3, 2004), the more the more alike they are.
-//! (4) Two runs of the same program differ by what their rounds do not show. Where their memory and their code came to lie: for that
-//! stands [`RUN_NOISE`]. What else went on on the machine: rounds that follow each other have it in common, so that many tell no more
-//! than [`INDEPENDENT_ROUNDS_MAX`]; and as far as it slowed the reference engine too, a share of that cancels it, but engines do not
-//! suffer alike, so that [`DRIFT_SHARE`] of what happened to the reference is taken for noise.
-//! (5) Where many rows are compared, some differ by chance. Likelihoods are corrected for that by Holm's method (Scandinavian Journal of
-//! Statistics 6, 1979): that one row or more is called faster or slower where nothing changed is as unlikely as [`FALSE_ALARMS`].
+//! (1) A round of the new run is compared with the same round of the old one. Engines took the same turns in both
+//!     runs. The starting engine, the data in the processor's caches and the peculiarities of the first round
+//!     therefore affect both runs alike.
+//! (2) The mean of these differences is trimmed (Tukey and McLaughlin, Sankhyā A 25, 1963; Yuen, Biometrika 61,
+//!     1974): of five or more, a fifth at either end does not count, so that one disturbed round neither makes a
+//!     change nor hides one.
+//! (3) A few rounds say little about their own noise. The noise of all rows of the comparison is added (moderated
+//!     variances: Smyth, Statistical Applications in Genetics and Molecular Biology 3, 2004), with the more weight
+//!     the more alike they are.
+//! (4) Two runs of the same program differ in ways that their rounds do not show. [`RUN_NOISE`] covers where their
+//!     memory and code are placed. Other activity on the machine affects rounds in a row alike, so that many rounds
+//!     have no more weight than [`INDEPENDENT_ROUNDS_MAX`]. As far as it slowed the reference engine too, a share
+//!     cancels it; but engines do not suffer alike, so that [`DRIFT_SHARE`] of the reference's drift counts as noise.
+//! (5) Where many rows are compared, some differ by chance. Holm's method corrects for that (Scandinavian Journal of
+//!     Statistics 6, 1979): if nothing changed, one row or more is called faster or slower with a probability of at
+//!     most [`FALSE_ALARMS`].
 
 use crate::compare::student::{critical, digamma, trigamma, trigamma_inverse, two_sided_p};
 
@@ -23,7 +27,7 @@ pub struct Rounds {
     pub old: Vec<f64>,
     /// In the second.
     pub new: Vec<f64>,
-    /// How many times as much the reference itself had in each round of the second; empty where there is no reference.
+    /// How many times as much the reference itself had in each round of the second run; empty without a reference.
     pub reference: Vec<f64>,
 }
 
@@ -32,7 +36,7 @@ pub struct Rounds {
 pub struct Finding {
     /// The change.
     pub change: f64,
-    /// Where the change lies with a confidence of 95 %, not corrected for the number of rows.
+    /// The interval of the change at a confidence of 95 %, not corrected for the number of rows.
     pub interval: [f64; 2],
     /// How likely chance alone makes this change or a larger one, corrected for the number of rows.
     pub p: f64,
@@ -53,32 +57,34 @@ pub enum Outcome {
     Unchanged,
     /// Noise hides what happened. With so many rounds in each file it would show, if any number of them would do.
     TooNoisy(Option<usize>),
-    /// It would be clear but for what happened to the reference.
+    /// It would be clear without the drift of the reference.
     Drifted,
 }
 
-/// That nothing changed and some row is called changed all the same is as unlikely as this.
+/// The probability that some row is called changed although nothing changed.
 pub const FALSE_ALARMS: f64 = 0.05;
 
-/// By how much two runs of the same program differ, beside what their rounds show: the standard deviation of the logarithms' difference.
+/// By how much two runs of the same program differ, beside what their rounds show: the standard deviation of the
+/// logarithms' difference.
 pub const RUN_NOISE: f64 = 0.015;
 
 /// How much of what happened to the reference is taken for noise: so much may be left in a share of it.
 pub const DRIFT_SHARE: f64 = 0.25;
 
-/// However many rounds a run has, they tell no more than so many that know nothing of each other.
+/// More rounds of a run have no more weight than so many independent ones.
 pub const INDEPENDENT_ROUNDS_MAX: f64 = 8.0;
 
-/// Fewer rounds tell nothing about their noise.
+/// Fewer rounds say nothing about their noise.
 pub const ROUNDS_MIN: usize = 2;
 
-/// So many rounds and no more are ever advised.
+/// More rounds are never advised.
 const ROUNDS_ADVISED_MAX: usize = 1000;
 
 /// What the interval leaves out.
 const CONFIDENCE_MISSING: f64 = 0.05;
 
-/// Judges every row; `None` for rows with fewer than [`ROUNDS_MIN`] rounds in a file. `threshold` is the smallest change that counts.
+/// Judges every row; `None` for rows with fewer than [`ROUNDS_MIN`] rounds in a file. `threshold` is the smallest
+/// change that counts.
 pub fn judge(rows: &[Rounds], threshold: f64) -> Vec<Option<Finding>> {
     let differences: Vec<Option<Difference>> = rows.iter().map(Difference::of).collect();
     let known: Vec<&Difference> = differences.iter().flatten().collect();
@@ -95,7 +101,7 @@ struct Bars {
     threshold: f64,
     /// How many rows are compared.
     rows: usize,
-    /// What all rows tell about noise.
+    /// What all rows say about noise.
     pool: Pool,
 }
 
@@ -149,8 +155,8 @@ impl Difference {
         self.kept as f64 - 1.0
     }
 
-    /// Standard deviation of the trimmed mean of rounds of which so many are `kept`, and its degrees of freedom. What two runs bring
-    /// by themselves is known.
+    /// Standard deviation of the trimmed mean of rounds, if so many are `kept`, and its degrees of freedom. The noise
+    /// between two runs is known.
     fn error(&self, kept: usize, pool: &Pool, drift: f64) -> (f64, f64) {
         let of_rounds = pool.moderated(self) * (1.0 / kept as f64 + 1.0 / INDEPENDENT_ROUNDS_MAX);
         let of_all = of_rounds + RUN_NOISE.powi(2) + (DRIFT_SHARE * drift).powi(2);
@@ -167,7 +173,7 @@ impl Difference {
         Finding { change: self.value.exp_m1(), interval, p: test.p, drift: self.drift.exp_m1(), outcome }
     }
 
-    /// What the test tells, if it tells anything.
+    /// What the test decides, if it decides anything.
     fn decided(&self, test: &Test, bars: &Bars) -> Option<Outcome> {
         let is_large = self.value.abs() >= bars.threshold;
         match (is_large, test.p < FALSE_ALARMS) {
@@ -178,8 +184,8 @@ impl Difference {
         }
     }
 
-    /// The least number of rounds in each file that would tell, if the machine stays as it is: a difference as large as this one from
-    /// none, among all rows, or one of the threshold.
+    /// The least number of rounds in each file that would decide it, if the machine stays as it is: to distinguish a
+    /// difference as large as this one from none, among all rows, or one of the threshold.
     fn rounds_for(&self, bars: &Bars) -> Option<usize> {
         let (least, p) = match self.value.abs() >= bars.threshold {
             true => (self.value.abs(), FALSE_ALARMS / bars.rows as f64),
@@ -213,8 +219,8 @@ fn kept(rounds: usize) -> usize {
 struct Trimmed {
     /// Mean of what is kept.
     mean: f64,
-    /// What the variance of `mean` is the `kept`th part of: that of all values, those that are not kept moved to the nearest that is,
-    /// over as many degrees of freedom as are kept less one.
+    /// What the variance of `mean` is the `kept`th part of: that of all values, those that are not kept moved to the
+    /// nearest that is, over as many degrees of freedom as are kept less one.
     variance: f64,
     /// How many are kept.
     kept: usize,
@@ -223,7 +229,7 @@ struct Trimmed {
 impl Trimmed {
     /// Requires: there are [`ROUNDS_MIN`] values.
     fn of(mut values: Vec<f64>) -> Self {
-        assert!(values.len() >= ROUNDS_MIN, "fewer tell nothing about their noise");
+        assert!(values.len() >= ROUNDS_MIN, "fewer rounds say nothing about their noise");
         values.sort_by(f64::total_cmp);
         let kept = kept(values.len());
         let cut = (values.len() - kept) / 2;
@@ -236,7 +242,7 @@ impl Trimmed {
     }
 }
 
-/// What all rows together tell about the noise of one: a variance, and as how many degrees of freedom it counts.
+/// What all rows together say about the noise of one: a variance, and its degrees of freedom.
 #[derive(Clone, Copy, Debug)]
 struct Pool {
     variance: f64,
@@ -244,7 +250,7 @@ struct Pool {
 }
 
 impl Pool {
-    /// Fewer rows tell nothing about each other.
+    /// Fewer rows say nothing about each other.
     const ROWS_MIN: usize = 4;
 
     /// As good as infinitely many, and a number to reckon with.
@@ -276,11 +282,11 @@ impl Pool {
         }
     }
 
-    /// A row's variance, with what all rows tell.
+    /// A row's variance, combined with that of all rows.
     fn moderated(&self, row: &Difference) -> f64 {
         let of_row = row.degrees() * row.variance;
         let moderated = (self.degrees * self.variance + of_row) / (self.degrees + row.degrees());
-        // Rounds that are all the same leave nothing to divide by.
+        // Equal rounds leave nothing to divide by.
         moderated.max(f64::MIN_POSITIVE)
     }
 }
@@ -302,7 +308,7 @@ fn holm(likelihoods: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::compare::student::normal;
-    use crate::random::Random;
+    use crate::data::random::Random;
 
     const THRESHOLD: f64 = 0.05;
 
@@ -336,7 +342,7 @@ mod tests {
     }
 
     impl Machine {
-        /// Rows of which the first ones are slower by `slowdown` in the second run.
+        /// Rows whose first ones are slower by `slowdown` in the second run.
         fn rows(self, count: usize, rounds: usize, slowed: usize, slowdown: f64, random: &mut Random) -> Vec<Rounds> {
             let [least, most] = self.noise;
             let row = |index| {
@@ -466,7 +472,7 @@ mod tests {
 
     #[test]
     fn a_round_is_compared_with_the_same_round() {
-        // Whoever begins is faster by a half, which is more than what changed.
+        // The starting engine is faster by a half, which is more than what changed.
         let old = [100.0, 151.0, 101.0, 150.0, 99.0];
         let finding = judge(&[row(&old, &old.map(|time| time * 1.1))], THRESHOLD)[0].unwrap();
         assert_eq!(finding.outcome, Outcome::More);

@@ -1,19 +1,19 @@
 //! Which rows of two files are the same, and by what they are compared.
 //!
-//! A row is compared by its share of a reference's figure in the same round, because machines are not the same from one day to the
-//! next, and a share says less of the machine. The reference is LMDB, or else the first other engine that both files have; an engine of
-//! another version, or with other settings, is none.
+//! A row is compared by its share of a reference's figure in the same round, because machines are not the same from
+//! one day to the next, and a share says less of the machine. The reference is LMDB, or else the first other engine
+//! that both files have; an engine of another version, or with other settings, is none.
 
 use crate::compare::noise::Rounds;
 use crate::compare::results::{Results, Row, Subject};
-use crate::judge::MEASURED;
+use crate::harness::judge::MEASURED;
 
 /// The same row of both files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
     /// What was measured.
     pub subject: Subject,
-    /// Of which engine.
+    /// The engine.
     pub engine: String,
     /// The engine that the figure is a share of.
     pub reference: Option<String>,
@@ -88,7 +88,7 @@ fn named(row: &Row) -> Pair {
     Pair { subject: row.subject.clone(), engine: row.engine.clone(), reference: None, rounds: Rounds::default() }
 }
 
-/// What each round has of both files, and no reference; `None` if there is none that both have.
+/// The figures of each round in both files, without a reference; `None` if no round has both.
 fn of_themselves([old, new]: [&[Option<f64>]; 2]) -> Option<Rounds> {
     let mut rounds = Rounds::default();
     for (old, new) in old.iter().zip(new) {
@@ -100,8 +100,8 @@ fn of_themselves([old, new]: [&[Option<f64>]; 2]) -> Option<Rounds> {
     (!rounds.old.is_empty()).then_some(rounds)
 }
 
-/// What each round of both files is of the reference's same round; `None` if the two have not the same rounds, or none that both files
-/// have.
+/// What each round of both files is of the reference's same round; `None` if the two have not the same rounds, or
+/// none that both files have.
 fn shares([old, new]: [&[Option<f64>]; 2], [reference_old, reference_new]: [&[Option<f64>]; 2]) -> Option<Rounds> {
     if old.len() != reference_old.len() || new.len() != reference_new.len() {
         return None;

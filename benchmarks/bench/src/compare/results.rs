@@ -1,7 +1,8 @@
-//! Results of runs, as `--json` of every suite writes them: what was measured on what, and the figures of single rounds.
+//! Results of runs, as `--json` of every suite writes them: what was measured on which machine, and the figures of
+//! single rounds.
 //!
-//! Whatever other objects stand in the lines is passed over. Files of several runs may be joined: the rounds of a row that is there
-//! several times are taken together.
+//! Other objects in the lines are skipped. Files of several runs may be joined: the rounds of a row that occurs
+//! several times are combined.
 
 use std::path::Path;
 
@@ -53,11 +54,11 @@ pub struct Subject {
     pub level: Option<String>,
     /// Records in the store.
     pub records: u64,
-    /// Length of a key, where it is told.
+    /// Length of a key, if the line has it.
     pub key_bytes: Option<u64>,
     /// Length of a value.
     pub value_bytes: u64,
-    /// Threads, where they are told.
+    /// Threads, if the line has them.
     pub threads: Option<u64>,
 }
 
@@ -68,7 +69,8 @@ pub struct Row {
     pub subject: Subject,
     /// The engine.
     pub engine: String,
-    /// The place in [`Results::runs`] of the run that measured it, the last one if several did; `None` if no run was told.
+    /// The place in [`Results::runs`] of the run that measured it, the last one if several did; `None` if no run
+    /// precedes the line.
     pub run: Option<usize>,
     /// Figures by their names, with a value for each round, if the round has one.
     pub figures: Vec<(String, Vec<Option<f64>>)>,
@@ -120,7 +122,7 @@ impl Results {
         }
     }
 
-    /// Takes what an object of a line tells; the error names what is missing in it.
+    /// Adds the content of an object; the error names a missing field.
     fn take(&mut self, object: &Map<String, Value>) -> Result<(), &'static str> {
         if object.contains_key("machine") {
             self.runs.push(run(object)?);
@@ -198,12 +200,15 @@ fn number(object: &Map<String, Value>, field: &str) -> Option<u64> {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::clock::Sample;
-    use crate::report::tests::{contest, sample};
-    use crate::report::{Contest, EngineNote, Report};
-    use crate::tables::row::tests::row;
+    use crate::engines::known::EngineNote;
+    use crate::harness::contest::Contest;
+    use crate::harness::contest::tests::{contest, sample};
+    use crate::harness::report::Report;
+    use crate::harness::row::tests::row;
+    use crate::measure::clock::Sample;
 
-    /// Rows: a workload, and the nanoseconds that Fulgurite and LMDB took in each round; none for an engine that was not there.
+    /// Rows: a workload, and the nanoseconds that Fulgurite and LMDB took in each round; none for an engine that was
+    /// not there.
     pub type Times = (&'static str, Vec<f64>, Vec<f64>);
 
     /// What a run has found.

@@ -1,6 +1,7 @@
-//! Student's distribution, and the functions of Euler's that the distribution of variances is told by.
+//! Student's distribution, and the functions of Euler that describe the distribution of variances.
 //!
-//! Degrees of freedom need not be whole, and may be infinite. What is returned is right to eight digits, up to [`DEGREES_MAX`].
+//! Degrees of freedom need not be whole, and may be infinite. Results are right to eight digits, up to
+//! [`DEGREES_MAX`].
 
 use std::f64::consts::TAU;
 
@@ -11,7 +12,7 @@ pub fn two_sided_p(t: f64, degrees: f64) -> f64 {
     incomplete_beta(degrees / whole, t * t / whole, degrees / 2.0, 0.5)
 }
 
-/// The value that lies so far from 0 that `p` is [`two_sided_p`] of it. Requires: `p` is above 0 and at most 1.
+/// The distance from 0 whose [`two_sided_p`] is `p`. Requires: `p` is above 0 and at most 1.
 pub fn critical(p: f64, degrees: f64) -> f64 {
     assert!(p > 0.0 && p <= 1.0, "a likelihood");
     let (mut low, mut high) = (0.0, 1.0);
@@ -31,10 +32,11 @@ pub fn critical(p: f64, degrees: f64) -> f64 {
 /// More than so many are taken for so many: critical values are the normal distribution's to four digits then.
 const DEGREES_MAX: f64 = 1e4;
 
-/// Halvings after which what is left is below the precision of the numbers.
+/// Halvings after which the rest is below the precision of the numbers.
 const BISECTIONS: usize = 50;
 
-/// The logarithm of the gamma function of a positive number (Lanczos, by the coefficients of Numerical Recipes, 3rd edition, 6.1).
+/// The logarithm of the gamma function of a positive number (Lanczos, by the coefficients of Numerical Recipes, 3rd
+/// edition, 6.1).
 fn ln_gamma(x: f64) -> f64 {
     const COEFFICIENTS: [f64; 14] = [
         57.156_235_665_862_92,
@@ -58,7 +60,8 @@ fn ln_gamma(x: f64) -> f64 {
     (x + 0.5) * shifted.ln() - shifted + (TAU.sqrt() * series / x).ln()
 }
 
-/// The regularised incomplete beta function of `x`, whose `complement` to 1 is given with all its digits, by its continued fraction.
+/// The regularised incomplete beta function of `x`, whose `complement` to 1 is given with all its digits, by its
+/// continued fraction.
 fn incomplete_beta(x: f64, complement: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 || complement <= 0.0 {
         return if x <= 0.0 { 0.0 } else { 1.0 };
@@ -70,7 +73,8 @@ fn incomplete_beta(x: f64, complement: f64, a: f64, b: f64) -> f64 {
     }
 }
 
-/// The logarithm of 1 by the beta function. For a large `a` the difference of two large logarithms would lose the digits that count.
+/// The logarithm of 1 by the beta function. For a large `a` the difference of two large logarithms would lose the
+/// digits that count.
 fn ln_beta_inverse(a: f64, b: f64) -> f64 {
     const LARGE: f64 = 1e5;
     let difference = match a > LARGE {

@@ -1,4 +1,4 @@
-//! The C interface of libmdbx: owners of its environments and transactions, so that nothing unsafe is left to who uses them.
+//! The C interface of libmdbx: owners of its environments and transactions, so that callers need nothing unsafe.
 //!
 //! Transactions belong to the thread that began them, and a thread has one at a time, as libmdbx wants it by default.
 #![allow(unsafe_code)] // Foreign function edge.
@@ -10,7 +10,7 @@ use std::ptr::{null, null_mut};
 
 use mdbx_sys as ffi;
 
-use crate::walk::Walk;
+use crate::interface::walk::Walk;
 
 /// Largest size of the file, as LMDB's here.
 const FILE_BYTES_MAX: isize = 16 << 30;
@@ -127,7 +127,8 @@ impl Environment {
 
 impl Drop for Environment {
     fn drop(&mut self) {
-        // SAFETY: it is ours, and its transactions, which borrow it, have ended. What is not synced stays in the page cache.
+        // SAFETY: it is ours, and its transactions, which borrow it, have ended. What is not synced stays in the page
+        // cache.
         unsafe { ffi::mdbx_env_close_ex(self.env, true) };
     }
 }
@@ -169,7 +170,7 @@ impl Txn<'_> {
         checked(unsafe { ffi::mdbx_put(self.txn, self.environment.table, &borrowed(key), &mut value, flags) })
     }
 
-    /// Takes `key` away, if it is there.
+    /// Removes `key`, if it is present.
     pub fn delete(&self, key: &[u8]) -> Result<(), Status> {
         // SAFETY: the transaction is running, and the key is not kept; no value is asked for.
         match unsafe { ffi::mdbx_del(self.txn, self.environment.table, &borrowed(key), null()) } {
@@ -213,7 +214,7 @@ impl Txn<'_> {
         if found.iov_len == 0 {
             return &[];
         }
-        // SAFETY: so many bytes are there; whoever changes something has the transaction for itself, and keeps nothing.
+        // SAFETY: the value has so many bytes; changes need the transaction exclusively, and end this borrow.
         unsafe { std::slice::from_raw_parts(found.iov_base.cast::<u8>(), found.iov_len) }
     }
 

@@ -1,119 +1,116 @@
-//! The C interface of RocksDB: the functions that are used, and owners of what they hand out, so that nothing unsafe is left
-//! to who uses them.
+//! The C interface of RocksDB: the functions that are used, and owners of the objects that they return, so that
+//! callers need nothing unsafe.
 //!
-//! The library is found when it is first asked for, and stays: its threads may run until the process ends. The declarations
-//! follow `rocksdb/c.h`, whose functions have kept their parameters since version 7. Every pointer to one of RocksDB's objects
-//! is a [`Handle`], which no one but its owner frees; the owners are in this file.
+//! The library is found when it is first needed, and stays loaded: its threads may run until the process ends. The
+//! declarations follow `rocksdb/c.h`, whose functions have kept their parameters since version 7. Every pointer to
+//! one of RocksDB's objects is a [`Handle`], which no one but its owner frees; the owners are in this file.
 #![allow(unsafe_code)] // Foreign function edge.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_uchar, c_uint, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_uchar, c_uint};
 use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::dynamic::{found, functions, version_in_file_name};
-use crate::walk::Walk;
+use crate::c_interface::dynamic::{found, functions, version_in_file_name};
+use crate::c_interface::reader::Readable;
+use crate::c_interface::records::{Batch, RecordFunctions};
+use crate::c_interface::status::{Errors, Handle, Status};
+use crate::interface::walk::Walk;
 
-/// An object of RocksDB.
-type Handle = *mut c_void;
-
-/// Where a function leaves a text if it fails.
-type Errors = *mut *mut c_char;
+/// Name of the engine in reports.
+pub const NAME: &str = "rocksdb";
 
 /// Names that the library has in current distributions.
 const LIBRARY_NAMES: [&str; 4] = ["librocksdb.so", "librocksdb.so.9.10", "librocksdb.so.8.9", "librocksdb.so.7.8"];
 
+/// The beginning of all names of functions.
+const PREFIX: &str = "rocksdb_";
+
 functions! {
-    open: "rocksdb_open" (Handle, *const c_char, Errors) -> Handle;
-    close: "rocksdb_close" (Handle);
-    put: "rocksdb_put" (Handle, Handle, *const c_char, usize, *const c_char, usize, Errors);
-    write: "rocksdb_write" (Handle, Handle, Handle, Errors);
-    get_pinned: "rocksdb_get_pinned" (Handle, Handle, *const c_char, usize, Errors) -> Handle;
-    slice_value: "rocksdb_pinnableslice_value" (Handle, *mut usize) -> *const c_char;
-    slice_destroy: "rocksdb_pinnableslice_destroy" (Handle);
-    flush: "rocksdb_flush" (Handle, Handle, Errors);
-    flush_wal: "rocksdb_flush_wal" (Handle, c_uchar, Errors);
-    property_int: "rocksdb_property_int" (Handle, *const c_char, *mut u64) -> c_int;
-    free: "rocksdb_free" (Handle);
-    batch_create: "rocksdb_writebatch_create" () -> Handle;
-    batch_put: "rocksdb_writebatch_put" (Handle, *const c_char, usize, *const c_char, usize);
-    batch_clear: "rocksdb_writebatch_clear" (Handle);
-    batch_destroy: "rocksdb_writebatch_destroy" (Handle);
-    iterator_create: "rocksdb_create_iterator" (Handle, Handle) -> Handle;
-    iterator_first: "rocksdb_iter_seek_to_first" (Handle);
-    iterator_seek: "rocksdb_iter_seek" (Handle, *const c_char, usize);
-    iterator_valid: "rocksdb_iter_valid" (Handle) -> c_uchar;
-    iterator_next: "rocksdb_iter_next" (Handle);
-    iterator_previous: "rocksdb_iter_prev" (Handle);
-    iterator_seek_back: "rocksdb_iter_seek_for_prev" (Handle, *const c_char, usize);
-    iterator_key: "rocksdb_iter_key" (Handle, *mut usize) -> *const c_char;
-    iterator_value: "rocksdb_iter_value" (Handle, *mut usize) -> *const c_char;
-    iterator_error: "rocksdb_iter_get_error" (Handle, Errors);
-    iterator_destroy: "rocksdb_iter_destroy" (Handle);
-    optimistic_open: "rocksdb_optimistictransactiondb_open" (Handle, *const c_char, Errors) -> Handle;
-    optimistic_base: "rocksdb_optimistictransactiondb_get_base_db" (Handle) -> Handle;
-    optimistic_close_base: "rocksdb_optimistictransactiondb_close_base_db" (Handle);
-    optimistic_close: "rocksdb_optimistictransactiondb_close" (Handle);
-    optimistic_options_create: "rocksdb_optimistictransaction_options_create" () -> Handle;
-    begin: "rocksdb_optimistictransaction_begin" (Handle, Handle, Handle, Handle) -> Handle;
-    txn_get: "rocksdb_transaction_get_pinned_for_update" (Handle, Handle, *const c_char, usize, c_uchar, Errors) -> Handle;
-    txn_put: "rocksdb_transaction_put" (Handle, *const c_char, usize, *const c_char, usize, Errors);
-    txn_delete: "rocksdb_transaction_delete" (Handle, *const c_char, usize, Errors);
-    txn_commit: "rocksdb_transaction_commit" (Handle, Errors);
-    txn_destroy: "rocksdb_transaction_destroy" (Handle);
-    options_create: "rocksdb_options_create" () -> Handle;
-    options_destroy: "rocksdb_options_destroy" (Handle);
-    create_if_missing: "rocksdb_options_set_create_if_missing" (Handle, c_uchar);
-    increase_parallelism: "rocksdb_options_increase_parallelism" (Handle, c_int);
-    compression: "rocksdb_options_set_compression" (Handle, c_int);
-    write_buffer_size: "rocksdb_options_set_write_buffer_size" (Handle, usize);
-    max_write_buffer_number: "rocksdb_options_set_max_write_buffer_number" (Handle, c_int);
-    dynamic_level_bytes: "rocksdb_options_set_level_compaction_dynamic_level_bytes" (Handle, c_uchar);
-    bytes_per_sync: "rocksdb_options_set_bytes_per_sync" (Handle, u64);
-    stats_dump_period: "rocksdb_options_set_stats_dump_period_sec" (Handle, c_uint);
-    enable_statistics: "rocksdb_options_enable_statistics" (Handle);
-    statistics: "rocksdb_options_statistics_get_string" (Handle) -> *mut c_char;
-    table_options_create: "rocksdb_block_based_options_create" () -> Handle;
-    table_options_destroy: "rocksdb_block_based_options_destroy" (Handle);
-    block_size: "rocksdb_block_based_options_set_block_size" (Handle, usize);
-    block_cache: "rocksdb_block_based_options_set_block_cache" (Handle, Handle);
-    filter_policy: "rocksdb_block_based_options_set_filter_policy" (Handle, Handle);
-    cache_index_and_filter: "rocksdb_block_based_options_set_cache_index_and_filter_blocks" (Handle, c_uchar);
-    pin_level_0: "rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache" (Handle, c_uchar);
-    format_version: "rocksdb_block_based_options_set_format_version" (Handle, c_int);
-    table_factory: "rocksdb_options_set_block_based_table_factory" (Handle, Handle);
-    cache_create: "rocksdb_cache_create_lru" (usize) -> Handle;
-    cache_destroy: "rocksdb_cache_destroy" (Handle);
-    bloom_create: "rocksdb_filterpolicy_create_bloom" (f64) -> Handle;
-    read_options_create: "rocksdb_readoptions_create" () -> Handle;
-    read_options_destroy: "rocksdb_readoptions_destroy" (Handle);
-    write_options_create: "rocksdb_writeoptions_create" () -> Handle;
-    write_options_destroy: "rocksdb_writeoptions_destroy" (Handle);
-    write_options_sync: "rocksdb_writeoptions_set_sync" (Handle, c_uchar);
-    write_options_disable_wal: "rocksdb_writeoptions_disable_WAL" (Handle, c_int);
-    flush_options_create: "rocksdb_flushoptions_create" () -> Handle;
-    flush_options_destroy: "rocksdb_flushoptions_destroy" (Handle);
-    optimistic_options_destroy: "rocksdb_optimistictransaction_options_destroy" (Handle);
+    /// The functions that this library does not share.
+    struct Functions;
+    open: "open" (Handle, *const c_char, Errors) -> Handle;
+    close: "close" (Handle);
+    put: "put" (Handle, Handle, *const c_char, usize, *const c_char, usize, Errors);
+    write: "write" (Handle, Handle, Handle, Errors);
+    get_pinned: "get_pinned" (Handle, Handle, *const c_char, usize, Errors) -> Handle;
+    slice_value: "pinnableslice_value" (Handle, *mut usize) -> *const c_char;
+    slice_destroy: "pinnableslice_destroy" (Handle);
+    flush: "flush" (Handle, Handle, Errors);
+    flush_wal: "flush_wal" (Handle, c_uchar, Errors);
+    property_int: "property_int" (Handle, *const c_char, *mut u64) -> c_int;
+    optimistic_open: "optimistictransactiondb_open" (Handle, *const c_char, Errors) -> Handle;
+    optimistic_base: "optimistictransactiondb_get_base_db" (Handle) -> Handle;
+    optimistic_close_base: "optimistictransactiondb_close_base_db" (Handle);
+    optimistic_close: "optimistictransactiondb_close" (Handle);
+    optimistic_options_create: "optimistictransaction_options_create" () -> Handle;
+    begin: "optimistictransaction_begin" (Handle, Handle, Handle, Handle) -> Handle;
+    txn_get: "transaction_get_pinned_for_update" (Handle, Handle, *const c_char, usize, c_uchar, Errors) -> Handle;
+    txn_put: "transaction_put" (Handle, *const c_char, usize, *const c_char, usize, Errors);
+    txn_delete: "transaction_delete" (Handle, *const c_char, usize, Errors);
+    txn_commit: "transaction_commit" (Handle, Errors);
+    txn_destroy: "transaction_destroy" (Handle);
+    options_create: "options_create" () -> Handle;
+    options_destroy: "options_destroy" (Handle);
+    create_if_missing: "options_set_create_if_missing" (Handle, c_uchar);
+    increase_parallelism: "options_increase_parallelism" (Handle, c_int);
+    compression: "options_set_compression" (Handle, c_int);
+    write_buffer_size: "options_set_write_buffer_size" (Handle, usize);
+    max_write_buffer_number: "options_set_max_write_buffer_number" (Handle, c_int);
+    dynamic_level_bytes: "options_set_level_compaction_dynamic_level_bytes" (Handle, c_uchar);
+    bytes_per_sync: "options_set_bytes_per_sync" (Handle, u64);
+    stats_dump_period: "options_set_stats_dump_period_sec" (Handle, c_uint);
+    enable_statistics: "options_enable_statistics" (Handle);
+    statistics: "options_statistics_get_string" (Handle) -> *mut c_char;
+    table_options_create: "block_based_options_create" () -> Handle;
+    table_options_destroy: "block_based_options_destroy" (Handle);
+    block_size: "block_based_options_set_block_size" (Handle, usize);
+    block_cache: "block_based_options_set_block_cache" (Handle, Handle);
+    filter_policy: "block_based_options_set_filter_policy" (Handle, Handle);
+    cache_index_and_filter: "block_based_options_set_cache_index_and_filter_blocks" (Handle, c_uchar);
+    pin_level_0: "block_based_options_set_pin_l0_filter_and_index_blocks_in_cache" (Handle, c_uchar);
+    format_version: "block_based_options_set_format_version" (Handle, c_int);
+    table_factory: "options_set_block_based_table_factory" (Handle, Handle);
+    cache_create: "cache_create_lru" (usize) -> Handle;
+    cache_destroy: "cache_destroy" (Handle);
+    bloom_create: "filterpolicy_create_bloom" (f64) -> Handle;
+    read_options_create: "readoptions_create" () -> Handle;
+    read_options_destroy: "readoptions_destroy" (Handle);
+    write_options_create: "writeoptions_create" () -> Handle;
+    write_options_destroy: "writeoptions_destroy" (Handle);
+    write_options_sync: "writeoptions_set_sync" (Handle, c_uchar);
+    write_options_disable_wal: "writeoptions_disable_WAL" (Handle, c_int);
+    flush_options_create: "flushoptions_create" () -> Handle;
+    flush_options_destroy: "flushoptions_destroy" (Handle);
+    optimistic_options_destroy: "optimistictransaction_options_destroy" (Handle);
 }
 
-/// The functions of the library on this machine.
+/// The library on this machine: its functions, and those that it shares with others.
+struct Library {
+    functions: Functions,
+    records: RecordFunctions,
+}
+
+/// The library, found when it is first needed.
 ///
 /// # Errors
-/// That there is none, and what to install.
-fn functions() -> Result<&'static Functions, &'static str> {
-    static FOUND: OnceLock<Result<Functions, String>> = OnceLock::new();
+/// That the library is missing, and what to install.
+fn library() -> Result<&'static Library, &'static str> {
+    static FOUND: OnceLock<Result<Library, String>> = OnceLock::new();
     FOUND.get_or_init(find).as_ref().map_err(String::as_str)
 }
 
-fn find() -> Result<Functions, String> {
+fn find() -> Result<Library, String> {
     const INSTALL: &str = "install the package librocksdb-dev (Debian, Ubuntu) or rocksdb (others)";
     let library = found(&LIBRARY_NAMES).ok_or(format!("the library of RocksDB was not found: {INSTALL}"))?;
-    Functions::find(library).map_err(|error| format!("another RocksDB is needed ({error}): {INSTALL}"))
+    let other = |error| format!("another RocksDB is needed ({error}): {INSTALL}");
+    let functions = Functions::find(library, PREFIX).map_err(other)?;
+    Ok(Library { functions, records: RecordFunctions::find(library, PREFIX).map_err(other)? })
 }
 
-/// The version that is in the name of the library's file: its C interface does not tell.
+/// The version in the name of the library's file: the C interface does not report it.
 pub fn version() -> String {
-    match functions() {
+    match library() {
         Ok(_) => version_in_file_name("librocksdb.so"),
         Err(_) => "unknown".to_owned(),
     }
@@ -121,48 +118,7 @@ pub fn version() -> String {
 
 /// Why RocksDB cannot be used here.
 pub fn missing() -> Option<&'static str> {
-    functions().err()
-}
-
-/// What RocksDB answered when it failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Status(String);
-
-impl Status {
-    /// Whether it says that another transaction was in the way, or that it cannot be told whether one was.
-    pub fn is_conflict(&self) -> bool {
-        self.0.starts_with("Resource busy") || self.0.starts_with("Operation failed. Try again.")
-    }
-}
-
-impl From<Status> for Box<dyn std::error::Error + Send + Sync> {
-    fn from(status: Status) -> Self {
-        status.0.into()
-    }
-}
-
-impl Functions {
-    /// Runs a call that may leave the text of an error.
-    #[inline(always)]
-    fn checked<T>(&self, call: impl FnOnce(Errors) -> T) -> Result<T, Status> {
-        let mut text = null_mut();
-        let result = call(&mut text);
-        if text.is_null() { Ok(result) } else { Err(self.status(text)) }
-    }
-
-    #[cold]
-    fn status(&self, text: *mut c_char) -> Status {
-        Status(self.owned_text(text))
-    }
-
-    /// Copies a text that RocksDB gave away, and frees it.
-    fn owned_text(&self, text: *mut c_char) -> String {
-        // SAFETY: RocksDB gives away texts that end with a zero.
-        let copy = unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
-        // SAFETY: it was given away, and nobody else has it.
-        unsafe { (self.free)(text.cast()) };
-        copy
-    }
+    library().err()
 }
 
 /// What can be set.
@@ -200,6 +156,7 @@ pub enum Wal {
 /// An open database, with optimistic transactions or without.
 pub struct Database {
     functions: &'static Functions,
+    records: &'static RecordFunctions,
     options: Handle,
     read_options: Handle,
     write_options: Handle,
@@ -225,30 +182,31 @@ unsafe impl Sync for Database {}
 impl Database {
     /// Opens or creates a database.
     pub fn open(directory: &Path, tuning: &Tuning, wal: Wal, transactions: bool) -> Result<Self, Status> {
-        let functions = functions().map_err(|reason| Status(reason.to_owned()))?;
+        let Library { functions, records } = library().map_err(|reason| Status(reason.to_owned()))?;
         let path = CString::new(directory.as_os_str().as_encoded_bytes()).map_err(|error| Status(error.to_string()))?;
         let options = new_options(functions, tuning);
         let (optimistic, base) = if transactions {
             // SAFETY: the options are alive, and the path ends with a zero.
             let opened =
-                functions.checked(|errors| unsafe { (functions.optimistic_open)(options, path.as_ptr(), errors) });
+                records.checked(|errors| unsafe { (functions.optimistic_open)(options, path.as_ptr(), errors) });
             let optimistic = opened?;
             // SAFETY: the database is open.
             (Some(optimistic), unsafe { (functions.optimistic_base)(optimistic) })
         } else {
             // SAFETY: the options are alive, and the path ends with a zero.
-            let opened = functions.checked(|errors| unsafe { (functions.open)(options, path.as_ptr(), errors) });
+            let opened = records.checked(|errors| unsafe { (functions.open)(options, path.as_ptr(), errors) });
             (None, opened?)
         };
         Ok(Self {
             functions,
+            records,
             options,
-            // SAFETY: it takes nothing.
+            // SAFETY: the function has no parameters.
             read_options: unsafe { (functions.read_options_create)() },
             write_options: new_write_options(functions, wal),
-            // SAFETY: it takes nothing.
+            // SAFETY: the function has no parameters.
             flush_options: unsafe { (functions.flush_options_create)() },
-            // SAFETY: it takes nothing.
+            // SAFETY: the function has no parameters.
             txn_options: unsafe { (functions.optimistic_options_create)() },
             optimistic,
             base,
@@ -262,39 +220,29 @@ impl Database {
         let (k, v) = (key.as_ptr().cast(), value.as_ptr().cast());
         let (base, options) = (self.base, self.write_options);
         // SAFETY: the database and the options are alive; key and value are copied before the call returns.
-        self.functions
+        self.records
             .checked(|errors| unsafe { (self.functions.put)(base, options, k, key.len(), v, value.len(), errors) })
     }
 
     /// Writes a batch.
     pub fn write(&self, batch: &Batch) -> Result<(), Status> {
-        let (base, options, handle) = (self.base, self.write_options, batch.handle);
+        let (base, options, handle) = (self.base, self.write_options, batch.handle());
         // SAFETY: database, options and batch are alive.
-        self.functions.checked(|errors| unsafe { (self.functions.write)(base, options, handle, errors) })
+        self.records.checked(|errors| unsafe { (self.functions.write)(base, options, handle, errors) })
     }
 
     /// Writes a batch, without a log.
     pub fn write_without_log(&self, batch: &Batch) -> Result<(), Status> {
         let options = new_write_options(self.functions, Wal::Off);
-        let (base, handle) = (self.base, batch.handle);
+        let (base, handle) = (self.base, batch.handle());
         // SAFETY: database, options and batch are alive.
-        let written = self.functions.checked(|errors| unsafe { (self.functions.write)(base, options, handle, errors) });
+        let written = self.records.checked(|errors| unsafe { (self.functions.write)(base, options, handle, errors) });
         // SAFETY: they were made above.
         unsafe { (self.functions.write_options_destroy)(options) };
         written
     }
 
-    /// Hands the value of `key` to `read`.
-    #[inline]
-    pub fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Status> {
-        let (base, options, k) = (self.base, self.read_options, key.as_ptr().cast());
-        // SAFETY: the database and the options are alive, and the key is not kept.
-        let call = |errors| unsafe { (self.functions.get_pinned)(base, options, k, key.len(), errors) };
-        let slice = self.functions.checked(call)?;
-        Ok(self.read_slice(slice, read))
-    }
-
-    /// Hands what a slice holds to `read`, and lets go of it; a null slice stands for no value.
+    /// Hands the content of a slice to `read`, and frees the slice; a null slice is no value.
     #[inline]
     fn read_slice<R>(&self, slice: Handle, read: impl FnOnce(Option<&[u8]>) -> R) -> R {
         if slice.is_null() {
@@ -309,6 +257,11 @@ impl Database {
         // SAFETY: it was given to us, and `value` is not used any more.
         unsafe { (self.functions.slice_destroy)(slice) };
         result
+    }
+
+    /// An empty batch.
+    pub fn new_batch(&self) -> Batch {
+        self.records.new_batch()
     }
 
     /// Begins a transaction.
@@ -326,13 +279,13 @@ impl Database {
     /// Syncs the log.
     pub fn sync(&self) -> Result<(), Status> {
         // SAFETY: the database is alive.
-        self.functions.checked(|errors| unsafe { (self.functions.flush_wal)(self.base, 1, errors) })
+        self.records.checked(|errors| unsafe { (self.functions.flush_wal)(self.base, 1, errors) })
     }
 
     /// Writes the memtable to a table.
     pub fn flush(&self) -> Result<(), Status> {
         // SAFETY: the database and the options are alive.
-        self.functions.checked(|errors| unsafe { (self.functions.flush)(self.base, self.flush_options, errors) })
+        self.records.checked(|errors| unsafe { (self.functions.flush)(self.base, self.flush_options, errors) })
     }
 
     /// One of RocksDB's numbers about itself.
@@ -347,52 +300,24 @@ impl Database {
     pub fn statistics(&self) -> Option<String> {
         // SAFETY: the options are alive.
         let text = unsafe { (self.functions.statistics)(self.options) };
-        (!text.is_null()).then(|| self.functions.owned_text(text))
+        (!text.is_null()).then(|| self.records.owned_text(text))
+    }
+}
+
+impl Readable for Database {
+    const NAME: &'static str = NAME;
+
+    #[inline]
+    fn get<R>(&self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Status> {
+        let (base, options, k) = (self.base, self.read_options, key.as_ptr().cast());
+        // SAFETY: the database and the options are alive, and the key is not kept.
+        let call = |errors| unsafe { (self.functions.get_pinned)(base, options, k, key.len(), errors) };
+        let slice = self.records.checked(call)?;
+        Ok(self.read_slice(slice, read))
     }
 
-    /// The records of a walk.
-    pub fn scan(&self, walk: Walk<'_>, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Status> {
-        let functions = self.functions;
-        // SAFETY: the database and the options are alive.
-        let iterator = unsafe { (functions.iterator_create)(self.base, self.read_options) };
-        match walk {
-            // SAFETY: the iterator was made above, here and in the calls that follow.
-            Walk::All => unsafe { (functions.iterator_first)(iterator) },
-            // SAFETY: as above; the key is not kept.
-            Walk::Forward(from, _) | Walk::Prefix(from) => unsafe {
-                (functions.iterator_seek)(iterator, from.as_ptr().cast(), from.len())
-            },
-            // SAFETY: as above; the key is not kept.
-            Walk::Back(from, _) => unsafe {
-                (functions.iterator_seek_back)(iterator, from.as_ptr().cast(), from.len())
-            },
-        }
-        let step = if walk.is_back() { functions.iterator_previous } else { functions.iterator_next };
-        let mut left = walk.count_max();
-        // SAFETY: as above.
-        while left > 0 && unsafe { (functions.iterator_valid)(iterator) } != 0 {
-            left -= 1;
-            let (mut key_length, mut value_length) = (0, 0);
-            // SAFETY: the iterator stands on a record.
-            let key = unsafe { (functions.iterator_key)(iterator, &mut key_length) };
-            // SAFETY: the iterator stands on a record.
-            let value = unsafe { (functions.iterator_value)(iterator, &mut value_length) };
-            // SAFETY: so many bytes stay there until the iterator moves.
-            let key = unsafe { std::slice::from_raw_parts(key.cast::<u8>(), key_length) };
-            // SAFETY: so many bytes stay there until the iterator moves.
-            let value = unsafe { std::slice::from_raw_parts(value.cast::<u8>(), value_length) };
-            if !walk.has(key) {
-                break;
-            }
-            each(key, value);
-            // SAFETY: the iterator stands on a record.
-            unsafe { step(iterator) };
-        }
-        // SAFETY: as above.
-        let result = functions.checked(|errors| unsafe { (functions.iterator_error)(iterator, errors) });
-        // SAFETY: it was made above and is not used any more.
-        unsafe { (functions.iterator_destroy)(iterator) };
-        result
+    fn scan(&self, walk: Walk<'_>, each: impl FnMut(&[u8], &[u8])) -> Result<(), Status> {
+        self.records.scan([self.base, self.read_options], walk, each)
     }
 }
 
@@ -436,37 +361,37 @@ impl Txn<'_> {
     /// Hands the value of `key` to `read`; the commit will be refused if it has changed by then.
     #[inline]
     pub fn get<R>(&mut self, key: &[u8], read: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, Status> {
-        let functions = self.database.functions;
+        let (functions, records) = (self.database.functions, self.database.records);
         let (options, k) = (self.database.read_options, key.as_ptr().cast());
         // SAFETY: the transaction and the options are alive, and the key is copied.
         let call = |errors| unsafe { (functions.txn_get)(self.handle, options, k, key.len(), 1, errors) };
-        let slice = functions.checked(call)?;
+        let slice = records.checked(call)?;
         Ok(self.database.read_slice(slice, read))
     }
 
     /// Gives `key` this value.
     #[inline]
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Status> {
-        let functions = self.database.functions;
+        let (functions, records) = (self.database.functions, self.database.records);
         let (k, v) = (key.as_ptr().cast(), value.as_ptr().cast());
         // SAFETY: the transaction is alive; key and value are copied.
-        functions.checked(|errors| unsafe { (functions.txn_put)(self.handle, k, key.len(), v, value.len(), errors) })
+        records.checked(|errors| unsafe { (functions.txn_put)(self.handle, k, key.len(), v, value.len(), errors) })
     }
 
-    /// Takes `key` away.
+    /// Removes `key`.
     #[inline]
     pub fn delete(&mut self, key: &[u8]) -> Result<(), Status> {
-        let functions = self.database.functions;
+        let (functions, records) = (self.database.functions, self.database.records);
         let k = key.as_ptr().cast();
         // SAFETY: the transaction is alive, and the key is copied.
-        functions.checked(|errors| unsafe { (functions.txn_delete)(self.handle, k, key.len(), errors) })
+        records.checked(|errors| unsafe { (functions.txn_delete)(self.handle, k, key.len(), errors) })
     }
 
     /// Commits.
     pub fn commit(self) -> Result<(), Status> {
-        let functions = self.database.functions;
+        let (functions, records) = (self.database.functions, self.database.records);
         // SAFETY: the transaction is alive.
-        functions.checked(|errors| unsafe { (functions.txn_commit)(self.handle, errors) })
+        records.checked(|errors| unsafe { (functions.txn_commit)(self.handle, errors) })
     }
 }
 
@@ -477,43 +402,8 @@ impl Drop for Txn<'_> {
     }
 }
 
-/// Puts to be written together.
-pub struct Batch {
-    functions: &'static Functions,
-    handle: Handle,
-}
-
-impl Batch {
-    /// Empty; `None` where there is no library.
-    pub fn new() -> Option<Self> {
-        let functions = functions().ok()?;
-        // SAFETY: it takes nothing.
-        Some(Self { functions, handle: unsafe { (functions.batch_create)() } })
-    }
-
-    /// Adds a put.
-    pub fn put(&mut self, key: &[u8], value: &[u8]) {
-        let (k, v) = (key.as_ptr().cast(), value.as_ptr().cast());
-        // SAFETY: the batch is alive; key and value are copied.
-        unsafe { (self.functions.batch_put)(self.handle, k, key.len(), v, value.len()) };
-    }
-
-    /// Takes everything out.
-    pub fn clear(&mut self) {
-        // SAFETY: the batch is alive.
-        unsafe { (self.functions.batch_clear)(self.handle) };
-    }
-}
-
-impl Drop for Batch {
-    fn drop(&mut self) {
-        // SAFETY: it is ours, and not used any more.
-        unsafe { (self.functions.batch_destroy)(self.handle) };
-    }
-}
-
 fn new_write_options(functions: &Functions, wal: Wal) -> Handle {
-    // SAFETY: it takes nothing.
+    // SAFETY: the function has no parameters.
     let options = unsafe { (functions.write_options_create)() };
     // SAFETY: the options were made above.
     unsafe { (functions.write_options_sync)(options, c_uchar::from(wal == Wal::Synced)) };
@@ -523,7 +413,7 @@ fn new_write_options(functions: &Functions, wal: Wal) -> Handle {
 }
 
 fn new_options(functions: &Functions, tuning: &Tuning) -> Handle {
-    // SAFETY: it takes nothing.
+    // SAFETY: the function has no parameters.
     let options = unsafe { (functions.options_create)() };
     // SAFETY: the options were made above, here and in the calls that follow.
     unsafe { (functions.create_if_missing)(options, 1) };
@@ -550,15 +440,15 @@ fn new_options(functions: &Functions, tuning: &Tuning) -> Handle {
 }
 
 fn set_tables(functions: &Functions, options: Handle, tuning: &Tuning) {
-    // SAFETY: it takes nothing.
+    // SAFETY: the function has no parameters.
     let tables = unsafe { (functions.table_options_create)() };
-    // SAFETY: it takes a number.
+    // SAFETY: the only parameter is a number.
     let cache = unsafe { (functions.cache_create)(tuning.cache_bytes) };
     // SAFETY: the table's options and the cache were made above; the options keep a share of the cache.
     unsafe { (functions.block_cache)(tables, cache) };
     // SAFETY: our share of the cache is not used any more.
     unsafe { (functions.cache_destroy)(cache) };
-    // SAFETY: it takes a number.
+    // SAFETY: the only parameter is a number.
     let bloom = unsafe { (functions.bloom_create)(tuning.bloom_bits) };
     // SAFETY: the options become the owner of the filter's policy.
     unsafe { (functions.filter_policy)(tables, bloom) };

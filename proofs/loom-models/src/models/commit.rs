@@ -4,8 +4,8 @@ use std::cell::Cell;
 
 use loom::thread;
 
-use super::Model;
 use super::database::{Database, get, is_conflict, value};
+use super::model::Model;
 use crate::faults::{Fault, How};
 use crate::ids::{Birth, Sequence};
 use crate::options::Durability;
@@ -14,7 +14,7 @@ use crate::sync::{Arc, shadow};
 
 pub const SKEW: Model = Model {
     name: "commit-skew",
-    what: "two transactions commit, each of which read what the other writes: not both without seeing the other",
+    what: "two transactions commit after each read what the other writes: one of them must see the other",
     atomics: 160,
     run: skew,
     faults: &[VISIBLE_UNACQUIRED],
@@ -29,7 +29,7 @@ pub const MERGE: Model = Model {
 
 pub const MERGE_ROTATE: Model = Model {
     name: "commit-merge-rotate",
-    what: "two transactions merge into one key while the deltas are rotated: both operands are in its value, wherever it lies",
+    what: "two transactions merge into one key while the deltas are rotated: both operands are in its value, wherever it is",
     run: merge_rotate,
     ..SKEW
 };
@@ -77,13 +77,13 @@ const LOGGED: Fault = Fault {
     how: How::LeftOut,
 };
 const UNPINNED: Fault = Fault {
-    name: "a pin is taken away without the lock",
+    name: "a pin is removed without the lock",
     file: "txn/state.rs",
     line: "self.pins.0.lock().remove(&self.birth)",
     how: How::LeftOut,
 };
 const PINNED: Fault = Fault {
-    name: "pins are looked at without the lock",
+    name: "pins are read without the lock",
     file: "txn/state.rs",
     line: "self.0.lock().keys().copied().collect()",
     how: How::LeftOut,

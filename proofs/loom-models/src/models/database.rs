@@ -90,7 +90,7 @@ impl Database {
         Ok((found, self.commit(snapshot, Checks::Reads(noted.reads()), &set, durability)?))
     }
 
-    /// A transaction that puts one key, and comes to no slot: what else it does is explored further then.
+    /// A transaction that puts one key, and uses no slot: its other work is explored further then.
     ///
     /// # Errors
     /// None.
@@ -127,8 +127,8 @@ impl Database {
         self.core.commit(&Proposal { snapshot, set, schema, checks, is_exclusive: false, begun: None }, durability)
     }
 
-    /// Merges what was committed into the page of the next checkpoint, publishes it, and gives back pages of those before that
-    /// nobody reads: those are written then.
+    /// Merges the commits into the page of the next checkpoint, publishes it, and releases pages of earlier
+    /// checkpoints that no one reads: those are written then.
     pub fn checkpoint(&self, birth: Birth, page: Page, before: &Page) {
         let Some(rotation) = self.core.rotate().expect("the log does not fail") else { return };
         page.with_mut(|_| ());

@@ -1,16 +1,18 @@
-//! Commits that insert into a delta while others read it: records, versions, leaves and inner nodes, the index, and numbers.
+//! Commits that insert into a delta while others read it: records, versions, leaves and inner nodes, the index, and
+//! numbers.
 //!
-//! The engine's delta is compiled with nodes of four keys. A commit inserts, and is visible when its number is: readers must find
-//! what was inserted at or below the number that they learnt, and nothing later.
+//! The engine's delta is compiled with nodes of four keys. A commit inserts, and is visible when its number is:
+//! readers must find what was inserted at or below the number that they learnt, and nothing later.
 //!
-//! Most stores that publish something stand behind the release fence of the lock under which they are made, and what they publish
-//! was written before that: such a store is as good without its own Release, and no fault is planted there.
+//! Most stores that publish something stand behind the release fence of the lock under which they are made, and what
+//! they publish was written before that: such a store is as good without its own Release, and no fault is planted
+//! there.
 
 use std::ops::Bound;
 
 use loom::thread;
 
-use super::Model;
+use super::model::Model;
 use crate::delta::{Change, Delta};
 use crate::faults::{Fault, How};
 use crate::format::{Identity, ValueAlign};
@@ -28,7 +30,7 @@ pub const SCAN: Model = Model {
 
 pub const GET: Model = Model {
     name: "delta-get",
-    what: "a commit inserts a key, while a thread asks for it and for another",
+    what: "a commit inserts a key, while a thread gets it and another",
     run: || {
         write_and_read(&[b"b"], b"a", |shared| {
             shared.get(b'a');
@@ -41,7 +43,7 @@ pub const GET: Model = Model {
 
 pub const CHANGES: Model = Model {
     name: "delta-changes",
-    what: "a commit inserts a key before one that has changed, while a thread asks what has",
+    what: "a commit inserts a key before one that has changed, while a thread reads the changes",
     run: || write_and_read(&[b"b", b"d"], b"a", Shared::ask_changes),
     faults: CHANGES_FAULTS,
     ..SCAN
@@ -81,7 +83,7 @@ pub const FIRST: Model = Model {
 
 pub const SAME: Model = Model {
     name: "delta-same-key",
-    what: "two commits insert versions of one key in any order, and one of the threads asks for it",
+    what: "two commits insert versions of one key in any order, and one of the threads gets it",
     run: || write_both(b"b", *b"bb", [2, 3], |shared| shared.get(b'b')),
     faults: SAME_FAULTS,
     ..SCAN
@@ -89,7 +91,7 @@ pub const SAME: Model = Model {
 
 pub const NEW: Model = Model {
     name: "delta-new-key",
-    what: "two commits insert the same new key, of which either may find the other's record, and one of the threads asks for it",
+    what: "two commits insert the same new key, either may find the other's record, and one of the threads gets the key",
     run: || write_both(b"b", *b"aa", [3, 2], |shared| shared.get(b'a')),
     faults: NEW_FAULTS,
     ..SCAN
@@ -120,13 +122,13 @@ const INDEX_UNACQUIRED: Fault = Fault {
     how: How::Relaxed,
 };
 const FENCE_OF_WRITERS: Fault = Fault {
-    name: "the fence of who locks a node is missing",
+    name: "the fence of a thread that locks a node is missing",
     file: "delta/node.rs",
     line: "fence(Ordering::Release)",
     how: How::LeftOut,
 };
 const FENCE_OF_READERS: Fault = Fault {
-    name: "the fence of who has read a node is missing",
+    name: "the fence of a thread that has read a node is missing",
     file: "delta/node.rs",
     line: "fence(Ordering::Acquire)",
     how: How::LeftOut,
@@ -302,7 +304,8 @@ fn write_and_read(before: &[&[u8]], puts: &[u8], read: fn(&Shared)) {
     shared.read_all(commits + 1);
 }
 
-/// After a commit, two threads make commits 2 and 3 of a key each, in this order if none is held up, and the latter reads.
+/// After a commit, two threads make commits 2 and 3 of a key each, in this order if none is held up, and the latter
+/// reads.
 fn write_both(before: &[u8], puts: [u8; 2], order: [u64; 2], read: fn(&Shared)) {
     let [one, other] = puts.map(|key| vec![key]);
     let shared = Shared::new(vec![before.to_vec(), one, other], 1);

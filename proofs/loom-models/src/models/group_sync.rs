@@ -7,7 +7,7 @@ use std::time::Duration;
 use loom::cell::UnsafeCell;
 use loom::thread;
 
-use super::Model;
+use super::model::Model;
 use crate::error::{Error, Result};
 use crate::faults::{Fault, How};
 use crate::ids::Sequence;
@@ -16,7 +16,7 @@ use crate::txn::group_sync::GroupSync;
 
 pub const MODEL: Model = Model {
     name: "group-sync",
-    what: "three threads commit, one of them twice, and wait for flushes: none is told too early, none waits for ever",
+    what: "three threads commit, one of them twice, and wait for flushes: none returns too early, none waits forever",
     atomics: 4,
     run: || commit_all(None),
     faults: FAULTS,
@@ -24,7 +24,7 @@ pub const MODEL: Model = Model {
 
 pub const FAILING: Model = Model {
     name: "group-sync-failing",
-    what: "as group-sync, but the first flush fails: who led it is told, and the others are served by later ones",
+    what: "as group-sync, but the first flush fails: its leader gets the error, and later flushes serve the others",
     run: || commit_all(Some(1)),
     faults: &[UNWOKEN],
     ..MODEL
@@ -41,7 +41,7 @@ const FAULTS: &[Fault] = &[
         how: How::Relaxed,
     },
     Fault {
-        name: "what is durable is told without releasing",
+        name: "what is durable is published without releasing",
         file: FILE,
         line: "self.durable.fetch_max(durable.0, Ordering::Release)",
         how: How::Relaxed,
@@ -58,7 +58,7 @@ const FAULTS: &[Fault] = &[
 struct Log {
     sync: GroupSync,
     last: Mutex<u64>,
-    /// A place for each commit, written by the flush that makes it durable, and read by who is told so.
+    /// A place for each commit, written by the flush that makes it durable, and read by the thread that waits for it.
     disk: [UnsafeCell<()>; 4],
     /// What is on the disk, and the flushes so far.
     flushed: Cell<u64>,
@@ -108,6 +108,6 @@ fn commit_all(failing: Option<u64>) {
     let own = usize::from(log.commit());
     let others: usize = threads.into_iter().map(|thread| thread.join().expect("no thread panics")).sum();
     let lost = usize::from(failing.is_some());
-    assert_eq!(own + others, 4 - lost, "only who led the flush that failed is told so");
+    assert_eq!(own + others, 4 - lost, "only the leader of the failed flush gets the error");
     assert!(log.sync.flushes().count + lost as u64 == log.flushes.get());
 }

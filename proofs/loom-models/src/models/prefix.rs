@@ -1,11 +1,11 @@
-//! Commits that finish in any order, and who waits for them.
+//! Commits that finish in any order, and the threads that wait for them.
 
 use std::panic::AssertUnwindSafe;
 
 use loom::cell::UnsafeCell;
 use loom::thread;
 
-use super::Model;
+use super::model::Model;
 use crate::faults::{Fault, How};
 use crate::ids::Sequence;
 use crate::sync::Arc;
@@ -13,7 +13,7 @@ use crate::txn::prefix::Prefix;
 
 pub const MODEL: Model = Model {
     name: "prefix",
-    what: "three commits finish in any order; each is waited for, and who sees its number sees what it and those before it did",
+    what: "three commits finish in any order; each is waited for, and a thread that sees its number sees its changes and those of earlier ones",
     atomics: 16,
     run,
     faults: FAULTS,
@@ -46,7 +46,7 @@ const FAULTS: &[Fault] = &[
         how: How::Relaxed,
     },
     Fault {
-        name: "the end is looked for out of order by who finishes",
+        name: "a finishing commit looks for the end out of order",
         file: FILE,
         line: "let next = self.front.through.load(Ordering::SeqCst) + 1",
         how: How::Relaxed,
@@ -58,7 +58,7 @@ const FAULTS: &[Fault] = &[
         how: How::Relaxed,
     },
     Fault {
-        name: "the end is looked for out of order by who goes to sleep",
+        name: "a thread that goes to sleep looks for the end out of order",
         file: FILE,
         line: "self.front.through.load(Ordering::SeqCst) >= sequence.0",
         how: How::Relaxed,
@@ -81,7 +81,7 @@ pub const THREE: Model = Model {
 
 pub const ABANDONED: Model = Model {
     name: "prefix-abandoned",
-    what: "a commit that is waited for is abandoned, and who waits is told",
+    what: "a commit that is waited for is abandoned, and the waiting thread gets an error",
     run: run_abandoned,
     faults: ABANDONED_FAULTS,
     ..MODEL
@@ -89,7 +89,7 @@ pub const ABANDONED: Model = Model {
 
 const ABANDONED_FAULTS: &[Fault] = &[
     Fault {
-        name: "it is not told that a commit is abandoned",
+        name: "an abandoned commit is not announced",
         file: FILE,
         line: "self.broken.store(true, Ordering::SeqCst)",
         how: How::LeftOut,

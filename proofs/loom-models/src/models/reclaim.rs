@@ -1,8 +1,8 @@
-//! A delta that is given up while somebody still reads it, and the next one that takes over its memory.
+//! A delta that is released while another thread still reads it, and the next one that reuses its memory.
 
 use loom::thread;
 
-use super::Model;
+use super::model::Model;
 use crate::delta::{Change, Delta};
 use crate::faults::{Fault, How};
 use crate::format::{Identity, ValueAlign};
@@ -11,7 +11,7 @@ use crate::sync::{Arc, shadow};
 
 pub const MODEL: Model = Model {
     name: "reclaim",
-    what: "two threads insert into a delta that takes over the memory of the one before, which a third may still read",
+    what: "two threads insert into a delta that reuses the memory of the one before, which a third may still read",
     atomics: 128,
     run,
     faults: FAULTS,
@@ -26,7 +26,7 @@ const FAULTS: &[Fault] = &[
         how: How::Relaxed,
     },
     Fault {
-        name: "memory is taken over without acquiring",
+        name: "memory is reused without acquiring",
         file: FILE,
         line: "NonNull::new(place.swap(ptr::null_mut(), Ordering::Acquire))",
         how: How::Relaxed,

@@ -2,9 +2,9 @@
 
 use loom::thread;
 
-use super::Model;
 use super::commit::with_one_commit;
 use super::database::{Database, get};
+use super::model::Model;
 use crate::faults::{Fault, How};
 use crate::ids::{Birth, Sequence};
 use crate::options::Durability;
@@ -22,7 +22,7 @@ pub const READERS: Model = Model {
 
 pub const WRITERS: Model = Model {
     name: "slots-writers",
-    what: "two transactions of a thread commit one after the other while deltas are rotated; nothing is held in the end",
+    what: "two transactions of a thread commit one after the other while deltas are rotated; nothing is held at the end",
     run: writers,
     faults: FAULTS,
     ..READERS
@@ -30,7 +30,7 @@ pub const WRITERS: Model = Model {
 
 pub const CLOSING: Model = Model {
     name: "slots-closing",
-    what: "the last handle goes while a transaction ends that has outlived it: nobody holds anything then",
+    what: "the last handle is dropped while a transaction that outlived it ends: nothing is held then",
     run: closing,
     faults: &[Fault {
         name: "slots are not closed",
@@ -44,7 +44,7 @@ pub const CLOSING: Model = Model {
 const FILE: &str = "txn/slots.rs";
 const FAULTS: &[Fault] = &[
     Fault {
-        name: "the newest state is not told",
+        name: "the newest state is not published",
         file: FILE,
         line: "self.newest.store(Arc::as_ptr(state).cast_mut(), Ordering::Relaxed)",
         how: How::LeftOut,
@@ -56,7 +56,7 @@ const FAULTS: &[Fault] = &[
         how: How::Relaxed,
     },
     Fault {
-        name: "a slot is given back without releasing",
+        name: "a slot is returned without releasing",
         file: FILE,
         line: "busy.store(false, Ordering::Release)",
         how: How::Relaxed,

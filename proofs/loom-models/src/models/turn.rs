@@ -5,14 +5,14 @@ use std::time::Duration;
 use loom::cell::UnsafeCell;
 use loom::thread;
 
-use super::Model;
+use super::model::Model;
 use crate::faults::{Fault, How};
 use crate::sync::{Arc, Instant};
 use crate::txn::turn::{Turn, Turns};
 
 pub const MODEL: Model = Model {
     name: "turn",
-    what: "three threads take turns, of which one waits no longer than told: no two at once, and nobody waits for ever",
+    what: "three threads take turns, one with a timeout: never two at once, and none waits forever",
     atomics: 4,
     run,
     faults: FAULTS,
@@ -33,7 +33,7 @@ const FAULTS: &[Fault] = &[
         how: How::Relaxed,
     },
     Fault {
-        name: "a turn is given back without releasing",
+        name: "a turn is returned without releasing",
         file: FILE,
         line: "swap(FREE, Ordering::Release)",
         how: How::Relaxed,
@@ -63,5 +63,5 @@ fn run() {
     });
     work(Turns::wait_until(&shared.0, None).expect("it waits for ever"), &shared);
     threads.into_iter().for_each(|thread| thread.join().expect("no thread panics"));
-    assert!(Turns::try_take(&shared.0).is_some(), "the last turn was given back");
+    assert!(Turns::try_take(&shared.0).is_some(), "the last turn was returned");
 }

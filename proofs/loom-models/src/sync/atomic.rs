@@ -1,9 +1,11 @@
-//! Atomics with the size, the layout and the zero of std's; what they hold after their first value is known to their [`shadow`].
+//! Atomics with the size, the layout and the zero of std's; what they hold after their first value is known to their
+//! [`shadow`].
 //!
-//! `SeqCst`: loom takes it for `AcqRel`, which is too little for two threads that each store and then look for the other. So
-//! loads and stores of this kind are exchanges, which take place at one moment each of the one order in which loom runs all
-//! threads: a load one that changes nothing and acquires, a store one that releases. This is what the language promises where
-//! all accesses that matter are `SeqCst`, and no more, but that such a store does not end a release sequence.
+//! `SeqCst`: loom takes it for `AcqRel`, which is too little for two threads that each store and then look for the
+//! other. So loads and stores of this kind are exchanges, which take place at one moment each of the one order in
+//! which loom runs all threads: a load one that changes nothing and acquires, a store one that releases. This is what
+//! the language promises where all accesses that matter are `SeqCst`, and no more, but that such a store does not end
+//! a release sequence.
 //!
 //! Each operation may be one at which a fault is planted: then it orders nothing, or is left out.
 #![allow(dead_code, reason = "each type has what the engine uses of any")]
@@ -50,12 +52,12 @@ fn store(shadow: &Shadow, difference: u64, order: Ordering, planted: Option<How>
     }
 }
 
-/// The newest value, for whoever has the atomic for himself.
+/// The newest value, for a caller with exclusive access.
 fn newest(shadow: &Shadow) -> u64 {
     shadow.difference.fetch_add(0, Ordering::Relaxed)
 }
 
-/// Exchanges until nobody comes in between, as processors do that have no such exchange.
+/// Exchanges until no other thread interferes, as processors without such an exchange do.
 fn update(shadow: &Shadow, order: Ordering, change: impl Fn(u64) -> Option<u64>) -> Result<u64, u64> {
     let mut now = newest(shadow);
     loop {
@@ -162,7 +164,7 @@ macro_rules! atomic {
                 outcome.map(|before| Self::value(&shadow, before)).map_err(|now| Self::value(&shadow, now))
             }
 
-            /// The value, which nobody else can reach now.
+            /// The value, which no one else can reach now.
             pub fn get_mut(&mut self) -> &mut $value {
                 if let Some(shadow) = shadow::take(self.address()) {
                     *self.0.get_mut() = Self::value(&shadow, newest(&shadow));
@@ -196,7 +198,7 @@ macro_rules! atomic {
 
         impl<$($parameter)?> std::fmt::Debug for $name<$($parameter)?> {
             fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                // To look at the value would be an operation of the model.
+                // Reading the value would be an operation of the model.
                 out.write_str(stringify!($name))
             }
         }

@@ -1,7 +1,7 @@
-//! Locks, and what is waited for with them.
+//! Locks, and condition variables.
 //!
-//! A lock that a planted fault leaves out neither keeps others away nor orders anything; the value it guards is there. That loom
-//! has others come between nevertheless, all takers of locks do something to the same atomic then.
+//! A lock that a planted fault leaves out neither excludes other threads nor orders anything; the value that it
+//! guards exists. To make loom interleave others nevertheless, all takers of locks then operate on the same atomic.
 
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
@@ -15,9 +15,9 @@ use crate::sync::clock;
 #[derive(Debug)]
 pub struct Mutex<T> {
     lock: loom::sync::Mutex<()>,
-    /// Exchanged by who takes the lock, or should; only where a fault is planted.
+    /// Exchanged by a thread that takes the lock, or should; only where a fault is planted.
     taken: Option<loom::sync::atomic::AtomicUsize>,
-    /// Taken only by who has the lock, but for planted faults.
+    /// Taken only by the owner of the lock, except under planted faults.
     value: std::sync::Mutex<T>,
 }
 
@@ -25,7 +25,7 @@ pub struct Mutex<T> {
 #[derive(Debug)]
 pub struct MutexGuard<'a, T> {
     mutex: &'a Mutex<T>,
-    /// Given back before the lock is. None where another thread uses the value, because the lock is left out.
+    /// Returned before the lock is. None where another thread uses the value, because the lock is left out.
     value: Option<std::sync::MutexGuard<'a, T>>,
     /// None where the lock is left out.
     lock: Option<loom::sync::MutexGuard<'a, ()>>,
@@ -55,7 +55,7 @@ impl<T> Mutex<T> {
         self.lock()
     }
 
-    /// The value, which nobody else can reach now.
+    /// The value, which no one else can reach now.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut().expect("no thread has panicked")
     }
@@ -103,8 +103,8 @@ impl Condvar {
         mutex.with(Some(self.waiters.wait(lock).expect("loom's locks are not poisoned")))
     }
 
-    /// As [`Condvar::wait`], for at most `timeout`: for as long as other threads do what they do before this one goes on, and
-    /// that may be nothing. Time passes only if nobody woke this thread.
+    /// As [`Condvar::wait`], for at most `timeout`: for as long as other threads work before this one continues,
+    /// which may be no time. Time passes only if no one woke this thread.
     pub fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, timeout: Duration) -> MutexGuard<'a, T> {
         let (mutex, wakes) = (guard.mutex, self.wakes.load(Ordering::Relaxed));
         drop(guard);

@@ -1,8 +1,9 @@
 //! What the engine's files find as `crate::sync` here: the same names as in the engine's own `sync`, made of loom's.
 //!
-//! Whatever may be done in another order by other threads is an operation of loom's. Beyond what loom has: atomics of the size of
-//! std's ([`atomic`]); reference counts that order ([`Arc`]); waits that end by themselves ([`Condvar::wait_timeout`]), on a clock
-//! that is part of the model ([`Instant`]); and raw memory whose use is checked ([`memory`]).
+//! Whatever may be done in another order by other threads is an operation of loom's. Beyond what loom has: atomics of
+//! the size of std's ([`atomic`]); reference counts that order ([`Arc`]); waits that end by themselves
+//! ([`Condvar::wait_timeout`]), on a clock that is part of the model ([`Instant`]); and raw memory whose use is
+//! checked ([`memory`]).
 //!
 //! All is for use within one exploration of loom's, which runs its threads one at a time on one thread of the system.
 

@@ -1,13 +1,14 @@
 //! What loom knows of each atomic and each piece of raw memory, kept beside them and found by their addresses.
 //!
-//! loom's atomics take a kilobyte, cannot be made in constants, and are not valid as zeroes, all of which the engine asks of its
-//! own: records and nodes lie in raw memory, with fixed sizes. So an atomic of the model is one of std's, which holds its first
-//! value and nothing after, and a shadow that is given to it at its first use. Shadows are made before any thread begins, so that
-//! all of their uses come after that; that an atomic is used only after it was written is what [`write_piece`] and
-//! [`read_piece`] see to for those in raw memory.
+//! loom's atomics take a kilobyte, cannot be made in constants, and are not valid as zeroes. The engine needs all of
+//! that: records and nodes are in raw memory, with fixed sizes. So an atomic of the model is one of std's, which
+//! holds its first value and no later one, and a shadow that it gets at its first use. Shadows are made before any
+//! thread begins, so that all of their uses come after that. For atomics in raw memory, [`write_piece`] and
+//! [`read_piece`] ensure that they are used only after they were written.
 //!
-//! An atomic must not be moved after its first use: its shadow would stay behind. (The engine's lie in an `Arc` or an arena by
-//! then.) A shadow counts from the first value on: it holds the difference, which is zero for all of them at first.
+//! An atomic must not be moved after its first use: its shadow would stay behind. (The engine's are in an `Arc` or an
+//! arena by then.) A shadow counts from the first value on: it holds the difference, which is zero for all of them at
+//! first.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -57,8 +58,8 @@ pub fn begin(atomics: usize) {
     drop(before);
 }
 
-/// Runs what comes before all threads: atomics are what std makes them then, and have no shadows. What they hold in the end is
-/// their first value. It saves most of the time of models that begin with many keys.
+/// Runs what precedes all threads: atomics are std's then, and have no shadows. The value that they hold at the end
+/// is their first one. It saves most of the time of models that begin with many keys.
 pub fn alone<T>(work: impl FnOnce() -> T) -> T {
     assert!(TABLE.with_borrow(|table| table.atomics.is_empty()), "what has a shadow keeps it");
     ALONE.set(true);
@@ -99,7 +100,7 @@ pub fn take(address: usize) -> Option<Shadow> {
     TABLE.try_with(|table| table.try_borrow_mut().ok()?.atomics.remove(&address)).ok().flatten()
 }
 
-/// Nothing is known of what lies here.
+/// Nothing is known of this memory.
 pub fn forget_pieces(range: Range<usize>) {
     let forgotten: Vec<Piece> = TABLE.with_borrow_mut(|table| {
         let starts: Vec<usize> = table.pieces.range(range).map(|(start, _)| *start).collect();

@@ -22,7 +22,7 @@ mod linux {
     use fulgurite::planted::{Fault, plant, set_giving_way};
     use fulgurite_testkit::arguments::Arguments;
     use fulgurite_testkit::drawn_seed;
-    use fulgurite_testkit::kill::{Plan, Report, Writer, intrude, look_on, open_only, run, write};
+    use fulgurite_testkit::kill::{Plan, Report, Writer, look_on, open_only, open_second_writer, run, write};
 
     const HELP: &str = "\
 Kills a process that writes, at any moment, again and again, and compares what is left with what it had acknowledged.
@@ -110,7 +110,7 @@ Usage: kill [--count N] [--seed S] [--directory DIR] [--plant] [--no-plant]
     }
 
     fn intruder(writer: &Writer) -> Command {
-        child("intrude", writer)
+        child("open_second_writer", writer)
     }
 
     fn child(role: &str, writer: &Writer) -> Command {
@@ -135,7 +135,7 @@ Usage: kill [--count N] [--seed S] [--directory DIR] [--plant] [--no-plant]
         let outcome = match role {
             "open" => open_only(writer),
             "look" => Err(look_on(writer, say_looked)),
-            "intrude" => intrude(writer),
+            "open_second_writer" => open_second_writer(writer),
             _ => Err(write(writer, say_open)),
         };
         match outcome {
@@ -147,13 +147,13 @@ Usage: kill [--count N] [--seed S] [--directory DIR] [--plant] [--no-plant]
         }
     }
 
-    /// Tells the parent of a look, by an empty line.
+    /// Reports a look to the parent, by an empty line.
     fn say_looked() {
         let mut out = std::io::stdout();
         let _ = writeln!(out).and_then(|()| out.flush());
     }
 
-    /// Tells the parent that the database is open. If it does not listen any more, it is about to kill.
+    /// Reports to the parent that the database is open. A parent that no longer listens is about to kill.
     fn say_open() {
         let mut out = std::io::stdout();
         let _ = writeln!(out, "open").and_then(|()| out.flush());

@@ -1,7 +1,9 @@
-//! The change feed after a power cut: from every state that is kept it leads through each later one to what the database shows.
+//! The change feed after a power cut: from every state that is kept it leads through each later one to what the
+//! database shows.
 //!
-//! Only where the log is kept; there, each commit and each load of a workload has one number, so that the state after commit N is
-//! state N. A load, or a transaction that had spilled, that the power cut off may have left its note, and then a number.
+//! Only where the log is kept; there, each commit and each load of a workload has one number, so that the state after
+//! commit N is state N. A load, or a transaction that had spilled, that the power cut off may have left its note, and
+//! then a number.
 
 use fulgurite::{Change, ChangedTable, Database, Error, Sequence};
 
@@ -50,8 +52,8 @@ pub fn follow(db: &Database, expected: &Expected, random: &mut Random) -> Result
     if oldest == 1 || trimmed { Ok(()) } else { Err(format!("changes: the oldest is {oldest}")) }
 }
 
-/// Whether the database shows the state of that number: not so after a load that left nothing but its note. None if it shows later
-/// commits too.
+/// Whether the database shows the state of that number: not so after a load that left nothing but its note. None if
+/// it shows later commits too.
 fn shows(expected: &Expected, newest: u64, db: &Database) -> Result<Option<bool>, Error> {
     let txn = db.read()?;
     if txn.sequence().0 != newest {

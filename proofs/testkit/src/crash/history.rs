@@ -56,8 +56,8 @@ impl History {
         self.states.pop();
     }
 
-    /// From the newest state on, the numbers of states may differ from those of commits: a load that fails leaves a note, which takes
-    /// a number and leads to no other state, and a commit that changes nothing takes none.
+    /// From the newest state on, the numbers of states may differ from those of commits: a load that fails leaves a
+    /// note, which takes a number and leads to no other state, and a commit that changes nothing takes none.
     pub fn stop_counting(&mut self) {
         self.counted_through = self.counted_through.min(self.newest_number());
     }

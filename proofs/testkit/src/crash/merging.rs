@@ -21,8 +21,8 @@ pub(super) fn by_functions(session: &mut Session) -> Result<()> {
     side_by_side(session)
 }
 
-/// Threads that merge into the same few keys, in whose way some put and delete; a result lost or counted twice shows in the
-/// next state.
+/// Threads that merge into the same few keys, in whose way some put and delete; a result lost or counted twice shows
+/// in the next state.
 fn side_by_side(session: &mut Session) -> Result<()> {
     for _ in 0..3 {
         let shape = Shape { threads: 4, commits: 10, checkpoint_share: 20 };
@@ -45,8 +45,8 @@ fn side_by_side(session: &mut Session) -> Result<()> {
     session.put(Durability::Disk, "lists", b"at last", b"alone")
 }
 
-/// Threads that append to a list that is too large for the log: each result is written to the data file before it is logged, and
-/// given back if another is faster.
+/// Threads that append to a list that is too large for the log: each result is written to the data file before it is
+/// logged, and given back if another is faster.
 pub(super) fn large(session: &mut Session) -> Result<()> {
     session.table("lists", TableOptions::new().merge(MergeOperator::Append))?;
     let long = value(&mut session.random, LARGE_MERGED_BYTES..LARGE_MERGED_BYTES + 1);

@@ -1,5 +1,5 @@
-//! Power cuts: workloads run on a disk that records everything, and every state that a power cut may leave of it is recovered
-//! and checked against what was acknowledged. See `docs/internals/testing.md`.
+//! Power cuts: workloads run on a disk that records everything, and every state that a power cut may leave of it is
+//! recovered and checked against what was acknowledged. See `docs/internals/testing.md`.
 
 mod draws;
 mod follow;

@@ -1,4 +1,5 @@
-//! Proof that the power-cut test finds what it is for: faults planted in the engine, each with the workload that it shows in.
+//! Proof that the power-cut test finds what it is for: faults planted in the engine, each with the workload that it
+//! shows in.
 
 use fulgurite::planted::{Fault, plant};
 
@@ -38,7 +39,8 @@ impl Planted {
         Self::ALL.into_iter().find(|planted| planted.name == name)
     }
 
-    /// Plants it, and looks for it in up to so many images. Answers the first failure, if it was found, and the images tried.
+    /// Plants it, and looks for it in up to so many images. Answers the first failure, if it was found, and the
+    /// images tried.
     ///
     /// Plants in the whole process: nothing else may use the engine meanwhile.
     pub fn search(self, seed: u64, images: u64) -> (Option<Failure>, u64) {

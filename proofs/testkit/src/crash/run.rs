@@ -1,7 +1,7 @@
 //! Runs workloads, cuts the power everywhere, and counts what is found.
 //!
-//! Rounds of all workloads follow one another, each with the next seed, until there are enough images. An image is verified by
-//! [`verify`]; for a share of them the power is cut again during that, which makes nested images.
+//! Rounds of all workloads follow one another, each with the next seed, until there are enough images. An image is
+//! verified by [`verify`]; for a share of them the power is cut again during that, which makes nested images.
 
 use std::fmt;
 use std::ops::AddAssign;
@@ -282,5 +282,5 @@ fn random_of(image: &CrashImage<'_>) -> Random {
 const NESTED_SHARE: u64 = 10;
 /// At about so many places.
 const NESTED_MAX: usize = 24;
-/// More failures tell nothing new.
+/// More failures show nothing new.
 const FAILURES_MAX: usize = 20;

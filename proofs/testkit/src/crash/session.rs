@@ -1,5 +1,5 @@
-//! A database on a crash disk under a workload: does what the workload asks for, notes in the recording what was acknowledged,
-//! and keeps the states that the database went through.
+//! A database on a crash disk under a workload: does what the workload asks for, notes in the recording what was
+//! acknowledged, and keeps the states that the database went through.
 //!
 //! Engine errors pass through to the workload; nothing here expects any, except where a method says so.
 
@@ -104,13 +104,13 @@ impl Session {
         Ok((self.db()?.clone(), self.disk.clone(), self.history.newest_number()))
     }
 
-    /// Adds the state that a commit led to, of which all is noted already.
+    /// Adds the state that a commit led to; its changes are noted already.
     pub(super) fn add_state(&mut self, holdings: Holdings) {
         self.history.push(holdings);
     }
 
-    /// Notes what threads were told of states that were added, all of which is marked already: the newest that is to survive
-    /// the process, the newest that is to survive a power cut, and whether the newest of all are in doubt.
+    /// Notes what threads were told of states that were added, all of which is marked already: the newest that is to
+    /// survive the process, the newest that is to survive a power cut, and whether the newest of all are in doubt.
     pub(super) fn note_acknowledged(&mut self, logged: u64, durable: u64, in_doubt: bool) {
         self.durable = self.durable.max(durable);
         self.safe = self.safe.max(durable);
@@ -375,7 +375,8 @@ impl Session {
         self.open()
     }
 
-    /// As [`Session::recover`]; with a larger quota, as the error advises, if what the log holds cannot be merged within the present one.
+    /// As [`Session::recover`]; with a larger quota, as the error advises, if what the log holds cannot be merged
+    /// within the present one.
     ///
     /// # Errors
     /// The engine's.

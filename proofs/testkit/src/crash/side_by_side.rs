@@ -1,11 +1,11 @@
 //! Commits of several threads at once on the database of a [`Session`], with what each acknowledged noted as it was.
 //!
-//! Which thread comes first is not decided here, so a recording of the same seed is another one each time; the order that
-//! came about is known from the sequences of the commits, and the states are those of that order.
+//! Which thread comes first is not decided here, so a recording of the same seed is another one each time; the order
+//! that came about is known from the sequences of the commits, and the states are those of that order.
 //!
-//! Where calls fail, each thread goes on with its next commit, and what it was told counts: a commit that was acknowledged has
-//! its place among the states; one that was refused has none; one in doubt has its place too, and is one of the last, which
-//! may not have come about.
+//! Where calls fail, each thread goes on with its next commit, and what it was told counts: a commit that was
+//! acknowledged has its place among the states; one that was refused has none; one in doubt has its place too, and is
+//! one of the last, which may not have come about.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -110,7 +110,7 @@ struct Told {
     /// The commits that are there, or in doubt.
     committed: Vec<(Sequence, Vec<Changed>)>,
     in_doubt: bool,
-    /// What failed, but for conflicts.
+    /// What failed, except conflicts.
     errors: Vec<Error>,
 }
 
@@ -173,12 +173,12 @@ impl Crew<'_> {
 }
 
 impl Session {
-    /// Lets threads commit what `change` does, each with a level of its own for each commit. All of it is over when this
-    /// returns.
+    /// Lets threads commit what `change` does, each with a level of its own for each commit. All of it is over when
+    /// this returns.
     ///
     /// # Errors
-    /// The engine's, but for conflicts, after which the threads have gone on; [`Error::Invalid`] if the sequences of the
-    /// commits have gaps.
+    /// The engine's, but for conflicts, after which the threads have gone on; [`Error::Invalid`] if the sequences of
+    /// the commits have gaps.
     pub fn commit_side_by_side(
         &mut self,
         shape: Shape,
@@ -232,7 +232,7 @@ impl Session {
             self.add_state(after(self.holdings(), changes));
         }
         self.note_acknowledged(crew.logged.into_inner(), crew.durable.into_inner(), in_doubt);
-        // What no failing call explains tells most.
+        // A failure that no failing call explains says most.
         match errors.iter().position(|error| !is_of_the_disk(error)).or(errors.len().checked_sub(1)) {
             Some(at) => Err(errors.swap_remove(at)),
             None => self.compare(),

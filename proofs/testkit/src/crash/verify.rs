@@ -1,5 +1,5 @@
-//! What has to hold of every image: the database opens, holds a state that it may hold, is sound, takes another commit and
-//! keeps it.
+//! What has to hold of every image: the database opens, holds a state that it may hold, is sound, takes another
+//! commit and keeps it.
 
 use std::fmt;
 use std::sync::Arc;

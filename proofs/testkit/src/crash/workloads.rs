@@ -1,5 +1,5 @@
-//! The named workloads: each uses the database in one way that has its own places to go wrong, with checkpoints, growth and
-//! deletes among it.
+//! The named workloads: each uses the database in one way that has its own places to go wrong, with checkpoints,
+//! growth and deletes among it.
 
 use fulgurite::{Database, Durability, Error, Options, Result, TableOptions};
 
@@ -164,7 +164,7 @@ fn several_tables(session: &mut Session) -> Result<()> {
     for step in 0..40 {
         let level = any_level(&mut session.random);
         session.commit(level, |change, random| {
-            // What is in all tables or in none tells a partial transaction.
+            // A key in all tables or in none reveals a partial transaction.
             let key = key(random.below(30));
             names.iter().try_for_each(|name| change.put(name, &key, &value(random, 10..300)))?;
             any_change(change, random, names[random.clone().index(names.len())], 30, 10..300)
@@ -381,7 +381,8 @@ fn bulk_unsorted(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
-/// Loads into three tables as one, beside commits that are not in the trees yet, and loads that fail in the last of two.
+/// Loads into three tables as one, beside commits that are not in the trees yet, and loads that fail in the last of
+/// two.
 fn bulk_several(session: &mut Session) -> Result<()> {
     let names = ["a", "b", "c"];
     names.iter().try_for_each(|name| session.table(name, TableOptions::new()))?;

@@ -1,4 +1,5 @@
-//! I/O errors: every call that a workload makes of the disk fails in turn, once and for good. See `docs/internals/testing.md`.
+//! I/O errors: every call that a workload makes of the disk fails in turn, once and for good. See
+//! `docs/internals/testing.md`.
 
 mod run;
 mod workloads;

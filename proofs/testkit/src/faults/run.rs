@@ -1,9 +1,9 @@
-//! Makes every call of each workload fail, once and for good, and checks what is left.
+//! Makes every call of each workload fail, once and forever, and checks the result.
 //!
-//! A run fails one call. All along: no panic; errors are the disk's or say that the database is poisoned; a commit that reports
-//! an error has no effect unless it poisoned; what the database shows is what it should hold. After it: the handle works, or is
-//! poisoned because a sync failed. At the end the process dies, or the power fails too, and the database is opened on the bare
-//! disk: nothing acknowledged is lost, and `check` finds nothing.
+//! A run fails one call. At every moment: no panic; errors are the disk's or say that the database is poisoned; a
+//! commit that reports an error has no effect unless it poisoned; the database shows what it should hold. After the
+//! workload: the handle works, or is poisoned because a sync failed. At the end the process dies, or the power fails
+//! too, and the database is opened on the bare disk: nothing acknowledged is lost, and `check` finds nothing.
 
 use std::fmt;
 use std::ops::AddAssign;
@@ -16,7 +16,7 @@ use super::workloads::Workload;
 use crate::crash::{Defect, DefectKind, Session, Trouble, verify};
 use crate::crash_disk::CrashDisk;
 use crate::crash_images::ImageId;
-use crate::fault::{Call, Fault, FaultError, Lasting, Unsynced};
+use crate::fault::{Call, Fault, FaultError, Persistence, Unsynced};
 use crate::fault_disk::FaultDisk;
 use crate::panics;
 use crate::random::Random;
@@ -70,7 +70,7 @@ pub struct Trial {
     /// The call that fails, counted from 1.
     pub nth: u64,
     /// Whether later ones fail too.
-    pub lasting: Lasting,
+    pub persistence: Persistence,
     /// With what.
     pub error: FaultError,
     /// What a failed sync does.
@@ -79,7 +79,7 @@ pub struct Trial {
 
 impl fmt::Display for Trial {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lasting = if self.lasting == Lasting::Once { "once" } else { "forever" };
+        let lasting = if self.persistence == Persistence::Once { "once" } else { "forever" };
         let error = if self.error == FaultError::Medium { "eio" } else { "enospc" };
         let unsynced = if self.unsynced == Unsynced::Kept { "kept" } else { "dropped" };
         write!(out, "{}:{lasting}:{error}:{unsynced}", self.nth)
@@ -95,7 +95,7 @@ impl std::str::FromStr for Trial {
         let [nth, lasting, error, unsynced] = parts[..] else { return Err(wrong()) };
         Ok(Self {
             nth: nth.parse().map_err(|_| wrong())?,
-            lasting: if lasting == "once" { Lasting::Once } else { Lasting::Forever },
+            persistence: if lasting == "once" { Persistence::Once } else { Persistence::Forever },
             error: if error == "eio" { FaultError::Medium } else { FaultError::NoSpace },
             unsynced: if unsynced == "kept" { Unsynced::Kept } else { Unsynced::Dropped },
         })
@@ -139,14 +139,14 @@ pub fn run_all(workload: &Workload, seed: u64, share: Share) -> Report {
 fn run_call(workload: &Workload, seed: u64, nth: u64, share: Share) -> Option<Report> {
     let mut report = Report::default();
     let (mut way, mut is_reached) = (0, None);
-    for lasting in [Lasting::Once, Lasting::Forever] {
+    for persistence in [Persistence::Once, Persistence::Forever] {
         for error in [FaultError::Medium, FaultError::NoSpace] {
             for unsynced in [Unsynced::Kept, Unsynced::Dropped] {
                 way += 1;
                 if !(nth * 8 + way + seed).is_multiple_of(share.one_in) {
                     continue;
                 }
-                let Some(one) = run_one(workload, seed, Trial { nth, lasting, error, unsynced }) else {
+                let Some(one) = run_one(workload, seed, Trial { nth, persistence, error, unsynced }) else {
                     is_reached.get_or_insert(false);
                     continue;
                 };
@@ -155,11 +155,12 @@ fn run_call(workload: &Workload, seed: u64, nth: u64, share: Share) -> Option<Re
             }
         }
     }
-    // A call of which no run is made may be the last, or past it: the next one tells.
+    // A call without a run may be the last, or past it: the next one shows which.
     is_reached.unwrap_or(true).then_some(report)
 }
 
-/// One run; `None` if the workload makes fewer calls. It counts only if dropping what was not synced could make a difference to it.
+/// One run; `None` if the workload makes fewer calls. It counts only if dropping what was not synced could make a
+/// difference to it.
 pub fn run_one(workload: &Workload, seed: u64, trial: Trial) -> Option<Report> {
     let mut report = Report::default();
     let outcome = panics::catch(|| try_one(workload, seed, trial, false))
@@ -202,7 +203,7 @@ enum Outcome {
     Poisoned,
 }
 
-fn try_one(workload: &Workload, seed: u64, trial: Trial, tell: bool) -> Result<Outcome, Defect> {
+fn try_one(workload: &Workload, seed: u64, trial: Trial, report: bool) -> Result<Outcome, Defect> {
     let disk = CrashDisk::new();
     let front = FaultDisk::new(Arc::new(disk.clone()));
     let trouble = if trial.unsynced == Unsynced::Kept { Trouble::Failures } else { Trouble::Losses };
@@ -210,16 +211,16 @@ fn try_one(workload: &Workload, seed: u64, trial: Trial, tell: bool) -> Result<O
     for step in workload.before {
         step(&mut session).map_err(|error| wrong(format!("before any fault: {error}")))?;
     }
-    let Trial { nth, lasting, error, unsynced } = trial;
-    front.arm(Fault { calls: Call::ALL, nth, lasting, error, unsynced });
+    let Trial { nth, persistence, error, unsynced } = trial;
+    front.arm(Fault { calls: Call::ALL, nth, persistence, error, unsynced });
     let mut failed = None;
     for (number, step) in workload.steps.iter().enumerate() {
         let outcome = step(&mut session);
-        if tell {
+        if report {
             let outcome = outcome.as_ref().map_or_else(ToString::to_string, |()| "done".into());
-            println!("step {number}: {outcome}, struck {:?}, {}", front.struck(), session.progress());
+            println!("step {number}: {outcome}, failed call {:?}, {}", front.failed_call(), session.progress());
         }
-        if front.struck().is_none() {
+        if front.failed_call().is_none() {
             outcome.map_err(|error| wrong(format!("without a fault: {error}")))?;
             continue;
         }
@@ -231,24 +232,24 @@ fn try_one(workload: &Workload, seed: u64, trial: Trial, tell: bool) -> Result<O
             tolerate(session.open())?;
         }
     }
-    let Some(struck) = front.struck() else { return Ok(Outcome::NotReached) };
-    let is_sync = matches!(struck.call, Call::Sync);
-    if unsynced == Unsynced::Dropped && !is_sync && lasting == Lasting::Once {
+    let Some(failed_call) = front.failed_call() else { return Ok(Outcome::NotReached) };
+    let is_sync = matches!(failed_call.call, Call::Sync);
+    if unsynced == Unsynced::Dropped && !is_sync && persistence == Persistence::Once {
         return Ok(Outcome::Double);
     }
     front.disarm();
     let story = |text: String| {
         let failed =
             failed.as_ref().map_or("no call of the engine failed".into(), |error| format!("first error: {error}"));
-        format!("{text} (struck: {struck}; {failed})")
+        format!("{text} (failed call: {failed_call}; {failed})")
     };
     let retold = |defect: Defect| Defect { text: story(defect.text), ..defect };
-    let may_poison = is_sync || struck.call == Call::SyncDirectory || lasting == Lasting::Forever;
+    let may_poison = is_sync || failed_call.call == Call::SyncDirectory || persistence == Persistence::Forever;
     let poisoned = settle(&mut session, workload, may_poison).map_err(retold)?;
-    if tell {
+    if report {
         println!("at the end: {}", session.progress());
     }
-    survive(workload, session, (seed, unsynced), tell).map_err(retold)?;
+    survive(workload, session, (seed, unsynced), report).map_err(retold)?;
     Ok(if poisoned { Outcome::Poisoned } else { Outcome::Usable })
 }
 
@@ -284,10 +285,15 @@ fn none_left(runs: u64) -> fulgurite::Result<()> {
 }
 
 /// The process dies; and the power fails too.
-fn survive(workload: &Workload, session: Session, (seed, unsynced): (u64, Unsynced), tell: bool) -> Result<(), Defect> {
+fn survive(
+    workload: &Workload,
+    session: Session,
+    (seed, unsynced): (u64, Unsynced),
+    report: bool,
+) -> Result<(), Defect> {
     let (recording, history) = session.into_parts();
     let operations = recording.operations().len();
-    if tell {
+    if report {
         recording.operations().iter().enumerate().for_each(|(number, operation)| println!("  {number}: {operation}"));
     }
     for id in [ImageId::everything(operations), ImageId::durable(operations)] {
@@ -308,11 +314,11 @@ fn survive(workload: &Workload, session: Session, (seed, unsynced): (u64, Unsync
 fn check_kind(error: &Error, front: &FaultDisk) -> Result<(), Defect> {
     match error {
         Error::Io { .. } | Error::DiskFull { .. } | Error::Poisoned { .. } | Error::Closed { .. } => Ok(()),
-        Error::Indeterminate { .. } if front.struck().is_some() => Ok(()),
+        Error::Indeterminate { .. } if front.failed_call().is_some() => Ok(()),
         Error::DatabaseNotFound { .. } | Error::TableNotFound { .. } => Ok(()),
         // What a failed sync took, the file's end even, another thread may miss before it hears of the failure.
-        error if error.is_corruption() && front.struck().is_some_and(|struck| struck.call == Call::Sync) => Ok(()),
-        error => Err(wrong(format!("an error of the wrong kind: {error} (struck: {:?})", front.struck()))),
+        error if error.is_corruption() && front.failed_call().is_some_and(|failed| failed.call == Call::Sync) => Ok(()),
+        error => Err(wrong(format!("an error of the wrong kind: {error} (failed call: {:?})", front.failed_call()))),
     }
 }
 
@@ -334,5 +340,5 @@ fn wrong(text: String) -> Defect {
     Defect { kind: DefectKind::Wrong, text }
 }
 
-/// More failures tell nothing new.
+/// More failures show nothing new.
 const FAILURES_MAX: usize = 12;

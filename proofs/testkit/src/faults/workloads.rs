@@ -1,4 +1,4 @@
-//! What is tried with failing calls: short pieces of work, each a list of steps of which any may fail.
+//! The workloads that are tried with failing calls: short lists of steps, each of which may fail.
 
 use fulgurite::{Database, Durability, Error, MergeOperator, Options, Result, TableOptions};
 
@@ -184,7 +184,8 @@ impl Workload {
         Self::ALL.iter().find(|workload| workload.name == name)
     }
 
-    /// How its database is opened; the disk is still to be given. No checkpoint happens by itself: no delta is ever full.
+    /// How its database is opened; the disk is still to be given. No checkpoint happens by itself: no delta is ever
+    /// full.
     pub fn settings(&self) -> Options {
         let options = merge_function::with_functions(Database::options().background(false).cache_bytes(1 << 20));
         let options = options.keep_log(self.keep_log_bytes);

@@ -1,4 +1,5 @@
-//! The sound databases that mutations begin with: together they have every kind of page and record, and leftovers of the past.
+//! The sound databases that mutations begin with: together they have every kind of page and record, and leftovers of
+//! the past.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -380,7 +381,8 @@ fn runs(maker: &mut Maker) -> Result<()> {
     Ok(())
 }
 
-/// So many runs that their description is too long for the catalog's leaf, and a log that is to become another one of each.
+/// So many runs that their description is too long for the catalog's leaf, and a log that is to become another one of
+/// each.
 fn runs_log(maker: &mut Maker) -> Result<()> {
     maker.clean = false;
     base_of_runs(maker, 3_000, TableOptions::new().counted(true))?;

@@ -1,4 +1,5 @@
-//! Every field of every structure in the files, by name, so that each can be aimed at, and a run can tell which it has hit.
+//! Every field of every structure in the files, by name, so that each can be aimed at, and a run can tell which it
+//! has hit.
 
 /// A field: its name, and where it is in its structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! Where what is in a database's files: a decoder of its own, written from `docs/reference/file-format.md`, so that mutations can be aimed
-//! and checksums recomputed without the engine's help.
+//! Where what is in a database's files: a decoder of its own, written from `docs/reference/file-format.md`, so that
+//! mutations can be aimed and checksums recomputed without the engine's help.
 //!
 //! It reads sound files only, and panics at anything else: the files are made just before.
 
@@ -55,7 +55,7 @@ pub enum PageKind {
 /// A reference to bytes outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// Where it stands in the file.
+    /// Where it is in the file.
     pub at: usize,
     /// Where the bytes begin in the file.
     pub start: usize,
@@ -280,7 +280,8 @@ pub fn cells(page: &[u8]) -> Vec<Cell> {
         .collect()
 }
 
-/// The separators of a branch: where each one's bytes begin in the page, and how many are stored. Its field stands before it.
+/// The separators of a branch: where each one's bytes begin in the page, and how many are stored. Its field stands
+/// before it.
 pub fn separators(page: &[u8]) -> Vec<(usize, usize)> {
     let slots = usize::from(u16_at(page, 14));
     (0..usize::from(u16_at(page, 2)))

@@ -1,5 +1,6 @@
-//! Hostile files: sound databases are mutated, and used in every way. Whatever is in a file, the engine answers with an error
-//! or with what was stored: it never panics, hangs, takes wild amounts of memory, or answers wrong. See `docs/internals/testing.md`.
+//! Hostile files: sound databases are mutated, and used in every way. Whatever is in a file, the engine answers with
+//! an error or with what was stored: it never panics, hangs, takes wild amounts of memory, or answers wrong. See
+//! `docs/internals/testing.md`.
 
 mod base;
 mod fields;

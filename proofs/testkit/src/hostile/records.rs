@@ -1,5 +1,5 @@
-//! Where the records of a log segment are, written from `docs/reference/file-format.md`; and how to make a changed segment's checksums
-//! hold again.
+//! Where the records of a log segment are, written from `docs/reference/file-format.md`; and how to make a changed
+//! segment's checksums hold again.
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
@@ -39,7 +39,8 @@ pub fn records(segment: &[u8]) -> Vec<Record> {
     found
 }
 
-/// Recomputes the checksums of the segment's header and of all records that stood where `known` says, chaining them anew.
+/// Recomputes the checksums of the segment's header and of all records that stood where `known` says, chaining them
+/// anew.
 pub fn reseal(segment: &mut [u8], known: &[Record]) {
     if segment.len() < SEGMENT_BYTES {
         return;

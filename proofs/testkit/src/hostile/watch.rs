@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 pub struct CountingAllocator;
 
 thread_local! {
-    /// What this thread has allocated and not freed, and the most of that since the count began. Memory that another thread
-    /// frees makes it too large, never too small; the engine has no other threads here.
+    /// What this thread has allocated and not freed, and the most of that since the count began. Memory that another
+    /// thread frees makes it too large, never too small; the engine has no other threads here.
     static HELD: Cell<(i64, i64)> = const { Cell::new((0, 0)) };
     /// The file in use by this thread, for the last words.
     static FILE: Cell<u64> = const { Cell::new(u64::MAX) };

@@ -1,5 +1,5 @@
-//! A base under mutation: an overlay of changed pages and segments, which can be sealed (its checksums recomputed) and turned
-//! into a disk.
+//! A base under mutation: an overlay of changed pages and segments, which can be sealed (its checksums recomputed)
+//! and turned into a disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -86,7 +86,8 @@ impl<'b> Work<'b> {
         })
     }
 
-    /// The commit that the log now ends with, by the rules of `docs/reference/file-format.md`; `None` if it must be refused.
+    /// The commit that the log now ends with, by the rules of `docs/reference/file-format.md`; `None` if it must be
+    /// refused.
     pub fn log_end(&self) -> Option<u64> {
         let mut last = self.base.checkpoint;
         let mut broken = false;

@@ -8,7 +8,8 @@ use super::history::TransactionId;
 /// What is promised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Each transaction reads one state, and of two that write the same key at the same time one aborts. Write skew is allowed.
+    /// Each transaction reads one state, and of two that write the same key at the same time one aborts. Write skew
+    /// is allowed.
     SnapshotIsolation,
     /// There is an order of the transactions in which each would have read what it read.
     Serializable,
@@ -33,7 +34,7 @@ pub enum AnomalyKind {
     IntermediateRead,
     /// An element that is in a list twice.
     DuplicateElement,
-    /// Two reads of a list of which neither begins with the other.
+    /// Two reads of a list; neither begins with the other.
     IncompatibleOrder,
     /// Two transactions that read the same version of a key and both replaced it.
     LostUpdate,
@@ -43,7 +44,7 @@ pub enum AnomalyKind {
     LostCommit,
     /// A commit that should have survived a crash and did not.
     LostDurable,
-    /// A commit of which a crash left a part.
+    /// A commit that a crash left in part.
     FracturedCommit,
     /// A commit that survived a crash though one before it did not.
     NonPrefix,
@@ -71,7 +72,7 @@ pub enum Beside {
     Nothing,
     /// The order in which one process ran its transactions.
     Session,
-    /// The order of transactions of which one ended before the other began.
+    /// The order of two transactions, if one ended before the other began.
     RealTime,
 }
 

@@ -86,10 +86,11 @@ fn nonadjacent_cycle(graph: &Graph, kinds: Dependencies) -> Option<Vec<Edge>> {
     Some(without_detours(cycle))
 }
 
-/// Of a closed walk without two anti-dependencies in a row, a part that is closed, has none either and meets no node twice.
+/// Of a closed walk without two anti-dependencies in a row, a part that is closed, has none either and meets no node
+/// twice.
 ///
-/// Where a walk meets a node twice it can be cut there into two closed walks. One of them may have anti-dependencies at both
-/// ends; the other one then has none at either.
+/// Where a walk meets a node twice it can be cut there into two closed walks. One of them may have anti-dependencies
+/// at both ends; the other one then has none at either.
 fn without_detours(mut cycle: Vec<Edge>) -> Vec<Edge> {
     'cut: loop {
         for first in 0..cycle.len() {

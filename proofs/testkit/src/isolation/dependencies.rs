@@ -1,5 +1,5 @@
-//! What the keys of a history tell about its transactions: dependencies between them, reads that nothing explains, and whom
-//! the content at the end shows and whom it lacks.
+//! What the keys of a history tell about its transactions: dependencies between them, reads that nothing explains,
+//! and whom the content at the end shows and whom it lacks.
 
 use super::anomaly::{AnomalyKind, Findings};
 use super::graph::{Dependency, Edge};

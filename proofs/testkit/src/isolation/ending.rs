@@ -1,5 +1,5 @@
-//! The content at the end against the commits: after a clean end all are in it, after a crash all those that were to survive,
-//! each whole, and with each all that came before it.
+//! The content at the end against the commits: after a clean end all are in it, after a crash all those that were to
+//! survive, each whole, and with each all that came before it.
 
 use super::anomaly::{AnomalyKind, Findings};
 use super::graph::{Dependencies, Graph};
@@ -51,7 +51,7 @@ impl Fates {
         (0..).zip(&self.lost).filter_map(|(number, place)| place.map(|place| (number, place)))
     }
 
-    /// Those of which nothing is lost.
+    /// Those that lost nothing.
     fn survivors(&self) -> impl Iterator<Item = u32> {
         (0..)
             .zip(&self.shown)
@@ -60,7 +60,7 @@ impl Fates {
             .map(|((n, _), _)| n)
     }
 
-    /// Those of which nothing is shown.
+    /// Those that show nothing.
     fn gone(&self) -> impl Iterator<Item = u32> {
         self.lost().map(|(number, _)| number).filter(|number| !self.shown[*number as usize])
     }

@@ -112,8 +112,8 @@ impl Graph {
         self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize
     }
 
-    /// The strongly connected components of more than one node, by the edges of these kinds (Tarjan's algorithm, with its
-    /// recursion on a stack of our own: a history may be one path of all its transactions).
+    /// The strongly connected components of more than one node, by the edges of these kinds (Tarjan's algorithm, with
+    /// its recursion on a stack of our own: a history may be one path of all its transactions).
     pub(super) fn components(&self, kinds: Dependencies) -> Vec<Vec<u32>> {
         const UNSEEN: u32 = u32::MAX;
         let count = self.node_count();
@@ -161,7 +161,8 @@ impl Graph {
         components
     }
 
-    /// For each node, one of `beginnings` from which edges of these kinds lead to it, if any do; a beginning has itself.
+    /// For each node, one of `beginnings` from which edges of these kinds lead to it, if any do; a beginning has
+    /// itself.
     pub(super) fn reached_from(&self, beginnings: impl Iterator<Item = u32>, kinds: Dependencies) -> Vec<Option<u32>> {
         let mut reached = vec![None; self.node_count()];
         let mut waiting: Vec<u32> = beginnings.collect();
@@ -191,9 +192,9 @@ impl Graph {
         Self::new(nodes.len(), edges)
     }
 
-    /// A short cycle: one edge of the kinds `first`, then edges of the kinds `rest`. The shortest there is, unless the graph
-    /// is so large that looking at all its edges for each beginning would take too long; `None` only if there is none, or
-    /// if it was not found within that bound.
+    /// A short cycle: one edge of the kinds `first`, then edges of the kinds `rest`. The shortest there is, unless
+    /// the graph is so large that looking at all its edges for each beginning would take too long; `None` only if
+    /// there is none, or if it was not found within that bound.
     ///
     /// Requires: no edge leads from a node to itself.
     pub(super) fn short_cycle(&self, first: Dependencies, rest: Dependencies) -> Option<Vec<Edge>> {

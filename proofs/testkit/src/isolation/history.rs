@@ -1,12 +1,13 @@
 //! What a recorded run is: transactions with their operations and results, the content before them and after them.
 //!
-//! Engine-independent: keys and values are numbers, which a workload maps to bytes. There are two spaces of keys. **Lists**
-//! only grow, by appends, so that a read of one tells the order of its versions outright. **Registers** are written,
-//! deleted and read, alone or by ranges.
+//! Engine-independent: keys and values are numbers, which a workload maps to bytes. There are two spaces of keys.
+//! **Lists** only grow, by appends, so that a read of one tells the order of its versions outright. **Registers** are
+//! written, deleted and read, alone or by ranges.
 //!
-//! Who records keeps three rules. A value is written to a key once in a history, and is not in its initial content: a read
-//! then names its writer. A write is recorded before it is made and a read after its answer, so that what a failed
-//! transaction may have done is there. The initial content holds every list and register that the transactions can reach.
+//! Who records keeps three rules. A value is written to a key once in a history, and is not in its initial content: a
+//! read then names its writer. A write is recorded before it is made and a read after its answer, so that what a
+//! failed transaction may have done is there. The initial content holds every list and register that the transactions
+//! can reach.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -195,7 +196,7 @@ impl Transaction {
 }
 
 impl Process {
-    /// Who reads the content at the end of a history; no process of a run has this number.
+    /// The process that reads the content at the end of a history; no process of a run has this number.
     pub(super) const ENDING: Self = Self(u32::MAX);
 }
 

@@ -17,7 +17,7 @@ struct Order<'h> {
     writers: Vec<Option<Place>>,
 }
 
-/// Adds what this list tells.
+/// Adds the facts of this list.
 pub(super) fn gather(list: &List<'_>, cast: &Cast<'_, '_>, gathered: &mut Gathered<'_>) {
     let reads: Vec<&ListRead<'_>> = list.reads.iter().filter(|read| cast.reads(read.place.transaction)).collect();
     let order = order(list, &reads, cast, gathered);
@@ -135,7 +135,8 @@ fn place_read(
     }
 }
 
-/// Reports a read that ends in the midst of a transaction's appends, or with an append that its own transaction makes later.
+/// Reports a read that ends in the midst of a transaction's appends, or with an append that its own transaction makes
+/// later.
 fn report_last(list: &List<'_>, read: &ListRead<'_>, writer: Place, cast: &Cast<'_, '_>, gathered: &mut Gathered<'_>) {
     let reading = Reading { place: read.place, value: read.elements.last().copied() };
     if writer.transaction == read.place.transaction {

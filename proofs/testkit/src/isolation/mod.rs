@@ -60,7 +60,8 @@ pub struct Options {
     pub level: Level,
     /// Whether the transactions of one process must come in their order.
     pub sessions: bool,
-    /// Whether a transaction must come after those that had ended when it began. Always with [`Level::StrictSerializable`].
+    /// Whether a transaction must come after those that had ended when it began. Always with
+    /// [`Level::StrictSerializable`].
     pub real_time: bool,
     /// Whether what aborted transactions read is judged as if they had only read. No level asks for that, but an engine
     /// that reads from snapshots keeps it.

@@ -4,7 +4,8 @@ use super::graph::{Dependency, Edge};
 use super::history::{Outcome, Tick};
 use super::roles::Cast;
 
-/// From each transaction to the next one of its process. One in doubt may have happened at any later time: nobody follows it.
+/// From each transaction to the next one of its process. One in doubt may have happened at any later time: nobody
+/// follows it.
 pub(super) fn session_edges(cast: &Cast<'_, '_>) -> Vec<Edge> {
     let mut numbers = judged(cast);
     numbers.sort_by_key(|number| {
@@ -24,8 +25,8 @@ pub(super) fn session_edges(cast: &Cast<'_, '_>) -> Vec<Edge> {
     edges
 }
 
-/// From each transaction to those that began after its end, without the edges that others imply. There are at most as many for
-/// each transaction as ran at the same time, twice over.
+/// From each transaction to those that began after its end, without the edges that others imply. There are at most as
+/// many for each transaction as ran at the same time, twice over.
 pub(super) fn real_time_edges(cast: &Cast<'_, '_>) -> Vec<Edge> {
     let numbers = judged(cast);
     let mut moments: Vec<(Tick, bool, u32)> = Vec::with_capacity(2 * numbers.len());
@@ -37,7 +38,7 @@ pub(super) fn real_time_edges(cast: &Cast<'_, '_>) -> Vec<Edge> {
             moments.push((transaction.end, true, number));
         }
     }
-    // At the same tick nothing is known: who begins then does not come after who ends then.
+    // At the same tick nothing is known: a transaction that begins then does not come after one that ends then.
     moments.sort_unstable();
     let mut edges = Vec::new();
     // Those that have ended, without those that had ended when another of these began.

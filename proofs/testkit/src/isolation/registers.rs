@@ -1,8 +1,9 @@
-//! Registers: their versions are put in order by the engine's sequences, where those are known, and by transactions that
-//! read one version and wrote the next. Where neither orders two versions, nothing is concluded about them.
+//! Registers: their versions are put in order by the engine's sequences, where those are known, and by transactions
+//! that read one version and wrote the next. Where neither orders two versions, nothing is concluded about them.
 //!
-//! A value names its version; an absence does so only where one version is absent. Where several are, the reader's snapshot
-//! tells which one it was, or else the reader comes after the first of them and before whatever followed the last.
+//! A value names its version; an absence does so only where one version is absent. Where several are, the reader's
+//! snapshot tells which one it was, or else the reader comes after the first of them and before whatever followed the
+//! last.
 
 use super::anomaly::AnomalyKind;
 use super::dependencies::{Gathered, Reading};
@@ -29,13 +30,13 @@ struct Versions {
 enum Found {
     /// This one.
     One(u32),
-    /// One of several, of which these are the first and the last.
+    /// One of several; these are the first and the last of them.
     Between(u32, u32),
     /// Nothing is known.
     Unknown,
 }
 
-/// Adds what this register tells.
+/// Adds the facts of this register.
 pub(super) fn gather(register: &Register, cast: &Cast<'_, '_>, gathered: &mut Gathered<'_>) {
     let mut versions = Versions::new(register, cast);
     let reads = register.reads.iter().filter(|read| cast.reads(read.place.transaction));

@@ -17,8 +17,8 @@ pub(super) struct Cast<'h, 't> {
 }
 
 impl<'h, 't> Cast<'h, 't> {
-    /// Decides. A transaction in doubt is taken as committed if another one that counts, or the content at the end, shows
-    /// something that it wrote; otherwise it is left out.
+    /// Decides. A transaction in doubt is taken as committed if another one that counts, or the content at the end,
+    /// shows something that it wrote; otherwise it is left out.
     pub(super) fn new(
         end: &End,
         transactions: &'t [&'h Transaction],

@@ -1,5 +1,5 @@
-//! The engine's own numbers against what was read and written. They only add to what is found: a history without them is
-//! judged by its dependencies alone.
+//! The engine's own numbers against what was read and written. They only add to what is found: a history without them
+//! is judged by its dependencies alone.
 
 use super::anomaly::{AnomalyKind, Findings};
 use super::graph::{Dependency, Edge};
@@ -35,7 +35,8 @@ pub(super) fn report(edges: &[Edge], cast: &Cast<'_, '_>, findings: &mut Finding
     }
 }
 
-/// Reports commits whose sequences contradict real time, and snapshots that lack what was committed before they were taken.
+/// Reports commits whose sequences contradict real time, and snapshots that lack what was committed before they were
+/// taken.
 pub(super) fn report_real_time(cast: &Cast<'_, '_>, findings: &mut Findings) {
     let writers = writers_by_sequence(cast);
     // The latest beginning of those with smaller sequences.

@@ -7,7 +7,7 @@ use super::writer::{Ending, NOTES, Writer};
 use crate::crash::{Defect, DefectKind};
 use crate::kill::{Acknowledged, Ring, State, Unlike};
 
-/// Why a run did not come to its end.
+/// Why a run did not finish.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// What is there, looked at, is not what the writer was told.
@@ -92,7 +92,8 @@ impl Told {
 /// Opens the database and finds how far each thread has come.
 ///
 /// # Errors
-/// Whatever keeps it from being read, or shows that it is no state that ever was; the inner one if the disk's calls fail.
+/// Whatever keeps it from being read, or shows that it is no state that ever was; the inner one if the disk's calls
+/// fail.
 pub(super) fn look(writer: &Writer) -> Result<Result<(Database, Vec<Ending>), Error>, Failure> {
     let of_the_disk = |error: Error| {
         if super::writer::is_of_the_disk(&error) { Ok(Err(error)) } else { Err(gone(format!("opening: {error}"))) }

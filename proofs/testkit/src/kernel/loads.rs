@@ -1,4 +1,5 @@
-//! Bulk loads, each of a whole table of its thread: all values of one load are of its number, so that half of one shows.
+//! Bulk loads, each of a whole table of its thread: all values of one load are of its number, so that half of one
+//! shows.
 
 use fulgurite::{Database, Error, ReadTxn, Table, TableOptions};
 
@@ -20,7 +21,8 @@ impl Loads {
         Ok(Self((0..threads).map(table).collect::<fulgurite::Result<_>>()?))
     }
 
-    /// Loads what the thread's load of this number holds: in order, or in any, sorted in so little memory that files are used.
+    /// Loads what the thread's load of this number holds: in order, or in any, sorted in so little memory that files
+    /// are used.
     ///
     /// # Errors
     /// The engine's.

@@ -1,5 +1,5 @@
-//! The parent: makes a file system for each run, starts a writer on it, makes its medium fail, mends it, and looks at what is
-//! left.
+//! The parent: makes a file system for each run, starts a writer on it, makes its medium fail, mends it, and looks at
+//! what is left.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use crate::random::Random;
 pub enum Kind {
     /// The medium takes no more bytes: what the file system has taken already cannot be written back.
     MediumFull,
-    /// The medium ends earlier than it said: what lies behind can be neither written nor read.
+    /// The medium ends earlier than it said: the rest can be neither written nor read.
     MediumEnds,
     /// As [`Kind::MediumEnds`], when nothing is in the page cache.
     Unreadable,
@@ -81,7 +81,7 @@ pub struct Plan {
     pub command: fn(&Writer) -> Command,
     /// Whether to end with the first failure that judging finds, or of a tool.
     pub stop_early: bool,
-    /// Is told what each run did.
+    /// Receives the outcome of each run.
     pub progress: fn(&str),
 }
 
@@ -389,7 +389,8 @@ impl<'p> Run<'p> {
         Told::read(writer, ended.endings)
     }
 
-    /// Opens the database while the page cache still has what could not be written, and goes on, if the file system allows.
+    /// Opens the database while the page cache still has what could not be written, and goes on, if the file system
+    /// allows.
     fn go_on_at_once(&mut self, (writer, told): (Writer, Told)) -> Result<(Writer, Told), Failure> {
         let found = match look(&writer)? {
             Ok((db, found)) => {
@@ -428,7 +429,8 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Opens the database, compares it with what was told, and checks the file. What is there is where the next one begins.
+    /// Opens the database, compares it with what was told, and checks the file. What is there is where the next one
+    /// begins.
     fn judge(&mut self, writer: &Writer, told: &Told) -> Result<(), Failure> {
         let (db, found) = look(writer)?.map_err(|error| gone(format!("mended, it does not open: {error}")))?;
         told.judge(&found)?;

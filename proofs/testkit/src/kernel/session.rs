@@ -64,13 +64,13 @@ impl Session {
         Ok(None)
     }
 
-    /// Tells it something. If it does not listen any more, it is dead, which shows when it ends.
+    /// Sends it a line. If it no longer listens, it is dead, which shows when it ends.
     pub fn order(&mut self, order: &str) {
         let _ = writeln!(self.orders, "{order}").and_then(|()| self.orders.flush());
     }
 
-    /// Waits until it says a line with this beginning, or is dead, or time is up. Answers whether it said it. That line and those
-    /// before it are heard then: the next call waits for one that follows.
+    /// Waits until it says a line with this beginning, or is dead, or time is up. Answers whether it said it. That
+    /// line and those before it are heard then: the next call waits for one that follows.
     ///
     /// # Errors
     /// What it says is wrong.

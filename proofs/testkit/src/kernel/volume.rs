@@ -1,8 +1,8 @@
-//! A file system that can be made to fail: ext4 on a loop device whose medium is a sparse file in a file system in memory, or
-//! a file system in memory by itself.
+//! A file system that can be made to fail: ext4 on a loop device whose medium is a sparse file in a file system in
+//! memory, or a file system in memory by itself.
 //!
-//! All of it is done by the system's own tools, as root. Mounts belong to the process's mount namespace, and devices are set
-//! free when they are unmounted, so that nothing stays behind.
+//! All of it is done by the system's own tools, as root. Mounts belong to the process's mount namespace, and devices
+//! are set free when they are unmounted, so that nothing stays behind.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -12,7 +12,7 @@ use std::process::Command;
 /// See the module. What was mounted is unmounted when it is dropped.
 #[derive(Debug)]
 pub(super) struct Volume {
-    /// Where all of it lies, below a directory that the caller owns.
+    /// Where all of it is, below a directory that the caller owns.
     root: PathBuf,
     /// The loop device, while the file system on it is mounted.
     device: Option<String>,
@@ -34,13 +34,13 @@ impl Volume {
         let image = volume.image();
         File::create_new(&image).and_then(|file| file.set_len(MEDIUM_BYTES)).map_err(told("the medium"))?;
         let extended = "nodiscard,lazy_itable_init=0,packed_meta_blocks=1";
-        // Where writes fail, Linux 6.18 stops at a bug of its own in what ext4 keeps for a file's next extents, or waits for
-        // itself in a truncation: so the files have block maps.
+        // Where writes fail, Linux 6.18 stops at a bug of its own in what ext4 keeps for a file's next extents, or
+        // waits for itself in a truncation: so the files have block maps.
         let features = "^extent,^64bit";
         let layout = ["-q", "-F", "-m", "0", "-b", "4096", "-N", "512", "-J", "size=4", "-O", features, "-E", extended];
         tool("mkfs.ext4", &layout, Some(&image))?;
-        // Ext4 forgives nobody who loses what it writes of itself: it may then lose files that were synced. That part of the
-        // medium, at its beginning, stays sound.
+        // Ext4 forgives nobody who loses what it writes of itself: it may then lose files that were synced. That part
+        // of the medium, at its beginning, stays sound.
         tool("fallocate", &["--length", &OWN_BYTES.to_string()], Some(&image))?;
         volume.mount()?;
         Ok(volume)
@@ -67,18 +67,19 @@ impl Volume {
         self.root.join("files")
     }
 
-    /// Has the system forget what it has of a file in memory, but for what is mapped.
+    /// Makes the system drop its cache of a file in memory, except what is mapped.
     pub fn forget_cached(&self, path: &Path) -> Result<(), String> {
         let file = format!("if={}", path.display());
         tool("dd", &[&file, "iflag=nocache", "count=0", "status=none"], None).map(drop)
     }
 
-    /// From now on the medium takes no bytes where it has none yet.
+    /// From now on the medium ends so many thousandths from its beginning: the rest can be neither read nor written.
     pub fn fill_medium(&self) -> Result<(), String> {
         fill(&self.medium().join("ballast"), 0)
     }
 
-    /// From now on the medium ends so many thousandths from its beginning: what lies behind can be neither read nor written.
+    /// From now on the medium ends so many thousandths from its beginning: what lies behind can be neither read nor
+    /// written.
     pub fn cut_medium(&mut self, thousandths: u64) -> Result<(), String> {
         let at = MEDIUM_BYTES / 1000 * thousandths / PAGE_BYTES * PAGE_BYTES;
         // What is written between the copy and the cut would be lost, though it was not refused.
@@ -116,7 +117,7 @@ impl Volume {
         }
     }
 
-    /// Fills the file system itself, but for so many bytes.
+    /// Fills the file system itself, except for so many bytes.
     pub fn fill_files(&self, left_bytes: u64) -> Result<(), String> {
         fill(&self.files().join("ballast"), left_bytes)
     }
@@ -140,11 +141,11 @@ impl Volume {
             }
             bytes = again;
         }
-        Err("the medium never comes to rest".into())
+        Err("the medium never becomes idle".into())
     }
 
-    /// Unmounts, replaces the medium's bytes if there are others, has the file system's own check mend what it finds, and
-    /// mounts again: nothing is in the page cache any more.
+    /// Unmounts, replaces the medium's bytes if there are others, has the file system's own check mend what it finds,
+    /// and mounts again: nothing is in the page cache any more.
     pub fn mount_again(&mut self, bytes: Option<Vec<u8>>) -> Result<(), String> {
         self.unmount()?;
         self.mend_medium()?;
@@ -166,7 +167,8 @@ impl Volume {
             return Err(format!("e2fsck: {}", String::from_utf8_lossy(&check.stdout).trim()));
         }
         let device = tool("losetup", &["--find", "--show"], Some(&image))?.trim().to_owned();
-        // A loop device takes a write that found room for its first pages only for one that is done. So each has one page.
+        // A loop device takes a write that found room for its first pages only for one that is done. So each has one
+        // page.
         let name = device.trim_start_matches("/dev/");
         let queue = Path::new("/sys/block").join(name).join("queue/max_sectors_kb");
         fs::write(&queue, "4").map_err(told("max_sectors_kb"))?;
@@ -176,7 +178,8 @@ impl Volume {
         mounted?;
         self.device = Some(device.clone());
         freed?;
-        // Blocks are kept for groups of files instead, which is free of that bug: no file is large enough to have its own.
+        // Blocks are kept for groups of files instead, which is free of that bug: no file is large enough to have its
+        // own.
         let request = Path::new("/sys/fs/ext4").join(name).join("mb_stream_req");
         fs::write(&request, (MEDIUM_BYTES / PAGE_BYTES).to_string()).map_err(told("mb_stream_req"))?;
         Ok(())
@@ -227,7 +230,7 @@ fn tool(program: &str, arguments: &[&str], path: Option<&Path>) -> Result<String
     Err(format!("{program} {}: {}", arguments.join(" "), text.trim()))
 }
 
-/// Writes until there is no room, and then gives back so much.
+/// Writes until the medium is full, and then frees so much.
 fn fill(path: &Path, left_bytes: u64) -> Result<(), String> {
     let write = || {
         let mut file = File::create(path)?;

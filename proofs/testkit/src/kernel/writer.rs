@@ -1,9 +1,10 @@
 //! The process whose disk fails: threads that commit, load and make checkpoints, and one that reads.
 //!
-//! It talks with its parent by lines: it says `open`, begins when it is told anything, and says `struck 0` when a call fails for
-//! the first time. Told `fill`, it begins a round, whose number is one higher, and says `struck` again when a call fails that was
-//! made in it; told `room`, it says `goes on` when one succeeds that was made after that. Told `end` or `end sound`, it stops,
-//! looks at what it sees, says for each thread what that was told last, and exits. `sound` means that nothing fails any more.
+//! It talks with its parent by lines: it says `open`, begins when it is told anything, and says `struck 0` when a
+//! call fails for the first time. Told `fill`, it begins a round, whose number is one higher, and says `struck` again
+//! when a call fails that was made in it; told `room`, it says `goes on` when one succeeds that was made after that.
+//! Told `end` or `end sound`, it stops, looks at what it sees, says for each thread what that was told last, and
+//! exits. `sound` means that nothing fails any more.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -130,7 +131,7 @@ impl Round {
     }
 }
 
-/// Works until it is told to end. Answers what is wrong.
+/// Works until the parent ends it. Returns what is wrong.
 ///
 /// # Errors
 /// What is wrong, in words.
@@ -229,7 +230,7 @@ impl<'w> Shared<'w> {
             say(&format!("struck {} {what}: {error}", round.number));
         }
         drop(round);
-        // Whoever is refused has time: the disk will not be better at once.
+        // A refused thread waits: the disk will not be better at once.
         std::thread::sleep(Duration::from_millis(1));
         Ok(())
     }
@@ -352,7 +353,7 @@ fn looks(shared: &Shared<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// Looks once more, tells what the threads were told, and closes the database, or does not.
+/// Looks once more, reports the acknowledgements of the threads, and closes the database, or does not.
 fn finish(shared: &Shared<'_>, mut endings: Vec<Ending>, sound: bool) -> Result<(), String> {
     let poisoned = shared.is_poisoned();
     if sound && poisoned {
@@ -399,7 +400,7 @@ pub(super) fn is_of_the_disk(error: &Error) -> bool {
     matches!(error, Error::Io { .. } | Error::DiskFull { .. } | Error::Poisoned { .. } | Error::Indeterminate { .. })
 }
 
-/// Tells the parent. If it does not listen any more, it is about to kill.
+/// Reports to the parent. A parent that no longer listens is about to kill.
 fn say(line: &str) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{}", line.replace('\n', " ")).and_then(|()| out.flush());

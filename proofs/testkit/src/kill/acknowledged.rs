@@ -1,7 +1,8 @@
-//! The file of acknowledgements: what a writer says it has committed. Written by calls, it outlives the process.
+//! The file of acknowledgements: the commits that a writer has acknowledged. Written by calls, it survives the
+//! process.
 //!
-//! It is a ring of entries, each at the place that the commit's sequence gives it. An entry that has been overwritten is of a
-//! commit before one that is there.
+//! It is a ring of entries, each at the place that the commit's sequence determines. An overwritten entry is of a
+//! commit before one that is present.
 
 use std::io;
 use std::path::Path;
@@ -68,7 +69,7 @@ impl Ring {
     }
 }
 
-/// Commits of which the last ones are remembered.
+/// So many of the newest commits are kept.
 const ENTRIES: u64 = 1 << 15;
 const ENTRY_BYTES: u64 = 32;
 

@@ -1,4 +1,4 @@
-//! The parent: starts writers, kills them, and looks at what they leave.
+//! The parent: starts writers, kills them, and checks what they leave.
 
 use std::fmt;
 use std::fs;
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use fulgurite::Database;
 
 use super::acknowledged::{Acknowledged, Ring};
+use super::other_processes;
 use super::state::State;
-use super::strangers;
 use super::writer::Writer;
 use crate::random::Random;
 
@@ -36,7 +36,7 @@ pub struct Plan {
     pub onlooker: fn(&Writer) -> Command,
     /// As [`Plan::writer`], to open the database under its other name.
     pub intruder: fn(&Writer) -> Command,
-    /// Is told how far the run is.
+    /// Receives the progress of the run.
     pub progress: fn(&Report),
 }
 
@@ -133,8 +133,8 @@ impl Rounds<'_> {
     fn next(&mut self, writer: &Writer) -> Result<(), String> {
         let acknowledgements = |error| format!("the acknowledgements: {error}");
         let ring = Ring::create(&writer.ring_path()).map_err(acknowledgements)?;
-        // Half of the writers that find no log are killed before they are likely to make a checkpoint: until then nothing but the
-        // announcement of the log tells that it is needed.
+        // Half of the writers that find no log are killed before they are likely to make a checkpoint: until then
+        // only the announcement of the log says that it is needed.
         let before_checkpoint = std::mem::take(&mut self.is_closed) && self.random.chance(1, 2);
         // One in eight is killed wherever it is by then, most likely while it starts or recovers.
         let early = self.random.chance(1, 8);
@@ -148,7 +148,7 @@ impl Rounds<'_> {
             }
             _ if early => self.kill((self.plan.writer)(writer), pause, true, |_| Ok(()))?,
             0..=2 => self.kill_watched(writer, pause)?,
-            3 => self.kill((self.plan.writer)(writer), pause, false, |this| this.intrude(writer))?,
+            3 => self.kill((self.plan.writer)(writer), pause, false, |this| this.open_second_writer(writer))?,
             4 => self.kill_moved(writer)?,
             _ => self.kill((self.plan.writer)(writer), pause, false, |_| Ok(()))?,
         }
@@ -175,8 +175,8 @@ impl Rounds<'_> {
 
     /// Kills a writer beside which a process reads that may do nothing else.
     fn kill_watched(&mut self, writer: &Writer, pause: Duration) -> Result<(), String> {
-        let published = strangers::publish(&writer.directory).and_then(|()| match writer.path().exists() {
-            true => strangers::publish(&writer.path()),
+        let published = other_processes::publish(&writer.directory).and_then(|()| match writer.path().exists() {
+            true => other_processes::publish(&writer.path()),
             false => Ok(()),
         });
         published.map_err(|error| format!("the file cannot be shown to others: {error}"))?;
@@ -203,7 +203,7 @@ impl Rounds<'_> {
     }
 
     /// Has a second writer come by another name of the file.
-    fn intrude(&mut self, writer: &Writer) -> Result<(), String> {
+    fn open_second_writer(&mut self, writer: &Writer) -> Result<(), String> {
         let link = writer.other_path();
         fs::hard_link(writer.path(), &link).map_err(|error| format!("the file cannot be linked: {error}"))?;
         let output = (self.plan.intruder)(writer).output();
@@ -237,7 +237,7 @@ impl Rounds<'_> {
 
     /// Looks at a copy of the data file without its log: it is refused, or holds all that was to survive.
     fn look_at_a_copy(&mut self, writer: &Writer, entries: &[Acknowledged]) -> Result<(), String> {
-        let numbers = strangers::read_alone(writer)?;
+        let numbers = other_processes::read_alone(writer)?;
         self.report.copies[0] += u64::from(numbers.is_none());
         self.report.copies[1] += 1;
         let Some(numbers) = numbers else { return Ok(()) };
@@ -281,7 +281,7 @@ impl Rounds<'_> {
         }
     }
 
-    /// Compares what is there with what was acknowledged.
+    /// Compares the database with the acknowledgements.
     fn look(&mut self, writer: &Writer, db: &Database, entries: &[Acknowledged]) -> Result<(), String> {
         let engine = |error: fulgurite::Error| format!("after recovery the engine fails: {error}");
         let state = State::open(db, writer.seed, writer.threads).map_err(engine)?;

@@ -1,8 +1,8 @@
-//! The state that the commits of all threads make together, and whether a snapshot shows one.
+//! The state that the commits of all threads make together, and whether a snapshot shows such a state.
 //!
-//! Each thread's number of commits is in the database. With these numbers everything else is known: what is in each slot, how
-//! high the counters stand, which tables there are. A commit of which a part is missing, or one without another before it, shows
-//! as a difference.
+//! Each thread's number of commits is in the database. These numbers determine everything else: the content of each
+//! slot, the counters, and which tables exist. A commit with a missing part, or without an earlier one, shows as a
+//! difference.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -64,7 +64,7 @@ impl State {
         let table = |name| db.open_or_create_table(name, TableOptions::new());
         let (slots, threads_table, counters) = (table("slots")?, table("threads")?, table("counters")?);
         if db.read()?.is_empty(&slots)? {
-            // Nobody has committed yet, or the load would be there.
+            // No thread has committed yet, or the load would be present.
             let numbers = (0..threads).flat_map(|thread| (0..BALLAST).map(move |number| (thread, number)));
             let entries = numbers.map(|(thread, number)| (ballast_key(thread, number), ballast(thread, number)));
             db.bulk_load(&slots, entries)?;
@@ -140,7 +140,7 @@ impl State {
         Ok(numbers)
     }
 
-    /// Some of what nobody has changed, other parts after each commit, and that a walk comes by all of it.
+    /// Checks some of the unchanged content, other parts after each commit, and that a scan visits all of it.
     fn verify_ballast(&self, txn: &ReadTxn, thread: u64, last: u64) -> Result<(), Unlike> {
         let unread = |error| Unlike::Unread { what: format!("the ballast of thread {thread}"), error };
         let first = last * BALLAST_LOOK % BALLAST;
@@ -199,8 +199,8 @@ impl State {
     }
 }
 
-/// Makes the table of slots many times a small delta, with much between any two slots: what is committed becomes runs in many
-/// ranges.
+/// Makes the table of slots many times a small delta, with much between any two slots: what is committed becomes runs
+/// in many ranges.
 fn ballast(thread: u64, number: u64) -> Vec<u8> {
     [thread, number].map(u64::to_le_bytes).concat()
 }

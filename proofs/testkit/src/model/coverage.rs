@@ -32,8 +32,8 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// What a run must have met beside the calls: runs above the trees, and all that may become of them; and transactions that
-    /// have spilled.
+    /// What a run must have met beside the calls: runs above the trees, and all that may become of them; and
+    /// transactions that have spilled.
     Situation {
     ReadOverRuns => "reads of a table with runs",
     ReadOverDeepRuns => "reads of a table with runs 4 deep",

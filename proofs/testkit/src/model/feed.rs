@@ -65,7 +65,7 @@ impl Past {
         same("what is durable", &(through >= durable && through <= newest), &true)
     }
 
-    /// What a commit put and deleted is there, and is not, in the state that it led to.
+    /// The state after a commit has what the commit put, and lacks what it deleted.
     fn compare(&self, commit: &Commit) -> Result<(), Difference> {
         let Some((_, truth)) = self.states.iter().find(|(sequence, _)| *sequence == commit.sequence) else {
             return Ok(());
@@ -97,7 +97,8 @@ impl Past {
     }
 }
 
-/// The name by which a table is compared: not of typed ones, nor of those that a feed may call so before they were renamed.
+/// The name by which a table is compared: not of typed ones, nor of those that a feed may call so before they were
+/// renamed.
 fn compared(table: &ChangedTable) -> Option<&str> {
     table.name.as_deref().filter(|name| !typed::NAMES.contains(name) && !name.starts_with(RENAMED))
 }

@@ -87,7 +87,8 @@ impl Pool {
                 key
             }
             Shape::Long => {
-                // Around the limit of what a leaf holds of a key, equal for a long way, unequal at the end or not at all.
+                // Around the limit of what a leaf holds of a key, equal for a long way, unequal at the end or not at
+                // all.
                 let length = [1000, 1023, 1024, 1025, 1500, 3000, 20_000][(number % 7) as usize];
                 let mut key = vec![b'k'; length];
                 key.extend_from_slice(&(number / 14).to_be_bytes());

@@ -1,13 +1,25 @@
 //! What the database should hold: ordered maps, shared cheaply between moments.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::typed::TypedTruth;
-
 /// The entries of a table.
 pub type Entries = BTreeMap<Vec<u8>, Arc<[u8]>>;
+
+/// A key of the typed table.
+pub type TypedKey = (String, i32);
+/// A key and a value of the multimap.
+pub type TypedPair = (String, u64);
+
+/// What the typed table and the multimap should hold. A clone is cheap until it or the original changes.
+#[derive(Clone, Debug, Default)]
+pub struct TypedTruth {
+    /// The rows of the typed table.
+    pub rows: Arc<BTreeMap<TypedKey, i64>>,
+    /// The pairs of the multimap.
+    pub pairs: Arc<BTreeSet<TypedPair>>,
+}
 
 /// All tables by name. A clone is cheap until it or the original changes.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,6 @@
 //! A typed table and a multimap, compared with a map and a set of the types that they hold.
 //!
-//! Every world has one of each. Their encodings are not looked at here: what comes back, and in which order, is.
+//! Every world has one of each. Their encodings are not checked here; their values and the order are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -12,25 +12,16 @@ use fulgurite::{
 
 use super::check::{Difference, same, sound};
 use super::coverage::{Call, Coverage};
+use super::truth::{TypedKey, TypedPair, TypedTruth};
 use crate::random::Random;
 
 /// The names of the two tables, in order.
 pub const NAMES: [&str; 2] = ["multimap", "typed"];
 
-type Key = (String, i32);
-type Pair = (String, u64);
-
-/// What the two should hold. A clone is cheap until it or the original changes.
-#[derive(Clone, Debug, Default)]
-pub struct TypedTruth {
-    rows: Arc<BTreeMap<Key, i64>>,
-    pairs: Arc<BTreeSet<Pair>>,
-}
-
 /// The two tables, open.
 #[derive(Debug)]
 pub struct Typed {
-    rows: TypedTable<Key, i64>,
+    rows: TypedTable<TypedKey, i64>,
     pairs: MultimapTable<String, u64>,
 }
 
@@ -64,8 +55,10 @@ impl Typed {
         let table = |name| sound("open_table", txn.open_table(name));
         coverage.note(Call::TypedNew);
         coverage.note(Call::MultimapNew);
-        let swapped =
-            (TypedTable::<Key, i64>::new(table("multimap")?), MultimapTable::<Key, u64>::new(table("typed")?));
+        let swapped = (
+            TypedTable::<TypedKey, i64>::new(table("multimap")?),
+            MultimapTable::<TypedKey, u64>::new(table("typed")?),
+        );
         let (Err(Error::TableMismatch { .. }), Err(Error::TableMismatch { .. })) = swapped else {
             return Err("a table opens as what it is not".to_owned());
         };
@@ -82,7 +75,12 @@ impl Typed {
         }
     }
 
-    fn read_rows(&self, txn: &impl Read, rows: &BTreeMap<Key, i64>, step: &mut Step<'_>) -> Result<(), Difference> {
+    fn read_rows(
+        &self,
+        txn: &impl Read,
+        rows: &BTreeMap<TypedKey, i64>,
+        step: &mut Step<'_>,
+    ) -> Result<(), Difference> {
         let key = key(step.random);
         let asked = (key.0.as_str(), key.1);
         match step.random.below(8) {
@@ -105,7 +103,7 @@ impl Typed {
             4..=5 => {
                 step.coverage.note(Call::TypedRange);
                 let (low, high) = bounds(key, step.random);
-                let found = sound("range", self.rows.range::<Key>(txn, (low.as_ref(), high.as_ref())))?;
+                let found = sound("range", self.rows.range::<TypedKey>(txn, (low.as_ref(), high.as_ref())))?;
                 let truth = rows.range((low.clone(), high.clone())).map(|(key, value)| (key.clone(), *value));
                 prefix_of("TypedTable::range", found, truth, step.random)
             }
@@ -118,13 +116,13 @@ impl Typed {
             _ => {
                 step.coverage.note(Call::TypedCount);
                 let (low, high) = bounds(key, step.random);
-                let found = sound("count", self.rows.count::<Key>(txn, (low.as_ref(), high.as_ref())))?;
+                let found = sound("count", self.rows.count::<TypedKey>(txn, (low.as_ref(), high.as_ref())))?;
                 same("TypedTable::count", &found, &(rows.range((low, high)).count() as u64))
             }
         }
     }
 
-    fn read_pairs(&self, txn: &impl Read, pairs: &BTreeSet<Pair>, step: &mut Step<'_>) -> Result<(), Difference> {
+    fn read_pairs(&self, txn: &impl Read, pairs: &BTreeSet<TypedPair>, step: &mut Step<'_>) -> Result<(), Difference> {
         let (name, value) = pair(step.random);
         match step.random.below(6) {
             0..=1 => {
@@ -169,7 +167,7 @@ impl Typed {
     fn change_rows(
         &self,
         txn: &mut WriteTxn,
-        rows: &mut BTreeMap<Key, i64>,
+        rows: &mut BTreeMap<TypedKey, i64>,
         step: &mut Step<'_>,
     ) -> Result<(), Difference> {
         let (key, value) = (key(step.random), step.random.next_u64() as i64);
@@ -214,8 +212,8 @@ impl Typed {
     fn edit_rows(
         &self,
         txn: &mut WriteTxn,
-        rows: &mut BTreeMap<Key, i64>,
-        key: Key,
+        rows: &mut BTreeMap<TypedKey, i64>,
+        key: TypedKey,
         value: i64,
         step: &mut Step<'_>,
     ) -> Result<(), Difference> {
@@ -242,15 +240,15 @@ impl Typed {
                 step.coverage.note(Call::TypedRetain);
                 let before = rows.len();
                 rows.retain(|row, value| row.1 != key.1 || *value % 2 == 0);
-                let found = self.rows.retain(txn, |row: Key, value| row.1 != key.1 || value % 2 == 0);
+                let found = self.rows.retain(txn, |row: TypedKey, value| row.1 != key.1 || value % 2 == 0);
                 same("TypedTable::retain", &sound("retain", found)?, &((before - rows.len()) as u64))
             }
             _ => {
                 step.coverage.note(Call::TypedRetainIn);
                 let (low, high) = bounds(key, step.random);
                 let bounds = (low.as_ref(), high.as_ref());
-                let found = self.rows.retain_in::<Key>(txn, bounds, |_, value| value % 3 != 0);
-                let gone: Vec<Key> = rows
+                let found = self.rows.retain_in::<TypedKey>(txn, bounds, |_, value| value % 3 != 0);
+                let gone: Vec<TypedKey> = rows
                     .range((low.clone(), high.clone()))
                     .filter(|(_, value)| *value % 3 == 0)
                     .map(|(row, _)| row.clone())
@@ -264,7 +262,7 @@ impl Typed {
     fn change_pairs(
         &self,
         txn: &mut WriteTxn,
-        pairs: &mut BTreeSet<Pair>,
+        pairs: &mut BTreeSet<TypedPair>,
         step: &mut Step<'_>,
     ) -> Result<(), Difference> {
         let (name, value) = pair(step.random);
@@ -306,8 +304,8 @@ impl Typed {
 
     /// Loads pairs into the multimap as bytes.
     pub fn load(&self, db: &Database, truth: &mut TypedTruth, step: &mut Step<'_>) -> Result<(), Difference> {
-        let loaded: Vec<Pair> = (0..step.random.index(50)).map(|_| pair(step.random)).collect();
-        let entry = |(name, value): &Pair| {
+        let loaded: Vec<TypedPair> = (0..step.random.index(50)).map(|_| pair(step.random)).collect();
+        let entry = |(name, value): &TypedPair| {
             step.coverage.note(Call::MultimapEntry);
             sound("MultimapTable::entry", self.pairs.entry(&**name, *value)).map(|entry| (entry, []))
         };
@@ -346,12 +344,12 @@ fn prefix_of<T: PartialEq + std::fmt::Debug>(
     same(what, &sound(what, found)?, &truth)
 }
 
-fn values_of<'p>(pairs: &'p BTreeSet<Pair>, name: &str) -> impl DoubleEndedIterator<Item = u64> + use<'p> {
+fn values_of<'p>(pairs: &'p BTreeSet<TypedPair>, name: &str) -> impl DoubleEndedIterator<Item = u64> + use<'p> {
     pairs.range((name.to_owned(), 0)..=(name.to_owned(), u64::MAX)).map(|(_, value)| *value)
 }
 
 /// Bounds that begin or end with a key, never crossed: a standard map would panic.
-fn bounds(key: Key, random: &mut Random) -> (Bound<Key>, Bound<Key>) {
+fn bounds(key: TypedKey, random: &mut Random) -> (Bound<TypedKey>, Bound<TypedKey>) {
     let other = self::key(random);
     let (low, high) = if key < other { (key, other) } else { (other, key) };
     match random.below(4) {
@@ -362,11 +360,11 @@ fn bounds(key: Key, random: &mut Random) -> (Bound<Key>, Bound<Key>) {
     }
 }
 
-fn key(random: &mut Random) -> Key {
+fn key(random: &mut Random) -> TypedKey {
     (name(random), random.below(8) as i32 - 4)
 }
 
-fn pair(random: &mut Random) -> Pair {
+fn pair(random: &mut Random) -> TypedPair {
     (name(random), random.below(12))
 }
 

@@ -1,7 +1,8 @@
-//! The disk of a simulation: each call is a step, some fail as told, and the power may be cut at any of them.
+//! The disk of a simulation: each call is a step, some fail as planned, and the power may be cut at any of them.
 //!
-//! It lies on a [`CrashDisk`], which records what a cut may leave. A cut does not end anything here: it notes how far the recording
-//! had come, and what had been acknowledged; what it leaves is looked at when the call of the engine that was under way has returned.
+//! It is built on a [`CrashDisk`], which records what a cut may leave. A cut does not end anything here: it notes the
+//! length of the recording, and what had been acknowledged. The result of the cut is checked after the engine's call
+//! in progress has returned.
 
 use std::fmt;
 use std::io;
@@ -59,7 +60,7 @@ pub struct Plan {
 /// What fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failing {
-    /// One write, of which half is done.
+    /// One write; half of it is done.
     Write,
     /// Some writes to the file of pages: so many.
     PageWrites(u64),
@@ -289,7 +290,7 @@ impl ForwardFile for SimulatedFile {
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let outcome = self.disk.change(self.grows(offset.saturating_add(bytes.len() as u64))?, self.is_data);
         if let Err(error) = outcome {
-            // As much of it as there is room for, or as a medium took that failed amid it.
+            // As much of it as fits, or as a medium wrote before it failed.
             let room = self.inner.len()?.saturating_sub(offset).min(bytes.len() as u64) as usize;
             let done = if error.kind() == io::ErrorKind::StorageFull { room } else { bytes.len() / 2 };
             self.inner.write_at(offset, &bytes[..done])?;

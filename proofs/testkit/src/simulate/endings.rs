@@ -1,4 +1,5 @@
-//! What is looked at on the way and at the end of a life: soundness, space, what a power cut leaves, and what a recovery finds.
+//! What is checked during a life and at its end: soundness, space, what a power cut leaves, and what a recovery
+//! finds.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,17 +10,9 @@ use fulgurite::{CloseOutcome, Database, Durability, Error, Monitor};
 
 use super::disk::{Cut, SimulatedDisk};
 use super::reading::{Held, Wrong, lock};
-use super::world::{PATH, READER_PAUSE_US, World};
+use super::world::{Left, PATH, READER_PAUSE_US, World};
 use crate::crash_disk::CrashDisk;
 use crate::crash_images::ImageId;
-
-/// What the next life begins with.
-#[derive(Debug)]
-pub struct Left {
-    disk: CrashDisk,
-    /// The oldest version that may be there.
-    pub(super) acknowledged: u64,
-}
 
 impl World<'_> {
     pub(super) fn checkpoint(&mut self) -> Result<(), String> {
@@ -91,8 +84,8 @@ impl World<'_> {
             if self.disk.plan().failed == failed {
                 return Err(format!("{} damages, the first is: {damage}", report.damages.len()));
             }
-            // A page that could not be read is reported as damage, and so is all that only it refers to. The disk was to fail a few
-            // times, so a check comes to its end some time.
+            // A page that could not be read is reported as damage, and so is everything that only it refers to. The
+            // disk fails a limited number of times, so a check succeeds some time.
             self.tally.count("checks made again");
         }
     }
@@ -139,15 +132,15 @@ impl World<'_> {
             plan.is_full() || plan.fails.is_some()
         };
         self.tally.count(if is_long { "long idle times" } else { "short idle times" });
-        // Who asks meanwhile does so less often.
+        // The reader asks less often meanwhile.
         self.reader_pause_us.store(time.as_micros() as u64 / 20, Ordering::Relaxed);
         simulation::with(|task| task.wait(0, Some(task.now() + time)));
         self.reader_pause_us.store(READER_PAUSE_US, Ordering::Relaxed);
         if !is_long || !self.life.background || fails || self.life.over {
             return Ok(());
         }
-        // What failed before was tried again meanwhile, and everything is merged. A transaction, by which it is told whether the
-        // database goes on, comes after the look: it has the deltas flushed if they are large enough.
+        // What failed before was tried again meanwhile, and everything is merged. A transaction, which shows whether
+        // the database works, comes after the look: it has the deltas flushed if they are large enough.
         let stats = self.db().stats();
         let outcome = self.db().write().map(drop);
         if let Err(error) = outcome {
@@ -201,7 +194,7 @@ impl World<'_> {
         }
     }
 
-    /// If the power was cut: looks at what that left. The life may end there.
+    /// If the power was cut: checks what that left. The life may end there.
     pub(super) fn look_at_cut(&mut self) -> Result<(), String> {
         let Some(cut) = self.disk.plan().cut.take() else { return Ok(()) };
         let left = self.leave(cut)?;
@@ -311,7 +304,7 @@ impl World<'_> {
         Ok(left.acknowledged)
     }
 
-    /// What is there if the process dies now, or the power is cut.
+    /// What remains if the process dies now, or the power is cut.
     fn cut_now(&mut self, by_kill: bool) -> Result<Left, String> {
         let acknowledged = self.disk.plan().acknowledged;
         let operations = self.disk.inner().operations();
@@ -413,7 +406,7 @@ const FILE_FACTOR: u64 = 3;
 const FILE_BASE_BYTES: u64 = 4 << 20;
 const LOG_FACTOR: u64 = 8;
 const LOG_BASE_BYTES: u64 = 4 << 20;
-/// A compaction leaves holes that nothing fits into, among large values, up to a sixth of the file: one part in so many of what is
-/// live.
+/// A compaction leaves holes that nothing fits into, among large values, up to a sixth of the file: one part in so
+/// many of what is live.
 const SETTLED_SHARE: u64 = 5;
 const SETTLED_BASE_BYTES: u64 = 128 << 10;

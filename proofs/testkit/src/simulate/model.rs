@@ -1,7 +1,7 @@
 //! What the database should hold, at every version that a snapshot may still see or a power cut may leave.
 //!
-//! A version is the number of a commit or a load, as the model counts them. Keys are numbers, whose bytes depend on the table and
-//! rise with them; values are made from a seed.
+//! A version is the number of a commit or a load, as the model counts them. Keys are numbers, whose bytes depend on
+//! the table and rise with them; values are made from a seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ pub struct Model {
     pub version: u64,
     /// The tables, by their place here.
     pub tables: Vec<TableModel>,
-    /// The newest versions, in order: since the oldest that a recovery may come to.
+    /// The newest versions, in order: since the oldest that a recovery may reach.
     pub committed: Vec<Committed>,
 }
 
@@ -28,8 +28,8 @@ pub struct Committed {
     pub version: u64,
     /// The newest commit with which it is seen.
     pub sequence: Sequence,
-    /// By a load, which has no commit of its own, or one that only notes it; or by a transaction that had spilled, whose commit only
-    /// notes it too.
+    /// By a load, which has no commit of its own, or one that only notes it; or by a transaction that had spilled,
+    /// whose commit only notes it too.
     pub is_load: bool,
 }
 
@@ -146,7 +146,7 @@ impl Value {
 }
 
 impl TableModel {
-    /// Whether the table is there at a version.
+    /// Whether the table exists at a version.
     pub fn is_there(&self, version: u64) -> bool {
         self.created <= version && self.dropped.is_none_or(|dropped| dropped > version)
     }
@@ -186,12 +186,12 @@ fn at(versions: &[(u64, Option<Value>)], version: u64) -> Option<Value> {
 }
 
 impl Model {
-    /// The tables that are there now, by their places.
+    /// The tables that exist now, by their places.
     pub fn live(&self) -> Vec<usize> {
         self.live_at(self.version)
     }
 
-    /// The tables that are there at a version, by their places.
+    /// The tables that exist at a version, by their places.
     pub fn live_at(&self, version: u64) -> Vec<usize> {
         (0..self.tables.len()).filter(|&table| self.tables[table].is_there(version)).collect()
     }
@@ -251,7 +251,8 @@ impl Model {
         versions.push((version, value));
     }
 
-    /// The versions that a recovery to `sequence` may have come to, the newest first: none that lacks what was acknowledged.
+    /// The versions that a recovery to `sequence` may have come to, the newest first: none that lacks what was
+    /// acknowledged.
     pub fn recovered(&self, sequence: Sequence, acknowledged: u64) -> Vec<u64> {
         let held = self.committed.iter().filter(|committed| committed.sequence <= sequence);
         // A load may be noted, and not have happened.
@@ -289,7 +290,7 @@ impl Model {
         self.committed = vec![Committed { version, sequence, is_load: false }];
     }
 
-    /// Forgets what is older than a version, which nobody sees and no recovery comes to. Places of tables stay.
+    /// Forgets what is older than a version that no snapshot shows and no recovery reaches. Places of tables stay.
     pub fn forget_before(&mut self, version: u64) {
         for table in &mut self.tables {
             if table.dropped.is_some_and(|dropped| dropped <= version) {

@@ -1,9 +1,9 @@
-//! The scheduler of a simulation: of all its threads one runs, and a seed decides when it hands over, and to whom.
+//! The scheduler of a simulation: one of its threads runs, and a seed decides when it hands over, and to which.
 //!
-//! Threads are those of the system, so that the engine's code is what it is in any other build; the baton goes from one to the
-//! next at steps, of which there are some at every lock, wait and call of the disk. How many steps a thread runs on is drawn anew each
-//! time: often a few, now and then thousands. Each stretch of the simulation has weights of its own, so that a thread may starve
-//! for a while. Time rises a little with every step, and leaps when all wait for it.
+//! Threads are those of the system, so that the engine's code is the same as in other builds. The baton passes from
+//! one to the next at steps: at every lock, wait and call of the disk. How many steps a thread runs is drawn each
+//! time: often a few, sometimes thousands. Each stretch of the simulation has its own weights, so that a thread may
+//! starve for a while. Time rises a little with every step, and jumps when all threads wait for it.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -30,7 +30,7 @@ struct Shared {
     now_ns: AtomicU64,
     switches: AtomicU64,
     steps: AtomicU64,
-    /// Times that tasks stood aside, one after the other.
+    /// How often tasks in a row made way.
     idle: AtomicU64,
     panics: AtomicU64,
     /// Never waited for: one task runs.
@@ -41,7 +41,7 @@ struct Shared {
 struct State {
     random: Random,
     tasks: Vec<TaskState>,
-    /// Switches until the weights are drawn anew.
+    /// Switches until new weights are drawn.
     stretch: u64,
     /// Most steps in a short turn.
     turn_steps: u64,
@@ -61,7 +61,8 @@ enum Status {
 }
 
 impl Scheduler {
-    /// Begins a simulation, whose first task is the calling thread. `on_stuck` is called if no task can go on; it does not return.
+    /// Begins a simulation, whose first task is the calling thread. `on_stuck` is called if no task can go on; it
+    /// does not return.
     pub fn begin(seed: u64, on_stuck: OnStuck) -> Self {
         let random = Random::for_part(seed, &[u64::from_be_bytes(*b"schedule")]);
         let first = TaskState { thread: Some(thread::current()), status: Status::Ready, weight: 4 };
@@ -227,8 +228,8 @@ impl Shared {
         }
         self.switches.fetch_add(1, Ordering::Relaxed);
         let thread = state.tasks[next].thread.clone();
-        // Release pairs with the Acquire of the thread that goes on. Under the lock, so that a thread that says only after this where it
-        // is to be woken sees that it is its turn.
+        // Release pairs with the Acquire of the thread that goes on. Under the lock, so that a thread that says only
+        // after this where it is to be woken sees that it is its turn.
         self.running.store(next, Ordering::Release);
         drop(state);
         if let Some(thread) = thread {
@@ -304,9 +305,9 @@ impl State {
 
 /// What a step takes of the simulation's time.
 const STEP_NS: u64 = 300;
-/// Standing aside so often without a step between means that nobody gets anywhere.
+/// So many threads that make way without a step between mean that no thread makes progress.
 const IDLE_MAX: u64 = 10_000_000;
-/// The weights are drawn anew after so many switches at most.
+/// New weights are drawn after so many switches at most.
 const STRETCH_MAX: u64 = 400;
 /// The longest turns that are short have two to the power of one less than this steps.
 const TURN_STEPS_LOG_MAX: u64 = 8;

@@ -1,5 +1,5 @@
-//! One simulation: lives of a database, one after the other on the same disk, each ended by closing it, by the death of its process
-//! or by a power cut.
+//! The state of a simulation: the database and its disk, what holds for its present life, the snapshots and
+//! transactions that are open, and the thread that reads.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,65 +7,30 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use fulgurite::planted::simulation::{self, Thread};
-use fulgurite::{Database, Durability, Error, Isolation};
+use fulgurite::{Database, Durability, Error, Isolation, WriteTxn};
 
 use super::deck::Deck;
 use super::disk::SimulatedDisk;
-use super::model::{KeyForm, Kind, Model, Value};
+use super::model::Model;
 use super::reading::{Held, SharedModel, Wrong, lock};
-use super::scheduler::{OnStuck, Scheduler};
+use super::scheduler::Scheduler;
 use super::tally::Tally;
-use super::writing::Open;
 use crate::crash_disk::CrashDisk;
 use crate::merge_function;
 use crate::random::Random;
-
-/// What to simulate.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// Decides everything.
-    pub seed: u64,
-    /// Calls of the database by the thread in the foreground.
-    pub operations: u64,
-}
-
-/// Simulates, and tells what was done; or what is wrong.
-///
-/// # Errors
-/// What is wrong, in words.
-pub fn simulate(plan: &Plan, on_stuck: OnStuck) -> Result<Tally, String> {
-    let scheduler = Scheduler::begin(plan.seed, on_stuck);
-    let mut world = World::new(plan, &scheduler);
-    let outcome = world.play();
-    let outcome = outcome.map_err(|wrong| {
-        let (operations, lives) = (world.operations, world.tally.of("lives"));
-        format!("after {operations} operations, in life {lives}: {wrong}")
-    });
-    world.abandon();
-    let mut tally = std::mem::take(&mut world.tally);
-    drop(world);
-    tally.add("operations", plan.operations);
-    tally.add("handovers", scheduler.switches());
-    tally.add("steps", scheduler.steps());
-    outcome?;
-    if scheduler.panics() > 0 {
-        return Err("a thread in the background panicked".into());
-    }
-    Ok(tally)
-}
 
 /// What is simulated.
 pub struct World<'s> {
     pub(super) scheduler: &'s Scheduler,
     pub(super) random: Random,
-    target: u64,
+    pub(super) target: u64,
     pub(super) operations: u64,
     pub(super) tally: Tally,
     pub(super) model: SharedModel,
     pub(super) disk: SimulatedDisk,
     pub(super) db: Option<Database>,
     pub(super) life: Life,
-    lots: Lots,
+    pub(super) lots: Lots,
     pub(super) phase: Phase,
     pub(super) open: Vec<Open>,
     pub(super) held: Arc<Mutex<Vec<Arc<Held>>>>,
@@ -84,7 +49,7 @@ pub struct World<'s> {
 
 /// What lives are drawn from.
 #[derive(Debug)]
-struct Lots {
+pub(super) struct Lots {
     background: Deck,
     keeps_log: Deck,
     busy: Deck,
@@ -105,18 +70,18 @@ pub struct Life {
     pub(super) keep_log: u64,
     pub(super) cache_bytes: u64,
     /// Operations until it ends.
-    until: u64,
+    pub(super) until: u64,
     /// Time never passes without commits.
-    busy: bool,
+    pub(super) busy: bool,
     /// The disk fails in some way.
     pub faulty: bool,
     /// What takes long is ended before its time now and then.
     pub(super) hasty: bool,
     /// What a power cut left, at which it is to end.
-    pub(super) left: Option<Arc<super::endings::Left>>,
+    pub(super) left: Option<Arc<Left>>,
     /// It is over: the database is poisoned, or the power was cut.
     pub(super) over: bool,
-    /// Errors of the disk may be told until this operation.
+    /// Errors of the disk may be reported until this operation.
     pub(super) excused_until: u64,
     /// Calls of the disk that failed so far.
     failures: u64,
@@ -125,14 +90,14 @@ pub struct Life {
 /// What the foreground does for a while.
 #[derive(Clone, Debug)]
 pub struct Phase {
-    until: u64,
+    pub(super) until: u64,
     pub(super) pattern: Pattern,
     /// Where a pattern is.
     pub(super) at: u32,
     /// The table it is about.
     pub(super) table: usize,
     /// Of a hundred operations so many are changes.
-    writes: u64,
+    pub(super) writes: u64,
     /// Most changes of a transaction.
     pub(super) changes: u64,
     /// Most bytes of a common value.
@@ -156,6 +121,30 @@ pub enum Pattern {
     Near,
 }
 
+/// A transaction that is open.
+#[derive(Debug)]
+pub struct Open {
+    pub(super) txn: WriteTxn,
+    pub(super) isolation: Isolation,
+    /// The version that it sees.
+    pub version: u64,
+    pub(super) changes: ChangeSet,
+    /// Keys that it read, where that counts.
+    pub(super) reads: Vec<(usize, u32)>,
+    /// It commits when it has so many changes.
+    pub(super) wanted: u64,
+    /// Nothing is done with it until then, in operations.
+    pub(super) rests_until: u64,
+}
+
+/// What the next life begins with.
+#[derive(Debug)]
+pub struct Left {
+    pub(super) disk: CrashDisk,
+    /// The oldest version that may be there.
+    pub(super) acknowledged: u64,
+}
+
 /// A thread that asks snapshots while others work.
 struct Reader {
     stop: Arc<AtomicBool>,
@@ -164,16 +153,17 @@ struct Reader {
 }
 
 impl<'s> World<'s> {
-    fn new(plan: &Plan, scheduler: &'s Scheduler) -> Self {
+    /// Before the first life; `seed` decides everything, and so many operations are made.
+    pub(super) fn new(seed: u64, target: u64, scheduler: &'s Scheduler) -> Self {
         let model = Model::default();
-        let mut random = Random::for_part(plan.seed, &[u64::from_be_bytes(*b"workload")]);
+        let mut random = Random::for_part(seed, &[u64::from_be_bytes(*b"workload")]);
         let mut lots = Lots::default();
-        let life = Life::draw(&mut random, &mut lots, 0, plan.operations);
+        let life = Life::draw(&mut random, &mut lots, 0, target);
         let phase = Phase::draw(&mut random, 0, &[], &model);
         Self {
             scheduler,
             random,
-            target: plan.operations,
+            target,
             operations: 0,
             tally: Tally::default(),
             model: Arc::new(Mutex::new(model)),
@@ -193,32 +183,6 @@ impl<'s> World<'s> {
         }
     }
 
-    fn play(&mut self) -> Result<(), String> {
-        let mut acknowledged = 0;
-        while self.operations < self.target {
-            self.tally.count("lives");
-            self.life = Life::draw(&mut self.random, &mut self.lots, self.operations, self.target);
-            self.begin_life(acknowledged)?;
-            self.live()?;
-            acknowledged = self.end_life()?;
-        }
-        self.settle(acknowledged)
-    }
-
-    /// Opens the database and looks at what is there.
-    fn begin_life(&mut self, acknowledged: u64) -> Result<(), String> {
-        let db = self.life.options(&self.disk).open(PATH).map_err(|error| format!("it does not open: {error}"))?;
-        self.db = Some(db);
-        self.compare_recovered(acknowledged)?;
-        self.reopen_tables()?;
-        self.plan_faults();
-        self.start_reader()?;
-        if lock(&self.model).live().is_empty() {
-            self.create_first_tables()?;
-        }
-        Ok(())
-    }
-
     /// Handles of the tables, of this life.
     pub(super) fn reopen_tables(&mut self) -> Result<(), String> {
         let db = self.db().clone();
@@ -233,80 +197,8 @@ impl<'s> World<'s> {
         Ok(())
     }
 
-    fn create_first_tables(&mut self) -> Result<(), String> {
-        // Nothing fails before there is something to lose.
-        let faults = std::mem::take(&mut *self.disk.plan()).without_faults();
-        *self.disk.plan() = faults;
-        self.life.faulty = false;
-        for (keys, space, counted, packed, adds, loaded) in [
-            (KeyForm::Text, 24_000, false, false, false, 9_000),
-            (KeyForm::Short, 16_000, false, true, false, 0),
-            (KeyForm::Text, 6_000, true, true, false, 3_000),
-            (KeyForm::Short, 5_000, false, false, true, 0),
-            (KeyForm::Long, 1_200, false, false, false, 0),
-        ] {
-            let place = self.create_table(Kind { keys, space, counted, packed, adds, by_function: adds })?;
-            let entries: Vec<(u32, Value)> = (0..loaded)
-                .map(|number| (number * (space / loaded.max(1)), Value::Bytes(30 + number % 40, number)))
-                .collect();
-            if let (Some(place), false) = (place, entries.is_empty()) {
-                self.load(place, entries)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The operations of a life.
-    fn live(&mut self) -> Result<(), String> {
-        while self.operations < self.life.until && !self.life.over {
-            self.operations += 1;
-            if self.operations >= self.phase.until {
-                let model = lock(&self.model);
-                self.phase = Phase::draw(&mut self.random, self.operations, &model.live(), &model);
-            }
-            self.operate()?;
-            self.note_failures();
-            if self.life.faulty && self.random.chance(1, 1_000) {
-                self.disk.plan().fail_within(200, &mut self.random);
-            }
-            if self.random.chance(1, CUT_EVERY) {
-                let at = self.disk.plan().calls + self.random.below(40);
-                let cut = Some(at);
-                let at_sync = self.random.chance(2, 3);
-                let mut plan = self.disk.plan();
-                if at_sync { plan.cut_at_sync = cut } else { plan.cut_at = cut }
-            }
-            self.look_at_cut()?;
-            self.end_snapshots()?;
-            if self.operations.is_multiple_of(FORGOTTEN_EVERY) {
-                self.forget();
-                self.look_at_reader()?;
-            }
-        }
-        Ok(())
-    }
-
-    fn operate(&mut self) -> Result<(), String> {
-        let drawn = self.random.below(10_000);
-        let writes = self.phase.writes * 95;
-        match drawn {
-            _ if drawn < writes => self.write(),
-            9500..9503 => self.create_or_drop(),
-            9503..9508 => self.load_some(),
-            9508..9511 => self.checkpoint(),
-            9511 if self.random.chance(1, 2) => self.compact(),
-            9512..9516 => self.check(),
-            9516..9536 => self.look_at_stats(),
-            9536..9546 if !self.life.busy => self.idle(),
-            9546..9552 => self.sync(),
-            9552..9557 => self.consume(),
-            9557..9660 => self.hold(),
-            _ => self.ask(),
-        }
-    }
-
     /// A snapshot of now, for a while.
-    fn hold(&mut self) -> Result<(), String> {
+    pub(super) fn hold(&mut self) -> Result<(), String> {
         self.tally.count("snapshots held");
         let life = match self.random.below(100) {
             0..70 => self.random.below(60),
@@ -323,7 +215,7 @@ impl<'s> World<'s> {
         Ok(())
     }
 
-    /// A snapshot of now. After a sync that failed, of which nobody need have been told yet, it is of what is durable.
+    /// A snapshot of now. After a failed sync that was not reported yet, it may show only what is durable.
     pub(super) fn snapshot(&mut self, until: u64) -> Result<Held, String> {
         let txn = self.db().read().map_err(|error| format!("no snapshot: {error}"))?;
         let sequence = txn.sequence();
@@ -365,7 +257,7 @@ impl<'s> World<'s> {
         Ok(())
     }
 
-    fn end_snapshots(&mut self) -> Result<(), String> {
+    pub(super) fn end_snapshots(&mut self) -> Result<(), String> {
         let operations = self.operations;
         let mut held = self.held.lock().expect("one task runs");
         let ended: Vec<Arc<Held>> = held.extract_if(.., |held| held.until <= operations).collect();
@@ -378,8 +270,8 @@ impl<'s> World<'s> {
         Ok(())
     }
 
-    /// Lets go of versions that nobody sees.
-    fn forget(&mut self) {
+    /// Forgets versions that no snapshot shows.
+    pub(super) fn forget(&mut self) {
         let durable = self.disk.plan().acknowledged.durable;
         let oldest = self.open.iter().map(|open| open.version).fold(durable, u64::min);
         // The next life may begin with what an earlier power cut has left.
@@ -412,8 +304,8 @@ impl<'s> World<'s> {
         Err(format!("{what} failed, and nothing had it fail: {error}"))
     }
 
-    /// Errors may be told for a while after the disk has failed, or was full.
-    fn note_failures(&mut self) {
+    /// Errors may be reported for a while after the disk has failed, or was full.
+    pub(super) fn note_failures(&mut self) {
         let plan = self.disk.plan();
         let failures = plan.failed + plan.refused;
         if plan.is_full() || failures > self.life.failures {
@@ -422,7 +314,7 @@ impl<'s> World<'s> {
         self.life.failures = failures;
     }
 
-    fn start_reader(&mut self) -> Result<(), String> {
+    pub(super) fn start_reader(&mut self) -> Result<(), String> {
         let stop = Arc::new(AtomicBool::new(false));
         let outcome = Arc::new(Mutex::new((Tally::default(), None)));
         let (stopped, held, model, told) =
@@ -459,7 +351,7 @@ impl<'s> World<'s> {
         match wrong {
             None => Ok(()),
             Some(Wrong::Answer(text)) => Err(format!("the reader: {text}")),
-            // It was told some time ago.
+            // It was reported some time ago.
             Some(Wrong::Failed(Error::Io { .. })) if self.life.faulty => Ok(()),
             Some(Wrong::Failed(error)) => self.excuse("a read of the reader", &error),
         }
@@ -481,7 +373,7 @@ impl<'s> World<'s> {
         }
     }
 
-    /// Lets go of everything, whatever state it is in.
+    /// Drops everything, whatever state it is in.
     pub(super) fn abandon(&mut self) {
         let _ = self.stop_reader();
         self.open.clear();
@@ -493,21 +385,6 @@ impl<'s> World<'s> {
     pub(super) fn new_name(&mut self) -> String {
         self.names += 1;
         format!("table-{}", self.names)
-    }
-
-    fn plan_faults(&mut self) {
-        let faulty = self.life.faulty;
-        let length = self.life.until - self.operations;
-        let random = &mut self.random;
-        let mut plan = self.disk.plan();
-        // So many calls that change something are made at least.
-        let calls = 1 + length / 8;
-        let version = lock(&self.model).version;
-        plan.acknowledged.durable = version;
-        plan.acknowledged.logged = version;
-        if faulty {
-            plan.fail_within(calls, random);
-        }
     }
 }
 
@@ -525,7 +402,7 @@ impl Default for Lots {
 }
 
 impl Life {
-    fn draw(random: &mut Random, lots: &mut Lots, now: u64, target: u64) -> Self {
+    pub(super) fn draw(random: &mut Random, lots: &mut Lots, now: u64, target: u64) -> Self {
         let length = if random.chance(1, 3) { 200 + random.below(3_000) } else { 3_000 + random.below(17_000) };
         Self {
             background: lots.background.draw(random),
@@ -563,7 +440,7 @@ impl Life {
 }
 
 impl Phase {
-    fn draw(random: &mut Random, now: u64, live: &[usize], model: &Model) -> Self {
+    pub(super) fn draw(random: &mut Random, now: u64, live: &[usize], model: &Model) -> Self {
         let patterns = [
             Pattern::Spread,
             Pattern::Spread,
@@ -599,60 +476,12 @@ pub type ChangeSet = BTreeMap<(usize, u32), super::model::Change>;
 
 /// The database.
 pub const PATH: &str = "simulated.ful";
-/// The power is cut once in about so many operations.
-const CUT_EVERY: u64 = 400;
-const FORGOTTEN_EVERY: u64 = 1_000;
 /// A snapshot that is held longer keeps much of the file.
 const HELD_LONG: u64 = 1_000;
 const SNAPSHOTS_MAX: usize = 12;
 /// A snapshot is held for so many operations at most.
 pub const HELD_MAX: u64 = 12_000;
-/// An error of the disk may be told so many operations after it happened: by who waited for a flush.
+/// An error of the disk may be reported so many operations after it happened: to a thread that waited for a flush.
 const EXCUSED_FOR: u64 = 400;
 /// What the reader pauses for between two questions, at most.
 pub const READER_PAUSE_US: u64 = 40;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::simulate::disk::Failing;
-
-    #[test]
-    fn a_seed_repeats_a_simulation() {
-        let run = || simulate(&Plan { seed: 3, operations: 3_000 }, Box::new(|how| panic!("{how}")));
-        let (first, second) = (run().expect("nothing is wrong"), run().expect("nothing is wrong"));
-        assert!(first.of("handovers") > 0);
-        assert_eq!(format!("{first:?}"), format!("{second:?}"));
-    }
-
-    /// A checkpoint that failed kept its deltas frozen, and all runs unmerged, until there was another commit over the budget.
-    #[test]
-    fn a_checkpoint_that_failed_in_the_background_is_tried_again_without_a_further_commit() {
-        let scheduler = Scheduler::begin(1, Box::new(|how| panic!("{how}")));
-        let disk = SimulatedDisk::new(CrashDisk::new());
-        let options = Database::options().create(true).delta_bytes(64 << 10).durability(Durability::Log);
-        let db = options.disk(Arc::new(disk.clone())).open(PATH).expect("nothing fails yet");
-        let table = db.create_table("t", Default::default()).expect("nothing fails yet");
-        disk.plan().fails = Some((0, Failing::PageWrites(3)));
-        let wait = |time| simulation::with(|task| task.wait(0, Some(task.now() + time)));
-        let mut last = 0;
-        for number in 0..1_000_u32 {
-            db.update(|txn| txn.put(&table, &number.to_be_bytes(), &[1; 1_000])).expect("the log can be written");
-            last = db.read().expect("it is open").sequence().0;
-            wait(Duration::from_millis(1));
-            if disk.plan().failed > 0 {
-                break;
-            }
-        }
-        wait(Duration::from_secs(1));
-        let failed = disk.plan().failed;
-        let before = db.stats().expect("nothing fails any more").checkpoint_sequence;
-        wait(Duration::from_secs(60));
-        let after = db.stats().expect("nothing fails any more").checkpoint_sequence;
-        drop(db);
-        drop(scheduler);
-        // Growing the file is tried twice.
-        assert!(failed >= 2, "the checkpoint did not fail");
-        assert!(before < last && after + 1 >= last, "from {before} to {after}, and {last} was the last commit");
-    }
-}

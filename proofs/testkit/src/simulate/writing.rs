@@ -1,28 +1,12 @@
-//! What the foreground changes: transactions of which several are open at once, tables that come and go, and loads.
+//! The changes of the foreground: several open transactions at once, tables that are created and dropped, and loads.
 
 use std::collections::BTreeMap;
 
-use fulgurite::{Durability, Error, Isolation, Table, WriteTxn};
+use fulgurite::{Durability, Error, Isolation, Table};
 
 use super::model::{Change, KeyForm, Kind, Value};
 use super::reading::lock;
-use super::world::{ChangeSet, Pattern, World};
-
-/// A transaction that is open.
-#[derive(Debug)]
-pub struct Open {
-    txn: WriteTxn,
-    isolation: Isolation,
-    /// The version that it sees.
-    pub version: u64,
-    changes: ChangeSet,
-    /// Keys that it read, where that counts.
-    reads: Vec<(usize, u32)>,
-    /// It commits when it has so many changes.
-    wanted: u64,
-    /// Nothing is done with it until then, in operations.
-    rests_until: u64,
-}
+use super::world::{Open, Pattern, World};
 
 impl World<'_> {
     /// One call of a transaction: the beginning of one, a change, or its end.
@@ -289,7 +273,7 @@ impl World<'_> {
     }
 
     pub(super) fn create_or_drop(&mut self) -> Result<(), String> {
-        // A table that is dropped under a transaction refuses it, which tells nothing here.
+        // A table that is dropped during a transaction refuses it, which proves nothing here.
         self.open.clear();
         let live = lock(&self.model).live();
         if live.len() < TABLES_MAX && (live.len() < TABLES_MIN || self.random.coin()) {

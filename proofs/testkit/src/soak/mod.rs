@@ -1,9 +1,10 @@
-//! A long run under load: whether what the engine holds of memory, disk and descriptors stays, and whether every answer is right.
+//! A long run under load: whether what the engine holds of memory, disk and descriptors stays, and whether every
+//! answer is right.
 //!
-//! Some threads write, each to keys of its own, so that it knows what they must hold; others read everybody's and check that
-//! each value is whole, belongs to its key, and was committed together with its twin in another table. Snapshots are held
-//! for some seconds now and then. First the peak rate is measured, then the load stays at a part of it, as in a service with
-//! headroom: a plateau under overload would only show where back-pressure begins.
+//! Some threads write, each to keys of its own, so that it knows what they must hold; others read everybody's and
+//! check that each value is whole, belongs to its key, and was committed together with its twin in another table.
+//! Snapshots are held for some seconds now and then. First the peak rate is measured, then the load stays at a part
+//! of it, as in a service with headroom: a plateau under overload would only show where back-pressure begins.
 
 mod account;
 mod load;

@@ -30,7 +30,7 @@ impl Sample {
     /// Now, for a database in this directory.
     ///
     /// # Errors
-    /// If the system does not tell.
+    /// If the system does not report it.
     pub fn now(at: Duration, directory: &Path) -> std::io::Result<Self> {
         let status = fs::read_to_string("/proc/self/status")?;
         let kib =
@@ -54,8 +54,8 @@ impl Plateau {
         Some(Self { middle: most(samples.get(third..2 * third)?)?, end: most(&samples[2 * third..])? })
     }
 
-    /// Whether the end is no higher than the middle, but for a part in `share` and `slack`: both third's peaks are drawn from
-    /// a saw, whose teeth are not of one height.
+    /// Whether the end is no higher than the middle, but for a part in `share` and `slack`: both third's peaks are
+    /// drawn from a saw, whose teeth are not of one height.
     pub fn holds(&self, share: u64, slack: u64) -> bool {
         self.end <= self.middle + self.middle / share + slack
     }

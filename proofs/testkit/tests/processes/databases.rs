@@ -1,5 +1,6 @@
-//! Databases among several processes and names: users who may only read, files that are renamed, linked or copied, `fork`.
-//! Tests that need another process run themselves again as a child, which knows by an environment variable what to do.
+//! Databases among several processes and names: users who may only read, files that are renamed, linked or copied,
+//! `fork`. Tests that need another process run themselves again as a child, which knows by an environment variable
+//! what to do.
 
 #![allow(unsafe_code)] // `fork`.
 
@@ -30,8 +31,8 @@ fn put(db: &Database, table: &Table, key: &str) -> Result<(), Error> {
     txn.commit().map(drop)
 }
 
-/// The writer overwrites everything and checkpoints, again and again; a user who may do nothing but read the file sees one
-/// generation at a time.
+/// The writer overwrites everything and checkpoints, again and again; a user who may do nothing but read the file
+/// sees one generation at a time.
 #[test]
 fn a_reader_who_may_only_read_the_file_sees_one_state() {
     let name = "databases::a_reader_who_may_only_read_the_file_sees_one_state";
@@ -346,8 +347,8 @@ fn is_forked<T>(outcome: Result<T, Error>) -> bool {
 /// What the closure returns in a child made by `fork`, which ends after it without running anything of the parent's.
 fn in_fork(act: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
     let (mut reader, mut writer) = std::io::pipe().unwrap();
-    // SAFETY: the child runs on this thread alone. It uses the allocator, which glibc and musl keep usable after a fork, and the engine,
-    // which is what is tested.
+    // SAFETY: the child runs on this thread alone. It uses the allocator, which glibc and musl keep usable after a
+    // fork, and the engine, which is what is tested.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
         use std::io::Write as _;

@@ -1,5 +1,5 @@
-//! What the operating system does to processes: it kills them while they hold locks, and keeps their address space short.
-//! Each test runs itself again as a child process, which knows by an environment variable what to do.
+//! What the operating system does to processes: it kills them while they hold locks, and keeps their address space
+//! short. Each test runs itself again as a child process, which knows by an environment variable what to do.
 
 use std::io::{BufRead, Read};
 use std::path::Path;

@@ -34,12 +34,13 @@ const FILES: &[(&str, &str)] = &[
     ("proofs/loom-models/src/surroundings.rs", "the signature of the store to a place in the log's map"),
     ("crates/rdf/src/sparql/evaluation/meter.rs", "an allocator that counts, for limits of an evaluation's memory"),
     ("proofs/testkit/src/hostile/watch.rs", "an allocator that counts: a hostile file must not cost memory"),
-    ("proofs/testkit/src/kill/strangers.rs", "fork"),
+    ("proofs/testkit/src/kill/other_processes.rs", "fork"),
     ("proofs/testkit/tests/processes/databases.rs", "fork"),
-    ("benchmarks/rivals/src/dynamic.rs", "libraries of the system, found when they are needed"),
+    ("benchmarks/rivals/src/c_interface/dynamic.rs", "libraries of the system, found when they are needed"),
+    ("benchmarks/rivals/src/c_interface/records.rs", "what the C interfaces of LevelDB and RocksDB share"),
     ("benchmarks/rivals/src/leveldb/library.rs", "LevelDB's C interface, found when it is needed"),
     ("benchmarks/rivals/src/libmdbx/library.rs", "libmdbx's C interface"),
-    ("benchmarks/rivals/src/lmdb.rs", "LMDB leaves exclusive use of its map to the caller"),
+    ("benchmarks/rivals/src/lmdb/reading.rs", "LMDB leaves exclusive use of its map to the caller"),
     ("benchmarks/rivals/src/rocksdb/library.rs", "RocksDB's C interface, found when it is needed"),
 ];
 

@@ -1,22 +1,12 @@
 //! Counts of ranges against what the registers held: the checker knows no counts, because a number names no versions.
 //!
-//! With the numbers of the commits, what was present at each is known. A count must be that of its transaction's snapshot; and
-//! where its transaction committed as a serializable one, that of the commit before its own.
+//! With the numbers of the commits, what was present at each is known. A count must be that of its transaction's
+//! snapshot; and where its transaction committed as a serializable one, that of the commit before its own.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::super::history::{History, Key, Operation, Outcome, Sequence, Transaction};
-use super::world::Note;
-
-/// A count of the registers from `low` up to, and without, `high`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Count {
-    pub low: Key,
-    pub high: Key,
-    pub counted: u64,
-    /// How many operations its transaction had made before it.
-    pub after: usize,
-}
+use super::record::{Count, Note};
 
 /// When each register was present.
 struct Presence(BTreeMap<Key, Vec<(Sequence, bool)>>);
@@ -74,7 +64,7 @@ impl Presence {
     }
 }
 
-/// What operations make of registers in the end: present or not.
+/// The final state of registers after operations: present or not.
 fn written(operations: &[Operation]) -> HashMap<Key, bool> {
     operations
         .iter()

@@ -1,4 +1,4 @@
-//! What the record of a segment means, and how a failure is told.
+//! What the record of a segment means, and how a failure is reported.
 
 use std::fmt::{self, Write as _};
 use std::io::{BufWriter, Write as _};
@@ -40,7 +40,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Checks a segment. Answers how many kinds of write skew it has that its level allows.
+/// Checks a segment. Returns how many kinds of write skew it has that its level allows.
 ///
 /// # Errors
 /// How many anomalies it has, and the first ones in words.

@@ -1,23 +1,12 @@
-//! Places of bulk loads among the commits: a load has no number of its own, and happens between two commits.
+//! Places of bulk loads among the commits: a load has no number, and happens between two commits.
 //!
-//! Every number of the engine is multiplied, which leaves places for the loads after a commit. A snapshot at such a commit may be
-//! older or younger than a load; where time does not tell which, its number is left out.
+//! Every number of the engine is multiplied, which leaves places for the loads after a commit. A snapshot at such a
+//! commit may be older or younger than a load; if time does not decide it, the snapshot gets no number.
 
 use super::super::history::{Sequence, Tick, Transaction};
-use super::world::Note;
+use super::record::{Load, Note};
 
-/// A bulk load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Load {
-    /// Its place among the transactions of the history.
-    pub transaction: usize,
-    /// The last commit before it.
-    pub sequence: u64,
-    /// A moment at which no other could commit, and nobody saw it yet.
-    pub inside: Tick,
-}
-
-/// Numbers commits, snapshots and loads anew. `notes` are those of the transactions.
+/// Gives commits, snapshots and loads new numbers. `notes` are those of the transactions.
 pub(super) fn number(transactions: &mut [Transaction], notes: &[Note], mut loads: Vec<Load>) {
     loads.sort_by_key(|load| (load.sequence, load.inside));
     let of_commit = |sequence: u64| {
@@ -33,7 +22,7 @@ pub(super) fn number(transactions: &mut [Transaction], notes: &[Note], mut loads
         assert!((beside.len() as u64) < PLACES, "{} loads between two commits", beside.len());
         let certain = beside.iter().filter(|load| ends[load.transaction] < transaction.begin).count();
         let possible = beside.iter().filter(|load| load.inside < note.began).count();
-        // Who reads what is durable may read an older state than those before it.
+        // A reader of the durable state may read an older state than readers before it.
         let known = certain == possible && (beside.is_empty() || !note.stale);
         transaction.snapshot = known.then_some(Sequence(snapshot.0 * PLACES + certain as u64));
     }

@@ -1,29 +1,27 @@
 //! The isolation run: many threads of transactions on the real engine, recorded and judged by the checker.
 //!
-//! A **world** is one database, used in one [`Shape`] until it is closed; what happens in it is cut into **segments**, each of
-//! which is recorded, ended, and checked. Worlds follow one another, each with the next seed. Threads are not deterministic: the
-//! seed repeats what is asked of the engine, not what comes in between; so a failure also leaves its history in a file.
+//! A **world** is one database, used in one [`Shape`] until it is closed. Its work is cut into **segments**, each of
+//! which is recorded, ended, and checked. Worlds follow one another, each with the next seed. Threads are not
+//! deterministic: the seed repeats the calls of the engine, not their interleaving; so a failure also leaves its
+//! history in a file.
 //!
-//! Reading order: `shapes` (the table of what is tried), `worlds` (the whole run, and the faults that are planted), `world` (a
-//! database and its segments), `process` (a thread and its transactions), `session` and `steps` (one transaction and what it
-//! does), `loads`, `counts` and `judge` (what the record means).
+//! Reading order: `shapes` (the table of what is tried), `worlds` (the whole run, and the faults that are planted),
+//! `world` (a database and its segments), `process` (a thread and its transactions), `session` (one transaction and
+//! its steps), `record` (what is recorded), `loads`, `counts` and `judge` (what the record means).
 
 mod counts;
 mod judge;
-mod keys;
 mod loads;
 mod medium;
-mod named;
 mod process;
-mod ranges;
+mod record;
 mod session;
 mod shapes;
-mod steps;
 mod world;
 mod worlds;
 
 pub use judge::Failure;
-pub use process::Tally;
+pub use record::Tally;
 pub use shapes::Shape;
 pub use worlds::{Plan, Planted, Report, run};
 

@@ -1,6 +1,6 @@
 //! A thread that runs one transaction after the other, and records each.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -9,13 +9,13 @@ use fulgurite::{ConflictReason, Error, Isolation, WriteTxn};
 
 use super::super::history::{self, Operation, Outcome, Process, Sequence, Tick};
 use super::super::recorder::{Clock, Recorder, Running};
-use super::keys::{self, value_bytes};
-use super::loads::Load;
 use super::medium::{Crash, Medium};
-use super::session::{Ground, Halt, Memory, Session, Txn, Values};
+use super::record::{Load, Note, Record, Tally};
+use super::session::halt::Halt;
+use super::session::keys::{self, value_bytes};
+use super::session::step::Step;
+use super::session::transaction::{Ground, Memory, Session, Txn, Values};
 use super::shapes::{Isolations, Place, Shape};
-use super::steps::Step;
-use super::world::{Note, Record};
 use crate::random::Random;
 
 /// What the threads of a segment share.
@@ -40,7 +40,7 @@ pub(super) struct Shared<'w> {
     pub stop: AtomicBool,
     /// Checkpoints that were begun, and those that have ended.
     pub checkpoints: [AtomicU64; 2],
-    /// Somebody waits for checkpoints.
+    /// A thread waits for checkpoints.
     pub waits: AtomicBool,
     /// The newest commit that was acknowledged as durable.
     pub durable: AtomicU64,
@@ -48,45 +48,6 @@ pub(super) struct Shared<'w> {
     pub crash: Mutex<Option<Crash>>,
     /// When a sync began that succeeded, and when it had.
     pub syncs: Mutex<Vec<(Tick, Tick)>>,
-}
-
-/// How many transactions ended how.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Committed, those that only read among them; without those that a crash has left in doubt.
-    pub committed: u64,
-    /// Committed and changed something.
-    pub written: u64,
-    /// Ended by a conflict, of each kind.
-    pub conflicts: BTreeMap<&'static str, u64>,
-    /// Ended because they were too old.
-    pub too_old: u64,
-    /// Given up.
-    pub aborted: u64,
-}
-
-impl Tally {
-    /// Adds another.
-    pub(super) fn add(&mut self, other: &Self) {
-        self.committed += other.committed;
-        self.written += other.written;
-        for (reason, count) in &other.conflicts {
-            *self.conflicts.entry(reason).or_default() += count;
-        }
-        self.too_old += other.too_old;
-        self.aborted += other.aborted;
-    }
-
-    /// Ended by a conflict.
-    pub fn in_conflict(&self) -> u64 {
-        self.conflicts.values().sum()
-    }
-
-    /// Of a thousand commits that would have changed something, those that were refused.
-    pub fn refused_per_thousand(&self) -> u64 {
-        let refused = self.in_conflict() + self.too_old;
-        1000 * refused / (refused + self.written).max(1)
-    }
 }
 
 /// See the module.
@@ -261,7 +222,7 @@ impl<'w> Worker<'w> {
         }
         let mut place = None;
         let bytes = entries.iter().map(|(number, value)| {
-            // Whoever pulls the first entry keeps all others from committing: what is visible now is what is loaded over.
+            // The load excludes commits from its first entry on: it applies to the state that is visible now.
             place.get_or_insert_with(|| (ground.db.read().map(|txn| txn.sequence()), clock.tick()));
             (ground.keys.bytes(*number), value_bytes(*value, ground.shape.padding))
         });
@@ -325,7 +286,7 @@ fn steps(session: &mut Session<'_>, kind: Kind, shared: &Shared<'_>, random: &mu
     Ok(())
 }
 
-/// Waits until some checkpoints have begun, or ended, if nobody else does.
+/// Waits until some checkpoints have begun, or ended, if no other thread does.
 fn wait_for_checkpoints(shared: &Shared<'_>, random: &mut Random) {
     if shared.waits.swap(true, Ordering::Relaxed) {
         return;
@@ -358,7 +319,7 @@ fn commit(
             running.end(Outcome::Committed, writes.then_some(Sequence(sequence.0)));
             if level == history::Durability::Disk {
                 shared.durable.fetch_max(sequence.0, Ordering::SeqCst);
-                // At no other moment is there less between what was promised and what was done.
+                // At this moment, promised and durable commits are closest.
                 if shared.armed.load(Ordering::Relaxed) {
                     shared.crash();
                 }

@@ -1,7 +1,7 @@
 //! The table of shapes: each uses transactions in one way that has its own places to go wrong.
 
 use super::super::anomaly::Level;
-use super::steps::Step;
+use super::session::step::Step;
 
 /// One way to use transactions from many threads.
 #[derive(Debug)]

@@ -8,43 +8,18 @@ use fulgurite::{Database, Error, Isolation, MergeOperator, ReadTxn, TableOptions
 
 use super::super::history::{Content, End, History, Key, Outcome, Tick, Transaction, Value};
 use super::super::recorder::Clock;
-use super::counts::Count;
-use super::keys::{self, Keys, elements_of, value_of};
-use super::loads::{self, Load};
+use super::loads;
 use super::medium::{Crash, Medium};
-use super::named::{NAMED_KEY, name};
-use super::process::{Shared, Tally, Worker};
-use super::session::{Ground, Halt};
+use super::process::{Shared, Worker};
+use super::record::{Load, Note, Record, Tally};
+use super::session::halt::Halt;
+use super::session::keys::{self, Keys, elements_of, value_of};
+use super::session::named::{NAMED_KEY, name};
+use super::session::transaction::Ground;
 use super::shapes::{Isolations, Shape};
 use crate::merge_function;
 use crate::panics;
 use crate::random::Random;
-
-/// What a process recorded.
-#[derive(Debug, Default)]
-pub(super) struct Record {
-    pub transactions: Vec<Transaction>,
-    /// Of each transaction.
-    pub notes: Vec<Note>,
-    pub loads: Vec<Load>,
-    /// What the engine said of itself and cannot be.
-    pub wrong: Vec<String>,
-    pub tally: Tally,
-}
-
-/// What is known of a transaction beside its history.
-#[derive(Clone, Debug)]
-pub(super) struct Note {
-    pub counts: Vec<Count>,
-    /// A moment after the engine had begun it.
-    pub began: Tick,
-    /// Whether the engine checks all that it reads.
-    pub serializable: bool,
-    /// Whether it may read an older state than the newest.
-    pub stale: bool,
-    /// The newest commit that the engine says it sees.
-    pub snapshot: u64,
-}
 
 /// What was recorded of a segment.
 #[derive(Debug)]
@@ -108,7 +83,7 @@ impl World {
             let options = |number| TableOptions::new().counted(number % 2 == 1);
             (0..shape.tables)
                 .try_for_each(|number| db.create_table(&registers_name(number), options(number)).map(drop))?;
-            // Its removal is the first commit of the first segment: whoever sees an older state sees all tables.
+            // Its removal is the first commit of the first segment: all older states have all tables.
             db.update(|txn| txn.put(&lists, &world.keys.bytes(0), &[]))?;
             db.sync()
         };
@@ -155,14 +130,14 @@ impl World {
         let records = match records {
             Ok(records) => records,
             Err(error) => {
-                // Nobody knows in which state it is: to close it might never end.
+                // Its state is unknown: closing it might never end.
                 std::mem::forget(shared.ground);
                 return Err(error);
             }
         };
         let Shared { ground, crash, syncs, .. } = shared;
         drop(ground);
-        // After a crash it can no longer tell.
+        // After a crash it cannot report it.
         let runs = self.db().stats().map_or(0, |stats| stats.tables.iter().map(|table| table.runs).sum());
         let crash = crash.into_inner().expect("no thread panics while it holds this lock");
         let syncs = syncs.into_inner().expect("no thread panics while it holds this lock");
@@ -226,7 +201,7 @@ impl World {
         Ok(())
     }
 
-    /// Opens the database anew, closed cleanly or with a log to recover from.
+    /// Opens the database again, closed cleanly or with a log to recover from.
     fn reopen(&mut self) -> Result<(), Broken> {
         if let (Some(db), true) = (self.db.take(), self.random.coin()) {
             db.close().map_err(Broken::at("closing the database"))?;
@@ -301,8 +276,8 @@ fn run_processes(shared: &Shared<'_>, segment: u64, seeds: Vec<Random>) -> Resul
     })
 }
 
-/// The records of all processes as one: of transactions during a crash it is not known whether they have happened, and those
-/// after it have not.
+/// The records of all processes as one: of transactions during a crash it is not known whether they have happened,
+/// and those after it have not.
 fn joined(records: Vec<Record>, crash: Option<&Crash>) -> (Vec<Transaction>, Vec<Note>, Tally) {
     let (mut transactions, mut notes, mut loads, mut tally) = (Vec::new(), Vec::new(), Vec::new(), Tally::default());
     for record in records {
@@ -344,7 +319,7 @@ fn durable_shown(transactions: &[Transaction], notes: &[Note], crash: Option<&Cr
     shown.map(|(_, note)| note.snapshot).max()
 }
 
-/// What a table that comes and goes holds, if it is there.
+/// The value of a named table, if it exists.
 fn named_value(txn: &ReadTxn, number: u64) -> Result<Option<Value>, Halt> {
     match txn.open_table(&name(number)) {
         Ok(table) => txn.get(&table, NAMED_KEY)?.map(|bytes| value_of(&bytes)).transpose(),

@@ -9,7 +9,8 @@ use fulgurite::planted::{Fault, set_giving_way};
 
 use super::super::history::End;
 use super::judge::{Failure, judge, write_history};
-use super::process::{REASONS, Tally};
+use super::process::REASONS;
+use super::record::Tally;
 use super::shapes::{Place, Shape};
 use super::world::{Broken, World};
 use crate::random::Random;
@@ -29,7 +30,7 @@ pub struct Plan<'p> {
     pub histories: PathBuf,
     /// Beats as long as the run goes on.
     pub pulse: &'p AtomicU64,
-    /// Is told of each world that has ended.
+    /// Receives a line for each world that has ended.
     pub progress: fn(&str),
 }
 
@@ -42,7 +43,8 @@ pub struct Report {
     pub crashes: u64,
     /// Segments that ended with runs above trees.
     pub stacked: u64,
-    /// Cycles of write skew where the level allows them, at most one of a kind in each part of the history that hangs together.
+    /// Cycles of write skew where the level allows them, at most one of a kind in each part of the history that hangs
+    /// together.
     pub skews: u64,
     /// The first failure, with which the run ended.
     pub failure: Option<Failure>,
@@ -195,12 +197,12 @@ impl Planted {
         Self { name: "merge-computed-too-early", fault: Fault::MergeComputedTooEarly, shape: "merges" },
     ];
 
-    /// Plants it, and looks for anomalies. Answers the first of them, if there is one, and the transactions run.
+    /// Plants it, and searches for anomalies. Returns the first of them, if any, and the transactions run.
     ///
     /// Plants in the whole process: nothing else may use the engine meanwhile.
     ///
     /// # Errors
-    /// What kept it from looking: another failure than an anomaly shows nothing.
+    /// What kept it from searching: another failure than an anomaly shows nothing.
     pub fn search(self, seed: u64, pulse: &AtomicU64) -> Result<(Option<String>, u64), String> {
         set_giving_way(GIVING_WAY_PLANTED);
         let mut transactions = 0;
@@ -238,7 +240,8 @@ const WORLD: (u64, u64) = (1_000, 60_000);
 const SEGMENT: u64 = 20_000;
 /// As [`SEGMENT`], where the disk crashes at the end of each.
 const CRASH_SEGMENT: u64 = 400;
-/// How often threads give way, of a thousand places where they must not be in each other's way; each world has one of these.
+/// How often threads give way, of a thousand places where they must not be in each other's way; each world has one of
+/// these.
 const GIVING_WAY: [u32; 4] = [0, 5, 30, 100];
 /// As [`GIVING_WAY`], where a fault is looked for.
 const GIVING_WAY_PLANTED: u32 = 50;
@@ -248,7 +251,7 @@ const PLANTED_SEGMENTS: u64 = 5;
 const PLANTED_SEGMENT: u64 = 2_000;
 /// With fewer transactions it may be chance that none were in conflict.
 const JUDGED_MIN: u64 = 1_000;
-/// From so many transactions on, commits must have been refused for every reason there is.
+/// From so many transactions on, commits must have been refused for every possible reason.
 const COVERED_MIN: u64 = 100_000;
 /// Of a thousand commits, those that may be refused.
 const REFUSED_MAX: u64 = 950;

@@ -1,5 +1,5 @@
-//! Histories of the length that a run has: made as fast as they are checked, by executing transactions one after the other and
-//! letting them overlap in time.
+//! Histories of the length that a run has: made as fast as they are checked, by executing transactions one after the
+//! other and letting them overlap in time.
 
 use super::*;
 use crate::random::Random;

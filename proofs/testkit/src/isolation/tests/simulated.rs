@@ -76,7 +76,8 @@ fn a_store_of_snapshots_shows_write_skew_and_nothing_else() {
     assert_eq!(found.into_iter().collect::<Vec<_>>(), [AnomalyKind::G2Item, AnomalyKind::G2]);
 }
 
-/// Runs a fault with many seeds, long enough for it to show. In each run something must be found, and in some each of these.
+/// Runs a fault with many seeds, long enough for it to show. In each run something must be found, and in some each of
+/// these.
 #[track_caller]
 fn finds(fault: Fault, base: Run, level: Level, expected: &[AnomalyKind]) {
     let mut found = BTreeSet::new();
@@ -109,7 +110,7 @@ fn a_stale_snapshot_is_found() {
 
 #[test]
 fn a_phantom_is_found() {
-    // Without sequences, an absence that may be one of several tells too little.
+    // Without sequences, an absence that may be one of several says too little.
     for seed in 0..10 {
         let run = Run { seed, fault: Some(Fault::Phantom), transactions: 3000, numbered: true, ..RUN };
         let report = judge(run, &Options::new(Level::Serializable));
@@ -177,7 +178,8 @@ fn an_append_done_twice_is_found() {
     finds(Fault::AppendedTwice, RUN, Level::SnapshotIsolation, &[AnomalyKind::DuplicateElement]);
 }
 
-/// Whether some order of the committed transactions, one after the other, gives the answers and the content of the history.
+/// Whether some order of the committed transactions, one after the other, gives the answers and the content of the
+/// history.
 fn has_serial_order(history: &History) -> bool {
     let committed: Vec<&Transaction> =
         history.transactions.iter().filter(|transaction| transaction.outcome == Outcome::Committed).collect();
@@ -255,8 +257,8 @@ fn verdicts_on_small_histories_agree_with_all_serial_orders() {
         };
         let verdict = sound(&history);
         verdicts[usize::from(serial)][usize::from(verdict)] += 1;
-        // What has a serial order may still be forbidden by the order that the engine itself claims for its versions; with
-        // that claim taken away it must be accepted.
+        // What has a serial order may still be forbidden by the order that the engine itself claims for its versions;
+        // with that claim taken away it must be accepted.
         for transaction in &mut history.transactions {
             (transaction.snapshot, transaction.sequence) = (None, None);
         }

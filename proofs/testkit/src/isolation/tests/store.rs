@@ -1,7 +1,7 @@
 //! A small store in memory, whose transactions are interleaved by a seed, in many sound and broken variants.
 //!
-//! All versions of all keys are kept with the sequence of their commit. A transaction reads the versions of its snapshot and
-//! keeps its writes to itself until it commits; a fault breaks one rule of that.
+//! All versions of all keys are kept with the sequence of their commit. A transaction reads the versions of its
+//! snapshot and keeps its writes to itself until it commits; a fault breaks one rule of that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,7 +61,7 @@ pub struct Run {
     pub keys: u64,
     /// Whether registers are deleted, so that an absence may be one of several.
     pub deletions: bool,
-    /// Whether the engine tells its sequences.
+    /// Whether the engine reports its sequences.
     pub numbered: bool,
     /// Whether the run ends with a crash.
     pub crash: bool,
@@ -90,7 +90,7 @@ struct Active {
     changes: Vec<(Place, Change)>,
     read: BTreeSet<Place>,
     ranges: Vec<(u64, u64)>,
-    /// The rest of a commit of which a part is visible.
+    /// The rest of a commit that is visible in part.
     rest: Option<Vec<(Place, Change)>>,
 }
 

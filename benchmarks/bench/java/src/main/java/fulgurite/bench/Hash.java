@@ -8,7 +8,7 @@ import org.eclipse.rdf4j.model.Value;
 import org.eclipse.rdf4j.query.BindingSet;
 import org.eclipse.rdf4j.rio.helpers.NTriplesUtil;
 
-/** The hashes of benchmarks/bench/src/quads/answer.rs. */
+/** The hashes of benchmarks/bench/src/suites/quads/answer.rs. */
 final class Hash {
     private Hash() {}
 

@@ -18,7 +18,7 @@ import org.eclipse.rdf4j.rio.ntriples.NTriplesParser;
 
 /**
  * Does one measurement with RDF4J's LmdbStore and says on standard output what it found. The protocol is that of
- * benchmarks/bench/src/quads/task.rs and answer.rs: arguments MEASURE RUN-DIRECTORY STORE-DIRECTORY STATEMENTS THREADS MILLISECONDS BATCH; lines
+ * benchmarks/bench/src/suites/quads/task.rs and answer.rs: arguments MEASURE RUN-DIRECTORY STORE-DIRECTORY STATEMENTS THREADS MILLISECONDS BATCH; lines
  * "sample NAME OPERATIONS CPU-NS WALL-NS P50-NS P99-NS", "amount NAME VALUE" and "answer NAME ROWS HASH".
  */
 public final class Quads {

@@ -1,0 +1,6 @@
+//! LevelDB: `engine` is the adapter, `library` the C interface.
+
+mod engine;
+mod library;
+
+pub use engine::{LevelDb, LevelDbReader, LevelDbStore};
