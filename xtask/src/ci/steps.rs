@@ -20,6 +20,9 @@ pub const STEPS: &[Step] = &[
     quick("doctests", "the examples in the documentation run", |root| cargo(root, &["test", "--locked", "--doc"])),
     quick("decoder", "a decoder written from the format document alone reads the golden files", decoder),
     quick("rustdoc", "the documentation builds without a warning", rustdoc),
+    long("benchmarks", "the benchmarks' own tests, with LMDB as the only other engine that is built", |root| {
+        cargo(root, &[&["test", "--locked", "--no-fail-fast"], BENCHMARKS].concat())
+    }),
     long("msrv", "the oldest supported compiler builds everything", oldest_compiler),
     long("aarch64", "the engine and its command line compile for Linux on aarch64", |root| {
         portable(root, "aarch64-unknown-linux-gnu", ENGINE)
@@ -79,10 +82,10 @@ const fn beside(name: &'static str, what: &'static str, programs: fn(&Path) -> R
     Step { name, what, long: true, work: Work::SideBySide(programs) }
 }
 
-/// Of the command line also without its features.
+/// Checks the default members, the command line without its features, and the benchmarks.
 fn clippy(root: &Path) -> Outcome {
     let small: &[&str] = &["--package", "fulgurite-cli", "--no-default-features"];
-    for selection in [&[], small] {
+    for selection in [&[], small, BENCHMARKS] {
         let arguments = [&["clippy", "--locked", "--all-targets"], selection, &["--", "--deny", "warnings"]].concat();
         if let failed @ Outcome::Failed(_) = cargo(root, &arguments) {
             return failed;
@@ -129,6 +132,10 @@ fn oldest_supported(root: &Path) -> Result<String, String> {
         .map(String::from)
         .ok_or_else(|| format!("{}: no rust-version", path.display()))
 }
+
+/// The benchmarks are no default members, so that plain builds compile no other engine. LMDB, which is small, is
+/// compiled with them. The others are features, which `cargo xtask bench` turns on, or libraries of the system.
+const BENCHMARKS: &[&str] = &["--package", "fulgurite-bench", "--package", "fulgurite-rivals"];
 
 /// What knows the system it runs on. The rest, which is above it, is compiled for Windows alone.
 const ENGINE: &[&str] = &[
