@@ -23,7 +23,7 @@ mod error;
 #[path = "../../../crates/engine/src/ids.rs"]
 #[allow(dead_code, reason = "the models use a part of it")]
 mod ids;
-#[path = "../../../crates/engine/src/format/merge.rs"]
+#[path = "../../../crates/engine/src/format/catalog/merge.rs"]
 #[allow(dead_code, reason = "the models use a part of it")]
 mod merge;
 #[path = "../../../crates/engine/src/merge_functions.rs"]
