@@ -1,10 +1,10 @@
 //! Makes a new tree of an old one and a sorted stream of changes, sharing what did not change.
 //!
-//! The old tree is walked together with the stream. A subtree that no change falls into is taken over by reference, unless
-//! its extent is mostly dead (then it is copied, to empty the extent), it is a leaf among leaves most of which change (then
-//! its extent is about to be mostly dead: see [`Density`]), or the pages before it would be left too empty (then it is
-//! opened, and its parts fill them). Everything else is read, merged and written anew, in one pass and bounded memory:
-//! a page for each level, and what the [`Builder`] holds back.
+//! The old tree is walked together with the stream. A subtree that no change falls into is adopted by reference, with
+//! three exceptions. If its extent is mostly dead, the subtree is copied, to empty the extent. A leaf among mostly
+//! changed leaves is copied too, because its extent is about to be mostly dead: see [`Density`]. If the pages before
+//! the subtree would be left too empty, it is opened, and its parts fill them. Everything else is read, merged and
+//! rewritten, in one pass and bounded memory: a page for each level, and the pages that the [`Builder`] holds back.
 //!
 //! Invariants: (1) every page of the old tree is either reachable from the new one or marked as dead, and so are the
 //! pages of long keys and values.  (2) Nothing of the old tree is written.
@@ -19,10 +19,10 @@ use crate::format::{
 };
 use crate::ids::PageRef;
 use crate::pager::{PageWriter, Pages};
+use crate::tree::root::{Root, branch_at, leaf_at};
 
-use super::build::{Builder, Subtree};
+use super::builder::{Builder, Subtree};
 use super::changes::{Action, Changes};
-use super::root::{Root, branch_at, leaf_at};
 
 /// What a merge made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,18 +35,18 @@ pub struct MergeOutcome {
     pub replaced: u64,
     /// Keys that have no value any more.
     pub deleted: u64,
-    /// Subtrees taken over by reference.
+    /// Subtrees adopted by reference.
     pub adopted: u64,
 }
 
 /// Merges `changes` into the tree `root` (`None`: an empty one), writing with `writer`, which also learns what is dead.
 ///
-/// `step` is called about every thousand entries; its error ends the merge. After any error abort the writer's operation: the
-/// old tree stands.
+/// `step` is called about every thousand entries; its error ends the merge. After any error abort the writer's
+/// operation: the old tree stays valid.
 ///
 /// # Errors
-/// [`Error::Corrupt`](crate::Error::Corrupt) or [`Error::Io`](crate::Error::Io) from reading, those of [`PageWriter`] from
-/// writing, those of `changes` and `step`.
+/// [`Error::Corrupt`](crate::Error::Corrupt) or [`Error::Io`](crate::Error::Io) from reading, those of [`PageWriter`]
+/// from writing, those of `changes` and `step`.
 pub fn merge<C: Changes>(
     pages: &Pages,
     root: Option<&Root>,
@@ -89,19 +89,20 @@ struct Merge<'m, 's, C> {
     density: Density,
 }
 
-/// How many of the leaves that a merge came by last are changed.
+/// How many of the leaves that a merge passed last are changed.
 ///
-/// Where most are, the rest are copied too. Taken over, they would each keep a place in an extent that is otherwise free:
-/// the free space would be in pieces too small for the next merge's extents, and the file half as large again.
+/// Where most are, the rest are copied too. If they were adopted, each would keep a place in an extent that is
+/// otherwise free: the free space would be in pieces too small for the next merge's extents, and the file 1.5 times
+/// as large.
 #[derive(Clone, Copy, Debug, Default)]
 struct Density {
-    /// Share of changed leaves, of [`Density::ALL`]; the last ones weigh most.
+    /// The share of changed leaves, of [`Density::ALL`]; the last leaves have the most weight.
     changed: u32,
 }
 
 impl Density {
     const ALL: u32 = 1 << 16;
-    /// A leaf counts for one part in so many: a dozen unchanged ones in a row end the copying.
+    /// A leaf has this fraction of the weight: a dozen consecutive unchanged leaves end the copying.
     const LEAVES: u32 = 16;
 
     fn note(&mut self, changed: bool) {
@@ -115,7 +116,7 @@ impl Density {
 }
 
 impl<C: Changes> Merge<'_, '_, C> {
-    /// Takes over or merges a subtree. Requires: all changes that are left are at or above its low fence.
+    /// Adopts or merges a subtree. Requires: all remaining changes are at or above its low fence.
     fn subtree(&mut self, subtree: &Subtree<'_>) -> Result<()> {
         let touched = self.changes.peek()?.is_some_and(|change| below(change.key, subtree.high));
         if subtree.level == 0 {
@@ -146,7 +147,7 @@ impl<C: Changes> Merge<'_, '_, C> {
             let is_sparse = self.pages.extents().is_sparse(at.extent);
             return Ok(is_sparse || (subtree.level == 0 && self.density.is_high()));
         };
-        // Of a branch, nobody knows where its leaves are.
+        // Where the leaves of a branch are is unknown here.
         if subtree.level > 0 || self.builder.writer.moves(self.pages, at) {
             return Ok(true);
         }
@@ -205,7 +206,8 @@ impl<C: Changes> Merge<'_, '_, C> {
         Ok(())
     }
 
-    /// A separator of a branch that will not be in the new tree, whole. Its own pages, if it has any, die.
+    /// The whole separator of a branch that will not be in the new tree. The separator's own pages, if it has any,
+    /// become dead.
     fn take_separator(&mut self, branch: Branch<'_>, index: usize, whole: &mut Vec<u8>) -> Result<()> {
         if let CellKey::Overflow { at, prefix, .. } = branch.separator(index, whole) {
             self.builder.writer.kill_value(&at)?;
@@ -227,7 +229,7 @@ impl<C: Changes> Merge<'_, '_, C> {
         while let Some(change) = self.changes.peek()?.filter(|change| below(change.key, subtree.high)) {
             let place = place_of(self.pages, leaf, next, change.key)?;
             let (key, found) = (change.key, place.found);
-            // The cells before the change go first; the change is borrowed from its source all the while.
+            // The cells before the change go first; the change stays borrowed from its source.
             stretch.keep(&mut self.builder, next..place.index)?;
             self.countdown = self.countdown.saturating_sub((place.index - next) as u32 + 1);
             let old = found.then(|| leaf.cell(place.index));
@@ -242,7 +244,7 @@ impl<C: Changes> Merge<'_, '_, C> {
         self.maybe_step()
     }
 
-    /// Adds all that is left of the changes to a tree that is empty otherwise.
+    /// Adds all remaining changes to a tree that is otherwise empty.
     fn insert_rest(&mut self) -> Result<()> {
         while let Some(change) = self.changes.peek()? {
             let hash = change.hash.unwrap_or_else(|| self.builder.hash(change.key));
@@ -327,7 +329,7 @@ impl<'l> Entries<'l> {
     }
 }
 
-/// A leaf of the base, of which stretches are passed on.
+/// A leaf of the base whose stretches of entries go to the new tree.
 struct Stretch<'s> {
     pages: &'s Pages,
     leaf: &'s Entries<'s>,
@@ -335,7 +337,7 @@ struct Stretch<'s> {
 }
 
 impl Stretch<'_> {
-    /// Passes entries on: as raw bytes as far as that goes.
+    /// Copies entries: as raw bytes as far as possible.
     fn keep(&self, builder: &mut Builder<'_, '_>, range: Range<usize>) -> Result<()> {
         let rest = match self.leaf {
             Entries::Tagged { plain: Some(plain), .. } => builder.push_plain(plain, range)?,
@@ -352,11 +354,11 @@ impl Stretch<'_> {
     }
 }
 
-/// Passes an entry of the base on.
+/// Copies an entry of the base.
 #[inline]
 fn keep(builder: &mut Builder<'_, '_>, pages: &Pages, cell: &Cell<'_>, at: PageRef) -> Result<()> {
     if cell.op.is_delete() {
-        // Nothing is below a base: the entry has done its work.
+        // Nothing is below a base: the delete is not needed any more.
         return drop_key(builder, &cell.key);
     }
     if !builder.can_store(cell) {
@@ -368,7 +370,7 @@ fn keep(builder: &mut Builder<'_, '_>, pages: &Pages, cell: &Cell<'_>, at: PageR
     builder.push_cell(cell)
 }
 
-/// Passes an entry of the base on, its long parts copied if they are moved.
+/// Copies an entry of the base, and its long parts if they are moved.
 fn keep_moved(builder: &mut Builder<'_, '_>, pages: &Pages, cell: &Cell<'_>) -> Result<()> {
     let hash = builder.hash_of(&cell.key);
     let (mut key, mut value) = (cell.key, cell.value);
@@ -381,7 +383,7 @@ fn keep_moved(builder: &mut Builder<'_, '_>, pages: &Pages, cell: &Cell<'_>) -> 
     builder.push(key, value, hash)
 }
 
-/// Adds what a change leaves of a key, of which the base may have had `old`.
+/// Applies a change to a key for which the base may have the entry `old`.
 #[inline]
 fn apply(
     builder: &mut Builder<'_, '_>,
@@ -415,7 +417,7 @@ fn apply(
     }
     outcome.replaced += u64::from(existed);
     outcome.inserted += u64::from(!existed);
-    // The key stays as it is stored, and with it the pages of a long one.
+    // The key stays as it is stored, with the pages of a long one.
     let value = match action {
         Action::Put(value) => builder.store_value(key.len(), value)?,
         Action::PutLarge(at) => CellValue::Overflow(at),
@@ -446,7 +448,7 @@ struct Place {
     found: bool,
 }
 
-/// Finds a key's place from entry `from` on: step by step as long as it may be near, for dense changes, then by search.
+/// Finds a key's place from entry `from` on: step by step while it may be near, for dense changes, then by search.
 #[inline]
 fn place_of(pages: &Pages, leaf: &Entries<'_>, from: usize, key: &[u8]) -> Result<Place> {
     let count = leaf.count();
@@ -479,10 +481,10 @@ impl WithSearch for LowerBound<'_> {
     }
 }
 
-/// `step` is called after about so many entries.
+/// `step` is called after about this many entries.
 const STEP_ENTRIES: u32 = 1024;
 
-/// A leaf is full enough with so much.
+/// A leaf with this much is full enough.
 const FULL_PERCENT: usize = 90;
-/// Entries that are compared one by one before a search is worth its while.
+/// Entries that are compared one by one before a search.
 const NEAR_ENTRIES: usize = 4;

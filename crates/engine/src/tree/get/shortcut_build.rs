@@ -4,17 +4,17 @@ use crate::error::Result;
 use crate::format::{CellKey, head8};
 use crate::ids::PageRef;
 use crate::pager::Pages;
+use crate::tree::root::{Root, branch_at};
 
-use super::root::{Root, branch_at};
 use super::shortcut::{Cut, LeafCode, Line, Shortcut};
 
-/// The shortcut of a tree; none if that would be of little use, or too large.
+/// The shortcut of a tree; `None` if it would be of little use, or too large.
 ///
 /// It reads all branches.
 ///
 /// # Errors
 /// [`Error::Corrupt`](crate::Error::Corrupt), [`Error::Io`](crate::Error::Io).
-pub(super) fn build(pages: &Pages, root: &Root) -> Result<Option<Shortcut>> {
+pub(in crate::tree) fn build(pages: &Pages, root: &Root) -> Result<Option<Shortcut>> {
     let (Some(lowest), Some(highest)) = (edge(pages, root, Edge::Lowest)?, edge(pages, root, Edge::Highest)?) else {
         return Ok(None);
     };
@@ -74,14 +74,14 @@ impl Plan {
             before = above;
             let interval = (above >> width_bits) as usize;
             if interval < plan.lines.len() {
-                // It is in the last unit of the interval before, of which no key is told.
+                // It is in the last unit of the interval before, which leads nowhere.
                 begun = at.leaf;
                 continue;
             }
             plan.fill_up_to(interval, &mut begun, &mut cuts);
             let exact_head = (above << (64 - width_bits)) >> 32;
             let cut_off = if width_bits > 32 { above & ((1 << (width_bits - 32)) - 1) } else { 0 };
-            // What the head leaves out could only be told by the separator itself: keys with this head lead nowhere.
+            // Only the separator itself could decide for keys with this head: they lead nowhere.
             if at.is_whole && cut_off == 0 {
                 plan.leaves_lost += cut(&mut cuts, &mut begun, exact_head as u32, at.leaf);
                 continue;
@@ -112,7 +112,7 @@ impl Plan {
     }
 }
 
-/// A leaf begins at `head`. What was said of that head and those above does not count any more: returns of how many leaves.
+/// A leaf begins at `head`. Cuts at that head and above are dropped: returns how many leaves they were.
 fn cut(cuts: &mut Vec<Cut>, begun: &mut LeafCode, head: u32, leaf: LeafCode) -> usize {
     let mut lost = 0;
     while let Some(last) = cuts.pop_if(|last| last.head >= head) {
@@ -146,7 +146,8 @@ struct Leaves<'b> {
 }
 
 impl Leaves<'_> {
-    /// Collects those below a page, given the separator before it. `false` if one cannot be named, or they are too many.
+    /// Collects those below a page, given the separator before it. `false` if one cannot be named, or they are too
+    /// many.
     fn collect(&mut self, at: PageRef, level: u8, before: Option<(u64, bool)>) -> Result<bool> {
         if level == 0 {
             let Some(leaf) = LeafCode::new(at) else { return Ok(false) };
@@ -223,7 +224,7 @@ fn edge(pages: &Pages, root: &Root, edge: Edge) -> Result<Option<Vec<u8>>> {
 
 /// Leaves for each line, on average, at most: a line has room for eight, and intervals have some more than others.
 const LEAVES_PER_LINE_MAX: u64 = 6;
-/// Of so many leaves of a hundred a shortcut need not tell.
+/// A shortcut need not lead to this many of a hundred leaves.
 const LOST_PERCENT_MAX: u64 = 2;
 /// Intervals that are no waste, however few leaves there are.
 const LINES_MIN: u64 = 8;
@@ -284,7 +285,8 @@ mod tests {
         told * 100 / keys.len()
     }
 
-    /// Byte strings of all kinds: few letters, zeros and largest bytes, few lengths, so that many tie and are near to others.
+    /// Byte strings of all kinds: few letters, zeros and largest bytes, few lengths, so that many tie and are near to
+    /// others.
     fn strings(random: &mut Random, kind: u64, count: usize) -> Vec<Vec<u8>> {
         let string = |random: &mut Random| match kind {
             0 => random.next().to_be_bytes()[..1 + random.below(8) as usize].to_vec(),

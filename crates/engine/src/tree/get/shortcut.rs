@@ -1,34 +1,36 @@
 //! A table in memory that leads from the first bits of a key to its leaf, past all branches.
 //!
-//! Invariants: (1) A shortcut belongs to one tree, which is immutable: [`Base`](super::Base) holds both. (2) It never leads
-//! to a leaf other than the one to which the branches lead. Where it cannot tell, it leads to [`PageRef::NOWHERE`].
-//! (3) It only names pages. Whoever follows it looks them up as those that branches name: verified, and of the right kind.
+//! Invariants: (1) A shortcut belongs to one tree, which is immutable: [`Base`](super::Base) holds both. (2) It never
+//! leads to a leaf other than the one to which the branches lead. Where it cannot decide, it leads to
+//! [`PageRef::NOWHERE`].
+//! (3) It only names pages. Gets look them up as the pages that branches name: verified, and of the right kind.
 //!
-//! The keys from the lowest separator to the highest are cut into *intervals* of equal width, a power of two. Each has a
-//! [`Line`]: the separators that lie in it, and the leaves that these part. Where keys are spread evenly, as hashes and numbers
-//! that rise are, a line has room for the separators of nearly all intervals. Where they are not, no shortcut is kept.
+//! The keys from the lowest separator to the highest are cut into *intervals* of equal width, a power of two. Each
+//! has a [`Line`]: the separators in it, and the leaves that these divide. Where keys are spread evenly, as hashes
+//! and rising numbers are, a line has room for the separators of nearly all intervals. Elsewhere no shortcut is kept.
 
 use crate::format::{EIGHT_HEADS, Search, head8};
 use crate::ids::{ExtentId, PageRef};
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Shortcut {
+pub(in crate::tree) struct Shortcut {
     lines: Box<[Line]>,
-    /// What the first interval begins with.
+    /// The first number of the first interval.
     low: u64,
     /// Bits of a number that are below those of its interval.
     width_bits: u32,
     /// The bits above.
     line_bits: u32,
-    /// What all separators begin with. The eight bytes of a key that come after that are the number that chooses its interval.
+    /// The common prefix of all separators. The eight bytes of a key after it are the number that selects the key's
+    /// interval.
     prefix: Box<[u8]>,
 }
 
 /// An interval: one cache line.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(super) struct Line {
+pub(in crate::tree) struct Line {
     /// Below the first number of each leaf but the first, rising; the rest are the largest number.
     bounds: [i32; EIGHT_HEADS],
     /// The leaves.
@@ -37,11 +39,11 @@ pub(super) struct Line {
 
 /// Where a leaf is, in half as many bits as a [`PageRef`] takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct LeafCode(i32);
+pub(in crate::tree) struct LeafCode(i32);
 
-/// What cuts an interval: the leaf that begins at a number within it.
-pub(super) struct Cut {
-    /// The upper half of what the number is above the interval's first. Not zero.
+/// A cut of an interval: the leaf that begins at a number within it.
+pub(in crate::tree) struct Cut {
+    /// The upper half of the number's distance from the interval's first number. Not zero.
     pub head: u32,
     /// The leaf.
     pub leaf: LeafCode,
@@ -63,7 +65,7 @@ impl Shortcut {
         Self { lines, low, width_bits, line_bits: 64 - width_bits, prefix }
     }
 
-    /// The leaf to which `key` belongs; [nowhere](PageRef::is_nowhere) if the branches have to tell.
+    /// The leaf to which `key` belongs; [nowhere](PageRef::is_nowhere) if the branches have to decide.
     #[inline(always)]
     pub fn leaf_of<S: Search>(&self, key: &[u8]) -> PageRef {
         let number = match key.first_chunk() {
@@ -85,7 +87,7 @@ impl Shortcut {
         self.lines.len()
     }
 
-    /// Apart, to leave registers to keys without a prefix.
+    /// A function of its own leaves registers to keys without a prefix.
     #[inline(never)]
     fn number_behind_prefix(&self, key: &[u8]) -> Option<u64> {
         key.starts_with(&self.prefix).then(|| head8(key, self.prefix.len()))
@@ -93,7 +95,8 @@ impl Shortcut {
 }
 
 impl Line {
-    /// The interval that begins within `first`, and is cut by these, which rise; one that leads nowhere if they are too many.
+    /// The interval that begins within `first`, and is cut by these, which rise; one that leads nowhere if they are
+    /// too many.
     pub fn new(first: LeafCode, cuts: &[Cut]) -> Self {
         let mut line = Self { bounds: [i32::MAX; EIGHT_HEADS], leaves: [LeafCode::NOWHERE; EIGHT_HEADS] };
         if cuts.len() >= EIGHT_HEADS {
@@ -109,7 +112,7 @@ impl Line {
 }
 
 impl LeafCode {
-    /// Stands for [`PageRef::NOWHERE`].
+    /// The code of [`PageRef::NOWHERE`].
     pub const NOWHERE: Self = Self(-1);
     /// Extents with several nodes have no more slots.
     const SLOT_BITS: u32 = 7;

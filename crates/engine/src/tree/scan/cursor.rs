@@ -1,35 +1,25 @@
-//! A place in a tree, and the entries of one leaf from there on.
+//! A position in a tree.
 //!
-//! Invariants: (1) `path` leads from the root to `leaf` by child indices, one step for each level.  (2) `index` is at most
-//! `count`, the leaf's number of entries; equal means the place behind its last entry.  (3) A cursor holds no page: each
-//! call is given the same [`Pages`] and the cursor's root, and a wrong one gives an error or other entries, nothing worse.
+//! Invariants: (1) `path` leads from the root to `leaf` by child indices, one step for each level. (2) `index` is at
+//! most `count`, the leaf's number of entries; equal means the place after its last entry. (3) A cursor holds no
+//! page: each call takes the same [`Pages`] and the cursor's root. A wrong one causes an error or other entries,
+//! nothing worse.
 
 use crate::error::Result;
-use crate::format::{
-    BranchStart, CellKey, CellValue, InlineCells, Leaf, LeafView, PackedLeaf, Search, Unpacked, WithSearch, head8,
-    with_search,
-};
+use crate::format::{BranchStart, CellKey, CellValue, Leaf, LeafView, Search, WithSearch, head8, with_search};
 use crate::ids::PageRef;
 use crate::pager::{LeafPage, Pages, Value};
+use crate::tree::root::{Root, branch_at, leaf_at};
 
-use super::packed_entries::{PackedEntries, packed, unpacked};
-use super::root::{Root, branch_at, leaf_at};
-
-/// An entry, readable on its own.
-#[derive(Clone, Debug)]
-pub struct Entry<'p> {
-    /// The whole key.
-    pub key: Value<'p>,
-    /// The value; empty for a delete.
-    pub value: Value<'p>,
-}
+use super::entry::Entry;
+use super::leaf_entries::LeafEntries;
 
 /// Where to place a cursor.
 #[derive(Clone, Copy, Debug)]
 pub enum Seek<'a> {
     /// At the first entry.
     First,
-    /// Behind the last entry.
+    /// After the last entry.
     End,
     /// At the first entry whose key is at least this.
     AtLeast(&'a [u8]),
@@ -37,7 +27,7 @@ pub enum Seek<'a> {
     Above(&'a [u8]),
 }
 
-/// A place in a tree, without lifetime: at an entry, before the first, or behind the last.
+/// A place in a tree, without lifetime: at an entry, before the first, or after the last.
 #[derive(Clone, Debug)]
 pub struct Cursor {
     root: Root,
@@ -48,7 +38,7 @@ pub struct Cursor {
     before_first: bool,
 }
 
-/// A branch on the way, and which of its children was taken.
+/// A branch of the path, and the child that was taken there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Step {
     page: PageRef,
@@ -57,7 +47,7 @@ struct Step {
 }
 
 impl Cursor {
-    /// A cursor placed so. It may stand behind the last entry of a leaf: see [`Cursor::settle`].
+    /// A cursor at this place. It may be after the last entry of a leaf: see [`Cursor::settle`].
     ///
     /// # Errors
     /// [`Error::Corrupt`](crate::Error::Corrupt), [`Error::Io`](crate::Error::Io); so for all that follow.
@@ -67,7 +57,8 @@ impl Cursor {
         with_search(SeekTo { pages, cursor, to })
     }
 
-    /// Moves to the next leaf's first entry if the cursor stands behind a leaf's last. Whether it is at an entry now.
+    /// Moves to the next leaf's first entry if the cursor is after a leaf's last. Returns whether it is at an entry
+    /// now.
     ///
     /// # Errors
     /// As [`Cursor::seek`].
@@ -81,7 +72,7 @@ impl Cursor {
         Ok(!self.before_first)
     }
 
-    /// Moves on by one entry. Whether the cursor is at an entry now, rather than behind the last.
+    /// Moves to the next entry. Returns whether the cursor is at an entry now, rather than after the last.
     ///
     /// # Errors
     /// As [`Cursor::seek`].
@@ -96,7 +87,7 @@ impl Cursor {
         self.settle(pages)
     }
 
-    /// Moves back by one entry. Whether the cursor is at an entry now, rather than before the first.
+    /// Moves back by one entry. Returns whether the cursor is at an entry now, rather than before the first.
     ///
     /// # Errors
     /// As [`Cursor::seek`].
@@ -197,7 +188,7 @@ impl Cursor {
         }))
     }
 
-    /// Asks for the entries that a walk reads first from here on.
+    /// Prefetches the entries that a walk from here reads first.
     ///
     /// # Errors
     /// As [`Cursor::seek`].
@@ -211,13 +202,13 @@ impl Cursor {
         Ok(())
     }
 
-    /// Where the leaf is in which the cursor is.
-    pub(super) fn at(&self) -> PageRef {
+    /// The page of the cursor's leaf.
+    pub(in crate::tree) fn at(&self) -> PageRef {
         self.leaf
     }
 
-    /// The leaf in which the cursor is.
-    pub(super) fn leaf<'p>(&self, pages: &'p Pages) -> Result<LeafPage<'p>> {
+    /// The cursor's leaf.
+    pub(in crate::tree) fn leaf<'p>(&self, pages: &'p Pages) -> Result<LeafPage<'p>> {
         leaf_at(pages, pages.page(self.leaf)?, self.leaf)
     }
 
@@ -242,7 +233,7 @@ impl Cursor {
         Ok(true)
     }
 
-    /// Moves behind the previous leaf's last entry. `false`, and no move, if there is no previous leaf.
+    /// Moves to after the previous leaf's last entry. `false`, and no move, if there is no previous leaf.
     ///
     /// # Errors
     /// As [`Cursor::seek`].
@@ -261,7 +252,7 @@ impl Cursor {
     ///
     /// # Errors
     /// As [`Cursor::seek`].
-    pub(super) fn place_in_leaf(&self, pages: &Pages, to: Seek<'_>) -> Result<Option<usize>> {
+    pub(in crate::tree) fn place_in_leaf(&self, pages: &Pages, to: Seek<'_>) -> Result<Option<usize>> {
         with_search(PlaceInLeaf { pages, cursor: self, to })
     }
 
@@ -275,7 +266,8 @@ impl Cursor {
         self.path.iter().map(|step| step.child).gt(other.path.iter().map(|step| step.child))
     }
 
-    /// Goes down to a leaf from the child taken at `depth`, by the child that `choose` takes of so many.
+    /// Descends to a leaf from the child taken at `depth`. `choose` returns the index of the child to take, given
+    /// their number.
     fn descend(&mut self, pages: &Pages, depth: usize, choose: impl Fn(u32) -> u32) -> Result<()> {
         self.path.truncate(depth + 1);
         let mut at = {
@@ -301,7 +293,7 @@ impl Cursor {
     }
 
     /// The bytes of the leaf after this one, or before it, if it is in the same branch, mapped and verified.
-    pub(super) fn neighbour<'p>(&self, pages: &'p Pages, upward: bool) -> Option<&'p [u8]> {
+    pub(in crate::tree) fn neighbour<'p>(&self, pages: &'p Pages, upward: bool) -> Option<&'p [u8]> {
         let step = self.path.last()?;
         let verified = pages.verified()?;
         let child = if upward { step.child as usize + 1 } else { (step.child as usize).checked_sub(1)? };
@@ -375,185 +367,3 @@ impl WithSearch for PlaceInLeaf<'_> {
         Ok((index < page.leaf().count()).then_some(index))
     }
 }
-
-/// Entries of one leaf, from either end.
-#[derive(Debug)]
-pub struct LeafEntries<'p> {
-    pages: &'p Pages,
-    leaf: LeafPage<'p>,
-    left: Left<'p>,
-}
-
-/// Which entries of a leaf are left.
-#[derive(Debug)]
-enum Left<'p> {
-    /// They lie in the map and have no overflow: the usual case, which costs a few instructions an entry.
-    Inline(InlineCells<'p>),
-    /// They are in a packed leaf.
-    Packed(PackedEntries),
-    /// They are kept by their page, or some have to be fetched from elsewhere.
-    Other(std::ops::Range<usize>),
-}
-
-impl<'p> LeafEntries<'p> {
-    /// Requires: `from` is at most the leaf's count.
-    fn new(pages: &'p Pages, leaf: LeafPage<'p>, from: usize) -> Self {
-        let indices = from..leaf.leaf().count();
-        let left = match leaf.mapped() {
-            Some(LeafView::Tagged(tagged)) => match tagged.inline_cells(indices.clone()) {
-                Some(cells) => Left::Inline(cells),
-                None => Left::Other(indices),
-            },
-            _ if packed(&leaf).is_some() => Left::Packed(PackedEntries::new(indices)),
-            _ => Left::Other(indices),
-        };
-        Self { pages, leaf, left }
-    }
-
-    /// The next entry.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`](crate::Error::Corrupt), [`Error::Io`](crate::Error::Io) from a long key's or value's pages.
-    #[inline(always)]
-    #[allow(clippy::should_implement_trait)] // The result is inside out: an iterator could not be asked with `?`.
-    pub fn next(&mut self) -> Result<Option<Entry<'p>>> {
-        match &mut self.left {
-            Left::Inline(cells) => Ok(cells.next().map(Entry::from)),
-            Left::Packed(entries) => match (entries.indices.next(), packed(&self.leaf)) {
-                (Some(index), Some(packed)) => entries.entry(self.pages, &self.leaf, packed, index).map(Some),
-                _ => Ok(None),
-            },
-            Left::Other(indices) => match indices.next() {
-                Some(index) => self.entry(index).map(Some),
-                None => Ok(None),
-            },
-        }
-    }
-
-    /// The last entry that is left.
-    ///
-    /// # Errors
-    /// As [`LeafEntries::next`].
-    #[inline(always)]
-    pub fn next_back(&mut self) -> Result<Option<Entry<'p>>> {
-        match &mut self.left {
-            Left::Inline(cells) => Ok(cells.next_back().map(Entry::from)),
-            Left::Packed(entries) => match (entries.indices.next_back(), packed(&self.leaf)) {
-                (Some(index), Some(packed)) => entries.entry(self.pages, &self.leaf, packed, index).map(Some),
-                _ => Ok(None),
-            },
-            Left::Other(indices) => match indices.next_back() {
-                Some(index) => self.entry(index).map(Some),
-                None => Ok(None),
-            },
-        }
-    }
-
-    /// Asks memory for what comes after this leaf, or before it, while its entries are read: the same places of `page`, or
-    /// without one, what is a little further on in the file.
-    pub(super) fn read_ahead(&mut self, page: Option<&'p [u8]>, upward: bool) {
-        if let Left::Inline(cells) = &mut self.left {
-            let short = if upward { SHORT_AHEAD_BYTES } else { SHORT_AHEAD_BYTES.wrapping_neg() };
-            match page {
-                Some(page) => cells.read_ahead(page, 0),
-                None => cells.read_ahead(cells.page(), short),
-            }
-        }
-    }
-
-    /// Whether no entry is left.
-    #[inline(always)]
-    pub fn is_empty(&self) -> bool {
-        self.indices().is_empty()
-    }
-
-    /// Leaves out all from the leaf's entry `end` on.
-    pub(super) fn cut(&mut self, end: usize) {
-        let left = self.indices();
-        let to = left.end.min(end);
-        self.set_indices(left.start.min(to)..to);
-    }
-
-    /// Keeps what is left here and in `other` as well: the entries of one leaf that two ends still have between them.
-    pub(super) fn meet(&mut self, other: &Self) {
-        let (left, other) = (self.indices(), other.indices());
-        let from = left.start.max(other.start);
-        self.set_indices(from..left.end.min(other.end).max(from));
-    }
-
-    /// Takes the first that are left, so many at most, if every entry is inline.
-    pub(super) fn take_inline(&mut self, most: usize) -> Option<InlineCells<'p>> {
-        let Left::Inline(cells) = &mut self.left else { return None };
-        let mut taken = cells.clone();
-        let left = taken.indices();
-        let end = left.start.saturating_add(most).min(left.end);
-        taken.set_indices(left.start..end);
-        cells.set_indices(end..left.end);
-        Some(taken)
-    }
-
-    /// Takes the first that are left, so many at most, if the leaf is mapped and packed.
-    #[inline]
-    pub(super) fn take_packed(&mut self, most: usize) -> Option<(PackedLeaf<'p>, std::ops::Range<usize>)> {
-        let Left::Packed(entries) = &mut self.left else { return None };
-        let Some(LeafView::Packed(leaf)) = self.leaf.mapped() else { return None };
-        let left = entries.indices.clone();
-        entries.indices.start = left.start.saturating_add(most).min(left.end);
-        Some((leaf, left.start..entries.indices.start))
-    }
-
-    /// Takes all that is left, if the leaf is mapped and packed.
-    pub(super) fn take_unpacked(&mut self) -> Option<Unpacked<'p>> {
-        let Left::Packed(entries) = &mut self.left else { return None };
-        let taken = unpacked(&self.leaf, entries.indices.clone())?;
-        entries.indices.start = entries.indices.end;
-        Some(taken)
-    }
-
-    /// Takes back what was left out before the place of the cursor that made this.
-    pub(super) fn rewind(&mut self) {
-        self.set_indices(0..self.indices().end);
-    }
-
-    #[inline(always)]
-    fn indices(&self) -> std::ops::Range<usize> {
-        match &self.left {
-            Left::Inline(cells) => cells.indices(),
-            Left::Packed(entries) => entries.indices.clone(),
-            Left::Other(indices) => indices.clone(),
-        }
-    }
-
-    fn set_indices(&mut self, indices: std::ops::Range<usize>) {
-        match &mut self.left {
-            Left::Inline(cells) => cells.set_indices(indices),
-            Left::Packed(entries) => entries.indices = indices,
-            Left::Other(left) => *left = indices,
-        }
-    }
-
-    #[inline(never)]
-    fn entry(&self, index: usize) -> Result<Entry<'p>> {
-        let leaf = self.leaf.leaf().tagged().expect("packed leaves are read as such");
-        let cell = leaf.cell(index);
-        let key = match cell.key {
-            CellKey::Inline(key) => self.leaf.value(key),
-            CellKey::Overflow { at, .. } => self.pages.value(&at)?,
-        };
-        let value = match cell.value {
-            CellValue::Inline(value) => self.leaf.value(value),
-            CellValue::Overflow(at) => self.pages.value(&at)?,
-        };
-        Ok(Entry { key, value })
-    }
-}
-
-impl<'p> From<(&'p [u8], &'p [u8])> for Entry<'p> {
-    #[inline(always)]
-    fn from((key, value): (&'p [u8], &'p [u8])) -> Self {
-        Self { key: Value::from(key), value: Value::from(value) }
-    }
-}
-
-/// How far ahead of itself a scan asks for bytes while it may yet be a short one.
-const SHORT_AHEAD_BYTES: usize = 2048;

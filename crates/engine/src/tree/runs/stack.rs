@@ -1,42 +1,40 @@
-//! The stack of a table: which runs lie above which range of its tree.
+//! The stack of a table: which runs are above which range of its tree.
 //!
-//! The tree is one; only what lies above it is cut. A range has its runs in an order of its own, and they are merged into the tree
-//! without the others'. Where no range has a run there is no stack, and the tree is read alone.
+//! The tree is one; only the runs above it are divided into ranges. Each range has its own runs, which are merged
+//! into the tree independently of other ranges. Where no range has a run there is no stack, and reads use the tree
+//! alone.
 //!
-//! Invariants: (1) ranges cover all keys: the first begins before all of them, each ends where the next begins.  (2) All keys of a
-//! run lie within its range.  (3) At most [`RUNS_MAX`] runs lie above one key.
+//! Invariants: (1) ranges cover all keys: the first begins before all of them, each ends where the next begins. (2)
+//! All keys of a run are within its range. (3) At most [`RUNS_MAX`] runs are above one key.
 
 use std::ops::{Bound, Range};
 
 use crate::error::Result;
-use crate::format::{
-    Branch, CellKey, INLINE_KEY_BYTES_MAX, Search, StoredRange, StoredRoot, StoredRun, filter_line_passes, head8,
-};
+use crate::format::{Search, StoredRange, filter_line_passes, head8};
 use crate::pager::{MappedFilters, Pages};
 use crate::planted::{Fault, planted};
 use crate::sync::OnceLock;
+use crate::tree::scan::count_net;
 
-use super::count::count_net;
-use super::root::{Root, branch_at};
 use super::run::Run;
 
 /// The runs of a table, by range.
 #[derive(Clone, Debug)]
 pub struct Stack {
     ranges: Vec<StackRange>,
-    /// Whether the runs tell what they add to the count of what lies beneath them.
+    /// Whether the runs state what they add to the count of the layers below them.
     counted: bool,
-    /// How many bytes all inner bounds begin with alike.
+    /// Length of the common prefix of all inner bounds.
     prefix_length: usize,
-    /// What follows that in each of them, as a number; the largest ones at the end fill the last line.
+    /// The bytes after the prefix of each inner bound, as a number; the largest numbers at the end fill the last line.
     heads: Vec<[u64; 8]>,
     /// The most runs above one key.
     depth: usize,
-    /// The filters of each range's runs, since somebody has asked for them: nothing if any run has none at hand.
+    /// The filters of each range's runs, once a read has needed them: `None` if any run has no mapped filter.
     filters: Vec<OnceLock<Option<MappedFilters>>>,
 }
 
-/// A range of keys, and what lies above the tree there.
+/// A range of keys, and the runs above the tree there.
 #[derive(Clone, Debug)]
 pub struct StackRange {
     /// Its keys are at least this, and below that of the next range.
@@ -46,7 +44,8 @@ pub struct StackRange {
 }
 
 impl Stack {
-    /// The stack of these ranges, whose runs were built with what lies beneath them if they are `counted`; none if no range has a run.
+    /// The stack of these ranges, whose runs were built with the layers below them if they are `counted`; `None` if
+    /// no range has a run.
     ///
     /// # Panics
     /// Unless invariants 1 and 3 hold.
@@ -57,7 +56,7 @@ impl Stack {
         assert!(depth <= RUNS_MAX, "runs are merged before they are so many");
         let inner = &ranges[1..];
         let prefix_length = match (inner.first(), inner.last()) {
-            // In order, so that all between them have in common what these two have.
+            // They are in order, so all bounds between these two share the prefix of the two.
             (Some(first), Some(last)) => first.low.iter().zip(&last.low).take_while(|(a, b)| a == b).count(),
             _ => 0,
         };
@@ -68,7 +67,7 @@ impl Stack {
         Some(Self { ranges, counted, prefix_length, heads, depth, filters })
     }
 
-    /// What the catalog says of it.
+    /// The stack that the catalog describes.
     ///
     /// # Errors
     /// What no version writes.
@@ -83,7 +82,7 @@ impl Stack {
         Ok(Self::new(stored.iter().map(load).collect(), counted))
     }
 
-    /// What the catalog is to say of it.
+    /// The catalog's description of the stack.
     pub fn store(&self) -> Vec<StoredRange> {
         let store = |range: &StackRange| StoredRange {
             low: range.low.clone(),
@@ -97,7 +96,7 @@ impl Stack {
         &self.ranges
     }
 
-    /// Whether the runs tell what they add to the count of what lies beneath them.
+    /// Whether the runs state what they add to the count of the layers below them.
     pub fn is_counted(&self) -> bool {
         self.counted
     }
@@ -111,7 +110,7 @@ impl Stack {
         runs.map(|run| count_net(pages, &run.root, low, high)).try_fold(0i64, |sum, net| Ok(sum.saturating_add(net?)))
     }
 
-    /// The most runs that lie above one key.
+    /// The most runs above one key.
     #[inline]
     pub fn depth(&self) -> usize {
         self.depth
@@ -137,21 +136,21 @@ impl Stack {
         &self.ranges[self.range_of(key)].runs
     }
 
-    /// Whether a run may know `key`, whose hash is `hash`, as far as can be told by filters that are at hand.
+    /// Whether a run may have `key`, whose hash is `hash`, as far as mapped filters can decide.
     #[inline(always)]
     pub fn may_know<S: Search>(&self, key: &[u8], hash: u64) -> bool {
-        let filters = self.range_told_by_heads::<S>(key).and_then(|range| self.filters[range].get()?.as_ref());
+        let filters = self.range_by_heads::<S>(key).and_then(|range| self.filters[range].get()?.as_ref());
         match filters {
             Some(filters) => filters.lines(hash).any(|line| filter_line_passes::<S>(line, hash)),
             None => true,
         }
     }
 
-    /// As [`Stack::range_of`], if the heads of the bounds tell it.
+    /// As [`Stack::range_of`], if the heads of the bounds decide it.
     ///
     /// Requires: the key is shorter than 64 KiB.
     #[inline(always)]
-    pub(super) fn range_told_by_heads<S: Search>(&self, key: &[u8]) -> Option<usize> {
+    pub(in crate::tree) fn range_by_heads<S: Search>(&self, key: &[u8]) -> Option<usize> {
         if self.prefix_length > 0 && !key.starts_with(&self.ranges[1].low[..self.prefix_length]) {
             return None;
         }
@@ -165,18 +164,18 @@ impl Stack {
         (!is_tied).then_some(below)
     }
 
-    /// Whether all filters of a snapshot's stack lie where they lay in a later one that has the same stack. In a file that is as
-    /// any version wrote it they do; in another, one may have died as a part of something else.
+    /// Whether all filters of a snapshot's stack are at the same places in a later snapshot with the same stack. In a
+    /// file as any version wrote it they are; in another file, a filter may have died as a part of something else.
     pub fn has_same_filters(&self, before: &Pages, later: &Pages) -> bool {
         self.runs().filter_map(|run| run.filter.as_ref()).all(|at| before.has_same_value(later, at))
     }
 
-    /// The same without filters at hand.
+    /// The same stack without mapped filters.
     pub fn without_filters(&self) -> Self {
         Self { filters: vec![OnceLock::new(); self.ranges.len()], ..self.clone() }
     }
 
-    /// Has the filters of the runs above `key` at hand from now on, if they can be.
+    /// Keeps the filters of the runs above `key` mapped from now on, if that is possible.
     ///
     /// Requires: the snapshot of `pages` shows these runs.
     pub fn have_filters_at_hand(&self, pages: &Pages, key: &[u8]) {
@@ -200,7 +199,7 @@ impl Stack {
             return if start < prefix { 0 } else { inner.len() };
         }
         let head = head8(key, self.prefix_length);
-        // Without a branch: a bisection would be guessed wrongly at each step.
+        // Without a branch: a bisection would be mispredicted at each step.
         let heads = &self.heads.as_flattened()[..inner.len()];
         let below = heads.iter().map(|&bound| usize::from(bound < head)).sum::<usize>();
         let tied = heads[below..].iter().take_while(|&&bound| bound == head).count();
@@ -224,108 +223,11 @@ impl Stack {
         from..to.max(from)
     }
 
-    /// Whether no run lies above any key between the bounds.
+    /// Whether no run is above any key between the bounds.
     pub fn is_clear(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> bool {
         self.ranges[self.ranges_between(low, high)].iter().all(|range| range.runs.is_empty())
     }
 }
 
-impl Run {
-    fn load(stored: &StoredRun) -> Self {
-        let StoredRoot { page, level, entries, has_overflow } = stored.root;
-        Self { root: Root { page, level, entries: 0, has_overflow }, entries, filter: stored.filter }
-    }
-
-    fn store(&self) -> StoredRun {
-        let Root { page, level, has_overflow, .. } = self.root;
-        StoredRun { root: StoredRoot { page, level, entries: self.entries, has_overflow }, filter: self.filter }
-    }
-}
-
-/// Keys that cut a tree into about so many parts of equal size, by its upper separators: all above `low` and below `high`. Long
-/// separators cut nothing: the catalog has all cuts in memory and in one piece.
-///
-/// # Errors
-/// [`Error::Corrupt`](crate::Error::Corrupt), [`Error::Io`](crate::Error::Io).
-pub fn cuts(
-    pages: &Pages,
-    root: &Root,
-    (low, high): (Option<&[u8]>, Option<&[u8]>),
-    parts: usize,
-) -> Result<Vec<Box<[u8]>>> {
-    let mut nodes = vec![Node { low: None, root: *root }];
-    while nodes.len() < parts.saturating_mul(NODES_PER_PART) && nodes.first().is_some_and(|node| node.root.level > 0) {
-        let mut children = Vec::new();
-        for node in &nodes {
-            node.open(pages, &mut children)?;
-        }
-        // Those that lie outside the bounds would count as well.
-        let end =
-            high.map_or(children.len(), |high| children.partition_point(|node| node.begins(|begins| begins < high)));
-        let start =
-            low.map_or(0, |low| children.partition_point(|node| node.begins(|begins| begins <= low)).saturating_sub(1));
-        nodes = children.drain(start.min(end)..end).collect();
-    }
-    let total = nodes.iter().fold(0, |total: u64, node| total.saturating_add(node.root.entries));
-    let (mut before, mut cuts) = (0_u64, Vec::<Box<[u8]>>::new());
-    for node in nodes {
-        let is_due = before >= (cuts.len() as u64 + 1).saturating_mul(total.div_ceil(parts as u64));
-        if let Some(key) = node.low.filter(|_| is_due)
-            && low.unwrap_or_default() < &*key
-            && key.len() <= INLINE_KEY_BYTES_MAX
-            && high.is_none_or(|high| &*key < high)
-            // Separators of different pages may be in any order in a damaged tree.
-            && cuts.last().is_none_or(|last| *last < key)
-        {
-            cuts.push(key);
-        }
-        before = before.saturating_add(node.root.entries);
-    }
-    Ok(cuts)
-}
-
-/// A subtree, and the separator before it.
-struct Node {
-    low: Option<Box<[u8]>>,
-    root: Root,
-}
-
-impl Node {
-    /// Whether it begins before all keys, or where it does has this property.
-    fn begins(&self, has: impl FnOnce(&[u8]) -> bool) -> bool {
-        self.low.as_deref().is_none_or(has)
-    }
-
-    /// Adds its children.
-    fn open(&self, pages: &Pages, children: &mut Vec<Self>) -> Result<()> {
-        let Root { page: at, level, .. } = self.root;
-        let page = pages.page(at)?;
-        let branch = branch_at(pages, &page, at, level)?;
-        for index in 0..branch.children() {
-            let low = match index.checked_sub(1) {
-                Some(before) => Some(separator(pages, branch, before)?),
-                None => self.low.clone(),
-            };
-            let child = branch.child(index);
-            let entries = u64::try_from(branch.count(index)).unwrap_or(0);
-            let root = Root { page: child.page, level: level - 1, entries, has_overflow: child.has_overflow };
-            children.push(Self { low, root });
-        }
-        Ok(())
-    }
-}
-
-/// A whole separator.
-fn separator(pages: &Pages, branch: Branch<'_>, index: usize) -> Result<Box<[u8]>> {
-    let mut buffer = Vec::new();
-    Ok(match branch.separator(index, &mut buffer) {
-        CellKey::Inline(key) => key.into(),
-        CellKey::Overflow { at, .. } => (*pages.value(&at)?).into(),
-    })
-}
-
-/// Most runs above one key. They are merged long before they are so many; a walk has a bit for each.
+/// Most runs above one key. Runs are merged long before there are so many; a walk has a bit for each.
 pub const RUNS_MAX: usize = 48;
-
-/// A part is cut no finer than by so many subtrees.
-const NODES_PER_PART: usize = 8;

@@ -6,7 +6,7 @@ use crate::ids::PageRef;
 use crate::pager::{ExtentMap, Pages};
 use crate::sync::Arc;
 
-use super::check::CheckVisitor;
+use super::walk::CheckVisitor;
 
 /// Counts the pages of all trees of a snapshot, and gathers what is wrong with them.
 #[derive(Debug)]

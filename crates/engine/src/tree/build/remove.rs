@@ -3,12 +3,11 @@
 use crate::error::Result;
 use crate::format::{Cell, CellKey, CellValue, Child, LeafView};
 use crate::pager::{PageWriter, Pages};
-
-use super::root::{Root, branch_at};
+use crate::tree::root::{Root, branch_at};
 
 /// Marks all pages of a tree as dead from the writer's operation on. Leaves without overflow are not read.
 ///
-/// `step` is called now and then; its error ends the walk. After any error abort the operation.
+/// `step` is called repeatedly; its error ends the walk. After any error abort the operation.
 ///
 /// # Errors
 /// [`Error::Corrupt`](crate::Error::Corrupt), [`Error::Io`](crate::Error::Io), those of `step`.
@@ -21,11 +20,11 @@ pub fn remove(
     Removal { pages, writer, step, keeps_values: false }.whole(root)
 }
 
-/// As [`remove`], but for long values, which belong to another tree by now.
+/// As [`remove`], except for long values, which belong to another tree now.
 ///
 /// # Errors
 /// As [`remove`].
-pub(super) fn remove_but_values(
+pub(in crate::tree) fn remove_but_values(
     pages: &Pages,
     root: &Root,
     writer: &mut PageWriter<'_>,

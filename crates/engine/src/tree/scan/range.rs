@@ -1,16 +1,18 @@
 //! All entries between two bounds, from either end.
 //!
-//! Invariants: (1) each end is a cursor's leaf and what is left of it; an end that was not asked for yet is not looked
-//! up.  (2) Once both ends are in one leaf, what is left of it is in `front` alone, and both ends take from there.
+//! Invariants: (1) each end is a cursor's leaf and its remaining entries; an end is looked up when it is first used.
+//! (2) Once both ends are in one leaf, its remaining entries are in `front` alone, and both ends take from there.
 
 use std::ops::Bound;
 
 use crate::error::Result;
 use crate::format::{InlineCells, PackedLeaf, Unpacked};
 use crate::pager::Pages;
+use crate::tree::root::Root;
 
-use super::cursor::{Cursor, Entry, LeafEntries, Seek};
-use super::root::Root;
+use super::cursor::{Cursor, Seek};
+use super::entry::Entry;
+use super::leaf_entries::LeafEntries;
 
 /// The entries of a tree between two bounds.
 #[derive(Debug)]
@@ -32,8 +34,8 @@ struct End<'p> {
 }
 
 impl<'p> End<'p> {
-    /// Sees to it that the next leaf is on its way while this one is read, once the scan has proved to be a long one: what a
-    /// short one asks for in vain costs it more than its waits.
+    /// Prefetches the next leaf while this one is read, once the scan has proved to be a long one: useless prefetches
+    /// cost a short scan more than its waits.
     fn read_ahead(&mut self, pages: &'p Pages, upward: bool) {
         self.leaves_passed = self.leaves_passed.saturating_add(1);
         let is_long = self.leaves_passed >= LONG_SCAN_LEAVES;
@@ -42,11 +44,11 @@ impl<'p> End<'p> {
     }
 }
 
-/// A scan that has passed so many leaves is expected to read the whole of the next.
+/// A scan that has passed this many leaves is expected to read the whole next leaf.
 const LONG_SCAN_LEAVES: u32 = 2;
 
 impl<'p> Range<'p> {
-    /// The entries of `root` between the bounds. An empty tree is `None`; bounds that cross hold nothing.
+    /// The entries of `root` between the bounds. An empty tree is `None`; crossed bounds contain nothing.
     ///
     /// # Errors
     /// [`Error::Corrupt`](crate::Error::Corrupt), [`Error::Io`](crate::Error::Io); so for all that follow.
@@ -95,7 +97,7 @@ impl<'p> Range<'p> {
         }
     }
 
-    /// The last entry that is left.
+    /// The last remaining entry.
     ///
     /// # Errors
     /// As [`Range::new`].
@@ -114,8 +116,8 @@ impl<'p> Range<'p> {
         }
     }
 
-    /// The entries that are left of the leaf at the front, or of the next one, and not more than so many, if they are inline. `None` if
-    /// they are not, or if no entry is left: [`Range::next`] tells.
+    /// At most `most` remaining entries of the leaf at the front, or of the next one, if they are inline. `None` if
+    /// they are not, or if no entry remains: [`Range::next`] distinguishes the two.
     ///
     /// # Errors
     /// As [`Range::new`].
@@ -133,7 +135,7 @@ impl<'p> Range<'p> {
         Ok(self.front.as_mut().filter(|_| found).and_then(|front| front.entries.take_unpacked()))
     }
 
-    /// As [`Range::next_inline`], of a mapped leaf that is packed: the leaf, and which of its entries.
+    /// As [`Range::next_inline`], of a mapped leaf that is packed: the leaf, and the indices of the entries.
     ///
     /// # Errors
     /// As [`Range::new`].
@@ -163,7 +165,7 @@ impl<'p> Range<'p> {
         Ok(end.as_mut().filter(|_| found).and_then(|end| end.entries.take_inline(usize::MAX)))
     }
 
-    /// Moves the back to the previous leaf until there is an entry to take from it. `false` if none is left.
+    /// Moves the back to the previous leaf until there is an entry to take from it. `false` if none remains.
     #[cold]
     #[inline(never)]
     fn advance_back(&mut self) -> Result<bool> {
@@ -190,7 +192,7 @@ impl<'p> Range<'p> {
         Ok(self.front.as_ref().is_some_and(|front| !front.entries.is_empty()))
     }
 
-    /// Moves the front to the next leaf until it has an entry. `false` if none is left.
+    /// Moves the front to the next leaf until it has an entry. `false` if none remains.
     #[cold]
     #[inline(never)]
     fn advance_front(&mut self) -> Result<bool> {
@@ -221,7 +223,8 @@ impl<'p> Range<'p> {
         Ok(())
     }
 
-    /// Joins the ends if the range ends in the leaf in which it begins: most that are short do, and need no second way down.
+    /// Joins the ends if the range ends in the leaf in which it begins: most short ranges do, and need no second
+    /// descent.
     fn ends_in_front(&mut self, to: Seek<'_>) -> Result<bool> {
         let Some(front) = &mut self.front else { return Ok(false) };
         let Some(place) = front.cursor.place_in_leaf(self.pages, to)? else { return Ok(false) };
@@ -241,7 +244,7 @@ impl<'p> Range<'p> {
         Ok(())
     }
 
-    /// Notices that both ends have come into one leaf, or have passed each other.
+    /// Joins the ends if they are in one leaf, or have passed each other.
     fn join(&mut self) {
         let (Some(front), Some(back)) = (&mut self.front, &mut self.back) else { return };
         if front.cursor.same_leaf(&back.cursor) {
@@ -256,7 +259,7 @@ impl<'p> Range<'p> {
     }
 }
 
-/// Whether no key at all lies between the bounds.
+/// Whether no key can be between the bounds.
 fn is_empty(low: Bound<&[u8]>, high: Bound<&[u8]>) -> bool {
     match (low, high) {
         (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,

@@ -1,16 +1,16 @@
-//! The tree of a table, and the shortcut that gets have made to its leaves.
+//! The tree of a table, and the shortcut to its leaves.
 //!
-//! A shortcut is made by a get, when there were about as many gets as the tree has leaves: so it costs little beside these,
-//! and a tree that is replaced before that, or only written and scanned, has none. Gets are not counted one by one, for that
-//! is a line of memory that all threads would write to. Those of some hashes are.
+//! A get makes the shortcut after about as many gets as the tree has leaves: so it costs little beside these, and a
+//! tree that is replaced earlier, or only written and scanned, has none. Only gets of some hashes are counted,
+//! because all threads write to the line of memory with the count.
 
 use std::ops::Deref;
 
 use crate::pager::Pages;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Arc, OnceLock};
+use crate::tree::root::{Root, branch_at};
 
-use super::root::{Root, branch_at};
 use super::shortcut::Shortcut;
 use super::shortcut_build::build;
 
@@ -18,22 +18,22 @@ use super::shortcut_build::build;
 #[derive(Clone, Debug)]
 pub struct Base {
     root: Root,
-    way: Arc<Way>,
+    shared: Arc<Shared>,
 }
 
-/// What there is of a shortcut.
+/// The shortcut, once it is made, and the count of gets until then.
 #[derive(Debug, Default)]
-struct Way {
-    /// Never set where one would be of little use.
+struct Shared {
+    /// Never set where a shortcut would be of little use.
     shortcut: OnceLock<Shortcut>,
-    /// Gets, as far as they were counted. Relaxed: an estimate.
+    /// Counted gets. Relaxed: an estimate.
     gets_counted: AtomicU64,
 }
 
 impl Base {
     /// The tree, without a shortcut yet.
     pub fn new(root: Root) -> Self {
-        Self { root, way: Arc::default() }
+        Self { root, shared: Arc::default() }
     }
 
     /// The tree with a shortcut, if one is of use.
@@ -41,7 +41,7 @@ impl Base {
     pub fn with_shortcut(root: Root, pages: &Pages) -> Self {
         let base = Self::new(root);
         if let Ok(Some(shortcut)) = build(pages, &root) {
-            base.way.shortcut.set(shortcut).expect("it is new");
+            base.shared.shortcut.set(shortcut).expect("it is new");
         }
         base
     }
@@ -59,37 +59,37 @@ impl Base {
 
     /// The shortcut, if there is one.
     #[inline(always)]
-    pub(super) fn shortcut(&self) -> Option<&Shortcut> {
-        self.way.shortcut.get()
+    pub(in crate::tree) fn shortcut(&self) -> Option<&Shortcut> {
+        self.shared.shortcut.get()
     }
 
-    /// Whether a get of a key with this hash, which found no shortcut, is one of those that [`Base::count_get`] is called for.
+    /// Whether [`Base::count_get`] has to be called for a get of a key with this hash that found no shortcut.
     #[inline(always)]
-    pub(super) fn is_counted(hash: u64) -> bool {
+    pub(in crate::tree) fn is_counted(hash: u64) -> bool {
         // A get needs these bits anyway: they are in the tag.
         (hash >> 48) & (GETS_PER_COUNT - 1) == 0
     }
 
     /// Counts a get, and makes the shortcut if it is time.
-    pub(super) fn count_get(&self, pages: &Pages) {
-        let way = &*self.way;
-        let counted = way.gets_counted.load(Ordering::Relaxed);
+    pub(in crate::tree) fn count_get(&self, pages: &Pages) {
+        let shared = &*self.shared;
+        let counted = shared.gets_counted.load(Ordering::Relaxed);
         if self.root.level == 0 || counted >= COUNTED_ENOUGH {
             return;
         }
         if counted < self.leaves(pages) / GETS_PER_COUNT {
-            way.gets_counted.fetch_add(1, Ordering::Relaxed);
+            shared.gets_counted.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        // One thread makes it. What cannot be read says so where it is needed.
-        if way.gets_counted.swap(COUNTED_ENOUGH, Ordering::Relaxed) < COUNTED_ENOUGH
+        // One thread makes it. A page that cannot be read is reported by the read that needs it.
+        if shared.gets_counted.swap(COUNTED_ENOUGH, Ordering::Relaxed) < COUNTED_ENOUGH
             && let Ok(Some(shortcut)) = build(pages, &self.root)
         {
-            let _ = way.shortcut.set(shortcut);
+            let _ = shared.shortcut.set(shortcut);
         }
     }
 
-    /// About how many leaves it has: as if each branch had as many children as the first of its level.
+    /// An estimate of the number of leaves: as if each branch had as many children as the first one of its level.
     fn leaves(&self, pages: &Pages) -> u64 {
         let (mut leaves, mut at) = (1_u64, self.root.page);
         for level in (1..=self.root.level).rev() {
@@ -112,15 +112,15 @@ impl Deref for Base {
 }
 
 impl PartialEq for Base {
-    /// Whether they are the same, not only alike.
+    /// Whether they are clones of one base, not only equal trees.
     fn eq(&self, other: &Self) -> bool {
-        self.root == other.root && Arc::ptr_eq(&self.way, &other.way)
+        self.root == other.root && Arc::ptr_eq(&self.shared, &other.shared)
     }
 }
 
 impl Eq for Base {}
 
-/// One get in so many is counted. A power of two.
+/// One get of this many is counted. A power of two.
 const GETS_PER_COUNT: u64 = 1024;
 /// The shortcut was made, or is being made, or would be of little use.
 const COUNTED_ENOUGH: u64 = 1 << 63;
@@ -145,8 +145,8 @@ mod tests {
     }
 
     impl Base {
-        /// Compares where the shortcut leads with where the branches do, for these keys and others near them, with every
-        /// instruction set.
+        /// Compares where the shortcut leads with where the branches do, for these keys and others near them, with
+        /// every instruction set.
         pub fn compare_ways<'k>(&self, pages: &Pages, keys: impl Iterator<Item = &'k [u8]>) {
             for near in keys.flat_map(near) {
                 let ways = |isa| with_isa(isa, BothWays(pages, self, &near)).expect("it is supported");

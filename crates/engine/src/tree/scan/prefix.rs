@@ -1,24 +1,24 @@
-//! The keys of a packed tree that begin with the same bytes, by the shortest way: for who asks for a few, again and again.
+//! The keys of a packed tree that begin with the same bytes, by the fast descent: for callers that often read a few
+//! keys.
 
 use crate::format::{KeySuffix, PrefixEnd, look_up};
 use crate::pager::Pages;
+use crate::tree::get::PlaceOfLeaf;
+use crate::tree::root::Root;
 
-use super::get::PlaceOfLeaf;
-use super::root::Root;
-
-/// How far the keys of a prefix were given.
+/// How far the keys of a prefix were read.
 #[derive(Debug)]
 pub enum PrefixRead {
     /// All of them.
     Whole,
-    /// As many as were asked for; there may be more.
+    /// As many as requested; there may be more.
     Enough,
-    /// So many, up to this key, which is the last of a leaf; without one, none. There may be more.
+    /// This many, up to this key, which is the last of a leaf; without a key, none. There may be more.
     UpTo(usize, Option<Vec<u8>>),
 }
 
-/// Hands the keys that begin with `prefix` to `each`, in order and the first one whole: so many at most, and none beyond one leaf.
-/// `None`, and none was given, if that cannot be told by the shortest way.
+/// Passes at most `most` keys that begin with `prefix` to `each`, in order and the first one whole, and none beyond
+/// one leaf. `None`, without a call of `each`, if the fast descent does not find the leaf.
 #[inline]
 pub fn read_prefix(
     pages: &Pages,

@@ -1,15 +1,14 @@
-//! Walks all of a tree and proves it sound: structure, order, counts, and every byte's checksum anew.
+//! Walks all of a tree and proves it sound: structure, order, counts, and every byte's checksum.
 //!
-//! What is wrong is reported and the walk goes on beside it, so that one damaged page hides no other.
+//! The walk reports each fault and continues, so that one damaged page hides no other.
 
 use crate::error::{Error, Result};
 use crate::format::{Branch, Cell, CellKey, CellValue, Child, Leaf, LeafView, OverflowRef, PackedLeaf};
 use crate::ids::PageRef;
 use crate::pager::Pages;
+use crate::tree::root::{Root, branch_at};
 
-use super::root::{Root, branch_at};
-
-/// Learns what a check finds.
+/// Receives the findings of a check.
 pub trait CheckVisitor {
     /// These pages belong to the tree. `false` if some were reached before: the check reports it and goes no deeper.
     fn reached(&mut self, at: PageRef, pages: u32) -> bool;
@@ -48,7 +47,7 @@ pub fn check(pages: &Pages, root: &Root, visitor: &mut dyn CheckVisitor) -> Tree
 }
 
 /// Checks a tree that counts so many entries, all of whose keys are at least the first of these, and below the second.
-pub(super) fn check_between(
+pub(in crate::tree) fn check_between(
     pages: &Pages,
     root: &Root,
     count: i64,

@@ -1,12 +1,11 @@
-//! Counting by the counts that branches keep: two descents, whatever lies between.
+//! Counting by the counts in branches: two descents, however many entries are between the bounds.
 
 use std::ops::Bound;
 
 use crate::error::Result;
 use crate::format::{Search, WithSearch, with_search};
 use crate::pager::Pages;
-
-use super::root::{Root, branch_at, leaf_at};
+use crate::tree::root::{Root, branch_at, leaf_at};
 
 /// Net number of entries between two bounds: exact, in O(log n).
 ///
@@ -14,11 +13,11 @@ use super::root::{Root, branch_at, leaf_at};
 /// [`Error::Corrupt`](crate::Error::Corrupt), [`Error::Io`](crate::Error::Io).
 pub fn count(pages: &Pages, root: &Root, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<u64> {
     let net = net_between(pages, root, low, high, |root| Ok(root.entries as i64))?;
-    // Bounds that cross hold nothing; so do counts that a damaged file contradicts.
+    // Crossed bounds contain nothing; counts that a damaged file contradicts are taken as none.
     Ok(u64::try_from(net).unwrap_or(0))
 }
 
-/// What the entries of a run between two bounds, which do not cross, add to the count of what lies beneath.
+/// What the entries of a run between two bounds, which do not cross, add to the count of the layers below.
 ///
 /// # Errors
 /// As [`count`].
@@ -46,7 +45,7 @@ fn net_between(
     Ok(until.saturating_sub(before))
 }
 
-/// What all entries add up to.
+/// The sum of all entries.
 fn total(pages: &Pages, root: &Root) -> Result<i64> {
     let page = pages.page(root.page)?;
     if root.level == 0 {

@@ -1,27 +1,27 @@
 //! The runs of one range, merged: the changes that they make to the tree below them.
 //!
-//! Invariants: (1) each source stands at its next entry, or has ended.  (2) Of several sources at one key the newest counts, and
-//! all of them move on together: what the older ones had for a value is dead.  (3) A long value that is given out as
-//! [`Action::PutLarge`] belongs to whoever merges from then on.  (4) Keys rise, whatever a damaged file has in its runs: the order of
-//! the new tree rests on them.
+//! Invariants: (1) each source is at its next entry, or has ended. (2) Of several sources at one key the newest
+//! counts, and all of them advance together: the values of the older ones are dead. (3) A long value that is returned
+//! as [`Action::PutLarge`] belongs to the merge from then on. (4) Keys rise, whatever a damaged file has in its runs:
+//! the order of the new tree depends on it.
 
 use crate::error::{Error, Result};
 use crate::format::{Cell, CellKey, CellValue, Leaf, LeafView, OverflowRef, head8};
 use crate::pager::{LeafPage, PageWriter, Pages, Value};
 use crate::planted::{Fault, planted};
+use crate::tree::build::{Action, Change, Changes};
+use crate::tree::scan::{Cursor, Seek};
 
-use super::changes::{Action, Change, Changes};
-use super::cursor::{Cursor, Seek};
 use super::run::Run;
 
 /// The changes of several runs, each key's newest.
 pub struct RunMerge<'p> {
     pages: &'p Pages,
-    /// The newest run first. Those that have ended are left out.
+    /// The newest run first. Sources that have ended are removed.
     sources: Vec<Source<'p>>,
-    /// The source of the change at hand.
+    /// The source of the current change.
     best: usize,
-    /// The change at hand was used: the next one is to be found.
+    /// The current change was used: the next one has to be found.
     is_used: bool,
     dead: Vec<OverflowRef>,
     /// All keys are below this.
@@ -40,10 +40,12 @@ struct Source<'p> {
 }
 
 impl<'p> RunMerge<'p> {
-    /// The changes of these runs, the newest run first, whose keys are at least the first of `bounds` and below the second.
+    /// The changes of these runs, the newest run first, whose keys are at least the first of `bounds` and below the
+    /// second.
     ///
     /// # Errors
-    /// As [`Cursor::seek`]; and so all that follows, also [`Error::Corrupt`] if the keys of a run do not rise between the bounds.
+    /// As [`Cursor::seek`]; and so all that follows, also [`Error::Corrupt`] if the keys of a run do not rise between
+    /// the bounds.
     pub fn new(pages: &'p Pages, runs: &[Run], (low, end): (Option<&[u8]>, Option<&'p [u8]>)) -> Result<Self> {
         let sources = runs.iter().map(|run| Source::first(pages, run, low)).collect::<Result<Vec<_>>>()?;
         let sources = sources.into_iter().flatten().collect();
@@ -52,7 +54,7 @@ impl<'p> RunMerge<'p> {
         Ok(merge)
     }
 
-    /// Marks the long values as dead that nobody was given. Requires: all changes were used.
+    /// Marks the long values as dead that were not returned. Requires: all changes were used.
     ///
     /// # Errors
     /// As [`PageWriter::kill_value`].
@@ -60,12 +62,12 @@ impl<'p> RunMerge<'p> {
         self.dead.iter().try_for_each(|at| writer.kill_value(at))
     }
 
-    /// All sources that stand at the key of the best move on.
+    /// Advances all sources that are at the key of the best.
     fn step(&mut self) -> Result<()> {
         let best = &self.sources[self.best];
         let mut tied = 0u64;
         for (index, source) in self.sources.iter().enumerate() {
-            // Those before it are newer, and would be the best at the same key.
+            // Sources before the best are newer, and would be the best at the same key.
             let is_tied =
                 index == self.best || (index > self.best && source.head == best.head && source.key() == best.key());
             tied |= u64::from(is_tied) << index;
@@ -176,9 +178,9 @@ impl<'p> Source<'p> {
     /// Moves to the next entry. `false` if there is none.
     #[inline]
     fn advance(&mut self, pages: &'p Pages, end: Option<&[u8]>) -> Result<bool> {
-        // The order of other keys was seen when their page was verified.
+        // The order of other keys was checked when their page was verified.
         if self.index + 1 == self.leaf().count() || self.long.is_some() {
-            return self.advance_with_care(pages, end);
+            return self.advance_slow(pages, end);
         }
         self.index += 1;
         self.note_key(pages)?;
@@ -186,7 +188,7 @@ impl<'p> Source<'p> {
     }
 
     #[inline(never)]
-    fn advance_with_care(&mut self, pages: &'p Pages, end: Option<&[u8]>) -> Result<bool> {
+    fn advance_slow(&mut self, pages: &'p Pages, end: Option<&[u8]>) -> Result<bool> {
         let before = match self.long.take() {
             Some(long) => long,
             None => self.leaf.value(self.leaf().key(self.index).part()),

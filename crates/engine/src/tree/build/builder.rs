@@ -1,12 +1,12 @@
-//! Builds a tree bottom-up from entries and whole subtrees that come in key order.
+//! Builds a tree bottom-up from entries and whole subtrees in key order.
 //!
-//! Invariants: (1) each level holds back at most two pages' worth: a full one, and the one being filled, so that the last two
-//! before a taken-over subtree can share evenly.  (2) A subtree is taken over only if every level below its place can be
-//! closed with well-filled pages; else the caller opens it, and its parts fill them.  (3) Each separator is above all keys
-//! before it and at most the least key after it. One too long for a page is stored when its child is staged, and goes with
-//! the child from then on.
+//! Invariants: (1) each level holds back at most two pages' worth: a full one, and the one being filled, so that the
+//! last two before an adopted subtree can share evenly. (2) A subtree is adopted only if every level below its place
+//! can be closed with well-filled pages; else the caller opens it, and its parts fill them. (3) Each separator is
+//! above all keys before it and at most the least key after it. One too long for a page is stored when its child is
+//! staged, and stays with the child.
 //!
-//! At the very end pages stay as full as they came: what is appended next time fills the last one.
+//! At the end of the tree the last pages are not evened out: entries that are appended next time fill the last one.
 
 use std::ops::Range;
 
@@ -17,15 +17,15 @@ use crate::format::{
 };
 use crate::ids::PageNumber;
 use crate::pager::{PageWriter, Pages};
+use crate::tree::root::Root;
 
 use super::changes::Action;
-use super::root::Root;
 use super::staging::Staging;
 
 /// Builds one tree.
 #[derive(Debug)]
-pub(super) struct Builder<'w, 's> {
-    pub(super) writer: &'w mut PageWriter<'s>,
+pub(in crate::tree) struct Builder<'w, 's> {
+    pub(in crate::tree) writer: &'w mut PageWriter<'s>,
     base: &'w Pages,
     identity: Identity,
     form: LeafForm,
@@ -35,14 +35,14 @@ pub(super) struct Builder<'w, 's> {
     before: Before,
 }
 
-/// A page's worth that is full, if there is one, and the one being filled.
+/// A full page's worth, if there is one, and the one being filled.
 #[derive(Debug)]
 struct Pair<B> {
     full: B,
     open: B,
 }
 
-/// What came before the leaf being filled: its separator divides the two.
+/// What is before the leaf being filled: its separator divides the two.
 #[derive(Debug)]
 enum Before {
     /// Nothing: the first leaf has no separator.
@@ -53,7 +53,7 @@ enum Before {
     Fence(Vec<u8>),
 }
 
-/// A key as cells hold it, kept.
+/// An owned key as cells hold it.
 #[derive(Clone, Debug, Default)]
 struct OwnedKey {
     part: Vec<u8>,
@@ -77,9 +77,9 @@ impl OwnedKey {
     }
 }
 
-/// A subtree that could be taken over.
+/// A subtree that could be adopted.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Subtree<'k> {
+pub(in crate::tree) struct Subtree<'k> {
     pub child: Child,
     /// Its height above the leaves.
     pub level: u8,
@@ -93,7 +93,7 @@ pub(super) struct Subtree<'k> {
 
 impl<'w, 's> Builder<'w, 's> {
     /// A builder that writes to `writer`. `base` has the long keys and values that entries pass on by reference.
-    pub(super) fn new(base: &'w Pages, writer: &'w mut PageWriter<'s>, form: LeafForm) -> Self {
+    pub(in crate::tree) fn new(base: &'w Pages, writer: &'w mut PageWriter<'s>, form: LeafForm) -> Self {
         let page_size = writer.page_size();
         let identity = *writer.file().identity();
         let staging = || match form {
@@ -106,13 +106,13 @@ impl<'w, 's> Builder<'w, 's> {
 
     /// The hash of a whole key; 0 where leaves are packed, which need none.
     #[inline]
-    pub(super) fn hash(&self, key: &[u8]) -> u64 {
+    pub(in crate::tree) fn hash(&self, key: &[u8]) -> u64 {
         if self.form == LeafForm::Packed { 0 } else { self.identity.hash(key) }
     }
 
     /// Adds an entry with a new key: key and value are stored in full, as overflow where they are long.
     #[inline]
-    pub(super) fn push_new(&mut self, key: &[u8], hash: u64, value: &[u8]) -> Result<()> {
+    pub(in crate::tree) fn push_new(&mut self, key: &[u8], hash: u64, value: &[u8]) -> Result<()> {
         if key.len() > INLINE_KEY_BYTES_MAX {
             return self.push_new_long(key, hash, value);
         }
@@ -121,7 +121,7 @@ impl<'w, 's> Builder<'w, 's> {
     }
 
     /// The long key as a cell holds it, stored.
-    pub(super) fn store_key<'k>(&mut self, key: &'k [u8]) -> Result<CellKey<'k>> {
+    pub(in crate::tree) fn store_key<'k>(&mut self, key: &'k [u8]) -> Result<CellKey<'k>> {
         if key.len() <= INLINE_KEY_BYTES_MAX {
             return Ok(CellKey::Inline(key));
         }
@@ -131,16 +131,16 @@ impl<'w, 's> Builder<'w, 's> {
 
     /// The value as a cell holds it beside a key of this length: stored, if it is long.
     #[inline]
-    pub(super) fn store_value<'v>(&mut self, key_length: usize, value: &'v [u8]) -> Result<CellValue<'v>> {
+    pub(in crate::tree) fn store_value<'v>(&mut self, key_length: usize, value: &'v [u8]) -> Result<CellValue<'v>> {
         if LeafBuilder::value_is_inline(self.writer.page_size(), self.form.align(), key_length, value.len()) {
             return Ok(CellValue::Inline(value));
         }
         Ok(CellValue::Overflow(self.writer.add_value(value)?))
     }
 
-    /// Adds an entry whose long parts are stored. Requires: its key is above all that came before.
+    /// Adds an entry whose long parts are stored. Requires: its key is above all keys before it.
     #[inline]
-    pub(super) fn push(&mut self, key: CellKey<'_>, value: CellValue<'_>, hash: u64) -> Result<()> {
+    pub(in crate::tree) fn push(&mut self, key: CellKey<'_>, value: CellValue<'_>, hash: u64) -> Result<()> {
         self.push_as(Op::PutNew, key, value, hash)
     }
 
@@ -156,11 +156,11 @@ impl<'w, 's> Builder<'w, 's> {
         Ok(())
     }
 
-    /// Adds an entry of a table whose leaves are packed: to one with tags, if no packed leaf can hold it.
+    /// Adds an entry of a table whose leaves are packed: to a leaf with tags, if no packed leaf can hold it.
     #[inline]
     fn push_packed(&mut self, op: Op, key: CellKey<'_>, value: CellValue<'_>) -> Result<()> {
         let packs = PackedBuilder::can_hold(self.writer.page_size(), op, &key, &value);
-        // Once a leaf has tags it is filled, whatever comes: a leaf for each entry that needs one would be nearly empty.
+        // A leaf with tags is always filled: a leaf for each entry that needs one would be nearly empty.
         let can_take = packs || !self.leaves.open.is_packed();
         if !can_take || !self.leaves.open.fits(&key, &value) {
             self.turn_leaf()?;
@@ -175,9 +175,9 @@ impl<'w, 's> Builder<'w, 's> {
         Ok(())
     }
 
-    /// Adds an entry of a run: what becomes of a key that the layers below may know. Requires: as [`Builder::push`].
+    /// Adds an entry of a run: the change of a key that the layers below may have. Requires: as [`Builder::push`].
     #[inline]
-    pub(super) fn push_change(&mut self, op: Op, key: &[u8], hash: u64, action: Action<'_>) -> Result<()> {
+    pub(in crate::tree) fn push_change(&mut self, op: Op, key: &[u8], hash: u64, action: Action<'_>) -> Result<()> {
         let stored_key = self.store_key(key)?;
         let value = match action {
             Action::Put(value) => self.store_value(key.len(), value)?,
@@ -188,23 +188,24 @@ impl<'w, 's> Builder<'w, 's> {
     }
 
     /// Stores bytes of any length in pages of their own.
-    pub(super) fn store_apart(&mut self, bytes: &[u8]) -> Result<OverflowRef> {
+    pub(in crate::tree) fn store_apart(&mut self, bytes: &[u8]) -> Result<OverflowRef> {
         self.writer.add_value(bytes)
     }
 
     /// The hash of a key as a cell holds it; 0 where leaves are packed.
-    pub(super) fn hash_of(&self, key: &CellKey<'_>) -> u64 {
+    pub(in crate::tree) fn hash_of(&self, key: &CellKey<'_>) -> u64 {
         if self.form == LeafForm::Packed { 0 } else { key.hash(&self.identity) }
     }
 
-    /// Where a long key or value of the base is from now on: if it is moved, it is copied, and the old one marked as dead.
-    pub(super) fn move_value(&mut self, base: &Pages, at: OverflowRef) -> Result<OverflowRef> {
+    /// Where a long key or value of the base is from now on: if it is moved, it is copied, and the old one marked as
+    /// dead.
+    pub(in crate::tree) fn move_value(&mut self, base: &Pages, at: OverflowRef) -> Result<OverflowRef> {
         if !self.writer.moves(base, at.page()) {
             return Ok(at);
         }
         let moved = self.writer.add_value(&base.value(&at)?)?;
         if moved.checksum != at.checksum {
-            // It was right when it was first read. What is moved is not to be right again by that.
+            // It was valid when it was first read. Moving must not give damaged bytes a valid checksum.
             return Err(base.misfit(at.page(), "checksum of a long key or value does not match"));
         }
         self.writer.kill_value(&at)?;
@@ -213,14 +214,18 @@ impl<'w, 's> Builder<'w, 's> {
 
     /// Adds an entry of a page of the base. Requires: as [`Builder::push`].
     #[inline]
-    pub(super) fn push_cell(&mut self, cell: &Cell<'_>) -> Result<()> {
+    pub(in crate::tree) fn push_cell(&mut self, cell: &Cell<'_>) -> Result<()> {
         let hash = self.hash_of(&cell.key);
         self.push(cell.key, cell.value, hash)
     }
 
-    /// Adds entries of a page of the base as they stand there, and returns those that must be added one by one: from an entry
-    /// on that is larger than a cell may be, or all of them. Requires: as [`Builder::push`].
-    pub(super) fn push_plain(&mut self, from: &PlainEntries<'_>, mut range: Range<usize>) -> Result<Range<usize>> {
+    /// Adds entries of a page of the base as they are stored there. Returns those that must be added one by one: from
+    /// an entry on that is larger than a cell may be, or all of them. Requires: as [`Builder::push`].
+    pub(in crate::tree) fn push_plain(
+        &mut self,
+        from: &PlainEntries<'_>,
+        mut range: Range<usize>,
+    ) -> Result<Range<usize>> {
         if self.form != LeafForm::Tagged(ValueAlign::One) {
             return Ok(range);
         }
@@ -236,7 +241,7 @@ impl<'w, 's> Builder<'w, 's> {
     }
 
     /// Whether an entry of a page of the base has a form in which this table's leaves can store it.
-    pub(super) fn can_store(&self, cell: &Cell<'_>) -> bool {
+    pub(in crate::tree) fn can_store(&self, cell: &Cell<'_>) -> bool {
         match (&cell.key, &cell.value) {
             (CellKey::Inline(key), _) if key.len() > INLINE_KEY_BYTES_MAX => false,
             (_, CellValue::Overflow(_)) => true,
@@ -246,10 +251,10 @@ impl<'w, 's> Builder<'w, 's> {
         }
     }
 
-    /// Takes over a subtree of the base, if that leaves no page too empty; `false` means that the caller must open it.
+    /// Adopts a subtree of the base, if that leaves no page too empty; `false` means that the caller must open it.
     ///
-    /// Requires: its keys are above all that came before.
-    pub(super) fn adopt(&mut self, subtree: &Subtree<'_>) -> Result<bool> {
+    /// Requires: its keys are above all keys before it.
+    pub(in crate::tree) fn adopt(&mut self, subtree: &Subtree<'_>) -> Result<bool> {
         if !self.can_close(subtree.level) {
             return Ok(false);
         }
@@ -266,8 +271,8 @@ impl<'w, 's> Builder<'w, 's> {
         Ok(true)
     }
 
-    /// Completes the tree. `None` if nothing came.
-    pub(super) fn finish(self) -> Result<Option<Root>> {
+    /// Completes the tree. `None` if nothing was added.
+    pub(in crate::tree) fn finish(self) -> Result<Option<Root>> {
         let impossible_count = self.impossible_count();
         match self.finish_counting()? {
             Some((root, count)) => {
@@ -277,12 +282,12 @@ impl<'w, 's> Builder<'w, 's> {
         }
     }
 
-    /// Completes the tree of a run, whose root has no number of entries. `None` if nothing came.
-    pub(super) fn finish_run(self) -> Result<Option<Root>> {
+    /// Completes the tree of a run, whose root has no number of entries. `None` if nothing was added.
+    pub(in crate::tree) fn finish_run(self) -> Result<Option<Root>> {
         Ok(self.finish_counting()?.map(|(root, _)| root))
     }
 
-    /// Completes the tree. What its entries add up to goes beside its root.
+    /// Completes the tree. Returns the sum of its entries beside its root.
     fn finish_counting(mut self) -> Result<Option<(Root, i64)>> {
         if !self.leaves.full.is_empty() {
             self.write_leaf(|leaves| &mut leaves.full, None)?;
@@ -364,7 +369,7 @@ impl<'w, 's> Builder<'w, 's> {
                 full.push(cell.op, cell.key, cell.value, hash);
             }
             open.clear();
-            // As they were before, both parts fit.
+            // Divided as before, both parts would fit.
             let half = full.split_point(whole);
             self.write_leaf(|leaves| &mut leaves.full, Some(half))?;
             return self.write_leaf(|leaves| &mut leaves.full, None);
@@ -462,7 +467,7 @@ impl<'w, 's> Builder<'w, 's> {
         &mut self.levels[usize::from(level) - 1]
     }
 
-    /// The shortest separator of two long keys that agree as far as their cells go, stored if it is long itself.
+    /// The shortest separator of two long keys whose stored parts are equal; stored itself if it is long.
     #[cold]
     fn long_divider(&mut self, before: &OwnedKey, first: &OwnedKey) -> Result<OwnedKey> {
         let whole = |key: &OwnedKey| match key.long {
@@ -501,8 +506,8 @@ fn long_key(prefix: &[u8], at: OverflowRef) -> CellKey<'_> {
     CellKey::Overflow { prefix, hash: at.checksum, at }
 }
 
-/// Two branches shared anew so that both are about equally full. The first keeps more than half if the rest would not fit
-/// the second, whose separators may share less of a prefix.
+/// Redistributes two branches so that both are about equally full. The first keeps more than half if the rest would
+/// not fit the second, whose separators may share a shorter prefix.
 fn shared_evenly(full: &BranchBuilder, open: &BranchBuilder, page_size: PageSize) -> (BranchBuilder, BranchBuilder) {
     let mut keep = full.count().min((full.count() + open.count()).div_ceil(2));
     loop {
@@ -526,9 +531,9 @@ fn stage_again(from: &BranchBuilder, children: Range<usize>, to: &mut BranchBuil
     }
 }
 
-/// A lone leaf before a subtree that is taken over has at least so much, or the subtree's first leaf is merged with it.
+/// A lone leaf before an adopted subtree is at least this full, or the subtree's first leaf is merged with it.
 const LEAF_ALONE_PERCENT: usize = 60;
-/// Of the last two leaves before such a subtree, neither has less: else they share evenly.
+/// The last two leaves before such a subtree both are at least this full: else they share evenly.
 const LEAF_MIN_PERCENT: usize = 50;
 /// The same for branches.
 const BRANCH_MIN_PERCENT: usize = 40;

@@ -1,4 +1,4 @@
-//! The sorted stream of changes that a merge takes.
+//! The sorted stream of changes that a merge reads.
 
 use crate::error::{Error, Result};
 use crate::format::OverflowRef;
@@ -10,7 +10,7 @@ pub struct Change<'a> {
     pub key: &'a [u8],
     /// The identity's hash of the key, if it is known.
     pub hash: Option<u64>,
-    /// What becomes of the key.
+    /// What the change does to the key.
     pub action: Action<'a>,
 }
 
@@ -30,10 +30,10 @@ pub trait Changes {
     /// The change at hand; `None` after the last.
     ///
     /// # Errors
-    /// Whatever keeps the source from saying: the merge fails with it.
+    /// Those of the source: the merge fails with them.
     fn peek(&mut self) -> Result<Option<Change<'_>>>;
 
-    /// Goes on to the next change. Called only after `peek` returned one.
+    /// Moves to the next change. Called only after `peek` returned one.
     fn advance(&mut self);
 }
 

@@ -1,6 +1,6 @@
 //! The entries of one packed leaf, from either end, each readable on its own.
 //!
-//! Keys are put together a block at a time, and kept by all that were given out of it.
+//! Keys are assembled a block at a time. All returned keys of a block share its buffer.
 
 use std::ops::Range;
 
@@ -8,22 +8,22 @@ use crate::error::Result;
 use crate::format::{CellValue, LeafView, PackedLeaf, Unpacked, ValuePlace};
 use crate::pager::{LeafPage, Pages, Value};
 
-use super::cursor::Entry;
+use super::entry::Entry;
 
-/// Entries of a packed leaf that are left.
+/// The remaining entries of a packed leaf.
 #[derive(Debug)]
-pub(super) struct PackedEntries {
-    /// Which entries of the leaf are left.
+pub(in crate::tree) struct PackedEntries {
+    /// The indices of the remaining entries.
     pub indices: Range<usize>,
     block: Option<Block>,
 }
 
-/// The keys of some entries that lie together.
+/// The keys of consecutive entries.
 #[derive(Debug)]
 struct Block {
     indices: Range<usize>,
     keys: Value<'static>,
-    /// Of each entry, where its key is in `keys`, and its value in the page.
+    /// For each entry, where its key is in `keys`, and its value in the page.
     places: Vec<(Range<usize>, ValuePlace)>,
 }
 
@@ -69,15 +69,15 @@ impl Block {
 
 /// The packed leaf of a page that has one.
 #[inline(always)]
-pub(super) fn packed<'l>(leaf: &'l LeafPage<'_>) -> Option<PackedLeaf<'l>> {
+pub(in crate::tree) fn packed<'l>(leaf: &'l LeafPage<'_>) -> Option<PackedLeaf<'l>> {
     match leaf.leaf() {
         LeafView::Packed(packed) => Some(packed),
         LeafView::Tagged(_) => None,
     }
 }
 
-/// The entries of a leaf that is mapped, if it is packed and refers to nothing, with their keys put together all at once.
-pub(super) fn unpacked<'p>(leaf: &LeafPage<'p>, indices: Range<usize>) -> Option<Unpacked<'p>> {
+/// The entries of a leaf that is mapped, if it is packed and has no overflow, with all keys assembled at once.
+pub(in crate::tree) fn unpacked<'p>(leaf: &LeafPage<'p>, indices: Range<usize>) -> Option<Unpacked<'p>> {
     match leaf.mapped()? {
         LeafView::Packed(packed) if !packed.has_overflow() => Some(packed.unpack(indices)),
         _ => None,

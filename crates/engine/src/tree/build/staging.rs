@@ -4,7 +4,7 @@ use crate::format::{Cell, CellKey, CellValue, LeafBuilder, LeafSummary, Op, Pack
 
 /// A builder of leaves of one form.
 #[derive(Debug)]
-pub(super) enum Staging {
+pub(in crate::tree) enum Staging {
     Tagged(LeafBuilder),
     Packed(PackedBuilder),
 }
@@ -43,12 +43,12 @@ impl Staging {
         either!(self, builder => builder.count())
     }
 
-    /// Bytes that a page of all staged entries takes.
+    /// Length of a page of all staged entries.
     pub fn bytes_used(&self) -> usize {
         either!(self, builder => builder.bytes_used())
     }
 
-    /// The cut that shares the staged entries most evenly between two pages; `otherwise` if there is none.
+    /// The cut that divides the staged entries most evenly between two pages; `otherwise` if there is none.
     pub fn split_point(&self, otherwise: usize) -> usize {
         match self {
             Self::Tagged(builder) => builder.split_point(),
@@ -73,7 +73,7 @@ impl Staging {
         either!(self, builder => builder.clear());
     }
 
-    /// Whether all that is staged and one more entry fit one page. Requires: the entry is one of those that its form can hold.
+    /// Whether all staged entries and one more fit one page. Requires: this form of leaf can hold the entry.
     #[inline(always)]
     pub fn fits(&self, key: &CellKey<'_>, value: &CellValue<'_>) -> bool {
         match self {
