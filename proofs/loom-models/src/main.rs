@@ -15,7 +15,7 @@ mod txn;
 pub use surroundings::{format, log, options, pager, process, tree};
 
 #[path = "../../../crates/engine/src/delta/mod.rs"]
-#[allow(dead_code, reason = "the models use a part of it")]
+#[allow(dead_code, unused_imports, reason = "the models use a part of it")]
 mod delta;
 #[path = "../../../crates/engine/src/error.rs"]
 #[allow(dead_code, reason = "the models use a part of it")]

@@ -12,7 +12,7 @@ use crate::tidy::tree::{self, File, Tree};
 const FILES: &[(&str, &str)] = &[
     ("crates/engine/src/delta/arena.rs", "32-bit references into memory that readers share with the writer"),
     ("crates/engine/src/delta/record.rs", "typed views of the arena's memory"),
-    ("crates/engine/src/delta/tree.rs", "reads the arena's nodes"),
+    ("crates/engine/src/delta/btree/tree.rs", "reads the arena's nodes"),
     ("crates/engine/src/format/branch/route.rs", "reads of pages that were verified"),
     ("crates/engine/src/format/branch/view.rs", "reads of pages that were verified"),
     ("crates/engine/src/format/bytes.rs", "raw reads and prefetches"),

@@ -1,14 +1,14 @@
 //! Positions in the key order of a delta: plain numbers, so that an owned iterator can hold one beside its delta.
 //!
-//! A position copies a window of record names from one leaf. The copy needs no upkeep: an entry that is visible at the
-//! position's sequence was in the delta before the position was made, so whatever a writer adds later, in this leaf or
-//! by splitting it, is not this position's to see. The next window is found by the leaf if that is unchanged, and by the
+//! A position copies a window of record names from one leaf. The copy needs no upkeep: an entry that is visible at
+//! the position's sequence was in the delta before the position was made. So the position does not show what a writer
+//! adds later, in this leaf or by splitting it. The next window is found by the leaf if that is unchanged, and by the
 //! key at the window's end otherwise.
 
 use crate::delta::arena::Unit;
-use crate::delta::node::{Leaf, Stamp};
+use crate::delta::btree::node::{Leaf, Stamp};
+use crate::delta::btree::tree::Tree;
 use crate::delta::record::{RecordRef, VersionRef};
-use crate::delta::tree::Tree;
 use crate::ids::Sequence;
 use crate::sync::before_retry;
 use std::ops::Range;
@@ -24,15 +24,15 @@ const WINDOW_FIRST: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub struct Position {
     /// Which delta it belongs to.
-    pub(super) delta: u64,
-    pub(super) at: Sequence,
-    pub(super) place: Place,
+    pub(in crate::delta) delta: u64,
+    pub(in crate::delta) at: Sequence,
+    pub(in crate::delta) place: Place,
     window: Option<Window>,
 }
 
 /// Where a [`Position`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(in crate::delta) enum Place {
     BeforeFirst,
     On(RecordRef, VersionRef),
     AfterLast,
@@ -48,13 +48,13 @@ struct Window {
     records: [Option<RecordRef>; WINDOW],
     count: usize,
     current: usize,
-    /// Whether the records of the window after it were asked for when it was made.
-    asked_on: bool,
+    /// Whether the records of the next window were prefetched when this one was made.
+    prefetched_next: bool,
 }
 
 /// Where a search for a window begins.
 #[derive(Clone, Copy)]
-pub(super) enum Start<'k> {
+pub(in crate::delta) enum Start<'k> {
     /// At the first key, going up.
     First,
     /// At the first key that is at or above this one, going up.
@@ -69,7 +69,7 @@ pub(super) enum Start<'k> {
 
 impl Position {
     /// The first visible entry from `start` on, in the direction that it says.
-    pub(super) fn seek(tree: &Tree, delta: u64, start: Start<'_>, at: Sequence) -> Self {
+    pub(in crate::delta) fn seek(tree: &Tree, delta: u64, start: Start<'_>, at: Sequence) -> Self {
         let mut position = Self { delta, at, place: Place::AfterLast, window: None };
         if matches!(start, Start::Before(_) | Start::Last) {
             position.window = window_down(tree, start, WINDOW_FIRST);
@@ -83,7 +83,7 @@ impl Position {
 
     /// To the next visible entry.
     #[inline]
-    pub(super) fn next(&mut self, tree: &Tree) {
+    pub(in crate::delta) fn next(&mut self, tree: &Tree) {
         match self.place {
             Place::On(..) => {
                 self.step_up(tree);
@@ -96,7 +96,7 @@ impl Position {
 
     /// To the visible entry before.
     #[inline]
-    pub(super) fn previous(&mut self, tree: &Tree) {
+    pub(in crate::delta) fn previous(&mut self, tree: &Tree) {
         match self.place {
             Place::On(..) => {
                 self.step_down(tree);
@@ -176,7 +176,7 @@ impl Window {
         } else {
             tree.leaf_after(leaf, self.stamp).and_then(|(next, stamp)| Self::go_up(tree, next, stamp, 0))
         };
-        // None is the end, or a leaf that has changed: the key knows.
+        // `None` is the end, or a leaf that has changed: the search by key distinguishes the two.
         self.fetch_newest_of(near.as_ref(), tree);
         near.or_else(|| window_up(tree, Start::After(tree.key(self.records[self.count - 1]?)), WINDOW))
     }
@@ -193,10 +193,10 @@ impl Window {
         near.or_else(|| window_down(tree, Start::Before(tree.key(self.records[0]?)), WINDOW))
     }
 
-    /// A window that begins at `start`. The records of the one after it are asked for, and the next leaf.
+    /// A window that begins at `start`. Prefetches the records of the next window, and the next leaf.
     fn go_up(tree: &Tree, leaf: &Leaf, stamp: Stamp, start: usize) -> Option<Self> {
         let end = start + WINDOW;
-        let window = Self { asked_on: true, ..Self::copy(tree, leaf, stamp, start..end, start)? };
+        let window = Self { prefetched_next: true, ..Self::copy(tree, leaf, stamp, start..end, start)? };
         let right = leaf.right();
         if let Some(right) = right
             && start == 0
@@ -211,10 +211,10 @@ impl Window {
         Some(window)
     }
 
-    /// A window that ends at `end`. The records of the one before it are asked for, and the leaf before.
+    /// A window that ends at `end`. Prefetches the records of the window before, and the leaf before.
     fn go_down(tree: &Tree, leaf: &Leaf, stamp: Stamp, end: usize) -> Option<Self> {
         let start = end.saturating_sub(WINDOW);
-        let window = Self { asked_on: true, ..Self::copy(tree, leaf, stamp, start..end, end.checked_sub(1)?)? };
+        let window = Self { prefetched_next: true, ..Self::copy(tree, leaf, stamp, start..end, end.checked_sub(1)?)? };
         let left = leaf.left();
         if let Some(left) = left
             && end == leaf.count()
@@ -230,15 +230,16 @@ impl Window {
         Some(window)
     }
 
-    /// Asks for the newest versions of the records in the next window, if these were asked for when this one was made: a version of
-    /// a key that was changed again lies anywhere.
+    /// Prefetches the newest versions of the records in the next window, if the records were prefetched when this one
+    /// was made: a version of a key that was changed again can be anywhere.
     fn fetch_newest_of(&self, next: Option<&Self>, tree: &Tree) {
-        if let (true, Some(next)) = (self.asked_on, next) {
+        if let (true, Some(next)) = (self.prefetched_next, next) {
             next.records.iter().flatten().for_each(|record| tree.prefetch_newest(*record));
         }
     }
 
-    /// Copies what the leaf has of `range`, with `current` to be current. None if the leaf has changed since `stamp`.
+    /// Copies the leaf's records in `range`, with `current` as the current one. None if the leaf has changed since
+    /// `stamp`.
     fn copy(tree: &Tree, leaf: &Leaf, stamp: Stamp, range: Range<usize>, current: usize) -> Option<Self> {
         let mut records = [None; WINDOW];
         let start = range.start;
@@ -259,12 +260,12 @@ impl Window {
             records,
             count: end - start,
             current: current - start,
-            asked_on: false,
+            prefetched_next: false,
         })
     }
 }
 
-/// Asks for the records at `range` of a leaf, as far as there are some.
+/// Prefetches the records at `range` of a leaf, as far as they exist.
 fn fetch(tree: &Tree, leaf: &Leaf, range: Range<usize>) {
     for record in range.map_while(|index| leaf.key(index)) {
         tree.prefetch(record);
@@ -297,7 +298,7 @@ fn window_up<'t>(tree: &'t Tree, mut start: Start<'t>, length: usize) -> Option<
         }
         let high = leaf.high();
         if leaf.is_unchanged(stamp) {
-            // All that is left of the key's leaf is below it: the next leaf begins at the fence.
+            // All keys of the key's leaf are below it: the next leaf begins at the fence.
             start = Start::From(tree.key(high?));
         } else {
             before_retry();

@@ -1,4 +1,4 @@
-//! One node of the tree: sorted keys under a version that says when they change.
+//! One node of the tree: sorted keys under a version that rises when they change.
 //!
 //! A node holds the heads of its keys (the 8 bytes after the node's prefix, as big-endian numbers) apart from the
 //! references to their records: a search reads heads, and a record only where heads tie.
@@ -6,17 +6,18 @@
 //! # Reading beside a writer
 //! The version is even while the node is at rest and odd while a writer changes it. A reader takes the version, reads
 //! what it needs, and trusts it only if the version is still the same: a sequence lock (Boehm 2012).
-//! - [`Header::stamp`] (Acquire) pairs with the Release in the drop of [`Locked`]: a reader sees all that came before that.
-//! - [`Header::is_unchanged`] (Acquire fence, then the load) pairs with the Release fence in [`Keys::try_lock`]: a reader
-//!   that saw any store of a writer also sees that the version was odd, or is past.
+//! - [`Header::stamp`] (Acquire) pairs with the Release in the drop of [`Locked`]: a reader sees all that came before
+//!   that.
+//! - [`Header::is_unchanged`] (Acquire fence, then the load) pairs with the Release fence in [`Keys::try_lock`]: a
+//!   reader that saw any store of a writer also sees that the version was odd, or is past.
 //!
 //! All fields that change are atomic, so that a reader that loses the race reads old numbers, not undefined ones. What
 //! it reads through references is safe at any time, because records are never changed or freed.
 //!
 //! Invariants: (1) Keys rise strictly, in `heads` and `keys` alike; heads past `count` are all ones. (2) Every key in
-//! the node is at or above `low` and below `high`, where they are set. (3) All keys that are or may be routed here share
-//! their first `shared` bytes; all keys that are in it share `prefix_length` bytes with `prefix`. (4) No version of a key
-//! in a leaf is later than its `latest`.
+//! the node is at or above `low` and below `high`, where they are set. (3) All keys that are or may be routed here
+//! share their first `shared` bytes; all keys that are in it share `prefix_length` bytes with `prefix`. (4) No
+//! version of a key in a leaf is later than its `latest`.
 
 use crate::delta::arena::Unit;
 use crate::delta::record::{AtomicRecordRef, RecordRef};
@@ -27,9 +28,9 @@ use std::cmp::Ordering as Order;
 use std::mem::offset_of;
 use std::ops::Deref;
 
-/// Keys in a leaf: a search fetches all of its lines at once, so they should be few. (An interpreter affords few keys in
-/// all, and should meet splits of every kind with them; a model checker even fewer.)
-pub(super) const LEAF_KEYS: usize = if cfg!(model_checked) {
+/// Keys in a leaf: a search fetches all of its lines at once, so they should be few. (An interpreter runs with few
+/// keys, which should cause splits of every kind; a model checker with even fewer.)
+pub(in crate::delta) const LEAF_KEYS: usize = if cfg!(model_checked) {
     4
 } else if cfg!(miri) {
     16
@@ -37,7 +38,7 @@ pub(super) const LEAF_KEYS: usize = if cfg!(model_checked) {
     48
 };
 /// Keys in an inner node: those of a delta of a million entries stay in the near cache.
-pub(super) const INNER_KEYS: usize = if cfg!(model_checked) {
+pub(in crate::delta) const INNER_KEYS: usize = if cfg!(model_checked) {
     4
 } else if cfg!(miri) {
     8
@@ -46,13 +47,13 @@ pub(super) const INNER_KEYS: usize = if cfg!(model_checked) {
 };
 /// A search counts whole blocks of heads, a cache line each, before it looks into one.
 const BLOCK: usize = if cfg!(model_checked) { 2 } else { 8 };
-/// How many bytes longer than what the fences promise a prefix must be to pay for comparing them in each search, and
-/// how many bytes of a head may be wasted on known bytes before it pays to write all heads anew.
+/// How many bytes longer than the fences' common prefix a prefix must be, since each search compares it, and
+/// how many bytes of a head may repeat known bytes before all heads are rewritten.
 const PREFIX_GAIN_MIN: usize = 4;
 
 /// What every node begins with.
 #[repr(C, align(64))]
-pub(super) struct Header {
+pub(in crate::delta) struct Header {
     version: AtomicU64,
     /// The latest sequence of any insert into this leaf, or into the one that it was split from.
     latest: AtomicU64,
@@ -65,9 +66,9 @@ pub(super) struct Header {
     high: AtomicRecordRef,
     /// 0 for a leaf.
     level: u32,
-    /// The unit where this node lies.
+    /// The unit where this node begins.
     unit: Unit,
-    /// The nearest nodes of this level, as far as this one has heard: see [`Header::right`].
+    /// The nearest nodes of this level, as far as this node knows: see [`Header::right`].
     left: AtomicU32,
     right: AtomicU32,
     /// The position after the key that was inserted last: where the next one goes if keys come in order.
@@ -76,19 +77,19 @@ pub(super) struct Header {
 
 /// The keys of a node, at most `N` of them.
 #[repr(C)]
-pub(super) struct Keys<const N: usize> {
+pub(in crate::delta) struct Keys<const N: usize> {
     header: Header,
     heads: [AtomicU64; N],
     keys: [AtomicRecordRef; N],
 }
 
 /// A node of level 0.
-pub(super) type Leaf = Keys<LEAF_KEYS>;
+pub(in crate::delta) type Leaf = Keys<LEAF_KEYS>;
 
 /// A node of level 1 or more: child `i` holds the keys from key `i − 1` to below key `i`.
 #[repr(C)]
-pub(super) struct Inner {
-    pub(super) keys: Keys<INNER_KEYS>,
+pub(in crate::delta) struct Inner {
+    pub(in crate::delta) keys: Keys<INNER_KEYS>,
     children: [AtomicU32; INNER_KEYS + 1],
 }
 
@@ -97,33 +98,33 @@ const _: () = assert!(size_of::<Header>() == 64 && (cfg!(model_checked) || LEAF_
 
 /// The version of a node at rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp(u64);
+pub(in crate::delta) struct Stamp(u64);
 
 /// Where a key is in a node, or where it would be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(in crate::delta) struct Found {
     /// Keys below it.
-    pub(super) position: usize,
+    pub(in crate::delta) position: usize,
     /// Whether the key at `position` is equal.
-    pub(super) exact: bool,
+    pub(in crate::delta) exact: bool,
 }
 
-/// Where a key is in a node as far as the heads tell.
+/// The place of a key in a node as far as heads decide it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Located {
+pub(in crate::delta) struct Located {
     position: usize,
-    /// The key's head, if that at `position` is the same: then the keys themselves tell.
+    /// The key's head, if the head at `position` is the same: then the keys themselves decide.
     tie: Option<u64>,
 }
 
-/// The right to change a node; given back when dropped.
-pub(super) struct Locked<'n, const N: usize> {
+/// The right to change a node; released when dropped.
+pub(in crate::delta) struct Locked<'n, const N: usize> {
     node: &'n Keys<N>,
     stamp: Stamp,
 }
 
 /// The right to change an inner node.
-pub(super) type LockedInner<'n> = Locked<'n, INNER_KEYS>;
+pub(in crate::delta) type LockedInner<'n> = Locked<'n, INNER_KEYS>;
 
 impl<const N: usize> Deref for Locked<'_, N> {
     type Target = Keys<N>;
@@ -160,17 +161,17 @@ impl Header {
     }
 
     #[inline(always)]
-    pub(super) fn level(&self) -> u32 {
+    pub(in crate::delta) fn level(&self) -> u32 {
         self.level
     }
 
-    pub(super) fn unit(&self) -> Unit {
+    pub(in crate::delta) fn unit(&self) -> Unit {
         self.unit
     }
 
     /// The version, once no writer holds the node. A writer holds it for some dozen stores.
     #[inline(always)]
-    pub(super) fn stamp(&self) -> Stamp {
+    pub(in crate::delta) fn stamp(&self) -> Stamp {
         let version = self.version.load(Ordering::Acquire);
         if version & 1 == 0 { Stamp(version) } else { self.stamp_after_writer() }
     }
@@ -194,58 +195,58 @@ impl Header {
 
     /// Whether all that was read since `stamp` was taken is what the node held at one moment.
     #[inline(always)]
-    pub(super) fn is_unchanged(&self, stamp: Stamp) -> bool {
+    pub(in crate::delta) fn is_unchanged(&self, stamp: Stamp) -> bool {
         fence(Ordering::Acquire);
         self.version.load(Ordering::Relaxed) == stamp.0
     }
 
     #[inline(always)]
-    pub(super) fn count(&self) -> usize {
+    pub(in crate::delta) fn count(&self) -> usize {
         self.count.load(Ordering::Relaxed) as usize
     }
 
     /// No version of any key in this leaf is later.
     #[inline(always)]
-    pub(super) fn latest(&self) -> Sequence {
+    pub(in crate::delta) fn latest(&self) -> Sequence {
         Sequence(self.latest.load(Ordering::Relaxed))
     }
 
     /// The least key that may be here; none at the tree's left edge.
-    pub(super) fn low(&self) -> Option<RecordRef> {
+    pub(in crate::delta) fn low(&self) -> Option<RecordRef> {
         self.low.load()
     }
 
     /// The least key that is too great to be here; none at the tree's right edge.
-    pub(super) fn high(&self) -> Option<RecordRef> {
+    pub(in crate::delta) fn high(&self) -> Option<RecordRef> {
         self.high.load()
     }
 }
 
 impl Header {
     /// Whether a key at `position` would follow the key that was inserted last.
-    pub(super) fn follows_last_insert(&self, position: usize) -> bool {
+    pub(in crate::delta) fn follows_last_insert(&self, position: usize) -> bool {
         self.after_last_insert.load(Ordering::Relaxed) as usize == position
     }
 
     /// A leaf to the right of this one. It is the next one if its `low` is this one's `high`: a leaf keeps its `low`,
     /// and no two have the same.
-    pub(super) fn right(&self) -> Option<Unit> {
+    pub(in crate::delta) fn right(&self) -> Option<Unit> {
         // Acquire pairs with the Release in `set_right`: the leaf's first content is there.
         Unit::new(self.right.load(Ordering::Acquire))
     }
 
     /// A leaf to the left of this one. It is the one before if its `high` is this one's `low`.
-    pub(super) fn left(&self) -> Option<Unit> {
+    pub(in crate::delta) fn left(&self) -> Option<Unit> {
         Unit::new(self.left.load(Ordering::Acquire))
     }
 
     /// See [`Header::right`]. It is a hint, and so needs no lock.
-    pub(super) fn set_right(&self, right: Option<Unit>) {
+    pub(in crate::delta) fn set_right(&self, right: Option<Unit>) {
         self.right.store(right.map_or(0, Unit::get), Ordering::Release);
     }
 
     /// See [`Header::left`]. It is a hint, and so needs no lock.
-    pub(super) fn set_left(&self, left: Option<Unit>) {
+    pub(in crate::delta) fn set_left(&self, left: Option<Unit>) {
         self.left.store(left.map_or(0, Unit::get), Ordering::Release);
     }
 }
@@ -261,10 +262,10 @@ impl<const N: usize> Deref for Keys<N> {
 
 impl<const N: usize> Keys<N> {
     /// Bytes of a node that a search reads: header and heads.
-    pub(super) const SEARCH_BYTES: usize = offset_of!(Self, keys);
+    pub(in crate::delta) const SEARCH_BYTES: usize = offset_of!(Self, keys);
 
     /// An empty node.
-    pub(super) fn new(level: u32, unit: Unit) -> Self {
+    pub(in crate::delta) fn new(level: u32, unit: Unit) -> Self {
         Self {
             header: Header::new(level, unit),
             heads: [const { AtomicU64::new(u64::MAX) }; N],
@@ -273,12 +274,12 @@ impl<const N: usize> Keys<N> {
     }
 
     /// Whether there is no room for another key.
-    pub(super) fn is_full(&self) -> bool {
+    pub(in crate::delta) fn is_full(&self) -> bool {
         self.count() >= N
     }
 
     /// Locks the node if it is unchanged since `stamp`.
-    pub(super) fn try_lock(&self, stamp: Stamp) -> Option<Locked<'_, N>> {
+    pub(in crate::delta) fn try_lock(&self, stamp: Stamp) -> Option<Locked<'_, N>> {
         // Acquire pairs with the Release of the writer before. The fence orders the odd version before every store
         // that follows: see `is_unchanged`.
         self.version.compare_exchange(stamp.0, stamp.0 + 1, Ordering::Acquire, Ordering::Relaxed).ok()?;
@@ -287,26 +288,26 @@ impl<const N: usize> Keys<N> {
     }
 
     /// Locks a node that only this thread knows.
-    pub(super) fn lock_fresh(&self) -> Locked<'_, N> {
+    pub(in crate::delta) fn lock_fresh(&self) -> Locked<'_, N> {
         self.try_lock(self.stamp()).expect("no other thread knows this node yet")
     }
 
     /// The key at `index`; none if a writer is at work, or past the count.
     #[inline(always)]
-    pub(super) fn key(&self, index: usize) -> Option<RecordRef> {
+    pub(in crate::delta) fn key(&self, index: usize) -> Option<RecordRef> {
         self.keys.get(index)?.load()
     }
 
     /// Looks for `key`. None if what it read cannot be: a writer is at work.
     #[inline(always)]
-    pub(super) fn search<'d>(&self, key: &[u8], resolve: impl Fn(RecordRef) -> &'d [u8]) -> Option<Found> {
+    pub(in crate::delta) fn search<'d>(&self, key: &[u8], resolve: impl Fn(RecordRef) -> &'d [u8]) -> Option<Found> {
         let located = self.locate(key, &resolve)?;
-        self.settle(key, located, resolve)
+        self.confirm(key, located, resolve)
     }
 
     /// The first half of [`Keys::search`], which reads no key in this node. None as there.
     #[inline(always)]
-    pub(super) fn locate<'d>(&self, key: &[u8], resolve: impl Fn(RecordRef) -> &'d [u8]) -> Option<Located> {
+    pub(in crate::delta) fn locate<'d>(&self, key: &[u8], resolve: impl Fn(RecordRef) -> &'d [u8]) -> Option<Located> {
         let count = self.count();
         let prefix_length = self.prefix_length.load(Ordering::Relaxed) as usize;
         let shared = self.shared.load(Ordering::Relaxed) as usize;
@@ -329,7 +330,7 @@ impl<const N: usize> Keys<N> {
 
     /// The second half of [`Keys::search`]. None as there, and if the node has changed since the first.
     #[inline(always)]
-    pub(super) fn settle<'d>(
+    pub(in crate::delta) fn confirm<'d>(
         &self,
         key: &[u8],
         located: Located,
@@ -345,9 +346,9 @@ impl<const N: usize> Keys<N> {
         }
     }
 
-    /// The record of which [`Keys::settle`] will ask the key first, if any.
+    /// The record whose key [`Keys::confirm`] will compare first, if any.
     #[inline(always)]
-    pub(super) fn tied(&self, located: Located) -> Option<RecordRef> {
+    pub(in crate::delta) fn tied(&self, located: Located) -> Option<RecordRef> {
         located.tie?;
         self.key(located.position)
     }
@@ -389,7 +390,7 @@ impl<const N: usize> Locked<'_, N> {
     /// Puts a key at `position`, and moves up those from there on.
     ///
     /// Requires: the node has room; `key` shares the node's prefix.
-    pub(super) fn insert(&self, position: usize, record: RecordRef, key: &[u8]) {
+    pub(in crate::delta) fn insert(&self, position: usize, record: RecordRef, key: &[u8]) {
         let node = self.node;
         let count = node.count();
         assert!(count < N);
@@ -406,15 +407,15 @@ impl<const N: usize> Locked<'_, N> {
 
     /// Notes an insert at this sequence.
     #[inline(always)]
-    pub(super) fn raise_latest(&self, at: Sequence) {
-        // Not an exchange: only who holds the lock stores.
+    pub(in crate::delta) fn raise_latest(&self, at: Sequence) {
+        // Not an exchange: only the holder of the lock stores.
         if self.node.latest() < at {
             self.node.latest.store(at.0, Ordering::Relaxed);
         }
     }
 
     /// Fills the node, which is empty, with what `from` holds from `start` on.
-    pub(super) fn take(&self, from: &Keys<N>, start: usize) {
+    pub(in crate::delta) fn take(&self, from: &Keys<N>, start: usize) {
         let node = self.node;
         let count = from.count() - start;
         for index in 0..count {
@@ -424,12 +425,12 @@ impl<const N: usize> Locked<'_, N> {
         node.prefix_length.store(from.prefix_length.load(Ordering::Relaxed), Ordering::Relaxed);
         node.prefix.copy(&from.prefix);
         node.count.store(count as u32, Ordering::Relaxed);
-        // Which of the keys it came with is not known: both parts keep it.
+        // Which key has it is not known: both parts keep it.
         self.raise_latest(from.latest());
     }
 
     /// Forgets the keys from `count` on.
-    pub(super) fn truncate(&self, count: usize) {
+    pub(in crate::delta) fn truncate(&self, count: usize) {
         let node = self.node;
         for index in count..node.count() {
             node.heads[index].store(u64::MAX, Ordering::Relaxed);
@@ -438,14 +439,14 @@ impl<const N: usize> Locked<'_, N> {
         node.count.store(count as u32, Ordering::Relaxed);
     }
 
-    /// Says which keys may be here.
-    pub(super) fn set_fences(&self, low: Option<RecordRef>, high: Option<RecordRef>) {
+    /// Sets which keys may be here.
+    pub(in crate::delta) fn set_fences(&self, low: Option<RecordRef>, high: Option<RecordRef>) {
         self.node.low.store(low);
         self.node.high.store(high);
     }
 
     /// Fits the prefix to the fences and keys that the node has now.
-    pub(super) fn choose_prefix<'d>(&self, resolve: impl Fn(RecordRef) -> &'d [u8]) {
+    pub(in crate::delta) fn choose_prefix<'d>(&self, resolve: impl Fn(RecordRef) -> &'d [u8]) {
         let node = self.node;
         let shared = match (node.low(), node.high()) {
             (Some(low), Some(high)) => common_length(resolve(low), resolve(high)),
@@ -466,9 +467,9 @@ impl<const N: usize> Locked<'_, N> {
         }
     }
 
-    /// Shortens the prefix so far that `key` shares it.
+    /// Shortens the prefix until `key` begins with it.
     #[inline]
-    pub(super) fn admit<'d>(&self, key: &[u8], resolve: impl Fn(RecordRef) -> &'d [u8]) {
+    pub(in crate::delta) fn shorten_prefix<'d>(&self, key: &[u8], resolve: impl Fn(RecordRef) -> &'d [u8]) {
         let node = self.node;
         let prefix_length = node.prefix_length.load(Ordering::Relaxed) as usize;
         let shared = node.shared.load(Ordering::Relaxed) as usize;
@@ -504,31 +505,31 @@ impl<const N: usize> Locked<'_, N> {
 
 impl Inner {
     /// Bytes from the node's begin where its children are.
-    pub(super) const CHILDREN_OFFSET: usize = offset_of!(Self, children);
+    pub(in crate::delta) const CHILDREN_OFFSET: usize = offset_of!(Self, children);
     /// Their length in bytes.
-    pub(super) const CHILDREN_BYTES: usize = size_of::<[AtomicU32; INNER_KEYS + 1]>();
+    pub(in crate::delta) const CHILDREN_BYTES: usize = size_of::<[AtomicU32; INNER_KEYS + 1]>();
 
     /// An empty inner node: it has no child yet.
-    pub(super) fn new(level: u32, unit: Unit) -> Self {
+    pub(in crate::delta) fn new(level: u32, unit: Unit) -> Self {
         Self { keys: Keys::new(level, unit), children: [const { AtomicU32::new(0) }; INNER_KEYS + 1] }
     }
 
-    /// Where child `index` lies. None if a writer is at work.
+    /// The unit of child `index`. `None` if a writer is at work.
     #[inline(always)]
-    pub(super) fn child(&self, index: usize) -> Option<Unit> {
+    pub(in crate::delta) fn child(&self, index: usize) -> Option<Unit> {
         // Acquire pairs with the Release in `set_child`: the child's first content is there.
         Unit::new(self.children.get(index)?.load(Ordering::Acquire))
     }
 
     /// Requires: the caller has locked the node, and takes care of its keys.
-    pub(super) fn set_child(&self, index: usize, child: Option<Unit>) {
+    pub(in crate::delta) fn set_child(&self, index: usize, child: Option<Unit>) {
         self.children[index].store(child.map_or(0, Unit::get), Ordering::Release);
     }
 
     /// Moves the children from `index` on up by one.
     ///
     /// Requires: as [`Inner::set_child`].
-    pub(super) fn open_gap(&self, index: usize) {
+    pub(in crate::delta) fn open_gap(&self, index: usize) {
         for to in (index + 1..=self.keys.count() + 1).rev() {
             self.set_child(to, self.child(to - 1));
         }

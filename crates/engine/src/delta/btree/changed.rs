@@ -1,28 +1,28 @@
-//! Which keys of a range have changed since a sequence: what the validation of a transaction asks.
+//! Which keys of a range have changed since a sequence, for the validation of a transaction.
 //!
-//! A walk goes over the leaves of the range, from fence to fence, and reads of most one line, the header: a leaf whose
-//! latest insert is not later than the sequence holds no key to look for.
+//! A walk visits the leaves of the range, from fence to fence, and reads only one line, the header, of most: a leaf
+//! whose latest insert is not later than the sequence has no changed key.
 //!
-//! It misses no insert that happened before it began. What it reads of a leaf, it held at one moment of the walk: which
-//! keys it may hold, the latest insert, the keys. The next leaf is the one that begins at the fence where this one ended
-//! then, whatever has become of either since: so no stretch of keys is left out, however leaves are split meanwhile, and
-//! in each the walk finds what was there before it.
+//! It misses no insert that happened before it began. What it reads of a leaf is the leaf's state at one moment of
+//! the walk: the fences, the latest insert, the keys. The next leaf is the one that begins at the fence where this
+//! one ended at that moment, whatever has happened to either since. So the walk skips no stretch of keys, however
+//! leaves are split meanwhile, and in each it finds what was there before the walk.
 
-use crate::delta::node::{LEAF_KEYS, Leaf, Stamp};
+use crate::delta::btree::node::{LEAF_KEYS, Leaf, Stamp};
+use crate::delta::btree::tree::Tree;
 use crate::delta::record::RecordRef;
-use crate::delta::tree::Tree;
 use crate::ids::Sequence;
 use crate::sync::before_retry;
 use std::ops::Bound;
 
-/// Where a walk over leaves stands.
+/// The position of a walk over leaves.
 #[derive(Clone, Copy)]
 struct Walk<'t> {
     leaf: &'t Leaf,
     stamp: Stamp,
     /// The key where the leaf begins; none in the first leaf of the range.
     begins_at: Option<RecordRef>,
-    /// Of how many leaves after this one the headers have been asked for.
+    /// How many leaves after this one have prefetched headers.
     ahead: usize,
 }
 
@@ -31,12 +31,12 @@ struct Walk<'t> {
 struct Seen {
     /// Its first key from the begin of the range on that has changed.
     changed: Option<RecordRef>,
-    /// Where it ended; none at the tree's right edge.
+    /// Where it ended; `None` at the tree's right edge.
     fence: Option<RecordRef>,
 }
 
 /// The first key between `low` and `high` that has a version later than `since`.
-pub(super) fn first_changed<'t>(
+pub(in crate::delta) fn first_changed<'t>(
     tree: &'t Tree,
     low: Bound<&[u8]>,
     high: Bound<&[u8]>,
@@ -54,9 +54,9 @@ fn first_changed_counting<'t>(
     looks: &mut usize,
 ) -> Option<&'t [u8]> {
     let mut walk = Walk::begin(tree, low)?;
-    // Where the leaf began in which the range ends, when the walk left its first leaf.
+    // Where the last leaf of the range began when the walk left its first leaf.
     let mut last = None;
-    // Whether the range may end in the walk's leaf. To compare the fence of each would be to wait for its record.
+    // Whether the range may end in the walk's leaf. Comparing the fence of each leaf would wait for its record.
     let mut may_end = true;
     loop {
         *looks += 1;
@@ -172,8 +172,8 @@ mod tests {
     //! The steps of a walk with a writer between them: races too narrow for threads to hit.
 
     use super::*;
-    use crate::delta::Change;
-    use crate::delta::tree::Entry;
+    use crate::delta::btree::insert::Entry;
+    use crate::delta::change::Change;
     use crate::format::ValueAlign;
 
     const LOW: Bound<&[u8]> = Bound::Unbounded;
@@ -184,7 +184,7 @@ mod tests {
         tree.insert(&Entry { key: &key, hash: 0, at: Sequence(at), change: Change::Delete }, None);
     }
 
-    /// A tree of some leaves that holds the multiples of 1000, none of which has changed.
+    /// A tree of some leaves with the multiples of 1000, all unchanged.
     fn unchanged() -> Tree {
         let tree = Tree::new(ValueAlign::One);
         (0..100).for_each(|number| insert(&tree, number * 37 % 100 * 1000, 5));
@@ -209,7 +209,7 @@ mod tests {
                 (changed, _) => return (number(tree, changed), count),
             }
         }
-        unreachable!("a walk comes to an end")
+        unreachable!("a walk ends")
     }
 
     #[test]
@@ -232,7 +232,7 @@ mod tests {
         let seen = walk.look(&tree, LOW, SINCE).expect("the tree is at rest");
         let fence = seen.fence.expect("the tree has several leaves");
         let end = number(&tree, Some(fence)).expect("a fence is a key");
-        // What has changed lies right behind the fence, and then in the first of several parts.
+        // The changed key is right after the fence, and then in the first of several parts.
         insert(&tree, end + 500, 6);
         split(&tree, 0);
         split(&tree, end);
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(next.begins_at, Some(fence));
         let (changed, leaves) = finish(&tree, next);
         assert_eq!(changed, Some(last));
-        assert!(leaves > 1, "it lies in a later part");
+        assert!(leaves > 1, "it is in a later part");
     }
 
     #[test]

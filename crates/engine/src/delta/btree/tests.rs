@@ -1,7 +1,14 @@
 //! The steps of a descent with a writer between them: races too narrow for threads to hit.
 
-use super::*;
-use crate::delta::node::LEAF_KEYS;
+use super::insert::{Attempts, Entry, Inserted, LeafPlace, Path};
+use super::node::LEAF_KEYS;
+use super::tree::{Kind, Tree};
+use crate::delta::arena::Unit;
+use crate::delta::change::Change;
+use crate::delta::record::Stored;
+use crate::format::ValueAlign;
+use crate::ids::Sequence;
+use crate::sync::atomic::Ordering;
 
 fn insert(tree: &Tree, number: u32) {
     let key = number.to_be_bytes();
@@ -62,7 +69,7 @@ fn an_insert_goes_on_from_its_approach_or_begins_anew_if_the_parent_has_changed(
 }
 
 #[test]
-fn an_approach_that_came_nearer_serves_while_the_leaf_is_unchanged_and_is_made_again_after() {
+fn an_approach_that_found_the_place_serves_while_the_leaf_is_unchanged_and_is_made_again_after() {
     let tree = Tree::new(ValueAlign::One);
     // Heads tie among every three keys, and differ from those of others.
     let key = |number: u32| [&(number / 3).to_be_bytes()[..], b"tied", &number.to_be_bytes()].concat();
@@ -74,8 +81,8 @@ fn an_approach_that_came_nearer_serves_while_the_leaf_is_unchanged_and_is_made_a
     for number in 0..600 {
         let key_near = key(number);
         let Some(mut approach) = tree.approach(&key_near) else { continue };
-        tree.come_nearer(&mut approach, &key_near);
-        let Nearer { leaf, stamp, .. } = approach.nearer.expect("nobody else writes");
+        tree.prefetch_record(&mut approach, &key_near);
+        let LeafPlace { leaf, stamp, .. } = approach.leaf_place.expect("nobody else writes");
         if number % 5 == 0 {
             // Another commit changes the leaf, and may split it: often by the same key.
             insert_from(number ^ 1, 2, None);
