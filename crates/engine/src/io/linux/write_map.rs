@@ -1,13 +1,15 @@
-//! The part of a file that is prepared for small writes: they go to it through memory, at a fraction of what a call costs.
+//! The part of a file that is prepared for small writes: they go to it through memory, at a fraction of what a call
+//! costs.
 //!
-//! A store to a page that has space on the medium is as good as a write by a call: it survives the process at once, and a
-//! power cut after the next sync. Where the space is missing, or the page cannot be read back, it is SIGBUS. So:
+//! A store to a page that has space on the medium is as good as a write by a call: it survives the process at once,
+//! and a power cut after the next sync. Where the space is missing, or the page cannot be read back, it is SIGBUS.
+//! So:
 //!
-//! Invariants: (1) The prepared part is in the file, and has no holes: it was written there by calls, which report a full disk, or
-//! through this, in what was prepared before.
-//! (2) Only file systems that overwrite in place are trusted not to want space again for bytes that have it. (3) The file is
-//! cut and prepared under the lock under which places in it are given out, and not cut below one that is not written yet; nobody cuts
-//! it through another handle. (4) Each byte is stored by one thread at a time.
+//! Invariants: (1) The prepared part is in the file, and has no holes: it was written there by calls, which report a
+//! full disk, or through this map, in a part that was prepared before.
+//! (2) Only file systems that overwrite in place are trusted not to need new space for bytes that have it. (3) The
+//!     file is cut and prepared under the lock under which places in it are handed out, and not cut below one that is
+//!     not written yet; it is not cut through another handle. (4) Each byte is stored by one thread at a time.
 
 #![allow(unsafe_code)] // Memory maps have no safe interface.
 
@@ -18,20 +20,21 @@ use std::ptr::{self, NonNull};
 
 use rustix::mm::{MapFlags, ProtFlags};
 
-use super::disk::write_zeros;
 use super::map::unmap;
-use super::place::PreparedPlace;
+use crate::io::disk::write_zeros;
+use crate::io::place::PreparedPlace;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, OnceLock};
 
-/// The prepared part of one file. Who asks for a place in it writes to nothing that threads share.
+/// The prepared part of one file. Asking for a place in it writes to no memory that threads share.
 #[derive(Debug, Default)]
-pub(super) struct Prepared {
-    /// Made when the file is prepared first. An inner none: the file system is not trusted, or there is no address space.
+pub(in crate::io) struct Prepared {
+    /// Made when the file is prepared first. An inner `None`: the file system is not trusted, or there is no address
+    /// space.
     window: OnceLock<Option<Window>>,
     /// The first bytes of the file, this many, may be stored to.
     bytes: AtomicU64,
-    /// Held by who changes `bytes`, or stores to a place of his own. Nothing is locked under it.
+    /// Held while a thread changes `bytes`, or stores to a place of its own. Nothing is locked under it.
     changing: Mutex<()>,
 }
 
@@ -43,35 +46,37 @@ struct Window {
 
 // SAFETY: the window is plain memory that belongs to no thread.
 unsafe impl Send for Window {}
-// SAFETY: what a shared reference to it gives is an address. Who stores there answers for that: see `PreparedPlace::write`.
+// SAFETY: a shared reference to it provides only an address. The caller of `PreparedPlace::write` guarantees that
+// storing is sound.
 unsafe impl Sync for Window {}
 
 impl Prepared {
-    /// Stores `bytes` at `offset`, if they lie in the prepared part; otherwise answers `false`: a call must write them.
+    /// Stores `bytes` at `offset`, if they are inside the prepared part; otherwise returns `false`: a call must write
+    /// them.
     #[inline]
-    pub(super) fn write(&self, offset: u64, bytes: &[u8]) -> bool {
+    pub(in crate::io) fn write(&self, offset: u64, bytes: &[u8]) -> bool {
         let _changing = self.changing.lock();
         let Some(place) = self.place(offset, bytes.len()) else { return false };
-        // SAFETY: whoever calls holds the file. Nobody cuts it, or writes so, while `changing` is locked here; that nobody has this
-        // place from `Prepared::place` is invariant (4).
+        // SAFETY: the caller keeps the file open. It is not cut, or written so, while `changing` is locked here; that
+        // no other thread has this place from `Prepared::place` is invariant (4).
         unsafe { place.write(bytes) };
         true
     }
 
-    /// See [`File::place`](super::File::place).
+    /// See [`File::place`](crate::io::File::place).
     #[inline]
-    pub(super) fn place(&self, offset: u64, length: usize) -> Option<PreparedPlace> {
+    pub(in crate::io) fn place(&self, offset: u64, length: usize) -> Option<PreparedPlace> {
         let window = self.window.get()?.as_ref()?;
-        // Relaxed: whoever asks has the lock under which the file is prepared.
+        // Relaxed: the caller has the lock under which the file is prepared.
         if offset.checked_add(length as u64)? > self.bytes.load(Ordering::Relaxed) {
             return None;
         }
-        // SAFETY: the prepared part lies in the window, and by invariant (1) in the file.
+        // SAFETY: the prepared part is inside the window, and by invariant (1) in the file.
         Some(PreparedPlace::new(unsafe { window.base.add(offset as usize) }, length))
     }
 
-    /// See [`File::prepare`](super::File::prepare). Where calls must do all the same, nothing is written.
-    pub(super) fn extend(&self, file: &fs::File, length: u64) -> io::Result<()> {
+    /// See [`File::prepare`](crate::io::File::prepare). Where only calls can write, nothing is written.
+    pub(in crate::io) fn extend(&self, file: &fs::File, length: u64) -> io::Result<()> {
         let _changing = self.changing.lock();
         if self.window.get_or_init(|| Window::new(file)).is_some() && length <= WINDOW_BYTES {
             write_zeros(|offset, zeros| file.write_all_at(zeros, offset), file.metadata()?.len(), length)?;
@@ -80,8 +85,8 @@ impl Prepared {
         Ok(())
     }
 
-    /// See [`File::set_len`](super::File::set_len).
-    pub(super) fn set_len(&self, file: &fs::File, length: u64) -> io::Result<()> {
+    /// See [`File::set_len`](crate::io::File::set_len).
+    pub(in crate::io) fn set_len(&self, file: &fs::File, length: u64) -> io::Result<()> {
         let _changing = self.changing.lock();
         self.bytes.store(length.min(self.bytes.load(Ordering::Relaxed)), Ordering::Relaxed);
         file.set_len(length)
@@ -89,7 +94,7 @@ impl Prepared {
 }
 
 impl Window {
-    /// `None` where calls must do. That costs only speed.
+    /// `None` where only calls can write. That costs only speed.
     fn new(file: &fs::File) -> Option<Self> {
         if !overwrites_in_place(file) {
             return None;
@@ -107,15 +112,15 @@ impl Drop for Window {
     }
 }
 
-/// Whether a byte of the file that has space never wants other space when it is overwritten.
+/// Whether a byte of the file that has space never needs other space when it is overwritten.
 fn overwrites_in_place(file: &fs::File) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|system| IN_PLACE.contains(&((system.f_type as u64) & 0xffff_ffff)))
 }
 
-/// Ext2 to 4 and tmpfs, from `linux/magic.h`. Not XFS: a copy that somebody made of the file may share its blocks.
+/// Ext2 to 4 and tmpfs, from `linux/magic.h`. Not XFS: a copy of the file may share its blocks.
 const IN_PLACE: [u64; 2] = [0xef53, 0x0102_1994];
 
-/// Addresses cost nothing until they are touched. What lies behind is written by calls.
+/// Addresses cost nothing until they are touched. Bytes after the window are written by calls.
 const WINDOW_BYTES: u64 = 1 << 30;
 
 #[cfg(test)]
@@ -143,7 +148,7 @@ mod tests {
         assert!(prepared.write(99, b"y") && !prepared.write(99, b"yy") && !prepared.write(4097, b"stored"));
         assert_eq!(fs::read(&path).unwrap()[99], b'y');
         prepared.extend(&file, WINDOW_BYTES + 1).unwrap();
-        assert_eq!(file.metadata().unwrap().len(), 100, "what lies behind the window is not prepared");
+        assert_eq!(file.metadata().unwrap().len(), 100, "the bytes after the window are not prepared");
     }
 
     #[test]

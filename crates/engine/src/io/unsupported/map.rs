@@ -1,52 +1,9 @@
-//! Stands in for the operating system's files on platforms that Fulgurite does not support yet.
-//!
-//! Everything compiles there, and databases in memory work; whatever asks for a real file is told so.
+//! Takes the place of maps of files on platforms that Fulgurite does not support yet.
 
 use std::io;
-use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
-use super::HugePages;
-use super::disk::{Access, Disk, File, WriterAttempt};
-use crate::sync::Arc;
-
-/// The operating system's files: on this platform every call fails with `Unsupported`.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RealDisk;
-
-impl Disk for RealDisk {
-    fn open(&self, _path: &Path, _access: Access) -> io::Result<Arc<dyn File>> {
-        Err(not_yet())
-    }
-
-    fn remove(&self, _path: &Path) -> io::Result<()> {
-        Err(not_yet())
-    }
-
-    fn rename(&self, _from: &Path, _to: &Path) -> io::Result<()> {
-        Err(not_yet())
-    }
-
-    fn sync_directory(&self, _directory: &Path) -> io::Result<()> {
-        Err(not_yet())
-    }
-
-    fn list(&self, _directory: &Path) -> io::Result<Vec<PathBuf>> {
-        Err(not_yet())
-    }
-
-    fn exists(&self, _path: &Path) -> io::Result<bool> {
-        Err(not_yet())
-    }
-
-    fn canonical(&self, _path: &Path) -> io::Result<PathBuf> {
-        Err(not_yet())
-    }
-
-    fn lock_writer(&self, _lock_path: &Path) -> io::Result<WriterAttempt> {
-        Err(not_yet())
-    }
-}
+use crate::io::huge_pages::HugePages;
 
 /// A window onto a file: there is none on this platform.
 #[derive(Debug)]
@@ -120,7 +77,3 @@ pub fn reserved_bytes() -> u64 {
 
 /// Sets how much address space all windows of this process may reserve together: without effect on this platform.
 pub fn set_reserved_bytes_max(_bytes: u64) {}
-
-fn not_yet() -> io::Error {
-    io::Error::new(io::ErrorKind::Unsupported, "files are not supported on this platform yet: only on Linux")
-}

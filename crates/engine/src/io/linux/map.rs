@@ -1,8 +1,9 @@
 //! A read-only window onto a file: shared with the page cache, never written through.
 //!
-//! Invariants: (1) The window begins at the file's first byte, at an address that is a multiple of 2 MiB, so that each 2 MiB of
-//! the file can be mapped by one huge page. (2) It may reach past the end of the file; touching it there is SIGBUS, so the
-//! caller of [`Map::slice`] vouches for the length. (3) All windows of the process together stay under a cap.
+//! Invariants: (1) The window begins at the file's first byte, at an address that is a multiple of 2 MiB, so that
+//! each 2 MiB of the file can be mapped by one huge page. (2) It may reach past the end of the file; touching it
+//! there is SIGBUS, so the caller of [`Map::slice`] vouches for the length. (3) All windows of the process together
+//! stay under a cap.
 //!
 //! A window may be larger than the file because reserved addresses cost nothing until they are touched: a file that
 //! grows inside its window needs no new map.
@@ -17,8 +18,8 @@ use std::ptr::{self, NonNull};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
-use super::huge_pages::{self, HugePages};
-use super::machine::memory_bytes;
+use crate::io::huge_pages::{self, HugePages};
+use crate::io::machine::memory_bytes;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// A read-only window onto a file, from its first byte. Dropping it unmaps it.
@@ -26,7 +27,7 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 pub struct Map {
     base: NonNull<u8>,
     window_bytes: u64,
-    /// Given back to the process's cap after the window is unmapped.
+    /// Returned to the process's cap after the window is unmapped.
     _charge: Charge,
 }
 
@@ -36,9 +37,9 @@ unsafe impl Send for Map {}
 unsafe impl Sync for Map {}
 
 impl Map {
-    /// Maps `file`, of `file_bytes` at present, with a window of `reserve_bytes` or what there is address space for. `None` if
-    /// that is less than the file, or if its file system has no maps.
-    pub(super) fn new(file: &fs::File, file_bytes: u64, reserve_bytes: u64) -> io::Result<Option<Self>> {
+    /// Maps `file`, of `file_bytes` at present, with a window of `reserve_bytes` or what there is address space for.
+    /// `None` if that is less than the file, or if its file system has no maps.
+    pub(in crate::io) fn new(file: &fs::File, file_bytes: u64, reserve_bytes: u64) -> io::Result<Option<Self>> {
         let Some(needed_bytes) = round_up(file_bytes.max(1)) else { return Ok(None) };
         let mut window_bytes = round_up(reserve_bytes).unwrap_or(needed_bytes).max(needed_bytes);
         let mut cramped = false;
@@ -72,11 +73,11 @@ impl Map {
         self.window_bytes
     }
 
-    /// The bytes of the file at `offset`, or `None` if they do not lie in the window.
+    /// The bytes of the file at `offset`, or `None` if they are not inside the window.
     ///
     /// # Safety
-    /// Until the slice is last used, `offset + length` is at most the file's length, or the access is SIGBUS; and nobody writes
-    /// these bytes of the file, by whatever means.
+    /// Until the slice is last used, `offset + length` is at most the file's length, or the access is SIGBUS; and
+    /// nobody writes these bytes of the file, by whatever means.
     #[inline]
     pub unsafe fn slice(&self, offset: u64, length: usize) -> Option<&[u8]> {
         if offset.saturating_add(length as u64) > self.window_bytes {
@@ -84,23 +85,24 @@ impl Map {
         }
         // SAFETY: `offset + length` is inside the window, which is one mapping.
         let start = unsafe { self.base.as_ptr().add(offset as usize) };
-        // SAFETY: the bytes are mapped for reading while `self` lives (no overflow: the sum is at most `window_bytes`, which is
-        // below u64::MAX); the caller vouches that they are in the file and stay as they are.
+        // SAFETY: the bytes are mapped for reading while `self` lives (no overflow: the sum is at most
+        // `window_bytes`, which is below u64::MAX); the caller vouches that they are in the file and stay as they
+        // are.
         Some(unsafe { std::slice::from_raw_parts(start, length) })
     }
 
-    /// Where the window begins. What [`Map::slice`] asks of its callers holds for whoever reads from here.
+    /// Where the window begins. The contract of [`Map::slice`] holds for reads from here too.
     #[inline(always)]
     pub fn base(&self) -> NonNull<u8> {
         self.base
     }
 
-    /// Reads the part of the file from `offset` on into the page cache and maps it, all at once: far cheaper than a fault per
-    /// page. Nothing outside of the file is touched.
+    /// Reads the part of the file from `offset` on into the page cache and maps it, all at once: far cheaper than a
+    /// fault per page. Nothing outside of the file is touched.
     ///
     /// # Errors
-    /// `InvalidInput` if the part is not in the window, `Unsupported` on Linux before 5.14; otherwise the part reaches past
-    /// the end of the file, or the medium failed, which would have been SIGBUS on access.
+    /// `InvalidInput` if the part is not in the window, `Unsupported` on Linux before 5.14; otherwise the part
+    /// reaches past the end of the file, or the medium failed, which would have been SIGBUS on access.
     pub fn populate(&self, offset: u64, length: u64) -> io::Result<()> {
         if length == 0 {
             return Ok(());
@@ -119,8 +121,8 @@ impl Map {
         }
     }
 
-    /// Says that reads will jump about: right only when the file is larger than memory, for it stops read-ahead and with it
-    /// huge pages.
+    /// Says that reads will jump about: right only when the file is larger than memory, for it stops read-ahead and
+    /// with it huge pages.
     ///
     /// # Errors
     /// The system's; reading works nonetheless.
@@ -174,7 +176,8 @@ impl Map {
         let reserved = Reserved { start: reserved.cast(), length: length + HUGE_PAGE_BYTES as usize };
         let before = reserved.start.addr().next_multiple_of(HUGE_PAGE_BYTES as usize) - reserved.start.addr();
         let base = reserved.start.wrapping_add(before);
-        // SAFETY: `base..base + length` lies inside the reservation, which nobody else knows of, so replacing it is harmless.
+        // SAFETY: `base..base + length` is inside the reservation, which no other code knows, so replacing it is
+        // harmless.
         let mapped = unsafe {
             rustix::mm::mmap(
                 base.cast::<c_void>(),
@@ -220,13 +223,13 @@ pub fn reserved_bytes() -> u64 {
     RESERVED_BYTES.load(Ordering::Relaxed)
 }
 
-/// Sets how much address space all windows of this process may reserve together: 16 TiB unless this is called. Windows that
-/// exist stay. A file that does not fit is read without a map.
+/// Sets how much address space all windows of this process may reserve together: 16 TiB unless this is called.
+/// Windows that exist stay. A file that does not fit is read without a map.
 pub fn set_reserved_bytes_max(bytes: u64) {
     RESERVED_BYTES_MAX.store(bytes, Ordering::Relaxed);
 }
 
-/// A window's share of the process's cap, given back when dropped.
+/// A window's share of the process's cap, returned when dropped.
 #[derive(Debug)]
 struct Charge(u64);
 
@@ -270,7 +273,7 @@ impl Drop for Reserved {
 }
 
 /// Requires: the range is the caller's own mapping, and no reference into it is left.
-pub(super) fn unmap(start: *mut u8, length: usize) {
+pub(in crate::io) fn unmap(start: *mut u8, length: usize) {
     if length == 0 {
         return;
     }
@@ -372,7 +375,8 @@ mod tests {
     }
 
     fn slice(map: &Map, offset: u64, length: usize) -> Option<&[u8]> {
-        // SAFETY: the tests ask only for bytes that are in the file, or outside of the window, and write none meanwhile.
+        // SAFETY: the tests ask only for bytes that are in the file, or outside of the window, and write none
+        // meanwhile.
         unsafe { map.slice(offset, length) }
     }
 }

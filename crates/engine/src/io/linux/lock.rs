@@ -1,8 +1,9 @@
-//! Locks between processes: the lock file, which holds the pid of the writer of a name, and locks on the data file itself.
+//! Locks between processes: the lock file, which holds the pid of the writer of a name, and locks on the data file
+//! itself.
 //!
-//! Both are open file description (OFD) locks: they are held by an open file rather than by a process. So two handles in one process
-//! exclude each other, closing another descriptor of the file releases nothing, and a dead process holds nothing. A child made by
-//! `fork` shares them with its parent, so a child releases none (`crate::process`).
+//! Both are open file description (OFD) locks: they are held by an open file rather than by a process. So two handles
+//! in one process exclude each other, closing another descriptor of the file releases nothing, and a dead process
+//! holds nothing. A child made by `fork` shares them with its parent, so a child releases none (`crate::process`).
 //!
 //! The lock file decides who may create a database, and names the writer. Only writers use it:
 //!
@@ -11,11 +12,12 @@
 //! | 0 | exclusively, by the writer | |
 //! | 16..48 | | pid of the writer: decimal digits, then a line feed |
 //!
-//! Invariants: (1) Only the holder of byte 0 removes the file. (2) A lock counts only if the path still names the locked file after the
-//! lock was taken: otherwise the holder before has removed it, and another process may hold a newer one.
+//! Invariants: (1) Only the holder of byte 0 removes the file. (2) A lock counts only if the path still names the
+//! locked file after the lock was taken: otherwise the holder before has removed it, and another process may hold a
+//! newer one.
 //!
-//! The data file is locked far beyond any byte that it has. These locks find each other whatever name, link or mount the file was opened
-//! by, and a reader takes its own with the right to read alone:
+//! The data file is locked far beyond any byte that it has. These locks find each other whatever name, link or mount
+//! the file was opened by, and a reader takes its own with the right to read alone:
 //!
 //! | byte | locked | meaning |
 //! |---|---|---|
@@ -33,21 +35,21 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use super::disk::{LockHolder, WriterAttempt, WriterLock};
-use super::os;
+use super::regular_file::{is_named, open_regular, refuse_network_file_system};
+use crate::io::disk::{LockHolder, WriterAttempt, WriterLock};
 use crate::process::Stamp;
 use crate::sync::Mutex;
 
-/// See [`super::Disk::lock_writer`].
+/// See [`crate::io::Disk::lock_writer`].
 pub(super) fn lock_writer(path: &Path) -> io::Result<WriterAttempt> {
     loop {
-        let file = os::open_regular(path, OpenOptions::new().read(true).write(true).create(true).truncate(false))?;
-        os::refuse_network_file_system(&file)?;
+        let file = open_regular(path, OpenOptions::new().read(true).write(true).create(true).truncate(false))?;
+        refuse_network_file_system(&file)?;
         let lock_file = LockFile { identity: identity(&file)?, file, path: path.to_path_buf(), stamp: Stamp::new()? };
         if !try_lock(&lock_file.file, Kind::Exclusive, WRITER_BYTE)? {
             return Ok(WriterAttempt::Busy(lock_file.holder()?));
         }
-        if !os::is_named(&lock_file.file, path)? {
+        if !is_named(&lock_file.file, path)? {
             continue;
         }
         lock_file.write_pid(std::process::id())?;
@@ -64,10 +66,11 @@ struct FileWriterLock {
 impl WriterLock for FileWriterLock {
     fn close(self: Box<Self>) -> io::Result<()> {
         let LockFile { file, path, stamp, .. } = &self.lock_file;
-        if stamp.is_inherited() || !os::is_named(file, path)? {
+        if stamp.is_inherited() || !is_named(file, path)? {
             return Ok(());
         }
-        // Dropping `self` releases the lock. A process that waits for it then finds the name gone or changed, and retries.
+        // Dropping `self` releases the lock. A process that waits for it then finds the name gone or changed, and
+        // retries.
         fs::remove_file(path)
     }
 }
@@ -114,18 +117,18 @@ impl LockFile {
     }
 }
 
-/// What a handle of a data file holds of its locks; see [`super::FileLocks`].
+/// What a handle of a data file holds of its locks; see [`crate::io::FileLocks`].
 #[derive(Debug, Default)]
 pub(super) struct DataLocks {
     /// The number that is pinned, or 0. Nothing is locked under it but the file.
     pinned: Mutex<u64>,
-    /// The file, if it is locked for its writer. Nothing is locked under it but the file, and who holds what here.
+    /// The file, if it is locked for its writer. Only the file and [`held_here`] are locked under it.
     written: Mutex<Option<Identity>>,
 }
 
 impl DataLocks {
     pub(super) fn lock_writer(&self, file: &fs::File) -> io::Result<Option<LockHolder>> {
-        os::refuse_network_file_system(file)?;
+        refuse_network_file_system(file)?;
         let identity = identity(file)?;
         let mut written = self.written.lock();
         if !try_lock(file, Kind::Exclusive, DATA_WRITER_BYTE)? {
@@ -153,7 +156,7 @@ impl DataLocks {
 
     pub(super) fn pin(&self, file: &fs::File, number: u64) -> io::Result<()> {
         assert!(number > 0 && number < PIN_LIMIT, "checkpoints have numbers from 1");
-        os::refuse_network_file_system(file)?;
+        refuse_network_file_system(file)?;
         let mut pinned = self.pinned.lock();
         if *pinned == number {
             return Ok(());
@@ -175,8 +178,8 @@ impl DataLocks {
         Ok(())
     }
 
-    /// The system names any one of the locks in a range, so the range is cut below what was found until nothing is left. A reader that
-    /// moves meanwhile moves up, and needs what it left no more.
+    /// The system names any one of the locks in a range, so the range is cut below what was found until nothing is
+    /// left. A reader that moves meanwhile moves up, and needs what it left no more.
     pub(super) fn oldest_pinned(&self, file: &fs::File) -> io::Result<Option<u64>> {
         let first = DATA_WRITER_BYTE + 1;
         let (mut oldest, mut count) = (None, 0);
@@ -202,7 +205,8 @@ impl Drop for DataLocks {
     }
 }
 
-/// The files whose writer's lock this process holds, to tell them from those of others: pids may be those of another container.
+/// The files whose writer's lock this process holds, to distinguish them from those of other processes: pids may be
+/// those of another container.
 fn held_here() -> &'static Mutex<HashSet<Identity>> {
     static HELD: crate::process::PerProcess<Mutex<HashSet<Identity>>> = crate::process::PerProcess::new();
     HELD.get()
@@ -243,7 +247,8 @@ fn unlock(file: &fs::File, first: i64, count: i64) -> io::Result<()> {
     control(file, libc::F_OFD_SETLK, &mut range(libc::F_UNLCK, first, count))
 }
 
-/// Where a lock of another open file begins that has a byte of this range, if there is one. A count of 0 is all up to the end.
+/// Where a lock of another open file begins that has a byte of this range, if there is one. A count of 0 is all up to
+/// the end.
 fn first_found(file: &fs::File, first: i64, count: i64) -> io::Result<Option<i64>> {
     let mut range = range(libc::F_WRLCK, first, count);
     control(file, libc::F_OFD_GETLK, &mut range)?;
@@ -252,8 +257,8 @@ fn first_found(file: &fs::File, first: i64, count: i64) -> io::Result<Option<i64
 
 fn control(file: &fs::File, command: libc::c_int, range: &mut libc::flock) -> io::Result<()> {
     loop {
-        // SAFETY: the descriptor is open for as long as `file` lives, and these commands read and write one `flock`, which `range`
-        // is, exclusively borrowed.
+        // SAFETY: the descriptor is open for as long as `file` lives, and these commands read and write one `flock`,
+        // which `range` is, exclusively borrowed.
         let result = unsafe { libc::fcntl(file.as_raw_fd(), command, std::ptr::from_mut(range)) };
         if result != -1 {
             return Ok(());
@@ -300,8 +305,8 @@ const PIN_LIMIT: u64 = 1 << 62;
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Access, Disk, File, RealDisk};
     use super::*;
+    use crate::io::{Access, Disk, File, RealDisk};
     use crate::sync::Arc;
     use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 

@@ -1,8 +1,8 @@
 //! Owns the frames of pages read by `pread`, where the file is not mapped: a bounded, sharded cache.
 //!
-//! Invariants: (1) every frame in the cache has been verified.  (2) A frame is never changed after it was made, so that
-//! whoever holds one may read it after it left the cache.  (3) The cache itself holds at most its bound; frames pinned by
-//! readers come on top.  Called only by [`Pages`](super::Pages).
+//! Invariants: (1) every frame in the cache has been verified. (2) A frame is never changed after it was made, so
+//! that its holder may read it after it left the cache. (3) The cache itself holds at most its bound; frames pinned
+//! by readers come on top. Called only by [`Pages`](super::Pages).
 
 use std::collections::HashMap;
 
@@ -29,14 +29,14 @@ impl Frame {
 
 /// Names a page for all time: an extent's number is used again, but never with the same birth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct FrameKey {
+pub(in crate::pager) struct FrameKey {
     pub at: PageRef,
     pub birth: Birth,
 }
 
 /// A bounded cache of verified pages, replaced by the clock algorithm.
 #[derive(Debug)]
-pub(super) struct FrameCache {
+pub(in crate::pager) struct FrameCache {
     /// Each guards one part of the cache. No other lock is taken under it, and no file is read.
     shards: Box<[Mutex<Shard>]>,
 }
