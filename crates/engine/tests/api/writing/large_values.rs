@@ -1,5 +1,5 @@
-//! Values of 64 KiB and more lie in extents of their own from the moment they are put: whatever becomes of the transaction,
-//! no page is lost and none is read after it was given back.
+//! Values of 64 KiB and more are in extents of their own from the moment they are put: whatever happens to the
+//! transaction, no page is lost and none is read after it was freed.
 
 #![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
 
@@ -143,7 +143,7 @@ fn a_snapshot_reads_large_values_that_were_overwritten_since() {
         }
     }
     drop((early, late));
-    // A checkpoint gives back what the snapshots held, if it has anything to merge.
+    // A checkpoint frees the pages that the snapshots held, if it has anything to merge.
     for seed in 6..8 {
         put_all(&db, &table, seed);
         db.checkpoint().unwrap();

@@ -220,7 +220,8 @@ fn a_function_whose_result_was_overtaken_is_called_again_with_the_newer_value() 
 
 #[test]
 fn a_function_with_long_results_is_called_without_the_logs_lock_until_it_was_overtaken_five_times() {
-    // Were it called with the lock held, the other thread would wait for ever. With it held, nobody overtakes the sixth call.
+    // Were it called with the lock held, the other thread would wait for ever. With it held, nobody overtakes the
+    // sixth call.
     let size = 100_000;
     let (calls, value) = overtaken(5, size);
     assert_eq!(calls, 6);

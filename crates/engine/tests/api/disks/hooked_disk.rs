@@ -12,46 +12,46 @@ use fulgurite::io::{Access, Disk, File, ForwardDisk, ForwardFile, MemoryDisk};
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
-pub struct Meddling {
+pub struct HookedDisk {
     disk: MemoryDisk,
-    pub meddler: Arc<Meddler>,
+    pub hooks: Arc<Hooks>,
 }
 
 #[derive(Default)]
-pub struct Meddler {
+pub struct Hooks {
     pub syncs: AtomicUsize,
     pub written_bytes: AtomicUsize,
-    pub in_syncs: Mutex<Option<Meddle>>,
+    pub in_syncs: Mutex<Option<SyncHook>>,
     pub in_next_write: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     /// There is no room for the log.
     pub log_is_full: AtomicBool,
 }
 
 /// Told how many syncs there were with this one.
-pub type Meddle = Arc<dyn Fn(usize) + Send + Sync>;
+pub type SyncHook = Arc<dyn Fn(usize) + Send + Sync>;
 
-impl std::fmt::Debug for Meddler {
+impl std::fmt::Debug for Hooks {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Meddler").finish_non_exhaustive()
+        formatter.debug_struct("Hooks").finish_non_exhaustive()
     }
 }
 
-impl ForwardDisk for Meddling {
+impl ForwardDisk for HookedDisk {
     fn inner(&self) -> &dyn Disk {
         &self.disk
     }
 
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
         let file = self.disk.open(path, access)?;
-        let (is_data, meddler) = (path.to_string_lossy().ends_with(".ful"), Arc::clone(&self.meddler));
-        Ok(if is_data { Arc::new(DataFile { file, meddler }) } else { Arc::new(OtherFile { file, meddler }) })
+        let (is_data, hooks) = (path.to_string_lossy().ends_with(".ful"), Arc::clone(&self.hooks));
+        Ok(if is_data { Arc::new(DataFile { file, hooks }) } else { Arc::new(OtherFile { file, hooks }) })
     }
 }
 
 #[derive(Debug)]
 struct DataFile {
     file: Arc<dyn File>,
-    meddler: Arc<Meddler>,
+    hooks: Arc<Hooks>,
 }
 
 impl ForwardFile for DataFile {
@@ -60,22 +60,22 @@ impl ForwardFile for DataFile {
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        self.meddler.written_bytes.fetch_add(bytes.len(), Ordering::SeqCst);
-        let meddle = self.meddler.in_next_write.lock().unwrap().take();
-        if let Some(meddle) = meddle {
-            meddle();
+        self.hooks.written_bytes.fetch_add(bytes.len(), Ordering::SeqCst);
+        let hook = self.hooks.in_next_write.lock().unwrap().take();
+        if let Some(hook) = hook {
+            hook();
         }
         self.file.write_at(offset, bytes)
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        let count = self.meddler.syncs.fetch_add(1, Ordering::SeqCst) + 1;
-        let meddle = self.meddler.in_syncs.lock().unwrap().clone();
-        if let Some(meddle) = meddle {
+        let count = self.hooks.syncs.fetch_add(1, Ordering::SeqCst) + 1;
+        let hook = self.hooks.in_syncs.lock().unwrap().clone();
+        if let Some(hook) = hook {
             // Another thread's, so that the test fails, and does not hang, where the log's lock is held meanwhile.
             let (done, is_done) = mpsc::channel();
             std::thread::spawn(move || {
-                meddle(count);
+                hook(count);
                 let _ = done.send(());
             });
             is_done.recv_timeout(Duration::from_secs(30)).expect("others commit while a large result is synced");
@@ -88,7 +88,7 @@ impl ForwardFile for DataFile {
 #[derive(Debug)]
 struct OtherFile {
     file: Arc<dyn File>,
-    meddler: Arc<Meddler>,
+    hooks: Arc<Hooks>,
 }
 
 impl ForwardFile for OtherFile {
@@ -97,7 +97,7 @@ impl ForwardFile for OtherFile {
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        if self.meddler.log_is_full.load(Ordering::SeqCst) {
+        if self.hooks.log_is_full.load(Ordering::SeqCst) {
             return Err(io::ErrorKind::StorageFull.into());
         }
         self.file.write_at(offset, bytes)

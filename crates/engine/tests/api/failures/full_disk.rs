@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use fulgurite::io::Disk;
 use fulgurite::{Database, Durability, Error, MergeOperator, Options, Result, Table, TableOptions};
 
-use crate::small_disk::{OTHER, SmallDisk};
+use crate::disks::small_disk::{OTHER, SmallDisk};
 
 fn options(disk: &SmallDisk, background: bool) -> Options {
     Database::options().disk(Arc::new(disk.clone())).background(background)
@@ -152,7 +152,7 @@ fn a_commit_that_adds_is_refused_before_the_disk_is_full_and_one_that_deletes_is
     let put = db.write().and_then(|mut txn| txn.put(&table, b"large", &large));
     assert!(matches!(put, Err(Error::DiskFull { .. })), "{put:?}");
     assert_eq!(db.read().unwrap().range(&table, ..).unwrap().count() as u64, filled - 1);
-    // Whoever makes room elsewhere need not open the database again.
+    // When room is made elsewhere, the database need not be opened again.
     t.delete(10..filled).unwrap();
     db.compact().unwrap();
     let mut txn = db.write().unwrap();

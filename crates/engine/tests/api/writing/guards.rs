@@ -1,4 +1,5 @@
-//! Keys that a transaction guards: who changes one meanwhile is told apart from who does not, at every isolation.
+//! Keys that a transaction guards: a transaction that changes one meanwhile conflicts, and others do not, at every
+//! isolation.
 
 #![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
 

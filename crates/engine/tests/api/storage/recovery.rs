@@ -1,4 +1,5 @@
-//! What opening makes of a log that was left behind: sorted in memory or in runs, shown read-only, or not merged at all.
+//! What opening makes of a log that was left behind: sorted in memory or in runs, shown read-only, or not merged at
+//! all.
 
 #![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
 
@@ -31,8 +32,8 @@ fn options(disk: &Arc<dyn Disk>) -> Options {
     Database::options().background(false).disk(Arc::clone(disk))
 }
 
-/// A database that was dropped with all of this in its log, over a checkpoint with some entries. Of sixteen values one has
-/// the first of these lengths, and so on; the rest are short.
+/// A database that was dropped with all of this in its log, over a checkpoint with some entries. Of sixteen values
+/// one has the first of these lengths, and so on; the rest are short.
 fn left_behind(disk: &MemoryDisk, random: &mut Random, commits: u64, lengths: &[u64]) -> Model {
     let disk: &Arc<dyn Disk> = &(Arc::new(disk.clone()) as Arc<dyn Disk>);
     let db = options(disk).create(true).delta_bytes(1 << 30).open("a.ful").unwrap();

@@ -1,7 +1,7 @@
 //! Files written by earlier versions open, are sound, and hold what they held: the promise of the file format.
 //!
-//! They lie in `golden/format-N/`, N the version of their format, with NDJSON beside them that says what they hold. The test
-//! kit's program `golden` writes such files anew; those that are there stay as they are.
+//! They are in `golden/format-N/`, N the version of their format, with NDJSON of their contents beside them. The test
+//! kit's program `golden` writes new ones; existing files stay as they are.
 
 #![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
 

@@ -263,7 +263,7 @@ fn a_read_only_database_that_is_closed_keeps_its_pages_until_its_last_transactio
         };
         fill(0);
         // Another process: it has a disk of its own, with the same files.
-        let other = Meddling { disk: disk.clone(), meddle: Mutex::default() };
+        let other = HookedDisk { disk: disk.clone(), hook: Mutex::default() };
         let reader = Database::options()
             .read_only(true)
             .map(false)
@@ -488,7 +488,7 @@ fn forge_metas(disk: &MemoryDisk, change: impl Fn(&mut [u8; 512])) {
     }
 }
 
-/// The files but for the lock, with all their bytes.
+/// The files except for the lock, with all their bytes.
 fn contents(disk: &MemoryDisk) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     let paths = disk.list(Path::new("")).unwrap();
     let files = paths.into_iter().filter(|path| !path.to_string_lossy().ends_with("-lock"));
@@ -505,28 +505,28 @@ fn contents(disk: &MemoryDisk) -> Vec<(std::path::PathBuf, Vec<u8>)> {
 }
 
 /// A disk on which something happens just before a directory is listed, once.
-struct Meddling {
+struct HookedDisk {
     disk: MemoryDisk,
-    meddle: Mutex<Option<Meddle>>,
+    hook: Mutex<Option<SyncHook>>,
 }
 
-type Meddle = Box<dyn FnOnce(&MemoryDisk) + Send>;
+type SyncHook = Box<dyn FnOnce(&MemoryDisk) + Send>;
 
-impl std::fmt::Debug for Meddling {
+impl std::fmt::Debug for HookedDisk {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Meddling").finish_non_exhaustive()
+        formatter.debug_struct("HookedDisk").finish_non_exhaustive()
     }
 }
 
-impl ForwardDisk for Meddling {
+impl ForwardDisk for HookedDisk {
     fn inner(&self) -> &dyn Disk {
         &self.disk
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
-        let meddle = self.meddle.lock().unwrap().take();
-        if let Some(meddle) = meddle {
-            meddle(&self.disk);
+        let hook = self.hook.lock().unwrap().take();
+        if let Some(hook) = hook {
+            hook(&self.disk);
         }
         self.disk.list(directory)
     }
@@ -550,7 +550,7 @@ fn a_reader_whose_log_is_taken_away_by_a_writer_shows_what_the_writer_made_of_it
         drop(db);
         let alive = Arc::new(Mutex::new(None));
         let keep = Arc::clone(&alive);
-        let meddle = move |disk: &MemoryDisk| {
+        let hook = move |disk: &MemoryDisk| {
             let db = options(disk).open("a.ful").unwrap();
             let table = db.open_table("t").unwrap();
             db.update(|txn| txn.put(&table, b"later", b"2")).unwrap();
@@ -560,8 +560,8 @@ fn a_reader_whose_log_is_taken_away_by_a_writer_shows_what_the_writer_made_of_it
                 Then::Dies => drop(db),
             }
         };
-        let meddling = Meddling { disk, meddle: Mutex::new(Some(Box::new(meddle))) };
-        let reader = Database::options().disk(Arc::new(meddling)).read_only(true).open("a.ful").unwrap();
+        let disk = HookedDisk { disk, hook: Mutex::new(Some(Box::new(hook))) };
+        let reader = Database::options().disk(Arc::new(disk)).read_only(true).open("a.ful").unwrap();
         let table = reader.open_table("t").unwrap();
         let txn = reader.read().unwrap();
         assert_eq!(txn.get(&table, b"logged").unwrap().as_deref(), Some(&b"1"[..]));
@@ -577,11 +577,11 @@ fn several_threads_that_open_one_database_share_it_and_another_does_not_wait() {
     options(&disk).open("a.ful").unwrap().close().unwrap();
     let (reached, go_on) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
     let (arrived, waited) = (Arc::clone(&reached), Arc::clone(&go_on));
-    let meddle = move |_: &MemoryDisk| {
+    let hook = move |_: &MemoryDisk| {
         arrived.wait();
         waited.wait();
     };
-    let slow: Arc<dyn Disk> = Arc::new(Meddling { disk: disk.clone(), meddle: Mutex::new(Some(Box::new(meddle))) });
+    let slow: Arc<dyn Disk> = Arc::new(HookedDisk { disk: disk.clone(), hook: Mutex::new(Some(Box::new(hook))) });
     let open = || Database::options().disk(Arc::clone(&slow)).open("a.ful").unwrap();
     std::thread::scope(|scope| {
         let first = scope.spawn(open);

@@ -36,7 +36,7 @@ impl Numbers {
     }
 }
 
-/// Keys that begin alike, of which some are too long for a page.
+/// Keys with a common prefix, some of them too long for a page.
 fn key_of(number: u64) -> Vec<u8> {
     let mut key = format!("key {:08}", number * 7919 % 100_000_007).into_bytes();
     if number.is_multiple_of(97) {
@@ -45,7 +45,7 @@ fn key_of(number: u64) -> Vec<u8> {
     key
 }
 
-/// Values of which some are too long for a page, and some for the log.
+/// Values, some of them too long for a page, and some for the log.
 fn value_of(number: u64) -> Vec<u8> {
     let length = match number % 128 {
         0 => 9_000,
@@ -56,7 +56,7 @@ fn value_of(number: u64) -> Vec<u8> {
     bytes.iter().copied().cycle().take(length).collect()
 }
 
-/// Puts and deletes among `keys`, most of which are there already.
+/// Puts and deletes among `keys`. Most of these exist already.
 fn churn(db: &Database, table: &Table, model: &mut Model, numbers: &mut Numbers, keys: u64, changes: u64) {
     let mut left = changes;
     while left > 0 {
@@ -184,8 +184,8 @@ fn all_reads_see_through_runs_and_through_their_merges() {
     }
 }
 
-/// The log of the checkpoint before begins where that of a merge does. Where it was there alone, it passed for the newest if the
-/// newest meta was damaged: with pages that were used again.
+/// The log of the checkpoint before begins where that of a merge does. Where it was there alone, it passed for the
+/// newest if the newest meta was damaged: with pages that were used again.
 #[test]
 fn damage_to_either_meta_loses_nothing_after_runs_were_merged() {
     let disk = MemoryDisk::new();

@@ -1,4 +1,4 @@
-//! Compaction: what lies last moves to free places before it, beside whoever reads and writes.
+//! Compaction: the last pages move to free places before them, beside readers and writers.
 
 #![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
 
@@ -119,7 +119,7 @@ fn a_file_full_of_holes_becomes_as_small_as_if_it_were_loaded_and_loses_nothing(
     let kept = db.read().unwrap();
     let kept_model = models[0].clone();
     churn(&db, &tables[0], &mut models[0], &mut state, 12_000, 3);
-    // With a snapshot that is held, nothing that it reads is given back.
+    // With a snapshot that is held, nothing that it reads is freed.
     db.compact().unwrap();
     assert_sound(&db);
     compare(&kept, &tables[0], &kept_model);
@@ -129,7 +129,7 @@ fn a_file_full_of_holes_becomes_as_small_as_if_it_were_loaded_and_loses_nothing(
     let after = db.stats().unwrap();
     let least = bytes_of(&[&models[0], &models[1], &counted_model]);
     assert!(after.file_bytes * 100 < least * 120, "{} bytes, {least} at least", after.file_bytes);
-    assert!(after.file_bytes < before.file_bytes && given_back > 0, "{given_back} bytes were given back");
+    assert!(after.file_bytes < before.file_bytes && given_back > 0, "{given_back} bytes were freed");
     assert!(after.log_bytes < 64 << 10, "{} bytes of log without commits", after.log_bytes);
     for (table, model) in tables.iter().zip(&models) {
         compare(&db.read().unwrap(), table, model);

@@ -29,7 +29,8 @@ fn content(txn: &ReadTxn) -> Vec<(String, u32, Entries)> {
     txn.tables().iter().map(|table| (table.name().to_owned(), table.id().0, entries(table).collect())).collect()
 }
 
-/// Tables of every kind, with entries in trees, runs and deltas, long keys, large values, deletes, and a number that went.
+/// Tables of every kind, with entries in trees, runs and deltas, long keys, large values, deletes, and a number that
+/// went.
 fn fill(db: &Database) {
     let gone = db.create_table("gone", TableOptions::new()).unwrap();
     let plain = db.create_table("plain", TableOptions::new().counted(true)).unwrap();

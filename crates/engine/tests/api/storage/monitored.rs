@@ -1,4 +1,5 @@
-//! Checkpoints, compactions and closing that are followed, ended before their time, or fail: nothing is lost, and the next one does it.
+//! Checkpoints, compactions and closing that are followed, ended before their time, or fail: nothing is lost, and the
+//! next one does it.
 
 #![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
 
@@ -9,7 +10,7 @@ use std::time::Duration;
 use fulgurite::io::Disk;
 use fulgurite::{CloseOutcome, Database, Durability, Error, Monitor, Phase, Table, TableOptions};
 
-use crate::meddling::Meddling;
+use crate::disks::hooked_disk::HookedDisk;
 
 const PATH: &str = "a.ful";
 const ENTRIES: u64 = 20_000;
@@ -17,7 +18,7 @@ const ENTRIES: u64 = 20_000;
 const VALUE_BYTES: usize = 400;
 
 struct Fixture {
-    disk: Meddling,
+    disk: HookedDisk,
     db: Database,
     table: Table,
 }
@@ -25,7 +26,7 @@ struct Fixture {
 impl Fixture {
     /// A database with many commits that no checkpoint has seen.
     fn new() -> Self {
-        let disk = Meddling::default();
+        let disk = HookedDisk::default();
         let db = open(&disk, true);
         let table = db.create_table("t", TableOptions::new()).unwrap();
         let fixture = Self { disk, db, table };
@@ -46,7 +47,7 @@ impl Fixture {
     /// Has the monitor stopped amid the next write to the data file.
     fn stop_in_next_write(&self, monitor: &Monitor) {
         let monitor = monitor.clone();
-        *self.disk.meddler.in_next_write.lock().unwrap() = Some(Box::new(move || monitor.stop()));
+        *self.disk.hooks.in_next_write.lock().unwrap() = Some(Box::new(move || monitor.stop()));
     }
 
     /// Opens the database again, which nobody has open any more, and looks that all is there.
@@ -62,7 +63,7 @@ impl Fixture {
     }
 }
 
-fn open(disk: &Meddling, create: bool) -> Database {
+fn open(disk: &HookedDisk, create: bool) -> Database {
     Database::options().create(create).background(false).disk(Arc::new(disk.clone())).open(PATH).unwrap()
 }
 
@@ -126,7 +127,7 @@ fn closing_waits_no_longer_for_an_exclusive_transaction_than_it_may() {
 
 #[test]
 fn closing_waits_no_longer_for_a_load_than_it_may_nor_for_the_thread_that_waits_for_it() {
-    let disk = Meddling::default();
+    let disk = HookedDisk::default();
     let db = Database::options().create(true).disk(Arc::new(disk.clone())).open(PATH).unwrap();
     let table = db.create_table("t", TableOptions::new()).unwrap();
     let fixture = Fixture { disk, db, table };
@@ -165,10 +166,10 @@ fn who_closes_in_a_limited_time_ends_the_waiting_of_others_who_close() {
 #[test]
 fn what_waits_for_the_log_is_written_there_after_a_failure_to_close_too() {
     let fixture = Fixture::new();
-    fixture.disk.meddler.log_is_full.store(true, Ordering::SeqCst);
+    fixture.disk.hooks.log_is_full.store(true, Ordering::SeqCst);
     let closed = fixture.db.clone().close();
     assert!(matches!(closed, Err(Error::DiskFull { .. })), "{closed:?}");
-    fixture.disk.meddler.log_is_full.store(false, Ordering::SeqCst);
+    fixture.disk.hooks.log_is_full.store(false, Ordering::SeqCst);
     fixture.assert_whole_after_opening();
 }
 
@@ -192,7 +193,7 @@ fn a_checkpoint_that_is_stopped_is_done_by_the_next() {
 fn a_compaction_that_is_stopped_leaves_what_can_be_used_and_compacted() {
     let fixture = Fixture::new();
     fixture.db.checkpoint().unwrap();
-    // Every page is written anew, so that the first half of the file is free.
+    // Every page is rewritten, so that the first half of the file is free.
     fixture.put(3);
     fixture.db.checkpoint().unwrap();
     let length = || fixture.disk.open(std::path::Path::new(PATH), fulgurite::io::Access::Read).unwrap().len().unwrap();
@@ -206,7 +207,7 @@ fn a_compaction_that_is_stopped_leaves_what_can_be_used_and_compacted() {
     let monitor = Monitor::new();
     fixture.db.compact_with(&monitor).unwrap();
     assert!(length() < before * 4 / 5, "{before} bytes are {} now", length());
-    let written = fixture.disk.meddler.written_bytes.load(Ordering::SeqCst) as u64;
+    let written = fixture.disk.hooks.written_bytes.load(Ordering::SeqCst) as u64;
     assert!(monitor.written_bytes() > 0 && monitor.written_bytes() < written);
     assert_whole(&fixture.db);
     fixture.assert_whole_after_opening();

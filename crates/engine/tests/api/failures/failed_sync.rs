@@ -1,5 +1,6 @@
-//! After a failed sync, what the system has in memory of the file may not be on the disk. It is forgotten before anybody can open the
-//! database again: when nothing of the file is mapped any more, and while its lock is still held.
+//! After a failed sync, what the system has in memory of the file may not be on the disk. It is forgotten before
+//! anybody can open the database again: when nothing of the file is mapped any more, and while its lock is still
+//! held.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)] // Tests may, and so may what they call.

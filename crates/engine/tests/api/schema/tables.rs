@@ -166,7 +166,7 @@ fn packable(number: u32) -> (Vec<u8>, Vec<u8>) {
     (key, vec![number as u8; if number % 499 == 7 { 9_000 } else { number as usize % 3 * 4 }])
 }
 
-/// The keys that begin so, of which as few are asked for at first as not to get all.
+/// The keys with this prefix. The first read requests too few to return all.
 fn keys_of(txn: &ReadTxn, table: &Table, prefix: &[u8]) -> Vec<Vec<u8>> {
     let (mut keys, mut key, mut most) = (Vec::new(), Vec::new(), 1);
     loop {

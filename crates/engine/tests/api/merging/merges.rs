@@ -1,4 +1,4 @@
-//! Merge operators: what they come to, that they are in nobody's way, and what a transaction sees of its own.
+//! Merge operators: their results, that they conflict with nothing, and what a transaction sees of its own.
 
 #![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
 
@@ -512,7 +512,7 @@ fn counters_under_many_threads_come_to_their_sum_without_a_single_refusal() {
             }
         });
         let outcomes: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
-        // Before any of them is looked at: who makes checkpoints must end if one has failed.
+        // Before any of them is looked at: the thread of checkpoints must end if one has failed.
         done.store(true, Ordering::Relaxed);
         outcomes.into_iter().for_each(|outcome| outcome.unwrap());
     });

@@ -366,7 +366,7 @@ fn a_bulk_load_of_several_tables_is_seen_as_one_or_not_at_all() {
     assert!(fixture.db.begin_bulk_load(Duration::ZERO).unwrap().is_none(), "and so do loads");
     let loaded = load.commit().unwrap();
     assert_eq!(loaded.iter().map(|table| (table.inserted, table.replaced)).collect::<Vec<_>>(), [(2, 0), (2, 0)]);
-    assert_eq!(contents(&before), held, "who has read before goes on with what was");
+    assert_eq!(contents(&before), held, "an earlier snapshot continues with what was");
     assert_eq!(contents(&fixture.db.read().unwrap()), [held[0] + 2, held[1] + 2]);
     fixture.db.try_write().unwrap().expect("the load has ended");
 }
@@ -383,7 +383,7 @@ fn tables_that_come_and_go_are_conflicts_for_who_uses_them() {
     two.put(&second, b"k", b"second").unwrap();
     one.commit().unwrap();
     assert_eq!(conflict(two.commit()).0, ConflictReason::Tables);
-    writer.commit().expect("a new table is nothing to who uses another");
+    writer.commit().expect("a new table does not conflict with the use of another");
 
     let mut late = fixture.write();
     put(&mut late, &fixture.table, "late", "mine").unwrap();
@@ -452,7 +452,7 @@ fn updates_of_one_key_from_many_threads_are_all_counted() {
     }
 }
 
-/// Tells others to stop when it is dropped.
+/// Stops the other threads when it is dropped.
 struct Stop<'s>(&'s AtomicBool);
 
 impl Drop for Stop<'_> {
@@ -465,7 +465,8 @@ fn number(value: &[u8]) -> u64 {
     u64::from_be_bytes(value.try_into().expect("a number has 8 bytes"))
 }
 
-/// Transfers between accounts on some threads, audits on others, checkpoints beside them: no audit sees money come or go.
+/// Transfers between accounts on some threads, audits on others, checkpoints beside them: no audit sees money come or
+/// go.
 #[test]
 fn no_snapshot_and_no_transaction_sees_half_a_transfer() {
     const ACCOUNTS: u64 = 50;
@@ -629,7 +630,8 @@ fn numbers_of_tables_that_were_not_created_are_given_out_again() {
     assert!(format!("{table:?}").contains("id: TableId(2)"), "{table:?}");
 }
 
-/// More threads than small machines have slots, each of which must see what it, and who it was told of, committed before.
+/// More threads than small machines have slots, and each must see what it, and the thread it was told of, committed
+/// before.
 #[test]
 fn a_transaction_sees_all_that_was_committed_before_it_began_on_whatever_thread() {
     let fixture = fixture(false);

@@ -1,4 +1,4 @@
-//! Estimates of counts: what was committed counts, wherever it lies.
+//! Estimates of counts: all committed entries count, wherever they are stored.
 
 #![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
 

@@ -1,5 +1,5 @@
-//! Transactions that are larger than the memory they may take: what they read, undo, commit and leave behind is what a small one
-//! would.
+//! Transactions that are larger than the memory they may take: what they read, undo, commit and leave behind is what
+//! a small one would.
 
 #![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
 

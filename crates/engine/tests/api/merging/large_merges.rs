@@ -1,6 +1,8 @@
-//! Merges whose results are large, so that computing them takes long: what others commit meanwhile costs as little as can be.
+//! Merges whose results are large, so that computing them takes long: what others commit meanwhile costs as little as
+//! can be.
 //!
-//! A large result is written and synced before the log's lock is taken. Whatever is to happen meanwhile happens in that.
+//! A large result is written and synced before the log's lock is taken. Whatever is to happen meanwhile happens in
+//! that.
 
 #![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
 
@@ -9,12 +11,12 @@ use std::sync::atomic::Ordering;
 
 use fulgurite::{Database, Durability, MergeOperator, Table, TableOptions};
 
-use crate::meddling::{Meddle, Meddling};
+use crate::disks::hooked_disk::{HookedDisk, SyncHook};
 
 struct Fixture {
     db: Database,
     lists: Table,
-    disk: Meddling,
+    disk: HookedDisk,
 }
 
 /// A list that is too large for the log.
@@ -23,7 +25,7 @@ const LARGE: usize = 9 << 20;
 const NEARLY_LARGE: usize = (8 << 20) - 3;
 
 fn fixture() -> Fixture {
-    let disk = Meddling::default();
+    let disk = HookedDisk::default();
     let options = Database::options().create(true).durability(Durability::Log).background(false);
     let db = options.disk(Arc::new(disk.clone())).open("a.ful").unwrap();
     let lists = db.create_table("lists", TableOptions::new().merge(MergeOperator::Append)).unwrap();
@@ -40,19 +42,20 @@ impl Fixture {
         self.db.read().unwrap().get(&self.lists, key).unwrap().unwrap().to_vec()
     }
 
-    /// Appends `end` to all of `keys` in one transaction, in whose syncs `meddle` happens. Returns how many syncs there were.
-    fn append_beside(self: &Arc<Self>, keys: &[&[u8]], meddle: impl Fn(&Self, usize) + Send + Sync + 'static) -> usize {
+    /// Appends `end` to all of `keys` in one transaction, in whose syncs `hook` runs. Returns how many syncs there
+    /// were.
+    fn append_beside(self: &Arc<Self>, keys: &[&[u8]], hook: impl Fn(&Self, usize) + Send + Sync + 'static) -> usize {
         let mut txn = self.db.write().unwrap();
         for key in keys {
             txn.merge(&self.lists, key, b"end").unwrap();
         }
-        self.disk.meddler.syncs.store(0, Ordering::SeqCst);
+        self.disk.hooks.syncs.store(0, Ordering::SeqCst);
         let fixture = Arc::clone(self);
-        let meddle: Meddle = Arc::new(move |count| meddle(&fixture, count));
-        *self.disk.meddler.in_syncs.lock().unwrap() = Some(meddle);
+        let hook: SyncHook = Arc::new(move |count| hook(&fixture, count));
+        *self.disk.hooks.in_syncs.lock().unwrap() = Some(hook);
         txn.commit().unwrap();
-        *self.disk.meddler.in_syncs.lock().unwrap() = None;
-        self.disk.meddler.syncs.load(Ordering::SeqCst)
+        *self.disk.hooks.in_syncs.lock().unwrap() = None;
+        self.disk.hooks.syncs.load(Ordering::SeqCst)
     }
 }
 
@@ -85,18 +88,18 @@ fn a_large_result_is_written_once_though_checkpoints_exchange_the_trees() {
     many_others(&fixture);
     let mut txn = fixture.db.write().unwrap();
     txn.merge(&fixture.lists, b"k", b"end").unwrap();
-    let meddler = &fixture.disk.meddler;
-    meddler.written_bytes.store(0, Ordering::SeqCst);
+    let hooks = &fixture.disk.hooks;
+    hooks.written_bytes.store(0, Ordering::SeqCst);
     let beside = Arc::clone(&fixture);
-    let meddle = move || {
+    let hook = move || {
         for _ in 0..3 {
             many_others(&beside);
             beside.db.checkpoint().unwrap();
         }
     };
-    *meddler.in_next_write.lock().unwrap() = Some(Box::new(meddle));
+    *hooks.in_next_write.lock().unwrap() = Some(Box::new(hook));
     txn.commit().unwrap();
-    let written = meddler.written_bytes.load(Ordering::SeqCst);
+    let written = hooks.written_bytes.load(Ordering::SeqCst);
     assert!((LARGE..LARGE + LARGE / 2).contains(&written), "{written} bytes");
     assert!(fixture.get(b"k") == list(LARGE, 7));
 }
