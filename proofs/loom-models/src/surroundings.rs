@@ -356,7 +356,7 @@ pub mod journal {
     #[allow(unsafe_code, reason = "the engine's has this signature")]
     impl PreparedPlace {
         /// Nothing is asked for.
-        pub fn prefetch(&self) {}
+        pub fn approach(&self) {}
 
         /// Writes the commit.
         ///

@@ -25,7 +25,7 @@ impl PreparedPlace {
     /// Prefetches the first lines of memory of the place, which other processors may have, so that storing there does
     /// not wait for them.
     #[inline]
-    pub fn prefetch(&self) {
+    pub fn approach(&self) {
         let end = self.length.min(PREFETCHED_BYTES_MAX);
         (0..end).step_by(LINE_BYTES).for_each(|offset| prefetch_to_write(self.start.as_ptr().wrapping_add(offset)));
         // The place may begin inside a line, and then end in a line that no step reached.

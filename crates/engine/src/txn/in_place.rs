@@ -28,7 +28,7 @@ impl InPlace {
     /// Asks for the place, which will be written soon.
     #[inline]
     pub fn approach(&self) {
-        self.0.prefetch();
+        self.0.approach();
     }
 
     /// Writes the commit to its place.

@@ -48,7 +48,7 @@ impl Placing {
 }
 
 fn write(place: PreparedPlace, commit: &RecordEncoder) {
-    place.prefetch();
+    place.approach();
     // SAFETY: the log of the test holds the file, and is not touched meanwhile; nobody else has the place.
     unsafe { place.write(commit.bytes()) };
 }
