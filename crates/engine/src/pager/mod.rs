@@ -5,6 +5,8 @@
 //! - [`Space`] decides which pages are written; [`PageWriter`] writes those of one operation.
 //! - [`PageFile`] is the file under all of them.
 
+mod compaction;
+mod extent_sizes;
 mod extents;
 mod file;
 mod free;
