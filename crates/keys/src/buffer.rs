@@ -8,7 +8,7 @@ use std::ops::Deref;
 /// Room for a key without the heap. Integers, ids, dates, short words and most tuples of these fit.
 const INLINE_BYTES: usize = 64;
 
-/// Bytes of an encoded key: up to 64 of them stand in the buffer itself, more of them on the heap.
+/// Bytes of an encoded key: up to 64 of them are in the buffer itself, more of them on the heap.
 ///
 /// It can be cleared and used again; a heap allocation made once is kept. Buffers compare as the bytes in them do.
 ///

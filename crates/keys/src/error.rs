@@ -28,7 +28,7 @@ pub enum Error {
         /// The byte that follows.
         byte: u8,
     },
-    /// A byte that tells two cases apart has neither of their values.
+    /// A byte that distinguishes two cases has neither of their values.
     BadTag {
         /// What it belongs to: `bool` or `option`.
         element: &'static str,

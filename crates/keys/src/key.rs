@@ -75,7 +75,7 @@ pub trait AsKey<K> {
 /// The laws, for all `a` and `b` of the type (the tests of this crate prove them for its own types):
 /// - `a < b` exactly if `a.encode() < b.encode()`, and likewise for the inner encoding;
 /// - no inner encoding is a proper prefix of another one;
-/// - decoding gives back what was encoded, and refuses bytes that no value encodes to.
+/// - decoding returns what was encoded, and refuses bytes that no value encodes to.
 pub trait Key: AsKey<Self> + Sized {
     /// The length of every encoding of this type, if they are all equally long. Both encodings are then the same.
     const FIXED_WIDTH: Option<usize>;

@@ -166,7 +166,7 @@ impl fmt::Display for Type {
             }
             scalar => {
                 let found = SCALARS.iter().find(|(_, kind)| kind == scalar);
-                out.write_str(found.expect("every variant is matched above or stands in the list").0)
+                out.write_str(found.expect("every variant is matched above or is in the list").0)
             }
         }
     }

@@ -83,10 +83,10 @@ macro_rules! sources {
 
 sources![
     "delta/arena.rs",
+    "delta/btree/node.rs",
+    "delta/btree/tree.rs",
     "delta/index.rs",
-    "delta/node.rs",
     "delta/record.rs",
-    "delta/tree.rs",
     "txn/commit.rs",
     "txn/core.rs",
     "txn/group_sync.rs",

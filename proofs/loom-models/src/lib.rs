@@ -16,7 +16,7 @@ mod txn;
 pub use surroundings::{format, log, options, pager, process, tree};
 
 #[path = "../../../crates/engine/src/delta/mod.rs"]
-#[allow(dead_code, reason = "the models use a part of it")]
+#[allow(dead_code, unused_imports, reason = "the models use a part of it")]
 mod delta;
 #[path = "../../../crates/engine/src/error.rs"]
 #[allow(dead_code, reason = "the models use a part of it")]
@@ -24,7 +24,7 @@ mod error;
 #[path = "../../../crates/engine/src/ids.rs"]
 #[allow(dead_code, reason = "the models use a part of it")]
 mod ids;
-#[path = "../../../crates/engine/src/format/merge.rs"]
+#[path = "../../../crates/engine/src/format/catalog/merge.rs"]
 #[allow(dead_code, reason = "the models use a part of it")]
 mod merge;
 #[path = "../../../crates/engine/src/merge_functions.rs"]

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::db::database::Database;
 use crate::db::metas;
 use crate::error::{Error, Place, Result};
-use crate::tree::{Beneath, Census, TreeSummary, check};
+use crate::tree::{Census, LayersBelow, TreeSummary, check};
 use crate::txn::state::Trees;
 
 /// What a check found.
@@ -58,7 +58,7 @@ impl Database {
             let Some(stack) = &trees.stack else { continue };
             for (index, range) in stack.ranges().iter().enumerate() {
                 for (depth, run) in range.runs.iter().enumerate() {
-                    let beneath = Beneath::new(&state.pages, &range.runs[depth + 1..], trees.base.as_deref());
+                    let beneath = LayersBelow::new(&state.pages, &range.runs[depth + 1..], trees.base.as_deref());
                     let beneath = stack.is_counted().then_some(&beneath);
                     let summary = run.check(&state.pages, stack.bounds(index), beneath, &mut census);
                     report.run_entries += run.entries;

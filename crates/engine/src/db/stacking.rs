@@ -13,7 +13,9 @@ use crate::ids::{Sequence, TableId};
 use crate::pager::{PageWriter, Pages};
 use crate::planted::{Situation, met};
 use crate::sync::Arc;
-use crate::tree::{self, Action, Base, Beneath, Change, Changes, Root, RunMerge, Stack, StackRange, Until, build_run};
+use crate::tree::{
+    self, Action, Base, Change, Changes, LayersBelow, Root, RunMerge, Stack, StackRange, Until, build_run,
+};
 use crate::txn::state::{TableInfo, Trees};
 
 /// What decides between runs and a merge, and where ranges end.
@@ -104,7 +106,7 @@ pub fn flush(
     for index in (0..ranges.len()).filter(|&index| plans[index] == Plan::Run) {
         let mut changes = source.changes(vec![bounds_of(&ranges, index)])?;
         // Where runs are made, the tree stays as it is.
-        let beneath = Beneath::new(pages, &ranges[index].runs, trees.base.as_deref());
+        let beneath = LayersBelow::new(pages, &ranges[index].runs, trees.base.as_deref());
         let beneath = info.descriptor.counted.then_some(&beneath);
         if let Some(run) = build_run(pages, &mut changes, writer, info.align(), beneath)? {
             ranges[index].runs.insert(0, run);
@@ -141,7 +143,7 @@ pub fn take_in(
     let mut ranges = stack.ranges().to_vec();
     for (index, range) in ranges.iter_mut().enumerate() {
         let (_, end) = stack.bounds(index);
-        let beneath = Beneath::new(pages, &range.runs, trees.base.as_deref());
+        let beneath = LayersBelow::new(pages, &range.runs, trees.base.as_deref());
         let beneath = info.descriptor.counted.then_some(&beneath);
         if let Some(run) = build_run(pages, &mut Until::new(changes, end), writer, info.align(), beneath)? {
             range.runs.insert(0, run);

@@ -1,4 +1,4 @@
-//! The memory of one delta: an arena that grows in chunks and is given up as a whole, when the delta is dropped.
+//! The memory of one delta: an arena that grows in chunks and is freed as a whole, when the delta is dropped.
 //!
 //! Chunk `i` holds 4 KiB · 2^i, so a delta of any size is made of at most 23 chunks, found by one logarithm. Memory is
 //! named by the number of its first 8-byte unit: 32 bits reach 32 GiB. A chunk exists from the first allocation that
@@ -7,8 +7,7 @@
 //! The large chunks of an arena that is dropped serve the next one: see [`Spares`].
 //!
 //! Invariants: (1) Memory that was handed out is never moved, reused or freed before the arena is dropped. (2) No two
-//! allocations overlap. (3) Any number of threads may allocate at once. What the memory holds is its taker's affair;
-//! the arena drops no values in it.
+//! allocations overlap. (3) Any number of threads may allocate at once. The arena drops no values in the memory.
 #![allow(unsafe_code)] // Raw memory that outlives every borrow of what is in it is the whole purpose of this file.
 
 use crate::delta::lanes::Lanes;
@@ -31,29 +30,31 @@ const UNIT_FIRST: u64 = 512;
 const CHUNKS_MAX: usize = 23;
 /// Chunks are aligned at least to this, which is therefore the largest alignment that can be asked for.
 const ALIGN_MAX: usize = 64;
-/// From this unit on, after half a megabyte, there are lanes. (A model checker, and an interpreter, come to few units.)
+/// From this unit on, after half a megabyte, there are lanes. (Under a model checker or an interpreter, arenas have
+/// few units.)
 const LANES_FROM: u64 = if cfg!(any(model_checked, miri)) { UNIT_FIRST + 64 } else { 1 << 16 };
 /// Units of the pieces that lanes take at a time.
 const PIECE_UNITS: u64 = if cfg!(any(model_checked, miri)) { 64 } else { 512 };
-/// What is larger does not come from a piece, of which it would leave too much unused.
+/// Larger allocations do not use pieces, because they would leave too much of a piece unused.
 const LANE_UNITS_MAX: u64 = PIECE_UNITS / 8;
 /// How far ahead of what is handed out memory is fetched into the cache.
 const FETCH_AHEAD_BYTES: usize = 256;
-/// From this size on, chunks are aligned to huge pages and the system is asked for such. (For a model checker even the least is
-/// as large: then it is kept for reuse.)
+/// From this size on, chunks are aligned to huge pages and the system is asked for such. (For a model checker even
+/// the least is as large: then it is kept for reuse.)
 const HUGE_PAGE_BYTES: usize = if cfg!(model_checked) { 4 << 10 } else { 2 << 20 };
 
 const _: () = assert!(UNIT_FIRST << CHUNKS_MAX == 1 << u32::BITS);
 
-/// Large chunks that dropped arenas left to later ones: two of each size at most, for an arena has one of each, and there are
-/// an active and a frozen delta.
+/// Large chunks that dropped arenas left to later ones: two of each size at most, for an arena has one of each, and
+/// there are an active and a frozen delta.
 ///
-/// Memory that is new to a process costs as much as all the rest of an insert: the system must find it, zero it and map it.
-/// Offering it to the system meanwhile would be to lose it: the page cache of the checkpoint that empties the delta takes it.
+/// Memory that is new to a process costs as much as all the rest of an insert: the system must find it, zero it and
+/// map it. Memory that is offered to the system meanwhile is lost: the page cache of the checkpoint that empties the
+/// delta uses it.
 #[derive(Default)]
 struct Spares {
     chunks: [[AtomicPtr<u8>; 2]; CHUNKS_MAX],
-    /// Nobody has taken a large chunk since the last [`Spares::forget`]: what is put is freed.
+    /// No arena has taken a large chunk since the last [`Spares::forget`]: chunks that are put here are freed.
     unwanted: AtomicBool,
 }
 
@@ -71,8 +72,8 @@ pub(super) struct Arena {
     spares: Arc<Spares>,
 }
 
-/// The first unit that was never handed out. It has a cache line to itself: inserts write it, and what would lie beside it, chunks
-/// and the tree's root, is read by each get and each other insert.
+/// The first unit that was never handed out. It has a cache line to itself: inserts write it, and the fields that
+/// would be beside it, chunks and the tree's root, is read by each get and each other insert.
 #[repr(align(64))]
 struct Next(AtomicU64);
 
@@ -96,7 +97,7 @@ impl Spares {
     /// The spare chunk of this size, if there is one.
     fn take(&self, index: usize) -> Option<NonNull<u8>> {
         if is_kept(index) {
-            // Relaxed: a hint, and whoever misses it keeps or frees one chunk too many.
+            // Relaxed: a hint. A thread that misses it keeps or frees one chunk too many.
             self.unwanted.store(false, Ordering::Relaxed);
         }
         self.remove(index)
@@ -159,7 +160,7 @@ impl Arena {
         Self::with(Arc::clone(&self.spares))
     }
 
-    /// Gives back the memory that is kept for reuse.
+    /// Frees the memory that is kept for reuse.
     pub(super) fn forget_spares(&self) {
         self.spares.forget();
     }
@@ -205,10 +206,10 @@ impl Arena {
         (unit, memory)
     }
 
-    /// Takes units that lie in one chunk, the first of which is a multiple of `slack + 1`.
+    /// Takes units of one chunk. The first unit is a multiple of `slack + 1`.
     fn take(&self, units: u64, slack: u64) -> Unit {
         loop {
-            // Relaxed: the counter only keeps allocations apart; whoever shares the memory publishes it.
+            // Relaxed: the counter only keeps allocations apart; the code that shares the memory publishes it.
             let start = self.next.0.fetch_add(units + slack, Ordering::Relaxed);
             // A unit's alignment is its address's, because chunks are aligned and begin at multiples of 512 units.
             let first = (start + slack) & !slack;
@@ -246,8 +247,8 @@ impl Arena {
         }
     }
 
-    /// Takes a new piece, from its beginning the units that are asked for, and leaves the rest to the lane, where `now` is too
-    /// small. What was left there, or what another thread of the lane came first with, is lost.
+    /// Takes a new piece, from its beginning the units that are asked for, and leaves the rest to the lane, where
+    /// `now` is too small. What was left there, or what another thread of the lane came first with, is lost.
     #[cold]
     fn take_piece(&self, lane: &Piece, now: u64, units: u64) -> Unit {
         let unit = self.take(PIECE_UNITS, ALIGN_MAX as u64 / UNIT_BYTES as u64 - 1);
@@ -341,7 +342,7 @@ impl Arena {
     #[inline(always)]
     fn in_chunk(&self, base: NonNull<u8>, chunk: usize, unit: Unit) -> NonNull<u8> {
         let offset = (u64::from(unit.get()) - (UNIT_FIRST << chunk)) as usize * UNIT_BYTES;
-        // SAFETY: the unit lies in this chunk, whose size `chunk_of` and `chunk_layout` agree on.
+        // SAFETY: the unit is in this chunk, whose size `chunk_of` and `chunk_layout` agree on.
         unsafe { base.add(offset) }
     }
 }
@@ -441,7 +442,7 @@ fn advise_huge_pages(memory: NonNull<u8>, bytes: usize) {
     #[cfg(all(target_os = "linux", not(any(miri, model_checked))))]
     if bytes >= HUGE_PAGE_BYTES {
         let (start, length) = whole_pages(memory, bytes);
-        // SAFETY: the range lies in an allocation of ours, and the advice changes no content.
+        // SAFETY: the range is inside an allocation of ours, and the advice changes no content.
         let _ = unsafe { rustix::mm::madvise(start, length, rustix::mm::Advice::LinuxHugepage) };
     }
     #[cfg(not(all(target_os = "linux", not(any(miri, model_checked)))))]

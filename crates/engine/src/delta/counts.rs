@@ -1,29 +1,30 @@
 //! How much was inserted into a delta, counted by any number of threads.
 //!
-//! The numbers are exact for whoever is ordered after the inserts, and informative for others. Those may be told of too many keys,
-//! by some blocks at most, but not of fewer than they are ordered after: see [`Counts::entries`]. Elsewhere all is Relaxed.
+//! The numbers are exact for a thread that is ordered after the inserts, and informative for others. Others may see
+//! too many keys, by some blocks at most, but not fewer than they are ordered after: see [`Counts::entries`].
+//! Elsewhere all is Relaxed.
 //!
-//! Once there are many records, threads count in lanes, and take numbers for the index in blocks. Of a block that is not used up
-//! numbers stay unused: a generation of the index gets fewer records than it could hold.
+//! Once there are many records, threads count in lanes, and take numbers for the index in blocks. Numbers of a block
+//! that is not used up stay unused: a generation of the index then gets fewer records than it could hold.
 //!
-//! Capacity: an insert takes 16 bytes or more of an arena that reaches 32 GiB, so 32 bits count all inserts, and the numbers of
-//! the blocks.
+//! Capacity: an insert takes 16 bytes or more of an arena that reaches 32 GiB, so 32 bits count all inserts, and the
+//! numbers of the blocks.
 
 use crate::delta::lanes::Lanes;
 use crate::ids::Sequence;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
-/// See the module. It has a cache line to itself: until there are lanes each insert writes it, and what would lie beside it is read by
-/// each get.
+/// See the module. It has a cache line to itself: until there are lanes each insert writes it, and fields beside it
+/// would be read by each get.
 #[derive(Default)]
 #[repr(align(64))]
 pub(super) struct Counts {
-    /// Numbers for the index that were given out, to records or to lanes. Each record that it was given had one: so keys need no
-    /// count of their own, which would cost an insert 5 ns.
+    /// Numbers for the index that were given out, to records or to lanes. Each record that it was given had one: so
+    /// keys need no count of their own, which would cost an insert 5 ns.
     ordinals: AtomicU64,
     /// Those of them that went to records which had one before. Noted after the number was taken.
     doubles: AtomicU64,
-    /// Those of them that nobody will use.
+    /// Those of them that will not be used.
     lost: AtomicU64,
     /// What threads without a lane count.
     shared: Tally,
@@ -45,7 +46,7 @@ struct Lane {
     tally: Tally,
 }
 
-/// From this number on there are lanes. (A model checker, and an interpreter, come to few.)
+/// From this number on there are lanes. (Under a model checker or an interpreter, there are few.)
 const LANES_FROM: u64 = if cfg!(any(model_checked, miri)) { 4 } else { 4096 };
 /// Numbers that a lane takes at a time.
 const BLOCK: u64 = if cfg!(any(model_checked, miri)) { 2 } else { 64 };
@@ -83,7 +84,8 @@ impl Lane {
         assert!(first + BLOCK <= u64::from(u32::MAX), "a delta has outgrown the numbers that its lanes hold");
         // No number comes twice: a block that is as it was has not changed meanwhile.
         let left = both(first + 1, first + BLOCK);
-        // Release, both: whoever subtracts what is in the block, or was lost of it, has it among the numbers: see `entries`.
+        // Release, both: a thread that subtracts the numbers in the block, or its lost ones, has them among the
+        // numbers: see `entries`.
         if self.block.compare_exchange(block, left, Ordering::Release, Ordering::Relaxed).is_err() {
             counts.lost.fetch_add(BLOCK - 1, Ordering::Release);
         }
@@ -91,7 +93,8 @@ impl Lane {
     }
 
     fn unused(&self) -> u64 {
-        // Acquire pairs with the Release in `take_block`. What `take` stores in between is exchanged, and passes that on.
+        // Acquire pairs with the Release in `take_block`. What `take` stores in between is exchanged, and passes that
+        // on.
         let (next, end) = halves(self.block.load(Ordering::Acquire));
         end - next
     }
@@ -100,7 +103,7 @@ impl Lane {
 impl Counts {
     /// Counts an insert of a key at this sequence, and numbers it for the index: no two have the same number.
     pub(super) fn add_key(&self, at: Sequence) -> usize {
-        // Right before the other count: there it waits for no store.
+        // Right before the other count: so it waits for no store.
         self.tally().note(at);
         self.take_ordinal()
     }
@@ -115,7 +118,7 @@ impl Counts {
     /// Numbers a key for the index that is counted elsewhere.
     pub(super) fn add_double(&self) -> usize {
         let ordinal = self.take_ordinal();
-        // Release: whoever subtracts it knows of the number, and that no block has it any more: see `entries`.
+        // Release: a thread that subtracts it knows the number, and that no block has it any more: see `entries`.
         self.doubles.fetch_add(1, Ordering::Release);
         ordinal
     }
@@ -132,9 +135,10 @@ impl Counts {
 
     /// Distinct keys. While others insert, perhaps more, but none is missing that the calling thread knows of.
     pub(super) fn entries(&self) -> usize {
-        // What is subtracted must be among the numbers, each once, or keys would be missing. So each Acquire pairs with a Release that
-        // comes after the number was taken, the count of all numbers comes last, and that of the doubles before the blocks: a block
-        // that is seen as it was before would have the number of a double once more.
+        // What is subtracted must be among the numbers, each once, or keys would be missing. So each Acquire pairs
+        // with a Release that comes after the number was taken, the count of all numbers comes last, and that of the
+        // doubles before the blocks: a block that is seen as it was before would have the number of a double once
+        // more.
         let doubles = self.doubles.load(Ordering::Acquire);
         let others = doubles + self.unused() + self.lost.load(Ordering::Acquire);
         self.ordinals.load(Ordering::Relaxed).saturating_sub(others) as usize

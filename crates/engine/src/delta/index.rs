@@ -1,19 +1,19 @@
-//! What stands in front of a delta's tree for point reads: most learn here that the delta knows nothing of their key,
-//! and the others go straight to its record.
+//! The filter and hash table in front of a delta's tree, for point reads: most of them learn here that the delta does
+//! not have their key, and the others go straight to its record.
 //!
 //! A list of generations, each eight times as large as the one before and filled before the next is begun: nothing is
-//! ever rebuilt, so no insert pays for growth. A generation is a filter (four bits of one 64-bit word per key) and a hash
-//! table of records (open addressing). A miss reads one filter word of each generation, and all but the newest are small
-//! enough for the near caches.
+//! ever rebuilt, so growth costs no insert anything. A generation is a filter (four bits of one 64-bit word per key)
+//! and a hash table of records (open addressing). A miss reads one filter word of each generation, and all but the
+//! newest are small enough for the near caches.
 //!
 //! Large generations of an index that is dropped serve the next one: see [`Spares`].
 //!
-//! Ordering: a key is added before the insert of any of its versions returns. Whoever asks at a sequence that it learnt
-//! through an acquiring load, after that insert, finds it; others may not find it, and would not see its version either.
+//! Ordering: a key is added before the insert of any of its versions returns. A read at a sequence from an acquiring
+//! load after that insert finds it. Other reads may not find it, and would not see its version either.
 //!
-//! A record may be added more than once, when threads that insert versions of a new key do not wait for each other. Both
-//! entries name the same record, so it does not matter which is found. Each is numbered, so that no generation gets more
-//! entries than it was made for: a full table would be searched without end.
+//! A record may be added more than once, when threads that insert versions of a new key do not wait for each other.
+//! Both entries name the same record, so it does not matter which is found. Each is numbered, so that no generation
+//! gets more entries than it was made for: a search in a full table would never end.
 
 use crate::delta::arena::{prefetch, zeroed_words};
 use crate::delta::record::RecordRef;
@@ -43,15 +43,16 @@ pub(super) struct Index {
     spares: Arc<Spares>,
 }
 
-/// Large generations that dropped indexes left to later ones, two of each size at most, as chunks of an arena. To zero them
-/// anew costs a tenth of what new memory does. Nothing is locked under the lock.
+/// Large generations that dropped indexes left to later ones, two of each size at most, as chunks of an arena.
+/// Zeroing them again costs a tenth of new memory. Nothing is locked under the lock.
 #[derive(Default)]
 struct Spares(Mutex<Kept>);
 
 #[derive(Default)]
 struct Kept {
     generations: [[Option<Generation>; 2]; GENERATIONS_MAX],
-    /// Nobody has needed a large generation since the last [`Index::forget_spares`]: what is left is freed.
+    /// No index has needed a large generation since the last [`Index::forget_spares`]: generations that are dropped
+    /// are freed.
     unwanted: bool,
 }
 
@@ -69,12 +70,12 @@ impl Index {
         Self::with(Arc::default())
     }
 
-    /// An index that will use what this one and those before it leave.
+    /// An index that will reuse the memory of this one and those before it.
     pub(super) fn successor(&self) -> Self {
         Self::with(Arc::clone(&self.spares))
     }
 
-    /// Gives back the memory that is kept for reuse.
+    /// Frees the memory that is kept for reuse.
     pub(super) fn forget_spares(&self) {
         *self.spares.0.lock() = Kept { unwanted: true, ..Kept::default() };
     }
@@ -121,7 +122,7 @@ impl Index {
     #[inline(always)]
     fn candidates(&self, hash: u64) -> u32 {
         let mask = mask_of(hash);
-        // All generations, with no branch on what each says: which of them holds a key cannot be predicted.
+        // All generations, without a branch on each result: which of them holds a key cannot be predicted.
         self.made().enumerate().fold(0, |candidates, (number, generation)| {
             let word = generation.filter_word(hash).load(Ordering::Relaxed);
             candidates | u32::from(word & mask == mask) << number
@@ -158,7 +159,8 @@ impl Index {
         self.generations.iter().map_while(OnceLock::get)
     }
 
-    /// The generation, made if it is not there, and those before it first: readers stop at the first that is missing.
+    /// The generation, which is made if it is missing, and those before it first: readers stop at the first missing
+    /// one.
     fn generation(&self, number: usize) -> &Generation {
         self.generations[number].get_or_init(|| {
             if number > 0 {
@@ -209,7 +211,7 @@ impl Generation {
         size_of_val(&*self.filter) + size_of_val(&*self.slots)
     }
 
-    /// The word of the filter that tells of a hash: its top bits choose one.
+    /// The word of the filter for a hash: its top bits choose one.
     #[inline(always)]
     fn filter_word(&self, hash: u64) -> &AtomicU64 {
         &self.filter[(hash >> self.filter_shift) as usize]

@@ -1,10 +1,11 @@
-//! What threads that insert into one delta would otherwise all write: a part of it for each thread, on a line of memory of its own.
+//! Memory that all threads that insert into one delta would otherwise write: a part for each thread, on a line of
+//! memory of its own.
 //!
-//! A line that two threads write in turns goes from one processor to the other each time, which costs as much as a miss. So what is
-//! given out one by one (memory, numbers) is given to a *lane* by many, and what is counted is counted in the lane. A thread uses the
-//! lane of its number; threads that share one are as safe as others, and no slower than without lanes.
+//! A line that two threads write in turns moves from one processor to the other each time, which costs as much as a
+//! miss. So a *lane* takes memory and numbers in blocks, and counts for itself. A thread uses the lane of its number.
+//! Threads that share a lane are as safe as others, and no slower than without lanes.
 //!
-//! A delta has lanes from a certain size on: below it they would take more than what they save.
+//! A delta has lanes from a certain size on: below it lanes would cost more than they save.
 
 use crate::sync::{OnceLock, number_of_thread};
 use std::thread;
@@ -45,7 +46,7 @@ impl<T: Default> Lanes<T> {
 }
 
 fn lane_count() -> usize {
-    // Asked once in a process: the answer is in files of the system, of which a thread would read some amid an insert.
+    // Read once in a process: it is in files of the system, which a thread would otherwise read during an insert.
     static COUNT: OnceLock<usize> = OnceLock::new();
     if cfg!(any(model_checked, miri)) {
         return LANES_IN_MODELS;
@@ -59,5 +60,5 @@ fn lane_count() -> usize {
 /// Lanes for each processor, so that two threads that run side by side seldom share one.
 const LANES_PER_PROCESSOR: usize = 4;
 const LANES_MAX: usize = 64;
-/// What takes threads apart, and lets some of them meet.
+/// Few enough that some threads share a lane, and some do not.
 const LANES_IN_MODELS: usize = 2;

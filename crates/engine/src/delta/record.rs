@@ -1,26 +1,27 @@
-//! Keys and versions as they lie in the arena.
+//! Keys and versions as they are stored in the arena.
 //!
-//! A record is a key and the newest of its versions; each version names the one before it. Its first version lies
-//! behind the key, so that a read finds both on neighbouring cache lines. What a further version must know of those
-//! below is in the record's header too, so that an insert need not wait for one of them.
+//! A record is a key and the newest of its versions; each version names the one before it. Its first version follows
+//! the key, so that a read finds both on neighbouring cache lines. The record's header also has what a further
+//! version must know of the versions below, so that an insert need not wait for one of them.
 //! ```text
 //! record:  newest u32 · key length u32 · hash u64 · sequence of the newest u64 · its marker u32 · its depth u32
 //!          · key bytes (or the address of a block) · first version
-//! version: sequence u64 · older u32 · length and kind u32 · [jump u32 · depth u32 · 8 unused] · value bytes (or address)
+//! version: sequence u64 · older u32 · length and kind u32 · [jump u32 · depth u32 · 8 unused]
+//!          · value bytes (or address)
 //! ```
-//! The bracketed part exists where `older` is not zero. Every [`STRIDE`]th version of a chain, counted from the oldest, is a
-//! *marker*. The `jump` of another version names the nearest marker below it, that of a marker one further down, chosen as
-//! in a skew-binary list (Myers 1983): the version that an old snapshot sees of a key written n times is found in
-//! O(log n) steps.
+//! The bracketed part exists where `older` is not zero. Every [`STRIDE`]th version of a chain, counted from the
+//! oldest, is a *marker*. The `jump` of another version names the nearest marker below it, that of a marker one
+//! further down, chosen as in a skew-binary list (Myers 1983): the version that an old snapshot sees of a key written
+//! n times is found in O(log n) steps.
 //!
 //! Invariants: (1) Everything but what describes the newest version is written before the reference is published with
 //! Release, and never changes. (2) Down the chain, sequences never rise. (3) Value bytes are aligned to the table's
-//! `value_align`. (4) The header's sequence, marker and depth are those of `newest` for whoever holds the lock of the record's
-//! leaf, and for whoever then finds the leaf unchanged.
+//! `value_align`. (4) The header's sequence, marker and depth are those of `newest` for the holder of the lock of the
+//! record's leaf, and for a reader that then finds the leaf unchanged.
 #![allow(unsafe_code)] // Typed views of raw arena memory.
 
-use crate::delta::Change;
 use crate::delta::arena::{Arena, Unit};
+use crate::delta::change::Change;
 use crate::format::{OverflowRef, ValueAlign};
 use crate::ids::Sequence;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -35,7 +36,7 @@ pub(super) struct RecordRef(Unit);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct VersionRef(Unit);
 
-/// A version that no other thread knows yet, above another: it may still be put above a third.
+/// A version that no other thread knows yet, above another one: it may still be moved above a third.
 pub(super) struct Unpublished(Top);
 
 /// A version on top of a chain, and what a version above it must know.
@@ -149,14 +150,14 @@ pub(super) enum Stored<'v> {
     Inline(&'v [u8]),
     /// The address of a block with this many bytes, which is the value.
     Block(NonNull<u8>, usize),
-    /// Where the value lies.
+    /// Where the value is.
     Large(OverflowRef),
-    /// Nothing: the key is gone.
+    /// Nothing: the key has no value.
     Delete,
 }
 
 impl<'v> Stored<'v> {
-    /// What a version that says `change` stores. A value that is too long for a chunk is written to its block now.
+    /// What a version with this `change` stores. A value that is too long for a chunk is written to its block now.
     ///
     /// # Panics
     /// If a value has 1 GiB or more.
@@ -165,7 +166,7 @@ impl<'v> Stored<'v> {
         match change {
             Change::Put(value) if value.len() <= INLINE_BYTES_MAX => Self::Inline(value),
             Change::Put(value) => {
-                assert!(value.len() <= LENGTH_MASK as usize, "a value of this size lies in an extent of its own");
+                assert!(value.len() <= LENGTH_MASK as usize, "a value of this size is stored in an extent of its own");
                 Self::Block(arena.store_block(value), value.len())
             }
             Change::PutLarge(large) => Self::Large(large),
@@ -208,7 +209,7 @@ pub(super) fn write_record(
     let version_at = key_end.next_multiple_of(align);
     let bytes = version_at + size_of::<VersionHeader>() + stored.bytes();
     let (unit, record) = arena.allocate(bytes, align);
-    let version = Unit::new(unit.get() + (version_at / 8) as u32).expect("it lies behind its record");
+    let version = Unit::new(unit.get() + (version_at / 8) as u32).expect("it follows its record");
     let length = AtomicU32::new(key.len() as u32 | if in_block { KEY_IN_BLOCK } else { 0 });
     let header = KeyHeader {
         newest: AtomicU32::new(version.get()),
@@ -229,7 +230,7 @@ pub(super) fn write_record(
         // SAFETY: `key.len()` bytes behind the header belong to the key, and are fresh.
         unsafe { key_bytes.copy_from_nonoverlapping(NonNull::from(key).cast(), key.len()) };
     }
-    // SAFETY: `version_at` lies within the allocation.
+    // SAFETY: `version_at` is within the allocation.
     let version = unsafe { record.add(version_at) };
     // SAFETY: from `version_at` on there are a header and what is stored, aligned to 8, unshared.
     unsafe { write_version_at(version, at, None, stored) };
@@ -247,7 +248,7 @@ unsafe fn write_version_at(
     stored: Stored<'_>,
 ) {
     let has_chain = chained.is_some();
-    // SAFETY: the caller's word is for it.
+    // SAFETY: this function's contract.
     unsafe { write_headers_at(version, at, chained, stored.length_and_kind()) };
     // SAFETY: the caller's room reaches to the end of the stored bytes.
     let place = unsafe { version.add(headers_bytes(has_chain)) };
@@ -268,7 +269,7 @@ unsafe fn write_version_at(
 /// `version` is aligned to 8, has room for the header, and for a chain if there is one, and is not shared.
 unsafe fn write_headers_at(version: NonNull<u8>, at: Sequence, chained: Option<(VersionRef, Chain)>, length: u32) {
     let older = chained.as_ref().map_or(0, |(older, _)| older.0.get());
-    // SAFETY: room and alignment by the caller's word.
+    // SAFETY: room and alignment by this function's contract.
     unsafe { version.cast::<VersionHeader>().write(VersionHeader { sequence: at.0, older, length }) };
     if let Some((_, chain)) = chained {
         // SAFETY: a chained version has room for a chain behind its header.
@@ -312,7 +313,7 @@ impl<'d> Record<'d> {
     /// `record` was made in `arena`, and reached this thread by [`AtomicRecordRef::load`] or another acquiring path.
     #[inline(always)]
     pub(super) unsafe fn resolve(arena: &'d Arena, record: RecordRef) -> Self {
-        // SAFETY: the caller's word is the same.
+        // SAFETY: this function's contract is the same.
         Self { arena, address: unsafe { arena.address(record.0) } }
     }
 
@@ -355,7 +356,7 @@ impl<'d> Record<'d> {
     #[inline(always)]
     pub(super) fn set_indexed(self) {
         let length = &self.header().length;
-        // Not an exchange: whoever stores stores the same. Release pairs with the acquire in `is_indexed`.
+        // Not an exchange: all threads store the same. Release pairs with the acquire in `is_indexed`.
         length.store(length.load(Ordering::Relaxed) | KEY_INDEXED, Ordering::Release);
     }
 
@@ -408,7 +409,7 @@ impl<'d> Record<'d> {
         Version { address: unsafe { self.arena.address(version.0) }, arena: PhantomData }
     }
 
-    /// What a version of this record says.
+    /// The change in a version of this record.
     #[inline(always)]
     pub(super) fn change(self, version: VersionRef) -> Change<'d> {
         self.version(version).change()
@@ -422,7 +423,7 @@ impl<'d> Record<'d> {
     /// Sequence of the newest version.
     #[inline]
     pub(super) fn newest_sequence(self) -> Sequence {
-        // Relaxed: nothing is read by it, and whoever is ordered after an insert finds no earlier one.
+        // Relaxed: nothing is read through it, and a thread that is ordered after an insert finds no earlier one.
         Sequence(self.header().latest.load(Ordering::Relaxed))
     }
 
@@ -447,8 +448,8 @@ impl<'d> Record<'d> {
 
     /// Writes a version above the newest one, unpublished. None if that is later than `at`.
     ///
-    /// What was `written` for the same change before, and lost a race, is used again: values are long, and who had to copy
-    /// his anew for each attempt might lose for ever to others that change short ones.
+    /// The version that was `written` for the same change before, and lost a race, is used again: values are long,
+    /// and a thread that copied its value for each attempt might always lose to threads that change short values.
     #[inline]
     pub(super) fn write_newest(
         self,
@@ -467,14 +468,14 @@ impl<'d> Record<'d> {
         }))
     }
 
-    /// Links `version`, which says `stored` and which no other thread knows, to another older one.
+    /// Links `version`, which has `stored` and which no other thread knows, to another older one.
     #[cold]
     fn put_above(self, older: &Top, version: VersionRef, at: Sequence, stored: Stored<'_>) -> Top {
         let chain = self.chain_above(older);
         let top = chain.top(version, at);
         // SAFETY: a version of this arena, by the type's meaning, as is what is written there.
         let address = unsafe { self.arena.address(version.0) };
-        // SAFETY: it was written with a chain, and no other thread knows it: the caller's word.
+        // SAFETY: it was written with a chain, and no other thread knows it: the caller guarantees it.
         unsafe { write_headers_at(address, at, Some((older.version, chain)), stored.length_and_kind()) };
         top
     }
@@ -482,8 +483,8 @@ impl<'d> Record<'d> {
     /// Writes a version above those that are not later than `at`, and copies of those that are above it, unpublished.
     /// Returns what is then the newest.
     ///
-    /// Requires: the caller holds the lock of the record's node until that is published. Who wrote first and locked
-    /// afterwards would lose to others again and again where many versions are to be copied.
+    /// Requires: the caller holds the lock of the record's node until that is published. A thread that wrote first
+    /// and locked afterwards would lose repeatedly where many versions have to be copied.
     #[cold]
     pub(super) fn write_late(self, align: ValueAlign, at: Sequence, stored: Stored<'_>) -> Unpublished {
         let mut later = Vec::new();
@@ -540,7 +541,8 @@ impl<'d> Record<'d> {
 
     /// Makes `version`, which [`Record::write_newest`] or [`Record::write_late`] wrote, the newest.
     ///
-    /// Requires: the caller holds the lock of the record's node, and no other version came in since that one was written.
+    /// Requires: the caller holds the lock of the record's node, and no other version was added since that one was
+    /// written.
     pub(super) fn publish(self, version: Unpublished) {
         let (Unpublished(top), header) = (version, self.header());
         // Relaxed and release: see where they are loaded.

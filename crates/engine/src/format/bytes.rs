@@ -4,7 +4,7 @@
 //! words, inlined, is cheaper than the call.
 #![allow(unsafe_code)] // Unchecked reads of verified pages, and word loads whose bounds were just compared.
 
-use crate::format::overflow::INLINE_KEY_BYTES_MAX;
+use crate::format::page::INLINE_KEY_BYTES_MAX;
 
 /// `N` bytes of `bytes` from `at`.
 ///
@@ -75,7 +75,7 @@ pub fn get_u32(bytes: &[u8], at: usize) -> u32 {
 /// The little-endian u64 at `at`. Panics out of bounds, as slices do.
 #[inline]
 pub fn get_u64(bytes: &[u8], at: usize) -> u64 {
-    // Not `copy_from_slice`: that is a call, of which the length is seen to be known only where it is inlined.
+    // Not `copy_from_slice`: that is a call, whose length is a constant only where the call is inlined.
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
@@ -87,7 +87,7 @@ pub fn put<const N: usize>(bytes: &mut [u8], at: usize, value: [u8; N]) {
 
 /// The four bytes of `key` after its first `skip`, zero-padded, as a big-endian number: the key's head.
 ///
-/// `skip` may still be on its way from memory: the usual case waits for it in one load.
+/// `skip` may still be loading from memory: the usual case waits for it in one load.
 #[inline(always)]
 pub fn head4(key: &[u8], skip: usize) -> u32 {
     let length = key.len();
@@ -98,13 +98,15 @@ pub fn head4(key: &[u8], skip: usize) -> u32 {
     head_near_end(key, skip)
 }
 
-/// [`head4`] of a key that ends before the head does. Apart, to leave registers to where most keys are longer.
+/// [`head4`] of a key that ends before the head does. A function of its own leaves registers to the case of longer
+/// keys.
 #[inline(never)]
 fn head_near_end(key: &[u8], skip: usize) -> u32 {
     (head8(key, skip) >> 32) as u32
 }
 
-/// [`head4`] of the part of a key that cells hold, what lies past it counting as padding. For keys that are usually longer.
+/// [`head4`] of the part of a key that cells hold; bytes past that part count as padding. For keys that are usually
+/// longer.
 #[inline(always)]
 pub fn head4_of_part(key: &[u8], skip: usize) -> u32 {
     let part_length = key.len().min(INLINE_KEY_BYTES_MAX);
@@ -137,7 +139,7 @@ fn short_word(key: &[u8]) -> u64 {
     let start = u32::from_be_bytes(*unsafe { array_at(key, 0) });
     // SAFETY: as above.
     let end = u32::from_be_bytes(*unsafe { array_at(key, length - 4) });
-    // Where both have a byte, it is the same one.
+    // Bytes that are in both are equal.
     u64::from(start) << 32 | u64::from(end) << (64 - 8 * length)
 }
 
@@ -194,7 +196,7 @@ pub fn equal(left: &[u8], right: &[u8]) -> bool {
         let end = unsafe { u32_at(left, length - 4) } ^ unsafe { u32_at(right, length - 4) };
         return start | end == 0;
     }
-    // First, middle and last byte are all there are.
+    // First, middle and last byte are all of them.
     (left[0] ^ right[0]) | (left[length / 2] ^ right[length / 2]) | (left[length - 1] ^ right[length - 1]) == 0
 }
 

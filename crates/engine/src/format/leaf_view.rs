@@ -1,4 +1,4 @@
-//! A leaf of either form, for those who ask what both can tell.
+//! A leaf of either form, for callers that need only what both forms offer.
 
 use std::cmp::Ordering;
 
@@ -35,7 +35,7 @@ impl<'p> LeafView<'p> {
         }
     }
 
-    /// Bytes that its entries take, of [`PageSize::body_bytes`](crate::format::PageSize::body_bytes).
+    /// Length of its entries, of [`PageSize::body_bytes`](crate::format::PageSize::body_bytes).
     pub fn bytes_used(self) -> usize {
         match self {
             Self::Tagged(leaf) => leaf.bytes_used(),
@@ -60,7 +60,7 @@ impl<'p> LeafView<'p> {
         }
     }
 
-    /// Whether some key or value lives in an overflow.
+    /// Whether some key or value is in an overflow.
     #[inline(always)]
     pub fn has_overflow(self) -> bool {
         match self {

@@ -1,6 +1,6 @@
 //! The meta: 512 bytes, one sector, from which everything else of a database is found.
 //!
-//! Two slots stand at fixed places of page 0; the valid one with the larger number counts. The first 56 bytes and the
+//! Two slots are at fixed places of page 0; the valid one with the larger number counts. The first 56 bytes and the
 //! checksum's place are frozen for all versions, so that any Fulgurite can say why it cannot read a file.
 
 use std::fmt;
@@ -8,8 +8,8 @@ use std::mem::offset_of;
 
 use crate::format::branch::LEVEL_MAX;
 use crate::format::bytes::{get_u32, get_u64, put};
+use crate::format::catalog::Merging;
 use crate::format::hash::{Identity, checksum};
-use crate::format::merge::Merging;
 use crate::format::page::{Offence, PageSize, require, zeros};
 use crate::ids::{Birth, ExtentId, PageNumber, PageRef, SegmentNumber, Sequence, TableId};
 use crate::planted::{Fault, planted};
@@ -19,27 +19,28 @@ pub const FORMAT_VERSION: u32 = 1;
 /// The first bytes of a database.
 const MAGIC: &[u8; 8] = b"FULGURIT";
 
-/// Features that a file uses, by who may open it if it does not know one of them.
+/// Features that a file uses, by what a version that does not know one of them may do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FeatureBits {
-    /// Anybody may read and write it, and keeps these bits.
+    /// It may read and write the file, and keeps these bits.
     pub compatible: u64,
-    /// Anybody may read it; only who knows them may write it.
+    /// It may read the file, and not write it.
     pub read_compatible: u64,
-    /// Only who knows them may open it.
+    /// It may not open the file.
     pub incompatible: u64,
 }
 
 impl FeatureBits {
-    /// Read compatible: each bulk load since the oldest segment of the log that is there has left a note in it. Who does not know
-    /// that would load without one.
+    /// Read compatible: each bulk load since the oldest existing segment of the log has left a note in the log. A
+    /// version that does not know this feature would load without a note.
     pub const LOG_KEPT: u64 = 1;
 
-    /// Incompatible: tables may have merge operators from 4 to 9. A reader that does not know them could not write to such tables.
+    /// Incompatible: tables may have merge operators from 4 to 9. A reader that does not know them could not write to
+    /// such tables.
     pub const LATER_MERGES: u64 = 1;
 
-    /// Incompatible: tables may be merged by functions of the program, whose names their descriptions have. A reader that does not
-    /// know of them could not read such descriptions.
+    /// Incompatible: tables may be merged by functions of the program, whose names their descriptions have. A version
+    /// that does not know them could not read such descriptions.
     pub const MERGE_FUNCTIONS: u64 = 2;
 
     /// What this version knows.
@@ -59,7 +60,7 @@ impl FeatureBits {
         self.incompatible = self.incompatible & !(Self::LATER_MERGES | Self::MERGE_FUNCTIONS) | bits;
     }
 
-    /// Whether the log tells all that has changed since its oldest segment.
+    /// Whether the log has all changes since its oldest segment.
     pub fn log_is_kept(&self) -> bool {
         self.read_compatible & Self::LOG_KEPT != 0
     }
@@ -142,7 +143,7 @@ pub enum MetaError {
     NotAMeta,
     /// They are not what was written.
     Damaged(Offence),
-    /// They are valid, and ask for what this version does not know.
+    /// They are valid, and need features that this version does not know.
     Unsupported(String),
 }
 
@@ -235,7 +236,8 @@ const _: () = assert!(TABLE_PAGE_COUNT == 144 && TABLE_ENTRY_COUNT == 148 && TAB
 const _: () = assert!(TABLE_CHECKSUM == 160 && CREATED == 168);
 
 impl Meta {
-    /// Length of the stored form: one sector, so that a power cut never tears it on most disks; the checksum tells if it did.
+    /// Length of the stored form: one sector, so that a power cut never tears it on most disks; the checksum detects
+    /// a torn one.
     pub const BYTES: usize = 512;
     /// Byte offsets of the two slots in the file.
     pub const SLOT_OFFSETS: [u64; 2] = [0, 4096];

@@ -1,11 +1,12 @@
 //! What the engine asks of storage: the traits [`Disk`] and [`File`], and the locks between processes.
 //!
 //! What survives a power cut is part of these contracts; `docs/reference/durability.md` has the whole model:
-//! (1) A file's bytes are durable once [`File::sync_data`] returned, and so is as much of its length as reading them needs.
+//! (1) A file's bytes are durable once [`File::sync_data`] returned, and so is as much of its length as reading them
+//!     needs.
 //! (2) A name (created, renamed, removed) is durable once [`Disk::sync_directory`] of its directory returned.
 //! (3) Until then any subset may survive, in any order, and a write may be torn between 512-byte sectors.
-//! (4) After a failed sync nothing is known about the bytes written before it. Implementations must not hide such a failure,
-//!     and callers must not sync again in the hope of success.
+//! (4) After a failed sync nothing is known about the bytes written before it. Implementations must not hide such a
+//!     failure, and callers must not sync again in the hope of success.
 
 use std::fmt;
 use std::io;
@@ -33,8 +34,8 @@ pub trait Disk: Send + Sync + fmt::Debug {
     /// followed it), and anything but a regular file, is refused.
     ///
     /// # Errors
-    /// `NotFound` for [`Access::Read`] and [`Access::Write`] of a missing file, `AlreadyExists` for [`Access::CreateNew`] of one
-    /// that is there, `InvalidInput` for a link or a file that is not regular.
+    /// `NotFound` for [`Access::Read`] and [`Access::Write`] of a missing file, `AlreadyExists` for
+    /// [`Access::CreateNew`] of one that is there, `InvalidInput` for a link or a file that is not regular.
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>>;
 
     /// Removes a name. Open files live on until they are dropped. Durable after [`Disk::sync_directory`].
@@ -68,16 +69,17 @@ pub trait Disk: Send + Sync + fmt::Debug {
     /// The system's, other than `NotFound`.
     fn exists(&self, path: &Path) -> io::Result<bool>;
 
-    /// The one absolute path of a file that may or may not exist. Symbolic links are followed, also one that is the last part of
-    /// the path and leads to a file that does not exist yet. Two paths of the same file give the same answer, unless the file has
-    /// several hard links or mounts.
+    /// The one absolute path of a file that may or may not exist. Symbolic links are followed, also one that is the
+    /// last part of the path and leads to a file that does not exist yet. Two paths of the same file give the same
+    /// answer, unless the file has several hard links or mounts.
     ///
     /// # Errors
     /// `NotFound` if the directory does not exist, `InvalidInput` if the path has no last name.
     fn canonical(&self, path: &Path) -> io::Result<PathBuf>;
 
-    /// Tries, without waiting, to become the only writer among all processes that use the same lock file. The file is created if
-    /// need be. This lock covers the database's name, before there is a data file; [`FileLocks`] cover the file itself.
+    /// Tries, without waiting, to become the only writer among all processes that use the same lock file. The file is
+    /// created if need be. This lock covers the database's name, before there is a data file; [`FileLocks`] cover the
+    /// file itself.
     ///
     /// # Errors
     /// The system's; `Unsupported` on a file system whose locks or maps cannot be trusted (network file systems).
@@ -99,8 +101,8 @@ pub trait File: Send + Sync + fmt::Debug {
     /// `StorageFull`, or another of the system's. Any part of the bytes may have been written then.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Writes `bytes` as [`File::write_at`] does, and waits until they are on the medium, with as much of the file's length as
-    /// reading them needs. What else was written to the file may wait for [`File::sync_data`].
+    /// Writes `bytes` as [`File::write_at`] does, and waits until they are on the medium, with as much of the file's
+    /// length as reading them needs. What else was written to the file may wait for [`File::sync_data`].
     ///
     /// # Errors
     /// As [`File::write_at`] and [`File::sync_data`]: never sync this file again.
@@ -115,15 +117,15 @@ pub trait File: Send + Sync + fmt::Debug {
     /// The system's.
     fn len(&self) -> io::Result<u64>;
 
-    /// Cuts the file, or grows it by a hole that reads as zeros. Growing takes no space: use [`File::allocate`] for bytes
-    /// that will be mapped. A cut is durable only after [`File::sync_all`].
+    /// Cuts the file, or grows it by a hole that reads as zeros. Growing takes no space: use [`File::allocate`] for
+    /// bytes that will be mapped. A cut is durable only after [`File::sync_all`].
     ///
     /// # Errors
     /// The system's.
     fn set_len(&self, length: u64) -> io::Result<()>;
 
-    /// Reserves disk space for `length` bytes from `offset` on, growing the file by zeros if they reach past its end, so that
-    /// later writes there cannot fail for want of space. Bytes that are there stay.
+    /// Reserves disk space for `length` bytes from `offset` on, growing the file by zeros if they reach past its end,
+    /// so that later writes there cannot fail for want of space. Bytes that are there stay.
     ///
     /// On file systems without such a call only the part past the end is reserved (by writing zeros): holes that
     /// [`File::set_len`] made stay holes.
@@ -132,8 +134,9 @@ pub trait File: Send + Sync + fmt::Debug {
     /// `StorageFull`. The file may have grown then, by zeros, but not past `offset + length`.
     fn allocate(&self, offset: u64, length: u64) -> io::Result<()>;
 
-    /// Makes small writes to the first `length` bytes cheap, where this disk can. It grows the file to that length by zeros
-    /// which are written, so that those writes do not fail for want of space; where it can do nothing, the file stays as it is.
+    /// Makes small writes to the first `length` bytes cheap, where this disk can. It grows the file to that length by
+    /// zeros which are written, so that those writes do not fail for want of space; where it can do nothing, the file
+    /// stays as it is.
     ///
     /// Requires: the file has no holes, and nobody cuts it through another handle from now on.
     ///
@@ -143,8 +146,9 @@ pub trait File: Send + Sync + fmt::Debug {
         write_zeros(|offset, zeros| self.write_at(offset, zeros), self.len()?, length)
     }
 
-    /// Where `length` bytes from `offset` on can be written through memory, if they are prepared for that: by the one who asks,
-    /// without a call, and beside others who write elsewhere. `None` where [`File::write_at`] must do.
+    /// A place of `length` bytes from `offset` on that the caller can write through memory, if they are prepared for
+    /// that: without a system call, and beside threads that write elsewhere. `None` where only [`File::write_at`]
+    /// works.
     fn place(&self, _offset: u64, _length: usize) -> Option<PreparedPlace> {
         None
     }
@@ -160,7 +164,8 @@ pub trait File: Send + Sync + fmt::Debug {
     /// Waits until all bytes written so far, and the length needed to read them, are on the medium.
     ///
     /// # Errors
-    /// The system's. It may have dropped unwritten bytes and forgotten: never sync this file again, the next call may lie.
+    /// The system's. It may have dropped unwritten bytes and forgotten: never sync this file again, the next call may
+    /// lie.
     fn sync_data(&self) -> io::Result<()>;
 
     /// As [`File::sync_data`], with all of the file's attributes.
@@ -169,8 +174,8 @@ pub trait File: Send + Sync + fmt::Debug {
     /// As [`File::sync_data`].
     fn sync_all(&self) -> io::Result<()>;
 
-    /// Drops what the system caches of the file, except bytes that are not written yet or are mapped: the next read comes from the
-    /// medium. A hint, which does nothing where there is no such cache.
+    /// Drops what the system caches of the file, except bytes that are not written yet or are mapped: the next read
+    /// comes from the medium. A hint, which does nothing where there is no such cache.
     fn forget_cached(&self) {}
 
     /// The locks between all processes that have this very file open, under whatever name.
@@ -182,9 +187,9 @@ pub trait File: Send + Sync + fmt::Debug {
     /// The system's, other than `NotFound`.
     fn is_named(&self, path: &Path) -> io::Result<bool>;
 
-    /// Maps the file from its first byte through a window of about `reserve_bytes`, which may reach far past its end: bytes
-    /// appended later show up in it. `None` means that this disk has no maps, or that there is no address space even for the
-    /// file as it is; read with [`File::read_at`] then.
+    /// Maps the file from its first byte through a window of about `reserve_bytes`, which may reach far past its end:
+    /// bytes appended later show up in it. `None` means that this disk has no maps, or that there is no address space
+    /// even for the file as it is; read with [`File::read_at`] then.
     ///
     /// # Errors
     /// The system's, other than for want of address space.
@@ -202,9 +207,9 @@ pub struct FreeSpace {
     pub file_system: u64,
 }
 
-/// Writes zeros from `start` to `end`, in parts of a size that file systems keep together in memory and still write to cheaply:
-/// small writes into parts of 2 MiB cost six times as much.
-pub(super) fn write_zeros(write: impl Fn(u64, &[u8]) -> io::Result<()>, start: u64, end: u64) -> io::Result<()> {
+/// Writes zeros from `start` to `end`, in parts of a size that file systems keep together in memory and still write
+/// to cheaply: small writes into parts of 2 MiB cost six times as much.
+pub(in crate::io) fn write_zeros(write: impl Fn(u64, &[u8]) -> io::Result<()>, start: u64, end: u64) -> io::Result<()> {
     let mut at = start;
     while at < end {
         let part = (end - at).min((ZEROS.len() as u64) - at % ZEROS.len() as u64);
@@ -225,7 +230,7 @@ pub enum WriterAttempt {
     Busy(LockHolder),
 }
 
-/// Who holds a writer's lock that could not be taken.
+/// The holder of a writer's lock that could not be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockHolder {
     /// Another handle of this process.
@@ -234,8 +239,8 @@ pub enum LockHolder {
     OtherProcess(Option<u32>),
 }
 
-/// The right to write under one name, held by one handle in all processes. Dropping it gives it up and leaves the lock file; a
-/// process that dies gives it up too.
+/// The right to write under one name, held by one handle in all processes. Dropping it gives it up and leaves the
+/// lock file; a process that dies gives it up too.
 pub trait WriterLock: Send + Sync + fmt::Debug {
     /// Gives up the lock and removes the lock file.
     ///
@@ -244,13 +249,14 @@ pub trait WriterLock: Send + Sync + fmt::Debug {
     fn close(self: Box<Self>) -> io::Result<()>;
 }
 
-/// The locks on one data file between all handles of it, in all processes. They belong to the file and not to its name, and a
-/// reader needs no right but to read.
+/// The locks on one data file between all handles of it, in all processes. They belong to the file and not to its
+/// name, and a reader needs no right but to read.
 ///
-/// Each [`File`] that was opened is a holder of its own. What a holder has is released when its last reference is dropped, and when
-/// its process dies.
+/// Each [`File`] that was opened is a holder of its own. What a holder has is released when its last reference is
+/// dropped, and when its process dies.
 pub trait FileLocks {
-    /// Tries, without waiting, to become the file's only writer. `None` if this holder is it now, otherwise the one that is.
+    /// Tries, without waiting, to become the file's only writer. `None` if this holder is it now, otherwise the one
+    /// that is.
     ///
     /// # Errors
     /// The system's; `Unsupported` on a file system whose locks or maps cannot be trusted (network file systems).
@@ -270,9 +276,9 @@ pub trait FileLocks {
 
     /// Announces `number` (of a checkpoint, from 1) as the oldest that this reader needs, instead of the one before.
     ///
-    /// To begin reading: read the newest meta, pin its number, then read the newest meta again. If it is still the same, the
-    /// writer, which looks at the pins after publishing a meta and before reusing what that freed, sees the pin in time. Otherwise
-    /// pin the newer one and look again.
+    /// To begin reading: read the newest meta, pin its number, then read the newest meta again. If it is still the
+    /// same, the writer, which looks at the pins after publishing a meta and before reusing what that freed, sees the
+    /// pin in time. Otherwise pin the newer one and look again.
     ///
     /// # Errors
     /// The system's; `Unsupported` as for [`FileLocks::lock_writer`]. What is pinned is unknown then.

@@ -1,7 +1,7 @@
-//! Disks and files that stand before others, and pass on each call that they do not change.
+//! Disks and files in front of others, which pass on each call that they do not change.
 //!
-//! A program's disk that counts, watches or refuses some calls implements [`ForwardDisk`] with these calls alone, and its files
-//! [`ForwardFile`]. By that they are a [`Disk`] and a [`File`].
+//! A program's disk that counts, watches or refuses some calls implements [`ForwardDisk`] with these calls alone, and
+//! its files [`ForwardFile`]. That makes them a [`Disk`] and a [`File`].
 
 use std::fmt;
 use std::io;
@@ -42,7 +42,7 @@ use crate::sync::Arc;
 /// let options = Database::options().create(true).disk(Arc::new(NothingNew(MemoryDisk::new())));
 /// assert!(options.open("a.ful").is_err());
 /// ```
-#[allow(missing_docs, clippy::missing_errors_doc)] // But for `inner`, each is the call of `Disk` with its name.
+#[allow(missing_docs, clippy::missing_errors_doc)] // Except for `inner`, each is the call of `Disk` with its name.
 pub trait ForwardDisk: Send + Sync + fmt::Debug {
     /// The disk that gets the calls.
     fn inner(&self) -> &dyn Disk;
@@ -116,8 +116,8 @@ impl<D: ForwardDisk> Disk for D {
 
 /// A [`File`] that passes its calls to another one, unless it implements them itself.
 ///
-/// All bytes that are written come to [`ForwardFile::write_at`], and all syncs of data to [`ForwardFile::sync_data`]: the calls that
-/// combine these do so through them, and nothing is written through memory.
+/// All writes go through [`ForwardFile::write_at`], and all syncs of data through [`ForwardFile::sync_data`]: calls
+/// that combine these use the two, and nothing is written through memory.
 #[allow(missing_docs, clippy::missing_errors_doc, clippy::len_without_is_empty)] // As for `ForwardDisk`.
 pub trait ForwardFile: Send + Sync + fmt::Debug {
     /// The file that gets the calls.

@@ -1,4 +1,5 @@
-//! Whether a map is backed by huge pages, as `/proc/self/smaps` tells: a benchmark without them is another benchmark.
+//! Whether a map is backed by huge pages, according to `/proc/self/smaps`: a benchmark without them is another
+//! benchmark.
 
 #[cfg(any(target_os = "linux", test))]
 use std::ops::Range;
@@ -14,7 +15,7 @@ pub struct HugePages {
 
 /// Sums up the mappings in `smaps` that begin inside `range`.
 #[cfg(any(target_os = "linux", test))]
-pub(super) fn parse(smaps: &str, range: Range<u64>) -> HugePages {
+pub(in crate::io) fn parse(smaps: &str, range: Range<u64>) -> HugePages {
     let mut sum = HugePages::default();
     let mut inside = false;
     for line in smaps.lines() {

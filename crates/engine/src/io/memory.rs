@@ -192,7 +192,7 @@ struct SparseBytes {
     length: u64,
 }
 
-/// Without the bytes: whoever prints a database does not want every byte of its disk.
+/// Without the bytes: printing a database must not print every byte of its disk.
 impl fmt::Debug for SparseBytes {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("SparseBytes").field("length", &self.length).finish_non_exhaustive()

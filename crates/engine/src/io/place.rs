@@ -1,58 +1,61 @@
 //! A place in the prepared part of a file, to be written through memory.
 
-#![allow(unsafe_code)] // What lies there may be gone: see `PreparedPlace::write`.
+#![allow(unsafe_code)] // Stores to a map that may be gone: see `PreparedPlace::write`.
 
 use std::ptr::NonNull;
 
-/// Bytes of a file that were [prepared](super::File::prepare), and that one thread will write: see [`super::File::place`].
+/// Bytes of a file that were [prepared](crate::io::File::prepare), and that one thread will write: see
+/// [`crate::io::File::place`].
 #[derive(Debug)]
 pub struct PreparedPlace {
     start: NonNull<u8>,
     length: usize,
 }
 
-// SAFETY: it is an address; whoever stores there answers for it, from whatever thread: see `PreparedPlace::write`.
+// SAFETY: it is an address; the caller of `PreparedPlace::write` guarantees that storing there is sound, from any
+// thread.
 unsafe impl Send for PreparedPlace {}
 
 impl PreparedPlace {
     /// The `length` bytes from `start` on, which are mapped, shared and writable.
-    pub(super) fn new(start: NonNull<u8>, length: usize) -> Self {
+    pub(in crate::io) fn new(start: NonNull<u8>, length: usize) -> Self {
         Self { start, length }
     }
 
-    /// Asks for the first lines of memory of the place, which other processors may have: so that storing there does not wait for them.
+    /// Prefetches the first lines of memory of the place, which other processors may have, so that storing there does
+    /// not wait for them.
     #[inline]
     pub fn approach(&self) {
-        let end = self.length.min(APPROACHED_BYTES_MAX);
+        let end = self.length.min(PREFETCHED_BYTES_MAX);
         (0..end).step_by(LINE_BYTES).for_each(|offset| prefetch_to_write(self.start.as_ptr().wrapping_add(offset)));
-        // The place may begin amid a line, and then end in one that no step came to.
+        // The place may begin inside a line, and then end in a line that no step reached.
         prefetch_to_write(self.start.as_ptr().wrapping_add(end.saturating_sub(1)));
     }
 
-    /// Stores `bytes` there: the system has them then, as after [`super::File::write_at`].
+    /// Stores `bytes` there: the system has them then, as after [`crate::io::File::write_at`].
     ///
     /// # Panics
     /// If the place has another length.
     ///
     /// # Safety
-    /// The file that gave the place is held by somebody until this returns, and is not cut to less than the place's end meanwhile; and
-    /// nobody else writes there in that time.
+    /// The file of the place is open until this returns, and is not cut below the place's end meanwhile; and no other
+    /// thread writes there in that time.
     #[inline]
     pub unsafe fn write(self, bytes: &[u8]) {
         assert!(bytes.len() == self.length, "a place is for what it was made for");
-        // SAFETY: it is mapped as long as the file is held, and in the file as long as that is not cut: the caller's word. `bytes` is no
-        // part of the map, into which nobody has references.
+        // SAFETY: it is mapped while the file is open, and in the file while that is not cut: this function's
+        // contract. `bytes` is no part of the map, into which there are no references.
         unsafe { self.start.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
     }
 }
 
-/// Asks the processor for the cache line at `address`, and for it alone: a hint, for any address.
+/// Prefetches the cache line at `address` for writing: a hint, for any address.
 #[inline(always)]
 fn prefetch_to_write(address: *mut u8) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
-        // SAFETY: a prefetch changes no memory that the program can observe, and faults on no address; processors that do not know
-        // this one take it for a `nop`.
+        // SAFETY: a prefetch changes no memory that the program can observe, and faults on no address; processors
+        // that do not know this one take it for a `nop`.
         unsafe {
             std::arch::asm!("prefetchw [{0}]", in(reg) address, options(nostack, preserves_flags, readonly));
         }
@@ -70,4 +73,4 @@ fn prefetch_to_write(address: *mut u8) {
 
 const LINE_BYTES: usize = 64;
 /// More than this is on its way for so long that the rest can be fetched meanwhile.
-const APPROACHED_BYTES_MAX: usize = 1 << 10;
+const PREFETCHED_BYTES_MAX: usize = 1 << 10;

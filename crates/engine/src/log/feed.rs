@@ -1,10 +1,10 @@
-//! The log as who follows it reads it: commit by commit from one that is kept, while others go on writing behind it.
+//! The log as a follower reads it: commit by commit from one that is kept, while writers append more.
 //!
-//! Recovery reads what a crash left, and must find its end. Here the end is known: all commits up to it were durable when the
-//! feed was begun. So whatever is missing on the way there is damage, or was removed; never an end.
+//! Recovery reads what a crash left, and must find its end. Here the end is known: all commits up to it were durable
+//! when the feed was begun. So anything missing before it is damage, or was removed; never an end.
 //!
-//! A log that was begun anew by an opening that found nothing to replay is not chained to the one before it, and continues it
-//! by its sequence alone.
+//! An opening that finds nothing to replay begins a new log. That log is not chained to the one before, and continues
+//! it by its sequence alone.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::ids::{SegmentNumber, Sequence};
 use crate::io::Disk;
 use crate::sync::Arc;
 
-/// Which segments of which log.
+/// The log, and its first segment.
 #[derive(Clone, Debug)]
 pub struct FeedSource {
     /// The disk that they are on.
@@ -51,8 +51,8 @@ pub struct Feed {
 }
 
 impl FeedSource {
-    /// Begins with the commit after `after`, and ends with `through`, which is not before it. `None` if the log does not go back
-    /// so far.
+    /// Begins with the commit after `after`, and ends with `through`, which is not before it. `None` if the log does
+    /// not go back so far.
     ///
     /// # Errors
     /// Of the first segments; the disk's.
@@ -114,7 +114,7 @@ impl Feed {
             if outcome.is_ok() {
                 self.note_end();
             }
-            // Whoever keeps what has ended holds nothing.
+            // A feed that has ended holds no segment.
             (self.last, self.reader, self.pin) = (self.through, None, None);
         }
         let found = outcome?;
@@ -158,14 +158,14 @@ impl Feed {
             }
             self.reader = SegmentReader::open(&*self.disk, &self.database, self.uuid, number, Memory::Window)?;
             if self.reader.is_some() {
-                self.expected = self.expected.or_anew();
+                self.expected = self.expected.or_restarted();
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// Has whoever goes on from here find the place.
+    /// Notes the place for a reader that continues from here.
     fn note_end(&self) {
         if let (Some(pin), Some(reader), Expected::After(sequence, checksum)) = (&self.pin, &self.reader, self.expected)
         {
@@ -188,7 +188,7 @@ impl Drop for Feed {
     }
 }
 
-/// The segments beside a database that tell without holes what happened; `needed` is the first that its meta names.
+/// The segments beside a database that have all commits without holes; `needed` is the first that its meta names.
 ///
 /// # Errors
 /// The disk's.
@@ -199,8 +199,8 @@ pub fn segments_of(disk: &dyn Disk, database: &Path, needed: SegmentNumber) -> R
     Ok(segments)
 }
 
-/// The first of those segments, rising, from which on none is missing. Below it a power cut may have left some of those that were
-/// being removed, and above them one that was being used again.
+/// The first of those segments, rising, from which on none is missing. Below it a power cut may have left some of
+/// those that were being removed, and above them one that was being used again.
 ///
 /// # Errors
 /// The disk's.

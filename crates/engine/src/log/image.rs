@@ -2,7 +2,8 @@
 //!
 //! Only `log::read_back` uses this, and only for a log that nobody writes: its reader is the database's writer.
 //!
-//! Invariants: (1) The first `loaded` bytes of the file are in memory, and stay as they are. (2) Nothing else of it is shown.
+//! Invariants: (1) The first `loaded` bytes of the file are in memory, and stay as they are. (2) Nothing else of it
+//! is shown.
 #![allow(unsafe_code)] // A slice of a map.
 
 use std::io;
@@ -27,7 +28,7 @@ enum Bytes {
 }
 
 impl Image {
-    /// The image of a file of so many bytes, none of which is read yet. It is mapped if that is asked for and possible.
+    /// The image of a file of `length` bytes, none read yet. It is mapped if `map` is set and mapping is possible.
     ///
     /// # Errors
     /// The disk's.
@@ -44,8 +45,9 @@ impl Image {
     #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
         match &self.bytes {
-            // SAFETY: so many bytes are in the file, for they were found there (invariant 1). Nobody writes them: the writer's
-            // lock is this process's, and its log begins new segments and removes these, which leaves a map as it is.
+            // SAFETY: so many bytes are in the file, for they were found there (invariant 1). Nobody writes them: the
+            // writer's lock is this process's, and its log begins new segments and removes these, which leaves a map
+            // as it is.
             Bytes::Mapped(map) => unsafe { map.slice(0, self.loaded as usize) }.unwrap_or_default(),
             Bytes::Held(bytes) => bytes,
         }
@@ -68,7 +70,7 @@ impl Image {
                 self.loaded = end;
                 return Ok(());
             }
-            // The system is too old for that, or the medium fails: a call tells which.
+            // The system is too old for that, or the medium fails: a call shows which.
             let mut bytes = Vec::new();
             self.read(&mut bytes, 0, self.loaded)?;
             self.bytes = Bytes::Held(bytes);
@@ -82,8 +84,8 @@ impl Image {
         outcome.map(|()| self.loaded = end)
     }
 
-    /// Appends the file's bytes from `start` to `end`, which fills them up from the front. Leaves them as they were if that
-    /// fails.
+    /// Appends the file's bytes from `start` to `end`, which fills them up from the front. Leaves them as they were
+    /// if that fails.
     fn read(&self, bytes: &mut Vec<u8>, start: u64, end: u64) -> io::Result<()> {
         if bytes.capacity() == 0 {
             // All that will come: what is not touched takes no memory.
@@ -98,7 +100,8 @@ impl Image {
     }
 }
 
-/// Bytes loaded at a time: so many calls cost nothing, and a commit that was just loaded is still in the processor's cache.
+/// Bytes loaded at a time: so many calls cost nothing, and a commit that was just loaded is still in the processor's
+/// cache.
 const LOAD_BYTES: u64 = 1 << 20;
 
 #[cfg(test)]

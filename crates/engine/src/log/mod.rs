@@ -1,18 +1,21 @@
-//! The write-ahead log: what is committed is here first, in the files `name.ful-log.N` beside the database.
+//! The write-ahead log: commits are written here first, in the files `name.ful-log.N` beside the database.
 //!
-//! [`Log`] writes, [`read_back()`] reads after a crash, [`Feed`] reads beside who writes. A log is a row of *segments* with rising numbers; each is a header and
-//! then records, one or several per commit, chained by their checksums (`docs/reference/file-format.md`, "Log").
+//! [`Log`] writes, [`read_back()`] reads after a crash, [`Feed`] reads beside writers. A log is a row of *segments*
+//! with rising numbers; each is a header and then records, one or several per commit, chained by their checksums
+//! (`docs/reference/file-format.md`, "Log").
 //!
 //! Invariants:
-//! (1) Commits stand in the order of their sequences, without gaps, across segments.
-//! (2) A segment's header and name are durable before its first record is written; and if its file was another segment before, the
-//!     header before the name.
-//! (3) `synced_up_to` of a record is true: those commits were durable, in the log or in a checkpoint, when it was written.
-//! (4) A commit whose write was reported as failed is never replayed, unless the log is poisoned, and then nobody was told
-//!     that it failed: its fate is in doubt.
-//! (5) A segment is removed, or becomes another one, only when a durable checkpoint holds all of its commits; and the meta names
-//!     the first that is needed.
-//! (6) Each segment has a salt of its own, drawn when it is made: records that its file held before are never taken for its own.
+//! (1) Commits are in the order of their sequences, without gaps, across segments.
+//! (2) A segment's header and name are durable before its first record is written; and if its file was another
+//!     segment before, the header before the name.
+//! (3) `synced_up_to` of a record is true: those commits were durable, in the log or in a checkpoint, when it was
+//!     written.
+//! (4) A commit whose write was reported as failed is never replayed, unless the log is poisoned, and then no failure
+//!     was reported: its outcome is in doubt.
+//! (5) A segment is removed, or becomes another one, only when a durable checkpoint holds all of its commits; and the
+//!     meta names the first that is needed.
+//! (6) Each segment has a salt of its own, drawn when it is made: records that its file held before are never taken
+//!     for its own.
 //!
 //! What recovery does, when all commits up to L were read and the next record is expected:
 //!
@@ -21,9 +24,9 @@
 //! | the next record, intact | – | its commit is replayed |
 //! | end of the file, zeros, a damaged, unchained or older segment's record | the tail of a crash, or damage | see below for both |
 //! | … and any later intact header with `synced_up_to` > L, in this or a later segment | commit L + 1 was durable | error |
-//! | … and a later segment that begins with commit L + 1, chained | an earlier recovery ended at L | goes on there |
+//! | … and a later segment that begins with commit L + 1, chained | an earlier recovery ended at L | continues there |
 //! | … and neither | the crash came before L + 1 was durable | the log ends at L |
-//! | some parts of a commit, but not its last | the crash came amid its write | as for a damaged record |
+//! | some parts of a commit, but not its last | the crash came during its write | as for a damaged record |
 //! | an intact record that contradicts itself, or operations that do | not written by this engine | error |
 //! | the first record of all is above the checkpoint's sequence + 1 | meta and log do not belong together | error |
 //! | a segment with a damaged header and nothing but zeros after it | the crash came while it was made | skipped |
@@ -35,8 +38,8 @@
 //!
 //! What is read back may stay in memory, as [`Images`] in which operations are found again by their places.
 //!
-//! What is replayed may be in the page cache only (after a kill), or neither there nor on the medium any more (after a failed
-//! sync). So the caller writes it into a checkpoint and syncs that, before it tells anyone of any commit.
+//! What is replayed may be in the page cache only (after a kill), or neither there nor on the medium any more (after
+//! a failed sync). So the caller writes it into a checkpoint and syncs that, before it shows any commit to a reader.
 
 mod feed;
 mod image;

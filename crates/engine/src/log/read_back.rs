@@ -1,7 +1,7 @@
 //! Recovery's half of the log: finds the segments and replays their commits in order.
 //!
-//! It writes nothing. The table in the module's documentation says what it does in each situation; `SegmentReader` judges the
-//! records, this file judges the log.
+//! It writes nothing. The table in the module's documentation says what it does in each situation; `SegmentReader`
+//! judges the records, this file judges the log.
 
 use std::path::{Path, PathBuf};
 
@@ -22,8 +22,8 @@ pub struct ReplayFrom {
     pub sequence: Sequence,
     /// The first segment that may hold later ones; those below are left over.
     pub first_segment: SegmentNumber,
-    /// Whether that segment was durable before the checkpoint was published, so that its absence is damage. It was not if the
-    /// database was closed, or just created.
+    /// Whether that segment was durable before the checkpoint was published, so that its absence is damage. It was
+    /// not if the database was closed, or just created.
     pub first_segment_exists: bool,
 }
 
@@ -32,7 +32,8 @@ pub struct ReplayFrom {
 pub struct Keep {
     /// Those whose segments have no more bytes than this.
     pub bytes_max: u64,
-    /// Whether segments may be mapped, rather than held. Then the caller must be the only one who may write the database.
+    /// Whether segments may be mapped, rather than held. Then the caller must be the only one who may write the
+    /// database.
     pub map: bool,
 }
 
@@ -69,8 +70,8 @@ pub struct OperationPlace(pub u64);
 pub struct LogEnd {
     /// The last commit, or the checkpoint's sequence if there was none.
     pub sequence: Sequence,
-    /// All commits up to this one are durable elsewhere than in this log. Raise it to `sequence` after the checkpoint that
-    /// recovery makes.
+    /// All commits up to this one are durable elsewhere than in this log. Raise it to `sequence` after the checkpoint
+    /// that recovery makes.
     pub durable: Sequence,
     /// Checksum of the last record, 0 if none was read.
     pub last_checksum: u64,
@@ -99,8 +100,8 @@ pub struct Operations<'r> {
     reader: CommitReader<'r>,
 }
 
-/// Begins to read back the log of `database` (the path of its data file), which is named by `uuid`. Nothing is read but the
-/// names and the headers of the segments; [`Replay::next_commit`] does the rest.
+/// Begins to read back the log of `database` (the path of its data file), which is named by `uuid`. Nothing is read
+/// but the names and the headers of the segments; [`Replay::next_commit`] does the rest.
 ///
 /// # Errors
 /// [`Error::LogMissing`] if a segment is not there; and the disk's.
@@ -160,7 +161,8 @@ impl Replay {
     /// The next commit above the checkpoint; `None` at the end of the log.
     ///
     /// # Errors
-    /// `Corrupt` if the log is damaged where it was durable, or is another database's; `UnsupportedFormat`; and the disk's.
+    /// `Corrupt` if the log is damaged where it was durable, or is another database's; `UnsupportedFormat`; and the
+    /// disk's.
     pub fn next_commit(&mut self) -> Result<Option<Commit<'_>>> {
         loop {
             let Some(reader) = &mut self.reader else {
@@ -172,7 +174,8 @@ impl Replay {
             match reader.next_commit(self.expected)? {
                 Next::Commit(found) => {
                     self.broken = None;
-                    // What the checkpoint holds need not be whole in the log: it counts from the checkpoint's last commit on.
+                    // What the checkpoint holds need not be whole in the log: it counts from the checkpoint's last
+                    // commit on.
                     if found.sequence >= self.from.sequence {
                         self.expected = Expected::After(found.sequence, found.checksum);
                     }
@@ -203,7 +206,9 @@ impl Replay {
         assert!(self.reader.is_none() && self.next == self.segments.len(), "the log was not read to its end");
         let (sequence, last_checksum) = match self.expected {
             Expected::Checkpoint(sequence) => (sequence, 0),
-            Expected::After(sequence, checksum) | Expected::AfterOrAnew(sequence, checksum) => (sequence, checksum),
+            Expected::After(sequence, checksum) | Expected::AfterOrRestarted(sequence, checksum) => {
+                (sequence, checksum)
+            }
         };
         let after_last = self.segments.last().map_or(SegmentNumber(1), |last| SegmentNumber(last.0 + 1));
         LogEnd {
@@ -296,8 +301,8 @@ impl Images {
 }
 
 impl LogEnd {
-    /// Removes all segments there are, a spare one too, but those that are to be kept, for a durable checkpoint holds all commits
-    /// and names none of them. A log that goes on, [`crate::log::Log`], removes them itself.
+    /// Removes all segments there are, a spare one too, but those that are to be kept, for a durable checkpoint holds
+    /// all commits and names none of them. A log that goes on, [`crate::log::Log`], removes them itself.
     ///
     /// # Errors
     /// The disk's: the rest was removed, and the next call tries again.
@@ -307,15 +312,16 @@ impl LogEnd {
         remove_spare(disk, database)
     }
 
-    /// Removes those of the segments below `needed` that are not to be kept. What cannot be removed is left to the next call that
-    /// removes.
+    /// Removes those of the segments below `needed` that are not to be kept. What cannot be removed is left to the
+    /// next call that removes.
     pub fn trim(&mut self, disk: &dyn Disk, database: &Path, needed: SegmentNumber, retention: &Retention) {
         let superfluous = &self.segments[..self.segments.partition_point(|&number| number < needed)];
         let first = retention.first_kept(disk, database, superfluous, needed);
         let _ = remove_segments(disk, database, &mut self.segments, first);
     }
 
-    /// Removes the segments below `first` so that no power cut brings them back: what was done beside them is not in them.
+    /// Removes the segments below `first` so that no power cut brings them back: what was done beside them is not in
+    /// them.
     ///
     /// # Errors
     /// The disk's.
@@ -328,7 +334,8 @@ impl LogEnd {
         disk.sync_directory(directory).map_err(|error| Error::io("sync directory", directory, error))
     }
 
-    /// Makes the segments from `first` on durable, which are to be kept. What was read back may be in the page cache only.
+    /// Makes the segments from `first` on durable, which are to be kept. What was read back may be in the page cache
+    /// only.
     ///
     /// # Errors
     /// The disk's.

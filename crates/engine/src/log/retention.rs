@@ -1,7 +1,8 @@
-//! Which segments stay although no checkpoint needs them: as many as a database was asked to keep, and those that somebody reads.
+//! Which segments stay although no checkpoint needs them: as many as the database's options keep, and those in use by
+//! readers.
 //!
-//! Segments are kept from the newest back, without holes: so what stays is told by its first number. Lengths of files count, in
-//! blocks, for it is the disk's space that is bounded.
+//! Segments are kept from the newest back, without holes: so the first number identifies them. Lengths of files
+//! count, in blocks, because the bound is for disk space.
 //!
 //! Lock rank: above the log's; nothing is locked under it.
 
@@ -17,21 +18,22 @@ use crate::sync::{Arc, Mutex};
 #[derive(Debug)]
 pub struct Retention {
     bytes_max: u64,
-    /// The log has not all that happened up to here.
+    /// The log does not have all commits up to here.
     floor: Sequence,
     held: Mutex<Held>,
 }
 
 #[derive(Debug, Default)]
 struct Held {
-    /// The first segment that stayed when segments were removed last: what is left of those below means nothing.
+    /// The first segment that stayed when segments were removed last: files of lower segments mean nothing.
     first: SegmentNumber,
     /// Bytes of segments that do not grow any more.
     lengths: BTreeMap<SegmentNumber, u64>,
     /// The first segment that each reader needs.
     pins: BTreeMap<u64, SegmentNumber>,
     next_pin: u64,
-    /// Where readers ended, the latest last: who goes on from there need not read the segment from its beginning.
+    /// Where readers ended, the latest last: a reader that continues there need not read the segment from its
+    /// beginning.
     ends: VecDeque<ReadEnd>,
 }
 
@@ -79,7 +81,7 @@ impl Retention {
         self.bytes_max > 0
     }
 
-    /// The last commit of which the log does not tell all that happened up to it.
+    /// The last commit up to which the log does not have all commits.
     pub fn floor(&self) -> Sequence {
         self.floor
     }

@@ -1,9 +1,9 @@
 //! Segments as files: their names, how one is made, or made of another, which there are.
 //!
-//! Only `log` uses this. A segment that no checkpoint needs any more can become a later one: what is written over needs neither
-//! space nor zeros. While it waits for that it is a *spare segment*, under a name that is no segment's: an older meta, whose pages
-//! are free by now, must not find its log and be taken for the newest. Its new header is durable before it has its new name, by
-//! invariant (2) of `log`; its old records have another salt.
+//! Only `log` uses this. A segment that no checkpoint needs any more can become a later one: what is written over
+//! needs neither space nor zeros. While it waits for that it is a *spare segment*, under a name that is no segment's:
+//! an older meta, whose pages are free by now, must not find its log and be taken for the newest. Its new header is
+//! durable before it has its new name, by invariant (2) of `log`; its old records have another salt.
 
 use std::cmp::Ordering;
 use std::ffi::OsString;
@@ -57,7 +57,7 @@ impl LogIdentity {
 }
 
 impl Spare {
-    /// A segment that was kept for those who follow the log, all of which is synced, if its file is fit: see
+    /// A completely synced segment that was kept for followers of the log, if its file can be used: see
     /// [`Segment::into_spare`].
     pub(super) fn of_kept(disk: &dyn Disk, database: &Path, number: SegmentNumber, used_bytes: u64) -> Option<Self> {
         let path = segment_path(database, number);
@@ -65,8 +65,8 @@ impl Spare {
         Self::make(disk, database, &path, file, used_bytes, true)
     }
 
-    /// Gives a segment the name of a spare, if its file is fit. It need not be durable: the old name does no more harm after a
-    /// power cut than one whose removal was undone.
+    /// Gives a segment the name of a spare, if its file is fit. It need not be durable: the old name does no more
+    /// harm after a power cut than one whose removal was undone.
     fn make(
         disk: &dyn Disk,
         database: &Path,
@@ -89,13 +89,13 @@ impl Spare {
 pub(super) enum CreateError {
     /// Nothing changed but perhaps for an unused file, or a spare segment.
     Failed(Error),
-    /// The directory's sync failed: which names are durable is in doubt, and a later sync cannot tell.
+    /// The directory's sync failed: which names are durable is in doubt, and a later sync cannot decide it.
     InDoubt,
 }
 
 impl Segment {
-    /// Makes the segment `number`, or, where a failed attempt left a file of that number, the next one that is free. Its header
-    /// and its name are durable when this returns.
+    /// Makes the segment `number`, or, where a failed attempt left a file of that number, the next one that is free.
+    /// Its header and its name are durable when this returns.
     pub(super) fn create(
         disk: &dyn Disk,
         database: &Path,
@@ -113,8 +113,8 @@ impl Segment {
         }
     }
 
-    /// Makes the segment `number`, or the next one that is free, of a spare. Its header and its name are durable when this
-    /// returns. After [`CreateError::Failed`] the spare is of no use, and may have either name.
+    /// Makes the segment `number`, or the next one that is free, of a spare. Its header and its name are durable when
+    /// this returns. After [`CreateError::Failed`] the spare is of no use, and may have either name.
     pub(super) fn recycle(
         disk: &dyn Disk,
         database: &Path,
@@ -178,8 +178,8 @@ impl Segment {
         }
     }
 
-    /// Prepares the file for a write of `length` bytes, and for some more: the longer the segment, the more. A failure is not
-    /// told: the write itself will say what is wrong, or find just enough room.
+    /// Prepares the file for a write of `length` bytes, and for some more: the longer the segment, the more. A
+    /// failure is not told: the write itself will say what is wrong, or find just enough room.
     #[inline]
     pub(super) fn prepare(&mut self, length: usize) {
         if self.written_bytes + length as u64 > self.prepared_bytes && length <= PREPARED_WRITE_BYTES_MAX {
@@ -187,8 +187,9 @@ impl Segment {
         }
     }
 
-    /// Gives the next `length` bytes to a record that is to be written there through memory, if they are prepared for that and the
-    /// record is short: whoever flushes holds the log's lock until places are written, and for a long one that would take long.
+    /// Gives the next `length` bytes to a record that is to be written there through memory, if they are prepared for
+    /// that and the record is short: a flush holds the log's lock until places are written, which would take long for
+    /// a long record.
     ///
     /// Requires: until that is done, the file is held and is not cut to less than `written_bytes` is now.
     #[inline]
@@ -212,8 +213,8 @@ impl Segment {
         }
     }
 
-    /// Cuts off what an earlier segment left behind the records and nobody synced: the sync that follows would write it. A
-    /// failure costs that and no more.
+    /// Cuts off what an earlier segment left behind the records and nobody synced: the sync that follows would write
+    /// it. A failure costs that and no more.
     pub(super) fn cut_off_unsynced_rest(&mut self) {
         if self.has_unsynced_rest && self.file.set_len(self.written_bytes).is_ok() {
             (self.prepared_bytes, self.has_unsynced_rest) = (0, false);
@@ -374,15 +375,16 @@ pub(super) fn corrupt(path: &Path, number: SegmentNumber, offset: u64, offence: 
 const INFIX: &str = "-log.";
 const SPARE_SUFFIX: &str = "-log.spare";
 
-/// A segment is prepared ahead of its records by its own length, within these bounds: the first keeps small databases small,
-/// the second bounds what one commit in thousands waits for.
+/// A segment is prepared ahead of its records by its own length, within these bounds: the first keeps small databases
+/// small, the second bounds what one commit in thousands waits for.
 const AHEAD_BYTES_MIN: u64 = 16 << 10;
 const AHEAD_BYTES_MAX: u64 = 512 << 10;
 
 /// So many bytes of a spare may be written by the first sync of the segment that it becomes.
 const UNSYNCED_BYTES_MAX: u64 = 1 << 20;
 
-/// A longer write costs one call among many pages, and would only be written twice. A longer record has no place of its own.
+/// A longer write costs one call among many pages, and would only be written twice. A longer record has no place of
+/// its own.
 const PREPARED_WRITE_BYTES_MAX: usize = 64 << 10;
 
 /// No segment has this number: there is always a next one.

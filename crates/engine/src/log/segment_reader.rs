@@ -1,7 +1,7 @@
 //! Reads one segment record by record: through a window of bounded size, or into an [`Image`].
 //!
-//! Only `log::read_back` uses this. It judges a record by the record itself and by the one before; what a bad one means for the
-//! log as a whole is decided there. A commit is found whole or not at all.
+//! Only `log::read_back` uses this. It judges a record by the record itself and by the one before; what a bad one
+//! means for the log as a whole is decided there. A commit is found whole or not at all.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,8 @@ use crate::io::{Access, Disk, File};
 use crate::planted::{Fault, planted};
 use crate::sync::Arc;
 
-/// Makes sure that a segment that may be removed is not another database's. Its damage is nobody's loss, nor is that it cannot be read.
+/// Makes sure that a segment that may be removed is not another database's. Its damage is nobody's loss, nor is that
+/// it cannot be read.
 pub(super) fn refuse_foreign(disk: &dyn Disk, database: &Path, uuid: [u8; 16], number: SegmentNumber) -> Result<()> {
     let mut reader = SegmentReader::new(disk, database, number, Memory::Beginning)?;
     match reader.header() {
@@ -24,7 +25,8 @@ pub(super) fn refuse_foreign(disk: &dyn Disk, database: &Path, uuid: [u8; 16], n
     }
 }
 
-/// Whether a segment's header is intact and says another number than its name: it was to become another one when the power failed.
+/// Whether a segment's header is intact and says another number than its name: it was to become another one when the
+/// power failed.
 ///
 /// # Errors
 /// The disk's.
@@ -95,19 +97,19 @@ struct Window {
 /// Where the log stands: what the next commit must continue.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Expected {
-    /// No commit was read yet: the first to be read continues the checkpoint at this sequence, or lies in it.
+    /// No commit was read yet: the first to be read continues the checkpoint at this sequence, or is part of it.
     Checkpoint(Sequence),
     /// The commit after this one, chained to its last record's checksum.
     After(Sequence, u64),
-    /// The commit after this one, chained like that or to nothing, as the first of a log that was begun anew.
-    AfterOrAnew(Sequence, u64),
+    /// The commit after this one, chained like that or to nothing, as the first of a new log.
+    AfterOrRestarted(Sequence, u64),
 }
 
 impl Expected {
     /// The last commit that there is.
     pub(super) fn sequence(self) -> Sequence {
         match self {
-            Self::Checkpoint(sequence) | Self::After(sequence, _) | Self::AfterOrAnew(sequence, _) => sequence,
+            Self::Checkpoint(sequence) | Self::After(sequence, _) | Self::AfterOrRestarted(sequence, _) => sequence,
         }
     }
 
@@ -115,22 +117,22 @@ impl Expected {
         match self {
             Self::Checkpoint(sequence) => first.sequence.0 - 1 <= sequence.0,
             Self::After(sequence, previous) => first.sequence.0 - 1 == sequence.0 && first.previous == previous,
-            Self::AfterOrAnew(sequence, previous) => {
+            Self::AfterOrRestarted(sequence, previous) => {
                 first.sequence.0 - 1 == sequence.0 && (first.previous == previous || first.previous == 0)
             }
         }
     }
 
-    /// The same at the beginning of a segment, where a log may begin anew.
-    pub(super) fn or_anew(self) -> Self {
+    /// The same at the beginning of a segment, where a new log may begin.
+    pub(super) fn or_restarted(self) -> Self {
         match self {
-            Self::After(sequence, previous) => Self::AfterOrAnew(sequence, previous),
+            Self::After(sequence, previous) => Self::AfterOrRestarted(sequence, previous),
             other => other,
         }
     }
 }
 
-/// A commit as it stands in the segment.
+/// A commit as it is stored in the segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     pub(super) sequence: Sequence,
@@ -141,14 +143,14 @@ pub(super) struct Found {
     pub(super) end: u64,
 }
 
-/// Where a segment does not go on.
+/// Where a segment does not continue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Break {
     pub(super) segment: SegmentNumber,
     /// Where the fault is, or the segment ends.
     pub(super) offset: u64,
     pub(super) what: &'static str,
-    /// The sequence that an intact header at this place tells.
+    /// The sequence in an intact header at this place.
     pub(super) sequence: Option<Sequence>,
 }
 
@@ -368,7 +370,7 @@ impl Window {
         self.start <= start && end <= self.start + self.filled as u64
     }
 
-    /// Moves to `start` and fills up at least to `end`, which lies within the file of this length. What is there stays.
+    /// Moves to `start` and fills up at least to `end`, which is inside the file of this length. Loaded bytes stay.
     #[cold]
     fn load(&mut self, file: &dyn File, start: u64, end: u64, length: u64) -> io::Result<()> {
         let wanted = (end - start).next_multiple_of(WINDOW_BYTES as u64).min(length - start) as usize;

@@ -1,13 +1,16 @@
 //! The log's writing half: commits go into a buffer, from there into the current segment, and are then synced.
 //!
-//! (1) `durable ≤ written ≤ last`: commits up to `durable` are synced, up to `written` in the file, the rest in the buffer. Those that
-//!     [`Log::place`] gave a place are in the file as soon as their threads have copied them there.
-//! (2) Bytes of the current segment's file past `written_bytes` are never taken for records: they are zeros, for which space was
-//!     prepared, or records of an earlier segment, which have another salt, or the rest of a failed write, which is cut off, and
-//!     that synced, before the failure is reported. If cutting fails too, the log is poisoned.
+//! (1) `durable ≤ written ≤ last`: commits up to `durable` are synced, up to `written` in the file, the rest in the
+//!     buffer. Those that [`Log::place`] gave a place are in the file as soon as their threads have copied them
+//!     there.
+//! (2) Bytes of the current segment's file past `written_bytes` are never taken for records: they are zeros, for
+//!     which space was prepared, or records of an earlier segment, which have another salt, or the rest of a failed
+//!     write, which is cut off, and that synced, before the failure is reported. If cutting fails too, the log is
+//!     poisoned.
 //! (3) After a failed sync the log is poisoned: nothing is written, synced or removed any more.
 //!
-//! Nothing here takes a lock: the caller has one around the [`Log`]. A sync may run outside of it: [`Log::begin_sync_of`].
+//! Nothing here takes a lock: the caller has one around the [`Log`]. A sync may run outside of it:
+//! [`Log::begin_sync_of`].
 
 use std::path::{Path, PathBuf};
 
@@ -97,12 +100,12 @@ impl Log {
         Self::create_keeping(disk, database, uuid, end, Retention::none())
     }
 
-    /// Begins a new segment after `end`, where the log was read back to, for the database at the path `database`. Segments that are
-    /// not needed stay as long as `retention` says.
+    /// Begins a new segment after `end`, where the log was read back to, for the database at the path `database`.
+    /// Segments that are not needed stay as long as `retention` says.
     ///
     /// # Errors
-    /// The disk's, after which another call may succeed; `Poisoned` if the directory's sync failed, after which none may be
-    /// made.
+    /// The disk's, after which another call may succeed; `Poisoned` if the directory's sync failed, after which none
+    /// may be made.
     ///
     /// # Panics
     /// If `end` says that more is durable than there is.
@@ -145,8 +148,8 @@ impl Log {
         Self { prepares: false, ..self }
     }
 
-    /// Takes a finished commit into the buffer and empties the encoder. The buffer is written first if it would grow past
-    /// [`BUFFER_BYTES_MAX`].
+    /// Takes a finished commit into the buffer and empties the encoder. The buffer is written first if it would grow
+    /// past [`BUFFER_BYTES_MAX`].
     ///
     /// # Errors
     /// Those of [`Log::write`], about commits before this one. This one was not taken then.
@@ -165,8 +168,8 @@ impl Log {
         Ok(())
     }
 
-    /// Gives a finished commit its place in the segment: the encoder's bytes are what is to be written there, through memory and
-    /// without this log's lock. None, and nothing has happened, where they must go through the buffer.
+    /// Gives a finished commit its place in the segment: the encoder's bytes are what is to be written there, through
+    /// memory and without this log's lock. None, and nothing has happened, where they must go through the buffer.
     ///
     /// Requires: before the log is synced, turned to another segment or closed, the bytes are there.
     ///
@@ -191,8 +194,8 @@ impl Log {
     /// Writes the buffer: its commits survive the process from now on.
     ///
     /// # Errors
-    /// The disk's: the file is as it was, the commits are still in the buffer, and the next call tries again, without those
-    /// that [`Log::retract`] took out. `Poisoned` if what is in the file is in doubt.
+    /// The disk's: the file is as it was, the commits are still in the buffer, and the next call tries again, without
+    /// those that [`Log::retract`] took out. `Poisoned` if what is in the file is in doubt.
     pub fn write(&mut self) -> Result<()> {
         self.check_usable()?;
         if self.buffer.is_empty() {
@@ -218,8 +221,8 @@ impl Log {
         Ok(())
     }
 
-    /// Takes the commits from `first` on out of the buffer, after [`Log::write`] failed and they were refused. Their numbers
-    /// are free again.
+    /// Takes the commits from `first` on out of the buffer, after [`Log::write`] failed and they were refused. Their
+    /// numbers are free again.
     ///
     /// # Panics
     /// If `first` was written already.
@@ -257,8 +260,8 @@ impl Log {
         self.begin_sync_of(self.last)
     }
 
-    /// Writes the buffer, and returns what is left to do to make the commits up to `sequence` durable, at least. If those are written
-    /// already, it does not matter that later ones cannot be.
+    /// Writes the buffer, and returns what is left to do to make the commits up to `sequence` durable, at least. If
+    /// those are written already, it does not matter that later ones cannot be.
     ///
     /// # Errors
     /// Those of [`Log::write`].
@@ -317,11 +320,12 @@ impl Log {
         check_name(&self.current.path, &self.current.file)
     }
 
-    /// Turns to a new segment, so that all commits appended so far are in segments below it, and answers its number. If the
-    /// current one has no commits, it stays.
+    /// Turns to a new segment, so that all commits appended so far are in segments below it, and answers its number.
+    /// If the current one has no commits, it stays.
     ///
     /// # Errors
-    /// Those of [`Log::write`]; the disk's about the new segment: the log goes on in the current one then, unless it is poisoned.
+    /// Those of [`Log::write`]; the disk's about the new segment: the log goes on in the current one then, unless it
+    /// is poisoned.
     pub fn rotate(&mut self) -> Result<SegmentNumber> {
         self.write()?;
         if self.current.is_empty() {
@@ -348,15 +352,15 @@ impl Log {
             if !matches!(recycled, Err(CreateError::Failed(_))) {
                 return recycled;
             }
-            // What stays of it gives way to the next one, at the latest. Whether a new file can be made tells what is wrong, if
-            // anything is.
+            // A spare that remains is replaced by the next one, at the latest. Creating a new file reports what is
+            // wrong, if anything is.
             let _ = remove_spare(&*self.disk, &self.database);
         }
         Segment::create(&*self.disk, &self.database, self.identity, number)
     }
 
-    /// Removes all segments below `first`, whose commits, up to `checkpoint`, a durable checkpoint holds; but those stay that are
-    /// to be kept, and one of the others may, to be used again.
+    /// Removes all segments below `first`, whose commits, up to `checkpoint`, a durable checkpoint holds; but those
+    /// stay that are to be kept, and one of the others may, to be used again.
     ///
     /// # Errors
     /// The disk's: the rest was removed, and the next call tries again. `Poisoned`.
@@ -386,11 +390,11 @@ impl Log {
         remove_segments(&*self.disk, &self.database, &mut self.older, kept)
     }
 
-    /// Gives back what it holds beside commits: the spare segment, and, where the log is not kept, what follows the last commit.
-    /// The next commits prepare their room anew.
+    /// Frees the space that it holds beside commits: the spare segment, and, where the log is not kept, the space
+    /// after the last commit. The next commits prepare new space.
     ///
     /// # Errors
-    /// The disk's: it has what it could not give back as before. `Poisoned`.
+    /// The disk's: space that could not be freed stays as before. `Poisoned`.
     pub fn give_back(&mut self) -> Result<()> {
         self.check_usable()?;
         if self.spare.is_some() {
@@ -405,8 +409,8 @@ impl Log {
         cut.map_err(|source| Error::io("cut", &self.current.path, source))
     }
 
-    /// Ends the log and removes all of its segments but those that are to be kept, when a durable checkpoint holds all commits and
-    /// names none of them. Answers those that stay.
+    /// Ends the log and removes all of its segments but those that are to be kept, when a durable checkpoint holds
+    /// all commits and names none of them. Answers those that stay.
     ///
     /// # Errors
     /// The disk's: a segment that stays is removed after the next opening. `Poisoned`.

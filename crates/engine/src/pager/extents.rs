@@ -1,11 +1,11 @@
 //! Owns the map from extents to pages that one snapshot reads through, and which of its pages were verified.
 //!
-//! Invariants: (1) a map is never changed after it was built, but for its verified bits, which only ever gain.  (2) A
-//! verified bit is set only for a live slot whose bytes were verified for this extent and birth: those of a node by
-//! `verify_page` or `verify_own_page`, those of a value by its checksum; or whose bytes this process wrote and made durable a
-//! moment ago. The two kinds never share a word, for only a node may be read unchecked. The next map takes the bits over where
-//! extent, birth and kind are the same.  (3) Every live page is below `page_count`.
-//! Callers: the pager reads and builds it, `db` hands it from checkpoint to checkpoint.
+//! Invariants: (1) a map is never changed after it was built, except for its verified bits, which are only ever set.
+//! (2) A verified bit is set only for a live slot whose bytes were verified for this extent and birth: those of a
+//! node by `verify_page` or `verify_own_page`, those of a value by its checksum; or whose bytes this process wrote
+//! and made durable a moment ago. The two kinds never share a word, for only a node may be read unchecked. The next
+//! map keeps the bits where extent, birth and kind are the same. (3) Every live page is below `page_count`. Callers:
+//! the pager reads and builds it, `db` passes it from checkpoint to checkpoint.
 
 use crate::format::{ExtentEntry, ExtentKind, LIVE_SLOTS_MAX};
 use crate::ids::{Birth, ExtentId, PageRef};
@@ -32,8 +32,8 @@ struct Hot {
     nodes: VerifiedWords,
 }
 
-/// A bit for each slot that is live and was verified. Relaxed: the bits say that bytes, which do not change, are good; they
-/// publish no other memory.
+/// A bit for each slot that is live and was verified. Relaxed: the bits say that bytes, which do not change, are
+/// good; they publish no other memory.
 type VerifiedWords = [AtomicU64; 2];
 
 impl ExtentMap {
@@ -61,8 +61,8 @@ impl ExtentMap {
 
     /// The same map, which takes all that was born at `birth` for verified.
     ///
-    /// Requires: this process wrote that, and nobody reads through the map before it is durable: what a failed sync leaves in a
-    /// file may be anything.
+    /// Requires: this process wrote that, and nobody reads through the map before it is durable: what a failed sync
+    /// leaves in a file may be anything.
     pub fn trusting(mut self, birth: Birth) -> Self {
         let extents = self.entries.iter().zip(&mut self.hot).zip(&mut self.values);
         for ((entry, hot), values) in extents.filter(|((entry, ..), _)| entry.birth == birth) {
@@ -131,15 +131,17 @@ impl ExtentMap {
         Ok(entry.first_page.0 + u64::from(at.slot))
     }
 
-    /// Whether a merge should copy what it meets of an extent, to empty it: less than half of its pages are live, or it is one
-    /// of too many small ones, which many small checkpoints leave behind. The holes of a few small ones do no harm.
+    /// Whether a merge should copy what it meets of an extent, to empty it: less than half of its pages are live, or
+    /// it is one of too many small ones, which many small checkpoints leave behind. The holes of a few small ones do
+    /// no harm.
     pub fn is_sparse(&self, extent: ExtentId) -> bool {
         let Some(entry) = self.entry(extent) else { return false };
         let is_small = entry.page_count < SMALL_EXTENT_PAGES;
         if is_small { self.crowded } else { live_pages(entry) * 2 < entry.page_count }
     }
 
-    /// Notes that a node was accepted by `verify_page` or `verify_own_page`, in an extent of nodes. Slots past those that have a bit are verified each time.
+    /// Notes that a node was accepted by `verify_page` or `verify_own_page`, in an extent of nodes. Slots past those
+    /// that have a bit are verified each time.
     pub(super) fn set_node_verified(&self, at: PageRef) {
         if let Some(hot) = self.hot.get(at.extent.0 as usize) {
             set_bit(&hot.nodes, at.slot);
@@ -201,7 +203,8 @@ pub(super) fn slots_mask(slot: u32, pages: u32) -> u128 {
     u128::MAX >> (LIVE_SLOTS_MAX - pages) << slot
 }
 
-/// Whether a run of slots is inside the extent and live. A single extent lives as a whole: only its first slot is named.
+/// Whether a run of slots is inside the extent and live. A single extent lives as a whole: only its first slot is
+/// named.
 pub(super) fn is_live(entry: &ExtentEntry, slot: u32, pages: u32) -> bool {
     if pages == 0 || slot.checked_add(pages).is_none_or(|end| end > entry.page_count) {
         return false;
@@ -237,8 +240,8 @@ pub(super) fn live_runs(entry: &ExtentEntry) -> impl Iterator<Item = (u64, u64)>
     }))
 }
 
-/// Refuses extents that a sound file cannot have: past its end, younger than its `newest` birth, or sharing a live page. That
-/// each by itself is possible was checked when its entry was read.
+/// Refuses extents that a sound file cannot have: past its end, younger than its `newest` birth, or sharing a live
+/// page. That each by itself is possible was checked when its entry was read.
 ///
 /// # Errors
 /// An extent and what is wrong with it.

@@ -1,9 +1,9 @@
 //! Owns the data file as the pager sees it: a row of pages, a window onto it that grows with it, and the cache that
-//! stands in where there is no window.
+//! is used where there is no window.
 //!
-//! Invariants: (1) a window handed to [`Pages`] reaches past the end of the snapshot's extents.  (2) A window lives
-//! until its last snapshot is dropped, so that page addresses stay valid while the file outgrows it.
-//! Callers: the pager, and `db`, which opens it.
+//! Invariants: (1) a window of [`Pages`](super::Pages) reaches past the end of the snapshot's extents. (2) A window
+//! lives until its last snapshot is dropped, so that page addresses stay valid while the file outgrows it. Callers:
+//! the pager, and `db`, which opens it.
 
 use std::path::{Path, PathBuf};
 
@@ -15,9 +15,7 @@ use crate::planted::{Fault, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex};
 
-use super::cache::FrameCache;
-use super::extents::ExtentMap;
-use super::page::{Pages, Source};
+use super::read::{FrameCache, Source};
 
 /// How pages are read.
 #[derive(Clone, Copy, Debug)]
@@ -38,13 +36,14 @@ pub struct PageFile {
     page_size: PageSize,
     identity: Identity,
     options: ReadOptions,
-    /// The birth of the first operation of this process, the largest number while there is none: births are far below it, as
-    /// metas and extent tables are checked for. What is as young as that was written here.
+    /// The birth of the first operation of this process, the largest number while there is none: births are far below
+    /// it, as metas and extent tables are checked for. Pages at least as young were written here.
     first_own_birth: AtomicU64,
-    /// Guards the newest window or the cache, made at first need. The file is mapped under it; no lock is taken under it.
+    /// Guards the newest window or the cache, made at first need. The file is mapped under it; no lock is taken under
+    /// it.
     source: Mutex<Option<Source>>,
-    /// Whether a sync has failed. Held across a sync: of two at a time the system tells one alone of a failure, and to the other
-    /// it looks as if all were well. Nothing is locked under it.
+    /// Whether a sync has failed. Held across a sync: of two concurrent syncs the system reports a failure to one
+    /// only, and success to the other. Nothing is locked under it.
     sync_failed: Mutex<bool>,
     /// Whether what the system has of the file in memory may not be on the disk.
     distrusted: AtomicBool,
@@ -74,7 +73,7 @@ impl PageFile {
 
     /// Notes that an operation with this birth begins: from now on pages that are as young as this are built here.
     pub fn note_own(&self, birth: Birth) {
-        // Relaxed: whoever reads pages of the operation learnt of them through the state that it published.
+        // Relaxed: readers learn of the operation's pages through the state that it published.
         self.first_own_birth.fetch_min(birth.0, Ordering::Relaxed);
     }
 
@@ -83,13 +82,14 @@ impl PageFile {
         birth.0 >= self.first_own_birth.load(Ordering::Relaxed)
     }
 
-    /// The snapshot whose extents these are.
+    /// Where the pages of a snapshot with so many pages come from: a window that reaches past all of them, or the
+    /// cache.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if the file ends before its extents do; [`Error::Io`] if it cannot be mapped.
-    pub fn pages(self: &Arc<Self>, extents: Arc<ExtentMap>) -> Result<Pages> {
+    pub(super) fn source_of(&self, page_count: u64) -> Result<Source> {
         let length = self.length_bytes()?;
-        let needed = extents.page_count().saturating_mul(self.page_size.bytes() as u64);
+        let needed = page_count.saturating_mul(self.page_size.bytes() as u64);
         if needed > length {
             let place = Place::Page(PageNumber(length / self.page_size.bytes() as u64));
             return Err(Error::corrupt(
@@ -105,7 +105,7 @@ impl PageFile {
             _ => self.open_source(length)?,
         };
         *source = Some(current.clone());
-        Ok(Pages::new(Arc::clone(self), extents, current))
+        Ok(current)
     }
 
     /// The newest window onto the file, if it is mapped: for statistics and advice.
@@ -136,7 +136,8 @@ impl PageFile {
         &self.identity
     }
 
-    /// Whether memory is likely to hold all of a file of so many pages: what was just written is not read from the disk then.
+    /// Whether memory is likely to hold all of a file of so many pages: what was just written is not read from the
+    /// disk then.
     pub fn is_held_by_memory(&self, pages: u64) -> bool {
         pages.saturating_mul(self.page_size.bytes() as u64) <= memory_bytes() / HELD_SHARE
     }
@@ -157,7 +158,7 @@ impl PageFile {
     /// Makes everything written so far durable.
     ///
     /// # Errors
-    /// [`Error::Io`]; the caller must not write to the database any more, for nobody knows what is on the disk.
+    /// [`Error::Io`]; the caller must not write to the database any more, because it is unknown what is on the disk.
     /// [`Error::Poisoned`] if that was so before.
     pub fn sync(&self) -> Result<()> {
         let mut failed = self.sync_failed.lock();
@@ -175,10 +176,10 @@ impl PageFile {
         })
     }
 
-    /// A sync has failed, of this file or of the log. The system may hold pages in memory then, as if they were written, that are
-    /// not on the disk; worse, ext4 loses what is written to such a page later, sync or not, where its space was never written
-    /// before. So they are forgotten, now and, as some may be mapped, when the file is closed: whoever opens it next reads the
-    /// disk.
+    /// A sync has failed, of this file or of the log. The system may hold pages in memory then, as if they were
+    /// written, that are not on the disk; worse, ext4 loses what is written to such a page later, sync or not, where
+    /// its space was never written before. So the system is asked to drop them, now and, as some may be mapped, when
+    /// the file is closed: the next process that opens the file reads the disk.
     pub fn distrust(&self) {
         // Relaxed: `drop` comes after all others.
         if !self.distrusted.swap(true, Ordering::Relaxed) {
@@ -224,7 +225,7 @@ impl PageFile {
             let map = self.file.map(reserve).map_err(|source| Error::io("map", &self.path, source))?;
             if let Some(map) = map {
                 if !self.options.huge_pages {
-                    // A hint: what refuses it has no huge pages.
+                    // A hint: a system that refuses it has no huge pages.
                     let _ = map.advise_small_pages();
                 }
                 return Ok(Source::Map(Arc::new(map)));
@@ -237,9 +238,9 @@ impl PageFile {
 impl Drop for PageFile {
     fn drop(&mut self) {
         if self.distrusted.load(Ordering::Relaxed) {
-            // Nobody else has the map any more.
+            // No snapshot has the map any more.
             drop(self.source.lock().take());
-            // What is still to be written could not be forgotten. The answer does not matter: nobody relies on it.
+            // Pages that are not written yet cannot be dropped. The result does not matter: no code relies on it.
             let _ = self.file.sync_data();
             self.file.forget_cached();
         }
@@ -249,7 +250,7 @@ impl Drop for PageFile {
 /// Memory is likely to hold a file that is at most this part of it: a half.
 const HELD_SHARE: u64 = 2;
 
-/// A window has room for the file to grow by this factor before it must be mapped anew.
+/// A window has room for the file to grow by this factor before it must be mapped again.
 const WINDOW_FILES: u64 = 8;
 
 const WINDOW_BYTES_MIN: u64 = 1 << 30;

@@ -1,4 +1,4 @@
-//! Owns the set of free page ranges and the choice of which one serves an allocation. Pure: it knows no file.
+//! Owns the set of free page ranges and the choice of one for an allocation. Pure: it knows no file.
 //!
 //! Invariants: (1) ranges are non-empty, disjoint, and no two touch (neighbours are joined).  (2) `by_size` holds
 //! exactly the ranges of `by_start`.  Called only by [`Space`](super::Space).
@@ -79,7 +79,7 @@ impl FreeRanges {
         Some(start)
     }
 
-    /// Pages of the largest range, as far as it lies before a page.
+    /// Pages of the largest range, as far as it is before a page.
     pub fn largest_below(&self, below: u64) -> u64 {
         let before = self.by_start.range(..below);
         before.map(|(&start, &length)| length.min(below - start)).max().unwrap_or(0)

@@ -13,7 +13,8 @@ use super::space::{Need, Operation, Pending, Placing, Space, alignment};
 impl Space {
     /// Takes pages for a large value of this length and checksum. The caller writes its bytes there.
     ///
-    /// It is as old as the newest checkpoint that is shown: its commit may be seen by a snapshot that began before the next one is.
+    /// It is as old as the newest checkpoint that is shown: its commit may be seen by a snapshot that began before
+    /// the next one is.
     ///
     /// # Errors
     /// As [`Space::place`].
@@ -53,7 +54,7 @@ impl Space {
             return refuse("has another size than its extent");
         }
         if first == 0 || first.checked_add(count).is_none_or(|end| end > self.file_pages) {
-            return refuse("lies outside of the file");
+            return refuse("is outside of the file");
         }
         let extent = large.value.extent;
         let known = self.extents.get(extent.0 as usize).is_some_and(|entry| entry.kind != ExtentKind::Unused);
@@ -68,7 +69,7 @@ impl Space {
             self.end = first + count;
         }
         if !self.claim(first, count) {
-            return refuse("lies where something else does");
+            return refuse("overlaps something else");
         }
         self.unused.remove(&extent.0);
         self.reserved.insert(extent.0);
@@ -76,8 +77,8 @@ impl Space {
         Ok(())
     }
 
-    /// Takes pages that nothing uses. They may still count as pending: what an opened file does not use does so at first, but
-    /// the writer before put its large values only where no reader looked.
+    /// Takes pages that nothing uses. They may still count as pending: what an opened file does not use does so at
+    /// first, but the writer before put its large values only where no reader looked.
     fn claim(&mut self, first: u64, count: u64) -> bool {
         let within = |start: u64, length: u64| {
             let (from, to) = (start.max(first), (start + length).min(first + count));
@@ -103,7 +104,8 @@ impl Space {
 
     /// Makes a large value's extent part of what the operation commits: a tree refers to it now.
     ///
-    /// It was born with the checkpoint before its commit, not with this one: snapshots in between read it through a delta.
+    /// It was born with the checkpoint before its commit, not with this one: snapshots in between read it through a
+    /// delta.
     pub fn adopt_logged(&mut self, operation: &mut Operation, extent: ExtentId) {
         if self.logged.contains_key(&extent) {
             operation.adopted.push(extent);
@@ -139,6 +141,6 @@ fn logged_entry(first_page: PageNumber, page_count: u32, birth: Birth) -> Extent
     ExtentEntry { first_page, page_count, kind: ExtentKind::Values, flags, birth, live: 1 }
 }
 
-/// The lowest free number is taken and every extent has a page, so numbers stay below the pages of the file; but it may have
-/// been cut since. A log that says more must not cost memory for it.
+/// The lowest free number is taken and every extent has a page, so numbers stay below the pages of the file; but it
+/// may have been cut since. A log that says more must not cost memory for it.
 const EXTENTS_BEYOND_PAGES_MAX: u64 = 1 << 17;

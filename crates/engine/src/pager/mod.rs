@@ -5,12 +5,13 @@
 //! - [`Space`] decides which pages are written; [`PageWriter`] writes those of one operation.
 //! - [`PageFile`] is the file under all of them.
 
-mod cache;
+mod compaction;
+mod extent_sizes;
 mod extents;
 mod file;
 mod free;
 mod logged;
-mod page;
+mod read;
 mod space;
 mod table;
 #[cfg(test)]
@@ -19,7 +20,7 @@ mod writer;
 
 pub use extents::ExtentMap;
 pub use file::{PageFile, ReadOptions};
-pub use page::{LeafPage, MappedFilters, Page, Pages, Value, VerifiedPages};
+pub use read::{LeafPage, MappedFilters, Page, Pages, Value, VerifiedPages};
 pub use space::{Need, Operation, Pins, Placing, Room, Space, SpaceStats, no_room};
 pub use table::read_extent_table;
 pub use writer::{Moving, PageWriter};

@@ -11,14 +11,14 @@
 //!    └───── abort ───────┘
 //! ```
 //!
-//! Invariants: (1) a page that a live snapshot or the newest durable checkpoint shows is never given out: what dies at a
-//! checkpoint becomes free only after that checkpoint is durable and no snapshot from before it is left that shows the
-//! page.  (2) What an operation placed or killed has no effect before its commit, and none at all if it is aborted.
+//! Invariants: (1) a page that a live snapshot or the newest durable checkpoint shows is never given out: what dies
+//! at a checkpoint becomes free only after that checkpoint is durable and no snapshot from before it is left that
+//! shows the page. (2) What an operation placed or killed has no effect before its commit, and none at all if it is
+//! aborted.
 //! (3) A page given out is inside the file, with disk space behind it.
 //!
 //! Callers: `PageWriter` places and kills, `db` begins, commits, aborts and reclaims, all behind one lock.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::Path;
@@ -57,7 +57,7 @@ pub struct Space {
     committed_end: u64,
     max_size_bytes: Option<u64>,
     /// The disk is nearly full: small extents find room where large ones do not.
-    is_cramped: bool,
+    pub(super) is_cramped: bool,
     last_birth: Birth,
     /// Birth that the newest checkpoint states.
     committed_birth: Birth,
@@ -85,8 +85,8 @@ pub(super) struct Pending {
     pub(super) died: Birth,
 }
 
-/// What one checkpoint or bulk load has placed and killed so far. Give it back to [`Space::commit`] or [`Space::abort`]:
-/// what is dropped instead stays taken until the database is reopened.
+/// What one checkpoint or bulk load has placed and killed so far. Give it back to [`Space::commit`] or
+/// [`Space::abort`]: what is dropped instead stays taken until the database is reopened.
 #[derive(Debug)]
 #[must_use = "commit or abort it, or its space stays taken until the database is reopened"]
 pub struct Operation {
@@ -224,11 +224,11 @@ impl SpaceStats {
 }
 
 impl Space {
-    /// The space of a file whose newest checkpoint has these extents and this many pages. `last_birth` is the last that any
-    /// checkpoint of it used.
+    /// The space of a file whose newest checkpoint has these extents and this many pages. `last_birth` is the last
+    /// that any checkpoint of it used.
     ///
-    /// Who opened the file before may have left readers behind that still show older checkpoints: whatever is not live is
-    /// pending at first. Call [`Space::reclaim`] with what is pinned.
+    /// Who opened the file before may have left readers behind that still show older checkpoints: whatever is not
+    /// live is pending at first. Call [`Space::reclaim`] with what is pinned.
     ///
     /// Requires: the entries passed [`check_extents`](super::extents::check_extents).
     ///
@@ -310,8 +310,8 @@ impl Space {
         ExtentId(id)
     }
 
-    /// Gives an extent its pages, all live, and returns the first. Full extents begin at a multiple of their size, so that
-    /// each can be mapped by one huge page.
+    /// Gives an extent its pages, all live, and returns the first. Full extents begin at a multiple of their size, so
+    /// that each can be mapped by one huge page.
     ///
     /// # Errors
     /// [`Error::QuotaExceeded`], [`Error::DiskFull`], [`Error::Io`]; nothing is placed then.
@@ -341,7 +341,8 @@ impl Space {
     /// Marks `pages` slots of an extent of this kind as dead from the operation's commit on.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if they are not live: only a damaged tree refers to a page that is not, or twice to one that is.
+    /// [`Error::Corrupt`] if they are not live: only a damaged tree refers to a page that is not, or twice to one
+    /// that is.
     pub fn kill(&mut self, operation: &mut Operation, at: PageRef, pages: u32, kind: ExtentKind) -> Result<()> {
         let entry = self.extents.get(at.extent.0 as usize);
         let Some(entry) = entry.filter(|entry| entry.kind == kind && is_live(entry, at.slot, pages)) else {
@@ -361,7 +362,8 @@ impl Space {
         Ok(())
     }
 
-    /// Places and writes the table of extents as it will be after the commit. The operation's own pages must be written.
+    /// Places and writes the table of extents as it will be after the commit. The operation's own pages must be
+    /// written.
     ///
     /// After this, make the file durable, publish a meta that says what is returned, make that durable, and commit.
     ///
@@ -415,7 +417,7 @@ impl Space {
         self.shown_birth = birth;
     }
 
-    /// Gives back all that the operation placed, as if it had never begun.
+    /// Frees all pages that the operation placed, as if it had never begun.
     pub fn abort(&mut self, operation: Operation) {
         for entry in operation.placed.values() {
             self.free.insert(entry.first_page.0, u64::from(entry.page_count));
@@ -441,7 +443,7 @@ impl Space {
         self.free.pages() - before
     }
 
-    /// Cuts the file behind its last page in use, as far as the newest checkpoint allows, and returns the bytes given back.
+    /// Cuts the file behind its last page in use, as far as the newest checkpoint allows, and returns the bytes freed.
     ///
     /// # Errors
     /// [`Error::Io`]; the file is as it was then.
@@ -460,51 +462,11 @@ impl Space {
         Ok(length - keep_bytes)
     }
 
-    /// The first page behind all that are in use.
-    pub fn used_end(&self) -> PageNumber {
-        PageNumber(self.free.trailing(self.end))
-    }
-
     /// Whether so much of the file's end is unused that cutting it is worth the work of growing again.
     pub fn slack_is_large(&self) -> bool {
         let page_bytes = self.file.page_size().bytes() as u64;
         let slack = (self.file_pages - self.free.trailing(self.end)) * page_bytes;
         slack > 2 * GROWTH_BYTES_MAX && slack > self.file_pages * page_bytes / 2
-    }
-
-    /// The first page of a part of the file that could be emptied, what lives there moved to free pages before it; none if that
-    /// would not make the file much smaller: by one part in `gain_share`.
-    pub fn emptiable_from(&self, gain_share: u64) -> Option<PageNumber> {
-        let mut extents: Vec<_> = self.extents.iter().filter(|entry| entry.kind != ExtentKind::Unused).collect();
-        extents.sort_unstable_by_key(|entry| Reverse(entry.first_page));
-        let mut free: Vec<_> = self.free.iter().collect();
-        // Extents that are moved take no smaller places.
-        let takeable = |count: u64| if count >= u64::from(EXTENT_PAGES_MIN) { count } else { 0 };
-        let mut takeable_before: u64 = free.iter().map(|&(_, count)| takeable(count)).sum();
-        let (mut free_before, mut moved) = (self.free.pages(), 0);
-        // What is free at the end is given back without moving anything.
-        let mut from = self.used_end();
-        let (mut moved_until, mut free_before_from) = (0, free_before - (self.end - from.0));
-        for (first_page, pages) in extents.into_iter().flat_map(movable_parts) {
-            moved += pages;
-            while let Some((start, count)) = free.pop_if(|(start, count)| *start + *count > first_page) {
-                free_before -= count;
-                takeable_before -= takeable(count);
-                if start < first_page {
-                    free.push((start, first_page - start));
-                    free_before += first_page - start;
-                    takeable_before += takeable(first_page - start);
-                }
-            }
-            // A merge that moves writes all branches anew, too.
-            if moved + moved / MOVED_SLACK_DIVISOR + self.file_pages / BRANCH_DIVISOR > takeable_before {
-                break;
-            }
-            (from, moved_until, free_before_from) = (PageNumber(first_page), moved, free_before);
-        }
-        // Pages of operations in progress, and of large values in the log, stay where they are.
-        let gain = moved_until + (self.free.pages() - free_before_from) + (self.file_pages - self.end);
-        (gain * gain_share > self.file_pages).then_some(from)
     }
 
     /// Accounts for every page of the file.
@@ -533,69 +495,9 @@ impl Space {
         &self.file
     }
 
-    /// How many pages an operation's first extents should have: few in a small file, where large ones would find no room
-    /// among what is free.
-    ///
-    /// The disk is measured first.
-    pub(super) fn first_extent_pages(&mut self) -> u32 {
-        self.is_cramped = self.room().is_some_and(|room| room.bytes < CRAMPED_BYTES);
-        let share = self.file_pages / EXTENT_DIVISOR;
-        u32::try_from(share).unwrap_or(LIVE_SLOTS_MAX).clamp(EXTENT_PAGES_MIN, LIVE_SLOTS_MAX)
-    }
-
     /// Whether the disk was nearly full when it was measured last.
     pub fn is_cramped(&self) -> bool {
         self.is_cramped
-    }
-
-    /// How many pages an extent should have that is to have `pages`: so many, if they are free; else it comes to lie at the
-    /// file's end, and reaches from there to where a full extent can begin. So full ones leave no hole before them.
-    pub(super) fn extent_pages(&self, pages: u32, placing: Placing) -> u32 {
-        if self.is_cramped {
-            // Several extents are gathered at once, and each must still fit when it is placed.
-            let has_stretches = self.largest_below(PageNumber(self.end)) >= CRAMPED_STRETCH_PAGES;
-            return pages.min(if has_stretches || self.free.pages() == 0 { EXTENT_PAGES_MIN } else { 1 });
-        }
-        let found = match placing {
-            Placing::Usual => self.free.holds(u64::from(pages), alignment(pages)).then_some(pages),
-            // What is to lie low takes what there is.
-            Placing::Low(below) => {
-                Some(self.largest_below(below).min(pages)).filter(|&pages| pages >= EXTENT_PAGES_MIN)
-            }
-            Placing::AtEnd => None,
-        };
-        found.unwrap_or_else(|| self.gap_pages())
-    }
-
-    /// How many pages an extent should have at last that has gathered as many as it can hold, when it was to have `wanted`.
-    ///
-    /// At the file's end it goes on to where a full extent can begin. It takes a free place only if it is large enough: at the
-    /// file's end all extents would be as small as the gap there, one after the other, until no place is left for them.
-    pub(super) fn extent_pages_at_last(&self, gathered: u32, wanted: u32, placing: Placing) -> u32 {
-        if self.is_cramped {
-            return gathered;
-        }
-        let found = match placing {
-            Placing::Usual if self.free.holds(u64::from(gathered), alignment(gathered)) => Some(gathered.max(wanted)),
-            Placing::Low(below) if self.largest_below(below) >= gathered => Some(gathered),
-            _ => None,
-        };
-        found.unwrap_or_else(|| {
-            // Since it began, another extent may have come to lie where this one would have.
-            let gap = self.gap_pages();
-            if gap < gathered { LIVE_SLOTS_MAX } else { gap }
-        })
-    }
-
-    /// Pages of the largest free range before a page.
-    fn largest_below(&self, page: PageNumber) -> u32 {
-        u32::try_from(self.free.largest_below(page.0)).unwrap_or(u32::MAX)
-    }
-
-    /// Pages from the file's end to where a full extent can begin, which is never here.
-    fn gap_pages(&self) -> u32 {
-        let full = u64::from(LIVE_SLOTS_MAX);
-        (full - self.free.trailing(self.end) % full) as u32
     }
 
     /// Last birth given out.
@@ -671,7 +573,8 @@ impl Space {
         })
     }
 
-    /// What is kept of a disk for upkeep: for logs and flushes, and to merge a part of the largest tree that there may be.
+    /// What is kept of a disk for upkeep: for logs and flushes, and to merge a part of the largest tree that there
+    /// may be.
     fn headroom_bytes(&self, disk: FreeSpace) -> u64 {
         let fixed = (disk.total_bytes / HEADROOM_DIVISOR).clamp(HEADROOM_BYTES_MIN, HEADROOM_BYTES_MAX);
         fixed + self.end * self.file.page_size().bytes() as u64 / MERGED_DIVISOR
@@ -754,14 +657,6 @@ pub(super) fn alignment(pages: u32) -> u64 {
     if pages >= LIVE_SLOTS_MAX { u64::from(LIVE_SLOTS_MAX) } else { 1 }
 }
 
-/// What of an extent is moved each by itself, the last first, as (first page, live pages): pages of trees, all values together.
-fn movable_parts(entry: &ExtentEntry) -> impl Iterator<Item = (u64, u64)> {
-    let is_whole = entry.kind != ExtentKind::Nodes;
-    let whole = is_whole.then(|| (entry.first_page.0, u64::from(live_pages(entry))));
-    let slots = (0..if is_whole { 0 } else { entry.page_count }).rev().filter(|&slot| is_live(entry, slot, 1));
-    whole.into_iter().chain(slots.map(|slot| (entry.first_page.0 + u64::from(slot), 1)))
-}
-
 /// The extent without some slots; unused if nothing of it is left.
 fn without(entry: ExtentEntry, mask: u128) -> ExtentEntry {
     match entry.live & !mask {
@@ -770,17 +665,8 @@ fn without(entry: ExtentEntry, mask: u128) -> ExtentEntry {
     }
 }
 
-/// Pages that are moved may need some more than they had, one in so many: extents do not fit what is free exactly.
-const MOVED_SLACK_DIVISOR: u64 = 16;
-/// Pages of branches, at most one in so many of a file.
-const BRANCH_DIVISOR: u64 = 32;
-
 /// The metas have a page of their own.
 const META_PAGES: u64 = 1;
-
-/// An operation's first extents are at most this share of the file.
-const EXTENT_DIVISOR: u64 = 64;
-const EXTENT_PAGES_MIN: u32 = 4;
 
 /// The file grows ahead of need by this share of itself, within the bounds below.
 const GROWTH_DIVISOR: u64 = 8;
@@ -791,9 +677,5 @@ const GROWTH_BYTES_MAX: u64 = 64 << 20;
 const HEADROOM_DIVISOR: u64 = 8;
 const HEADROOM_BYTES_MIN: u64 = 512 << 10;
 const HEADROOM_BYTES_MAX: u64 = 32 << 20;
-/// Where no free pages in a row are as many, an extent has one page.
-const CRAMPED_STRETCH_PAGES: u32 = 16;
 /// And this share of the file.
 const MERGED_DIVISOR: u64 = 16;
-/// A disk with less room for additions is nearly full.
-const CRAMPED_BYTES: u64 = 16 << 20;

@@ -38,7 +38,8 @@ pub(super) fn write(
     })
 }
 
-/// Reads and checks the table that a meta points to, of a file of `page_count` pages in which nothing is younger than `newest`.
+/// Reads and checks the table that a meta points to, of a file of `page_count` pages in which nothing is younger than
+/// `newest`.
 ///
 /// # Errors
 /// [`Error::Corrupt`] if the table or an extent in it is not what can have been written; [`Error::Io`].

@@ -437,7 +437,7 @@ fn a_logged_value_is_taken_back_from_what_an_opened_file_does_not_use() {
     let large = fixture.space.lock().place_logged(value.len() as u32, 0).expect("there is space");
     fixture.file.write_value(large.first_page, &value).expect("memory has space");
     let committed = (table_entries(&fixture), fixture.map.page_count(), fixture.space.lock().last_birth());
-    // The checkpoint states an end before the value's: part of it lies behind, part of it may lie in what was free.
+    // The checkpoint states an end before the value's: part of it is behind the end, part of it may be in free space.
     for end in [committed.1, large.first_page.0 + 5] {
         let opened = Space::open(Arc::clone(&fixture.file), committed.0.clone(), end, committed.2, None);
         let mut space = opened.expect("the file is sound");
@@ -476,8 +476,8 @@ fn a_logged_value_whose_extent_is_far_beyond_the_file_costs_an_error_and_no_memo
     }
 }
 
-/// The system held pages as if they were written that a failed sync had not written. Opened again from them, the database wrote
-/// to them once more, synced, and ext4 lost that.
+/// The system held pages as if they were written that a failed sync had not written. Opened again from them, the
+/// database wrote to them once more, synced, and ext4 lost that.
 #[test]
 fn what_the_system_has_in_memory_is_forgotten_when_a_sync_fails_and_when_the_file_is_closed_after_that() {
     let mut fixture = Fixture::new(None);
@@ -489,7 +489,7 @@ fn what_the_system_has_in_memory_is_forgotten_when_a_sync_fails_and_when_the_fil
     assert_eq!(calls(), ["sync"]);
     disk_file.sync_fails.store(true, Ordering::Relaxed);
     let error = fixture.file.sync().expect_err("it fails");
-    assert!(matches!(error, Error::Io { .. }), "a full disk that only a sync tells of has lost something: {error}");
+    assert!(matches!(error, Error::Io { .. }), "a full disk that only a sync reports has lost something: {error}");
     assert_eq!(calls(), ["sync", "sync", "forget"]);
     disk_file.sync_fails.store(false, Ordering::Relaxed);
     assert!(matches!(fixture.file.sync(), Err(Error::Poisoned { .. })));
@@ -500,8 +500,8 @@ fn what_the_system_has_in_memory_is_forgotten_when_a_sync_fails_and_when_the_fil
     assert_eq!(calls()[3..], ["sync", "forget"], "what was mapped is not any more");
 }
 
-/// Two large values may be committed in the other order than their pages were taken in. The first of them to get into the table
-/// then left the other one's number among the unused, which the next operation took: it replaced a live extent.
+/// Two large values may be committed in another order than their pages were placed. The first of them to get into the
+/// table then left the other one's number among the unused, which the next operation took: it replaced a live extent.
 #[test]
 fn the_number_of_a_value_that_is_adopted_after_a_later_one_is_not_given_out_again() {
     let mut fixture = Fixture::new(None);
@@ -603,7 +603,7 @@ fn verified_bits_pass_to_the_next_map_only_for_the_same_extent() {
     assert!(fixture.map.verified().page(leaves[0]).is_none(), "it is dead");
 }
 
-/// A reference to a node may lead, in a forged file, to where a value lies. Its checksum says nothing about its being a page,
+/// A reference to a node may lead, in a forged file, to a value. Its checksum says nothing about its being a page,
 /// and whatever is taken for a verified node is read without bounds checks.
 #[test]
 fn a_value_that_was_verified_is_no_node() {
@@ -651,7 +651,8 @@ fn what_is_to_lie_low_fills_small_holes_and_goes_no_further_than_it_may() {
     assert!(nodes.iter().any(|entry| entry.page_count > 50), "{nodes:?}");
 }
 
-/// Whoever moves all that was placed behind everything back again must know where that begins, which is before the file's end.
+/// A move of everything that was placed behind all other pages must know where that begins, which is before the
+/// file's end.
 #[test]
 fn what_is_placed_behind_all_begins_where_the_pages_in_use_end() {
     let mut fixture = Fixture::new(None);

@@ -1,10 +1,10 @@
 //! Owns the writing of pages for one operation: gathers them into extents, seals them, writes each extent in one call.
 //!
-//! Invariants: (1) a page's reference is known as soon as it is added, its place only when its extent is full: an extent
-//! takes as many pages as there are, and is written once.  (2) All that one operation writes has its birth.  (3) An extent
-//! that is to lie at the file's end goes on to where full ones begin, so that those leave no hole before them; unless a value
-//! is longer than that gap, or another extent came to lie there.
-//! Callers: `tree` adds pages and values and kills old ones; `db` begins and finishes.
+//! Invariants: (1) a page's reference is known as soon as it is added, its place only when its extent is full: an
+//! extent takes as many pages as there are, and is written once. (2) All that one operation writes has its birth. (3)
+//! An extent that is to lie at the file's end goes on to where full ones begin, so that those leave no hole before
+//! them; unless a value is longer than that gap, or another extent came to lie there. Callers: `tree` adds pages and
+//! values and kills old ones; `db` begins and finishes.
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -15,7 +15,7 @@ use crate::monitor::Watchers;
 use crate::sync::{Arc, Mutex};
 
 use super::file::PageFile;
-use super::page::{Pages, Value};
+use super::read::{Pages, Value};
 use super::space::{Need, Operation, Placing, Space};
 
 /// Writes the pages of one operation. Dropping it unfinished aborts the operation (and takes the lock of its `Space`).
@@ -90,27 +90,27 @@ impl<'s> PageWriter<'s> {
         self.operation.as_mut().expect(UNFINISHED).need = need;
     }
 
-    /// From now on those hear of each write, and may end the operation.
+    /// From now on the watchers see each write, and may end the operation.
     pub fn set_watchers(&mut self, watchers: Watchers) {
         self.watchers = Some(watchers);
     }
 
-    /// From now on, what lies in a part of the file is moved out of it by whoever writes through this.
+    /// From now on, merges that write through this move pages out of a part of the file.
     pub fn start_moving(&mut self, moving: Moving) {
         self.moving = Some(moving);
     }
 
-    /// Whether the disk was nearly full when the operation began: then only what must be is written.
+    /// Whether the disk was nearly full when the operation began: then only necessary pages are written.
     pub fn is_cramped(&self) -> bool {
         self.is_cramped
     }
 
-    /// What is moved, if anything is.
+    /// The part of the file that is emptied, if one is.
     pub fn moving(&self) -> Option<Moving> {
         self.moving
     }
 
-    /// Whether what lies here in the base is moved.
+    /// Whether a page of the base is moved.
     pub fn moves(&self, base: &Pages, at: PageRef) -> bool {
         let last_page = |entry: &ExtentEntry| {
             let slot = if entry.kind == ExtentKind::Nodes { at.slot } else { entry.page_count - 1 };
@@ -248,13 +248,14 @@ impl<'s> PageWriter<'s> {
         let page = &mut target.bytes[start..start + page_bytes];
         let result = fill(page);
         seal_page(page, &identity, at, birth);
-        // Whoever writes a page may read it unverified.
+        // The process that writes a page may read it unverified.
         debug_assert!(verify_own_page(page, &identity, at, birth).is_ok(), "a page is built as it is read");
         self.pages_added += 1;
         Ok((at, result))
     }
 
-    /// Takes the next slots of a stream's extent, or the first of a new one if that has no room. Requires: a full extent has.
+    /// Takes the next slots of a stream's extent, or the first of a new one if that has no room. Requires: a full
+    /// extent has.
     fn reserve(&mut self, stream: impl Fn(&mut Self) -> &mut Stream, pages: u32) -> Result<PageRef> {
         let page_bytes = self.page_size().bytes();
         self.make_room(&stream, pages)?;
@@ -288,8 +289,8 @@ impl<'s> PageWriter<'s> {
         extent
     }
 
-    /// Sees to it that a stream's extent, if there is one, has room for so many pages more: it is written if it does not. But
-    /// one that would be written where it keeps a full extent from beginning goes on first.
+    /// Sees to it that a stream's extent, if there is one, has room for so many pages more: it is written if it does
+    /// not. But one that would be written where it keeps a full extent from beginning goes on first.
     fn make_room(&mut self, stream: impl Fn(&mut Self) -> &mut Stream, pages: u32) -> Result<()> {
         let (gathered, pages_max) = (stream(self).pages, stream(self).pages_max);
         let needed = gathered + pages;

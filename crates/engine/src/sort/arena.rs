@@ -41,7 +41,7 @@ impl Arena {
     /// doubling, but to no more than `limit_bytes`, unless this record alone needs more.
     ///
     /// # Panics
-    /// If key or value are longer than a `u32` tells.
+    /// If the length of key or value does not fit a `u32`.
     #[inline]
     pub fn push(&mut self, key: [&[u8]; 2], value: [&[u8]; 2], limit_bytes: usize) -> u64 {
         let (key_bytes, value_bytes) = (key[0].len() + key[1].len(), value[0].len() + value[1].len());

@@ -33,7 +33,7 @@ pub(super) struct Merge {
 }
 
 impl Merge {
-    /// Merges `runs`, which stand in order of age, the oldest first, and whose keys all begin with the same `depth`
+    /// Merges `runs`, which are in order of age, the oldest first, and whose keys all begin with the same `depth`
     /// bytes.
     pub fn new(runs: Vec<Run>, depth: usize, buffer_bytes: usize) -> Result<Self> {
         assert!(!runs.is_empty(), "a tree of losers has a winner");

@@ -8,7 +8,8 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// Where the records are that an [`Order`] sorts. A place is theirs to give out; places rise in the order that records came.
+/// Where the records are that an [`Order`] sorts. A place is theirs to give out; places rise in the order that
+/// records came.
 pub trait Records {
     /// The key of the record at a place that was given out.
     fn key(&self, place: u64) -> &[u8];
@@ -93,9 +94,11 @@ impl Order {
         place(self.entries[position])
     }
 
-    /// Whether the record at `position` and the next, if there is one, may have the same key. Requires: they are sorted.
+    /// Whether the record at `position` and the next, if there is one, may have the same key. Requires: they are
+    /// sorted.
     ///
-    /// Keys that are equal were in the same ties, and so have the same head, whichever bytes of theirs it was made of last.
+    /// Keys that are equal were in the same ties, and so have the same head, whichever bytes of theirs it was made of
+    /// last.
     #[inline]
     fn may_repeat(&self, position: usize) -> bool {
         self.entries.get(position + 1).is_some_and(|next| next >> 64 == self.entries[position] >> 64)
@@ -104,8 +107,9 @@ impl Order {
 
 /// A walk through records in their order, which passes over those that a later one with the same key replaces.
 ///
-/// Each record lies somewhere else, so each would be waited for: the walk asks for many of those that come next at once, so that
-/// their misses overlap. One at a time, each well ahead of its use, they take half as long again.
+/// Each record is somewhere else in memory, so each read would wait. The walk prefetches many of the next records at
+/// once, so that their misses overlap. Prefetched one at a time, each well ahead of its use, they take half as long
+/// again.
 #[derive(Debug)]
 pub struct Walk {
     position: usize,

@@ -1,7 +1,7 @@
-//! A run: sorted records in a file, one behind the other in the arena's form, written once and read once.
+//! A run: sorted records in a file, one after the other in the arena's form, written once and read once.
 //!
-//! Runs are read by the process that wrote them and by no other, so they carry no checksums; lengths are checked against
-//! the run's end all the same, so that damage on the disk is an error here rather than a wild allocation.
+//! Runs are read by the process that wrote them and by no other, so they carry no checksums; lengths are still
+//! checked against the run's end, so that damage on the disk is an error here rather than a wild allocation.
 
 use std::io;
 
@@ -33,7 +33,7 @@ impl RunWriter {
     /// Appends a record.
     ///
     /// # Panics
-    /// If key or value are longer than a `u32` tells.
+    /// If the length of key or value does not fit a `u32`.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let key_length = u32::try_from(key.len()).expect("the sorter refuses longer keys");
         let value_length = u32::try_from(value.len()).expect("the sorter refuses longer values");
@@ -128,8 +128,8 @@ impl RunReader {
         if self.ended { None } else { Some(&self.buffer[self.at + HEADER_BYTES..][..self.key_length]) }
     }
 
-    /// The record's key and value. A value that is too large for the buffer is read into `large_value`, which is empty unless
-    /// it has this value already.
+    /// The record's key and value. A value that is too large for the buffer is read into `large_value`, which is
+    /// empty unless it has this value already.
     ///
     /// # Panics
     /// After the last record.

@@ -1,6 +1,6 @@
 //! Files for runs: beside the database, with a name only while they are made.
 //!
-//! A file loses its name as soon as it is open, so its space is given back when it is dropped, however the process ends.
+//! A file loses its name as soon as it is open, so its space is freed when it is dropped, however the process ends.
 //! A crash in between leaves `name.ful-sort.N`; [`remove_leftovers`] finds it.
 
 use std::ffi::OsString;

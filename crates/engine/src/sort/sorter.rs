@@ -14,16 +14,17 @@ use crate::sync::Arc;
 /// How to sort.
 #[derive(Clone, Copy, Debug)]
 pub struct SortOptions {
-    /// Memory for records and for merging. Buffers of 1 MiB, and what single records need that are larger than this, come
-    /// on top.
+    /// Memory for records and for merging. Buffers of 1 MiB, and what single records need that are larger than this,
+    /// come on top.
     pub memory_bytes: usize,
 }
 
-/// Takes records in any order; of those with equal keys, the one pushed last comes out. Dropping it gives back all memory and disk space.
+/// Takes records in any order; of those with equal keys, only the one pushed last is returned. Dropping it frees all
+/// memory and disk space.
 ///
-/// A run is written when memory is full; when [`FAN_IN`] runs of one size have gathered they are merged into one of the
-/// next size. So open files and merge buffers stay few, and each record is written once more per factor of [`FAN_IN`] in
-/// the amount.
+/// A run is written when memory is full; when [`FAN_IN`] runs of one size have gathered they are merged into one of
+/// the next size. So open files and merge buffers stay few, and each record is written once more per factor of
+/// [`FAN_IN`] in the amount.
 #[derive(Debug)]
 pub struct Sorter {
     scratch: Scratch,
@@ -62,8 +63,8 @@ impl Sorter {
     /// Adds a record.
     ///
     /// # Errors
-    /// [`Error::DiskFull`] or [`Error::Io`] if a run cannot be written; [`Error::KeyTooLong`] or [`Error::ValueTooLong`]
-    /// from 4 GiB on. Drop the sorter after an error of the disk: records are missing.
+    /// [`Error::DiskFull`] or [`Error::Io`] if a run cannot be written; [`Error::KeyTooLong`] or
+    /// [`Error::ValueTooLong`] from 4 GiB on. Drop the sorter after an error of the disk: records are missing.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.push_parts([key, &[]], [value, &[]])
     }

@@ -41,7 +41,8 @@ impl<T> Mutex<T> {
         self.0.get_mut().expect("a thread panicked while it held an engine lock")
     }
 
-    /// Waits for the lock, whether or not a thread panicked while it held it. For values that are whole at every moment.
+    /// Waits for the lock, whether or not a thread panicked while it held it. For values that are whole at every
+    /// moment.
     pub fn lock_after_panic(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }

@@ -1,4 +1,5 @@
-//! Locks and waiting as the system has them, and for threads of a simulation as its scheduler has them: see `simulation`.
+//! Locks and waiting as the system has them, and for threads of a simulation as its scheduler has them: see
+//! `simulation`.
 
 use std::ops::{Add, Deref, DerefMut};
 use std::ptr;
@@ -46,7 +47,8 @@ impl<T> Mutex<T> {
         self.0.get_mut().expect("a thread panicked while it held an engine lock")
     }
 
-    /// Waits for the lock, whether or not a thread panicked while it held it. For values that are whole at every moment.
+    /// Waits for the lock, whether or not a thread panicked while it held it. For values that are whole at every
+    /// moment.
     pub fn lock_after_panic(&self) -> MutexGuard<'_, T> {
         self.guard(self.take().unwrap_or_else(PoisonError::into_inner))
     }
@@ -211,7 +213,7 @@ impl Add<Duration> for Instant {
 
 /// Sleeps for so long.
 pub fn sleep(duration: Duration) {
-    // Nobody wakes who waits there.
+    // No thread is woken there.
     let slept = with(|task| task.wait(0, Some(task.now() + duration)));
     if slept.is_none() {
         std::thread::sleep(duration);

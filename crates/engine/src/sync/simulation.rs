@@ -1,10 +1,11 @@
-//! Threads under a simulator: one goes on at a time, and a scheduler of the test kit says which.
+//! Threads under a simulator: one runs at a time, and a scheduler of the test kit chooses which.
 //!
-//! Compiled with the feature `planted-faults` alone, which nothing but the test kit enables. A thread that has entered a
-//! simulation hands over only at the places where it locks, unlocks, waits, sleeps, tries again or is told to give way, and where
-//! the simulated disk is called. A lock that another thread holds is waited for in the scheduler and never in the system, and so
-//! are condition variables, ends of threads and times: so no thread sleeps on what only a thread that does not run could give it,
-//! and a deadlock is seen as such. Time is the scheduler's too. Threads that have not entered are as in any other build.
+//! Compiled with the feature `planted-faults` alone, which nothing but the test kit enables. A thread that has
+//! entered a simulation hands over only where it locks, unlocks, waits, sleeps, retries or yields, and where it calls
+//! the simulated disk. It waits in the scheduler and never in the system for a lock that another thread holds, for
+//! condition variables, for ends of threads and for times. So no thread sleeps until a thread acts that does not run,
+//! and a deadlock is detected as such. Time is the scheduler's too. Threads that have not entered behave as in any
+//! other build.
 
 use std::cell::RefCell;
 use std::io;
@@ -21,9 +22,9 @@ pub trait Task: Send + Sync {
     fn step(&self);
     /// This thread has nothing to do before another one has done something.
     fn stand_aside(&self);
-    /// Waits until somebody wakes those who wait at this place, or until a time comes.
+    /// Waits until another thread wakes the waiters at this place, or until a time.
     fn wait(&self, place: usize, until: Option<Duration>);
-    /// Wakes all who wait at this place. They do not run yet.
+    /// Wakes all threads that wait at this place. They do not run yet.
     fn wake(&self, place: usize);
     /// The time since the simulation began.
     fn now(&self) -> Duration;
@@ -33,7 +34,7 @@ pub trait Task: Send + Sync {
     fn fork(&self) -> Arc<dyn Task>;
     /// The thread is there: waits until it is to run.
     fn begin(&self);
-    /// The thread ends, by a panic or not, and another one goes on. Who waits at [`end_of`] is woken.
+    /// The thread ends, by a panic or not, and another one goes on. Threads that wait at [`end_of`] are woken.
     fn end(&self, panicked: bool);
     /// Whether the thread of that number has ended.
     fn has_ended(&self, number: usize) -> bool;
@@ -110,7 +111,7 @@ impl Thread {
     }
 }
 
-/// Tells the scheduler of the thread's end, by a panic too.
+/// Reports the thread's end to the scheduler, also after a panic.
 struct Ending(Arc<dyn Task>);
 
 impl Drop for Ending {

@@ -1,54 +1,31 @@
 //! Immutable trees: reading them, and building new ones that share what did not change.
 //!
-//! - [`Root`] names a tree. [`get()`], [`get_many`], [`Cursor`], [`Range`] and [`count()`] read one through a [`Pages`].
-//! - [`merge()`] makes a new tree of an old one and a sorted stream of [`Changes`], and takes over by reference every subtree
-//!   that the changes leave alone. A bulk load is a merge into nothing.
-//! - A [`Run`] is a tree of changes that lie above another tree. A [`Stack`] says which runs lie above which keys of a table;
-//!   [`build_run`] makes one, and a [`RunMerge`] gives the changes of several to a merge.
-//! - [`check()`] walks all of a tree and reports what is wrong; a [`Census`] of all trees proves that no page is lost or shared.
-//! - [`remove()`] gives all of a tree's pages back.
+//! - [`Root`] names a tree. [`get()`], [`get_many`], [`Cursor`], [`Range`] and [`count()`] read one through a
+//!   [`Pages`].
+//! - [`merge()`] makes a new tree from an old one and a sorted stream of [`Changes`]. It adopts every subtree by
+//!   reference that no change falls into. A bulk load is a merge into an empty tree.
+//! - A [`Run`] is a tree of changes above another tree. A [`Stack`] records which runs are above which keys of a
+//!   table. [`build_run`] makes a run; a [`RunMerge`] passes the changes of several runs to a merge.
+//! - [`check()`] walks all of a tree and reports what is wrong; a [`Census`] of all trees proves that no page is lost
+//!   or shared.
+//! - [`remove()`] frees all pages of a tree.
 //!
 //! [`Pages`]: crate::pager::Pages
 
-mod approach;
-mod base;
-mod beneath;
 mod build;
-mod census;
-mod changes;
 mod check;
-mod count;
-mod cursor;
 mod get;
-mod merge;
-mod packed_entries;
-mod prefix;
-mod range;
-mod remove;
 mod root;
-mod run;
-mod run_merge;
-mod shortcut;
-mod shortcut_build;
-mod stack;
-mod staging;
+mod runs;
+mod scan;
 #[cfg(test)]
 mod tests;
 
-pub use approach::approach_all;
-pub use base::Base;
-pub use beneath::Beneath;
-pub use census::Census;
-pub use changes::{Action, Change, Changes, Sorted};
-pub use check::{TreeSummary, check};
-pub use count::count;
-pub use cursor::{Cursor, Entry, Seek};
-pub use get::{Above, approach, get, get_approached, get_beneath, get_many};
-pub use merge::{MergeOutcome, merge};
-pub use prefix::{PrefixRead, read_prefix};
-pub use range::Range;
-pub use remove::remove;
+pub use build::{Action, Change, Changes, MergeOutcome, Sorted, merge, remove};
+pub use check::{Census, TreeSummary, check};
+pub use get::{Base, LayersAbove, get, get_many, get_prefetched, get_unless_above, prefetch_leaf};
 pub use root::Root;
-pub use run::{Run, Said, Until, build_run};
-pub use run_merge::RunMerge;
-pub use stack::{RUNS_MAX, Stack, StackRange, cuts};
+pub use runs::{
+    LayersBelow, RUNS_MAX, Run, RunMerge, RunValue, Stack, StackRange, Until, build_run, cuts, prefetch_seeks,
+};
+pub use scan::{Cursor, Entry, PrefixRead, Range, Seek, count, read_prefix};

@@ -1,7 +1,7 @@
-//! What names a tree, and the one way down from it.
+//! The root of a tree, and the general descent from it.
 //!
-//! Invariant: levels strictly fall on the way down, from at most [`LEVEL_MAX`], so that no file whatever makes a descent
-//! loop: a page whose level is not what its parent's says is [`Error::Corrupt`](crate::Error::Corrupt).
+//! Invariant: levels strictly fall during a descent, from at most [`LEVEL_MAX`], so that no file makes a descent
+//! loop. A page whose level does not fit its parent's is [`Error::Corrupt`](crate::Error::Corrupt).
 
 use crate::error::Result;
 use crate::format::{Branch, LEVEL_MAX, Leaf, Search};
@@ -17,12 +17,12 @@ pub struct Root {
     pub level: u8,
     /// Net number of entries.
     pub entries: u64,
-    /// Whether some key or value lives in an overflow. `true` is always safe.
+    /// Whether some key or value is in an overflow. `true` is always safe.
     pub has_overflow: bool,
 }
 
 impl Root {
-    /// The leaf to which `key` belongs, with its first lines on their way.
+    /// The leaf to which `key` belongs. Prefetches its first lines.
     #[inline(always)]
     pub(super) fn leaf_of<'p, S: Search>(&self, pages: &'p Pages, key: &[u8]) -> Result<LeafPage<'p>> {
         let at = self.place_of::<S>(pages, key)?;

@@ -393,7 +393,7 @@ fn approach(proposal: &Proposal<'_>, print: &Footprint) -> Approaches {
     }
     for (place, (id, key, _)) in approaches.iter_mut().zip(proposal.set.iter()) {
         if let (Some(approach), Some(view)) = (place, state.view_of(id)) {
-            view.active.come_nearer(approach, key);
+            view.active.prefetch_record(approach, key);
         }
     }
     approaches

@@ -8,7 +8,7 @@ use crate::format::{Found, Search};
 use crate::ids::Sequence;
 use crate::pager::{Pages, Value};
 use crate::planted::{Fault, planted};
-use crate::tree::{self, Above, Base, Beneath, Entry, Root, Run, Said, Stack};
+use crate::tree::{self, Base, Entry, LayersAbove, LayersBelow, Root, Run, RunValue, Stack};
 use crate::txn::read::{Estimate, prefix_end};
 use crate::txn::read_set::ReadSet;
 use crate::txn::state::{State, TableView};
@@ -84,7 +84,7 @@ impl<'a> Layers<'a> {
         let view = self.view;
         match &view.trees.base {
             Some(root) if self.set.is_none() && self.reads.is_none() => {
-                tree::get_beneath(self.pages(), root, view, key)
+                tree::get_unless_above(self.pages(), root, view, key)
             }
             _ => Found::UNCLEAR,
         }
@@ -120,7 +120,7 @@ impl<'a> Layers<'a> {
         if !runs.is_empty() {
             deltas.iter().flatten().for_each(|delta| delta.prefetch(hash));
             filters = self.filters_of(runs, hash);
-            leaf = base.and_then(|root| tree::approach(self.pages(), root, key));
+            leaf = base.and_then(|root| tree::prefetch_leaf(self.pages(), root, key));
         }
         for delta in deltas.into_iter().flatten() {
             if let Some(change) = delta.get(key, hash, self.at) {
@@ -128,12 +128,12 @@ impl<'a> Layers<'a> {
             }
         }
         match self.said_by_runs(runs, &filters, key, hash)? {
-            Said::Nothing => {}
-            Said::Gone => return Ok(None),
-            Said::Put(value) => return Ok(Some(value)),
+            RunValue::Unknown => {}
+            RunValue::Deleted => return Ok(None),
+            RunValue::Present(value) => return Ok(Some(value)),
         }
         match base {
-            Some(root) => tree::get_approached(self.pages(), root, leaf, key, hash),
+            Some(root) => tree::get_prefetched(self.pages(), root, leaf, key, hash),
             None => Ok(None),
         }
     }
@@ -194,9 +194,9 @@ impl<'a> Layers<'a> {
             match change {
                 Some(change) => values[index] = self.changed_value(change)?,
                 None => match self.said_by_runs(self.runs_of(key), &[], key, hash)? {
-                    Said::Put(value) => values[index] = Some(value),
-                    Said::Gone => values[index] = None,
-                    Said::Nothing => below.push(index, key, hash),
+                    RunValue::Present(value) => values[index] = Some(value),
+                    RunValue::Deleted => values[index] = None,
+                    RunValue::Unknown => below.push(index, key, hash),
                 },
             }
         }
@@ -231,18 +231,18 @@ impl<'a> Layers<'a> {
 
     /// What the newest of some runs that knows `key` says of it, given the filters of the first of them.
     #[inline]
-    fn said_by_runs(&self, runs: &'a [Run], filters: &[Filter<'a>], key: &[u8], hash: u64) -> Result<Said<'a>> {
+    fn said_by_runs(&self, runs: &'a [Run], filters: &[Filter<'a>], key: &[u8], hash: u64) -> Result<RunValue<'a>> {
         for (index, run) in runs.iter().enumerate() {
             let filter = match filters.get(index) {
                 Some(filter) => *filter,
                 None => run.filter_at_hand(self.pages(), hash)?,
             };
             match run.get(self.pages(), filter, key, hash)? {
-                Said::Nothing => {}
+                RunValue::Unknown => {}
                 said => return Ok(said),
             }
         }
-        Ok(Said::Nothing)
+        Ok(RunValue::Unknown)
     }
 
     /// What the transaction's own change of `key` leaves as the value. For a merge this is a read of what lies below.
@@ -379,7 +379,7 @@ impl<'a> Layers<'a> {
 
     /// Whether the tree or the runs above it have a value for `key`.
     fn is_stored(&self, stack: &Stack, key: &[u8]) -> Result<bool> {
-        let beneath = Beneath::new(self.pages(), stack.runs_of(key), self.view.trees.base.as_deref());
+        let beneath = LayersBelow::new(self.pages(), stack.runs_of(key), self.view.trees.base.as_deref());
         beneath.has(key, self.pages().identity().hash(key))
     }
 
@@ -405,7 +405,7 @@ impl<'a> Layers<'a> {
     }
 }
 
-impl Above for TableView {
+impl LayersAbove for TableView {
     #[inline(always)]
     fn may_know<S: Search>(&self, key: &[u8], hash: u64) -> bool {
         self.active.may_know(hash)

@@ -14,7 +14,7 @@ use crate::format::{ExtentEntry, ValueAlign};
 use crate::ids::{PageRef, TableId};
 use crate::pager::{ExtentMap, Need, Operation, PageWriter, Pages, Space, Value};
 use crate::sync::{Arc, Mutex};
-use crate::tree::{Action, Change, Changes, Said, Stack, StackRange, build_run};
+use crate::tree::{Action, Change, Changes, RunValue, Stack, StackRange, build_run};
 use crate::txn::spill_walk::SpillWalk;
 use crate::txn::versions::{Own, Undone, needed_versions, versions};
 use crate::txn::walk::Start;
@@ -162,7 +162,7 @@ impl Spilled {
             let Some(table) = layer.table(table) else { continue };
             for run in table.stack.runs_of(key) {
                 let filter = run.filter_at_hand(&self.pages, hash)?;
-                if let Said::Put(entry) = run.get(&self.pages, filter, key, hash)?
+                if let RunValue::Present(entry) = run.get(&self.pages, filter, key, hash)?
                     && let Some(own) = self.newest(&entry, run.root.page)?
                 {
                     return Ok(Some(own));

@@ -421,7 +421,7 @@ impl Walk {
 fn approach(layers: &Layers<'_>, start: Start<'_>) {
     let (Some(stack), Bound::Included(key) | Bound::Excluded(key)) = (layers.stack(), start.bound()) else { return };
     let runs = stack.runs_of(key).iter().map(|run| &run.root);
-    tree::approach_all(layers.pages(), runs.chain(layers.view.trees.base.as_deref()), key);
+    tree::prefetch_seeks(layers.pages(), runs.chain(layers.view.trees.base.as_deref()), key);
 }
 
 /// A cursor with the head of the key at which it is.

@@ -276,7 +276,7 @@ fn a_commit_comes_when_it_is_durable_and_not_before() {
         let sequence = txn.commit_with(level).unwrap();
         assert_eq!((sequence.0, sequences(&db, before)), (before + 1, vec![]));
         assert!(matches!(db.changes(sequence), Err(Error::Invalid { .. })), "it may not survive");
-        assert_eq!(db.wait_durable(Sequence(before), Duration::ZERO).unwrap(), sequence, "who waits makes it so");
+        assert_eq!(db.wait_durable(Sequence(before), Duration::ZERO).unwrap(), sequence, "waiting makes it so");
         assert_eq!(sequences(&db, before), [sequence.0]);
     }
     let newest = db.sync().unwrap();
@@ -334,7 +334,7 @@ fn closing_keeps_what_was_kept_and_who_opens_without_the_option_removes_it() {
     let db = options(&disk, 1 << 20).open("a.ful").unwrap();
     assert_eq!(sequences(&db, 0), [1, 2]);
     put(&db, b"k", b"w");
-    assert_eq!(sequences(&db, 0), [1, 2, 3], "a log that was begun anew goes on");
+    assert_eq!(sequences(&db, 0), [1, 2, 3], "a log that was begun again goes on");
     db.close().unwrap();
     options(&disk, 0).open("a.ful").unwrap().close().unwrap();
     assert_eq!(segments(&disk), [] as [PathBuf; 0]);
@@ -567,8 +567,8 @@ fn a_reader_in_another_process_is_told_what_went_meanwhile() {
     assert!(changes.next().is_none());
 }
 
-/// With its log still there, the checkpoint before passed for the newest where the newest meta was damaged: without what was loaded,
-/// and with pages that were used again.
+/// With its log still there, the checkpoint before passed for the newest where the newest meta was damaged: without
+/// what was loaded, and with pages that were used again.
 #[test]
 fn damage_to_either_meta_loses_nothing_though_the_log_of_the_checkpoint_before_is_kept() {
     const SLOTS: [u64; 2] = [0, 4096];
@@ -614,7 +614,8 @@ fn damage_to_either_meta_loses_nothing_though_the_log_of_the_checkpoint_before_i
     }
 }
 
-/// Between the moment when the load was shown and that of its note, a feed ended before the note and with what was loaded.
+/// Between the moment when the load was shown and that of its note, a feed ended before the note and with what was
+/// loaded.
 #[test]
 fn who_reads_beside_loads_is_told_what_superseded_each_value() {
     let (_, db) = fresh(1 << 30);
@@ -628,7 +629,7 @@ fn who_reads_beside_loads_is_told_what_superseded_each_value() {
                 let value = txn.get(&table, b"k").unwrap();
                 let Some(round) = value.and_then(|value| <[u8; 4]>::try_from(&*value).ok()) else { continue };
                 let note = 3 + 2 * u64::from(u32::from_le_bytes(round));
-                assert!(txn.sequence().0 >= note, "what commit {note} tells is shown at {}", txn.sequence().0);
+                assert!(txn.sequence().0 >= note, "the note of commit {note} is shown at {}", txn.sequence().0);
             }
         });
         let following = scope.spawn(|| {

@@ -1,28 +1,10 @@
-//! Tests of the engine through what it makes public, a file for each subject: one program, which is built and linked once.
+//! Tests of the engine through its public API, grouped by subject: one program, which is built and linked once.
 
-mod backups;
 mod changes;
-mod compaction;
-mod edits;
-mod estimates;
-mod forgetting;
-mod full_disk;
-mod golden;
-mod guards;
-mod large_values;
-mod meddling;
-mod merge_functions;
-mod merges;
-mod merges_overtaken;
-mod monitored;
-mod opening;
-mod overflows;
-mod recovery;
-mod renames;
-mod small_disk;
+mod disks;
+mod failures;
+mod merging;
+mod schema;
 mod smoke;
-mod spilled;
-mod stack;
-mod tables;
-mod transactions;
-mod writers;
+mod storage;
+mod writing;

@@ -54,7 +54,7 @@ fn a_file_whose_records_were_mostly_deleted_shrinks_when_it_is_compacted() -> Re
     assert!(compacted <= loaded, "{compacted} bytes after compacting what took {loaded}");
     db.update(|txn| txn.delete_range(&table, &number(100)[..]..))?;
     let given_back = db.compact()?;
-    assert!(given_back > loaded * 9 / 10, "{given_back} bytes of {loaded} were given back");
+    assert!(given_back > loaded * 9 / 10, "{given_back} bytes of {loaded} were freed");
     assert_eq!(keys(&db)?, (0..100).collect::<Vec<u64>>());
     assert!(db.check()?.is_sound());
     db.stats()?.accounts_for_every_byte().unwrap();

@@ -123,25 +123,25 @@ const INDEX_UNACQUIRED: Fault = Fault {
 };
 const FENCE_OF_WRITERS: Fault = Fault {
     name: "the fence of a thread that locks a node is missing",
-    file: "delta/node.rs",
+    file: "delta/btree/node.rs",
     line: "fence(Ordering::Release)",
     how: How::LeftOut,
 };
 const FENCE_OF_READERS: Fault = Fault {
     name: "the fence of a thread that has read a node is missing",
-    file: "delta/node.rs",
+    file: "delta/btree/node.rs",
     line: "fence(Ordering::Acquire)",
     how: How::LeftOut,
 };
 const UNLOCKED_UNRELEASED: Fault = Fault {
     name: "a node is unlocked without releasing",
-    file: "delta/node.rs",
+    file: "delta/btree/node.rs",
     line: "self.node.version.store(self.stamp.0 + 2, Ordering::Release)",
     how: How::Relaxed,
 };
 const STAMP_UNACQUIRED: Fault = Fault {
     name: "a node's version is taken without acquiring",
-    file: "delta/node.rs",
+    file: "delta/btree/node.rs",
     line: "let version = self.version.load(Ordering::Acquire);\n        if version & 1 == 0 { Stamp",
     how: How::Relaxed,
 };
@@ -157,7 +157,7 @@ const CHANGES_FAULTS: &[Fault] = &[FENCE_OF_WRITERS, FENCE_OF_READERS, STAMP_UNA
 const SPLIT_FAULTS: &[Fault] = &[
     Fault {
         name: "a root is found without acquiring",
-        file: "delta/tree.rs",
+        file: "delta/btree/tree.rs",
         line: "Unit::new(self.root.load(Ordering::Acquire))?;",
         how: How::Relaxed,
     },
@@ -166,13 +166,13 @@ const SPLIT_FAULTS: &[Fault] = &[
 const SPLIT_AGAIN_FAULTS: &[Fault] = &[
     Fault {
         name: "a child is found without acquiring",
-        file: "delta/node.rs",
+        file: "delta/btree/node.rs",
         line: "Unit::new(self.children.get(index)?.load(Ordering::Acquire))",
         how: How::Relaxed,
     },
     Fault {
         name: "the leaf to the right is found without acquiring",
-        file: "delta/node.rs",
+        file: "delta/btree/node.rs",
         line: "Unit::new(self.right.load(Ordering::Acquire))",
         how: How::Relaxed,
     },

@@ -2,6 +2,7 @@
 //! sequence that it knows to be visible.
 
 use super::*;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 /// Commits of some keys each, in order: commit `n` of the list has sequence `n + 1`.

@@ -1,7 +1,7 @@
 //! Versions that come late: a commit inserts after others whose sequences are later.
 
 use super::*;
-use crate::delta::tree::{Entry, Inserted};
+use crate::delta::btree::{Entry, Inserted};
 
 /// All orders of the numbers below `count`.
 fn orders(count: usize) -> Vec<Vec<usize>> {
@@ -140,7 +140,7 @@ fn a_long_chain_takes_late_versions_at_any_depth() {
     assert_eq!((delta.entries(), delta.versions() as u64), (1, count + 17));
 }
 
-/// The thread that inserted a key has not come to the index yet when another inserts a version of it, and returns.
+/// The thread that inserted a key has not reached the index yet when another inserts a version of it, and returns.
 #[test]
 fn a_key_is_found_as_soon_as_one_of_its_inserts_returns() {
     let delta = Delta::new(ValueAlign::One);
@@ -155,7 +155,7 @@ fn a_key_is_found_as_soon_as_one_of_its_inserts_returns() {
     assert_eq!(get(&delta, key, 2), Some(Owned::Put(b"first".to_vec())));
     assert_eq!(delta.newest_sequence(key, entry.hash), Some(Sequence(2)));
 
-    delta.make_known(first, &entry);
+    delta.add_to_index(first, &entry);
     assert_eq!(get(&delta, key, 2), Some(Owned::Put(b"first".to_vec())));
     assert_eq!((delta.entries(), delta.versions(), delta.last_sequence()), (1, 2, Sequence(2)));
     let indexed = delta.counts.next_ordinal();
@@ -174,7 +174,7 @@ fn keys_that_are_indexed_twice_do_not_overfill_the_index() {
         let entry = Entry { key: &key, hash, at: Sequence(2), change: Change::Put(&key) };
         let first = delta.tree.insert(&entry, None);
         insert(&delta, &key, 1, &Owned::Delete);
-        delta.make_known(first, &entry);
+        delta.add_to_index(first, &entry);
         assert_eq!(delta.get(&key, hash, Sequence(2)), Some(Change::Put(&key)));
         assert_eq!(delta.counts.next_ordinal(), 2 * (number as usize + 1));
     }

@@ -7,9 +7,11 @@ mod limits;
 mod model;
 mod writers;
 
-use super::*;
-use crate::ids::ExtentId;
+use super::{Change, Delta, Position, Trail};
+use crate::format::{OverflowRef, ValueAlign};
+use crate::ids::{ExtentId, Sequence};
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A change that owns its bytes.

@@ -3,11 +3,12 @@
 
 use super::*;
 use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeSet;
 use std::ops::RangeBounds;
 use std::thread;
 
-/// Who knows which commits have been inserted: reads may begin at `visible`, below which none is missing.
+/// Knows which commits have been inserted: reads may begin at `visible`, below which none is missing.
 #[derive(Default)]
 struct Tracker {
     visible: AtomicU64,
@@ -79,7 +80,7 @@ fn write(delta: &Delta, commits: &Commits, next: &AtomicU64, tracker: &Tracker, 
                 match delta.approach(key, xxh3_64(key)).filter(|_| random.below(2) == 0) {
                     Some(mut approach) => {
                         if random.below(3) > 0 {
-                            delta.come_nearer(&mut approach, key);
+                            delta.prefetch_record(&mut approach, key);
                         }
                         delta.insert_near(&approach, key, Sequence(sequence), change.borrow());
                     }
@@ -88,7 +89,8 @@ fn write(delta: &Delta, commits: &Commits, next: &AtomicU64, tracker: &Tracker, 
                         delta.insert_along(&mut trail, key, xxh3_64(key), Sequence(sequence), change.borrow());
                     }
                 }
-                // The commit may be visible before another's insert of the same key returns, so it is found from now on.
+                // The commit may be visible before another's insert of the same key returns, so it is found from now
+                // on.
                 let newest = delta.newest_sequence(key, xxh3_64(key));
                 assert!(newest >= Some(Sequence(sequence)), "{newest:?}, and {sequence} was inserted");
                 assert_eq!(get(delta, key, sequence).as_ref(), Some(change));
@@ -106,7 +108,7 @@ fn range_of<'k>(random: &mut Random, one: &'k [u8], other: &'k [u8]) -> (Bound<&
     (low, high)
 }
 
-/// Whether what is asked for validation tells of all that is visible, and of nothing that is not inserted at all.
+/// Whether the answers for validation include all that is visible, and nothing that is not inserted at all.
 fn check_changed(delta: &Delta, model: &Model, random: &mut Random, keys: [&[u8]; 2], visible: u64) {
     let newest = delta.newest_sequence(keys[0], xxh3_64(keys[0])).map(|found| found.0);
     let versions = model.0.get(keys[0]);

@@ -53,8 +53,8 @@ fn load_half(bytes: &[u8; 16]) -> __m128i {
     unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
 }
 
-/// Two bits for each head of a line that is below `head`: those of the line's first four heads are the lowest eight. The top bit
-/// is flipped because AVX2 compares signed numbers.
+/// Two bits for each head of a line that is below `head`: those of the line's first four heads are the lowest eight.
+/// The top bit is flipped because AVX2 compares signed numbers.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
 fn below(line: &HeadLine, head: u32) -> u32 {
@@ -63,7 +63,7 @@ fn below(line: &HeadLine, head: u32) -> u32 {
     let (halves, _) = line.as_chunks::<32>();
     let first = _mm256_cmpgt_epi32(wanted, _mm256_xor_si256(load(&halves[0]), flip));
     let second = _mm256_cmpgt_epi32(wanted, _mm256_xor_si256(load(&halves[1]), flip));
-    // Packing mixes the halves up but for the first four, which counting does not mind.
+    // Packing reorders the halves, except for the first four. Counting does not depend on the order.
     _mm256_movemask_epi8(_mm256_packs_epi32(first, second)) as u32
 }
 
@@ -75,7 +75,7 @@ fn hints_below(hints: &HintLines, hint_count: usize, head: u32) -> usize {
     let flip = _mm_set1_epi32(i32::MIN);
     let wanted = _mm_set1_epi32((head ^ 1 << 31) as i32);
     let past = _mm_cmpgt_epi32(wanted, _mm_xor_si128(_mm_setr_epi32(last(0), last(1), last(2), 0), flip));
-    // Lines after the last hint are not hints. Without any hint the caller does not ask where it would be.
+    // Lines after the last hint are not hints. Without any hint the caller does not use the result.
     let past = _bzhi_u32(_mm_movemask_ps(_mm_castsi128_ps(past)) as u32, (hint_count.wrapping_sub(1) >> 4) as u32);
     let line = past.count_ones() as usize & 3;
     let (lines, _) = hints.as_chunks::<64>();
@@ -117,7 +117,7 @@ fn tags_equal(tags: &TagLine, tag: u16) -> u32 {
     _mm_movemask_epi8(packed) as u32
 }
 
-/// See [`Search::equal`]: what has 8 to 64 bytes is compared without a loop.
+/// See [`Search::equal`]: slices of 8 to 64 bytes are compared without a loop.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
 fn equal(left: &[u8], right: &[u8]) -> bool {
@@ -148,13 +148,13 @@ fn equal(left: &[u8], right: &[u8]) -> bool {
     equal_at_other_lengths(left, right)
 }
 
-/// Apart, because every search would carry this.
+/// A function of its own, because otherwise every search would contain it.
 #[inline(never)]
 fn equal_at_other_lengths(left: &[u8], right: &[u8]) -> bool {
     bytes::equal(left, right)
 }
 
-/// See [`Search::slot_of`]. Vectors all the way: what limits how gets overlap is the other registers.
+/// See [`Search::slot_of`]. It uses vectors only: the number of other registers limits how gets overlap.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
 pub(super) fn slot_of(blocks: &BlockLines, block_count: usize, tag: u16) -> usize {
@@ -169,7 +169,7 @@ pub(super) fn slot_of(blocks: &BlockLines, block_count: usize, tag: u16) -> usiz
         best = _mm256_max_epu16(best, _mm256_and_si256(slots, is_tag));
     }
     let best = _mm_max_epu16(_mm256_castsi256_si128(best), _mm256_extracti128_si256::<1>(best));
-    // The processor knows the least of eight numbers only.
+    // The processor finds only the least of eight numbers.
     let least = _mm_minpos_epu16(_mm_xor_si128(best, _mm_set1_epi16(-1)));
     !_mm_cvtsi128_si32(least) as usize & 0xFFFF
 }

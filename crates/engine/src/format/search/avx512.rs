@@ -64,13 +64,13 @@ with_features! {
         _mm_cvtsi128_si64(_mm_shuffle_epi8(padded(key, skip, places), reversed)) as u64
     }
 
-    // The bytes of `key` at `places` after the first `skip`, zeros past its end. Vectors tell where that is, because what
-    // keeps gets from overlapping is the number of other registers that they write.
+    // The bytes of `key` at `places` after the first `skip`, zeros past its end. Vectors find the end, because the
+    // number of other registers that gets write limits how they overlap.
     fn padded(key: &[u8], skip: u16, places: __m128i) -> __m128i {
         debug_assert!(key.len() < 1 << 16, "a longer key would be taken for a shorter one");
         let places = _mm_adds_epu16(_mm_set1_epi16(skip as i16), places);
         let mask = _mm_cmplt_epu16_mask(places, _mm_set1_epi16(key.len() as i16));
-        // SAFETY: the mask leaves out all bytes past the end of the key, or before that, and masked bytes are not accessed.
+        // SAFETY: the mask excludes all bytes past the end of the key, and masked bytes are not accessed.
         unsafe { _mm_maskz_loadu_epi8(u16::from(mask), key.as_ptr().wrapping_add(usize::from(skip)).cast()) }
     }
 
@@ -87,7 +87,7 @@ with_features! {
     }
 
     fn hints_below(hints: &HintLines, hint_count: usize, head: u32) -> usize {
-        // Always all lines: a branch on their number would now and then be guessed wrongly.
+        // Always all lines: a branch on their number would sometimes be mispredicted.
         let head = _mm512_set1_epi32(head as i32);
         let (lines, _) = hints.as_chunks::<64>();
         let below = |line: usize| _mm512_cmplt_epu32_mask(heads(&lines[line]), head);
@@ -119,10 +119,10 @@ with_features! {
     }
 
     fn has_filter_bits(line: &HeadLine, mixed: u64) -> bool {
-        // Nine bits of the hash for each; the last one twice, for there are eight lanes.
+        // Nine bits of the hash for each; the last one twice, because there are eight lanes.
         let shifts = _mm512_setr_epi64(55, 46, 37, 28, 19, 10, 1, 1);
         let bits = _mm512_srlv_epi64(_mm512_set1_epi64(mixed as i64), shifts);
-        // Of an index of a word, only the low three bits count.
+        // Only the low three bits of a word's index count.
         let words = _mm512_permutexvar_epi64(_mm512_srli_epi64::<6>(bits), heads(line));
         let asked = _mm512_sllv_epi64(_mm512_set1_epi64(1), _mm512_and_si512(bits, _mm512_set1_epi64(63)));
         _mm512_test_epi64_mask(words, asked) == 0xFF
@@ -133,7 +133,7 @@ with_features! {
         if length > 128 {
             return equal_long(left, right);
         }
-        // Both halves always: a branch on the length would be guessed wrongly for keys of about 64 bytes.
+        // Always both halves: a branch on the length would be mispredicted for keys of about 64 bytes.
         let rest = _bzhi_u64(!0, length.saturating_sub(64) as u32);
         !(differ(left, right, 0, _bzhi_u64(!0, length as u32)) | differ(left, right, 64, rest))
     }
@@ -162,7 +162,7 @@ with_features! {
     }
 }
 
-/// Apart, because long keys are rare and every search would carry this.
+/// A function of its own, because long keys are rare and otherwise every search would contain it.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,lzcnt,movbe,popcnt")]
 fn equal_long(left: &[u8], right: &[u8]) -> bool {

@@ -1,5 +1,5 @@
-//! Page search for any processor: loops that compilers turn into whatever vectors the target's baseline has. On x86-64, whose
-//! baseline is SSE2, tests alone run it.
+//! Page search for any processor: loops that compilers turn into the vectors of the target's baseline. On x86-64, whose
+//! baseline is SSE2, only tests run it.
 
 use crate::format::search::{HeadLine, Isa, Search, TagLine};
 
@@ -45,7 +45,7 @@ impl Search for Portable {
     #[inline(always)]
     fn tags_equal(tags: &TagLine, tag: u16) -> u32 {
         let (tags, _) = tags.as_chunks::<2>();
-        // Without a branch, and lane by lane until the end, so that vectors of the baseline do it.
+        // Without a branch, and lane by lane until the end, so that the compiler uses vectors of the baseline.
         let mut mask = 0;
         for (lane, stored) in tags.iter().enumerate() {
             mask |= if u16::from_le_bytes(*stored) == tag { 1 << lane } else { 0u16 };

@@ -1,4 +1,4 @@
-//! Page search with SSE2, which every x86-64 processor has: what "portable" is there.
+//! Page search with SSE2, which every x86-64 processor has: there, `portable` means this file.
 
 use std::arch::x86_64::{
     __m128i, _mm_andnot_si128, _mm_cmpeq_epi16, _mm_cmpeq_epi32, _mm_cmpgt_epi32, _mm_loadu_si128, _mm_movemask_epi8,
@@ -43,7 +43,7 @@ fn signed_below(numbers: &[i32; EIGHT_HEADS], bound: i32) -> u32 {
     _mm_movemask_epi8(_mm_packs_epi16(below, below)) as u32 & 0xFF
 }
 
-/// How many of the lowest bits are set before the first that is not. SSE2 cannot count bits, but it finds the lowest.
+/// How many of the lowest bits are set before the first clear bit. SSE2 cannot count bits, but finds the lowest.
 ///
 /// Requires: 16 bits at most.
 #[inline(always)]

@@ -103,7 +103,8 @@ fn routes_as_a_sorted_list_does_on_every_shape() {
 
 #[test]
 fn keys_are_routed_whatever_part_of_them_the_prefix_takes() {
-    // Prefixes that end within the first eight bytes of a key, at their end and after them, above keys that end near there too.
+    // Prefixes that end within the first eight bytes of a key, at their end and after them, above keys that end near
+    // there too.
     let lengths = if cfg!(miri) { vec![0, 7, 8, 41] } else { (0..44).collect::<Vec<_>>() };
     let mut random = Random(5);
     for length in lengths {
@@ -122,7 +123,8 @@ fn keys_are_routed_whatever_part_of_them_the_prefix_takes() {
 
 #[test]
 fn separators_whose_heads_tie_are_told_apart_wherever_they_differ() {
-    // After four bytes that many share: nothing, zeros, a difference in the next eight bytes, at their end, or after them.
+    // After four bytes that many share: nothing, zeros, a difference in the next eight bytes, at their end, or after
+    // them.
     let ends: [&[u8]; 11] =
         [b"", b"\0", b"\0\0\0", b"a", b"ab", b"abcdefg", b"abcdefgh", b"abcdefgh\0", b"abcdefghi", b"abcdefgz", b"b"];
     let mut random = Random(4);

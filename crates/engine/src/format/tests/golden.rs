@@ -22,7 +22,8 @@ fn at(slot: u32) -> PageRef {
 
 /// Compares bytes with the dump under a heading of the document: every line that is not all zero, and no other.
 fn assert_documented(heading: &str, bytes: &[u8]) {
-    // An interpreter takes longer to look through the document than to make the bytes, which are the same wherever they are made.
+    // An interpreter takes longer to look through the document than to make the bytes, which are the same wherever
+    // they are made.
     if cfg!(miri) {
         return;
     }
@@ -222,7 +223,7 @@ fn the_extent_table_is_stored_as_documented() {
     assert_eq!((read.first, read.entries.as_slice()), (ExtentId(0), &entries()[..]));
 }
 
-/// A meta whose bytes were changed by somebody who knows how to make a checksum.
+/// A meta whose bytes were changed, with a checksum that matches.
 fn forged(change: impl FnOnce(&mut [u8; 512])) -> Result<Meta, MetaError> {
     let mut bytes = meta().encode();
     change(&mut bytes);

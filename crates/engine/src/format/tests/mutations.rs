@@ -1,13 +1,13 @@
 //! Hostile pages: whatever bytes a page has, it is either refused or behaves as a page.
 //!
-//! Half of the mutants keep their checksum and must be refused for it. The other half are sealed again, as by somebody who
-//! wants to break the engine: those that pass are read in every way, and each answer is compared with a walk through the
-//! page.
+//! Half of the mutants keep their checksum and must be refused for it. The other half are sealed again, as by
+//! an attacker: those that pass are read in every way, and each answer is compared with a
+//! walk through the page.
 
-use crate::format::page::verify_body;
 use crate::format::tests::shapes::{
     AT, BIRTH, Check, LongStore, Random, SHAPES, Shape, identity, neighbours, on_every_isa,
 };
+use crate::format::verify::verify_body;
 use crate::format::{
     Branch, BranchBuilder, CellKey, CellValue, Child, ExtentEntry, ExtentFlags, ExtentKind, ExtentTablePage, Leaf,
     LeafBuilder, Op, OverflowRef, PackedBuilder, PackedLeaf, PageKind, PageSize, Search, ValueAlign, seal_page,

@@ -75,7 +75,7 @@ fn check_pages(entries: &[Entry], page_size: PageSize, random: &mut Random) {
         }
         builder.push(key, value);
     }
-    // The last ones, cut in two where the builder would: the second part begins its blocks anew.
+    // The last ones, cut in two where the builder would: the second part begins new blocks.
     let staged = builder.count();
     let cut = builder.split_point().unwrap_or(staged);
     let page = sealed(&mut builder, cut, page_size);

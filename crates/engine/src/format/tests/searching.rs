@@ -73,14 +73,15 @@ fn lines_are_searched_as_by_plain_loops() {
     let count = if cfg!(miri) { 12 } else { 5000 };
     let mut lines = Lines::default();
     for _ in 0..count {
-        // Heads rise, but for what stands before the first hints of a leaf.
+        // Heads rise, except for the header before the first hints of a leaf.
         let mut heads: [u32; 16] = std::array::from_fn(|_| number(&mut random));
         let head = number(&mut random);
         heads[4..].sort_unstable();
         lines.after_4.push((line_of(heads), head));
         heads.sort_unstable();
         lines.heads.push((line_of(heads), head));
-        // As in a page: the slots after the last hint of a line hold the largest number; the bytes after the line are arbitrary.
+        // As in a page: the slots after the last hint of a line hold the largest number; the bytes after the line are
+        // arbitrary.
         let count = random.below(64) + 1;
         let line_end = count.next_multiple_of(16);
         let mut hints: [u32; 64] = std::array::from_fn(|_| number(&mut random));

@@ -65,8 +65,8 @@ pub const SHAPES: &[Shape] = &[
     Shape { name: "long keys that tie", key: |i| [&[b'k'; 1030][..], &(i as u32).to_be_bytes()].concat() },
 ];
 
-/// The shapes to test: all of them, and where an interpreter runs the tests, which takes half a second for the checksum of a
-/// page, those that each go another way through the code.
+/// The shapes to test: all of them, and where an interpreter runs the tests, which takes half a second for the
+/// checksum of a page, those that each go another way through the code.
 pub fn shapes() -> impl Iterator<Item = &'static Shape> {
     let interpreted = ["hashed 32 bytes", "long shared prefixes", "largest heads", "long keys", "long keys that tie"];
     SHAPES.iter().filter(move |shape| !cfg!(miri) || interpreted.contains(&shape.name))

@@ -153,7 +153,7 @@ pub fn append_next(log: &mut Log) {
     append(log, next);
 }
 
-/// Reads a log back, through a window and into memory, which must come to the same.
+/// Reads a log back, through a window and into memory, which must give the same result.
 pub fn replay(disk: &Arc<dyn Disk>, from: ReplayFrom) -> Result<(Commits, LogEnd)> {
     replay_at(disk, database(), from)
 }
@@ -308,8 +308,8 @@ impl FaultyDisk {
         self.faults.lock().written_percent = percent;
     }
 
-    /// Cuts the power: any sectors written since their file's last sync are lost, and any names made or removed since the
-    /// directory's. What is left is on the medium.
+    /// Cuts the power: any sectors written since their file's last sync are lost, and any names made or removed since
+    /// the directory's. What is left is on the medium.
     pub fn cut_power(&self, random: &mut Random) {
         let mut faults = self.faults.lock();
         for (path, bytes) in std::mem::take(&mut faults.removed) {

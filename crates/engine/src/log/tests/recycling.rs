@@ -1,4 +1,5 @@
-//! Segments that are used again: what becomes a spare, what a spare becomes, and what recovery makes of each step in between.
+//! Segments that are used again: what becomes a spare, what a spare becomes, and what recovery makes of each step in
+//! between.
 
 use std::path::PathBuf;
 
@@ -34,8 +35,8 @@ fn salt(disk: &Arc<dyn Disk>, number: u64) -> u64 {
     SegmentHeader::decode(bytes.first_chunk().expect("there is a header")).expect("it is intact").salt
 }
 
-/// A disk whose segment 3 was segment 1 before: commits 1 to 8 were in that, 9 is in segment 2, and 10 to 13 are in segment 3, each
-/// synced if `synced`. With it come the bytes that segment 3 had before its records were written.
+/// A disk whose segment 3 was segment 1 before: commits 1 to 8 were in that, 9 is in segment 2, and 10 to 13 are in
+/// segment 3, each synced if `synced`. With it come the bytes that segment 3 had before its records were written.
 fn recycled(synced: bool) -> (FaultyDisk, Arc<dyn Disk>, Vec<u8>) {
     let (faulty, disk) = FaultyDisk::new();
     let mut log = new_log(&disk);
@@ -299,7 +300,8 @@ fn damage_to_durable_commits_among_the_records_of_before_is_an_error() {
 
 #[test]
 fn records_of_other_commits_with_the_same_numbers_at_the_same_places_are_not_replayed() {
-    // Two lives of a database, in which each commit takes the same bytes; and all commits say that those before were durable.
+    // Two lives of a database, in which each commit takes the same bytes; and all commits say that those before were
+    // durable.
     let changes = |life: u8, sequence: u64| vec![Change::Put(1, sequence.to_le_bytes().to_vec(), vec![life; 40])];
     let lives = [1, 2].map(|life| {
         let (_, disk) = FaultyDisk::new();
@@ -341,8 +343,8 @@ fn every_step_of_using_a_segment_again_can_be_the_last() {
     let ready = read_file(&*disk, &segment(3));
     assert_eq!(ready[SegmentHeader::BYTES..], old[SegmentHeader::BYTES..]);
     disk.remove(&segment(3)).expect("the disk works");
-    // As a spare it does not matter, however far its new header has come; nor does it under the name before, which may be back
-    // after a power cut.
+    // As a spare it does not matter, however far its new header has come; nor does it under the name before, which
+    // may be back after a power cut.
     for name in [spare(), segment(1)] {
         for written in 0..=SegmentHeader::BYTES {
             write_file(&*disk, &name, &[&ready[..written], &old[written..]].concat());
@@ -366,8 +368,8 @@ fn every_step_of_using_a_segment_again_can_be_the_last() {
     }
 }
 
-/// The pages of the checkpoint before may be used again by then: were its log still there, that checkpoint would pass for the
-/// newest if the newest meta is damaged.
+/// The pages of the checkpoint before may be used again by then: were its log still there, that checkpoint would pass
+/// for the newest if the newest meta is damaged.
 #[test]
 fn log_of_the_checkpoint_before_is_not_found_in_a_spare() {
     let (_, disk) = FaultyDisk::new();

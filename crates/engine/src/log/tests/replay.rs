@@ -26,7 +26,7 @@ fn small_log(count: u64, synced: bool) -> (Arc<dyn Disk>, Vec<u64>) {
     (disk, ends)
 }
 
-/// A disk with two segments, of which the first holds commits 1 to 4, the second 5 to 8. Each was synced if `synced`.
+/// A disk with two segments, the first with commits 1 to 4, the second with 5 to 8. Each was synced if `synced`.
 fn two_segments(synced: bool) -> Arc<dyn Disk> {
     let (_, disk) = FaultyDisk::new();
     let mut log = new_log(&disk);
@@ -455,8 +455,8 @@ fn files_with_similar_names_are_no_segments() {
     assert_eq!(replay(&disk, from_start()).expect("the log is intact").0, usual(1, 8));
 }
 
-/// A database's life: commits at all levels, rotations, checkpoints, kills and power cuts, the next life beginning with what
-/// was found. Whatever was durable is found, in order, and nothing that was never committed.
+/// A database's life: commits at all levels, rotations, checkpoints, kills and power cuts, the next life beginning
+/// with what was found. Whatever was durable is found, in order, and nothing that was never committed.
 #[test]
 fn power_cuts_in_a_row_lose_no_durable_commit() {
     let mut used_again = 0;

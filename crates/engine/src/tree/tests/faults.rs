@@ -91,7 +91,7 @@ impl Target {
         number * PAGE_SIZE.bytes() as u64
     }
 
-    /// The file as somebody sees it who opens it now.
+    /// The file as it is when opened now.
     fn opened(&self) -> Opened {
         let options = ReadOptions { map: false, huge_pages: false, cache_bytes: 1 << 20 };
         let file = PageFile::new(Path::new(PATH), Arc::clone(&self.raw), PAGE_SIZE, self.identity(), options);
@@ -349,14 +349,14 @@ fn a_check_counts_a_shared_and_a_lost_page() {
     assert!(faults.iter().any(|fault| fault.contains("belong to no tree")), "{faults:?}");
 }
 
-/// A leaf of long keys that agree as far as their cells go, and the pages of which say that they begin otherwise.
+/// A leaf of long keys whose stored parts are equal, and whose pages say that they begin otherwise.
 #[test]
 fn long_keys_that_lie_about_how_they_begin_are_refused_by_a_merge() {
-    const LIES: u8 = 6;
+    const WRONG_KEYS: u8 = 6;
     let disk = MemoryDisk::new();
     let mut store = Store::on(&disk, Path::new(PATH), PAGE_SIZE);
     let long = |number: u8| [vec![b'p'; 1100], vec![number]].concat();
-    store.apply(&(0..LIES).map(|number| (long(number), Some(vec![number]))).collect());
+    store.apply(&(0..WRONG_KEYS).map(|number| (long(number), Some(vec![number]))).collect());
     let root = store.root.filter(|root| root.level == 0).expect("all fit one leaf");
     let identity = *store.file.identity();
     let raw = disk.open(Path::new(PATH), Access::Write).expect("it exists");
@@ -367,7 +367,7 @@ fn long_keys_that_lie_about_how_they_begin_are_refused_by_a_merge() {
         places.iter().for_each(|&at| bytes[at..at + to.len()].copy_from_slice(to));
         places.len()
     };
-    for number in 0..LIES {
+    for number in 0..WRONG_KEYS {
         let (truth, mut lie) = (long(number), long(number));
         // Each begins below the one before.
         lie[0] = b'z' - number;
@@ -379,7 +379,7 @@ fn long_keys_that_lie_about_how_they_begin_are_refused_by_a_merge() {
     let offset = store.map.page_number(root.page).expect("it is in use") * PAGE_SIZE.bytes() as u64;
     let mut page = vec![0; PAGE_SIZE.bytes()];
     raw.read_at(offset, &mut page).expect("it is inside the file");
-    for index in 0..usize::from(LIES) {
+    for index in 0..usize::from(WRONG_KEYS) {
         // One block after one line of hints; a tag is the top of the hash, which follows the key's part in its cell.
         let slot = u16::from_le_bytes([page[96 + 2 * index], page[97 + 2 * index]]) as usize & 0x3FFF;
         let tag = [page[slot + 4 + 1024 + 6], page[slot + 4 + 1024 + 7]];

@@ -10,10 +10,9 @@ use crate::format::{LeafForm, PageSize, ValueAlign};
 use crate::io::{Access, Disk, MemoryDisk};
 use crate::pager::{PageFile, PageWriter, Pages, ReadOptions};
 use crate::sync::Arc;
-use crate::tree::run::Run;
 use crate::tree::{
-    Action, Base, Beneath, Census, Change, Changes, RunMerge, Said, Stack, StackRange, TreeSummary, build_run, check,
-    count, cuts, get, merge,
+    Action, Base, Census, Change, Changes, LayersBelow, Run, RunMerge, RunValue, Stack, StackRange, TreeSummary,
+    build_run, check, count, cuts, get, merge,
 };
 
 const PATH: &str = "/runs.ful";
@@ -23,7 +22,7 @@ struct Layered {
     disk: MemoryDisk,
     store: Store,
     runs: Vec<Run>,
-    /// Whether runs say what they add to the count of what lies beneath.
+    /// Whether runs state what they add to the count of the layers below.
     counted: bool,
 }
 
@@ -49,9 +48,9 @@ impl Layered {
         Self { disk, store, runs: Vec::new(), counted: false }
     }
 
-    /// What lies beneath the runs from one on, the newest of all being number 0.
-    fn beneath<'b>(&'b self, pages: &'b Pages, from: usize) -> Beneath<'b> {
-        Beneath::new(pages, &self.runs[from..], self.store.root.as_ref())
+    /// The layers below a run, the newest of all being number 0.
+    fn beneath<'b>(&'b self, pages: &'b Pages, from: usize) -> LayersBelow<'b> {
+        LayersBelow::new(pages, &self.runs[from..], self.store.root.as_ref())
     }
 
     /// Does something, as one checkpoint.
@@ -65,7 +64,7 @@ impl Layered {
         done
     }
 
-    /// Adds a run of a delta. Values of [`LARGE_BYTES`] lie in pages of their own before, as those of large commits do.
+    /// Adds a run of a delta. Values of [`LARGE_BYTES`] are in pages of their own before, as those of large commits do.
     fn add_run(&mut self, delta: &Delta) {
         let (align, counted, runs, root) = (self.store.form.align(), self.counted, self.runs.clone(), self.store.root);
         let run = self.operate(|pages, writer| {
@@ -77,7 +76,7 @@ impl Layered {
                     Some(value) => (key, Action::Put(value)),
                 });
             }
-            let beneath = Beneath::new(pages, &runs, root.as_ref());
+            let beneath = LayersBelow::new(pages, &runs, root.as_ref());
             build_run(pages, &mut Listed { changes: &changes }, writer, align, counted.then_some(&beneath))
         });
         for (key, value) in delta {
@@ -122,9 +121,9 @@ impl Layered {
         let hash = self.store.file.identity().hash(key);
         for run in &self.runs {
             match said(run, pages, key, hash).expect("the file is sound") {
-                Said::Nothing => {}
-                Said::Gone => return None,
-                Said::Put(value) => return Some(value.to_vec()),
+                RunValue::Unknown => {}
+                RunValue::Deleted => return None,
+                RunValue::Present(value) => return Some(value.to_vec()),
             }
         }
         let root = self.store.root.as_ref()?;
@@ -170,7 +169,7 @@ impl Layered {
     }
 }
 
-/// Keys of which some are too long for a cell, in twos that differ only past what a cell holds of them.
+/// Keys, some of them too long for a cell, in pairs that differ only past the part that a cell holds of them.
 fn key(number: u64) -> Vec<u8> {
     match number % 23 {
         0 | 1 => [vec![b'l'; 1_100], (number / 23 * 2 + number % 23).to_be_bytes().to_vec()].concat(),
@@ -209,14 +208,14 @@ fn a_run_says_of_each_of_its_keys_what_became_of_it_and_of_others_nothing() {
             for (key, value) in &delta {
                 let expected = value.as_deref();
                 match said(run, &pages, key, identity.hash(key)).expect("sound") {
-                    Said::Put(value) => assert_eq!(Some(&*value), expected),
-                    Said::Gone => assert_eq!(None, expected),
-                    Said::Nothing => panic!("it knows nothing of {}", key.escape_ascii()),
+                    RunValue::Present(value) => assert_eq!(Some(&*value), expected),
+                    RunValue::Deleted => assert_eq!(None, expected),
+                    RunValue::Unknown => panic!("it knows nothing of {}", key.escape_ascii()),
                 }
                 for other in [[key, b"\0".as_slice()].concat(), key[..key.len() - 1].to_vec()] {
                     if !delta.contains_key(&other) {
                         let said = said(run, &pages, &other, identity.hash(&other)).expect("sound");
-                        assert_eq!(said, Said::Nothing, "{}", other.escape_ascii());
+                        assert_eq!(said, RunValue::Unknown, "{}", other.escape_ascii());
                     }
                 }
             }
@@ -226,7 +225,7 @@ fn a_run_says_of_each_of_its_keys_what_became_of_it_and_of_others_nothing() {
 }
 
 /// What a run says of a key.
-fn said<'p>(run: &Run, pages: &'p Pages, key: &[u8], hash: u64) -> Result<Said<'p>> {
+fn said<'p>(run: &Run, pages: &'p Pages, key: &[u8], hash: u64) -> Result<RunValue<'p>> {
     run.get(pages, run.filter_at_hand(pages, hash)?, key, hash)
 }
 
@@ -241,11 +240,11 @@ fn long_keys_that_share_a_hash_are_told_apart_in_a_run() {
     for hash in keys[..3].iter().map(|key| layered.store.file.identity().hash(key)) {
         for (key, value) in keys.iter().zip(&values) {
             match (said(&run, &pages, key, hash).expect("sound"), value) {
-                (Said::Put(found), Some(value)) => assert_eq!(&*found, &**value),
-                (said, value) => assert!(said == Said::Gone && value.is_none(), "{said:?}"),
+                (RunValue::Present(found), Some(value)) => assert_eq!(&*found, &**value),
+                (said, value) => assert!(said == RunValue::Deleted && value.is_none(), "{said:?}"),
             }
         }
-        assert_eq!(said(&run, &pages, &keys[3], hash).expect("sound"), Said::Nothing);
+        assert_eq!(said(&run, &pages, &keys[3], hash).expect("sound"), RunValue::Unknown);
     }
 }
 
@@ -391,7 +390,7 @@ fn faults(
     layered: &Layered,
     run: &Run,
     bounds: (Option<&[u8]>, Option<&[u8]>),
-    beneath: Option<&Beneath<'_>>,
+    beneath: Option<&LayersBelow<'_>>,
 ) -> Vec<String> {
     struct Faults(Vec<String>, BTreeSet<(u32, u32)>);
     impl crate::tree::check::CheckVisitor for Faults {

@@ -122,7 +122,8 @@ fn deleting_a_stretch_leaves_the_rest_shared() {
     store.check();
 }
 
-/// Single unchanged leaves among changed ones, taken over, left no stretch of free space long enough for another extent.
+/// Single unchanged leaves among changed ones, taken over, left no stretch of free space long enough for another
+/// extent.
 #[test]
 fn an_unchanged_leaf_among_changed_ones_is_copied() {
     let mut store = loaded(200_000, 1);

@@ -6,8 +6,7 @@ use super::store::Random;
 use crate::format::{Search, StoredRange, StoredRoot, StoredRun, WithSearch, head8, supported, with_isa};
 use crate::ids::{ExtentId, PageRef};
 use crate::tree::root::Root;
-use crate::tree::run::Run;
-use crate::tree::{RUNS_MAX, Stack, StackRange};
+use crate::tree::{RUNS_MAX, Run, Stack, StackRange};
 
 /// A run that nobody reads.
 fn run() -> Run {
@@ -32,7 +31,7 @@ fn key(prefix: &[u8], random: &mut Random) -> Vec<u8> {
     [prefix, &bytes.collect::<Vec<_>>()].concat()
 }
 
-/// That heads tell the range of a key, unless it begins otherwise than all bounds or ties with one.
+/// That heads decide the range of a key, unless it does not begin as all bounds do, or ties with one.
 struct Told<'a> {
     stack: &'a Stack,
     bounds: &'a [Vec<u8>],
@@ -44,7 +43,7 @@ impl WithSearch for &Told<'_> {
     type Output = ();
 
     fn run<S: Search>(self) {
-        let told = self.stack.range_told_by_heads::<S>(self.key);
+        let told = self.stack.range_by_heads::<S>(self.key);
         assert!(told.is_none_or(|range| range == self.expected), "{told:?} of {}", self.key.escape_ascii());
         let alike = match (self.bounds.first(), self.bounds.last()) {
             (Some(first), Some(last)) => first.iter().zip(last).take_while(|(a, b)| a == b).count(),

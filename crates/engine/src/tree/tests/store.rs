@@ -116,7 +116,8 @@ impl Store {
         Ok(outcome)
     }
 
-    /// What `db` does with a finished operation, but for the meta: prepares, reads the table back, commits, reclaims.
+    /// What `db` does with a finished operation, except for the meta: prepares, reads the table back, commits,
+    /// reclaims.
     pub fn publish(&mut self, mut operation: Operation) -> Result<()> {
         let mut space = self.space.lock();
         let prepared = match space.prepare(&mut operation) {
@@ -143,7 +144,7 @@ impl Store {
         self.space.lock().last_birth()
     }
 
-    /// Opens the space anew from what is on disk, and compares.
+    /// Opens the space again from the file, and compares.
     pub fn reopen(&mut self) {
         let (old, last) = {
             let space = self.space.lock();

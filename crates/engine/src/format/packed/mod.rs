@@ -1,0 +1,16 @@
+//! The packed leaf, whose keys are stored by their differences: its layout, builder, verification and search.
+
+mod build;
+mod key_suffix;
+mod layout;
+mod prefix;
+mod unpacked;
+mod verify;
+mod view;
+
+pub use build::PackedBuilder;
+pub use key_suffix::{KeySuffix, PackedKeys};
+pub use prefix::PrefixEnd;
+pub use unpacked::{Unpacked, UnpackedEntries, ValuePlace};
+pub use verify::verify_packed;
+pub use view::PackedLeaf;

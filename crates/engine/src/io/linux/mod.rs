@@ -1,0 +1,10 @@
+//! Files, maps and locks of Linux.
+
+mod lock;
+mod map;
+mod real_disk;
+mod regular_file;
+mod write_map;
+
+pub use map::{Map, reserved_bytes, set_reserved_bytes_max};
+pub use real_disk::RealDisk;

@@ -1,0 +1,7 @@
+//! What takes the place of files and maps on platforms that Fulgurite does not support yet.
+
+mod map;
+mod real_disk;
+
+pub use map::{Map, reserved_bytes, set_reserved_bytes_max};
+pub use real_disk::RealDisk;

@@ -1,0 +1,31 @@
+//! Locks, atomics and everything else by which threads wait, for the whole engine, from one place so that a model
+//! checker can take std's place: `proofs/loom-models` compiles the engine's concurrent files with a `sync` of its
+//! own.
+//!
+//! Built for the test kit, threads can be those of a simulation (`simulation`), and wait by its scheduler.
+//!
+//! A poisoned mutex means that a thread panicked while it held one: the guarded value may be half changed, so
+//! [`Mutex::lock`] panics in turn rather than return it.
+
+mod cell;
+pub mod memory;
+#[cfg(not(feature = "planted-faults"))]
+mod plain;
+mod random;
+#[cfg(feature = "planted-faults")]
+mod simulated;
+#[cfg(feature = "planted-faults")]
+pub mod simulation;
+mod threads;
+
+pub use cell::UnsafeCell;
+#[cfg(not(feature = "planted-faults"))]
+pub use plain::{Condvar, Instant, Mutex, MutexGuard, Thread, sleep, spawn, spin_loop, yield_now};
+pub use random::fill_random;
+#[cfg(feature = "planted-faults")]
+pub use simulated::{Condvar, Instant, Mutex, MutexGuard, sleep, spin_loop, yield_now};
+#[cfg(feature = "planted-faults")]
+pub use simulation::{Thread, spawn};
+pub use std::sync::atomic;
+pub use std::sync::{Arc, OnceLock};
+pub use threads::{before_retry, number_of_thread};

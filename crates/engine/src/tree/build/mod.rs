@@ -1,0 +1,13 @@
+//! New trees: built from sorted changes, and sharing with the old tree what did not change.
+
+mod builder;
+mod changes;
+mod merge;
+mod remove;
+mod staging;
+
+pub(super) use builder::Builder;
+pub use changes::{Action, Change, Changes, Sorted};
+pub use merge::{MergeOutcome, merge};
+pub use remove::remove;
+pub(super) use remove::remove_but_values;

@@ -1,0 +1,4 @@
+//! Disks that are full, and disks whose syncs fail.
+
+mod failed_sync;
+mod full_disk;

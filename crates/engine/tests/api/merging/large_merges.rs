@@ -1,0 +1,165 @@
+//! Merges whose results are large, so that computing them takes long: what others commit meanwhile costs as little as
+//! can be.
+//!
+//! A large result is written and synced before the log's lock is taken. Whatever is to happen meanwhile happens in
+//! that.
+
+#![allow(clippy::unwrap_used)] // Tests may, and so may what they call.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use fulgurite::{Database, Durability, MergeOperator, Table, TableOptions};
+
+use crate::disks::hooked_disk::{HookedDisk, SyncHook};
+
+struct Fixture {
+    db: Database,
+    lists: Table,
+    disk: HookedDisk,
+}
+
+/// A list that is too large for the log.
+const LARGE: usize = 9 << 20;
+/// A list that is not, until something is appended.
+const NEARLY_LARGE: usize = (8 << 20) - 3;
+
+fn fixture() -> Fixture {
+    let disk = HookedDisk::default();
+    let options = Database::options().create(true).durability(Durability::Log).background(false);
+    let db = options.disk(Arc::new(disk.clone())).open("a.ful").unwrap();
+    let lists = db.create_table("lists", TableOptions::new().merge(MergeOperator::Append)).unwrap();
+    db.update(|txn| txn.put(&lists, b"k", &vec![7; LARGE])).unwrap();
+    Fixture { db, lists, disk }
+}
+
+impl Fixture {
+    fn put(&self, key: &[u8], value: &[u8]) {
+        self.db.update(|txn| txn.put(&self.lists, key, value)).unwrap();
+    }
+
+    fn get(&self, key: &[u8]) -> Vec<u8> {
+        self.db.read().unwrap().get(&self.lists, key).unwrap().unwrap().to_vec()
+    }
+
+    /// Appends `end` to all of `keys` in one transaction, in whose syncs `hook` runs. Returns how many syncs there
+    /// were.
+    fn append_beside(self: &Arc<Self>, keys: &[&[u8]], hook: impl Fn(&Self, usize) + Send + Sync + 'static) -> usize {
+        let mut txn = self.db.write().unwrap();
+        for key in keys {
+            txn.merge(&self.lists, key, b"end").unwrap();
+        }
+        self.disk.hooks.syncs.store(0, Ordering::SeqCst);
+        let fixture = Arc::clone(self);
+        let hook: SyncHook = Arc::new(move |count| hook(&fixture, count));
+        *self.disk.hooks.in_syncs.lock().unwrap() = Some(hook);
+        txn.commit().unwrap();
+        *self.disk.hooks.in_syncs.lock().unwrap() = None;
+        self.disk.hooks.syncs.load(Ordering::SeqCst)
+    }
+}
+
+fn list(length: usize, by: u8) -> Vec<u8> {
+    let mut list = vec![by; length];
+    list.extend_from_slice(b"end");
+    list
+}
+
+/// More commits than are remembered one by one, some of them of more keys than are.
+fn many_others(fixture: &Fixture) {
+    for number in 0..70_u8 {
+        let others = |txn: &mut fulgurite::WriteTxn| {
+            (0..=number % 10).try_for_each(|key| txn.put(&fixture.lists, &[b'o', key], &[number]))
+        };
+        fixture.db.update(others).unwrap();
+    }
+}
+
+#[test]
+fn a_large_result_is_written_once_however_many_commits_leave_its_key_alone() {
+    let fixture = Arc::new(fixture());
+    assert_eq!(fixture.append_beside(&[b"k"], |fixture, _| many_others(fixture)), 1);
+    assert!(fixture.get(b"k") == list(LARGE, 7));
+}
+
+#[test]
+fn a_large_result_is_written_once_though_checkpoints_exchange_the_trees() {
+    let fixture = Arc::new(fixture());
+    many_others(&fixture);
+    let mut txn = fixture.db.write().unwrap();
+    txn.merge(&fixture.lists, b"k", b"end").unwrap();
+    let hooks = &fixture.disk.hooks;
+    hooks.written_bytes.store(0, Ordering::SeqCst);
+    let beside = Arc::clone(&fixture);
+    let hook = move || {
+        for _ in 0..3 {
+            many_others(&beside);
+            beside.db.checkpoint().unwrap();
+        }
+    };
+    *hooks.in_next_write.lock().unwrap() = Some(Box::new(hook));
+    txn.commit().unwrap();
+    let written = hooks.written_bytes.load(Ordering::SeqCst);
+    assert!((LARGE..LARGE + LARGE / 2).contains(&written), "{written} bytes");
+    assert!(fixture.get(b"k") == list(LARGE, 7));
+}
+
+#[test]
+fn a_large_result_that_was_overtaken_is_written_again_without_the_logs_lock() {
+    let fixture = Arc::new(fixture());
+    let syncs = fixture.append_beside(&[b"k"], |fixture, count| match count {
+        // Not large as well: no two syncs of a file are made at once.
+        1 => fixture.put(b"k", &vec![8; NEARLY_LARGE]),
+        _ => fixture.put(b"beside", b"1"),
+    });
+    assert_eq!(syncs, 2);
+    assert_eq!(fixture.get(b"beside"), b"1");
+    assert!(fixture.get(b"k") == list(NEARLY_LARGE, 8));
+}
+
+#[test]
+fn who_is_overtaken_each_time_commits_at_last_with_the_lock_held() {
+    let fixture = Arc::new(fixture());
+    // Once ahead of the lock, four times without it again, and once with it, where nobody can come in between.
+    let syncs = fixture.append_beside(&[b"k"], |fixture, count| {
+        if count <= 5 {
+            fixture.put(b"k", &vec![count as u8; NEARLY_LARGE]);
+        }
+    });
+    assert_eq!(syncs, 6);
+    assert!(fixture.get(b"k") == list(NEARLY_LARGE, 5));
+}
+
+#[test]
+fn of_many_results_only_those_are_computed_again_whose_keys_have_changed() {
+    let fixture = Arc::new(fixture());
+    let keys: Vec<[u8; 2]> = (0..20).map(|number| [b'm', number]).collect();
+    let merged: Vec<&[u8]> = keys.iter().map(|key| &key[..]).chain([&b"k"[..]]).collect();
+    let syncs = fixture.append_beside(&merged, |fixture, _| {
+        many_others(fixture);
+        fixture.put(b"m\x03", b"of another and ");
+        fixture.db.update(|txn| txn.delete(&fixture.lists, b"m\x04")).unwrap();
+    });
+    assert_eq!(syncs, 1, "the large one is not among them");
+    assert!(fixture.get(b"k") == list(LARGE, 7));
+    for key in &keys {
+        let expected: &[u8] = if key[1] == 3 { b"of another and end" } else { b"end" };
+        assert_eq!(fixture.get(key), expected, "{key:?}");
+    }
+}
+
+#[test]
+fn what_was_written_and_not_used_is_given_back() {
+    let fixture = Arc::new(fixture());
+    fixture.append_beside(&[b"k"], |fixture, count| {
+        if count <= 3 {
+            fixture.put(b"k", &vec![count as u8; NEARLY_LARGE]);
+        }
+    });
+    fixture.db.update(|txn| txn.delete(&fixture.lists, b"k")).unwrap();
+    fixture.db.checkpoint().unwrap();
+    fixture.db.checkpoint().unwrap();
+    let stats = fixture.db.stats().unwrap();
+    assert_eq!((stats.value_bytes, stats.placed_bytes), (0, 0), "nothing stays taken");
+    assert!(fixture.db.check().unwrap().is_sound());
+}

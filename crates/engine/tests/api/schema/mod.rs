@@ -1,0 +1,5 @@
+//! Tables: how they are created, renamed and counted.
+
+mod estimates;
+mod renames;
+mod tables;
