@@ -4,10 +4,10 @@ mod commit;
 mod database;
 mod delta;
 mod group_sync;
-mod prefix;
 mod reclaim;
 mod slots;
 mod turn;
+mod visible;
 
 use crate::faults::Fault;
 
@@ -28,9 +28,9 @@ pub struct Model {
 
 /// All models.
 pub const MODELS: &[Model] = &[
-    prefix::MODEL,
-    prefix::THREE,
-    prefix::ABANDONED,
+    visible::MODEL,
+    visible::THREE,
+    visible::ABANDONED,
     group_sync::MODEL,
     group_sync::FAILING,
     turn::MODEL,

@@ -20,10 +20,10 @@ use crate::monitor::{Monitor, Phase, Watchers};
 use crate::pager::{ExtentMap, Need, PageFile, PageWriter, Pages, ReadOptions, Space};
 use crate::sync::{Arc, Mutex};
 use crate::tree::{self, Root, Sorted};
-use crate::txn::layers::Layers;
-use crate::txn::range::Range;
-use crate::txn::read::ReadTxn;
-use crate::txn::state::{Snapshot, TableView};
+use crate::txn::read_txn::ReadTxn;
+use crate::txn::reads::layers::Layers;
+use crate::txn::reads::range::Range;
+use crate::txn::snapshot::state::{Snapshot, TableView};
 
 impl Database {
     /// Copies the newest visible commit of all tables to a new file at `path`, while others read and write.

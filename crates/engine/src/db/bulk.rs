@@ -19,8 +19,8 @@ use crate::sort::{SortOptions, Sorted, Sorter};
 use crate::sync::{Arc, Instant};
 use crate::tree::{self, Action, Change, Changes, MergeOutcome, Root};
 use crate::txn::ReadTxn;
-use crate::txn::exclusive::Exclusive;
-use crate::txn::state::Table;
+use crate::txn::commit::exclusive::Exclusive;
+use crate::txn::snapshot::table::Table;
 
 /// What a bulk load did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -20,10 +20,10 @@ use crate::ids::{SegmentNumber, Sequence, TableId};
 use crate::log::{self, Feed, FeedSource, Kept};
 use crate::merge_functions::check_not_merging;
 use crate::sync::{Arc, Instant};
-use crate::txn::core::Core;
-use crate::txn::read::ReadTxn;
-use crate::txn::slots::Reading;
-use crate::txn::state::Table;
+use crate::txn::commit::begin::Reading;
+use crate::txn::commit::core::Core;
+use crate::txn::read_txn::ReadTxn;
+use crate::txn::snapshot::table::Table;
 
 /// The commits after one, in order: see [`Database::changes`].
 ///
@@ -231,7 +231,7 @@ impl Database {
     }
 
     /// The newest moment that is certain to be durable.
-    fn newest_of_feed(&self) -> Result<crate::txn::state::Snapshot> {
+    fn newest_of_feed(&self) -> Result<crate::txn::snapshot::state::Snapshot> {
         let snapshot = self.inner.core.durable_snapshot()?;
         if self.inner.core.writer.is_some() {
             return Ok(snapshot);

@@ -6,7 +6,7 @@ use crate::db::database::Database;
 use crate::db::metas;
 use crate::error::{Error, Place, Result};
 use crate::tree::{Beneath, Census, TreeSummary, check};
-use crate::txn::state::Trees;
+use crate::txn::snapshot::state::Trees;
 
 /// What a check found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

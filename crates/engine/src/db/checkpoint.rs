@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Weak;
 use std::time::Duration;
 
-use crate::db::incoming::IncomingSource;
+use crate::db::incoming::SpilledSource;
 use crate::db::merging::Haste;
 use crate::db::presence::Presence;
 use crate::db::replayed::Replayed;
@@ -30,12 +30,14 @@ use crate::pager::{
 use crate::planted::{Fault, Situation, met, planted};
 use crate::sync::{Arc, Instant, Mutex};
 use crate::tree::{self, Base, MergeOutcome, Root};
-use crate::txn::core::{Core, Rotation, Writer};
-use crate::txn::journal::LogStart;
-use crate::txn::large::Recent;
-use crate::txn::schema::with_schema;
-use crate::txn::state::{Pins, State, TableView, Trees};
-use crate::txn::take_in::Incoming;
+use crate::txn::commit::core::{Core, Writer};
+use crate::txn::commit::journal::LogStart;
+use crate::txn::commit::rotation::Rotation;
+use crate::txn::commit::spilled_proposal::SpilledProposal;
+use crate::txn::snapshot::large::Recent;
+use crate::txn::snapshot::pins::Pins;
+use crate::txn::snapshot::state::{State, TableView, Trees};
+use crate::txn::writes::schema::with_schema;
 
 /// Runs checkpoints, one at a time.
 #[derive(Debug)]
@@ -73,7 +75,7 @@ pub enum Job<'j> {
     /// Moves what lies in a part of the file out of it.
     Move(Moving),
     /// Brings in the changes of a transaction that has spilled.
-    TakeIn(&'j Incoming<'j>),
+    CommitSpilled(&'j SpilledProposal<'j>),
     /// Merges the runs of ranges, no two of one table.
     MergeRanges { ranges: Vec<Mergeable>, need: Need },
 }
@@ -84,7 +86,7 @@ impl Job<'_> {
         match job {
             None | Some(Self::Replay(_)) => Need::Rescue,
             Some(Self::Load(_)) => Need::Addition,
-            Some(Self::Move(_) | Self::TakeIn(_)) => Need::Upkeep,
+            Some(Self::Move(_) | Self::CommitSpilled(_)) => Need::Upkeep,
             Some(Self::MergeRanges { need, .. }) => *need,
         }
     }
@@ -95,7 +97,7 @@ impl Job<'_> {
             None => Some(Phase::Flushing),
             Some(Self::MergeRanges { .. }) => Some(Phase::Merging),
             Some(Self::Move(_)) => Some(Phase::Moving),
-            Some(Self::Replay(_) | Self::Load(_) | Self::TakeIn(_)) => None,
+            Some(Self::Replay(_) | Self::Load(_) | Self::CommitSpilled(_)) => None,
         }
     }
 }
@@ -157,7 +159,7 @@ enum Shown<'j> {
     /// writer.
     Loaded { tables: &'j [TableId], note: Option<Sequence> },
     /// As [`Shown::Loaded`], a transaction that has spilled: what it changed, created and dropped, and its number.
-    TakenIn(&'j Incoming<'j>),
+    SpilledCommit(&'j SpilledProposal<'j>),
 }
 
 impl Checkpointer {
@@ -268,7 +270,7 @@ impl Checkpointer {
                 load.note = Some(note.sequence());
                 Some(note)
             }
-            Job::TakeIn(incoming) => {
+            Job::CommitSpilled(incoming) => {
                 let note = core.note_loads(writer, &incoming.noted())?;
                 incoming.note(note.sequence());
                 Some(note)
@@ -285,7 +287,7 @@ impl Checkpointer {
             // What is loaded is newer than any run, and becomes part of the tree.
             Job::Load(load) => load.tables.iter().try_for_each(|&table| self.merge_runs_of(table)),
             // It may add a run to each range.
-            Job::TakeIn(_) => self.merge_all_runs(Haste::Full),
+            Job::CommitSpilled(_) => self.merge_all_runs(Haste::Full),
             Job::Replay(_) | Job::Move(_) | Job::MergeRanges { .. } => Ok(()),
         }
     }
@@ -293,9 +295,10 @@ impl Checkpointer {
     pub(super) fn checkpoint(&mut self, job: Option<Job<'_>>) -> Result<()> {
         // What was before may have poisoned, and yet been done.
         self.core.writer()?;
-        let does_job = matches!(job, Some(Job::Load(..) | Job::TakeIn(_) | Job::Move(_) | Job::MergeRanges { .. }));
+        let does_job =
+            matches!(job, Some(Job::Load(..) | Job::CommitSpilled(_) | Job::Move(_) | Job::MergeRanges { .. }));
         let rotation = self.pending.take();
-        let makes_runs = rotation.is_some() || matches!(job, Some(Job::TakeIn(_)));
+        let makes_runs = rotation.is_some() || matches!(job, Some(Job::CommitSpilled(_)));
         let began = Instant::now();
         let outcome = self.try_checkpoint(rotation.as_ref(), job);
         if let Err(error @ Error::Stopped { .. }) = outcome {
@@ -362,7 +365,7 @@ impl Checkpointer {
         let shown = match &job {
             _ if rotation.is_some() => Shown::Rotated,
             Some(Job::Load(load)) => Shown::Loaded { tables: load.tables, note: load.note },
-            Some(Job::TakeIn(incoming)) => Shown::TakenIn(incoming),
+            Some(Job::CommitSpilled(incoming)) => Shown::SpilledCommit(incoming),
             _ => Shown::Merged,
         };
         let mut writer = PageWriter::new(&space);
@@ -380,7 +383,7 @@ impl Checkpointer {
         if let Some(Job::Replay(replayed)) = &job {
             replayed.settle_large(&mut self.space.lock(), &mut operation);
         }
-        if let Shown::TakenIn(incoming) = shown {
+        if let Shown::SpilledCommit(incoming) = shown {
             let mut space = self.space.lock();
             incoming.kept().into_iter().for_each(|extent| space.adopt_logged(&mut operation, extent));
         }
@@ -417,7 +420,7 @@ impl Checkpointer {
                 runs += flushed.runs;
             }
         }
-        if let Some(Job::TakeIn(incoming)) = &job {
+        if let Some(Job::CommitSpilled(incoming)) = &job {
             dropped.extend(stored::change_as(incoming.schema(), &mut stored));
             next_table = next_table.max(incoming.tables_end());
         }
@@ -426,7 +429,7 @@ impl Checkpointer {
         }
         match job {
             None => {}
-            Some(Job::TakeIn(incoming)) => runs += self.take_in(pages, incoming, &mut stored, writer)?,
+            Some(Job::CommitSpilled(incoming)) => runs += self.take_in(pages, incoming, &mut stored, writer)?,
             Some(Job::Replay(replayed)) => {
                 while let Some(id) = replayed.next_table()? {
                     match stored.get_mut(&id) {
@@ -466,7 +469,7 @@ impl Checkpointer {
     fn take_in(
         &self,
         pages: &Pages,
-        incoming: &Incoming<'_>,
+        incoming: &SpilledProposal<'_>,
         stored: &mut BTreeMap<TableId, Stored>,
         writer: &mut PageWriter<'_>,
     ) -> Result<u64> {
@@ -476,7 +479,7 @@ impl Checkpointer {
         let mut runs = 0;
         for id in changed {
             let (Some(table), Some(source)) = (stored.get_mut(&id), incoming.source(&state, id)) else { continue };
-            let mut source = IncomingSource::new(source);
+            let mut source = SpilledSource::new(source);
             let flushed = stacking::flush(pages, &table.info, &table.trees, &mut source, writer, shape)?;
             incoming.keep(source.into_kept());
             table.trees = flushed.trees;
@@ -632,7 +635,7 @@ impl Checkpointer {
         let unsynced = planted(Fault::NoSyncBeforeMeta)
             || (planted(Fault::RunsUnsynced) && runs > 0)
             || (planted(Fault::RangeMergeUnsynced) && matches!(shown, Shown::Merged))
-            || (planted(Fault::SpilledUnsynced) && matches!(shown, Shown::TakenIn(_)));
+            || (planted(Fault::SpilledUnsynced) && matches!(shown, Shown::SpilledCommit(_)));
         if unsynced { Ok(()) } else { self.sync_file() }
     }
 
@@ -667,14 +670,14 @@ impl Checkpointer {
         drop(before);
         let (loaded, note) = match shown {
             Shown::Loaded { tables, note } => (tables.iter().copied().collect(), note),
-            Shown::TakenIn(incoming) => (incoming.changed(), incoming.sequence()),
+            Shown::SpilledCommit(incoming) => (incoming.changed(), incoming.sequence()),
             Shown::Rotated | Shown::Merged => (BTreeSet::new(), None),
         };
         self.core.retire_frozen();
         let pin = Pins::pin(&self.pins, self.meta.birth);
         drop(self.core.published.update(|newest| {
             let newest = &match (shown, note) {
-                (Shown::TakenIn(incoming), Some(note)) if !incoming.schema().is_empty() => {
+                (Shown::SpilledCommit(incoming), Some(note)) if !incoming.schema().is_empty() => {
                     // What it dropped is in no tree any more: nobody reads at an earlier commit than this one from here on.
                     let (dropped, renamed) = (newest.dropped.clone(), newest.renamed.clone());
                     State { dropped, renamed, ..with_schema(newest, incoming.schema().changes(), note) }
@@ -683,7 +686,7 @@ impl Checkpointer {
             };
             // Extents may have died whose numbers a snapshot finds among the frozen ones of a moment ago. The next values may get
             // these numbers, and must not come among the active ones of that snapshot.
-            let is_alone = matches!(shown, Shown::Loaded { .. } | Shown::TakenIn(_));
+            let is_alone = matches!(shown, Shown::Loaded { .. } | Shown::SpilledCommit(_));
             let active_large = if is_alone { Arc::default() } else { Arc::clone(&newest.active_large) };
             let mut next = State {
                 active_large,

@@ -11,9 +11,9 @@ use crate::merge_functions::check_not_merging;
 use crate::monitor::Monitor;
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Instant, Mutex};
-use crate::txn::core::{Core, Writer};
-use crate::txn::exclusive::Exclusive;
-use crate::txn::state::State;
+use crate::txn::commit::core::{Core, Writer};
+use crate::txn::commit::exclusive::Exclusive;
+use crate::txn::snapshot::state::State;
 
 /// What closing in a limited time came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

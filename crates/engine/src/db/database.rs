@@ -17,12 +17,12 @@ use crate::monitor::{Monitor, Watchers};
 use crate::options::{Isolation, Options, TableOptions};
 use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Instant, Mutex, sleep, yield_now};
-use crate::txn::core::Core;
-use crate::txn::exclusive::Exclusive;
-use crate::txn::read::ReadTxn;
-use crate::txn::slots::Reading;
-use crate::txn::state::Table;
-use crate::txn::write::WriteTxn;
+use crate::txn::commit::begin::Reading;
+use crate::txn::commit::core::Core;
+use crate::txn::commit::exclusive::Exclusive;
+use crate::txn::read_txn::ReadTxn;
+use crate::txn::snapshot::table::Table;
+use crate::txn::write_txn::WriteTxn;
 
 /// An open database: one file of named, ordered tables.
 ///
@@ -67,7 +67,7 @@ impl Drop for Inner {
             mem::forget((Arc::clone(&self.core), self.checkpointer.clone(), self.worker.take()));
             return;
         }
-        self.core.published.slots().close();
+        self.core.published.close_slots();
     }
 }
 

@@ -5,25 +5,25 @@ use crate::error::Result;
 use crate::ids::ExtentId;
 use crate::pager::Value;
 use crate::tree::{Change, Changes};
-use crate::txn::take_in::{IncomingChanges, IncomingTable};
+use crate::txn::commit::spilled_proposal::{SpilledTable, SpilledTableChanges};
 
 /// What the transaction did to a table.
-pub struct IncomingSource<'s> {
-    table: IncomingTable<'s>,
+pub struct SpilledSource<'s> {
+    table: SpilledTable<'s>,
     /// The extents of the large values that the trees have now.
     kept: Vec<ExtentId>,
 }
 
 /// Its changes within some slices.
-pub struct IncomingSlices<'s> {
-    changes: IncomingChanges<'s>,
+pub struct SpilledSlices<'s> {
+    changes: SpilledTableChanges<'s>,
     end: Option<Box<[u8]>>,
     /// The slices that are left, the next first.
     slices: std::vec::IntoIter<Slice>,
 }
 
-impl<'s> IncomingSource<'s> {
-    pub fn new(table: IncomingTable<'s>) -> Self {
+impl<'s> SpilledSource<'s> {
+    pub fn new(table: SpilledTable<'s>) -> Self {
         Self { table, kept: Vec::new() }
     }
 
@@ -33,8 +33,8 @@ impl<'s> IncomingSource<'s> {
     }
 }
 
-impl<'s> Source for IncomingSource<'s> {
-    type Changes = IncomingSlices<'s>;
+impl<'s> Source for SpilledSource<'s> {
+    type Changes = SpilledSlices<'s>;
     type Key = Value<'s>;
 
     fn entries(&self) -> u64 {
@@ -49,18 +49,18 @@ impl<'s> Source for IncomingSource<'s> {
         self.table.ends(low.as_deref(), high.as_deref())
     }
 
-    fn changes(&self, slices: Vec<Slice>) -> Result<IncomingSlices<'s>> {
+    fn changes(&self, slices: Vec<Slice>) -> Result<SpilledSlices<'s>> {
         let mut slices = slices.into_iter();
         let (low, end) = slices.next().unwrap_or_default();
-        Ok(IncomingSlices { changes: self.table.changes(low.as_deref())?, end, slices })
+        Ok(SpilledSlices { changes: self.table.changes(low.as_deref())?, end, slices })
     }
 
-    fn used(&mut self, changes: IncomingSlices<'s>) {
+    fn used(&mut self, changes: SpilledSlices<'s>) {
         self.kept.extend(changes.changes.into_kept());
     }
 }
 
-impl Changes for IncomingSlices<'_> {
+impl Changes for SpilledSlices<'_> {
     fn peek(&mut self) -> Result<Option<Change<'_>>> {
         loop {
             let Some(change) = self.changes.peek()? else { return Ok(None) };

@@ -13,11 +13,11 @@ use crate::db::database::Database;
 use crate::db::typed::decode_error;
 use crate::error::{Error, Result};
 use crate::options::TableOptions;
-use crate::txn::range::Range;
-use crate::txn::read::prefix_end;
-use crate::txn::reads::Read;
-use crate::txn::state::Table;
-use crate::txn::write::WriteTxn;
+use crate::txn::reads::bounds::prefix_end;
+use crate::txn::reads::range::Range;
+use crate::txn::reads::read_methods::Read;
+use crate::txn::snapshot::table::Table;
+use crate::txn::write_txn::WriteTxn;
 
 /// A table that holds a sorted set of values `V` under each key `K`.
 ///

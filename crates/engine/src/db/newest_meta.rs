@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::format::Meta;
 use crate::planted::{Fault, planted};
 use crate::sync::atomic::Ordering;
-use crate::txn::journal::LogStart;
+use crate::txn::commit::journal::LogStart;
 
 impl Checkpointer {
     /// Begins the log, if there is none, and then has the meta say so. Requires: nothing that the log may hold already is missing from the

@@ -37,13 +37,15 @@ use crate::process::Stamp;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Arc, Condvar, Instant, Mutex, fill_random, sleep};
 use crate::tree::Root;
-use crate::txn::budget::Budget;
-use crate::txn::core::{Core, Logged, Writer, first_epoch};
-use crate::txn::group_sync::GroupSync;
-use crate::txn::history::History;
-use crate::txn::journal::Journal;
-use crate::txn::large::LargeStore;
-use crate::txn::state::{Pins, Published, State, TableView};
+use crate::txn::commit::core::{Core, Hold, Logged, Writer, first_epoch};
+use crate::txn::commit::journal::Journal;
+use crate::txn::coordination::budget::Budget;
+use crate::txn::coordination::group_sync::GroupSync;
+use crate::txn::snapshot::history::History;
+use crate::txn::snapshot::large::LargeStore;
+use crate::txn::snapshot::pins::Pins;
+use crate::txn::snapshot::published::Published;
+use crate::txn::snapshot::state::{State, TableView};
 
 impl Options {
     /// Opens the database at `path`. A path that this process has open already gives the same database, shared.
@@ -313,7 +315,7 @@ fn pin_newest(file: &dyn File, path: &Path, presence: &Presence) -> Result<metas
     }
 }
 
-fn new_core(path: &Path, published: Published, writer: Option<Writer>) -> Arc<Core> {
+fn new_core(path: &Path, published: Published<Hold>, writer: Option<Writer>) -> Arc<Core> {
     let (path, turns) = (path.to_path_buf(), Arc::default());
     let (exclusive, closed) = (AtomicBool::new(false), AtomicBool::new(false));
     let stamp = published.state().stamp;

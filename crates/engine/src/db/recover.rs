@@ -19,10 +19,11 @@ use crate::options::Options;
 use crate::pager::Space;
 use crate::sort::{SortOptions, Sorter};
 use crate::sync::{Arc, Mutex};
-use crate::txn::core::{Rotation, Since};
-use crate::txn::journal::LogStart;
-use crate::txn::schema::{SchemaChange, empty_view, with_schema};
-use crate::txn::state::{State, TableInfo, TableView};
+use crate::txn::commit::journal::LogStart;
+use crate::txn::commit::rotation::{Rotation, Since};
+use crate::txn::snapshot::state::{State, TableView};
+use crate::txn::snapshot::table::TableInfo;
+use crate::txn::writes::schema::{SchemaChange, empty_view, with_schema};
 
 /// The database after its log was read back for writing.
 pub struct Recovered {

@@ -14,7 +14,8 @@ use crate::pager::{PageWriter, Pages};
 use crate::planted::{Situation, met};
 use crate::sync::Arc;
 use crate::tree::{self, Action, Base, Beneath, Change, Changes, Root, RunMerge, Stack, StackRange, Until, build_run};
-use crate::txn::state::{TableInfo, Trees};
+use crate::txn::snapshot::state::Trees;
+use crate::txn::snapshot::table::TableInfo;
 
 /// What decides between runs and a merge, and where ranges end.
 #[derive(Clone, Copy, Debug)]
@@ -483,7 +484,7 @@ mod tests {
     use crate::db::merging::Haste;
     use crate::io::MemoryDisk;
     use crate::options::{Durability, Options, TableOptions};
-    use crate::txn::state::Table;
+    use crate::txn::snapshot::table::Table;
 
     /// A database with one table, and what it holds.
     struct Loaded {

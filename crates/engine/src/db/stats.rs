@@ -13,9 +13,9 @@ use crate::metrics::Conflicts;
 use crate::pager::{Pins, Space, SpaceStats};
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
-use crate::txn::core::Writer;
-use crate::txn::group_sync::Flushes;
-use crate::txn::state::State;
+use crate::txn::commit::core::Writer;
+use crate::txn::coordination::group_sync::Flushes;
+use crate::txn::snapshot::state::State;
 
 /// A database in numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]

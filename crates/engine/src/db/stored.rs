@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::ids::TableId;
 use crate::sync::Arc;
-use crate::txn::core::Since;
-use crate::txn::schema::{Schema, SchemaChange};
-use crate::txn::state::{TableInfo, Trees};
+use crate::txn::commit::rotation::Since;
+use crate::txn::snapshot::state::Trees;
+use crate::txn::snapshot::table::TableInfo;
+use crate::txn::writes::schema::{Schema, SchemaChange};
 
 /// A table as the newest checkpoint has it.
 #[derive(Clone, Debug)]

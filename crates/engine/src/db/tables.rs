@@ -12,7 +12,8 @@ use crate::options::TABLE_NAME_BYTES_MAX;
 use crate::pager::Pages;
 use crate::sync::Arc;
 use crate::tree::{Base, Range, Root, Stack};
-use crate::txn::state::{TableInfo, Trees};
+use crate::txn::snapshot::state::Trees;
+use crate::txn::snapshot::table::TableInfo;
 
 /// Reads all tables of a catalog.
 ///

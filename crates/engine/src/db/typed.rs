@@ -10,11 +10,11 @@ use crate::db::database::Database;
 use crate::error::{Error, Result};
 use crate::options::TableOptions;
 use crate::pager::Value;
-use crate::txn::range::Range;
-use crate::txn::read::{OwnedBound, prefix_end};
-use crate::txn::reads::Read;
-use crate::txn::state::Table;
-use crate::txn::write::WriteTxn;
+use crate::txn::reads::bounds::{OwnedBound, prefix_end};
+use crate::txn::reads::range::Range;
+use crate::txn::reads::read_methods::Read;
+use crate::txn::snapshot::table::Table;
+use crate::txn::write_txn::WriteTxn;
 
 /// A table whose keys are `K` and whose values are `V`.
 ///

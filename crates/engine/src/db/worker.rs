@@ -15,9 +15,9 @@ use crate::pager::Space;
 use crate::planted::{Situation, met};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{self, Arc, Condvar, Instant, Mutex, Thread, sleep};
-use crate::txn::budget::{Allowance, Budget, Held};
-use crate::txn::core::{Core, Relief};
-use crate::txn::take_in::Incoming;
+use crate::txn::commit::core::{Core, Relief};
+use crate::txn::commit::spilled_proposal::SpilledProposal;
+use crate::txn::coordination::budget::{Allowance, Budget, Held};
 
 /// The worker of one open database. Dropping it stops the thread and waits for it.
 #[derive(Debug)]
@@ -161,9 +161,9 @@ impl Relief for Wake {
         self.checkpointer.upgrade().map_or(Ok(()), |checkpointer| checkpointer.lock().begin_log())
     }
 
-    fn take_in(&self, incoming: &Incoming<'_>) -> Result<()> {
+    fn commit_spilled(&self, incoming: &SpilledProposal<'_>) -> Result<()> {
         match (self.checkpointer.upgrade(), self.core.upgrade()) {
-            (Some(checkpointer), _) => checkpointer.lock().run_with(Job::TakeIn(incoming)),
+            (Some(checkpointer), _) => checkpointer.lock().run_with(Job::CommitSpilled(incoming)),
             (None, Some(core)) => Err(Error::Closed { path: core.path.clone() }),
             (None, None) => unreachable!("the transaction holds the database"),
         }

@@ -9,15 +9,15 @@ use std::fmt;
 use std::ops::Bound;
 
 use crate::error::Result;
-use crate::ids::TableId;
 use crate::pager::Value;
-use crate::txn::key_range::KeyRange;
-use crate::txn::range::{Pair, Range, as_bound, is_left_back, is_left_front};
-use crate::txn::read::{OwnedBound, own};
-use crate::txn::read_set::{CursorPath, GoneThrough};
-use crate::txn::state::Table;
-use crate::txn::walk::{Start, Walk};
-use crate::txn::write::WriteTxn;
+use crate::txn::reads::bounds::{OwnedBound, as_bound, is_left_back, is_left_front, owned};
+use crate::txn::reads::key_range::KeyRange;
+use crate::txn::reads::range::{Pair, Range};
+use crate::txn::reads::read_set::{CursorPath, GoneThrough};
+use crate::txn::reads::walk::Walk;
+use crate::txn::snapshot::table::Table;
+use crate::txn::write_txn::{Popped, WriteTxn};
+use crate::txn::writes::run_walk::Start;
 
 /// An entry that was taken out of a table.
 type OwnedPair = (Vec<u8>, Vec<u8>);
@@ -29,7 +29,7 @@ impl WriteTxn {
     /// As [`WriteTxn::get`] and [`WriteTxn::put`]; some of the entries may have been deleted then. Return to a
     /// [`savepoint`](WriteTxn::savepoint) to have them all.
     pub fn delete_range(&mut self, table: &Table, bounds: impl KeyRange) -> Result<u64> {
-        self.retain_within(table, (own(bounds.low()), own(bounds.high())), |_, _| Ok(false))
+        self.retain_within(table, (owned(bounds.low()), owned(bounds.high())), |_, _| Ok(false))
     }
 
     /// Deletes every entry for which `is_retained` returns false. Returns how many entries were deleted.
@@ -63,7 +63,7 @@ impl WriteTxn {
         bounds: impl KeyRange,
         mut is_retained: impl FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<u64> {
-        let bounds = (own(bounds.low()), own(bounds.high()));
+        let bounds = (owned(bounds.low()), owned(bounds.high()));
         self.retain_within(table, bounds, |key, value| Ok(is_retained(key, value)))
     }
 
@@ -121,7 +121,7 @@ impl WriteTxn {
         bounds: impl KeyRange,
         is_extracted: F,
     ) -> Result<ExtractIf<'_, F>> {
-        let bounds = (own(bounds.low()), own(bounds.high()));
+        let bounds = (owned(bounds.low()), owned(bounds.high()));
         Ok(ExtractIf { edit: Edit::new(self, table, bounds)?, is_extracted })
     }
 
@@ -152,7 +152,7 @@ impl WriteTxn {
     /// # Errors
     /// As [`WriteTxn::pop_first`].
     pub fn pop_first_in(&mut self, table: &Table, bounds: impl KeyRange) -> Result<Option<OwnedPair>> {
-        self.pop(table, (own(bounds.low()), own(bounds.high())), false)
+        self.pop(table, (owned(bounds.low()), owned(bounds.high())), false)
     }
 
     /// Deletes the last entry, and returns it. `None` if the table is empty. See [`WriteTxn::pop_first`].
@@ -168,7 +168,7 @@ impl WriteTxn {
     /// # Errors
     /// As [`WriteTxn::pop_first`].
     pub fn pop_last_in(&mut self, table: &Table, bounds: impl KeyRange) -> Result<Option<OwnedPair>> {
-        self.pop(table, (own(bounds.low()), own(bounds.high())), true)
+        self.pop(table, (owned(bounds.low()), owned(bounds.high())), true)
     }
 
     fn pop(&mut self, table: &Table, bounds: (OwnedBound, OwnedBound), back: bool) -> Result<Option<OwnedPair>> {
@@ -251,22 +251,6 @@ impl WriteTxn {
         let path = self.read_set().map(|reads| CursorPath::new(reads, table.info.id));
         let (pass, place) = (Pass::default(), Place::BeforeFirst);
         Ok(CursorMut { txn: self, table: table.clone(), pass, upward: true, place, path })
-    }
-}
-
-/// Where pops began and how far they came: between these keys nothing is left.
-///
-/// Without it each pop of one transaction would pass all that the ones before it deleted.
-#[derive(Debug)]
-pub(super) struct Popped {
-    table: TableId,
-    from: OwnedBound,
-    to: Box<[u8]>,
-}
-
-impl Popped {
-    fn is_of(&self, table: TableId, from: &OwnedBound) -> bool {
-        self.table == table && self.from == *from
     }
 }
 

@@ -10,7 +10,7 @@ use crate::io::{Disk, MemoryDisk};
 use crate::options::{Durability, TableOptions};
 use crate::sync::Arc;
 use crate::txn::Table;
-use crate::txn::state::State;
+use crate::txn::snapshot::state::State;
 
 /// A database in memory, whose checkpoints are made by the test alone.
 fn database() -> (Arc<dyn Disk>, Database, Table) {
