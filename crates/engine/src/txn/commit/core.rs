@@ -149,10 +149,10 @@ pub trait Relief: Send + Sync {
     fn write_behind(&self);
 
     /// A checkpoint has left runs above trees, to be merged in good time. Must not wait.
-    fn made_runs(&self);
+    fn note_runs(&self);
 
     /// A checkpoint emptied deltas of about `bytes` bytes of memory, which are kept for the next ones. Must not wait.
-    fn left_spares(&self, bytes: usize);
+    fn keep_spares(&self, bytes: usize);
 }
 
 impl std::fmt::Debug for Writer {

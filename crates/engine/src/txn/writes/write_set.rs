@@ -493,7 +493,7 @@ mod tests {
             let mut versions = source.versions_of(TABLE, part);
             let mut keys = Vec::new();
             while let Some(change) = versions.peek().unwrap() {
-                let tree::Action::Put(entry) = change.action else { panic!("versions are put") };
+                let crate::tree::Action::Put(entry) = change.action else { panic!("versions are put") };
                 let of_part: Vec<_> =
                     crate::txn::writes::versions::versions(entry).map(|version| version.stage).collect();
                 assert!(entry.len() <= 64 || of_part.len() == 1, "{of_part:?} in {} bytes", entry.len());
