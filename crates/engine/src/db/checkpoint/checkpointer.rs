@@ -38,7 +38,7 @@ pub struct Checkpointer {
     /// Where checkpoints place what they write.
     pub(super) placing: Placing,
     /// Who follows what is done, and may end it.
-    pub(in crate::db) watchers: Watchers,
+    pub watchers: Watchers,
     /// They cannot now: the transaction or load that has the only turn to write waits for it.
     pub(super) is_unstoppable: bool,
     /// Dropped last, as it has the lock of the file.

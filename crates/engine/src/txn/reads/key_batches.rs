@@ -51,7 +51,7 @@ enum Batch<'t> {
 
 impl<'t> KeyBatches<'t> {
     #[inline]
-    pub(in crate::txn) fn new(layers: Layers<'t>, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<Self> {
+    pub fn new(layers: Layers<'t>, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<Self> {
         Range::begun(layers, low, high).map(Self)
     }
 
