@@ -10,6 +10,7 @@ use std::cell::Cell;
 
 #[cfg(not(feature = "planted-faults"))]
 mod plain;
+mod rank;
 #[cfg(feature = "planted-faults")]
 mod simulated;
 #[cfg(feature = "planted-faults")]
@@ -17,6 +18,7 @@ pub mod simulation;
 
 #[cfg(not(feature = "planted-faults"))]
 pub use plain::{Condvar, Instant, Mutex, MutexGuard, Thread, sleep, spawn, spin_loop, yield_now};
+pub use rank::{LockRank, outside_locks};
 #[cfg(feature = "planted-faults")]
 pub use simulated::{Condvar, Instant, Mutex, MutexGuard, sleep, spin_loop, yield_now};
 #[cfg(feature = "planted-faults")]

@@ -15,7 +15,7 @@ use crate::merge_functions::check_not_merging;
 use crate::options::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::pager::{PageWriter, Pages};
 use crate::sort::{SortOptions, Sorted, Sorter};
-use crate::sync::{Arc, Instant};
+use crate::sync::{Arc, Instant, outside_locks};
 use crate::tree::{self, Action, Change, Changes, MergeOutcome, Root};
 use crate::txn::ReadTxn;
 use crate::txn::commit::exclusive::Exclusive;
@@ -219,7 +219,9 @@ impl<'l> BulkLoad<'l> {
         I::IntoIter: 'l,
     {
         let of = table.clone();
-        let checked = entries.into_iter().map(move |entry| {
+        let mut entries = entries.into_iter();
+        let entries = std::iter::from_fn(move || outside_locks(|| entries.next()));
+        let checked = entries.map(move |entry| {
             let (key, value) = entry.map_err(input_error)?;
             check_lengths(&of, key.as_ref(), value.as_ref())?;
             Ok((key, value))

@@ -24,7 +24,8 @@ pub struct WorkerRelief {
     pub(super) checkpointer: std::sync::Weak<Mutex<Checkpointer>>,
     pub(super) background: bool,
     pub(super) space: Arc<Mutex<Space>>,
-    /// How things were when a checkpoint failed because the disk was full, if none went well since. Nothing is locked under it.
+    /// How things were when a checkpoint failed because the disk was full, if none has
+    /// succeeded since. [`LockRank::FailedCheckpoint`](crate::sync::LockRank::FailedCheckpoint).
     pub(super) failed: Mutex<Option<Held>>,
     pub(super) began: Instant,
 }

@@ -12,12 +12,13 @@ use crate::error::{Error, Result};
 use crate::ids::Sequence;
 use crate::planted::{Situation, met};
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{Condvar, Instant, Mutex, Thread, sleep};
+use crate::sync::{Condvar, Instant, LockRank, Mutex, Thread, sleep};
 use crate::txn::commit::core::Core;
 
-/// What the worker is asked to do, and how it went. Lock rank 5: nothing is locked under it.
-#[derive(Debug, Default)]
+/// What the worker is asked to do, and how it went.
+#[derive(Debug)]
 pub struct Signals {
+    /// [`LockRank::BackgroundRequests`].
     pub(super) requests: Mutex<Requests>,
     /// Whether [`Requests::write_behind`] is set, for commits that need not lock to know. Changed under the lock.
     pub(super) write_behind: AtomicBool,
@@ -68,6 +69,13 @@ pub enum Task {
     WriteBehind,
     ForgetSpares,
     Merge(RunsToMerge),
+}
+
+impl Default for Signals {
+    fn default() -> Self {
+        let requests = Mutex::ranked(LockRank::BackgroundRequests, Requests::default());
+        Self { requests, write_behind: AtomicBool::new(false), changed: Condvar::default() }
+    }
 }
 
 impl Signals {

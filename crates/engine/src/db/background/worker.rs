@@ -4,7 +4,7 @@ use crate::db::background::relief::WorkerRelief;
 use crate::db::background::tasks::Signals;
 use crate::db::checkpoint::checkpointer::Checkpointer;
 use crate::error::Result;
-use crate::sync::{Arc, Instant, Mutex};
+use crate::sync::{Arc, Instant, LockRank, Mutex};
 use crate::txn::commit::core::Core;
 
 /// The worker of one open database. Dropping it stops the thread and waits for it.
@@ -24,7 +24,7 @@ impl Worker {
             checkpointer: Arc::downgrade(checkpointer),
             background,
             space: Arc::clone(writer.large.space()),
-            failed: Mutex::default(),
+            failed: Mutex::ranked(LockRank::FailedCheckpoint, None),
             began: Instant::now(),
         };
         // A disk may be nearly full already.

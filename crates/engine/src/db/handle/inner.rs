@@ -16,7 +16,7 @@ use crate::txn::commit::core::Core;
 pub struct Inner {
     pub(crate) core: Arc<Core>,
     pub(crate) options: Options,
-    /// Present if the database is open for writing. Lock rank 1½: taken before the log's lock, and after the turn.
+    /// Present if the database is open for writing. [`LockRank::Checkpointer`](crate::sync::LockRank::Checkpointer).
     pub(crate) checkpointer: Option<Arc<Mutex<Checkpointer>>>,
     pub(crate) worker: Option<Worker>,
     /// The meta that was found at opening.

@@ -29,12 +29,13 @@ use crate::format::Meta;
 use crate::ids::Sequence;
 use crate::io::{Access, Disk, File, WriterAttempt};
 use crate::log::{LogEnd, Retention, first_readable};
+use crate::metrics::Conflicts;
 use crate::monitor::Watchers;
 use crate::options::Options;
 use crate::pager::Space;
 use crate::planted::{Fault, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
-use crate::sync::{Arc, Condvar, Instant, Mutex, sleep};
+use crate::sync::{Arc, Condvar, Instant, LockRank, Mutex, sleep};
 use crate::txn::commit::core::{Core, Hold, Logged, Writer};
 use crate::txn::commit::journal::Journal;
 use crate::txn::coordination::budget::Budget;
@@ -154,7 +155,7 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, file: Arc<dy
         found.meta.birth,
         options.max_size_bytes,
     )?;
-    let space = Arc::new(Mutex::new(space));
+    let space = Arc::new(Mutex::ranked(LockRank::Space, space));
     // The lock is ours, so whatever sort left its runs behind is dead.
     crate::sort::remove_leftovers(&*disk, path)?;
     let Recovered { state, mut end, replayed } = recover(&options, path, &found, &opened.state, &space)?;
@@ -165,12 +166,12 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, file: Arc<dy
     let writer = Writer {
         durability: options.durability,
         isolation: options.isolation,
-        log: Mutex::new(Logged::new(journal, state.floor)),
+        log: Mutex::ranked(LockRank::Log, Logged::new(journal, state.floor)),
         exclusive_ended: Condvar::default(),
         retention,
         // What was replayed is merged and synced before anybody sees it.
         group: GroupSync::new(state.floor),
-        history: Mutex::new(History::since(&state.epoch)),
+        history: Mutex::ranked(LockRank::History, History::since(&state.epoch)),
         next_table: AtomicU32::new(u32::try_from(state.tables.len()).expect("the numbers of tables are checked")),
         large: LargeStore::new(Arc::clone(&space), Arc::clone(&opened.file)),
         relief: std::sync::OnceLock::new(),
@@ -180,7 +181,7 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, file: Arc<dy
         poisoned: AtomicBool::new(false),
         moved: AtomicBool::new(false),
         log_begun: AtomicBool::new(false),
-        conflicts: Mutex::default(),
+        conflicts: Mutex::ranked(LockRank::Conflicts, Conflicts::default()),
     };
     let core = new_core(path, Published::new(state), Some(writer));
     let meta = found.meta.clone();
@@ -201,7 +202,7 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, file: Arc<dy
 /// Lets a database be used that is open for writing.
 fn start(core: Arc<Core>, options: Options, checkpointer: Checkpointer, meta: Meta) -> Result<Inner> {
     let watchers = checkpointer.watchers.clone();
-    let checkpointer = Arc::new(Mutex::new(checkpointer));
+    let checkpointer = Arc::new(Mutex::ranked(LockRank::Checkpointer, checkpointer));
     let worker = Worker::start(&core, &checkpointer, options.background)?;
     Ok(Inner {
         core,
@@ -209,7 +210,7 @@ fn start(core: Arc<Core>, options: Options, checkpointer: Checkpointer, meta: Me
         checkpointer: Some(checkpointer),
         worker: Some(worker),
         meta,
-        closing: Mutex::new(None),
+        closing: Mutex::ranked(LockRank::Closing, None),
         watchers,
         closers: Watchers::default(),
     })
@@ -271,7 +272,7 @@ fn open_for_reading(options: Options, path: PathBuf) -> Result<Inner> {
         checkpointer: None,
         worker: None,
         meta,
-        closing: Mutex::new(None),
+        closing: Mutex::ranked(LockRank::Closing, None),
         watchers: Watchers::default(),
         closers: Watchers::default(),
     })

@@ -10,7 +10,7 @@ use crate::db::handle::inner::Inner;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::process::PerProcess;
-use crate::sync::{Arc, Condvar, Mutex};
+use crate::sync::{Arc, Condvar, LockRank, Mutex};
 
 /// Identity of an open database within this process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -34,11 +34,18 @@ enum Held {
     Open(Weak<Inner>),
 }
 
-/// All databases that are open or being opened. Lock rank 0; nothing is locked under it, nor is a database opened.
-#[derive(Debug, Default)]
+/// All databases that are open or being opened.
+#[derive(Debug)]
 struct Registry {
+    /// [`LockRank::Registry`].
     held: Mutex<HashMap<Key, Held>>,
     changed: Condvar,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self { held: Mutex::ranked(LockRank::Registry, HashMap::new()), changed: Condvar::default() }
+    }
 }
 
 /// The database of that key: the open one, if there is one, otherwise what `open` returns. Of several threads one opens it.

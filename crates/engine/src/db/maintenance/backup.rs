@@ -18,7 +18,7 @@ use crate::ids::{Birth, TableId};
 use crate::io::{Access, Disk, File, WriterAttempt, WriterLock};
 use crate::monitor::{Monitor, Phase, Watchers};
 use crate::pager::{ExtentMap, Need, PageFile, PageWriter, Pages, ReadOptions, Space};
-use crate::sync::{Arc, Mutex};
+use crate::sync::{Arc, LockRank, Mutex};
 use crate::tree::{self, Root, Sorted};
 use crate::txn::read_txn::ReadTxn;
 use crate::txn::reads::layers::Layers;
@@ -188,7 +188,7 @@ impl<'c> Copy<'c> {
         file.allocate(0, bytes).map_err(|error| Error::io("grow", path, error))?;
         let file = PageFile::new(path, file, page_size, meta.identity(), read);
         let space = Space::open(Arc::clone(&file), Vec::new(), meta.page_count, Birth(1), None)?;
-        Ok(Self { snapshot, watchers, file, meta, space: Mutex::new(space) })
+        Ok(Self { snapshot, watchers, file, meta, space: Mutex::ranked(LockRank::Space, space) })
     }
 
     /// Writes all tables, the catalog, the table of extents, and both metas.

@@ -7,7 +7,7 @@ use crate::io::{File, WriterLock};
 use crate::planted::{Fault, planted};
 use crate::process::Stamp;
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{Arc, Mutex};
+use crate::sync::{Arc, LockRank, Mutex};
 
 /// How other processes know that this one uses a database. Every state holds it, and so does every transaction; the last of them to be
 /// dropped ends it.
@@ -15,7 +15,7 @@ use crate::sync::{Arc, Mutex};
 pub struct Presence {
     file: Arc<dyn File>,
     stamp: Stamp,
-    /// `None` once it was given up.
+    /// `None` once it was released. [`LockRank::Presence`].
     lock: Mutex<Option<Lock>>,
     /// The database is closed: with the last transaction the lock file goes too.
     leaves_at_end: AtomicBool,
@@ -47,7 +47,7 @@ impl Presence {
 
     fn new(file: Arc<dyn File>, lock: Lock) -> io::Result<Self> {
         let (stamp, leaves_at_end) = (Stamp::new()?, AtomicBool::new(false));
-        Ok(Self { file, stamp, lock: Mutex::new(Some(lock)), leaves_at_end })
+        Ok(Self { file, stamp, lock: Mutex::ranked(LockRank::Presence, Some(lock)), leaves_at_end })
     }
 
     /// The oldest checkpoint that a reader in another process may show.

@@ -1,10 +1,11 @@
 //! What the transactions of one open database share: the newest state, the log, and how deltas are exchanged.
 //!
-//! Lock ranks: turn 1, group of syncs 1¾ (nothing is locked under it), log 2, history 2½, space 3, published state 4; those who
-//! watch what is written 6, and a monitor 7. A slot of a thread is waited for with none of them but the first, and nothing is locked
-//! while one is taken. Under the log's lock commits get their numbers, and deltas are exchanged when every commit that has one is
-//! seen: so no commit falls between two deltas, and the delta that a commit finds under the lock stays the active one until it is
-//! seen.
+//! [`LockRank`](crate::sync::LockRank) has the order of the locks. A thread waits for a slot of another thread while it holds at most
+//! a turn, and it locks nothing while it has a slot.
+//!
+//! Commits get their numbers under the log's lock. Deltas are rotated under it too, when every commit that has a number is visible. So
+//! no commit falls between two deltas, and the delta that a commit finds under the lock stays the active one until the commit is
+//! visible.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -67,7 +68,7 @@ pub struct Writer {
     pub durability: Durability,
     /// What transactions are checked for unless told otherwise.
     pub isolation: Isolation,
-    /// Lock rank 2.
+    /// [`LockRank::Log`](crate::sync::LockRank::Log).
     pub log: Mutex<Logged>,
     /// Nobody is the only writer any more. Waited for with the log's lock.
     pub exclusive_ended: Condvar,
@@ -75,7 +76,7 @@ pub struct Writer {
     pub retention: Arc<Retention>,
     /// What is durable of the log, and who waits for more to be.
     pub group: GroupSync,
-    /// Deltas that running transactions may be checked against. Lock rank 2½.
+    /// Deltas that running transactions may be checked against. [`LockRank::History`](crate::sync::LockRank::History).
     pub history: Mutex<History>,
     /// Where values go that are too large for the log.
     pub large: LargeStore,
@@ -95,7 +96,7 @@ pub struct Writer {
     pub moved: AtomicBool,
     /// There is a log, and the file says so.
     pub log_begun: AtomicBool,
-    /// Commits that were refused, by reason. Nothing is locked under it.
+    /// Commits that were refused, by reason. [`LockRank::Conflicts`](crate::sync::LockRank::Conflicts).
     pub conflicts: Mutex<Conflicts>,
 }
 

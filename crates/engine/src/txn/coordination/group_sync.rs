@@ -11,12 +11,13 @@ use crate::error::Result;
 use crate::ids::Sequence;
 use crate::metrics;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Condvar, Instant, Mutex, MutexGuard};
+use crate::sync::{Condvar, Instant, LockRank, Mutex, MutexGuard};
 
-/// See the module. Lock rank 1¾: a flush takes the log's lock, though not under this one's.
+/// See the module.
 #[derive(Debug)]
 pub struct GroupSync {
     durable: AtomicU64,
+    /// [`LockRank::GroupSync`]. A flush takes the lock of the log, though not under this lock.
     group: Mutex<Group>,
     /// A flush has ended.
     ended: Condvar,
@@ -55,7 +56,7 @@ impl GroupSync {
     pub fn new(durable: Sequence) -> Self {
         Self {
             durable: AtomicU64::new(durable.0),
-            group: Mutex::default(),
+            group: Mutex::ranked(LockRank::GroupSync, Group::default()),
             ended: Condvar::default(),
             complete: Condvar::default(),
         }

@@ -3,14 +3,15 @@
 //! A [`Turn`] is not a mutex guard, because a transaction may move between threads and outlive a stack frame.
 
 use crate::sync::atomic::{AtomicU32, Ordering};
-use crate::sync::{Arc, Condvar, Instant, Mutex};
+use crate::sync::{Arc, Condvar, Instant, LockRank, Mutex};
 
-/// Hands out turns. Lock rank 1: taken before every other lock of the engine.
-#[derive(Debug, Default)]
+/// Hands out turns. Only [`LockRank::Registry`] and [`LockRank::Closing`] are taken before a turn.
+#[derive(Debug)]
 pub struct Turns {
     /// [`FREE`], [`TAKEN`] or [`AWAITED`]. Without anybody who waits, a turn costs an exchange to take and one to give back.
     state: AtomicU32,
-    /// Held by who waits except while asleep, so that no wake-up falls between its look at the state and its sleep.
+    /// [`LockRank::Turns`]. A waiting thread holds it except while it sleeps, so that no wake-up falls between its look at the
+    /// state and its sleep.
     queue: Mutex<()>,
     free: Condvar,
 }
@@ -18,6 +19,13 @@ pub struct Turns {
 /// Held while it is one's turn; dropped, it passes to whoever waits.
 #[derive(Debug)]
 pub struct Turn(Arc<Turns>);
+
+impl Default for Turns {
+    fn default() -> Self {
+        let queue = Mutex::ranked(LockRank::Turns, ());
+        Self { state: AtomicU32::new(FREE), queue, free: Condvar::default() }
+    }
+}
 
 impl Turns {
     /// Waits for a turn, until `deadline` if there is one. `None` if it did not come.

@@ -13,7 +13,7 @@
 use crate::ids::Sequence;
 use crate::planted::{Fault, give_way, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Condvar, Instant, Mutex, spin_loop};
+use crate::sync::{Condvar, Instant, LockRank, Mutex, spin_loop};
 
 /// See the module.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub struct Visible {
     finished: Box<[AtomicU64]>,
     /// A commit will never finish.
     broken: AtomicBool,
-    /// Held by who waits except while asleep. Nothing is locked under it.
+    /// [`LockRank::Visible`]. A waiting thread holds it except while it sleeps.
     asleep: Mutex<()>,
     advanced: Condvar,
 }
@@ -44,7 +44,7 @@ impl Visible {
             front: Front { through: AtomicU64::new(through.0), sleepers: AtomicUsize::new(0) },
             finished: (0..ROOM).map(|_| AtomicU64::new(0)).collect(),
             broken: AtomicBool::new(false),
-            asleep: Mutex::default(),
+            asleep: Mutex::ranked(LockRank::Visible, ()),
             advanced: Condvar::default(),
         }
     }

@@ -51,6 +51,10 @@ enum Batch<'t> {
 
 impl<'t> KeyBatches<'t> {
     #[inline]
+    /// Requires: the transaction need not know what it reads.
+    ///
+    /// # Errors
+    /// As [`crate::ReadTxn::get`].
     pub fn new(layers: Layers<'t>, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<Self> {
         Range::begun(layers, low, high).map(Self)
     }

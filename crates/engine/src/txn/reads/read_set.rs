@@ -9,11 +9,11 @@ use std::ops::Bound;
 
 use crate::ids::TableId;
 use crate::pager::Value;
-use crate::sync::Mutex;
+use crate::sync::{LockRank, Mutex};
 use crate::txn::reads::bounds::OwnedBound;
 
-/// See the module. Behind a lock, because threads may share a transaction to read from it.
-#[derive(Debug, Default)]
+/// See the module. Behind a lock ([`LockRank::ReadSet`]), because threads may share a transaction to read from it.
+#[derive(Debug)]
 pub struct ReadSet(Mutex<Reads>);
 
 /// The reads of one transaction.
@@ -60,6 +60,12 @@ pub struct KeyRead<'r> {
     pub key: &'r [u8],
     /// Its hash.
     pub hash: u64,
+}
+
+impl Default for ReadSet {
+    fn default() -> Self {
+        Self(Mutex::ranked(LockRank::ReadSet, Reads::default()))
+    }
 }
 
 impl ReadSet {

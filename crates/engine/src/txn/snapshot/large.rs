@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::format::LargeValue;
 use crate::ids::ExtentId;
 use crate::pager::{PageFile, Pages, Space, Value};
-use crate::sync::{Arc, Mutex};
+use crate::sync::{Arc, LockRank, Mutex};
 
 /// Writes large values.
 #[derive(Debug)]
@@ -19,7 +19,9 @@ pub struct LargeStore {
 }
 
 /// Where the large values of one delta are. Shared by the states that show that delta.
-#[derive(Debug, Default)]
+///
+/// [`LockRank::LargeValues`].
+#[derive(Debug)]
 pub struct Recent(Mutex<HashMap<ExtentId, LargeValue>>);
 
 impl LargeStore {
@@ -67,6 +69,12 @@ impl LargeStore {
     /// The disk's; then the caller must poison the database.
     pub fn sync(&self) -> Result<()> {
         self.file.sync()
+    }
+}
+
+impl Default for Recent {
+    fn default() -> Self {
+        Self(Mutex::ranked(LockRank::LargeValues, HashMap::new()))
     }
 }
 

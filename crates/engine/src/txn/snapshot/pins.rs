@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::ids::Birth;
-use crate::sync::{Arc, Instant, Mutex};
+use crate::sync::{Arc, Instant, LockRank, Mutex};
 
 /// The checkpoints that live states still read, so that their pages are not reused, and when each was replaced by the next.
-#[derive(Debug, Default)]
+///
+/// [`LockRank::Pins`].
+#[derive(Debug)]
 pub struct Pins(Mutex<BTreeMap<Birth, Option<Instant>>>);
 
 /// One checkpoint is being read; dropped with the last state that reads it.
@@ -15,6 +17,12 @@ pub struct Pins(Mutex<BTreeMap<Birth, Option<Instant>>>);
 pub struct Pin {
     pins: Arc<Pins>,
     birth: Birth,
+}
+
+impl Default for Pins {
+    fn default() -> Self {
+        Self(Mutex::ranked(LockRank::Pins, BTreeMap::new()))
+    }
 }
 
 impl Pins {

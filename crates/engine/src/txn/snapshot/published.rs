@@ -6,7 +6,7 @@
 
 use crate::ids::Sequence;
 use crate::planted::give_way;
-use crate::sync::{Arc, Instant, Mutex};
+use crate::sync::{Arc, Instant, LockRank, Mutex};
 use crate::txn::coordination::slots::{Leave, Slots};
 use crate::txn::coordination::visible::Visible;
 use crate::txn::snapshot::state::{Snapshot, State, address};
@@ -16,6 +16,7 @@ use crate::txn::snapshot::state::{Snapshot, State, address};
 /// `W` is what transactions that may write leave in their slots.
 #[derive(Debug)]
 pub struct Published<W: Leave> {
+    /// [`LockRank::Published`].
     state: Mutex<Arc<State>>,
     visible: Visible,
     /// Where read transactions leave what they hold.
@@ -31,7 +32,7 @@ impl<W: Leave> Published<W> {
         let (readers, writers) = (Arc::clone(&state.slots), Arc::<Slots<W>>::default());
         readers.set_newest(address(&state));
         writers.set_newest(address(&state));
-        Self { visible, readers, writers, state: Mutex::new(state) }
+        Self { visible, readers, writers, state: Mutex::ranked(LockRank::Published, state) }
     }
 
     /// The present moment.
