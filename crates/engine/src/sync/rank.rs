@@ -1,13 +1,14 @@
 //! The locks of the engine in the order in which a thread takes them.
 //!
-//! In builds with debug assertions a lock that was made with [`Mutex::ranked`](super::Mutex::ranked) panics if its thread holds a
-//! lock of its own or a higher rank. In other builds a rank takes neither memory nor time.
+//! In builds with debug assertions a lock that was made with [`Mutex::ranked`](super::Mutex::ranked) panics if its
+//! thread holds a lock of its own or a higher rank. In other builds a rank takes neither memory nor time.
 //!
-//! Ranks are those of one database. Code of the program that runs under a lock may use another database, so it is called by
-//! [`outside_locks`]. A program that implements a [`Disk`](crate::io::Disk) by another database cannot use such a build.
+//! Ranks are those of one database. Code of the program that runs under a lock may use another database, so it is
+//! called by [`outside_locks`]. A program that implements a [`Disk`](crate::io::Disk) by another database cannot use
+//! such a build.
 //!
-//! The locks that are not named here are inside `io`, `pager` and `delta`. They are taken last, and under them only locks of `io`
-//! are taken.
+//! The locks that are not named here are inside `io`, `pager` and `delta`. They are taken last, and under them only
+//! locks of `io` are taken.
 
 #[cfg(debug_assertions)]
 use std::cell::RefCell;
@@ -19,8 +20,8 @@ pub enum LockRank {
     Registry,
     /// Held while a database is being closed.
     Closing,
-    /// The queue of those that wait for their turn at being the only writer. A turn itself is no guard, but whoever has one takes
-    /// locks of higher ranks only.
+    /// The queue of those that wait for their turn at being the only writer. A turn itself is no guard, but whoever
+    /// has one takes locks of higher ranks only.
     Turns,
     /// The checkpointer: one checkpoint runs at a time.
     Checkpointer,

@@ -7,20 +7,15 @@
 //! 3. [`writes`]: the private changes of one write transaction, in memory and spilled.
 //! 4. [`reads`]: every way to read a table through a transaction's changes, the deltas, the runs and the tree.
 //! 5. [`commit`]: what transactions of one database share, and how changes become a commit.
-//!
-//! The files beside the rooms are the public types: [`read_txn`], [`write_txn`] and [`edit`].
+//! 6. [`transaction`]: read and write transactions, as users have them.
 
 pub mod commit;
 pub mod coordination;
-pub mod edit;
-pub mod read_txn;
 pub mod reads;
 pub mod snapshot;
-pub mod write_txn;
+pub mod transaction;
 pub mod writes;
 
-pub use edit::{CursorMut, ExtractIf};
-pub use read_txn::ReadTxn;
 pub use reads::count::Estimate;
 pub use reads::cursor::Cursor;
 pub use reads::key_batches::{KeyBatch, KeyBatches, KeySuffixes};
@@ -30,4 +25,7 @@ pub use reads::owned_range::OwnedRange;
 pub use reads::range::Range;
 pub use reads::read_methods::Read;
 pub use snapshot::table::Table;
-pub use write_txn::{Savepoint, WriteTxn};
+pub use transaction::cursor_mut::CursorMut;
+pub use transaction::extract_if::ExtractIf;
+pub use transaction::read_txn::ReadTxn;
+pub use transaction::write_txn::{Savepoint, WriteTxn};

@@ -30,6 +30,7 @@ const LAYERS: &[&[&str]] = &[
     &["txn::writes"],
     &["txn::reads"],
     &["txn::commit"],
+    &["txn::transaction"],
     &["txn"],
     &["db::storage"],
     &["db::recovery"],
@@ -252,8 +253,8 @@ mod tests {
         assert!(found[0].to_string().contains("`txn::reads` must not import `txn::commit`"), "{}", found[0]);
         let above = "use crate::txn::commit::core::Core;\nuse crate::txn::edit::Edit;\nuse crate::db::Database;\n";
         assert_eq!(
-            places(check, &[("crates/engine/src/txn/write_txn.rs", above)]),
-            ["crates/engine/src/txn/write_txn.rs:3"]
+            places(check, &[("crates/engine/src/txn/transaction/write_txn.rs", above)]),
+            ["crates/engine/src/txn/transaction/write_txn.rs:3"]
         );
     }
 

@@ -1,6 +1,7 @@
 //! Bulk loads: sorted streams merged straight into the trees of tables, past log and delta.
 //!
-//! A load is one checkpoint: all of it is there after it, or nothing, of all its tables. No transaction commits beside it.
+//! A load is one checkpoint: all of it is there after it, or nothing, of all its tables. No transaction commits
+//! beside it.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -35,8 +36,8 @@ type Infallible<K, V> = std::result::Result<(K, V), std::convert::Infallible>;
 
 impl Database {
     /// Puts all of `entries`, whose keys must rise, into a table: several times faster than transactions, in constant
-    /// memory, all or nothing. The load is durable when this returns. Commits wait for its end; so `entries` must not come from a
-    /// write transaction of the same database that is still to commit.
+    /// memory, all or nothing. The load is durable when this returns. Commits wait for its end; so `entries` must not
+    /// come from a write transaction of the same database that is still to commit.
     ///
     /// ```
     /// # fn main() -> fulgurite::Result<()> {
@@ -49,8 +50,9 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`Error::OutOfOrder`]; [`Error::KeyTooLong`], [`Error::ValueTooLong`]; what the disk reports. Nothing is loaded then, unless
-    /// the error is [`Error::Indeterminate`]: then it is not known, and reopening the database tells.
+    /// [`Error::OutOfOrder`]; [`Error::KeyTooLong`], [`Error::ValueTooLong`]; what the disk reports. Nothing is
+    /// loaded then, unless the error is [`Error::Indeterminate`]: then it is not known, and reopening the database
+    /// tells.
     pub fn bulk_load<K, V>(&self, table: &Table, entries: impl IntoIterator<Item = (K, V)>) -> Result<LoadSummary>
     where
         K: AsRef<[u8]>,
@@ -78,11 +80,11 @@ impl Database {
         load.commit_one()
     }
 
-    /// Begins a load into several tables, all of which become visible and durable as one. Waits until the exclusive transaction or
-    /// load before has ended, at most for `timeout`; `None` if that was too short.
+    /// Begins a load into several tables, all of which become visible and durable as one. Waits until the exclusive
+    /// transaction or load before has ended, at most for `timeout`; `None` if that was too short.
     ///
-    /// Until it ends nobody else commits, as with [`Database::begin_exclusive`]: readers go on, transactions wait. What the load is
-    /// made from may be read meanwhile with [`BulkLoad::read`], and cannot grow old.
+    /// Until it ends nobody else commits, as with [`Database::begin_exclusive`]: readers go on, transactions wait.
+    /// What the load is made from may be read meanwhile with [`BulkLoad::read`], and cannot grow old.
     ///
     /// ```
     /// # use std::{convert::Infallible, time::Duration};
@@ -109,8 +111,8 @@ impl Database {
         BulkLoad::begin(self, Instant::now().checked_add(timeout))
     }
 
-    /// Puts all of `entries`, in any order, into a table: sorts them in bounded memory, through files beside the database
-    /// if need be. Of equal keys the last counts. All or nothing; durable when this returns.
+    /// Puts all of `entries`, in any order, into a table: sorts them in bounded memory, through files beside the
+    /// database if need be. Of equal keys the last counts. All or nothing; durable when this returns.
     ///
     /// # Errors
     /// As [`Database::bulk_load`].
@@ -172,11 +174,11 @@ impl Database {
     }
 }
 
-/// A load into several tables at once, from [`Database::begin_bulk_load`]. Nothing is loaded before [`BulkLoad::commit`]; dropped, it leaves
-/// nothing.
+/// A load into several tables at once, from [`Database::begin_bulk_load`]. Nothing is loaded before
+/// [`BulkLoad::commit`]; dropped, it leaves nothing.
 ///
-/// While it lives, whoever begins or commits a transaction waits for its end, and so do other loads and [`Database::close`]: call none of
-/// these on the same thread meanwhile, it would wait for itself.
+/// While it lives, whoever begins or commits a transaction waits for its end, and so do other loads and
+/// [`Database::close`]: call none of these on the same thread meanwhile, it would wait for itself.
 pub struct BulkLoad<'l> {
     db: Database,
     tables: Vec<TableId>,
@@ -204,12 +206,12 @@ impl<'l> BulkLoad<'l> {
         self.db.read()
     }
 
-    /// Adds a table, and what is to be put into it, whose keys must rise. The entries are taken one by one when the load is
-    /// committed, table after table in the order in which they were added.
+    /// Adds a table, and what is to be put into it, whose keys must rise. The entries are taken one by one when the
+    /// load is committed, table after table in the order in which they were added.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the load has this table already; [`Error::TableNotFound`]. Errors of the input, and keys that do not rise, are those of
-    /// [`BulkLoad::commit`].
+    /// [`Error::Invalid`] if the load has this table already; [`Error::TableNotFound`]. Errors of the input, and keys
+    /// that do not rise, are those of [`BulkLoad::commit`].
     pub fn sorted<K, V, E, I>(&mut self, table: &Table, entries: I) -> Result<()>
     where
         K: AsRef<[u8]> + 'l,
@@ -229,8 +231,8 @@ impl<'l> BulkLoad<'l> {
         self.add(table, tree::Sorted::new(checked))
     }
 
-    /// Adds a table, and what is to be put into it, in any order: it is sorted before this returns, in so much memory, through
-    /// files beside the database if need be. Of equal keys the last counts.
+    /// Adds a table, and what is to be put into it, in any order: it is sorted before this returns, in so much
+    /// memory, through files beside the database if need be. Of equal keys the last counts.
     ///
     /// # Errors
     /// As [`BulkLoad::sorted`]; [`Error::Input`] with the input's own error; what the disk reports.
@@ -249,11 +251,12 @@ impl<'l> BulkLoad<'l> {
         self.add(table, sorted)
     }
 
-    /// Loads all of it. When this returns it is durable, and every transaction that begins sees it. Answers for each table what was
-    /// done to it, in the order in which they were added.
+    /// Loads all of it. When this returns it is durable, and every transaction that begins sees it. Answers for each
+    /// table what was done to it, in the order in which they were added.
     ///
     /// # Errors
-    /// As [`Database::try_bulk_load`]: nothing of any table is loaded then, unless the error is [`Error::Indeterminate`].
+    /// As [`Database::try_bulk_load`]: nothing of any table is loaded then, unless the error is
+    /// [`Error::Indeterminate`].
     pub fn commit(mut self) -> Result<Vec<LoadSummary>> {
         let sources = self.sources.iter_mut().map(|source| &mut **source as &mut dyn LoadSource).collect();
         let job = Job::Load(LoadJob::new(&self.tables, sources));

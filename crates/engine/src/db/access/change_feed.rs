@@ -1,11 +1,12 @@
 //! The change feed: every commit after one that a consumer has seen, in order, from the log that is kept.
 //!
 //! Invariants:
-//! (1) A feed ends with the newest commit that was durable when it was begun: what a consumer has seen, no power cut takes back.
-//! (2) What changed and is not in the log, by a bulk load or a transaction that had spilled, is noted in it (`txn::note`); a log of a time when that was not so is not
-//!     served.
-//! (3) A large value is given from the snapshot with which the feed ends. If that has another one for its key, or none, then a
-//!     later change of the same feed replaced it.
+//! (1) A feed ends with the newest commit that was durable when it was begun: what a consumer has seen, no power cut
+//!     takes back.
+//! (2) What changed and is not in the log, by a bulk load or a transaction that had spilled, is noted in it
+//!     (`txn::note`); a log of a time when that was not so is not served.
+//! (3) A large value is given from the snapshot with which the feed ends. If that has another one for its key, or
+//!     none, then a later change of the same feed replaced it.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -22,13 +23,13 @@ use crate::merge_functions::check_not_merging;
 use crate::sync::{Arc, Instant};
 use crate::txn::commit::begin::Reading;
 use crate::txn::commit::core::Core;
-use crate::txn::read_txn::ReadTxn;
 use crate::txn::snapshot::table::Table;
+use crate::txn::transaction::read_txn::ReadTxn;
 
 /// The commits after one, in order: see [`Database::changes`].
 ///
-/// Until it ends it keeps the log that it has not read yet, and as long as it lives the snapshot with which it ends: go through it,
-/// and drop it.
+/// Until it ends it keeps the log that it has not read yet, and as long as it lives the snapshot with which it ends:
+/// go through it, and drop it.
 pub struct Changes {
     core: Arc<Core>,
     feed: Feed,
@@ -45,8 +46,8 @@ pub struct Changes {
 pub struct Commit {
     /// Its number.
     pub sequence: Sequence,
-    /// What it did, in the order in which it takes effect. A key is changed once at most, unless its table is dropped and
-    /// created again.
+    /// What it did, in the order in which it takes effect. A key is changed once at most, unless its table is dropped
+    /// and created again.
     pub changes: Vec<Change>,
 }
 
@@ -55,8 +56,8 @@ pub struct Commit {
 pub struct ChangedTable {
     /// Its number: see [`Table::id`]. None for a table that is dropped and whose creation the feed has not told.
     pub id: Option<TableId>,
-    /// Its name. None for a table that was dropped before the feed was begun, and created before what the feed tells: then a later
-    /// commit of the same feed drops it, so that its changes may be passed over.
+    /// Its name. None for a table that was dropped before the feed was begun, and created before what the feed tells:
+    /// then a later commit of the same feed drops it, so that its changes may be passed over.
     pub name: Option<Arc<str>>,
 }
 
@@ -73,8 +74,8 @@ pub enum Change {
         /// The value.
         value: Vec<u8>,
     },
-    /// The key got a large value, which is not there any more: a later commit of the same feed put another one, deleted the key,
-    /// dropped the table or told of a bulk load of it.
+    /// The key got a large value, which is not there any more: a later commit of the same feed put another one,
+    /// deleted the key, dropped the table or told of a bulk load of it.
     Superseded {
         /// The table.
         table: ChangedTable,
@@ -100,7 +101,8 @@ pub enum Change {
         /// The table.
         table: ChangedTable,
     },
-    /// The table got another name. A feed that has not told of its creation may give its last name to all of its changes.
+    /// The table got another name. A feed that has not told of its creation may give its last name to all of its
+    /// changes.
     TableRenamed {
         /// The table, by its new name.
         table: ChangedTable,
@@ -108,11 +110,12 @@ pub enum Change {
         before: Arc<str>,
     },
     /// A bulk load may have put any keys of the table, which the log does not tell, or a transaction that had spilled
-    /// ([`Options::write_set_bytes`](crate::Options::write_set_bytes)) may have put and deleted any: read all of it from a snapshot
-    /// that is not older, in place of what was known. (It may have failed, and then nothing has changed.)
+    /// ([`Options::write_set_bytes`](crate::Options::write_set_bytes)) may have put and deleted any: read all of it
+    /// from a snapshot that is not older, in place of what was known. (It may have failed, and then nothing has
+    /// changed.)
     ///
-    /// Such a transaction tells so of each table that it changed, created, dropped or renamed, and nothing else: the table may be one that
-    /// no feed has told of, or be gone.
+    /// Such a transaction tells so of each table that it changed, created, dropped or renamed, and nothing else: the
+    /// table may be one that no feed has told of, or be gone.
     BulkLoaded {
         /// The table.
         table: ChangedTable,
@@ -122,8 +125,8 @@ pub enum Change {
 impl Database {
     /// All commits above `after`, in order, up to the newest that is durable now.
     ///
-    /// The log must be kept: [`crate::Options::keep_log`]. A consumer remembers the sequence of the last commit that it has
-    /// processed, best together with what it made of it, and goes on after that when it runs again:
+    /// The log must be kept: [`crate::Options::keep_log`]. A consumer remembers the sequence of the last commit that
+    /// it has processed, best together with what it made of it, and goes on after that when it runs again:
     ///
     /// ```
     /// # use std::time::Duration;
@@ -153,16 +156,17 @@ impl Database {
     /// # Ok(()) }
     /// ```
     ///
-    /// A consumer that is new, or that was told [`Error::ChangesGone`], copies what a transaction of [`Database::read_durable`]
-    /// shows, and goes on after its [`ReadTxn::sequence`].
+    /// A consumer that is new, or that was told [`Error::ChangesGone`], copies what a transaction of
+    /// [`Database::read_durable`] shows, and goes on after its [`ReadTxn::sequence`].
     ///
-    /// Opened read-only, a database gives the commits up to the checkpoint that it found: open it again for more. Beside a writer
-    /// in another process segments may go while they are read: the feed then ends with [`Error::ChangesGone`].
+    /// Opened read-only, a database gives the commits up to the checkpoint that it found: open it again for more.
+    /// Beside a writer in another process segments may go while they are read: the feed then ends with
+    /// [`Error::ChangesGone`].
     ///
     /// # Errors
-    /// [`Error::ChangesGone`] if the log does not go back so far; [`Error::Invalid`] if `after` is above the newest commit, or the
-    /// log is not kept; [`Error::Closed`], and what the disk reports. As an item, and then the last: [`Error::Corrupt`] if the
-    /// log is damaged. The database itself does not need what is kept of it.
+    /// [`Error::ChangesGone`] if the log does not go back so far; [`Error::Invalid`] if `after` is above the newest
+    /// commit, or the log is not kept; [`Error::Closed`], and what the disk reports. As an item, and then the last:
+    /// [`Error::Corrupt`] if the log is damaged. The database itself does not need what is kept of it.
     pub fn changes(&self, after: Sequence) -> Result<Changes> {
         let core = &self.inner.core;
         core.check_process()?;
@@ -194,8 +198,8 @@ impl Database {
         Ok(Changes { core: Arc::clone(core), feed, source, last, names, ended: false })
     }
 
-    /// Waits until a commit above `after` is durable, at most for `timeout`, and answers the newest that is then, which may be
-    /// `after`. Commits that are visible and not durable it makes so.
+    /// Waits until a commit above `after` is durable, at most for `timeout`, and answers the newest that is then,
+    /// which may be `after`. Commits that are visible and not durable it makes so.
     ///
     /// # Errors
     /// What the disk reports; [`Error::ReadOnly`], [`Error::Poisoned`], [`Error::Closed`].
@@ -404,8 +408,8 @@ impl Reader<'_> {
     }
 }
 
-/// Why the changes after a commit cannot be given: those up to `floor` are not all in the log. If there is no commit in it, the
-/// oldest will be the one after `newest`.
+/// Why the changes after a commit cannot be given: those up to `floor` are not all in the log. If there is no commit
+/// in it, the oldest will be the one after `newest`.
 fn gone(core: &Core, source: &FeedSource, after: Sequence, floor: Sequence, newest: Sequence) -> Error {
     let oldest = match source.oldest() {
         Ok(oldest) => oldest.unwrap_or(Sequence(newest.0 + 1)).max(Sequence(floor.0 + 1)),

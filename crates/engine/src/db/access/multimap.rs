@@ -17,7 +17,7 @@ use crate::txn::reads::bounds::prefix_end;
 use crate::txn::reads::range::Range;
 use crate::txn::reads::read_methods::Read;
 use crate::txn::snapshot::table::Table;
-use crate::txn::write_txn::WriteTxn;
+use crate::txn::transaction::write_txn::WriteTxn;
 
 /// A table that holds a sorted set of values `V` under each key `K`.
 ///
@@ -170,7 +170,8 @@ impl<K: Key, V: Key> MultimapTable<K, V> {
     /// Deletes the first pair, and returns it.
     ///
     /// # Errors
-    /// As [`WriteTxn::pop_first`]; [`Error::Decode`] if the stored bytes are no pair of these types: it is deleted nonetheless.
+    /// As [`WriteTxn::pop_first`]; [`Error::Decode`] if the stored bytes are no pair of these types: it is deleted
+    /// nonetheless.
     pub fn pop_first(&self, txn: &mut WriteTxn) -> Result<Option<(K, V)>> {
         txn.pop_first(&self.table)?.map(|(entry, _)| Pairs::decode(self.layout, &entry)).transpose()
     }

@@ -14,7 +14,7 @@ use crate::txn::reads::bounds::{OwnedBound, prefix_end};
 use crate::txn::reads::range::Range;
 use crate::txn::reads::read_methods::Read;
 use crate::txn::snapshot::table::Table;
-use crate::txn::write_txn::WriteTxn;
+use crate::txn::transaction::write_txn::WriteTxn;
 
 /// A table whose keys are `K` and whose values are `V`.
 ///
@@ -155,7 +155,8 @@ impl<K: Key, V: ValueCodec> TypedTable<K, V> {
         txn.put(&self.table, &key.encode(), &value.encode_value())
     }
 
-    /// Merges `operand` into the value of `key`, as the table's operator says: never in conflict with others that do the same.
+    /// Merges `operand` into the value of `key`, as the table's operator says: never in conflict with others that do
+    /// the same.
     ///
     /// ```
     /// # fn main() -> fulgurite::Result<()> {
@@ -179,9 +180,9 @@ impl<K: Key, V: ValueCodec> TypedTable<K, V> {
         txn.merge(&self.table, &key.encode(), &operand.encode_value())
     }
 
-    /// As [`TypedTable::merge`], with an operand that need not be a `V`: a function of the program may take others, such as the
-    /// element that it adds to a set ([`TableOptions::merge_function`]). The function sees to it that its results are encoded as a
-    /// `V` is.
+    /// As [`TypedTable::merge`], with an operand that need not be a `V`: a function of the program may take others,
+    /// such as the element that it adds to a set ([`TableOptions::merge_function`]). The function sees to it that its
+    /// results are encoded as a `V` is.
     ///
     /// # Errors
     /// As [`WriteTxn::merge`].
@@ -234,7 +235,8 @@ impl<K: Key, V: ValueCodec> TypedTable<K, V> {
     /// Deletes the first entry, and returns it.
     ///
     /// # Errors
-    /// As [`WriteTxn::pop_first`]; [`Error::Decode`] if the stored bytes are no entry of these types: it is deleted nonetheless.
+    /// As [`WriteTxn::pop_first`]; [`Error::Decode`] if the stored bytes are no entry of these types: it is deleted
+    /// nonetheless.
     pub fn pop_first(&self, txn: &mut WriteTxn) -> Result<Option<(K, V)>> {
         txn.pop_first(&self.table)?.map(|(key, value)| decoded(&key, &value)).transpose()
     }

@@ -1,5 +1,5 @@
-//! How fast commits may go on while deltas fill faster than they are flushed: a little slower each time, rather than not at all for
-//! as long as a flush takes.
+//! How fast commits may go on while deltas fill faster than they are flushed: a little slower each time, rather than
+//! not at all for as long as a flush takes.
 //!
 //! Time is given as what has passed since some beginning, so that a test needs no clock.
 
@@ -29,7 +29,8 @@ impl Pace {
             self.since = None;
             return Duration::ZERO;
         }
-        // The nearer to twice the budget, where commits wait, the slower: somewhere between they are as fast as flushes.
+        // The nearer to twice the budget, where commits wait, the slower: somewhere between they are as fast as
+        // flushes.
         let room = ((1.0 - over) / (1.0 - FREE_SHARE)).max(ROOM_MIN);
         let allowed_per_second = self.flushed_per_second * FASTEST * room;
         let present = self.since.filter(|&(since, held)| bytes >= held && now.saturating_sub(since) < STRETCH);
@@ -59,8 +60,8 @@ mod tests {
 
     const BUDGET: u64 = 100 << 20;
 
-    /// How fast commits of 10,000 bytes are that alone take 10 us, while deltas hold `over` times their budget more, and flushes take
-    /// a budget in a second; and the longest pause.
+    /// How fast commits of 10,000 bytes are that alone take 10 us, while deltas hold `over` times their budget more,
+    /// and flushes take a budget in a second; and the longest pause.
     fn committed(over: f64) -> (f64, Duration) {
         let mut pace = Pace::default();
         pace.flushed(BUDGET, Duration::from_secs(1));

@@ -1,4 +1,5 @@
-//! What commits call when memory fills or the disk is nearly full: it wakes the background thread, or does its work on the spot.
+//! What commits call when memory fills or the disk is nearly full: it wakes the background thread, or does its work
+//! on the spot.
 
 use std::time::Duration;
 
@@ -77,8 +78,8 @@ impl Relief for WorkerRelief {
     }
 
     fn write_behind(&self) {
-        // Relaxed: this commit is in the buffer by the log's lock, which the worker takes after it has taken the wish back. Who
-        // got the lock after that sees the wish gone.
+        // Relaxed: this commit is in the buffer by the log's lock, which the worker takes after it has taken the wish
+        // back. Who got the lock after that sees the wish gone.
         if !self.background || self.signals.write_behind.load(Ordering::Relaxed) {
             return;
         }
@@ -106,8 +107,8 @@ impl Relief for WorkerRelief {
 }
 
 impl WorkerRelief {
-    /// Measures the disk, and allows what it has room for. If that is too little, the log may be what takes it: then a checkpoint is tried
-    /// first.
+    /// Measures the disk, and allows what it has room for. If that is too little, the log may be what takes it: then
+    /// a checkpoint is tried first.
     fn make_room(&self, core: &Core, budget: &Budget) -> Result<()> {
         let Some(held) = self.measure(core, budget) else { return Ok(()) };
         let failed = *self.failed.lock();
@@ -149,8 +150,9 @@ impl WorkerRelief {
         held
     }
 
-    /// Checkpoints, or waits for the end of a checkpoint. One that fails because the disk is full is no reason to refuse a transaction that may
-    /// delete, as long as there is memory for it: one that adds is refused when it commits.
+    /// Checkpoints, or waits for the end of a checkpoint. One that fails because the disk is full is no reason to
+    /// refuse a transaction that may delete, as long as there is memory for it: one that adds is refused when it
+    /// commits.
     fn checkpoint(&self, core: &Core, budget: &Budget) -> Result<()> {
         let outcome = if self.background { self.await_checkpoint() } else { self.checkpoint_here() };
         let is_full = matches!(outcome, Err(Error::DiskFull { .. }));

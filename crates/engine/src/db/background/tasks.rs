@@ -1,7 +1,7 @@
 //! What the background thread is asked to do, and in which order it does that.
 //!
-//! It sleeps without a timeout while there is nothing to do. Some time after the last commit it merges the runs that are left, and
-//! frees the memory that deltas left for their successors.
+//! It sleeps without a timeout while there is nothing to do. Some time after the last commit it merges the runs that
+//! are left, and frees the memory that deltas left for their successors.
 
 use std::time::Duration;
 
@@ -86,7 +86,8 @@ impl Signals {
             if requests.stop {
                 return None;
             }
-            // Merges may take long, one after the other: in between the log gets its turn, and without waiting for company.
+            // Merges may take long, one after the other: in between the log gets its turn, and without waiting for
+            // company.
             if requests.write_behind && requests.merge.is_some() && !requests.wrote_last {
                 requests.wrote_last = true;
                 return Some(self.take_write_behind(&mut requests));
@@ -234,7 +235,8 @@ const WRITE_BEHIND_DELAY: Duration = Duration::from_millis(20);
 /// How long after the last commit all runs are merged: reads are fastest then.
 const SETTLED_AFTER: Duration = Duration::from_secs(1);
 
-/// How long after a merge or a checkpoint failed it is tried again, at first; each time that it fails again, twice as long.
+/// How long after a merge or a checkpoint failed it is tried again, at first; each time that it fails again, twice as
+/// long.
 const MERGED_AGAIN_AFTER: Duration = Duration::from_secs(10);
 
 /// And at last so long.

@@ -33,7 +33,8 @@ pub struct Checkpointer {
     pub(super) catalog: Option<Root>,
     /// A rotation whose checkpoint failed, or has not run yet.
     pub(super) pending: Option<Rotation>,
-    /// Runs that the last checkpoint made, less those that were merged since: so many more are to be merged, to keep up.
+    /// Runs that the last checkpoint made, less those that were merged since: so many more are to be merged, to keep
+    /// up.
     pub(super) owed_runs: u64,
     /// Where checkpoints place what they write.
     pub(super) placing: Placing,

@@ -8,8 +8,8 @@ use crate::pager::{Moving, Placing};
 use crate::planted::{Situation, met};
 
 impl Checkpointer {
-    /// As small as it gets: merges all runs, fills leaves that are not full, moves all there is to the beginning of the file.
-    /// Returns the bytes given back.
+    /// As small as it gets: merges all runs, fills leaves that are not full, moves all there is to the beginning of
+    /// the file. Returns the bytes given back.
     ///
     /// # Errors
     /// As [`Checkpointer::run`]; nothing is lost then. That there is no room to move anything is none.
@@ -55,8 +55,8 @@ impl Checkpointer {
         Ok(())
     }
 
-    /// Whether much is free though all was moved down that fits: holes among large values. Not while snapshots read what died, or
-    /// operations in progress hold pages, which stay where they are.
+    /// Whether much is free though all was moved down that fits: holes among large values. Not while snapshots read
+    /// what died, or operations in progress hold pages, which stay where they are.
     fn has_useless_holes(&self) -> bool {
         let stats = self.space.lock().stats();
         let total = stats.total_pages();
@@ -66,8 +66,8 @@ impl Checkpointer {
     fn move_pages(&mut self, moving: Moving, placing: Placing) -> Result<()> {
         self.core.writer()?;
         self.placing = placing;
-        // What was there before is free only after the first checkpoint, so that only the next one can state an earlier end of the
-        // file; and its own pages are to lie low.
+        // What was there before is free only after the first checkpoint, so that only the next one can state an
+        // earlier end of the file; and its own pages are to lie low.
         let moved = self.checkpoint(Job::Move(moving)).and_then(|()| self.checkpoint(Job::Flush));
         self.placing = Placing::Usual;
         // Of a poisoned database nothing is cut: a checkpoint may be in one slot only.

@@ -1,8 +1,10 @@
-//! How a table takes what was committed to it: as runs above ranges of its tree, or merged into the tree; and how runs are merged.
+//! How a table takes what was committed to it: as runs above ranges of its tree, or merged into the tree; and how
+//! runs are merged.
 //!
-//! A delta that falls everywhere into a tree many times its size would have a merge write all of that. It is cut into runs
-//! instead, one for each range, and a range is merged when it has several: so each byte of the tree is written once for all of
-//! them. A delta that falls close together, or into a small tree, is merged at once, and leaves no run.
+//! A delta that falls everywhere into a tree many times its size would have a merge write all of that. It is cut into
+//! runs instead, one for each range, and a range is merged when it has several: so each byte of the tree is written
+//! once for all of them. A delta that falls close together, or into a small tree, is merged at once, and leaves no
+//! run.
 
 use std::ops::Bound;
 
@@ -93,8 +95,8 @@ pub fn flush(
     Ok(Flushed { trees: Trees { base, stack }, runs })
 }
 
-/// Brings changes of which nothing is known into a table's trees: into runs where there are any, for those must not lie above what
-/// is newer.
+/// Brings changes of which nothing is known into a table's trees: into runs where there are any, for those must not
+/// lie above what is newer.
 ///
 /// # Errors
 /// As [`flush`].

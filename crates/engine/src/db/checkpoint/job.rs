@@ -47,7 +47,8 @@ pub enum Shown<'j> {
     Rotated,
     /// Nothing else. Commits may go on meanwhile.
     Merged,
-    /// What was loaded into tables, and the commit of its note. The active deltas are empty: the caller is the only writer.
+    /// What was loaded into tables, and the commit of its note. The active deltas are empty: the caller is the only
+    /// writer.
     Loaded { tables: &'j [TableId], note: Option<Sequence> },
     /// As [`Shown::Loaded`], the changes of a transaction that has spilled, its schema changes and its number.
     Spilled(&'j SpilledProposal<'j>),
@@ -64,7 +65,8 @@ impl<'j> Job<'j> {
         }
     }
 
-    /// The phase in which a monitor can stop it. It cannot be stopped while other threads wait for it: it has the only turn to write.
+    /// The phase in which a monitor can stop it. It cannot be stopped while other threads wait for it: it has the
+    /// only turn to write.
     pub fn stoppable(&self) -> Option<Phase> {
         match self {
             Self::Flush => Some(Phase::Flushing),
@@ -85,7 +87,8 @@ impl<'j> Job<'j> {
         }
     }
 
-    /// Whether its caller asked for it. Then it has succeeded once its meta is durable, even if no space can be freed afterwards.
+    /// Whether its caller asked for it. Then it has succeeded once its meta is durable, even if no space can be freed
+    /// afterwards.
     pub fn is_asked_for(&self) -> bool {
         match self {
             Self::Load(_) | Self::CommitSpilled(_) | Self::Move(_) | Self::MergeRanges { .. } => true,
@@ -98,8 +101,8 @@ impl<'j> Job<'j> {
         matches!(self, Self::CommitSpilled(_))
     }
 
-    /// Notes durably in the log what it is about to change, if the log is to say so. The note is visible when it is dropped.
-    /// Requires: the caller is the only writer.
+    /// Notes durably in the log what it is about to change, if the log is to say so. The note is visible when it is
+    /// dropped. Requires: the caller is the only writer.
     ///
     /// # Errors
     /// What the disk reports.

@@ -77,7 +77,8 @@ impl Checkpointer {
         Ok(true)
     }
 
-    /// Merges the ranges that have so many runs that no more should come. Where the disk is too full for that, some more may.
+    /// Merges the ranges that have so many runs that no more should come. Where the disk is too full for that, some
+    /// more may.
     ///
     /// # Errors
     /// As [`Checkpointer::merge_runs`].

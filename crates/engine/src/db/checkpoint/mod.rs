@@ -8,7 +8,8 @@
 //!                  └ catalog
 //! ```
 //!
-//! [`run`] has the steps, [`flush`] the choice between runs and a merge, [`job`] what a checkpoint does beside flushing.
+//! [`run`] has the steps, [`flush`] the choice between runs and a merge, [`job`] what a checkpoint does beside
+//! flushing.
 
 pub mod checkpointer;
 pub mod compact;

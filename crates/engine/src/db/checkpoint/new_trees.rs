@@ -1,4 +1,5 @@
-//! The trees that a checkpoint makes of those before: deltas, jobs and the catalog are merged into them. Nothing is durable yet.
+//! The trees that a checkpoint makes of those before: deltas, jobs and the catalog are merged into them. Nothing is
+//! durable yet.
 
 use std::collections::BTreeMap;
 
@@ -213,6 +214,6 @@ fn catalog_changes<'n>(
     changes
 }
 
-/// A tree has so many ranges however full the disk is. Fewer are too large to be merged there, and more take too many pages for
-/// their runs.
+/// A tree has so many ranges however full the disk is. Fewer are too large to be merged there, and more take too many
+/// pages for their runs.
 const RANGES_CRAMPED: u64 = 32;

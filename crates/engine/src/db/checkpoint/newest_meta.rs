@@ -1,7 +1,7 @@
 //! How the checkpointer writes metas: after a checkpoint, when the log begins, and when the database is closed.
 //!
-//! Invariant: no commit is acknowledged before the newest meta says that there is a log. So the data file without its log is never taken
-//! for a whole database.
+//! Invariant: no commit is acknowledged before the newest meta says that there is a log. So the data file without its
+//! log is never taken for a whole database.
 
 use crate::db::checkpoint::checkpointer::Checkpointer;
 use crate::db::storage::metas;
@@ -12,8 +12,8 @@ use crate::sync::atomic::Ordering;
 use crate::txn::commit::journal::LogStart;
 
 impl Checkpointer {
-    /// Begins the log, if there is none, and then has the meta say so. Requires: nothing that the log may hold already is missing from the
-    /// newest checkpoint, which is so when the database was just opened.
+    /// Begins the log, if there is none, and then has the meta say so. Requires: nothing that the log may hold
+    /// already is missing from the newest checkpoint, which is so when the database was just opened.
     ///
     /// # Errors
     /// The disk's; the next commit tries again.
@@ -39,16 +39,16 @@ impl Checkpointer {
 
     /// Writes the meta, syncs that, and holds it to be the newest. Requires: all that it refers to is durable.
     ///
-    /// Without a log to tell that a newest meta is missing, both slots get it, so that damage to one loses nothing. A log that
-    /// goes on from the checkpoint before too, whose pages are about to be used again, tells nothing either: one that is kept, or
-    /// whose start has not moved because nothing was rotated.
+    /// Without a log to tell that a newest meta is missing, both slots get it, so that damage to one loses nothing. A
+    /// log that goes on from the checkpoint before too, whose pages are about to be used again, tells nothing either:
+    /// one that is kept, or whose start has not moved because nothing was rotated.
     pub(super) fn write_meta(&mut self, meta: Meta, was_rotated: bool) -> Result<()> {
         self.write_slot(meta)?;
         if was_rotated && self.meta.log_exists && !self.meta.features.log_is_kept() {
             return Ok(());
         }
-        // The checkpoint is durable. A slot whose write failed was made whole with the same; if not, the database is poisoned, and
-        // nothing is used again.
+        // The checkpoint is durable. A slot whose write failed was made whole with the same; if not, the database is
+        // poisoned, and nothing is used again.
         let _ = self.write_slot(Meta { number: self.meta.number + 1, ..self.meta.clone() });
         Ok(())
     }

@@ -129,14 +129,15 @@ impl Checkpointer {
         drop(self.core.published.update(|newest| {
             let newest = &match (shown, note) {
                 (Shown::Spilled(incoming), Some(note)) if !incoming.schema().is_empty() => {
-                    // What it dropped is in no tree any more: nobody reads at an earlier commit than this one from here on.
+                    // What it dropped is in no tree any more: nobody reads at an earlier commit than this one from
+                    // here on.
                     let (dropped, renamed) = (newest.dropped.clone(), newest.renamed.clone());
                     State { dropped, renamed, ..with_schema(newest, incoming.schema().changes(), note) }
                 }
                 _ => newest.clone(),
             };
-            // Extents may have died whose numbers a snapshot finds among the frozen ones of a moment ago. The next values may get
-            // these numbers, and must not come among the active ones of that snapshot.
+            // Extents may have died whose numbers a snapshot finds among the frozen ones of a moment ago. The next
+            // values may get these numbers, and must not come among the active ones of that snapshot.
             let is_alone = matches!(shown, Shown::Loaded { .. } | Shown::Spilled(_));
             let active_large = if is_alone { Arc::default() } else { Arc::clone(&newest.active_large) };
             let mut next = State {

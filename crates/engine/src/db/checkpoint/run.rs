@@ -1,10 +1,10 @@
-//! The steps of a checkpoint: flush what was committed into the trees, write a meta that refers to them, and only then free what
-//! that replaced.
+//! The steps of a checkpoint: flush what was committed into the trees, write a meta that refers to them, and only
+//! then free what that replaced.
 //!
 //! Invariants:
 //! (1) The order is pages, sync, meta, sync: a meta never refers to pages that a power cut could take.
-//! (2) Nothing that the newest durable meta reaches is overwritten. Pages that a checkpoint replaced are reused only after its own
-//!     meta is durable and no snapshot reads them.
+//! (2) Nothing that the newest durable meta reaches is overwritten. Pages that a checkpoint replaced are reused only
+//!     after its own meta is durable and no snapshot reads them.
 //! (3) A checkpoint that fails leaves everything as it was. Its deltas stay frozen, and the next one flushes them.
 
 use crate::db::checkpoint::checkpointer::Checkpointer;
@@ -68,12 +68,12 @@ impl Checkpointer {
         outcome
     }
 
-    /// A checkpoint, and then another one that does a job. Requires: the caller is the only writer, so that nothing is committed in
-    /// between.
+    /// A checkpoint, and then another one that does a job. Requires: the caller is the only writer, so that nothing
+    /// is committed in between.
     ///
     /// # Errors
-    /// As [`Checkpointer::run`], and the job's own. Then nothing of the job was done, unless the database is poisoned; nothing of a
-    /// load unless the error is [`Error::Indeterminate`].
+    /// As [`Checkpointer::run`], and the job's own. Then nothing of the job was done, unless the database is
+    /// poisoned; nothing of a load unless the error is [`Error::Indeterminate`].
     pub fn run_with(&mut self, mut job: Job<'_>) -> Result<()> {
         self.is_unstoppable = true;
         let prepared = self.prepare_for(&job);
@@ -124,8 +124,8 @@ impl Checkpointer {
         }
     }
 
-    /// Removes log segments and frees the space that a checkpoint replaced, unless its meta is in only one slot because a sync
-    /// failed.
+    /// Removes log segments and frees the space that a checkpoint replaced, unless its meta is in only one slot
+    /// because a sync failed.
     fn after_checkpoint(&mut self, rotation: Option<Rotation>, makes_runs: bool) -> Result<()> {
         if let (Some(rotation), Some(writer)) = (&rotation, &self.core.writer) {
             writer.group.raise(rotation.sequence);
@@ -147,8 +147,8 @@ impl Checkpointer {
         if let Some(rotation) = rotation {
             self.prepare_log(rotation)?;
         }
-        // A transaction that ran when the last checkpoint ended kept that one from freeing what it replaced. Freed only after this
-        // checkpoint, those pages would make the file half as large again.
+        // A transaction that ran when the last checkpoint ended kept that one from freeing what it replaced. Freed
+        // only after this checkpoint, those pages would make the file half as large again.
         self.free_unread()?;
         let pages = self.core.published.state().pages.clone();
         let space = Arc::clone(&self.space);

@@ -1,5 +1,5 @@
-//! Closing: merge everything, write a meta that needs no log, remove the log, but for what is to be kept, and the lock. Or, where time
-//! is over before that, sync the log and leave it.
+//! Closing: merge everything, write a meta that needs no log, remove the log, but for what is to be kept, and the
+//! lock. Or, where time is over before that, sync the log and leave it.
 
 use std::time::Duration;
 
@@ -41,12 +41,14 @@ pub fn close(inner: &Inner, monitor: &Monitor) -> Result<CloseOutcome> {
     // Release pairs with the Acquire in `Core::check_open`.
     core.closed.store(true, Ordering::Release);
     match (&outcome, &inner.worker) {
-        // Whoever has the turn to write may have the checkpointer too, and the worker wait for it: then it ends by itself, later.
+        // Whoever has the turn to write may have the checkpointer too, and the worker wait for it: then it ends by
+        // itself, later.
         (Err(Error::Stopped { .. }), Some(worker)) => worker.stop_soon(),
         (_, Some(worker)) => worker.stop(),
         (_, None) => {}
     }
-    // After an error, a call on another thread may still write: the lock goes with the last handle and the last transaction.
+    // After an error, a call on another thread may still write: the lock goes with the last handle and the last
+    // transaction.
     outcome.and_then(|outcome| leave(core).map(|()| outcome))
 }
 
@@ -67,8 +69,8 @@ fn settle(inner: &Inner, checkpointer: &Mutex<Checkpointer>, monitor: &Monitor) 
     }
     let mut logged = writer.log.lock();
     core.await_places(&logged)?;
-    // Before the meta says that no log is needed: whoever waits for the log now must not write to it any more, whatever comes of
-    // what follows.
+    // Before the meta says that no log is needed: whoever waits for the log now must not write to it any more,
+    // whatever comes of what follows.
     core.closed.store(true, Ordering::Release);
     let start = logged.journal.start_after_close();
     checkpointer.finish(start)?;
@@ -104,7 +106,8 @@ fn seal(core: &Core, writer: &Writer) -> Result<()> {
 fn leave(core: &Core) -> Result<()> {
     let Ok(presence) = Arc::clone(&core.published.state().guard).downcast::<Presence>() else { return Ok(()) };
     presence.leave_at_end();
-    // The newest state stays as long as a handle does. So that it keeps nobody out, it is replaced by one that nobody reads.
+    // The newest state stays as long as a handle does. So that it keeps nobody out, it is replaced by one that nobody
+    // reads.
     drop(core.published.update(|newest| State { guard: Arc::new(()), ..newest.clone() }));
     match Arc::into_inner(presence) {
         Some(presence) => presence.close().map_err(|error| Error::io("unlock", &core.path, error)),

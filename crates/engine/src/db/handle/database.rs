@@ -16,9 +16,9 @@ use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Instant, Mutex, sleep, yield_now};
 use crate::txn::commit::begin::Reading;
 use crate::txn::commit::exclusive::Exclusive;
-use crate::txn::read_txn::ReadTxn;
 use crate::txn::snapshot::table::Table;
-use crate::txn::write_txn::WriteTxn;
+use crate::txn::transaction::read_txn::ReadTxn;
+use crate::txn::transaction::write_txn::WriteTxn;
 
 /// An open database: one file of named, ordered tables.
 ///
@@ -65,8 +65,8 @@ impl Database {
         Reading::begin(&self.inner.core).map(ReadTxn::new)
     }
 
-    /// Begins a read transaction on the newest commits that a power cut would leave: later ones are not seen, even if they are
-    /// visible to others.
+    /// Begins a read transaction on the newest commits that a power cut would leave: later ones are not seen, even if
+    /// they are visible to others.
     ///
     /// # Errors
     /// [`Error::Closed`].
@@ -112,12 +112,12 @@ impl Database {
         WriteTxn::new(core, isolation).map(Some)
     }
 
-    /// Begins a write transaction beside which nobody else commits: for long jobs that would be in conflict again and again. It
-    /// is in conflict with nobody. Waits until the exclusive one before has ended, at most for `timeout`; `None` if that was
-    /// too short.
+    /// Begins a write transaction beside which nobody else commits: for long jobs that would be in conflict again and
+    /// again. It is in conflict with nobody. Waits until the exclusive one before has ended, at most for `timeout`;
+    /// `None` if that was too short.
     ///
-    /// Others wait for its end before they begin or commit, and so do bulk loads and [`Database::close`]: call none of these on the same
-    /// thread meanwhile, it would wait for itself.
+    /// Others wait for its end before they begin or commit, and so do bulk loads and [`Database::close`]: call none
+    /// of these on the same thread meanwhile, it would wait for itself.
     ///
     /// # Errors
     /// As [`Database::write`].
@@ -134,8 +134,8 @@ impl Database {
 
     /// Runs `change` in a write transaction and commits it, or drops it if `change` fails.
     ///
-    /// While others come in between, `change` is called again, in a new transaction each time, with longer and longer pauses; so
-    /// let it have no other effects. After [`UPDATE_ATTEMPTS`] times the conflict is returned.
+    /// While others come in between, `change` is called again, in a new transaction each time, with longer and longer
+    /// pauses; so let it have no other effects. After [`UPDATE_ATTEMPTS`] times the conflict is returned.
     ///
     /// ```
     /// # fn main() -> fulgurite::Result<()> {
@@ -238,15 +238,15 @@ impl Database {
 
     /// Brings all commits so far into the file, and frees the log.
     ///
-    /// What falls everywhere into a large table becomes runs above its tree, which are merged into it by and by: all of them a
-    /// second after the last commit if work goes on in the background, and at once by [`Database::compact`].
-    /// [`TableStats::runs`](crate::TableStats::runs) tells how many there are.
+    /// What falls everywhere into a large table becomes runs above its tree, which are merged into it by and by: all
+    /// of them a second after the last commit if work goes on in the background, and at once by
+    /// [`Database::compact`]. [`TableStats::runs`](crate::TableStats::runs) tells how many there are.
     ///
     /// It runs beside readers and writers, and by itself whenever [`Options::delta_bytes`] are used up.
     ///
     /// # Errors
-    /// What the disk reports: then nothing was lost, and the next checkpoint tries again. [`Error::Stopped`] if somebody closes the
-    /// database in a limited time.
+    /// What the disk reports: then nothing was lost, and the next checkpoint tries again. [`Error::Stopped`] if
+    /// somebody closes the database in a limited time.
     pub fn checkpoint(&self) -> Result<()> {
         self.checkpoint_with(&Monitor::new())
     }
@@ -265,13 +265,13 @@ impl Database {
 
     /// Merges all commits into the one file, removes the log and the lock, and ends this handle and all its clones.
     ///
-    /// Transactions that are open still read; they can no longer commit, and until the last of them has ended, opening the database
-    /// again fails with [`Error::Locked`]. An exclusive one is waited for.
+    /// Transactions that are open still read; they can no longer commit, and until the last of them has ended,
+    /// opening the database again fails with [`Error::Locked`]. An exclusive one is waited for.
     ///
     /// # Errors
-    /// What the disk reports: then the log stays, and the next open recovers from it. It can be opened when the last clone and the last
-    /// transaction are gone. [`Error::Stopped`] if somebody else, who closes it in a limited time, ended the merging: the log stays.
-    /// [`Error::Closed`] if it was closed before, and that failed.
+    /// What the disk reports: then the log stays, and the next open recovers from it. It can be opened when the last
+    /// clone and the last transaction are gone. [`Error::Stopped`] if somebody else, who closes it in a limited time,
+    /// ended the merging: the log stays. [`Error::Closed`] if it was closed before, and that failed.
     pub fn close(self) -> Result<()> {
         match crate::db::handle::close::close(&self.inner, &Monitor::new())? {
             CloseOutcome::Clean => Ok(()),
@@ -279,8 +279,9 @@ impl Database {
         }
     }
 
-    /// As [`Database::close`], for those who have not the time to wait for all of it: when the monitor ends it, what is not merged
-    /// yet stays in the log, durable, and the next opening merges it. Checkpoints and compactions that are under way end with it.
+    /// As [`Database::close`], for those who have not the time to wait for all of it: when the monitor ends it, what
+    /// is not merged yet stays in the log, durable, and the next opening merges it. Checkpoints and compactions that
+    /// are under way end with it.
     ///
     /// ```
     /// use std::time::Duration;
@@ -299,9 +300,9 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Stopped`] if an exclusive transaction or a bulk load did not end in time: the database is closed all the same, all
-    /// that was committed is durable, and it can be opened when the last clone and the last transaction are gone. Otherwise as
-    /// [`Database::close`].
+    /// [`Error::Stopped`] if an exclusive transaction or a bulk load did not end in time: the database is closed all
+    /// the same, all that was committed is durable, and it can be opened when the last clone and the last transaction
+    /// are gone. Otherwise as [`Database::close`].
     pub fn close_with(self, monitor: &Monitor) -> Result<CloseOutcome> {
         crate::db::handle::close::close(&self.inner, monitor)
     }

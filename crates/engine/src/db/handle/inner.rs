@@ -54,6 +54,7 @@ impl Drop for Inner {
 pub enum CloseOutcome {
     /// All is in the one file, and the log is gone but for what is to be kept of it.
     Clean,
-    /// Time was over before all was merged: the rest is in the log, durable. Whoever copies the database must copy its log too.
+    /// Time was over before all was merged: the rest is in the log, durable. Whoever copies the database must copy
+    /// its log too.
     LogKept,
 }

@@ -48,9 +48,10 @@ impl Options {
     /// Opens the database at `path`. A path that this process has open already gives the same database, shared.
     ///
     /// # Errors
-    /// [`Error::DatabaseNotFound`], [`Error::DirectoryNotFound`], [`Error::LogWithoutDatabase`], [`Error::LogMissing`], [`Error::NotADatabase`],
-    /// [`Error::Locked`] by another process, or by this one under another name of the file, [`Error::AlreadyOpen`] here with other
-    /// options, [`Error::Corrupt`], and what the disk reports.
+    /// [`Error::DatabaseNotFound`], [`Error::DirectoryNotFound`], [`Error::LogWithoutDatabase`],
+    /// [`Error::LogMissing`], [`Error::NotADatabase`], [`Error::Locked`] by another process, or by this one under
+    /// another name of the file, [`Error::AlreadyOpen`] here with other options, [`Error::Corrupt`], and what the
+    /// disk reports.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
         self.validate()?;
         open(self, path.as_ref())
@@ -216,17 +217,17 @@ fn start(core: Arc<Core>, options: Options, checkpointer: Checkpointer, meta: Me
     })
 }
 
-/// Whether the newest meta must be in both slots before any page is used again: the other one holds none, or may hold one that has its
-/// log still, and would pass for the newest. It has if that is kept, or if the newest is of a merge of runs or a load, whose second
-/// slot was not written any more.
+/// Whether the newest meta must be in both slots before any page is used again: the other one holds none, or may hold
+/// one that has its log still, and would pass for the newest. It has if that is kept, or if the newest is of a merge
+/// of runs or a load, whose second slot was not written any more.
 fn must_restore_slot(options: &Options, found: &metas::Found) -> bool {
     let log_may_be_older = options.keep_log_bytes > 0 || found.meta.features.log_is_kept() || found.shares_log;
     found.damaged_slot.is_some() || (log_may_be_older && !found.is_doubled)
 }
 
-/// Which segments stay that recovery does not need; others go now, for the disk may be full. Those of a log that does not tell of all
-/// loads, because it was not kept then, go for good before a meta says that the log is kept; those that stay are made durable. The
-/// next meta is to say whether it is.
+/// Which segments stay that recovery does not need; others go now, for the disk may be full. Those of a log that does
+/// not tell of all loads, because it was not kept then, go for good before a meta says that the log is kept; those
+/// that stay are made durable. The next meta is to say whether it is.
 fn retain(options: &Options, path: &Path, meta: &mut Meta, end: &mut LogEnd) -> Result<Arc<Retention>> {
     let disk = &*options.disk;
     let was_kept = meta.features.log_is_kept();
@@ -317,7 +318,8 @@ mod tests {
     use crate::ids::{Birth, SegmentNumber};
     use crate::io::MemoryDisk;
 
-    /// Killed between its two slots, a merge of runs left the meta before with its log, to pass for the newest some day.
+    /// Killed between its two slots, a merge of runs left the meta before with its log, to pass for the newest some
+    /// day.
     #[test]
     fn a_meta_that_would_find_its_log_is_replaced_before_its_pages_are_used_again() {
         let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());

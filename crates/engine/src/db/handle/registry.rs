@@ -48,7 +48,8 @@ impl Default for Registry {
     }
 }
 
-/// The database of that key: the open one, if there is one, otherwise what `open` returns. Of several threads one opens it.
+/// The database of that key: the open one, if there is one, otherwise what `open` returns. Of several threads one
+/// opens it.
 ///
 /// # Errors
 /// [`Error::AlreadyOpen`] if it is open with options that differ in what they promise; those of `open`.
@@ -63,7 +64,8 @@ pub fn open_once(key: Key, options: Options, open: impl FnOnce(Options) -> Resul
             None => break None,
         }
     };
-    // What was found may be the last handle by now: dropping it closes the database, which must not happen under the lock.
+    // What was found may be the last handle by now: dropping it closes the database, which must not happen under the
+    // lock.
     let open_already = found.as_ref().filter(|inner| !inner.is_closed());
     if open_already.is_none() {
         held.insert(key.clone(), Held::Opening);

@@ -1,8 +1,10 @@
 //! Backups: a snapshot of an open database, copied to a new file table by table.
 //!
-//! Invariants: (1) The copy gets its name only after all of it is durable; until then it has another name, and an error removes it.
-//! (2) Nothing that exists is overwritten: the copy's lock is held meanwhile, so that no other backup and no opening of the same
-//! path comes in between.  (3) The copy is a database of its own: it has another identity, so that neither takes the other's log.
+//! Invariants: (1) The copy gets its name only after all of it is durable; until then it has another name, and an
+//! error removes it.
+//! (2) Nothing that exists is overwritten: the copy's lock is held meanwhile, so that no other backup and no opening
+//!     of the same path comes in between. (3) The copy is a database of its own: it has another identity, so that
+//!     neither takes the other's log.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,22 +22,22 @@ use crate::monitor::{Monitor, Phase, Watchers};
 use crate::pager::{ExtentMap, Need, PageFile, PageWriter, Pages, ReadOptions, Space};
 use crate::sync::{Arc, LockRank, Mutex};
 use crate::tree::{self, Root, Sorted};
-use crate::txn::read_txn::ReadTxn;
 use crate::txn::reads::layers::Layers;
 use crate::txn::reads::range::Range;
 use crate::txn::snapshot::state::{Snapshot, TableView};
+use crate::txn::transaction::read_txn::ReadTxn;
 
 impl Database {
     /// Copies the newest visible commit of all tables to a new file at `path`, while others read and write.
     ///
-    /// The copy is one file without a log, durable when this returns, and as small as [`Database::compact`] makes one. It holds every
-    /// table with its options and its number; the next commit to it gets the number after [`ReadTxn::sequence`] of the snapshot.
-    /// It has an identity of its own, so that the log of one database is never replayed into the other. A database that is open
-    /// read-only can be copied too.
+    /// The copy is one file without a log, durable when this returns, and as small as [`Database::compact`] makes
+    /// one. It holds every table with its options and its number; the next commit to it gets the number after
+    /// [`ReadTxn::sequence`] of the snapshot. It has an identity of its own, so that the log of one database is never
+    /// replayed into the other. A database that is open read-only can be copied too.
     ///
-    /// The file appears under its name only when it is complete: a crash before leaves at most `path` with `-new` or `-lock` at its
-    /// end, which the next backup to `path` replaces. While it runs it counts as a reader: pages that later commits replace are not
-    /// reused.
+    /// The file appears under its name only when it is complete: a crash before leaves at most `path` with `-new` or
+    /// `-lock` at its end, which the next backup to `path` replaces. While it runs it counts as a reader: pages that
+    /// later commits replace are not reused.
     ///
     /// ```
     /// # fn main() -> fulgurite::Result<()> {
@@ -53,9 +55,10 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`Error::FileExists`] if there is a file at `path`; [`Error::LogWithoutDatabase`] if a log is there; [`Error::Locked`] if
-    /// another backup or opening uses `path`; damage to what is read; what the disk reports, such as [`Error::DiskFull`]. On the file
-    /// system of the database, that error leaves the space which deleting and checkpoints need. No file is left then.
+    /// [`Error::FileExists`] if there is a file at `path`; [`Error::LogWithoutDatabase`] if a log is there;
+    /// [`Error::Locked`] if another backup or opening uses `path`; damage to what is read; what the disk reports,
+    /// such as [`Error::DiskFull`]. On the file system of the database, that error leaves the space which deleting
+    /// and checkpoints need. No file is left then.
     pub fn backup_to(&self, path: impl AsRef<Path>) -> Result<()> {
         self.backup_to_with(path, &Monitor::new())
     }
@@ -68,8 +71,8 @@ impl Database {
         self.backup_snapshot_to(&self.read()?, path, monitor)
     }
 
-    /// As [`Database::backup_to_with`], of what a read transaction of this database sees: of [`Database::read_durable`], for example, or
-    /// of a snapshot that the program has checked.
+    /// As [`Database::backup_to_with`], of what a read transaction of this database sees: of
+    /// [`Database::read_durable`], for example, or of a snapshot that the program has checked.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the transaction is another database's. Otherwise as [`Database::backup_to_with`].

@@ -33,7 +33,8 @@ pub struct Stats {
     pub value_bytes: u64,
     /// The table of extents.
     pub extent_table_bytes: u64,
-    /// Pages that a running checkpoint, a transaction that has spilled, or a commit that is not yet in a tree, has taken.
+    /// Pages that a running checkpoint, a transaction that has spilled, or a commit that is not yet in a tree, has
+    /// taken.
     pub placed_bytes: u64,
     /// Dead pages that open snapshots still read.
     pub pinned_bytes: u64,
@@ -67,11 +68,11 @@ pub struct Stats {
     pub log_written_bytes: u64,
     /// Bytes that transactions have spilled to the file since then: see [`crate::Options::write_set_bytes`].
     pub spilled_bytes: u64,
-    /// How long ago the state that the oldest snapshot of this process reads was replaced by a checkpoint: so long ago died the
-    /// oldest pages that it keeps. None if no snapshot keeps any.
+    /// How long ago the state that the oldest snapshot of this process reads was replaced by a checkpoint: so long
+    /// ago died the oldest pages that it keeps. None if no snapshot keeps any.
     pub oldest_snapshot: Option<Duration>,
-    /// The number of the newest meta. It rises whenever a state of the trees is published: with each checkpoint, each load and each
-    /// merge of runs, by one or two.
+    /// The number of the newest meta. It rises whenever a state of the trees is published: with each checkpoint, each
+    /// load and each merge of runs, by one or two.
     pub checkpoints: u64,
     /// The newest commit that is in the trees, or in runs above them.
     pub checkpoint_sequence: u64,

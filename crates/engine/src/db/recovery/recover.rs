@@ -1,7 +1,7 @@
 //! Recovery: what the log has beyond the newest checkpoint, brought into a form that can be merged or shown.
 //!
-//! Nothing of the database is written here. Opening for writing checkpoints what [`recover`] sorted before anybody sees it;
-//! opening for reading shows what [`show`] has in deltas.
+//! Nothing of the database is written here. Opening for writing checkpoints what [`recover`] sorted before anybody
+//! sees it; opening for reading shows what [`show`] has in deltas.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -35,12 +35,12 @@ pub struct Recovered {
     pub replayed: Option<(Rotation, Replayed)>,
 }
 
-/// Reads the log above the checkpoint of `found`, whose tables are those of `opened`, and sorts its changes. Large values that
-/// it refers to are taken in `space`. Requires: nobody else may write the database.
+/// Reads the log above the checkpoint of `found`, whose tables are those of `opened`, and sorts its changes. Large
+/// values that it refers to are taken in `space`. Requires: nobody else may write the database.
 ///
 /// # Errors
-/// [`Error::Corrupt`](crate::Error::Corrupt) if the log is damaged where it was durable, or does not belong to the meta; and
-/// the disk's.
+/// [`Error::Corrupt`](crate::Error::Corrupt) if the log is damaged where it was durable, or does not belong to the
+/// meta; and the disk's.
 pub fn recover(
     options: &Options,
     path: &Path,
@@ -248,9 +248,11 @@ impl<'o> Tables<'o> {
     }
 }
 
-/// The changes in a log are sorted apart in so many times the memory that a delta may take. Those of a delta that is merged, of
-/// one that fills meanwhile, and of as much again before commits wait, always fit; what failed checkpoints piled up may not.
+/// The changes in a log are sorted apart in so many times the memory that a delta may take. Those of a delta that is
+/// merged, of one that fills meanwhile, and of as much again before commits wait, always fit; what failed checkpoints
+/// piled up may not.
 const SORT_DELTAS: u64 = 4;
 
-/// A log of up to this share of the machine's memory, one fourth, is mapped and sorted in place: the page cache holds it anyway.
+/// A log of up to this share of the machine's memory, one fourth, is mapped and sorted in place: the page cache holds
+/// it anyway.
 const KEPT_SHARE: u64 = 4;

@@ -1,11 +1,13 @@
-//! What recovery read back from the log, sorted: the newest change of each key, table by table, for the checkpoint of opening
-//! to merge.
+//! What recovery read back from the log, sorted: the newest change of each key, table by table, for the checkpoint of
+//! opening to merge.
 //!
-//! A log has its changes in the order of commits, a tree wants them in the order of keys. Sorting what was read takes a fraction
-//! of the time of inserting it into deltas. A log that stays in memory is sorted *in place*: of each change its place in the
-//! log, and eight bytes of its key. A larger one is sorted *apart*: its changes are copied, in runs in files beside the database.
+//! A log has its changes in the order of commits, a tree wants them in the order of keys. Sorting what was read takes
+//! a fraction of the time of inserting it into deltas. A log that stays in memory is sorted *in place*: of each
+//! change its place in the log, and eight bytes of its key. A larger one is sorted *apart*: its changes are copied,
+//! in runs in files beside the database.
 //!
-//! Invariants: (1) of several changes of a key the last counts, so changes are gathered in the order in which they were made.
+//! Invariants: (1) of several changes of a key the last counts, so changes are gathered in the order in which they
+//! were made.
 //! (2) What is left of a table that was dropped is passed over, by whoever merges: its number is not given out again.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
@@ -261,8 +263,8 @@ impl Records for Logged<'_> {
     }
 }
 
-/// A table's number in bytes that sort as numbers do, and how many of the bytes it takes. None begins with another, and those
-/// of the first tables are short: eight bytes of a sorter's key decide most comparisons.
+/// A table's number in bytes that sort as numbers do, and how many of the bytes it takes. None begins with another,
+/// and those of the first tables are short: eight bytes of a sorter's key decide most comparisons.
 type TableBytes = ([u8; 3], usize);
 
 #[inline]
@@ -285,8 +287,8 @@ fn table_of(key: &[u8]) -> Option<TableId> {
     }
 }
 
-/// Files of runs have no checksums, and a log that was checked is read from the medium again if memory is short: what has become
-/// of either must not stop the process.
+/// Files of runs have no checksums, and a log that was checked is read from the medium again if memory is short: what
+/// has become of either must not stop the process.
 #[cold]
 fn damaged(database: &Path) -> Error {
     let what = io::Error::new(io::ErrorKind::InvalidData, "a change is damaged that was sound before");

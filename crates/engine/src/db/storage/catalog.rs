@@ -1,4 +1,5 @@
-//! The catalog of tables: how it is read when a database is opened, how roots are stored, and what a checkpoint changes of it.
+//! The catalog of tables: how it is read when a database is opened, how roots are stored, and what a checkpoint
+//! changes of it.
 
 use std::collections::{BTreeMap, btree_map};
 use std::iter::Peekable;
@@ -59,8 +60,8 @@ pub fn store_catalog(root: &Root) -> CatalogRoot {
 /// Reads all tables of a catalog.
 ///
 /// # Errors
-/// [`Error::Corrupt`] if an entry of the catalog cannot have been written; [`Error::UnsupportedFormat`] if only a newer version can
-/// have written it.
+/// [`Error::Corrupt`] if an entry of the catalog cannot have been written; [`Error::UnsupportedFormat`] if only a
+/// newer version can have written it.
 pub fn read_catalog(pages: &Pages, root: Option<&Root>, next: TableId) -> Result<BTreeMap<TableId, Stored>> {
     let mut tables = BTreeMap::new();
     let mut range = Range::new(pages, root, Bound::Unbounded, Bound::Unbounded)?;

@@ -34,8 +34,8 @@ pub fn locked(path: PathBuf, holder: LockHolder) -> Error {
     }
 }
 
-/// Refuses to create a database beside the log of one that is gone. (The file of one whose creation a crash ended is durable before it
-/// has a log.)
+/// Refuses to create a database beside the log of one that is gone. (The file of one whose creation a crash ended is
+/// durable before it has a log.)
 ///
 /// # Errors
 /// [`Error::LogWithoutDatabase`].
@@ -44,7 +44,8 @@ pub fn refuse_orphaned_log(disk: &dyn Disk, path: &Path) -> Result<()> {
     if segments.is_empty() { Ok(()) } else { Err(Error::LogWithoutDatabase { path: path.to_path_buf(), segments }) }
 }
 
-/// Creates an empty database under another name, and gives it its own once it is durable: a crash leaves all or nothing.
+/// Creates an empty database under another name, and gives it its own once it is durable: a crash leaves all or
+/// nothing.
 pub fn create(disk: &dyn Disk, path: &Path, options: &Options) -> Result<()> {
     let fresh = with_suffix(path, "-new");
     match disk.remove(&fresh) {

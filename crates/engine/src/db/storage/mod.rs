@@ -1,4 +1,5 @@
-//! What of a database is on disk beside its trees and its log: the file and its names, the metas, the catalog, the locks.
+//! What of a database is on disk beside its trees and its log: the file and its names, the metas, the catalog, the
+//! locks.
 
 pub mod catalog;
 pub mod create;

@@ -9,8 +9,8 @@ use crate::process::Stamp;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, LockRank, Mutex};
 
-/// How other processes know that this one uses a database. Every state holds it, and so does every transaction; the last of them to be
-/// dropped ends it.
+/// How other processes know that this one uses a database. Every state holds it, and so does every transaction; the
+/// last of them to be dropped ends it.
 #[derive(Debug)]
 pub struct Presence {
     file: Arc<dyn File>,

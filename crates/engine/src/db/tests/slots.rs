@@ -1,5 +1,5 @@
-//! What transactions leave in the slots of their threads, and who lets go of it. Miri runs these: what lies in a slot is moved by
-//! whoever has it.
+//! What transactions leave in the slots of their threads, and who lets go of it. Miri runs these: what lies in a slot
+//! is moved by whoever has it.
 
 use std::path::Path;
 use std::sync::Weak;

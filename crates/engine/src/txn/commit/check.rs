@@ -1,9 +1,9 @@
 //! Whether what a transaction has read, or is about to overwrite, is still as it was when it began.
 //!
-//! Everything committed since then is in deltas: those of the transaction's own epoch, which its state holds, and those after.
-//! So a key has changed if a delta has a version of it that is later than the transaction's snapshot, and a range if a delta has
-//! any such version within. What is in a delta belongs to a commit that is in the log and will be seen; to conflict with one
-//! that is not yet seen is no mistake.
+//! Everything committed since then is in deltas: those of the transaction's own epoch, which its state holds, and
+//! those after. So a key has changed if a delta has a version of it that is later than the transaction's snapshot,
+//! and a range if a delta has any such version within. What is in a delta belongs to a commit that is in the log and
+//! will be seen; to conflict with one that is not yet seen is no mistake.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -186,7 +186,8 @@ impl<'a> Later<'a> {
         if set.spilled().is_some() { self.check_spilled(set, since) } else { Ok(()) }
     }
 
-    /// As [`Later::check_writes`], for what was spilled, which may be much: it is asked for each key that others have changed.
+    /// As [`Later::check_writes`], for what was spilled, which may be much: it is asked for each key that others have
+    /// changed.
     fn check_spilled(&self, set: &WriteSet, since: Sequence) -> Result<()> {
         let tables: BTreeSet<_> = set.tables().filter(|&table| set.overwrites(table)).collect();
         for table in tables {

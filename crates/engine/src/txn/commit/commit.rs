@@ -1,12 +1,13 @@
 //! Committing, top down: [`Core::commit`] names the steps.
 //!
 //! Invariants:
-//! (1) A commit has its place in the log before any of it is in a delta, and is in the deltas and in the log, or its buffer, before it
-//!     is visible.
+//! (1) A commit has its place in the log before any of it is in a delta, and is in the deltas and in the log, or its
+//!     buffer, before it is visible.
 //! (2) Sequences rise by one per commit, in the order of the log; commits become visible in that order.
 //! (3) A commit that reports an error has no effect, now or after a restart, unless the error is `Indeterminate`.
-//! (4) When a commit gets its sequence, nothing that it was checked for has changed since its snapshot. So transactions that
-//!     are checked for what they read could have run one after the other, in the order of their sequences.
+//! (4) When a commit gets its sequence, nothing that it was checked for has changed since its snapshot. So
+//!     transactions that are checked for what they read could have run one after the other, in the order of their
+//!     sequences.
 //! (5) What a merge leaves is the operand upon the value that the commit before left: see `merges`.
 #![allow(unsafe_code)] // A commit is written to its place before it is finished.
 
@@ -73,8 +74,8 @@ impl Drop for Abandoned<'_> {
 }
 
 impl Proposal<'_> {
-    /// Whether it is more likely to need room than to make some: it writes and creates more keys and tables than it deletes, and drops
-    /// no table.
+    /// Whether it is more likely to need room than to make some: it writes and creates more keys and tables than it
+    /// deletes, and drops no table.
     fn adds(&self) -> bool {
         let changes = self.schema.changes();
         let drops = changes.iter().any(|change| matches!(change, SchemaChange::Dropped(_)));
@@ -83,7 +84,8 @@ impl Proposal<'_> {
         !drops && created + self.set.len() - deleted > deleted
     }
 
-    /// Whether there is no room for it on the disk. What is large is measured against that, not only against what was left of late.
+    /// Whether there is no room for it on the disk. What is large is measured against that, not only against what was
+    /// left of late.
     fn lacks_room(&self, writer: &Writer) -> bool {
         let bytes = self.set.bytes() as u64;
         let is_large = bytes >= MEASURED_COMMIT_BYTES;
@@ -151,7 +153,8 @@ impl Draft<'_> {
 }
 
 impl Logged {
-    /// Appends a finished commit to the log: it has a place there then, or is in the file, or in the buffer, as the flag says.
+    /// Appends a finished commit to the log: it has a place there then, or is in the file, or in the buffer, as the
+    /// flag says.
     ///
     /// # Errors
     /// As [`crate::txn::commit::journal::Journal::append`].
@@ -195,8 +198,8 @@ impl Core {
         self.settle(writer, &placed, durability)
     }
 
-    /// Checks, and gives the commit its number and its place in the log: between the two no other commit gets a number that could
-    /// matter. All but that was done before, without the lock.
+    /// Checks, and gives the commit its number and its place in the log: between the two no other commit gets a
+    /// number that could matter. All but that was done before, without the lock.
     fn place<'w>(
         &self,
         writer: &'w Writer,
@@ -242,8 +245,8 @@ impl Core {
         if alone || !self.published.has_room(sequence) {
             self.published.wait(logged.last);
         }
-        // Deltas are exchanged under the log's lock, and only when all commits with a number are visible: what is the newest
-        // state now has the active ones until this commit is.
+        // Deltas are exchanged under the log's lock, and only when all commits with a number are visible: what is the
+        // newest state now has the active ones until this commit is.
         let newer = (!self.published.is_newest(&proposal.snapshot.state)).then(|| self.published.state());
         if let Some(newer) = &newer {
             proposal.check_tables(newer)?;
@@ -292,8 +295,9 @@ impl Core {
         place.iter().for_each(InPlace::approach);
         insert(state, proposal, placed.sequence, draft, approaches);
         if let Some(place) = place {
-            // SAFETY: the commit is not finished: `Core::show` does that, which `Core::commit` calls after this. Nor is it ever, if it is
-            // abandoned: then `Prefix::arrives` answers false for it, and whoever would do away with the file is refused.
+            // SAFETY: the commit is not finished: `Core::show` does that, which `Core::commit` calls after this. Nor
+            // is it ever, if it is abandoned: then `Prefix::arrives` answers false for it, and whoever would do away
+            // with the file is refused.
             unsafe { place.write(&draft.encoder) };
         }
         if !proposal.schema.is_empty() {
@@ -353,8 +357,8 @@ fn keep(encoder: RecordEncoder) {
     }
 }
 
-/// Begins the inserts of a small set: what they need arrives side by side, and while the commit gets its place. In a large one
-/// the first would be gone again.
+/// Begins the inserts of a small set: what they need arrives side by side, and while the commit gets its place. In a
+/// large one the first would be gone again.
 fn approach(proposal: &Proposal<'_>, print: &Footprint) -> Approaches {
     let mut approaches = [None; HASHES];
     let state = &proposal.snapshot.state;

@@ -1,11 +1,13 @@
-//! Committing a transaction that has spilled: one checkpoint brings its changes into the trees, without the log and the deltas.
+//! Committing a transaction that has spilled: one checkpoint brings its changes into the trees, without the log and
+//! the deltas.
 //!
 //! Invariants:
-//! (1) No other transaction commits between the check of what the transaction read or overwrites and the publication of the state
-//!     that shows its changes.
-//! (2) By then everything that was committed before is in the trees and in the runs above them, so the changes are above it.
-//! (3) One meta makes the changes durable, and one state shows them. A crash before that meta leaves nothing of them but a note in
-//!     the log.
+//! (1) No other transaction commits between the check of what the transaction read or overwrites and the publication
+//!     of the state that shows its changes.
+//! (2) By then everything that was committed before is in the trees and in the runs above them, so the changes are
+//!     above it.
+//! (3) One meta makes the changes durable, and one state shows them. A crash before that meta leaves nothing of them
+//!     but a note in the log.
 
 use std::collections::HashSet;
 

@@ -1,11 +1,11 @@
 //! What the transactions of one open database share: the newest state, the log, and how deltas are exchanged.
 //!
-//! [`LockRank`](crate::sync::LockRank) has the order of the locks. A thread waits for a slot of another thread while it holds at most
-//! a turn, and it locks nothing while it has a slot.
+//! [`LockRank`](crate::sync::LockRank) has the order of the locks. A thread waits for a slot of another thread while
+//! it holds at most a turn, and it locks nothing while it has a slot.
 //!
-//! Commits get their numbers under the log's lock. Deltas are rotated under it too, when every commit that has a number is visible. So
-//! no commit falls between two deltas, and the delta that a commit finds under the lock stays the active one until the commit is
-//! visible.
+//! Commits get their numbers under the log's lock. Deltas are rotated under it too, when every commit that has a
+//! number is visible. So no commit falls between two deltas, and the delta that a commit finds under the lock stays
+//! the active one until the commit is visible.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -123,24 +123,26 @@ pub struct Logged {
 
 /// What a commit calls upon when memory fills.
 pub trait Relief: Send + Sync {
-    /// The active deltas take `bytes`, over their budget, or the disk is to be measured. Called without any lock; may wait.
+    /// The active deltas take `bytes`, over their budget, or the disk is to be measured. Called without any lock; may
+    /// wait.
     ///
     /// # Errors
     /// Why nothing could be freed, where that stops writing.
     fn relieve(&self, bytes: u64) -> Result<()>;
 
-    /// Whether the disk has room for a commit of so many bytes. Called without any lock, and perhaps with the turn; must not wait.
+    /// Whether the disk has room for a commit of so many bytes. Called without any lock, and perhaps with the turn;
+    /// must not wait.
     fn has_room_for(&self, bytes: u64) -> bool;
 
-    /// Begins the log, durably, and has the file say that there is one: from then on its loss is noticed. Called without any lock, and
-    /// perhaps with the turn.
+    /// Begins the log, durably, and has the file say that there is one: from then on its loss is noticed. Called
+    /// without any lock, and perhaps with the turn.
     ///
     /// # Errors
     /// What the disk reports.
     fn begin_log(&self) -> Result<()>;
 
-    /// Brings the changes of a transaction that has spilled into the trees: durable, and then visible. Requires: the caller is the
-    /// only writer.
+    /// Brings the changes of a transaction that has spilled into the trees: durable, and then visible. Requires: the
+    /// caller is the only writer.
     ///
     /// # Errors
     /// As [`crate::WriteTxn::commit`]. Nothing was changed then, unless writing is poisoned: then that is not known.
@@ -163,13 +165,14 @@ impl std::fmt::Debug for Writer {
 }
 
 impl Writer {
-    /// The size from which a value goes to an extent of its own. Below `Disk` it is larger, because a value there must be
-    /// synced before its commit is logged, which such commits otherwise never wait for.
+    /// The size from which a value goes to an extent of its own. Below `Disk` it is larger, because a value there
+    /// must be synced before its commit is logged, which such commits otherwise never wait for.
     pub fn large_value_bytes(&self) -> usize {
         if self.durability == Durability::Disk { LARGE_VALUE_BYTES } else { LARGE_VALUE_BYTES_UNSYNCED }
     }
 
-    /// Holds against all further writing: a sync failed, or what is in the log or in memory is in doubt for another reason.
+    /// Holds against all further writing: a sync failed, or what is in the log or in memory is in doubt for another
+    /// reason.
     pub fn poison(&self) {
         self.poisoned.store(true, Ordering::Release);
         self.large.distrust();
@@ -213,7 +216,8 @@ impl Core {
         Ok(writer)
     }
 
-    /// Sees to it that there is a log before the first commit. Requires: the caller holds no lock; it may have the turn.
+    /// Sees to it that there is a log before the first commit. Requires: the caller holds no lock; it may have the
+    /// turn.
     ///
     /// # Errors
     /// What the disk reports.
@@ -462,7 +466,8 @@ impl Core {
 }
 
 impl Drop for Core {
-    /// Brings what was committed into the log: the last handle and the last transaction are gone. Also after a `close` that failed.
+    /// Brings what was committed into the log: the last handle and the last transaction are gone. Also after a
+    /// `close` that failed.
     fn drop(&mut self) {
         // In a child made by `fork`, the log is the parent's.
         let is_own = |writer: &&Writer| !writer.is_poisoned() && !self.stamp.is_inherited();

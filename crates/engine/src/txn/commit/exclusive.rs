@@ -1,5 +1,5 @@
-//! A time in which one thread alone commits: for long jobs that must not fail for conflicts, and for what is not a commit, such
-//! as a bulk load.
+//! A time in which one thread alone commits: for long jobs that must not fail for conflicts, and for what is not a
+//! commit, such as a bulk load.
 //!
 //! Transactions that are under way stay so, and read; their commits wait, and are checked afterwards like any other.
 
@@ -19,7 +19,8 @@ pub struct Exclusive {
 }
 
 impl Exclusive {
-    /// Waits until nobody else has it, and until all commits under way are seen. `None` if that is not so until `deadline`.
+    /// Waits until nobody else has it, and until all commits under way are seen. `None` if that is not so until
+    /// `deadline`.
     ///
     /// # Errors
     /// As [`Core::writer`]; [`crate::Error::Invalid`] in a merge function.

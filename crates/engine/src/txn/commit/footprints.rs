@@ -1,16 +1,17 @@
-//! What the newest commits wrote, so that a transaction whose reads were checked a moment ago need look at those alone that
-//! came since.
+//! What the newest commits wrote, so that a transaction whose reads were checked a moment ago need look at those
+//! alone that came since.
 //!
-//! Transactions check their reads without a lock, against deltas. Under the log's lock, where no commit can come in between,
-//! only commits are left that got a number since; their changes may not be in a delta yet. A footprint never says no for a key
-//! that its commit wrote; for others it may say yes, and then the check is made again.
+//! Transactions check their reads without a lock, against deltas. Under the log's lock, where no commit can come in
+//! between, only commits are left that got a number since; their changes may not be in a delta yet. A footprint never
+//! says no for a key that its commit wrote; for others it may say yes, and then the check is made again.
 
 use crate::delta::Approach;
 use crate::format::Identity;
 use crate::ids::Sequence;
 use crate::txn::writes::write_set::WriteSet;
 
-/// Hashes of the keys that a commit writes, of whatever table. It takes one line of memory: another thread wrote it last.
+/// Hashes of the keys that a commit writes, of whatever table. It takes one line of memory: another thread wrote it
+/// last.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub struct Footprint {

@@ -1,8 +1,10 @@
-//! Commits that are written to the log by their own threads, side by side: each has got its place there under the log's lock.
+//! Commits that are written to the log by their own threads, side by side: each has got its place there under the
+//! log's lock.
 //!
-//! A commit that has a place and is not finished may still be being copied. So whoever needs the log's bytes, or does away with the
-//! file, first waits until the last commit with a place is finished: see [`Logged::placed`]. No commit is acknowledged before all
-//! that precede it are finished, so what a killed process leaves behind a gap was promised to nobody.
+//! A commit that has a place and is not finished may still be being copied. So whoever needs the log's bytes, or does
+//! away with the file, first waits until the last commit with a place is finished: see [`Logged::placed`]. No commit
+//! is acknowledged before all that precede it are finished, so what a killed process leaves behind a gap was promised
+//! to nobody.
 #![allow(unsafe_code)] // What is written to is memory that the log could do away with.
 
 use crate::error::{Error, Result};
@@ -37,10 +39,11 @@ impl InPlace {
     /// The commit is not finished.
     #[inline]
     pub unsafe fn write(self, commit: &RecordEncoder) {
-        // SAFETY: the place is this commit's alone. The log holds its file, and does not cut it below the end of what it has given
-        // out, until who closes it or turns to another file has waited for the commit to be finished, which comes after this: the
-        // caller's word. If a commit is abandoned meanwhile, waiting ends early; but `Prefix::arrives` answers false while anything up
-        // to `Logged::placed` is missing, and so nobody does away with the file.
+        // SAFETY: the place is this commit's alone. The log holds its file, and does not cut it below the end of what
+        // it has given out, until who closes it or turns to another file has waited for the commit to be finished,
+        // which comes after this: the caller's word. If a commit is abandoned meanwhile, waiting ends early; but
+        // `Prefix::arrives` answers false while anything up to `Logged::placed` is missing, and so nobody does away
+        // with the file.
         unsafe { self.0.write(commit.bytes()) };
     }
 }

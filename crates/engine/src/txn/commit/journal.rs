@@ -41,8 +41,8 @@ pub struct LogStart {
 }
 
 impl Journal {
-    /// The log of the database at a path, to go on from `end`; written through memory, where the disk can, if `map` is set.
-    /// Segments that are not needed stay as long as `retention` says.
+    /// The log of the database at a path, to go on from `end`; written through memory, where the disk can, if `map`
+    /// is set. Segments that are not needed stay as long as `retention` says.
     pub fn new(
         disk: Arc<dyn Disk>,
         database: &Path,
@@ -82,8 +82,8 @@ impl Journal {
         (source, pin)
     }
 
-    /// Appends a finished commit, and writes it unless it may be lost with the process. True if it waits in the buffer to be
-    /// written behind. What must survive the machine is left to sync.
+    /// Appends a finished commit, and writes it unless it may be lost with the process. True if it waits in the
+    /// buffer to be written behind. What must survive the machine is left to sync.
     ///
     /// # Errors
     /// What the disk reports; the commit is forgotten then. [`crate::Error::Poisoned`] if it may have survived.
@@ -101,8 +101,8 @@ impl Journal {
         outcome.map(|()| false)
     }
 
-    /// Gives a finished commit a place in the log's file that it is to be written to without the log's lock, by [`PreparedPlace::write`]: see
-    /// [`Log::place`]. None where [`Journal::append`] must do.
+    /// Gives a finished commit a place in the log's file that it is to be written to without the log's lock, by
+    /// [`PreparedPlace::write`]: see [`Log::place`]. None where [`Journal::append`] must do.
     ///
     /// # Errors
     /// As [`Journal::append`].
@@ -132,7 +132,8 @@ impl Journal {
         self.log.as_mut().map_or(Ok(()), Log::write)
     }
 
-    /// Begins to make all commits durable, at least up to `sequence`: see [`Log::begin_sync_of`]. `None` if there is nothing to do.
+    /// Begins to make all commits durable, at least up to `sequence`: see [`Log::begin_sync_of`]. `None` if there is
+    /// nothing to do.
     ///
     /// # Errors
     /// [`Error::Moved`], and as [`Log::begin_sync_of`].
@@ -172,7 +173,8 @@ impl Journal {
         self.log.as_mut().map_or(Ok(()), Log::give_back)
     }
 
-    /// Removes the segments below `first` that are not to be kept: a durable checkpoint holds their commits, up to `checkpoint`.
+    /// Removes the segments below `first` that are not to be kept: a durable checkpoint holds their commits, up to
+    /// `checkpoint`.
     ///
     /// # Errors
     /// As [`Log::remove_before`].
@@ -197,7 +199,8 @@ impl Journal {
         LogStart { segment, exists: false }
     }
 
-    /// Ends the log and removes its segments but those that are to be kept: a durable checkpoint holds everything and says so.
+    /// Ends the log and removes its segments but those that are to be kept: a durable checkpoint holds everything and
+    /// says so.
     ///
     /// # Errors
     /// As [`Log::remove_all`].
@@ -218,8 +221,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Sees to it that the paths of the data file and of the log are still theirs. Files of another database may be there by now, so
-    /// nothing is created or removed there otherwise, nor is anything acknowledged.
+    /// Sees to it that the paths of the data file and of the log are still theirs. Files of another database may be
+    /// there by now, so nothing is created or removed there otherwise, nor is anything acknowledged.
     ///
     /// # Errors
     /// [`Error::Moved`], after which the journal is poisoned; and the disk's.

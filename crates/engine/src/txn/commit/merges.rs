@@ -1,9 +1,10 @@
 //! The results of a transaction's merges: what the values become when it gets its number.
 //!
-//! A merge has its place among the commits like any change, so its result is that of the value which the commit before leaves.
-//! Results are computed before the log's lock is taken, which has what they read in memory, and brings most of them about. Under
-//! the lock, where no commit can come in between, those of keys that have changed since are computed again; if they are large or
-//! many, the lock is given back for that. What is logged and inserted are ordinary puts.
+//! A merge has its place among the commits like any change, so its result is that of the value which the commit
+//! before leaves. Results are computed before the log's lock is taken, which has what they read in memory, and brings
+//! most of them about. Under the lock, where no commit can come in between, those of keys that have changed since are
+//! computed again; if they are large or many, the lock is given back for that. What is logged and inserted are
+//! ordinary puts.
 
 use crate::error::Result;
 use crate::format::LargeValue;
@@ -62,7 +63,8 @@ impl Results<'_> {
         })
     }
 
-    /// The commit may be in the log from now on: large values are not given back unless [`Results::take_back`] is called.
+    /// The commit may be in the log from now on: large values are not given back unless [`Results::take_back`] is
+    /// called.
     pub fn entrust(&mut self) {
         self.entrusted = true;
     }
@@ -210,8 +212,8 @@ impl Core {
         Ok(Some(results))
     }
 
-    /// Brings results up to the last commit that has a number, if that is soon done. Requires: the caller holds the log's lock, so
-    /// that no other commit gets one.
+    /// Brings results up to the last commit that has a number, if that is soon done. Requires: the caller holds the
+    /// log's lock, so that no other commit gets one.
     ///
     /// # Errors
     /// As [`Core::precompute_merges`].
@@ -237,8 +239,8 @@ impl Core {
         Ok(if results.renew(proposal)? { Merged::Anew } else { Merged::AsBefore })
     }
 
-    /// Brings results up to the last commit that is seen, and tells whether they have changed. Under the log's lock, with all
-    /// commits that have a number seen, that is for good.
+    /// Brings results up to the last commit that is seen, and tells whether they have changed. Under the log's lock,
+    /// with all commits that have a number seen, that is for good.
     ///
     /// # Errors
     /// As [`Core::precompute_merges`].
@@ -264,8 +266,8 @@ pub fn resolved<'s>(
     })
 }
 
-/// A function of the program whose result is longer is not called under the log's lock, unless others are too fast: all that is
-/// known of its time is what it makes.
+/// A function of the program whose result is longer is not called under the log's lock, unless others are too fast:
+/// all that is known of its time is what it makes.
 const FUNCTION_BYTES_LOCKED_MAX: usize = 4 << 10;
 
 fn is_large(put: &Pending) -> bool {
@@ -278,7 +280,8 @@ fn value(
     at: Sequence,
     (id, key, operand): (TableId, &[u8], &[u8]),
 ) -> Result<Vec<u8>> {
-    // As the transaction knows the table. Where another has dropped it meanwhile, or it did so itself, nothing comes of this.
+    // As the transaction knows the table. Where another has dropped it meanwhile, or it did so itself, nothing comes
+    // of this.
     let Some(known) = proposal.schema.view_of(&proposal.snapshot.state, id) else { return Ok(operand.to_vec()) };
     let before = match proposal.schema.view_of(state, id) {
         Some(view) => Layers { state, view, at, set: None, reads: None }.get(key)?,

@@ -1,8 +1,10 @@
-//! Notes in the log of what is not logged itself, for who follows it: bulk loads, and commits of transactions that have spilled.
+//! Notes in the log of what is not logged itself, for who follows it: bulk loads, and commits of transactions that
+//! have spilled.
 //!
-//! A note is a commit without changes; where the log is not kept it does not even tell of tables, and only gives the number. It is durable before the load is, so that no crash leaves a load without one; and it is seen
-//! with the load, by every snapshot that shows what was loaded and by none before, so that who reads the note and then the table
-//! finds it. A load that fails, or that a crash undoes, leaves its note.
+//! A note is a commit without changes; where the log is not kept it does not even tell of tables, and only gives the
+//! number. It is durable before the load is, so that no crash leaves a load without one; and it is seen with the
+//! load, by every snapshot that shows what was loaded and by none before, so that who reads the note and then the
+//! table finds it. A load that fails, or that a crash undoes, leaves its note.
 
 use crate::error::Result;
 use crate::format::RecordEncoder;

@@ -1,5 +1,4 @@
 //! What a transaction asks to commit, and what must not have changed since its snapshot.
-#![allow(unsafe_code)] // A commit is written to its place before it is finished.
 
 use crate::delta::Approach;
 use crate::txn::reads::read_set::Reads;

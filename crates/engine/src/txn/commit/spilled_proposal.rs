@@ -89,7 +89,8 @@ impl<'t> SpilledProposal<'t> {
         self.kept.borrow().iter().copied().collect()
     }
 
-    /// What it did to a table. `state` is the newest, in whose deltas nothing is. None if the table is not there any more.
+    /// What it did to a table. `state` is the newest, in whose deltas nothing is. None if the table is not there any
+    /// more.
     pub fn source<'s>(&'s self, state: &'s State, table: TableId) -> Option<SpilledTable<'s>> {
         let view = self.proposal.schema.view_of(state, table)?;
         let below = Layers { state, view, at: state.floor, set: None, reads: None };

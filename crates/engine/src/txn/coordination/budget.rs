@@ -1,8 +1,8 @@
 //! How much memory the active deltas may take before commits call for relief, and whether the disk has room for more.
 //!
-//! What deltas hold is in the log as well, and a checkpoint writes it once more before the log can go. So on a disk that is nearly
-//! full deltas are kept small, and commits that add are refused while there is still room for those that delete, and for
-//! checkpoints.
+//! What deltas hold is in the log as well, and a checkpoint writes it once more before the log can go. So on a disk
+//! that is nearly full deltas are kept small, and commits that add are refused while there is still room for those
+//! that delete, and for checkpoints.
 
 use crate::pager::Room;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -52,7 +52,8 @@ impl Held {
         self.active + self.frozen
     }
 
-    /// Whether there is room for a commit of so many bytes as well: in the log, for a checkpoint, and for the pages of that.
+    /// Whether there is room for a commit of so many bytes as well: in the log, for a checkpoint, and for the pages
+    /// of that.
     pub fn has_room_for(self, bytes: u64) -> bool {
         self.room.bytes >= 3 * bytes + owed(self.bytes()) && self.room.log_bytes >= bytes
     }
@@ -78,7 +79,8 @@ impl Allowance {
     pub fn of(held: Held, bytes_max: u64) -> Self {
         let Held { active, frozen, room } = held;
         let left = room.bytes.saturating_sub(owed(frozen));
-        // A delta of twice so many bytes takes as many in the log, where more is prepared, and half as many again to be merged.
+        // A delta of twice so many bytes takes as many in the log, where more is prepared, and half as many again to
+        // be merged.
         let bytes = ((left + active) / 5).min((room.log_bytes + active) / 3).max(BUDGET_BYTES_MIN).min(bytes_max);
         let measure_at = active + (bytes / MEASURED_DIVISOR).clamp(MEASURED_BYTES_MIN, MEASURED_BYTES_MAX);
         Self { bytes, measure_at, is_short: room.log_bytes == 0 || left <= owed(active) }
@@ -144,7 +146,8 @@ impl Budget {
         self.is_short() || bytes >= self.measure_at.load(Ordering::Relaxed)
     }
 
-    /// The active deltas take `bytes`, and this was allowed, by a disk that was measured, or by one whose room has no end.
+    /// The active deltas take `bytes`, and this was allowed, by a disk that was measured, or by one whose room has no
+    /// end.
     pub fn allow(&self, allowance: Option<Allowance>, bytes: u64) {
         let endless = Allowance { bytes: self.bytes_max, measure_at: u64::MAX, is_short: false };
         let allowance = allowance.unwrap_or(endless);
@@ -159,7 +162,8 @@ impl Budget {
     }
 }
 
-/// After a checkpoint for which the disk was too full another one is tried when deltas hold so much more, or there is so much more room.
+/// After a checkpoint for which the disk was too full another one is tried when deltas hold so much more, or there is
+/// so much more room.
 const TRIED_AGAIN_BYTES: u64 = 64 << 10;
 /// However full the disk, deltas may take so much: smaller checkpoints would write mostly the pages of trees again.
 const BUDGET_BYTES_MIN: u64 = 64 << 10;

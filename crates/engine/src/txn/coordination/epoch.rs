@@ -1,4 +1,5 @@
-//! Epochs: the time from one rotation of the deltas to the next, with a count of the transactions that began in it and may write.
+//! Epochs: the time from one rotation of the deltas to the next, with a count of the transactions that began in it
+//! and may write.
 
 use crate::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,9 +1,9 @@
 //! Group commit: one flush makes many commits durable.
 //!
-//! Of the commits that wait, one leads: it flushes for all. Those that come meanwhile wait for the next flush, which one of them
-//! leads. Threads whose commits one flush released tend to come back with others at once; so the next leader waits for as many
-//! as are known to commit, as long as they come quickly. Otherwise two halves of them would take turns for ever, and each flush
-//! would serve one half.
+//! Of the commits that wait, one leads: it flushes for all. Those that come meanwhile wait for the next flush, which
+//! one of them leads. Threads whose commits one flush released tend to come back with others at once; so the next
+//! leader waits for as many as are known to commit, as long as they come quickly. Otherwise two halves of them would
+//! take turns for ever, and each flush would serve one half.
 
 use std::time::Duration;
 
@@ -78,8 +78,8 @@ impl GroupSync {
         self.durable.fetch_max(durable.0, Ordering::Release);
     }
 
-    /// Waits until the commit is durable. `flush` makes all durable that are in the log, and answers the last of them. Requires:
-    /// the commit is in the log; the caller holds no lock.
+    /// Waits until the commit is durable. `flush` makes all durable that are in the log, and answers the last of
+    /// them. Requires: the commit is in the log; the caller holds no lock.
     ///
     /// # Errors
     /// Those of `flush`, of which one led by another thread has told that one.
@@ -139,9 +139,9 @@ impl GroupSync {
         (group, outcome.map(drop))
     }
 
-    /// Waits until as many wait as are expected, as long as that raises the rate of all: `n` commits in the time of a flush are as
-    /// many as `n + k` in that time and `k / n` of it more. Those who come meanwhile may be followed by others as quickly. If it was
-    /// in vain, the next flushes are not delayed.
+    /// Waits until as many wait as are expected, as long as that raises the rate of all: `n` commits in the time of a
+    /// flush are as many as `n + k` in that time and `k / n` of it more. Those who come meanwhile may be followed by
+    /// others as quickly. If it was in vain, the next flushes are not delayed.
     fn gather<'g>(&self, mut group: MutexGuard<'g, Group>) -> MutexGuard<'g, Group> {
         if group.unaccompanied > 0 {
             group.unaccompanied -= 1;
@@ -277,8 +277,8 @@ mod tests {
         assert_eq!(log.sync.durable(), Sequence(THREADS * COMMITS));
     }
 
-    /// Counted among those who wait until it woke up, the first thread would pass for company of the second, and two halves of many
-    /// would take turns for ever.
+    /// Counted among those who wait until it woke up, the first thread would pass for company of the second, and two
+    /// halves of many would take turns for ever.
     #[test]
     fn who_was_released_is_expected_back_and_is_company_only_then() {
         let sync = GroupSync::new(Sequence(0));

@@ -1,17 +1,17 @@
 //! Slots of threads: where a transaction that ends leaves what it held of the database, for the next one of its thread.
 //!
-//! Beginning a transaction changes counts that all threads share, and each change takes the count's cache line away from the
-//! other threads. So a transaction leaves what it holds in its thread's slot, and the next one takes it from there if it still
-//! belongs to the newest state. Both write only to a cache line of this thread.
+//! Beginning a transaction changes counts that all threads share, and each change takes the count's cache line away
+//! from the other threads. So a transaction leaves what it holds in its thread's slot, and the next one takes it from
+//! there if it still belongs to the newest state. Both write only to a cache line of this thread.
 //!
 //! Invariants:
-//! (1) What is in a slot belongs to the newest state. The exception is the moment between the publication of a newer state and the
-//!     clearing of the slot by the publishing thread. So an old state is kept only by its transactions.
+//! (1) What is in a slot belongs to the newest state. The exception is the moment between the publication of a newer
+//!     state and the clearing of the slot by the publishing thread. So an old state is kept only by its transactions.
 //! (2) Only the thread that has set a slot's `busy` reads or writes what is in the slot.
 //!
-//! One thread leaves a state in a slot while another publishes the next state. Whichever comes to the slot later sees what the earlier
-//! one did: the leaving thread compares with the newest state while it has the slot, and the publishing thread clears the slots
-//! after it has replaced the newest state.
+//! One thread leaves a state in a slot while another publishes the next state. Whichever comes to the slot later sees
+//! what the earlier one did: the leaving thread compares with the newest state while it has the slot, and the
+//! publishing thread clears the slots after it has replaced the newest state.
 #![allow(unsafe_code)] // What is in a slot is moved by the thread that has the slot.
 
 use std::mem::ManuallyDrop;
@@ -51,7 +51,8 @@ struct Slot<T> {
     left: UnsafeCell<Option<T>>,
 }
 
-// SAFETY: only one thread at a time reaches what the cell holds, by invariant (2). It may move from thread to thread: `T` is `Send`.
+// SAFETY: only one thread at a time reaches what the cell holds, by invariant (2). It may move from thread to thread:
+// `T` is `Send`.
 unsafe impl<T: Send> Sync for Slot<T> {}
 
 /// Holds a value for one transaction, and leaves it in the thread's slot when the transaction ends.
@@ -75,17 +76,19 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T> Slots<T> {
-    /// Whether the state at this address is the newest. The caller holds that state, so no other state can have its address.
+    /// Whether the state at this address is the newest. The caller holds that state, so no other state can have its
+    /// address.
     #[inline]
     pub fn is_newest(&self, state: *const ()) -> bool {
         // Relaxed: nothing is read through the pointer.
         ptr::eq(self.newest.load(Ordering::Relaxed), state)
     }
 
-    /// There is a newer state. Requires: the caller holds the lock under which states are published, so that they arrive here in
-    /// their order, and calls [`Slots::clear`] when it holds no lock any more.
+    /// There is a newer state. Requires: the caller holds the lock under which states are published, so that they
+    /// arrive here in their order, and calls [`Slots::clear`] when it holds no lock any more.
     pub fn set_newest(&self, state: *const ()) {
-        // Relaxed: a thread that leaves a state here looks after the slot was cleared, or has left the state before that.
+        // Relaxed: a thread that leaves a state here looks after the slot was cleared, or has left the state before
+        // that.
         self.newest.store(state.cast_mut(), Ordering::Relaxed);
     }
 
@@ -108,8 +111,8 @@ impl<T: Leave> Slots<T> {
     pub fn clear(&self) {
         for slot in &self.slots {
             let is_old = |left: &mut T| !self.is_newest(left.state()) || self.closed.load(Ordering::Relaxed);
-            // Other threads have a slot for a few instructions only, unless they are suspended in between. (In the child of a
-            // `fork` they have it for ever, as with any lock.)
+            // Other threads have a slot for a few instructions only, unless they are suspended in between. (In the
+            // child of a `fork` they have it for ever, as with any lock.)
             let old = loop {
                 match slot.with(|left| left.take_if(is_old)) {
                     Some(old) => break old,
@@ -143,15 +146,16 @@ impl<T> Slot<T> {
         unsafe { Self::with_raw(NonNull::from(self), act) }
     }
 
-    /// As [`Slot::with`], for a caller that puts into the slot what keeps the slots alive: no thread can take that before `busy` is
-    /// released, and the slot may be gone right after.
+    /// As [`Slot::with`], for a caller that puts into the slot what keeps the slots alive: no thread can take that
+    /// before `busy` is released, and the slot may be gone right after.
     ///
     /// # Safety
-    /// `slot` is a slot that lives until this call releases `busy`. After that it is not touched, so what `act` put into it may
-    /// free it.
+    /// `slot` is a slot that lives until this call releases `busy`. After that it is not touched, so what `act` put
+    /// into it may free it.
     #[inline]
     unsafe fn with_raw<R>(slot: NonNull<Self>, act: impl FnOnce(&mut Option<T>) -> R) -> Option<R> {
-        // SAFETY: by the caller's contract it lives until the store below. A reference to an atomic need not outlast that.
+        // SAFETY: by the caller's contract it lives until the store below. A reference to an atomic need not outlast
+        // that.
         let busy = unsafe { &(*slot.as_ptr()).busy };
         // Acquire pairs with the Release below: the thread that had the slot before is done.
         busy.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).ok()?;
@@ -197,8 +201,8 @@ impl<T: Leave> Drop for Lent<T> {
         // SAFETY: it is taken only here, and nothing reaches it after.
         let value = unsafe { ManuallyDrop::take(&mut self.0) };
         let slot = NonNull::from(value.slots().of_thread());
-        // SAFETY: `value` keeps the slots alive, which are behind an `Arc` and so do not move with it. It is in the slot or in this
-        // thread's hands until `busy` is released.
+        // SAFETY: `value` keeps the slots alive, which are behind an `Arc` and so do not move with it. It is in the
+        // slot or in this thread's hands until `busy` is released.
         let rest = unsafe {
             Slot::with_raw(slot, |left| if value.slots().may_keep(&value) { left.replace(value) } else { Some(value) })
         };

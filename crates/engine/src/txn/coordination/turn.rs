@@ -8,10 +8,11 @@ use crate::sync::{Arc, Condvar, Instant, LockRank, Mutex};
 /// Hands out turns. Only [`LockRank::Registry`] and [`LockRank::Closing`] are taken before a turn.
 #[derive(Debug)]
 pub struct Turns {
-    /// [`FREE`], [`TAKEN`] or [`AWAITED`]. Without anybody who waits, a turn costs an exchange to take and one to give back.
+    /// [`FREE`], [`TAKEN`] or [`AWAITED`]. Without anybody who waits, a turn costs an exchange to take and one to
+    /// give back.
     state: AtomicU32,
-    /// [`LockRank::Turns`]. A waiting thread holds it except while it sleeps, so that no wake-up falls between its look at the
-    /// state and its sleep.
+    /// [`LockRank::Turns`]. A waiting thread holds it except while it sleeps, so that no wake-up falls between its
+    /// look at the state and its sleep.
     queue: Mutex<()>,
     free: Condvar,
 }
@@ -43,7 +44,8 @@ impl Turns {
     #[cold]
     fn wait_in_queue(turns: &Arc<Self>, deadline: Option<Instant>) -> Option<Turn> {
         let mut queue = turns.queue.lock();
-        // Whoever gets the turn here says that others may wait, which at worst wakes nobody once. Acquire as in `try_take`.
+        // Whoever gets the turn here says that others may wait, which at worst wakes nobody once. Acquire as in
+        // `try_take`.
         while turns.state.swap(AWAITED, Ordering::Acquire) != FREE {
             queue = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
                 Some(left) if left.is_zero() => return None,

@@ -1,14 +1,15 @@
 //! Which commits are finished: all up to one number, whatever the order in which threads finish theirs.
 //!
-//! Commits get their numbers under the log's lock and insert their changes without it. Readers must not see commit 8 while commit 7
-//! is still being inserted: what they go by is the end of the gapless prefix.
+//! Commits get their numbers under the log's lock and insert their changes without it. Readers must not see commit 8
+//! while commit 7 is still being inserted: what they go by is the end of the gapless prefix.
 //!
-//! Invariants: (1) `through` only rises, by one at a time, and only past commits that are finished. (2) Whoever loads it sees
-//! what each commit up to it did before it finished. (3) Less than [`ROOM`] numbers above `through` are given out, so that no
-//! two commits share a slot.
+//! Invariants: (1) `through` only rises, by one at a time, and only past commits that are finished. (2) Whoever loads
+//! it sees what each commit up to it did before it finished. (3) Less than [`ROOM`] numbers above `through` are given
+//! out, so that no two commits share a slot.
 //!
-//! Of two neighbours that finish at once, one must carry `through` past both: each stores that it is finished before it looks
-//! for the other. All these accesses are `SeqCst`, so that there is one order of them in which one of the two looks last.
+//! Of two neighbours that finish at once, one must carry `through` past both: each stores that it is finished before
+//! it looks for the other. All these accesses are `SeqCst`, so that there is one order of them in which one of the
+//! two looks last.
 
 use crate::ids::Sequence;
 use crate::planted::{Fault, give_way, planted};
@@ -28,8 +29,8 @@ pub struct Visible {
     advanced: Condvar,
 }
 
-/// What each commit writes or looks at when it is finished, on lines of memory where nothing else lies: what would lie beside it is
-/// read by every transaction.
+/// What each commit writes or looks at when it is finished, on lines of memory where nothing else lies: what would
+/// lie beside it is read by every transaction.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Front {
@@ -118,7 +119,8 @@ impl Visible {
         self.wait_until(sequence, None)
     }
 
-    /// Waits until all commits up to this one are finished, or one is abandoned, or `deadline` comes. Whether they are finished.
+    /// Waits until all commits up to this one are finished, or one is abandoned, or `deadline` comes. Whether they
+    /// are finished.
     pub fn wait_until(&self, sequence: Sequence, deadline: Option<Instant>) -> bool {
         // As in `finish`: who sleeps says so before it looks, who finishes looks for sleepers after it has advanced.
         self.front.sleepers.fetch_add(1, Ordering::SeqCst);
@@ -156,7 +158,8 @@ impl Visible {
 
 /// Commits that may be under way at once.
 const ROOM: u64 = if cfg!(model_checked) { 4 } else { 1024 };
-/// Looks at the prefix before going to sleep: most commits take a microsecond. (A model checker tries all that may come between.)
+/// Looks at the prefix before going to sleep: most commits take a microsecond. (A model checker tries all that may
+/// come between.)
 const SPINS: u32 = if cfg!(model_checked) { 0 } else { 200 };
 
 #[cfg(test)]

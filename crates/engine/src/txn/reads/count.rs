@@ -11,8 +11,8 @@ use crate::txn::reads::walk::Walk;
 use crate::txn::writes::run_walk::Start;
 
 impl<'a> Layers<'a> {
-    /// How many entries lie within the bounds: the tree's count, corrected by each entry above it; or, where runs tell what they add to
-    /// that, by each above these.
+    /// How many entries lie within the bounds: the tree's count, corrected by each entry above it; or, where runs
+    /// tell what they add to that, by each above these.
     ///
     /// # Errors
     /// As [`Layers::get`].
@@ -25,8 +25,8 @@ impl<'a> Layers<'a> {
         Ok(counted.saturating_add_signed(above.net))
     }
 
-    /// The count of the tree, and of runs which count, corrected by the first changes above these. The rest of them is taken to be like
-    /// the first ones, and is the error.
+    /// The count of the tree, and of runs which count, corrected by the first changes above these. The rest of them
+    /// is taken to be like the first ones, and is the error.
     ///
     /// # Errors
     /// As [`Layers::get`].

@@ -59,7 +59,8 @@ impl<'t> KeyBatches<'t> {
         Range::begun(layers, low, high).map(Self)
     }
 
-    /// The next keys: as many as lie together, and not more than so many; `None` at the end. After an error there are none.
+    /// The next keys: as many as lie together, and not more than so many; `None` at the end. After an error there are
+    /// none.
     ///
     /// # Errors
     /// As [`crate::ReadTxn::get`].

@@ -110,8 +110,8 @@ impl<'a> Layers<'a> {
         let deltas = self.deltas();
         let base = self.view.trees.base.as_ref();
         let runs = self.runs_of(key);
-        // Each layer is somewhere else in memory. If there are many, all that can be asked for is on its way before the first is
-        // looked at.
+        // Each layer is somewhere else in memory. If there are many, all that can be asked for is on its way before
+        // the first is looked at.
         let (mut filters, mut leaf) = (Filters::default(), None);
         if let Some(stack) = self.stack() {
             stack.have_filters_at_hand(self.pages(), key);

@@ -54,7 +54,8 @@ impl<'t> Range<'t> {
         Self { source: Source::Fresh { layers, low, high }, stamp: layers.state.stamp, open }
     }
 
-    /// As [`Range::new`] of a transaction that need not know what it reads, at its first entry: so that nobody keeps the bounds.
+    /// As [`Range::new`] of a transaction that need not know what it reads, at its first entry: so that nobody keeps
+    /// the bounds.
     ///
     /// # Errors
     /// As the iterator's items.

@@ -52,8 +52,8 @@ macro_rules! reads {
             Ok(self.get(table, key)?.is_some())
         }
 
-        /// The values of many keys, in the order of the keys: several times faster than one by one, because the waits for
-        /// memory overlap.
+        /// The values of many keys, in the order of the keys: several times faster than one by one, because the waits
+        /// for memory overlap.
         ///
         /// # Errors
         /// As [`crate::ReadTxn::get`].
@@ -67,7 +67,8 @@ macro_rules! reads {
             Ok(values)
         }
 
-        /// As [`crate::ReadTxn::get_many`], handing each value to `each` in the order of the keys, without a list between.
+        /// As [`crate::ReadTxn::get_many`], handing each value to `each` in the order of the keys, without a list
+        /// between.
         ///
         /// # Errors
         /// As [`crate::ReadTxn::get`].
@@ -159,9 +160,10 @@ macro_rules! reads {
             self.layers(table)?.count(bounds.low(), bounds.high())
         }
 
-        /// About how many entries lie within `bounds`, with bounds of the error: in time that grows with the tree's depth. It is exact
-        /// where few changes lie above the tree; of many it looks at the first ones, and takes the others to be like these. A
-        /// write transaction is not checked for it: decide by [`count`](Self::count) what must not change.
+        /// About how many entries lie within `bounds`, with bounds of the error: in time that grows with the tree's
+        /// depth. It is exact where few changes lie above the tree; of many it looks at the first ones, and takes the
+        /// others to be like these. A write transaction is not checked for it: decide by [`count`](Self::count) what
+        /// must not change.
         ///
         /// # Errors
         /// As [`crate::ReadTxn::get`].

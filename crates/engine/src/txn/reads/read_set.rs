@@ -1,7 +1,8 @@
-//! What a serializable transaction has read: the keys, absent ones too, and the ranges, as far as they were gone through.
+//! What a serializable transaction has read: the keys, absent ones too, and the ranges, as far as they were gone
+//! through.
 //!
-//! At commit each must still be as it was. Memory is bounded: past some ten thousands of reads, neighbours are joined into
-//! ranges, which may take a change between them for a conflict, but never miss one.
+//! At commit each must still be as it was. Memory is bounded: past some ten thousands of reads, neighbours are joined
+//! into ranges, which may take a change between them for a conflict, but never miss one.
 //!
 //! A range that is still being read, or whose iterator was leaked, counts as read whole.
 
@@ -90,8 +91,8 @@ impl ReadSet {
         OpenRange { set: self, number, front: None, back: None, whole: false }
     }
 
-    /// As [`ReadSet::open_range`], for a caller that cannot borrow the set meanwhile. Returns a number for [`ReadSet::end_range`];
-    /// until that call the range counts as read whole.
+    /// As [`ReadSet::open_range`], for a caller that cannot borrow the set meanwhile. Returns a number for
+    /// [`ReadSet::end_range`]; until that call the range counts as read whole.
     pub fn begin_range(&self, table: TableId, low: Bound<&[u8]>, high: Bound<&[u8]>) -> u64 {
         let (low, high) = (low.map(Box::from), high.map(Box::from));
         let mut reads = self.0.lock();
@@ -200,8 +201,8 @@ impl Drop for CursorReads<'_> {
     }
 }
 
-/// As [`CursorReads`], for a cursor that cannot borrow the set while it is not moving. Until [`CursorPath::end`] it counts as the whole
-/// table.
+/// As [`CursorReads`], for a cursor that cannot borrow the set while it is not moving. Until [`CursorPath::end`] it
+/// counts as the whole table.
 #[derive(Debug)]
 pub struct CursorPath {
     /// From where to where the cursor went without a jump.

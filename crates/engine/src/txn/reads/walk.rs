@@ -1,9 +1,9 @@
 //! Walking through the layers of a table in key order, one way, without a lifetime: owned iterators keep a walk beside
 //! the snapshot that they hand to it at each step.
 //!
-//! Invariants: (1) each source stands at its next entry in the walk's direction, or is past its last. Where several stand at one
-//! key the newest layer's entry counts, and all of them move on.  (2) With each place goes the head of the key there, so that
-//! most steps look at one source alone: keys whose heads differ are in the order of these.
+//! Invariants: (1) each source stands at its next entry in the walk's direction, or is past its last. Where several
+//! stand at one key the newest layer's entry counts, and all of them move on. (2) With each place goes the head of
+//! the key there, so that most steps look at one source alone: keys whose heads differ are in the order of these.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -33,7 +33,8 @@ pub struct Walk {
     own: Option<Box<[u8]>>,
     /// What the transaction has spilled.
     spilled: Option<Box<SpillWalk>>,
-    /// The head that comes first of all sources but the base, if any is left; nothing where one of them has moved since.
+    /// The head that comes first of all sources but the base, if any is left; nothing where one of them has moved
+    /// since.
     above: Option<Option<u64>>,
 }
 
@@ -170,8 +171,8 @@ impl Walk {
 
     /// As [`Walk::next`], as long as keys are `within` what is walked through; then the walk has ended.
     ///
-    /// What a key beyond that has for a value is nobody's business: to look at it may be a read that is checked at the commit, and
-    /// may fail.
+    /// What a key beyond that has for a value is nobody's business: to look at it may be a read that is checked at
+    /// the commit, and may fail.
     ///
     /// # Errors
     /// As [`Walk::next`].
@@ -211,7 +212,8 @@ impl Walk {
         }))
     }
 
-    /// The next key that the transaction changed, and what it did to it. Requires: the walk goes through its changes alone.
+    /// The next key that the transaction changed, and what it did to it. Requires: the walk goes through its changes
+    /// alone.
     ///
     /// # Errors
     /// Damage on the way.
@@ -359,7 +361,8 @@ impl Walk {
     }
 }
 
-/// Asks for what the walk will read first in the runs where it begins and in the tree: their waits for memory overlap so.
+/// Asks for what the walk will read first in the runs where it begins and in the tree: their waits for memory overlap
+/// so.
 fn approach(layers: &Layers<'_>, start: Start<'_>) {
     let (Some(stack), Bound::Included(key) | Bound::Excluded(key)) = (layers.stack(), start.bound()) else { return };
     let runs = stack.runs_of(key).iter().map(|run| &run.root);

@@ -1,9 +1,9 @@
-//! Deltas that checkpoints have merged, for transactions that began before: whether what they read has changed since is told by
-//! deltas alone.
+//! Deltas that checkpoints have merged, for transactions that began before: whether what they read has changed since
+//! is told by deltas alone.
 //!
-//! Deltas belong to *epochs*: the time from one rotation to the next. A transaction's own state has the delta of its epoch, and
-//! the newest state those of the last one or two. What lies between is kept here, as long as a writing transaction is under way
-//! that began before it, and within a bound: an older transaction gets a retryable error.
+//! Deltas belong to *epochs*: the time from one rotation to the next. A transaction's own state has the delta of its
+//! epoch, and the newest state those of the last one or two. What lies between is kept here, as long as a writing
+//! transaction is under way that began before it, and within a bound: an older transaction gets a retryable error.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::ids::Birth;
 use crate::sync::{Arc, Instant, LockRank, Mutex};
 
-/// The checkpoints that live states still read, so that their pages are not reused, and when each was replaced by the next.
+/// The checkpoints that live states still read, so that their pages are not reused, and when each was replaced by the
+/// next.
 ///
 /// [`LockRank::Pins`].
 #[derive(Debug)]

@@ -37,8 +37,8 @@ impl<W: Leave> Published<W> {
 
     /// The present moment.
     pub fn snapshot(&self) -> Snapshot {
-        // The number is read before the state: a state taken later holds at least the deltas that the number needs, and a floor
-        // above the number only means that more is visible by now.
+        // The number is read before the state: a state taken later holds at least the deltas that the number needs,
+        // and a floor above the number only means that more is visible by now.
         let visible = self.visible();
         give_way();
         let state = Arc::clone(&self.state.lock());
@@ -108,7 +108,8 @@ impl<W: Leave> Published<W> {
         self.visible.arrives(sequence)
     }
 
-    /// Waits until all commits up to this one are visible, or one is abandoned, or `deadline` comes. Whether they are visible.
+    /// Waits until all commits up to this one are visible, or one is abandoned, or `deadline` comes. Whether they are
+    /// visible.
     pub fn wait_until(&self, sequence: Sequence, deadline: Instant) -> bool {
         self.visible.wait_until(sequence, Some(deadline))
     }
@@ -131,11 +132,11 @@ impl<W: Leave> Drop for Published<W> {
     }
 }
 
-/// The newest state has been replaced. Its end lets go of the one before, which its last holder frees, deltas and all, and clears
-/// what transactions left of it.
+/// The newest state has been replaced. Its end lets go of the one before, which its last holder frees, deltas and
+/// all, and clears what transactions left of it.
 ///
-/// Requires: when it ends, its holder has neither the log's lock, for which all commits would wait then, nor the history's or
-/// one above that, which are locked there.
+/// Requires: when it ends, its holder has neither the log's lock, for which all commits would wait then, nor the
+/// history's or one above that, which are locked there.
 #[must_use = "it ends when no lock is held"]
 #[derive(Debug)]
 pub struct Replaced<'p, W: Leave> {

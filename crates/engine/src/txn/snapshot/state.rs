@@ -77,8 +77,8 @@ pub struct State {
     pub tables_changed: Sequence,
     /// The epoch of the active deltas.
     pub epoch: Arc<Epoch>,
-    /// The deltas of all epochs below this one are in the trees. The frozen ones, if there are any, are of the epoch before
-    /// the active ones'.
+    /// The deltas of all epochs below this one are in the trees. The frozen ones, if there are any, are of the epoch
+    /// before the active ones'.
     pub thawed: u64,
     /// The pages of the last checkpoint.
     pub pages: Pages,
@@ -88,8 +88,8 @@ pub struct State {
     pub names: Arc<BTreeMap<String, TableId>>,
     /// Every commit up to this one is in the trees.
     pub checkpoint: Sequence,
-    /// The trees of all tables as of the last checkpoint, and the runs above them, those of tables that were dropped since
-    /// included.
+    /// The trees of all tables as of the last checkpoint, and the runs above them, those of tables that were dropped
+    /// since included.
     pub trees: Arc<[Trees]>,
     /// The tree of the catalog as of the last checkpoint.
     pub catalog: Option<Root>,
@@ -97,8 +97,8 @@ pub struct State {
     pub active_large: Arc<Recent>,
     /// Where the large values of the frozen deltas are.
     pub frozen_large: Arc<Recent>,
-    /// Keeps other processes from writing, or from using pages again that are read here, while this is held. Nothing in the last state
-    /// of a database that was closed, which nobody reads.
+    /// Keeps other processes from writing, or from using pages again that are read here, while this is held. Nothing
+    /// in the last state of a database that was closed, which nobody reads.
     pub guard: Arc<dyn Any + Send + Sync>,
     /// Keeps the pages of `pages` from being reused.
     pub pin: Arc<Pin>,
@@ -112,7 +112,8 @@ impl State {
     /// The table that a handle names.
     ///
     /// # Errors
-    /// [`Error::TableNotFound`] if it did not exist then, [`Error::Invalid`] if the handle is another database's, [`Error::Forked`].
+    /// [`Error::TableNotFound`] if it did not exist then, [`Error::Invalid`] if the handle is another database's,
+    /// [`Error::Forked`].
     #[inline]
     pub fn view(&self, table: &Table) -> Result<&TableView> {
         self.find(table).ok_or_else(|| self.missing(table))

@@ -11,8 +11,8 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 /// What does not change about a table while it exists.
 #[derive(Debug)]
 pub struct TableInfo {
-    /// What tells the table from all others of this process, whatever its name: the number of one whose creation was rolled back is given
-    /// out again.
+    /// What tells the table from all others of this process, whatever its name: the number of one whose creation was
+    /// rolled back is given out again.
     pub identity: u64,
     /// The table's number.
     pub id: TableId,
@@ -98,8 +98,8 @@ impl TableInfo {
     /// What `before`, the value of `key`, becomes by a merge. The operand of a function is a list of operands.
     ///
     /// # Errors
-    /// [`Error::Unmergeable`] if the value would be too long, if what is stored is none of the table's numbers, or if the function
-    /// fails. [`Error::MergeFunctionMissing`].
+    /// [`Error::Unmergeable`] if the value would be too long, if what is stored is none of the table's numbers, or if
+    /// the function fails. [`Error::MergeFunctionMissing`].
     ///
     /// # Panics
     /// If the table has neither operator nor function, or the operand does not fit it.
@@ -170,7 +170,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// The table's name, as it was when this handle was opened: [`WriteTxn::rename_table`](crate::WriteTxn::rename_table) does not change it.
+    /// The table's name, as it was when this handle was opened:
+    /// [`WriteTxn::rename_table`](crate::WriteTxn::rename_table) does not change it.
     pub fn name(&self) -> &str {
         &self.info.name
     }
@@ -210,7 +211,8 @@ impl Table {
         self.info.merge_operator()
     }
 
-    /// The name of the function that merges its values, if it was created with one; see [`crate::TableOptions::merge_function`].
+    /// The name of the function that merges its values, if it was created with one; see
+    /// [`crate::TableOptions::merge_function`].
     pub fn merge_function(&self) -> Option<&str> {
         self.info.merge_function()
     }

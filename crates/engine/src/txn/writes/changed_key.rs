@@ -1,6 +1,8 @@
-//! A key in a write set: without memory of its own if it is short, and so that two short ones are compared without a look elsewhere.
+//! A key in a write set: without memory of its own if it is short, and so that two short ones are compared without a
+//! look elsewhere.
 //!
-//! Invariants: (1) a key of at most [`SHORT_BYTES_MAX`] bytes is always short, a longer one never. (2) What a short one does not use is zeros.
+//! Invariants: (1) a key of at most [`SHORT_BYTES_MAX`] bytes is always short, a longer one never. (2) What a short
+//! one does not use is zeros.
 //! (3) Keys are ordered as their bytes, which is what [`Borrow`] asks for. Used by `changes` and `write_set` only.
 
 use std::borrow::Borrow;
@@ -54,8 +56,8 @@ impl Borrow<[u8]> for ChangedKey {
     }
 }
 
-/// The first sixteen bytes of a short key and the last eight, as numbers that are ordered as they are. Where the first are equal, so
-/// are those that both have.
+/// The first sixteen bytes of a short key and the last eight, as numbers that are ordered as they are. Where the
+/// first are equal, so are those that both have.
 #[inline(always)]
 fn words(bytes: &[u8; SHORT_BYTES_MAX]) -> (u128, u64) {
     let (first, last) = (bytes.first_chunk().expect("it has more"), bytes.last_chunk().expect("it has more"));

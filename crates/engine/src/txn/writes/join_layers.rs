@@ -1,7 +1,7 @@
 //! Joining layers of what a transaction has spilled, so that a read has few of them to look into.
 //!
-//! When there are many layers of one tier, they are joined into one layer of the next tier. Layers stay as they are where
-//! savepoints need more versions of one key than memory should hold.
+//! When there are many layers of one tier, they are joined into one layer of the next tier. Layers stay as they are
+//! where savepoints need more versions of one key than memory should hold.
 
 use crate::error::{Error, Result};
 use crate::ids::TableId;
@@ -14,8 +14,8 @@ use crate::txn::writes::spilled::{Layer, LayerTable, Placed, Spilled, build_stac
 use crate::txn::writes::versions::needed_versions;
 
 impl Spilled {
-    /// Joins the last layers, if they are many of one tier. A full disk is no error: they stay as they are. `savepoints` are the stages
-    /// that those begin which stand, rising.
+    /// Joins the last layers, if they are many of one tier. A full disk is no error: they stay as they are.
+    /// `savepoints` are the stages that those begin which stand, rising.
     ///
     /// # Errors
     /// What the disk reports; damage to what was spilled. Nothing has changed then.

@@ -1,7 +1,8 @@
 //! A walk through the runs of one depth of a stack, in key order and in one direction, without a lifetime.
 //!
-//! Two walks are made of it: the one through what a transaction has spilled ([`SpillWalk`](crate::txn::writes::spill_walk::SpillWalk)),
-//! and the one through all layers of a table ([`Walk`](crate::txn::reads::walk::Walk)).
+//! Two walks are made of it: the one through what a transaction has spilled
+//! ([`SpillWalk`](crate::txn::writes::spill_walk::SpillWalk)), and the one through all layers of a table
+//! ([`Walk`](crate::txn::reads::walk::Walk)).
 
 use std::ops::Bound;
 
@@ -28,7 +29,8 @@ pub enum Start<'k> {
     Below(&'k [u8]),
 }
 
-/// A place in the runs of one depth: in those that have so many newer ones above them in their range, range after range.
+/// A place in the runs of one depth: in those that have so many newer ones above them in their range, range after
+/// range.
 #[derive(Debug)]
 pub struct RunWalk {
     depth: usize,

@@ -1,8 +1,8 @@
 //! What a spill writes: the changes of a write set that are in memory, by table and key, each key with its
 //! [versions](crate::txn::writes::versions).
 //!
-//! A layer holds one entry for each key. The versions of a key that take too much for one entry are cut into parts, and each part goes
-//! into a layer of its own.
+//! A layer holds one entry for each key. The versions of a key that take too much for one entry are cut into parts,
+//! and each part goes into a layer of its own.
 
 use std::collections::BTreeSet;
 use std::iter::Peekable;
@@ -66,7 +66,8 @@ impl<'s> SpillSource<'s> {
         changed.chain(self.set.undo.iter().map(|undo| undo.table)).collect()
     }
 
-    /// One part of the versions of a table's keys, from 0 on: the first is that of the oldest, and has all of most keys.
+    /// One part of the versions of a table's keys, from 0 on: the first is that of the oldest, and has all of most
+    /// keys.
     pub fn versions_of(&self, table: TableId, part: usize) -> Versions<'_> {
         let set = self.set;
         let from = self.undo.partition_point(|&at| set.undo[at].table < table);
@@ -180,7 +181,8 @@ impl Versions<'_> {
 
 impl tree::Changes for Versions<'_> {
     fn peek(&mut self) -> Result<Option<tree::Change<'_>>> {
-        // A key whose versions all were of a table that is dropped and the stage of that has none, as one whose are of other parts.
+        // A key whose versions all were of a table that is dropped and the stage of that has none, as one whose are
+        // of other parts.
         while !self.stands || self.entry.is_empty() {
             if !self.step() {
                 return Ok(None);

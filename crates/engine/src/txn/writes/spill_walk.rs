@@ -1,8 +1,8 @@
 //! Walking through what a transaction has spilled of a table, in key order, one way, without a lifetime: a source of
 //! [`Walk`](crate::txn::reads::walk::Walk).
 //!
-//! Invariant: the walk stands at a key of which a version stands, or has ended. Keys of which all versions were rolled back are
-//! passed over, because they say nothing of what lies below.
+//! Invariant: the walk stands at a key of which a version stands, or has ended. Keys of which all versions were
+//! rolled back are passed over, because they say nothing of what lies below.
 
 use std::cmp::Ordering;
 
@@ -62,7 +62,8 @@ impl SpillWalk {
         Ok((key, own.expect("the walk stands where a version stands")))
     }
 
-    /// The key at which the walk stands, and the entries of all layers that have it, the newest first. Requires: as for `entry`.
+    /// The key at which the walk stands, and the entries of all layers that have it, the newest first. Requires: as
+    /// for `entry`.
     ///
     /// # Errors
     /// As [`SpillWalk::new`].

@@ -1,13 +1,15 @@
 //! What a transaction has spilled: layers of sorted runs in free space of the data file, which no meta shows.
 //!
-//! A layer has what was in memory when it was spilled, each key with its [versions](crate::txn::writes::versions). Its extents are those of an
-//! operation that never ends: nothing else is put there while it lasts, and with it they are free again, whether the transaction
-//! committed, was dropped, was rolled back past the layer, or the process died.
+//! A layer has what was in memory when it was spilled, each key with its [versions](crate::txn::writes::versions).
+//! Its extents are those of an operation that never ends: nothing else is put there while it lasts, and with it they
+//! are free again, whether the transaction committed, was dropped, was rolled back past the layer, or the process
+//! died.
 //!
-//! Invariants: (1) `pages` shows the extents of every layer, and each layer's stay as they are as long as the layer lives.  (2) Of
-//! several layers the later counts. Layers of one tier are joined to one of the next when they are many, so that there are few
-//! to look into; but those stay as they are where savepoints need more versions of one key than memory should have.  (3) No entry is ever changed: what is rolled back is passed over, and a table of a layer of which nothing is left
-//! is dropped, as is a layer without tables.
+//! Invariants: (1) `pages` shows the extents of every layer, and each layer's stay as they are as long as the layer
+//! lives. (2) Of several layers the later counts. Layers of one tier are joined to one of the next when they are
+//! many, so that there are few to look into; but those stay as they are where savepoints need more versions of one
+//! key than memory should have. (3) No entry is ever changed: what is rolled back is passed over, and a table of a
+//! layer of which nothing is left is dropped, as is a layer without tables.
 
 use crate::error::Result;
 use crate::format::{ExtentEntry, ValueAlign};
@@ -198,8 +200,8 @@ fn pages_of<'l>(layers: impl Iterator<Item = &'l Layer>, pages: &Pages, before: 
 }
 
 impl Layer {
-    /// Writes what is in memory, as one layer, or several where the versions of a key take too much for one, the oldest first. They are
-    /// gone again if they are dropped.
+    /// Writes what is in memory, as one layer, or several where the versions of a key take too much for one, the
+    /// oldest first. They are gone again if they are dropped.
     ///
     /// # Errors
     /// What the disk reports; [`Error::QuotaExceeded`].
@@ -279,8 +281,8 @@ impl<C: Changes> Changes for Few<'_, C> {
     }
 }
 
-/// Bytes that the versions of a key may take in one layer, if they are several, of a transaction that may take so much memory: what
-/// joins layers has several such entries in memory at once.
+/// Bytes that the versions of a key may take in one layer, if they are several, of a transaction that may take so
+/// much memory: what joins layers has several such entries in memory at once.
 pub fn entry_bytes_max(memory_bytes_max: usize) -> usize {
     (memory_bytes_max / 4).clamp(ENTRY_BYTES_FLOOR, ENTRY_BYTES_CEILING)
 }

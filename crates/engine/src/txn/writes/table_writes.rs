@@ -1,7 +1,7 @@
 //! The changes of one table in a write set, by key.
 //!
-//! Many transactions change one key: a tree for that would cost more than the rest of the set, in memory and in time. Used by
-//! `write_set` only.
+//! Many transactions change one key: a tree for that would cost more than the rest of the set, in memory and in time.
+//! Used by `write_set` only.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, btree_map};
@@ -79,7 +79,8 @@ impl TableWrites {
         }
     }
 
-    /// Notes changes whose keys rise, in one pass over what is there. Hands each key to `each`, with the change of that key before.
+    /// Notes changes whose keys rise, in one pass over what is there. Hands each key to `each`, with the change of
+    /// that key before.
     ///
     /// Requires: the keys rise.
     pub fn extend(&mut self, added: Vec<(ChangedKey, Pending)>, mut each: impl FnMut(&ChangedKey, Option<Pending>)) {

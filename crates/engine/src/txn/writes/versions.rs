@@ -1,12 +1,13 @@
-//! What became of a key in a transaction, as it is spilled: the last version, and those before it to which savepoints may return.
+//! What became of a key in a transaction, as it is spilled: the last version, and those before it to which savepoints
+//! may return.
 //!
-//! Time in a transaction is counted in *stages*: each savepoint begins one, and so does each return to a savepoint from before a
-//! spill, which undoes all stages since that savepoint. So nothing that was spilled is ever changed: versions of stages that were
-//! undone are passed over.
+//! Time in a transaction is counted in *stages*: each savepoint begins one, and so does each return to a savepoint
+//! from before a spill, which undoes all stages since that savepoint. So nothing that was spilled is ever changed:
+//! versions of stages that were undone are passed over.
 //!
-//! A version is its bytes, and behind them their length (4 bytes), the stage (8 bytes) and the kind (1 byte). The versions of a key lie
-//! one behind the other, the newest last: it is found without a look at the others, and its bytes lie where the entry begins if
-//! it is the only one. None of this is ever read by another transaction.
+//! A version is its bytes, and behind them their length (4 bytes), the stage (8 bytes) and the kind (1 byte). The
+//! versions of a key lie one behind the other, the newest last: it is found without a look at the others, and its
+//! bytes lie where the entry begins if it is the only one. None of this is ever read by another transaction.
 
 use std::ops::Range;
 
@@ -119,9 +120,9 @@ pub fn version_bytes(pending: &Pending) -> usize {
     pending.weight() + large_bytes + TRAILER_BYTES
 }
 
-/// The versions of a key that a transaction may still need, the newest first: the last one that stands, and for each savepoint
-/// that stands the last one before it. Each is told with the entry that it lies in; of `entries` the newest comes first. `savepoints` are
-/// the stages that these begin, rising.
+/// The versions of a key that a transaction may still need, the newest first: the last one that stands, and for each
+/// savepoint that stands the last one before it. Each is told with the entry that it lies in; of `entries` the newest
+/// comes first. `savepoints` are the stages that these begin, rising.
 pub fn needed_versions<'e>(
     entries: impl Iterator<Item = &'e [u8]>,
     undone: &Undone,

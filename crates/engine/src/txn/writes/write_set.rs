@@ -77,11 +77,12 @@ impl WriteSet {
         self.spilled.as_deref().filter(|spilled| !spilled.is_empty())
     }
 
-    /// Writes all that is in memory to the file's free space, and forgets it here. The versions of a key are written in several parts
-    /// if they take more than `entry_bytes_max`.
+    /// Writes all that is in memory to the file's free space, and forgets it here. The versions of a key are written
+    /// in several parts if they take more than `entry_bytes_max`.
     ///
     /// # Errors
-    /// What the disk reports; [`crate::Error::QuotaExceeded`]. Nothing has changed then, but for layers that may have been joined.
+    /// What the disk reports; [`crate::Error::QuotaExceeded`]. Nothing has changed then, but for layers that may have
+    /// been joined.
     pub fn spill(&mut self, pages: &Pages, space: &Arc<Mutex<Space>>, entry_bytes_max: usize) -> Result<u64> {
         // Written before anything changes here: whoever catches a panic on the way still has all that was done.
         let layers = Layer::write(pages, space, &SpillSource::new(self.in_memory(), entry_bytes_max))?;
@@ -131,7 +132,8 @@ impl WriteSet {
         }
     }
 
-    /// Records puts as [`WriteSet::set`] does. Where their keys rise and are not few beside those that are there, it takes one pass over both.
+    /// Records puts as [`WriteSet::set`] does. Where their keys rise and are not few beside those that are there, it
+    /// takes one pass over both.
     pub fn extend(&mut self, table: TableId, puts: Vec<(ChangedKey, Pending)>) {
         let before = self.changes(table).map_or(0, TableWrites::len);
         let pays = puts.len() > before / PASSED_PER_PUT && puts.is_sorted_by(|one, next| one.0 < next.0);
@@ -166,8 +168,8 @@ impl WriteSet {
         self.undo.push(undo);
     }
 
-    /// Merges an operand into what is pending for `key`. Requires: that is nothing, spilled or not, or a merge by the same rule that
-    /// is in memory.
+    /// Merges an operand into what is pending for `key`. Requires: that is nothing, spilled or not, or a merge by the
+    /// same rule that is in memory.
     ///
     /// Once there is a mark, each merge copies what is pending, for the undo list.
     ///
@@ -429,7 +431,8 @@ mod tests {
         let puts = |numbers: &[u8]| -> Vec<(ChangedKey, Pending)> {
             numbers.iter().map(|&number| (ChangedKey::from(&[number; 3][..]), put(&[number; 5]))).collect()
         };
-        // Rising and not; few beside what is there and many; with a mark, so that what was there comes back, and without.
+        // Rising and not; few beside what is there and many; with a mark, so that what was there comes back, and
+        // without.
         for batches in [vec![&[1, 3, 5][..], &[2, 3, 9]], vec![&[5, 1], &[5]], vec![&[1, 2, 3, 4, 5, 6, 7, 8, 9], &[4]]]
         {
             for marked_from in 0..=batches.len() {

@@ -95,8 +95,8 @@ impl ReadTxn {
         OwnedRange::new(Snapshot::clone(&self.snapshot), table, owned(bounds.low()), owned(bounds.high()))
     }
 
-    /// The entries within `bounds` in batches, from either end: the least cost per entry for long scans. A batch is a leaf, or as
-    /// much as fits in about 1 MiB where entries are not in the tree alone or too large for its pages.
+    /// The entries within `bounds` in batches, from either end: the least cost per entry for long scans. A batch is a
+    /// leaf, or as much as fits in about 1 MiB where entries are not in the tree alone or too large for its pages.
     ///
     /// # Errors
     /// As [`crate::ReadTxn::get`].
@@ -113,8 +113,9 @@ impl ReadTxn {
         KeyBatches::new(self.layers(table)?, bounds.low(), bounds.high())
     }
 
-    /// Hands the keys that begin with `prefix` to `each`, in order and the first one whole: `keys_max` at most. `true` if these
-    /// were all; `false` if there may be more. For who asks for a few keys of a packed table, again and again: it costs least.
+    /// Hands the keys that begin with `prefix` to `each`, in order and the first one whole: `keys_max` at most.
+    /// `true` if these were all; `false` if there may be more. For who asks for a few keys of a packed table, again
+    /// and again: it costs least.
     ///
     /// ```
     /// # fn main() -> fulgurite::Result<()> {
