@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::{Arc, Instant, Mutex};
+use crate::sync::{Arc, Instant, LockRank, Mutex};
 
 /// Follows one long operation from any thread, and may end it before its time: hand a clone to
 /// [`Database::compact_with`](crate::Database::compact_with), [`Database::checkpoint_with`](crate::Database::checkpoint_with),
@@ -36,12 +36,19 @@ pub enum Phase {
     Copying,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
     written_bytes: AtomicU64,
     stopped: AtomicBool,
-    /// Lock rank 7: nothing is locked under it.
+    /// [`LockRank::Monitor`].
     state: Mutex<State>,
+}
+
+impl Default for Shared {
+    fn default() -> Self {
+        let (written_bytes, stopped) = (AtomicU64::default(), AtomicBool::default());
+        Self { written_bytes, stopped, state: Mutex::ranked(LockRank::Monitor, State::default()) }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -91,10 +98,16 @@ impl Monitor {
 }
 
 /// Everybody who watches the operations on one database's file: those of whoever asked for one, and whoever closes it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Watchers {
-    /// Lock rank 6.
+    /// [`LockRank::Watchers`].
     monitors: Arc<Mutex<Vec<Monitor>>>,
+}
+
+impl Default for Watchers {
+    fn default() -> Self {
+        Self { monitors: Arc::new(Mutex::ranked(LockRank::Watchers, Vec::new())) }
+    }
 }
 
 /// A monitor that watches as long as this lives.

@@ -87,11 +87,10 @@ sources![
     "delta/btree/tree.rs",
     "delta/index.rs",
     "delta/record.rs",
-    "txn/commit.rs",
-    "txn/core.rs",
-    "txn/group_sync.rs",
-    "txn/prefix.rs",
-    "txn/slots.rs",
-    "txn/state.rs",
-    "txn/turn.rs"
+    "txn/commit/core.rs",
+    "txn/coordination/group_sync.rs",
+    "txn/coordination/slots.rs",
+    "txn/coordination/turn.rs",
+    "txn/coordination/visible.rs",
+    "txn/snapshot/pins.rs"
 ];

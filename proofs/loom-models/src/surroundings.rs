@@ -548,9 +548,9 @@ pub mod layers {
     use crate::delta::Change;
     use crate::error::Result;
     use crate::ids::Sequence;
-    use crate::txn::read_set::ReadSet;
-    use crate::txn::state::{State, TableView};
-    use crate::txn::write_set::WriteSet;
+    use crate::txn::reads::read_set::ReadSet;
+    use crate::txn::snapshot::state::{State, TableView};
+    use crate::txn::writes::write_set::WriteSet;
 
     /// As the engine's.
     #[derive(Clone, Copy, Debug)]
@@ -594,8 +594,8 @@ pub mod spilled {
     use crate::ids::TableId;
     use crate::pager::{Pages, Space};
     use crate::sync::{Arc, Mutex};
-    use crate::txn::versions::Own;
-    use crate::txn::write_set::SpillOf;
+    use crate::txn::writes::spill_source::SpillSource;
+    use crate::txn::writes::versions::OwnChange;
 
     /// As the engine's; there is none.
     #[derive(Debug)]
@@ -637,7 +637,7 @@ pub mod spilled {
         ///
         /// # Errors
         /// None.
-        pub fn get(&self, _: TableId, _: &[u8]) -> Result<Option<Own<'_>>> {
+        pub fn get(&self, _: TableId, _: &[u8]) -> Result<Option<OwnChange<'_>>> {
             unreachable!("there is none")
         }
 
@@ -676,7 +676,7 @@ pub mod spilled {
         ///
         /// # Errors
         /// None.
-        pub fn write(_: &Pages, _: &Arc<Mutex<Space>>, _: &SpillOf<'_>) -> Result<Vec<Self>> {
+        pub fn write(_: &Pages, _: &Arc<Mutex<Space>>, _: &SpillSource<'_>) -> Result<Vec<Self>> {
             unreachable!("transactions are small here")
         }
     }
@@ -686,11 +686,11 @@ pub mod spilled {
 pub mod versions {
     use crate::format::LargeValue;
     use crate::pager::Value;
-    use crate::txn::write_set::Pending;
+    use crate::txn::writes::pending::Pending;
 
     /// As the engine's.
     #[derive(Clone, Debug)]
-    pub enum Own<'a> {
+    pub enum OwnChange<'a> {
         /// The key has this value.
         Put(Value<'a>),
         /// The key has a large value.
@@ -701,7 +701,7 @@ pub mod versions {
         Merge(Value<'a>),
     }
 
-    impl<'a> Own<'a> {
+    impl<'a> OwnChange<'a> {
         /// A change that is in memory.
         pub fn of(pending: &'a Pending) -> Self {
             match pending {
@@ -725,16 +725,10 @@ pub mod versions {
 }
 
 /// Commits of what was spilled: there are none.
-pub mod take_in {
+pub mod spilled_proposal {
     use std::marker::PhantomData;
 
     /// As the engine's.
     #[derive(Debug)]
-    pub struct Incoming<'t>(PhantomData<&'t ()>);
-}
-
-/// Bounds of what was read.
-pub mod read {
-    /// As the engine's.
-    pub type OwnedBound = std::ops::Bound<Box<[u8]>>;
+    pub struct SpilledProposal<'t>(PhantomData<&'t ()>);
 }

@@ -1,39 +1,30 @@
 //! The database: opening, recovery, the catalog, checkpoints, bulk loads, and what users hold of all that.
+//!
+//! Rooms, lowest first; a room imports only from those above it in this list, and tidy enforces that:
+//!
+//! 1. [`storage`]: what of a database is on disk beside its trees: metas, the catalog, the locks, the file itself.
+//! 2. [`recovery`]: the log above the newest checkpoint, in a form that can be merged or shown.
+//! 3. [`checkpoint`]: how commits come into the trees, and how a new meta makes that durable.
+//! 4. [`background`]: the thread that checkpoints and merges runs, and how commits wake it and wait for it.
+//! 5. [`handle`]: opening and closing a database, and the handle of users.
+//! 6. [`access`]: typed tables, multimaps, bulk loads and the change feed.
+//! 7. [`maintenance`]: backups, checks, statistics and compaction.
 
-mod backup;
-mod bulk;
-mod changes;
-mod check;
+mod access;
+mod background;
 mod checkpoint;
-mod close;
-mod compact;
-mod database;
-mod incoming;
-mod merging;
-mod metas;
-mod multimap;
-mod newest_meta;
-mod open;
-mod pace;
-mod presence;
-mod recover;
-mod registry;
-mod replayed;
-mod roots;
-mod stacking;
-mod stats;
-mod stored;
-mod tables;
+mod handle;
+mod maintenance;
+mod recovery;
+mod storage;
 #[cfg(test)]
 mod tests;
-mod typed;
-mod worker;
 
-pub use bulk::{BulkLoad, LoadSummary};
-pub use changes::{Change, ChangedTable, Changes, Commit};
-pub use check::{CheckReport, Damage};
-pub use close::CloseOutcome;
-pub use database::{Database, UPDATE_ATTEMPTS};
-pub use multimap::{MultimapTable, Pairs, Values};
-pub use stats::{Stats, TableStats};
-pub use typed::{TypedRange, TypedTable};
+pub use access::bulk_load::{BulkLoad, LoadSummary};
+pub use access::change_feed::{Change, ChangedTable, Changes, Commit};
+pub use access::multimap::{MultimapTable, Pairs, Values};
+pub use access::typed::{TypedRange, TypedTable};
+pub use handle::database::{Database, UPDATE_ATTEMPTS};
+pub use handle::inner::CloseOutcome;
+pub use maintenance::check::{CheckReport, Damage};
+pub use maintenance::stats::{Stats, TableStats};

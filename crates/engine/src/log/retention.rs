@@ -4,7 +4,7 @@
 //! Segments are kept from the newest back, without holes: so the first number identifies them. Lengths of files
 //! count, in blocks, because the bound is for disk space.
 //!
-//! Lock rank: above the log's; nothing is locked under it.
+//! Its lock has the rank [`LockRank::Retention`].
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -12,7 +12,7 @@ use std::path::Path;
 use super::segment::segment_path;
 use crate::ids::{SegmentNumber, Sequence};
 use crate::io::{Access, Disk};
-use crate::sync::{Arc, Mutex};
+use crate::sync::{Arc, LockRank, Mutex};
 
 /// See the module. One for each open database.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl Retention {
     /// Keeps up to so many bytes. What the log may still have of commits up to `floor` is not all that happened.
     /// Segments below `first` cannot be read.
     pub fn new(bytes_max: u64, floor: Sequence, first: SegmentNumber) -> Arc<Self> {
-        Arc::new(Self { bytes_max, floor, held: Mutex::new(Held { first, ..Held::default() }) })
+        Arc::new(Self { bytes_max, floor, held: Mutex::ranked(LockRank::Retention, Held { first, ..Held::default() }) })
     }
 
     /// Keeps nothing.

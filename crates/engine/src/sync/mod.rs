@@ -12,6 +12,7 @@ pub mod memory;
 #[cfg(not(feature = "planted-faults"))]
 mod plain;
 mod random;
+mod rank;
 #[cfg(feature = "planted-faults")]
 mod simulated;
 #[cfg(feature = "planted-faults")]
@@ -22,6 +23,7 @@ pub use cell::UnsafeCell;
 #[cfg(not(feature = "planted-faults"))]
 pub use plain::{Condvar, Instant, Mutex, MutexGuard, Thread, sleep, spawn, spin_loop, yield_now};
 pub use random::fill_random;
+pub use rank::{LockRank, outside_locks};
 #[cfg(feature = "planted-faults")]
 pub use simulated::{Condvar, Instant, Mutex, MutexGuard, sleep, spin_loop, yield_now};
 #[cfg(feature = "planted-faults")]

@@ -1,6 +1,7 @@
 //! Locks and waiting as the system has them.
 
 use std::io;
+use std::ops::{Deref, DerefMut};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -8,17 +9,32 @@ pub use std::hint::spin_loop;
 pub use std::thread::{sleep, yield_now};
 pub use std::time::Instant;
 
+use super::rank::{Held, LockRank, Rank};
+
 /// A mutual exclusion lock; see the module for what poisoning does.
 #[derive(Debug, Default)]
-pub struct Mutex<T>(std::sync::Mutex<T>);
+pub struct Mutex<T> {
+    inner: std::sync::Mutex<T>,
+    rank: Rank,
+}
 
 /// Guard of a [`Mutex`].
-pub type MutexGuard<'a, T> = std::sync::MutexGuard<'a, T>;
+#[derive(Debug)]
+pub struct MutexGuard<'a, T> {
+    inner: std::sync::MutexGuard<'a, T>,
+    /// Dropped last: the lock is released before.
+    held: Held,
+}
 
 impl<T> Mutex<T> {
-    /// Wraps `value`.
+    /// Wraps `value`, in a lock whose rank is not checked.
     pub const fn new(value: T) -> Self {
-        Self(std::sync::Mutex::new(value))
+        Self { inner: std::sync::Mutex::new(value), rank: Rank::NONE }
+    }
+
+    /// Wraps `value`, in a lock that a thread takes only if all locks that it holds have lower ranks.
+    pub const fn ranked(rank: LockRank, value: T) -> Self {
+        Self { inner: std::sync::Mutex::new(value), rank: Rank::of(rank) }
     }
 
     /// Waits for the lock.
@@ -27,10 +43,12 @@ impl<T> Mutex<T> {
     /// If a thread panicked while it held this lock; but not while this thread unwinds itself: a second panic, in a
     /// destructor, would end the process.
     pub fn lock(&self) -> MutexGuard<'_, T> {
-        self.0.lock().unwrap_or_else(|poisoned| {
+        let held = self.rank.hold();
+        let inner = self.inner.lock().unwrap_or_else(|poisoned| {
             assert!(std::thread::panicking(), "a thread panicked while it held an engine lock");
             poisoned.into_inner()
-        })
+        });
+        MutexGuard { inner, held }
     }
 
     /// The value, which nobody else can reach now.
@@ -38,13 +56,30 @@ impl<T> Mutex<T> {
     /// # Panics
     /// If a thread panicked while it held this lock.
     pub fn get_mut(&mut self) -> &mut T {
-        self.0.get_mut().expect("a thread panicked while it held an engine lock")
+        self.inner.get_mut().expect("a thread panicked while it held an engine lock")
     }
 
     /// Waits for the lock, whether or not a thread panicked while it held it. For values that are whole at every
     /// moment.
     pub fn lock_after_panic(&self) -> MutexGuard<'_, T> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        let held = self.rank.hold();
+        MutexGuard { inner: self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner), held }
+    }
+}
+
+impl<T> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.inner
+    }
+}
+
+impl<T> DerefMut for MutexGuard<'_, T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.inner
     }
 }
 
@@ -58,7 +93,8 @@ impl Condvar {
     /// # Panics
     /// If a thread panicked while it held the lock.
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-        self.0.wait(guard).expect("no thread panics while it holds an engine lock")
+        let MutexGuard { inner, held } = guard;
+        MutexGuard { inner: self.0.wait(inner).expect("no thread panics while it holds an engine lock"), held }
     }
 
     /// As [`Condvar::wait`], for at most `timeout`.
@@ -66,7 +102,9 @@ impl Condvar {
     /// # Panics
     /// If a thread panicked while it held the lock.
     pub fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, timeout: Duration) -> MutexGuard<'a, T> {
-        self.0.wait_timeout(guard, timeout).expect("no thread panics while it holds an engine lock").0
+        let MutexGuard { inner, held } = guard;
+        let waited = self.0.wait_timeout(inner, timeout);
+        MutexGuard { inner: waited.expect("no thread panics while it holds an engine lock").0, held }
     }
 
     /// Wakes all waiters.

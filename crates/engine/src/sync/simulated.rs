@@ -7,11 +7,15 @@ use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
 
 use super::OnceLock;
+use super::rank::{Held, LockRank, Rank};
 use super::simulation::with;
 
 /// A mutual exclusion lock; see the module for what poisoning does.
 #[derive(Debug, Default)]
-pub struct Mutex<T>(std::sync::Mutex<T>);
+pub struct Mutex<T> {
+    inner: std::sync::Mutex<T>,
+    rank: Rank,
+}
 
 /// Guard of a [`Mutex`].
 #[derive(Debug)]
@@ -19,12 +23,18 @@ pub struct MutexGuard<'a, T> {
     /// None only while it is dropped.
     guard: Option<std::sync::MutexGuard<'a, T>>,
     mutex: &'a Mutex<T>,
+    _held: Held,
 }
 
 impl<T> Mutex<T> {
-    /// Wraps `value`.
+    /// Wraps `value`, in a lock whose rank is not checked.
     pub const fn new(value: T) -> Self {
-        Self(std::sync::Mutex::new(value))
+        Self { inner: std::sync::Mutex::new(value), rank: Rank::NONE }
+    }
+
+    /// Wraps `value`, in a lock that a thread takes only if all locks that it holds have lower ranks.
+    pub const fn ranked(rank: LockRank, value: T) -> Self {
+        Self { inner: std::sync::Mutex::new(value), rank: Rank::of(rank) }
     }
 
     /// Waits for the lock.
@@ -33,10 +43,12 @@ impl<T> Mutex<T> {
     /// If a thread panicked while it held this lock; but not while this thread unwinds itself: a second panic, in a
     /// destructor, would end the process.
     pub fn lock(&self) -> MutexGuard<'_, T> {
-        self.guard(self.take().unwrap_or_else(|poisoned| {
+        let held = self.rank.hold();
+        let guard = self.take().unwrap_or_else(|poisoned| {
             assert!(std::thread::panicking(), "a thread panicked while it held an engine lock");
             poisoned.into_inner()
-        }))
+        });
+        self.guard(guard, held)
     }
 
     /// The value, which nobody else can reach now.
@@ -44,31 +56,32 @@ impl<T> Mutex<T> {
     /// # Panics
     /// If a thread panicked while it held this lock.
     pub fn get_mut(&mut self) -> &mut T {
-        self.0.get_mut().expect("a thread panicked while it held an engine lock")
+        self.inner.get_mut().expect("a thread panicked while it held an engine lock")
     }
 
     /// Waits for the lock, whether or not a thread panicked while it held it. For values that are whole at every
     /// moment.
     pub fn lock_after_panic(&self) -> MutexGuard<'_, T> {
-        self.guard(self.take().unwrap_or_else(PoisonError::into_inner))
+        let held = self.rank.hold();
+        self.guard(self.take().unwrap_or_else(PoisonError::into_inner), held)
     }
 
     fn take(&self) -> std::sync::LockResult<std::sync::MutexGuard<'_, T>> {
         let taken = with(|task| {
             task.step();
             loop {
-                match self.0.try_lock() {
+                match self.inner.try_lock() {
                     Ok(guard) => return Ok(guard),
                     Err(TryLockError::Poisoned(poisoned)) => return Err(poisoned),
                     Err(TryLockError::WouldBlock) => task.wait(self.place(), None),
                 }
             }
         });
-        taken.unwrap_or_else(|| self.0.lock())
+        taken.unwrap_or_else(|| self.inner.lock())
     }
 
-    fn guard<'a>(&'a self, guard: std::sync::MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-        MutexGuard { guard: Some(guard), mutex: self }
+    fn guard<'a>(&'a self, guard: std::sync::MutexGuard<'a, T>, held: Held) -> MutexGuard<'a, T> {
+        MutexGuard { guard: Some(guard), mutex: self, _held: held }
     }
 
     fn place(&self) -> usize {
@@ -129,7 +142,8 @@ impl Condvar {
         match self.wait_in_simulation(guard, None) {
             Ok(guard) => guard,
             Err((guard, mutex)) => {
-                mutex.guard(self.inner.wait(guard).expect("no thread panics while it holds an engine lock"))
+                let waited = self.inner.wait(guard).expect("no thread panics while it holds an engine lock");
+                mutex.guard(waited, mutex.rank.hold())
             }
         }
     }
@@ -143,7 +157,8 @@ impl Condvar {
             Ok(guard) => guard,
             Err((guard, mutex)) => {
                 let waited = self.inner.wait_timeout(guard, timeout);
-                mutex.guard(waited.expect("no thread panics while it holds an engine lock").0)
+                let waited = waited.expect("no thread panics while it holds an engine lock").0;
+                mutex.guard(waited, mutex.rank.hold())
             }
         }
     }

@@ -1,46 +1,31 @@
 //! Transactions: snapshots to read from, private changes to write, and commits.
+//!
+//! Rooms, lowest first; a room imports only from those above it in this list, and tidy enforces that:
+//!
+//! 1. [`coordination`]: what the threads of transactions wait for and share. It knows no table and no state.
+//! 2. [`snapshot`]: one state of the database, and how the next one replaces it.
+//! 3. [`writes`]: the private changes of one write transaction, in memory and spilled.
+//! 4. [`reads`]: every way to read a table through a transaction's changes, the deltas, the runs and the tree.
+//! 5. [`commit`]: what transactions of one database share, and how changes become a commit.
+//! 6. [`transaction`]: read and write transactions, as users have them.
 
-pub mod budget;
-pub mod changed_key;
-pub mod changes;
-pub mod check;
 pub mod commit;
-pub mod core;
-pub mod edit;
-pub mod exclusive;
-pub mod footprints;
-pub mod group_sync;
-pub mod history;
-pub mod in_place;
-pub mod journal;
-pub mod key_batches;
-pub mod key_range;
-pub mod large;
-pub mod layers;
-pub mod merges;
-pub mod note;
-pub mod prefix;
-pub mod range;
-pub mod read;
-pub mod read_set;
+pub mod coordination;
 pub mod reads;
-pub mod schema;
-pub mod slots;
-pub mod spill_walk;
-pub mod spilled;
-pub mod state;
-pub mod take_in;
-pub mod turn;
-pub mod versions;
-pub mod walk;
-pub mod write;
-pub mod write_set;
+pub mod snapshot;
+pub mod transaction;
+pub mod writes;
 
-pub use edit::{CursorMut, ExtractIf};
-pub use key_batches::{KeyBatch, KeyBatches, KeySuffixes};
-pub use key_range::KeyRange;
-pub use range::{BatchEntries, Cursor, LeafBatch, LeafBatches, OwnedRange, Range};
-pub use read::{Estimate, ReadTxn};
-pub use reads::Read;
-pub use state::Table;
-pub use write::{Savepoint, WriteTxn};
+pub use reads::count::Estimate;
+pub use reads::cursor::Cursor;
+pub use reads::key_batches::{KeyBatch, KeyBatches, KeySuffixes};
+pub use reads::key_range::KeyRange;
+pub use reads::leaf_batches::{BatchEntries, LeafBatch, LeafBatches};
+pub use reads::owned_range::OwnedRange;
+pub use reads::range::Range;
+pub use reads::read_methods::Read;
+pub use snapshot::table::Table;
+pub use transaction::cursor_mut::CursorMut;
+pub use transaction::extract_if::ExtractIf;
+pub use transaction::read_txn::ReadTxn;
+pub use transaction::write_txn::{Savepoint, WriteTxn};

@@ -1,13 +1,13 @@
 //! The table of all models.
 
 use super::model::Model;
-use super::{commit, delta, group_sync, prefix, reclaim, slots, turn};
+use super::{commit, delta, group_sync, reclaim, slots, turn, visible};
 
 /// All models.
 pub const MODELS: &[Model] = &[
-    prefix::MODEL,
-    prefix::THREE,
-    prefix::ABANDONED,
+    visible::MODEL,
+    visible::THREE,
+    visible::ABANDONED,
     group_sync::MODEL,
     group_sync::FAILING,
     turn::MODEL,

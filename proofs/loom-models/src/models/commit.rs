@@ -60,31 +60,31 @@ pub const PINS: Model = Model {
 
 const VISIBLE_UNACQUIRED: Fault = Fault {
     name: "the newest visible commit is read without acquiring",
-    file: "txn/prefix.rs",
+    file: "txn/coordination/visible.rs",
     line: "Sequence(self.front.through.load(Ordering::Acquire))",
     how: How::Relaxed,
 };
 const DURABLE_UNACQUIRED: Fault = Fault {
     name: "what is durable is read without acquiring",
-    file: "txn/group_sync.rs",
+    file: "txn/coordination/group_sync.rs",
     line: "Sequence(self.durable.load(Ordering::Acquire))",
     how: How::Relaxed,
 };
 const LOGGED: Fault = Fault {
     name: "the log's lock is left out",
-    file: "txn/core.rs",
+    file: "txn/commit/core.rs",
     line: "let mut logged = writer.log.lock();\n        while logged.exclusive",
     how: How::LeftOut,
 };
 const UNPINNED: Fault = Fault {
     name: "a pin is removed without the lock",
-    file: "txn/state.rs",
+    file: "txn/snapshot/pins.rs",
     line: "self.pins.0.lock().remove(&self.birth)",
     how: How::LeftOut,
 };
 const PINNED: Fault = Fault {
     name: "pins are read without the lock",
-    file: "txn/state.rs",
+    file: "txn/snapshot/pins.rs",
     line: "self.0.lock().keys().copied().collect()",
     how: How::LeftOut,
 };

@@ -12,19 +12,23 @@ use crate::pager::{Page, Pages};
 use crate::process::Stamp;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 use crate::sync::{Arc, Condvar, Mutex};
-use crate::txn::budget::Budget;
-use crate::txn::commit::{Checks, Proposal};
-use crate::txn::core::{Core, Logged, Writer, first_epoch};
-use crate::txn::group_sync::GroupSync;
-use crate::txn::history::History;
-use crate::txn::journal::{Disk, Journal};
-use crate::txn::large::{LargeStore, Recent};
-use crate::txn::layers::Layers;
-use crate::txn::read_set::ReadSet;
-use crate::txn::schema::{Schema, empty_view};
-use crate::txn::slots::Writing;
-use crate::txn::state::{Pins, Published, Snapshot, State, TableInfo, TableView};
-use crate::txn::write_set::{Pending, WriteSet};
+use crate::txn::commit::begin::Writing;
+use crate::txn::commit::core::{Core, Logged, Writer, first_epoch};
+use crate::txn::commit::journal::{Disk, Journal};
+use crate::txn::commit::proposal::{Checks, Proposal};
+use crate::txn::coordination::budget::Budget;
+use crate::txn::coordination::group_sync::GroupSync;
+use crate::txn::reads::layers::Layers;
+use crate::txn::reads::read_set::ReadSet;
+use crate::txn::snapshot::history::History;
+use crate::txn::snapshot::large::{LargeStore, Recent};
+use crate::txn::snapshot::pins::Pins;
+use crate::txn::snapshot::published::Published;
+use crate::txn::snapshot::state::{Snapshot, State, TableView};
+use crate::txn::snapshot::table::TableInfo;
+use crate::txn::writes::pending::Pending;
+use crate::txn::writes::schema::{Schema, empty_view};
+use crate::txn::writes::write_set::WriteSet;
 
 /// The only table.
 pub const TABLE: TableId = TableId(1);
@@ -158,7 +162,7 @@ impl Database {
 impl Drop for Database {
     /// As the engine's last handle.
     fn drop(&mut self) {
-        self.core.published.slots().close();
+        self.core.published.close_slots();
     }
 }
 

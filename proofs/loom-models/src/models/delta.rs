@@ -18,7 +18,7 @@ use crate::faults::{Fault, How};
 use crate::format::{Identity, ValueAlign};
 use crate::ids::Sequence;
 use crate::sync::{Arc, shadow};
-use crate::txn::prefix::Prefix;
+use crate::txn::coordination::visible::Visible;
 
 pub const SCAN: Model = Model {
     name: "delta-scan",
@@ -147,7 +147,7 @@ const STAMP_UNACQUIRED: Fault = Fault {
 };
 const VISIBLE_UNRELEASED: Fault = Fault {
     name: "a commit is visible without releasing",
-    file: "txn/prefix.rs",
+    file: "txn/coordination/visible.rs",
     line: "self.front.through.compare_exchange(to - 1, to, Ordering::SeqCst, Ordering::Relaxed)",
     how: How::Relaxed,
 };
@@ -203,7 +203,7 @@ const NEW_FAULTS: &[Fault] = &[
 /// A delta, and which commits of it are visible. The value of a key is the number of the commit that put it.
 pub struct Shared {
     delta: Delta,
-    visible: Prefix,
+    visible: Visible,
     /// The keys that each commit puts, number 1 first.
     puts: Vec<Vec<u8>>,
 }
@@ -212,7 +212,7 @@ impl Shared {
     /// With this many commits.
     fn new(puts: Vec<Vec<u8>>, commits: u64) -> Arc<Self> {
         shadow::alone(|| {
-            let shared = Self { delta: Delta::new(ValueAlign::One), visible: Prefix::new(Sequence(0)), puts };
+            let shared = Self { delta: Delta::new(ValueAlign::One), visible: Visible::new(Sequence(0)), puts };
             (1..=commits).for_each(|number| shared.commit(number));
             Arc::new(shared)
         })

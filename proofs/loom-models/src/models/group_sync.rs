@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::faults::{Fault, How};
 use crate::ids::Sequence;
 use crate::sync::{Arc, Mutex, advance};
-use crate::txn::group_sync::GroupSync;
+use crate::txn::coordination::group_sync::GroupSync;
 
 pub const MODEL: Model = Model {
     name: "group-sync",
@@ -30,7 +30,7 @@ pub const FAILING: Model = Model {
     ..MODEL
 };
 
-const FILE: &str = "txn/group_sync.rs";
+const FILE: &str = "txn/coordination/group_sync.rs";
 const UNWOKEN: Fault =
     Fault { name: "who waits is not woken", file: FILE, line: "self.ended.notify_all()", how: How::LeftOut };
 const FAULTS: &[Fault] = &[

@@ -6,10 +6,10 @@ mod database;
 mod delta;
 mod group_sync;
 mod model;
-mod prefix;
 mod reclaim;
 mod slots;
 mod turn;
+mod visible;
 
 pub use all::MODELS;
 pub use model::Model;

@@ -10,7 +10,7 @@ use crate::ids::{Birth, Sequence};
 use crate::options::Durability;
 use crate::pager::Page;
 use crate::sync::{Arc, shadow};
-use crate::txn::slots::{Reading, Writing};
+use crate::txn::commit::begin::{Reading, Writing};
 
 pub const READERS: Model = Model {
     name: "slots-readers",
@@ -41,12 +41,12 @@ pub const CLOSING: Model = Model {
     ..READERS
 };
 
-const FILE: &str = "txn/slots.rs";
+const FILE: &str = "txn/coordination/slots.rs";
 const FAULTS: &[Fault] = &[
     Fault {
         name: "the newest state is not published",
         file: FILE,
-        line: "self.newest.store(Arc::as_ptr(state).cast_mut(), Ordering::Relaxed)",
+        line: "self.newest.store(state.cast_mut(), Ordering::Relaxed)",
         how: How::LeftOut,
     },
     Fault {

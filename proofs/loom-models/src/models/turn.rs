@@ -8,7 +8,7 @@ use loom::thread;
 use super::model::Model;
 use crate::faults::{Fault, How};
 use crate::sync::{Arc, Instant};
-use crate::txn::turn::{Turn, Turns};
+use crate::txn::coordination::turn::{Turn, Turns};
 
 pub const MODEL: Model = Model {
     name: "turn",
@@ -18,7 +18,7 @@ pub const MODEL: Model = Model {
     faults: FAULTS,
 };
 
-const FILE: &str = "txn/turn.rs";
+const FILE: &str = "txn/coordination/turn.rs";
 const FAULTS: &[Fault] = &[
     Fault {
         name: "a free turn is taken without acquiring",

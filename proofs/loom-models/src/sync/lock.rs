@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::faults;
-use crate::sync::clock;
+use crate::sync::{LockRank, clock};
 
 /// As the engine's. A thread of a model that panics ends the exploration, so that nothing is ever poisoned.
 #[derive(Debug)]
@@ -36,6 +36,11 @@ impl<T> Mutex<T> {
     pub fn new(value: T) -> Self {
         let taken = faults::is_planted().then(|| loom::sync::atomic::AtomicUsize::new(0));
         Self { lock: loom::sync::Mutex::new(()), taken, value: std::sync::Mutex::new(value) }
+    }
+
+    /// As [`Mutex::new`]: loom itself finds locks that are taken in different orders.
+    pub fn ranked(_: LockRank, value: T) -> Self {
+        Self::new(value)
     }
 
     /// Waits for the lock.

@@ -14,6 +14,9 @@ mod clock;
 mod lock;
 pub mod memory;
 mod once;
+#[path = "../../../../crates/engine/src/sync/rank.rs"]
+#[allow(dead_code, reason = "threads of a model are no threads of the system, by which ranks are checked")]
+mod rank;
 pub mod shadow;
 
 pub use arc::Arc;
@@ -24,6 +27,7 @@ pub use loom::hint::spin_loop;
 pub use loom::thread::yield_now;
 pub use loom::thread::yield_now as before_retry;
 pub use once::OnceLock;
+pub use rank::LockRank;
 
 loom::thread_local! {
     static NUMBER: usize = shadow::next_thread();

@@ -245,8 +245,8 @@ mod tests {
     fn every_public_function_of_typed_tables_and_multimaps_is_counted() {
         let names: Vec<&str> = Call::ALL.iter().map(|call| call.name()).collect();
         let sources = [
-            ("TypedTable", include_str!("../../../../crates/engine/src/db/typed.rs")),
-            ("MultimapTable", include_str!("../../../../crates/engine/src/db/multimap.rs")),
+            ("TypedTable", include_str!("../../../../crates/engine/src/db/access/typed.rs")),
+            ("MultimapTable", include_str!("../../../../crates/engine/src/db/access/multimap.rs")),
         ];
         for (table, source) in sources {
             let functions: Vec<&str> = public_functions(source).collect();

@@ -12,6 +12,8 @@ use crate::tidy::finding::Finding;
 use crate::tidy::tree::{self, File, Tree};
 
 /// The engine's modules, lowest layer first. A module may import those of lower layers and itself, nothing beside or above.
+///
+/// Rooms of a module have layers of their own. Files that are directly in the module's folder are in its layer, above its rooms.
 const LAYERS: &[&[&str]] = &[
     &["ids", "sync"],
     &["error", "planted"],
@@ -23,7 +25,20 @@ const LAYERS: &[&[&str]] = &[
     &["log"],
     &["tree"],
     &["delta"],
+    &["txn::coordination"],
+    &["txn::snapshot"],
+    &["txn::writes"],
+    &["txn::reads"],
+    &["txn::commit"],
+    &["txn::transaction"],
     &["txn"],
+    &["db::storage"],
+    &["db::recovery"],
+    &["db::checkpoint"],
+    &["db::background"],
+    &["db::handle"],
+    &["db::access"],
+    &["db::maintenance"],
     &["db"],
 ];
 
@@ -45,14 +60,12 @@ pub fn check(tree: &Tree, findings: &mut Vec<Finding>) {
     let exports = root_exports(tree);
     for (file, tokens) in tree.rust_files() {
         let Some(home) = module_of(file) else { continue };
-        let Some(module) = home.first().cloned() else {
-            check_declared(file, tokens, findings);
-            continue;
-        };
+        check_declared(tree, file, tokens, &home, findings);
+        let Some(module) = owner(&home) else { continue };
         let mut named = Vec::new();
         collect(tokens, &home, &mut named);
         for path in named {
-            judge(file, &module, &path, &exports, findings);
+            judge(file, module, &path, &exports, findings);
         }
     }
 }
@@ -70,19 +83,17 @@ fn judge(file: &File, module: &str, path: &Named, exports: &BTreeMap<String, Str
         return;
     }
     let Some(first) = path.parts.get(1) else { return };
-    let target = exports.get(first).unwrap_or(first);
-    if target == module {
-        return;
-    }
-    let (Some(from), Some(to)) = (layer(module), layer(target)) else {
-        if layer(target).is_none() {
-            let offence = format!("`crate::{first}` is in no layer");
-            let mend =
-                "name the module that owns it, or give a new module its layer in xtask's tidy/structure/layers.rs";
-            findings.push(Finding::new(&file.path, path.line, offence, mend));
-        }
+    let exported = exports.get(first).map(String::as_str);
+    let Some(target) = exported.or_else(|| owner(&path.parts[1..])) else {
+        let offence = format!("`crate::{first}` is in no layer");
+        let mend = "name the module that owns it, or give a new module its layer in xtask's tidy/structure/layers.rs";
+        findings.push(Finding::new(&file.path, path.line, offence, mend));
         return;
     };
+    let (Some(from), Some(to)) = (layer(module), layer(target)) else { return };
+    if to == from && target == module {
+        return;
+    }
     if to >= from {
         let offence = format!("`{module}` must not import `{target}`, which is not below it");
         findings.push(Finding::new(&file.path, path.line, offence, "take what you need from it as an argument"));
@@ -93,12 +104,33 @@ fn layer(module: &str) -> Option<usize> {
     LAYERS.iter().position(|layer| layer.contains(&module))
 }
 
-/// Every module that `lib.rs` declares must have a layer.
-fn check_declared(file: &File, tokens: &[TokenTree], findings: &mut Vec<Finding>) {
+/// The module or room of the table that a path is in, `crate` left out.
+fn owner(parts: &[String]) -> Option<&'static str> {
+    let names = LAYERS.iter().copied().flatten().copied();
+    let holds = |name: &&str| {
+        let rooms: Vec<&str> = name.split("::").collect();
+        parts.len() >= rooms.len() && rooms.iter().zip(parts).all(|(room, part)| room == part)
+    };
+    names.filter(holds).max_by_key(|name| name.len())
+}
+
+/// Every module that `lib.rs` declares must have a layer, and so must every room of a module whose rooms have layers.
+fn check_declared(tree: &Tree, file: &File, tokens: &[TokenTree], home: &[String], findings: &mut Vec<Finding>) {
+    let inside = home.join("::") + "::";
+    let has_rooms = LAYERS.iter().copied().flatten().any(|name| name.starts_with(&inside));
+    if !(home.is_empty() || has_rooms) {
+        return;
+    }
+    let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
     for (index, token) in tokens.iter().enumerate() {
         let Some(TokenTree::Ident(name)) = tokens.get(index + 1) else { continue };
         let declared = tree::is_word(Some(token), "mod") && tree::is_sign(tokens.get(index + 2), ';');
-        if declared && layer(&name.to_string()).is_none() {
+        let name = [home, &[name.to_string()]].concat().join("::");
+        let is_room = tree
+            .rust_files()
+            .any(|(file, _)| file.path == format!("{folder}/{}/mod.rs", name.rsplit("::").next().unwrap_or_default()));
+        let needs_layer = home.is_empty() || (is_room && !name.ends_with("::tests"));
+        if declared && needs_layer && layer(&name).is_none() {
             let mend = "add it to LAYERS in xtask's tidy/structure/layers.rs, where it belongs";
             findings.push(Finding::new(
                 &file.path,
@@ -206,6 +238,33 @@ mod tests {
         let lib = ("crates/engine/src/lib.rs", "mod ids;\nmod extra;\n");
         let user = ("crates/engine/src/db.rs", "use crate::extra::X;\n");
         assert_eq!(places(check, &[lib, user]), ["crates/engine/src/db.rs:1", "crates/engine/src/lib.rs:2"]);
+    }
+
+    #[test]
+    fn rooms_import_from_rooms_below_and_never_from_the_module_around_them() {
+        let file = "use crate::txn::snapshot::state::State;\nuse crate::txn::commit::core::Core;\nuse crate::txn::Table;\n\
+                    use crate::txn::reads::bounds::own;\n";
+        let reads = ("crates/engine/src/txn/reads/layers.rs", file);
+        assert_eq!(
+            places(check, &[reads]),
+            ["crates/engine/src/txn/reads/layers.rs:2", "crates/engine/src/txn/reads/layers.rs:3"]
+        );
+        let found = all(check, &[reads]);
+        assert!(found[0].to_string().contains("`txn::reads` must not import `txn::commit`"), "{}", found[0]);
+        let above = "use crate::txn::commit::core::Core;\nuse crate::txn::edit::Edit;\nuse crate::db::Database;\n";
+        assert_eq!(
+            places(check, &[("crates/engine/src/txn/transaction/write_txn.rs", above)]),
+            ["crates/engine/src/txn/transaction/write_txn.rs:3"]
+        );
+    }
+
+    #[test]
+    fn a_new_room_beside_rooms_with_layers_needs_one_and_a_file_does_not() {
+        let txn = ("crates/engine/src/txn/mod.rs", "mod attic;\nmod edit;\nmod reads;\nmod tests;\n");
+        let files = ["attic", "reads", "tests"].map(|room| format!("crates/engine/src/txn/{room}/mod.rs"));
+        let mut planted: Vec<(&str, &str)> = files.iter().map(|path| (&**path, "//! A room.\n")).collect();
+        planted.push(txn);
+        assert_eq!(places(check, &planted), ["crates/engine/src/txn/mod.rs:1"]);
     }
 
     #[test]

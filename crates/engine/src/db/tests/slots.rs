@@ -1,5 +1,5 @@
-//! What transactions leave in the slots of their threads, and who lets go of it. Miri runs these: what lies in a slot is moved by
-//! whoever has it.
+//! What transactions leave in the slots of their threads, and who lets go of it. Miri runs these: what lies in a slot
+//! is moved by whoever has it.
 
 use std::path::Path;
 use std::sync::Weak;
@@ -10,7 +10,7 @@ use crate::io::{Disk, MemoryDisk};
 use crate::options::{Durability, TableOptions};
 use crate::sync::Arc;
 use crate::txn::Table;
-use crate::txn::state::State;
+use crate::txn::snapshot::state::State;
 
 /// A database in memory, whose checkpoints are made by the test alone.
 fn database() -> (Arc<dyn Disk>, Database, Table) {

@@ -1,0 +1,424 @@
+//! The change feed: every commit after one that a consumer has seen, in order, from the log that is kept.
+//!
+//! Invariants:
+//! (1) A feed ends with the newest commit that was durable when it was begun: what a consumer has seen, no power cut
+//!     takes back.
+//! (2) What changed and is not in the log, by a bulk load or a transaction that had spilled, is noted in it
+//!     (`txn::note`); a log of a time when that was not so is not served.
+//! (3) A large value is given from the snapshot with which the feed ends. If that has another one for its key, or
+//!     none, then a later change of the same feed replaced it.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::iter::FusedIterator;
+use std::time::Duration;
+
+use crate::db::handle::database::Database;
+use crate::db::storage::catalog;
+use crate::error::{Error, Result};
+use crate::format::{DescriptorFault, LargeValue, Operation};
+use crate::ids::{SegmentNumber, Sequence, TableId};
+use crate::log::{self, Feed, FeedSource, Kept};
+use crate::merge_functions::check_not_merging;
+use crate::sync::{Arc, Instant};
+use crate::txn::commit::begin::Reading;
+use crate::txn::commit::core::Core;
+use crate::txn::snapshot::table::Table;
+use crate::txn::transaction::read_txn::ReadTxn;
+
+/// The commits after one, in order: see [`Database::changes`].
+///
+/// Until it ends it keeps the log that it has not read yet, and as long as it lives the snapshot with which it ends:
+/// go through it, and drop it.
+pub struct Changes {
+    core: Arc<Core>,
+    feed: Feed,
+    source: FeedSource,
+    /// The newest commit of the feed is the newest that this sees.
+    last: ReadTxn,
+    names: HashMap<TableId, Arc<str>>,
+    ended: bool,
+}
+
+/// A commit, whole: all that it put is in memory, large values too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Commit {
+    /// Its number.
+    pub sequence: Sequence,
+    /// What it did, in the order in which it takes effect. A key is changed once at most, unless its table is dropped
+    /// and created again.
+    pub changes: Vec<Change>,
+}
+
+/// A table, as a feed names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedTable {
+    /// Its number: see [`Table::id`]. None for a table that is dropped and whose creation the feed has not told.
+    pub id: Option<TableId>,
+    /// Its name. None for a table that was dropped before the feed was begun, and created before what the feed tells:
+    /// then a later commit of the same feed drops it, so that its changes may be passed over.
+    pub name: Option<Arc<str>>,
+}
+
+/// One change of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Change {
+    /// The key got the value: by a put, or as what a merge came to.
+    Put {
+        /// The table.
+        table: ChangedTable,
+        /// The key.
+        key: Vec<u8>,
+        /// The value.
+        value: Vec<u8>,
+    },
+    /// The key got a large value, which is not there any more: a later commit of the same feed put another one,
+    /// deleted the key, dropped the table or told of a bulk load of it.
+    Superseded {
+        /// The table.
+        table: ChangedTable,
+        /// The key.
+        key: Vec<u8>,
+        /// The length that the value had.
+        value_bytes: u64,
+    },
+    /// The key was deleted.
+    Delete {
+        /// The table.
+        table: ChangedTable,
+        /// The key.
+        key: Vec<u8>,
+    },
+    /// The table was created.
+    TableCreated {
+        /// The table.
+        table: ChangedTable,
+    },
+    /// The table was dropped.
+    TableDropped {
+        /// The table.
+        table: ChangedTable,
+    },
+    /// The table got another name. A feed that has not told of its creation may give its last name to all of its
+    /// changes.
+    TableRenamed {
+        /// The table, by its new name.
+        table: ChangedTable,
+        /// The name that it had.
+        before: Arc<str>,
+    },
+    /// A bulk load may have put any keys of the table, which the log does not tell, or a transaction that had spilled
+    /// ([`Options::write_set_bytes`](crate::Options::write_set_bytes)) may have put and deleted any: read all of it
+    /// from a snapshot that is not older, in place of what was known. (It may have failed, and then nothing has
+    /// changed.)
+    ///
+    /// Such a transaction tells so of each table that it changed, created, dropped or renamed, and nothing else: the
+    /// table may be one that no feed has told of, or be gone.
+    BulkLoaded {
+        /// The table.
+        table: ChangedTable,
+    },
+}
+
+impl Database {
+    /// All commits above `after`, in order, up to the newest that is durable now.
+    ///
+    /// The log must be kept: [`crate::Options::keep_log`]. A consumer remembers the sequence of the last commit that
+    /// it has processed, best together with what it made of it, and goes on after that when it runs again:
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use fulgurite::{Change, Database, Sequence};
+    /// # fn main() -> fulgurite::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// let db = Database::options().create(true).keep_log(256 << 20).open(directory.path().join("a.ful"))?;
+    /// let users = db.create_table("users", Default::default())?;
+    /// db.update(|txn| txn.put(&users, b"ann", b"admin"))?;
+    ///
+    /// let mut seen = Sequence(0);
+    /// let mut copy = std::collections::BTreeMap::new();
+    /// while db.wait_durable(seen, Duration::from_millis(10))? > seen {
+    ///     for commit in db.changes(seen)? {
+    ///         let commit = commit?;
+    ///         for change in commit.changes {
+    ///             match change {
+    ///                 Change::Put { key, value, .. } => drop(copy.insert(key, value)),
+    ///                 Change::Delete { key, .. } => drop(copy.remove(&key)),
+    ///                 _ => {}
+    ///             }
+    ///         }
+    ///         seen = commit.sequence;
+    ///     }
+    /// }
+    /// assert_eq!(copy[&b"ann"[..]], b"admin");
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// A consumer that is new, or that was told [`Error::ChangesGone`], copies what a transaction of
+    /// [`Database::read_durable`] shows, and goes on after its [`ReadTxn::sequence`].
+    ///
+    /// Opened read-only, a database gives the commits up to the checkpoint that it found: open it again for more.
+    /// Beside a writer in another process segments may go while they are read: the feed then ends with
+    /// [`Error::ChangesGone`].
+    ///
+    /// # Errors
+    /// [`Error::ChangesGone`] if the log does not go back so far; [`Error::Invalid`] if `after` is above the newest
+    /// commit, or the log is not kept; [`Error::Closed`], and what the disk reports. As an item, and then the last:
+    /// [`Error::Corrupt`] if the log is damaged. The database itself does not need what is kept of it.
+    pub fn changes(&self, after: Sequence) -> Result<Changes> {
+        let core = &self.inner.core;
+        core.check_process()?;
+        check_not_merging()?;
+        if !self.log_is_kept() {
+            let message =
+                "the log is not kept, so it tells no changes; write with Options::keep_log, or --keep-log".to_owned();
+            return Err(Error::Invalid { message });
+        }
+        let last = ReadTxn::new(Reading::of(self.newest_of_feed()?));
+        let through = last.sequence();
+        if after > through {
+            let message = format!(
+                "no changes can be asked for after commit {}: the newest that is durable is {}",
+                after.0, through.0
+            );
+            return Err(Error::Invalid { message });
+        }
+        let (source, pin, floor) = match &core.writer {
+            Some(writer) => {
+                let (source, pin) = writer.log.lock().journal.pinned_source();
+                (source, Some(pin), writer.retention.floor())
+            }
+            None => (self.source_on_disk()?, None, Sequence(0)),
+        };
+        let begun = if after < floor { None } else { source.clone().begin(after, through, pin)? };
+        let Some(feed) = begun else { return Err(gone(core, &source, after, floor, through)) };
+        let names = last.tables().into_iter().map(|table| (table.id(), Arc::clone(&table.info.name))).collect();
+        Ok(Changes { core: Arc::clone(core), feed, source, last, names, ended: false })
+    }
+
+    /// Waits until a commit above `after` is durable, at most for `timeout`, and answers the newest that is then,
+    /// which may be `after`. Commits that are visible and not durable it makes so.
+    ///
+    /// # Errors
+    /// What the disk reports; [`Error::ReadOnly`], [`Error::Poisoned`], [`Error::Closed`].
+    pub fn wait_durable(&self, after: Sequence, timeout: Duration) -> Result<Sequence> {
+        check_not_merging()?;
+        let core = &self.inner.core;
+        let now = Instant::now();
+        let deadline = now.checked_add(timeout).unwrap_or(now + FAR_AWAY);
+        loop {
+            core.writer()?;
+            let durable = core.durable_snapshot()?.sequence;
+            if durable > after {
+                return Ok(durable);
+            }
+            if core.published.visible() > after {
+                core.sync()?;
+                continue;
+            }
+            let now = Instant::now();
+            if now >= deadline {
+                return Ok(durable);
+            }
+            // Closing wakes nobody.
+            core.published.wait_until(Sequence(after.0 + 1), deadline.min(now + LOOK_INTERVAL));
+        }
+    }
+
+    fn log_is_kept(&self) -> bool {
+        match &self.inner.core.writer {
+            Some(writer) => writer.retention.keeps(),
+            None => self.inner.meta.features.log_is_kept(),
+        }
+    }
+
+    /// The newest moment that is certain to be durable.
+    fn newest_of_feed(&self) -> Result<crate::txn::snapshot::state::Snapshot> {
+        let snapshot = self.inner.core.durable_snapshot()?;
+        if self.inner.core.writer.is_some() {
+            return Ok(snapshot);
+        }
+        // What was replayed in memory may be in the page cache only.
+        let checkpoint = snapshot.state.checkpoint;
+        Ok(snapshot.at(checkpoint))
+    }
+
+    /// All segments that there are, where nobody can be asked which of them count.
+    fn source_on_disk(&self) -> Result<FeedSource> {
+        let (disk, database) = (Arc::clone(&self.inner.options.disk), self.path().to_path_buf());
+        let segments = log::segments_of(&*disk, &database, self.inner.meta.log_first_segment)?;
+        Ok(FeedSource { disk, database, uuid: self.inner.meta.uuid, segments })
+    }
+
+    /// How much of the log is kept that recovery does not need, and the oldest commit that can be read.
+    pub(crate) fn kept_log(&self) -> Result<(Kept, Option<Sequence>)> {
+        if !self.log_is_kept() {
+            return Ok((Kept::default(), None));
+        }
+        let (source, needed) = match &self.inner.core.writer {
+            Some(writer) => writer.log.lock().journal.source(),
+            None => (self.source_on_disk()?, self.inner.meta.log_first_segment),
+        };
+        let superfluous = &source.segments[..source.segments.partition_point(|&number| number < needed)];
+        let disk = &*self.inner.options.disk;
+        let kept = match &self.inner.core.writer {
+            Some(writer) => writer.retention.kept(disk, &source.database, superfluous),
+            None => {
+                log::Retention::new(u64::MAX, Sequence(0), SegmentNumber(0)).kept(disk, &source.database, superfluous)
+            }
+        };
+        let floor = self.inner.core.writer.as_ref().map_or(Sequence(0), |writer| writer.retention.floor());
+        // A segment that is damaged, or that another process removes meanwhile, is the feed's business.
+        let oldest = source.oldest().ok().flatten().map(|oldest| oldest.max(Sequence(floor.0 + 1)));
+        Ok((kept, oldest.filter(|&oldest| oldest <= self.inner.core.published.visible())))
+    }
+}
+
+impl Changes {
+    /// The newest commit that this ends with: all that was durable when it was begun.
+    pub fn through(&self) -> Sequence {
+        self.last.sequence()
+    }
+
+    fn next_commit(&mut self) -> Result<Option<Commit>> {
+        self.core.check_process()?;
+        let before = self.feed.last();
+        let reader = Reader { last: &self.last, names: &mut self.names };
+        match self.feed.next_commit() {
+            Ok(Some(commit)) => reader.read(&commit).map(Some),
+            Ok(None) => Ok(None),
+            // Where nobody could be told to keep what is read, it may have been removed.
+            Err(error) if self.core.writer.is_none() => Err(self.explain(error, before)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Why a log that others may remove, or use again, does not go on.
+    fn explain(&self, error: Error, before: Sequence) -> Error {
+        let segments = log::segments_of(&*self.source.disk, &self.source.database, SegmentNumber(0));
+        let now = segments.map(|segments| FeedSource { segments, ..self.source.clone() });
+        match now.and_then(|now| now.clone().begin(before, self.through(), None).map(|feed| (now, feed))) {
+            Ok((now, None)) => gone(&self.core, &now, before, Sequence(0), self.through()),
+            _ => error,
+        }
+    }
+}
+
+impl Iterator for Changes {
+    type Item = Result<Commit>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let next = self.next_commit();
+        self.ended = !matches!(next, Ok(Some(_)));
+        next.transpose()
+    }
+}
+
+impl FusedIterator for Changes {}
+
+impl fmt::Debug for Changes {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { feed, ended, .. } = self;
+        let (last, through) = (feed.last(), self.through());
+        out.debug_struct("Changes").field("last", &last).field("through", &through).field("ended", ended).finish()
+    }
+}
+
+/// Makes of a commit of the log what is given out.
+struct Reader<'c> {
+    last: &'c ReadTxn,
+    names: &'c mut HashMap<TableId, Arc<str>>,
+}
+
+impl Reader<'_> {
+    fn read(mut self, commit: &log::Commit<'_>) -> Result<Commit> {
+        let mut changes = Vec::new();
+        for operation in commit.operations() {
+            let change = match operation? {
+                Operation::Put { table: TableId::CATALOG, key, value } => {
+                    let pages = &self.last.snapshot.state.pages;
+                    self.created(key, value)
+                        .map_err(|fault| catalog::error_of(fault, pages, |offence| commit.damaged(offence)))?
+                }
+                Operation::Delete { table: TableId::CATALOG, key } => {
+                    self.dropped(key).ok_or_else(|| commit.damaged("the name of a table is not UTF-8"))?
+                }
+                Operation::Put { table, key, value } => {
+                    Change::Put { table: self.table(table), key: key.to_vec(), value: value.to_vec() }
+                }
+                Operation::PutLarge { table, key, large } => self.large(table, key, &large)?,
+                Operation::Delete { table, key } => Change::Delete { table: self.table(table), key: key.to_vec() },
+                Operation::Renamed { table, before, after } => {
+                    self.renamed(table, before, after).map_err(|offence| commit.damaged(offence))?
+                }
+                Operation::Loaded { table } => Change::BulkLoaded { table: self.table(table) },
+            };
+            changes.push(change);
+        }
+        Ok(Commit { sequence: commit.sequence(), changes })
+    }
+
+    fn table(&self, id: TableId) -> ChangedTable {
+        ChangedTable { id: Some(id), name: self.names.get(&id).cloned() }
+    }
+
+    fn created(&mut self, name: &[u8], descriptor: &[u8]) -> Result<Change, DescriptorFault> {
+        let info = catalog::decode(name, descriptor, TableId::END)?.info;
+        self.names.insert(info.id, Arc::clone(&info.name));
+        Ok(Change::TableCreated { table: self.table(info.id) })
+    }
+
+    fn renamed(&mut self, id: TableId, before: &[u8], after: &[u8]) -> Result<Change, &'static str> {
+        let (before, after) = (catalog::name_of(before)?.into(), catalog::name_of(after)?.into());
+        self.names.insert(id, after);
+        Ok(Change::TableRenamed { table: self.table(id), before })
+    }
+
+    fn dropped(&mut self, name: &[u8]) -> Option<Change> {
+        let name: Arc<str> = std::str::from_utf8(name).ok()?.into();
+        // A table of this name that is there at the end was created later: of two, the one with the lower number went.
+        let ids = self.names.iter().filter(|(_, other)| **other == name).map(|(id, _)| *id);
+        let id = ids.filter(|id| self.last.snapshot.state.view_of(*id).is_none()).min();
+        if let Some(id) = id {
+            self.names.remove(&id);
+        }
+        Some(Change::TableDropped { table: ChangedTable { id, name: Some(name) } })
+    }
+
+    fn large(&self, id: TableId, key: &[u8], large: &LargeValue) -> Result<Change> {
+        let state = &self.last.snapshot.state;
+        let (table, key) = (self.table(id), key.to_vec());
+        if let Some(view) = state.view_of(id) {
+            let handle = Table { info: Arc::clone(&view.info), instance: state.instance };
+            // By content: whoever compacts the file moves values.
+            let same = |value: &[u8]| {
+                value.len() as u64 == u64::from(large.value.length)
+                    && state.pages.identity().hash(value) == large.value.checksum
+            };
+            if let Some(value) = self.last.get(&handle, &key)?.filter(|value| same(value)) {
+                return Ok(Change::Put { table, key, value: value.to_vec() });
+            }
+        }
+        Ok(Change::Superseded { table, key, value_bytes: u64::from(large.value.length) })
+    }
+}
+
+/// Why the changes after a commit cannot be given: those up to `floor` are not all in the log. If there is no commit
+/// in it, the oldest will be the one after `newest`.
+fn gone(core: &Core, source: &FeedSource, after: Sequence, floor: Sequence, newest: Sequence) -> Error {
+    let oldest = match source.oldest() {
+        Ok(oldest) => oldest.unwrap_or(Sequence(newest.0 + 1)).max(Sequence(floor.0 + 1)),
+        Err(error) => return error,
+    };
+    Error::ChangesGone { path: core.path.clone(), after, oldest }
+}
+
+/// Who waits looks so often whether the database was closed.
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+/// As good as never.
+const FAR_AWAY: Duration = Duration::from_secs(1 << 30);

@@ -1,0 +1,119 @@
+//! Closing: merge everything, write a meta that needs no log, remove the log, but for what is to be kept, and the
+//! lock. Or, where time is over before that, sync the log and leave it.
+
+use std::time::Duration;
+
+use crate::db::checkpoint::checkpointer::Checkpointer;
+use crate::db::handle::inner::{CloseOutcome, Inner};
+use crate::db::storage::presence::Presence;
+use crate::error::{Error, Result};
+use crate::merge_functions::check_not_merging;
+use crate::monitor::Monitor;
+use crate::sync::atomic::Ordering;
+use crate::sync::{Arc, Instant, Mutex};
+use crate::txn::commit::core::{Core, Writer};
+use crate::txn::commit::exclusive::Exclusive;
+use crate::txn::snapshot::state::State;
+
+/// Closes the database for all handles. The monitor may end the merging, of whoever closes it.
+pub fn close(inner: &Inner, monitor: &Monitor) -> Result<CloseOutcome> {
+    inner.core.check_process()?;
+    check_not_merging()?;
+    let _closing = inner.closers.add(monitor);
+    // What keeps the checkpointer busy ends with it, too.
+    let _watching = inner.watchers.add(monitor);
+    let mut earlier = inner.closing.lock();
+    let core = &inner.core;
+    if inner.is_closed() {
+        return earlier.ok_or_else(|| Error::Closed { path: core.path.clone() });
+    }
+    let outcome = match &inner.checkpointer {
+        Some(checkpointer) => settle(inner, checkpointer, monitor),
+        None => Ok(CloseOutcome::Clean),
+    };
+    if let (Err(_), Some(writer)) = (&outcome, &core.writer)
+        && !writer.is_poisoned()
+    {
+        // What fails here is tried again when the last handle goes.
+        let _ = seal(core, writer);
+    }
+    *earlier = outcome.as_ref().ok().copied();
+    // Release pairs with the Acquire in `Core::check_open`.
+    core.closed.store(true, Ordering::Release);
+    match (&outcome, &inner.worker) {
+        // Whoever has the turn to write may have the checkpointer too, and the worker wait for it: then it ends by
+        // itself, later.
+        (Err(Error::Stopped { .. }), Some(worker)) => worker.stop_soon(),
+        (_, Some(worker)) => worker.stop(),
+        (_, None) => {}
+    }
+    // After an error, a call on another thread may still write: the lock goes with the last handle and the last
+    // transaction.
+    outcome.and_then(|outcome| leave(core).map(|()| outcome))
+}
+
+/// Brings the one file up to date, or sees to it that the log is, when a monitor ends that.
+fn settle(inner: &Inner, checkpointer: &Mutex<Checkpointer>, monitor: &Monitor) -> Result<CloseOutcome> {
+    let core = &inner.core;
+    let writer = core.writer()?;
+    // Whoever commits now is seen first; who wants to later finds the database closed.
+    let exclusive = wait_for_turn(inner, monitor)?;
+    let mut checkpointer = checkpointer.lock();
+    match checkpointer.run() {
+        Err(Error::Stopped { .. }) => {
+            seal(core, writer)?;
+            drop(exclusive);
+            return Ok(CloseOutcome::LogKept);
+        }
+        outcome => outcome?,
+    }
+    let mut logged = writer.log.lock();
+    core.await_places(&logged)?;
+    // Before the meta says that no log is needed: whoever waits for the log now must not write to it any more,
+    // whatever comes of what follows.
+    core.closed.store(true, Ordering::Release);
+    let start = logged.journal.start_after_close();
+    checkpointer.finish(start)?;
+    logged.journal.close()?;
+    drop(logged);
+    drop(exclusive);
+    Ok(CloseOutcome::Clean)
+}
+
+/// Waits until nobody else commits, or until a monitor of somebody who closes the database ends that.
+fn wait_for_turn(inner: &Inner, monitor: &Monitor) -> Result<Exclusive> {
+    loop {
+        let soon = Instant::now() + BETWEEN_LOOKS;
+        let until = monitor.deadline().map_or(soon, |deadline| deadline.min(soon));
+        if let Some(exclusive) = Exclusive::wait(&inner.core, Some(until))? {
+            return Ok(exclusive);
+        }
+        inner.closers.look(&inner.core.path)?;
+    }
+}
+
+/// From now on nothing is committed; all that was is durable when this returns.
+fn seal(core: &Core, writer: &Writer) -> Result<()> {
+    let logged = writer.log.lock();
+    // Under the log's lock: whoever waits for that must not write any more.
+    core.closed.store(true, Ordering::Release);
+    let last = logged.last;
+    drop(logged);
+    core.make_durable(writer, last)
+}
+
+/// Tells other processes that this one is gone, unless a transaction still reads: then the last one's end tells.
+fn leave(core: &Core) -> Result<()> {
+    let Ok(presence) = Arc::clone(&core.published.state().guard).downcast::<Presence>() else { return Ok(()) };
+    presence.leave_at_end();
+    // The newest state stays as long as a handle does. So that it keeps nobody out, it is replaced by one that nobody
+    // reads.
+    drop(core.published.update(|newest| State { guard: Arc::new(()), ..newest.clone() }));
+    match Arc::into_inner(presence) {
+        Some(presence) => presence.close().map_err(|error| Error::io("unlock", &core.path, error)),
+        None => Ok(()),
+    }
+}
+
+/// While an exclusive transaction is waited for, the monitor is looked at so often.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);

@@ -1,0 +1,60 @@
+//! What the clones of a [`Database`](crate::Database) share.
+
+use std::mem;
+
+use crate::db::background::worker::Worker;
+use crate::db::checkpoint::checkpointer::Checkpointer;
+use crate::format::Meta;
+use crate::monitor::Watchers;
+use crate::options::Options;
+use crate::sync::atomic::Ordering;
+use crate::sync::{Arc, Mutex};
+use crate::txn::commit::core::Core;
+
+/// What clones of a [`Database`] share.
+#[derive(Debug)]
+pub struct Inner {
+    pub(crate) core: Arc<Core>,
+    pub(crate) options: Options,
+    /// Present if the database is open for writing. [`LockRank::Checkpointer`](crate::sync::LockRank::Checkpointer).
+    pub(crate) checkpointer: Option<Arc<Mutex<Checkpointer>>>,
+    pub(crate) worker: Option<Worker>,
+    /// The meta that was found at opening.
+    pub(crate) meta: Meta,
+    /// Held while the database is being closed: who closes it too returns when that is done, and hears what came of it.
+    pub(crate) closing: Mutex<Option<CloseOutcome>>,
+    /// Who follows checkpoints, and may end them.
+    pub(crate) watchers: Watchers,
+    /// Who closes the database, and may end all waiting for that.
+    pub(crate) closers: Watchers,
+}
+
+impl Inner {
+    /// Whether `close` was called.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.core.closed.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Inner {
+    /// What transactions left for the next ones is theirs no more, and would keep the database open.
+    fn drop(&mut self) {
+        if self.core.stamp.is_inherited() {
+            // A child made by `fork` has not the threads that hold what would be waited for. It leaves all as it is.
+            mem::forget((Arc::clone(&self.core), self.checkpointer.clone(), self.worker.take()));
+            return;
+        }
+        self.core.published.close_slots();
+    }
+}
+
+/// What closing in a limited time came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "it tells whether the log stays beside the file"]
+pub enum CloseOutcome {
+    /// All is in the one file, and the log is gone but for what is to be kept of it.
+    Clean,
+    /// Time was over before all was merged: the rest is in the log, durable. Whoever copies the database must copy
+    /// its log too.
+    LogKept,
+}

@@ -1,0 +1,342 @@
+//! Opening a database: find its meta, read its tables, replay its log, and tell other processes.
+//!
+//! What opening finds, and what it does:
+//!
+//! | found | for writing | for reading |
+//! |---|---|---|
+//! | no file | created, if asked to | error |
+//! | no file, but a log | error that names it | error |
+//! | a clean file | – | – |
+//! | a log, and no writer | replayed, checkpointed, removed or kept | replayed in memory |
+//! | a writer, under this or another name | error with its pid | its newest checkpoint, pinned |
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::db::background::worker::Worker;
+use crate::db::checkpoint::checkpointer::{Basis, Checkpointer};
+use crate::db::handle::database::Database;
+use crate::db::handle::inner::Inner;
+use crate::db::handle::opened::read_tables;
+use crate::db::handle::registry::{Key, open_once};
+use crate::db::recovery::recover::{Recovered, recover, show};
+use crate::db::storage::create::{create, lock_path, locked, refuse_orphaned_log};
+use crate::db::storage::metas;
+use crate::db::storage::presence::Presence;
+use crate::error::{Error, Result};
+use crate::format::Meta;
+use crate::ids::Sequence;
+use crate::io::{Access, Disk, File, WriterAttempt};
+use crate::log::{LogEnd, Retention, first_readable};
+use crate::metrics::Conflicts;
+use crate::monitor::Watchers;
+use crate::options::Options;
+use crate::pager::Space;
+use crate::planted::{Fault, planted};
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use crate::sync::{Arc, Condvar, Instant, LockRank, Mutex, sleep};
+use crate::txn::commit::core::{Core, Hold, Logged, Writer};
+use crate::txn::commit::journal::Journal;
+use crate::txn::coordination::budget::Budget;
+use crate::txn::coordination::group_sync::GroupSync;
+use crate::txn::snapshot::history::History;
+use crate::txn::snapshot::large::LargeStore;
+use crate::txn::snapshot::published::Published;
+
+impl Options {
+    /// Opens the database at `path`. A path that this process has open already gives the same database, shared.
+    ///
+    /// # Errors
+    /// [`Error::DatabaseNotFound`], [`Error::DirectoryNotFound`], [`Error::LogWithoutDatabase`],
+    /// [`Error::LogMissing`], [`Error::NotADatabase`], [`Error::Locked`] by another process, or by this one under
+    /// another name of the file, [`Error::AlreadyOpen`] here with other options, [`Error::Corrupt`], and what the
+    /// disk reports.
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
+        self.validate()?;
+        open(self, path.as_ref())
+    }
+}
+
+/// Opens the database at `path`; see [`Options::open`].
+pub fn open(options: Options, path: &Path) -> Result<Database> {
+    crate::format::selected()?;
+    let disk = Arc::clone(&options.disk);
+    let path = disk.canonical(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Error::DirectoryNotFound { path: path.to_path_buf() },
+        _ => Error::io("find", path, error),
+    })?;
+    let key = Key::new(&options, path.clone());
+    let open = |options: Options| match options.read_only {
+        true => open_for_reading(options, path),
+        false => open_when_unlocked(options, path),
+    };
+    Ok(Database { inner: open_once(key, options, open)? })
+}
+
+/// As [`open_for_writing`], which is tried again while the database is locked, for as long as the options say.
+fn open_when_unlocked(options: Options, path: PathBuf) -> Result<Inner> {
+    let deadline = Instant::now().checked_add(options.wait_for_lock);
+    let mut pause = LOCK_PAUSE_MIN;
+    loop {
+        let opened = open_for_writing(options.clone(), path.clone());
+        let left = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
+        if !matches!(opened, Err(Error::Locked { .. })) || left.is_zero() {
+            return opened;
+        }
+        sleep(pause.min(left));
+        pause = (2 * pause).min(LOCK_PAUSE_MAX);
+    }
+}
+
+fn open_for_writing(options: Options, path: PathBuf) -> Result<Inner> {
+    let disk = Arc::clone(&options.disk);
+    let exists = disk.exists(&path).map_err(|error| Error::io("look for", &path, error))?;
+    if !exists && !options.create {
+        return Err(Error::DatabaseNotFound { path });
+    }
+    let lock_path = lock_path(&path);
+    let name = match disk.lock_writer(&lock_path).map_err(|error| Error::io("lock", &lock_path, error))? {
+        WriterAttempt::Held(lock) => lock,
+        WriterAttempt::Busy(holder) => return Err(locked(path, holder)),
+    };
+    let file = match open_or_create(&options, &path) {
+        Ok(file) => file,
+        Err(error) => {
+            // The first error says more than that the lock file could not be removed.
+            let _ = name.close();
+            return Err(error);
+        }
+    };
+    let lock = Presence::of_writer(Arc::clone(&file), name);
+    let lock = Arc::new(lock.map_err(|error| Error::io("lock", &path, error))?);
+    let outcome = open_locked(options, &path, &lock, file);
+    if outcome.is_err() {
+        let _ = lock.close();
+    }
+    outcome
+}
+
+/// The file, locked for its only writer. Requires: the lock of its name is held.
+fn open_or_create(options: &Options, path: &Path) -> Result<Arc<dyn File>> {
+    let disk = &*options.disk;
+    // The other process may have created or removed it before the lock was ours.
+    if !disk.exists(path).map_err(|error| Error::io("look for", path, error))? {
+        if !options.create {
+            return Err(Error::DatabaseNotFound { path: path.to_path_buf() });
+        }
+        refuse_orphaned_log(disk, path)?;
+        create(disk, path, options)?;
+    }
+    let file = open_file(disk, path, Access::Write)?;
+    if !planted(Fault::FileUnlocked)
+        && let Some(holder) = file.locks().lock_writer().map_err(|error| Error::io("lock", path, error))?
+    {
+        return Err(locked(path.to_path_buf(), holder));
+    }
+    match file.is_named(path).map_err(|error| Error::io("look for", path, error))? {
+        true => Ok(file),
+        false => Err(Error::Moved { path: path.to_path_buf() }),
+    }
+}
+
+fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, file: Arc<dyn File>) -> Result<Inner> {
+    let disk = Arc::clone(&options.disk);
+    let mut found = metas::read(&*file, path)?;
+    if !found.meta.is_writable() {
+        let text =
+            format!("it has features {:#x} that only a newer version may write", found.meta.features.read_compatible);
+        return Err(Error::UnsupportedFormat { path: path.to_path_buf(), found: text });
+    }
+    let opened = read_tables(&options, path, Arc::clone(&file), found.meta.clone(), Arc::clone(lock))?;
+    let space = Space::open(
+        Arc::clone(&opened.file),
+        opened.entries.clone(),
+        found.meta.page_count,
+        found.meta.birth,
+        options.max_size_bytes,
+    )?;
+    let space = Arc::new(Mutex::ranked(LockRank::Space, space));
+    // The lock is ours, so whatever sort left its runs behind is dead.
+    crate::sort::remove_leftovers(&*disk, path)?;
+    let Recovered { state, mut end, replayed } = recover(&options, path, &found, &opened.state, &space)?;
+    let restores_slot = must_restore_slot(&options, &found);
+    let retention = retain(&options, path, &mut found.meta, &mut end)?;
+    let journal =
+        Journal::new(Arc::clone(&disk), path, file, found.meta.uuid, end, options.map, Arc::clone(&retention));
+    let writer = Writer {
+        durability: options.durability,
+        isolation: options.isolation,
+        log: Mutex::ranked(LockRank::Log, Logged::new(journal, state.floor)),
+        exclusive_ended: Condvar::default(),
+        retention,
+        // What was replayed is merged and synced before anybody sees it.
+        group: GroupSync::new(state.floor),
+        history: Mutex::ranked(LockRank::History, History::since(&state.epoch)),
+        next_table: AtomicU32::new(u32::try_from(state.tables.len()).expect("the numbers of tables are checked")),
+        large: LargeStore::new(Arc::clone(&space), Arc::clone(&opened.file)),
+        relief: std::sync::OnceLock::new(),
+        budget: Budget::new(options.delta_bytes),
+        write_set_bytes: usize::try_from(options.write_set_bytes).unwrap_or(usize::MAX),
+        spilled_bytes: AtomicU64::new(0),
+        poisoned: AtomicBool::new(false),
+        moved: AtomicBool::new(false),
+        log_begun: AtomicBool::new(false),
+        conflicts: Mutex::ranked(LockRank::Conflicts, Conflicts::default()),
+    };
+    let core = new_core(path, Published::new(state), Some(writer));
+    let meta = found.meta.clone();
+    let basis = Basis { meta: found.meta, stored: opened.stored, catalog: opened.catalog };
+    let mut checkpointer =
+        Checkpointer::new(Arc::clone(&core), space, opened.file, opened.pins, Arc::downgrade(lock), basis);
+    if restores_slot {
+        checkpointer.restore_slot()?;
+    }
+    checkpointer.reclaim()?;
+    if let Some((rotation, replayed)) = replayed {
+        // Nothing is told of a replayed commit before it is safe: the log may be in the page cache only.
+        checkpointer.run_replay(rotation, replayed)?;
+    }
+    start(core, options, checkpointer, meta)
+}
+
+/// Lets a database be used that is open for writing.
+fn start(core: Arc<Core>, options: Options, checkpointer: Checkpointer, meta: Meta) -> Result<Inner> {
+    let watchers = checkpointer.watchers.clone();
+    let checkpointer = Arc::new(Mutex::ranked(LockRank::Checkpointer, checkpointer));
+    let worker = Worker::start(&core, &checkpointer, options.background)?;
+    Ok(Inner {
+        core,
+        options,
+        checkpointer: Some(checkpointer),
+        worker: Some(worker),
+        meta,
+        closing: Mutex::ranked(LockRank::Closing, None),
+        watchers,
+        closers: Watchers::default(),
+    })
+}
+
+/// Whether the newest meta must be in both slots before any page is used again: the other one holds none, or may hold
+/// one that has its log still, and would pass for the newest. It has if that is kept, or if the newest is of a merge
+/// of runs or a load, whose second slot was not written any more.
+fn must_restore_slot(options: &Options, found: &metas::Found) -> bool {
+    let log_may_be_older = options.keep_log_bytes > 0 || found.meta.features.log_is_kept() || found.shares_log;
+    found.damaged_slot.is_some() || (log_may_be_older && !found.is_doubled)
+}
+
+/// Which segments stay that recovery does not need; others go now, for the disk may be full. Those of a log that does
+/// not tell of all loads, because it was not kept then, go for good before a meta says that the log is kept; those
+/// that stay are made durable. The next meta is to say whether it is.
+fn retain(options: &Options, path: &Path, meta: &mut Meta, end: &mut LogEnd) -> Result<Arc<Retention>> {
+    let disk = &*options.disk;
+    let was_kept = meta.features.log_is_kept();
+    meta.features.set_log_kept(options.keep_log_bytes > 0);
+    if options.keep_log_bytes == 0 {
+        let retention = Retention::none();
+        end.trim(disk, path, meta.log_first_segment, &retention);
+        return Ok(retention);
+    }
+    let floor = if was_kept { Sequence(0) } else { meta.sequence };
+    if !was_kept {
+        end.forget_before(disk, path, meta.log_first_segment)?;
+    }
+    end.sync_segments(disk, path, meta.log_first_segment)?;
+    let first = first_readable(disk, path, &end.segments, end.next_segment)?;
+    let retention = Retention::new(options.keep_log_bytes, floor, first);
+    end.trim(disk, path, meta.log_first_segment, &retention);
+    Ok(retention)
+}
+
+fn open_for_reading(options: Options, path: PathBuf) -> Result<Inner> {
+    let disk = Arc::clone(&options.disk);
+    let file = open_file(&*disk, &path, Access::Read)?;
+    let presence = Presence::of_reader(Arc::clone(&file));
+    let presence = Arc::new(presence.map_err(|error| Error::io("announce a reader of", &path, error))?);
+    let writer_lives = || presence.writer_lives().map_err(|error| Error::io("look for a writer of", &path, error));
+    let (meta, state) = loop {
+        let found = pin_newest(&*file, &path, &presence)?;
+        let read = |meta: &Meta| read_tables(&options, &path, Arc::clone(&file), meta.clone(), Arc::clone(&presence));
+        if writer_lives()? {
+            let opened = read(&found.meta)?;
+            break (found.meta, opened.state);
+        }
+        let shown = read(&found.meta).and_then(|opened| show(&disk, &path, &found, &opened.state));
+        // A writer that has begun meanwhile takes the log away: what was found, or missed, of it means nothing then.
+        if !writer_lives()? && metas::read(&*file, &path)?.meta.number == found.meta.number {
+            break (found.meta, shown?);
+        }
+    };
+    Ok(Inner {
+        core: new_core(&path, Published::new(state), None),
+        options,
+        checkpointer: None,
+        worker: None,
+        meta,
+        closing: Mutex::ranked(LockRank::Closing, None),
+        watchers: Watchers::default(),
+        closers: Watchers::default(),
+    })
+}
+
+/// Reads the newest meta and pins its checkpoint, so that a writer keeps its pages.
+fn pin_newest(file: &dyn File, path: &Path, presence: &Presence) -> Result<metas::Found> {
+    let mut found = metas::read(file, path)?;
+    loop {
+        presence.pin(found.meta.birth).map_err(|error| Error::io("announce a reader of", path, error))?;
+        // A writer looks at pins after it publishes and before it reuses: if the meta is still the newest, it saw ours.
+        let again = metas::read(file, path)?;
+        if again.meta.number == found.meta.number {
+            return Ok(again);
+        }
+        found = again;
+    }
+}
+
+fn new_core(path: &Path, published: Published<Hold>, writer: Option<Writer>) -> Arc<Core> {
+    let (path, turns) = (path.to_path_buf(), Arc::default());
+    let (exclusive, closed) = (AtomicBool::new(false), AtomicBool::new(false));
+    let stamp = published.state().stamp;
+    Arc::new(Core { path, stamp, published, turns, exclusive, writer, closed })
+}
+
+fn open_file(disk: &dyn Disk, path: &Path, access: Access) -> Result<Arc<dyn File>> {
+    disk.open(path, access).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Error::DatabaseNotFound { path: path.to_path_buf() },
+        _ => Error::io("open", path, error),
+    })
+}
+
+/// While a database is locked, the lock is tried again after so long, at first and at last.
+const LOCK_PAUSE_MIN: Duration = Duration::from_millis(1);
+
+const LOCK_PAUSE_MAX: Duration = Duration::from_millis(50);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{Birth, SegmentNumber};
+    use crate::io::MemoryDisk;
+
+    /// Killed between its two slots, a merge of runs left the meta before with its log, to pass for the newest some
+    /// day.
+    #[test]
+    fn a_meta_that_would_find_its_log_is_replaced_before_its_pages_are_used_again() {
+        let disk: Arc<dyn Disk> = Arc::new(MemoryDisk::new());
+        let options = || Database::options().background(false).disk(Arc::clone(&disk));
+        options().create(true).open("a.ful").unwrap().close().unwrap();
+        let path = disk.canonical(Path::new("a.ful")).unwrap();
+        let file = disk.open(&path, Access::Write).unwrap();
+        let read = || metas::read(&*file, &path).unwrap();
+        assert!(!must_restore_slot(&options(), &read()), "closing leaves both alike");
+        let newest = read().meta;
+        let newer = Meta { number: newest.number + 1, birth: Birth(newest.birth.0 + 1), ..newest.clone() };
+        metas::write(&*file, &path, &newer).unwrap();
+        assert!(must_restore_slot(&options(), &read()));
+        drop(options().open("a.ful").unwrap());
+        assert!(read().is_doubled);
+        let rotated = Meta { number: newest.number + 4, log_first_segment: SegmentNumber(77), ..newer };
+        metas::write(&*file, &path, &rotated).unwrap();
+        assert!(!must_restore_slot(&options(), &read()), "it does not find its log");
+    }
+}

@@ -1,0 +1,98 @@
+//! `check`: proves that every page of the newest checkpoint is sound, and reached exactly once or free.
+
+use std::fmt;
+
+use crate::db::handle::database::Database;
+use crate::db::storage::metas;
+use crate::error::{Error, Place, Result};
+use crate::tree::{Census, LayersBelow, TreeSummary, check};
+use crate::txn::snapshot::state::Trees;
+
+/// What a check found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CheckReport {
+    /// Tables that were checked: those that are not empty.
+    pub tables: u64,
+    /// Entries in their trees.
+    pub entries: u64,
+    /// Entries in runs above the trees: changes, deletes among them.
+    pub run_entries: u64,
+    /// Keys changed by commits that are neither in a tree nor in a run, deletes among them: they are in the log and
+    /// in memory, and were not checked. [`CheckReport::entries`] leaves them out, and
+    /// [`ReadTxn::count`](crate::ReadTxn::count) counts them.
+    pub delta_entries: u64,
+    /// Pages that were read: of trees and runs, of long keys and values, and of filters.
+    pub pages: u64,
+    /// All that is wrong.
+    pub damages: Vec<Damage>,
+}
+
+/// One thing that is wrong, in words: the place and the offence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage(String);
+
+impl fmt::Display for Damage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl Database {
+    /// Reads every page of the newest checkpoint: checksums, order, counts, births, and that each page belongs to
+    /// exactly one tree or to none. What was committed since is in the log and in memory, and is not looked at.
+    ///
+    /// # Errors
+    /// Only what keeps it from looking. Damage is reported, not returned as an error.
+    pub fn check(&self) -> Result<CheckReport> {
+        let state = self.inner.core.snapshot()?.state;
+        let mut census = Census::new(&state.pages);
+        let mut report = CheckReport::default();
+        if let Some(root) = &state.catalog {
+            report.add(&check(&state.pages, root, &mut census));
+        }
+        report.entries = 0;
+        for trees in state.trees.iter() {
+            if let Some(root) = &trees.base {
+                report.add(&check(&state.pages, root, &mut census));
+            }
+            let Some(stack) = &trees.stack else { continue };
+            for (index, range) in stack.ranges().iter().enumerate() {
+                for (depth, run) in range.runs.iter().enumerate() {
+                    let beneath = LayersBelow::new(&state.pages, &range.runs[depth + 1..], trees.base.as_deref());
+                    let beneath = stack.is_counted().then_some(&beneath);
+                    let summary = run.check(&state.pages, stack.bounds(index), beneath, &mut census);
+                    report.run_entries += run.entries;
+                    report.pages += pages_of(&summary);
+                }
+            }
+        }
+        let deltas = state.tables.iter().flatten().flat_map(|view| [Some(&view.active), view.frozen.as_ref()]);
+        report.delta_entries = deltas.flatten().map(|delta| delta.entries() as u64).sum();
+        report.tables = state.trees.iter().filter(|trees| !trees.are(&Trees::default())).count() as u64;
+        let file = state.pages.file();
+        if let Some(slot) = metas::read(&**file.file(), file.path())?.damaged_slot {
+            let error =
+                Error::corrupt(file.path(), Place::Meta(Some(slot)), "it is not valid; the other one is in use");
+            report.damages.push(Damage(error.to_string()));
+        }
+        report.damages.extend(census.finish(&state.pages).iter().map(|error| Damage(error.to_string())));
+        Ok(report)
+    }
+}
+
+impl CheckReport {
+    /// Whether nothing is wrong.
+    pub fn is_sound(&self) -> bool {
+        self.damages.is_empty()
+    }
+
+    fn add(&mut self, tree: &TreeSummary) {
+        self.entries += tree.entries;
+        self.pages += pages_of(tree);
+    }
+}
+
+fn pages_of(tree: &TreeSummary) -> u64 {
+    tree.leaves + tree.branches + tree.value_pages
+}

@@ -1,0 +1,275 @@
+//! `stats`: what every byte of a database's files is used for.
+
+use std::time::Duration;
+
+use crate::db::handle::database::Database;
+use crate::db::storage::create::with_suffix;
+use crate::error::{Error, Result};
+use crate::format::{Isa, MergeOperator};
+use crate::ids::Sequence;
+use crate::io::Access;
+use crate::merge_functions::check_not_merging;
+use crate::metrics::Conflicts;
+use crate::pager::{Pins, Space, SpaceStats};
+use crate::sync::Arc;
+use crate::sync::atomic::Ordering;
+use crate::txn::commit::core::Writer;
+use crate::txn::coordination::group_sync::Flushes;
+use crate::txn::snapshot::state::State;
+
+/// A database in numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Length of the data file.
+    pub file_bytes: u64,
+    /// Size of a page.
+    pub page_size_bytes: u64,
+    /// The page of the metas.
+    pub meta_bytes: u64,
+    /// Live pages of trees, and of the runs above them.
+    pub tree_bytes: u64,
+    /// Live pages of long keys and large values, and of the filters of runs.
+    pub value_bytes: u64,
+    /// The table of extents.
+    pub extent_table_bytes: u64,
+    /// Pages that a running checkpoint, a transaction that has spilled, or a commit that is not yet in a tree, has
+    /// taken.
+    pub placed_bytes: u64,
+    /// Dead pages that open snapshots still read.
+    pub pinned_bytes: u64,
+    /// Free pages, to be reused.
+    pub free_bytes: u64,
+    /// Pages past the end, reserved ahead of need.
+    pub reserve_bytes: u64,
+    /// Extents in use.
+    pub extents: u64,
+    /// Length of the log's segments, and of one that waits to be used again.
+    pub log_bytes: u64,
+    /// What of it recovery does not need, and is kept for [`Database::changes`]: see [`crate::Options::keep_log`].
+    pub log_kept_bytes: u64,
+    /// What of that is over the bound, and stays because a [`crate::Changes`] that has not ended may still read it.
+    pub log_held_bytes: u64,
+    /// The oldest commit that [`Database::changes`] can still give. None if the log is not kept, or has no commit.
+    pub oldest_change: Option<u64>,
+    /// Memory of commits that are not yet in a tree, about.
+    pub delta_bytes: u64,
+    /// The newest visible commit.
+    pub sequence: u64,
+    /// The newest commit that is known to be durable.
+    pub durable_sequence: u64,
+    /// Commits that were refused since this process opened the database.
+    pub conflicts: Conflicts,
+    /// Flushes of the log since then.
+    pub flushes: u64,
+    /// Commits that became durable by them: more than one a flush where threads commit at once.
+    pub flushed_commits: u64,
+    /// Bytes that commits added to the log since then.
+    pub log_written_bytes: u64,
+    /// Bytes that transactions have spilled to the file since then: see [`crate::Options::write_set_bytes`].
+    pub spilled_bytes: u64,
+    /// How long ago the state that the oldest snapshot of this process reads was replaced by a checkpoint: so long
+    /// ago died the oldest pages that it keeps. None if no snapshot keeps any.
+    pub oldest_snapshot: Option<Duration>,
+    /// The number of the newest meta. It rises whenever a state of the trees is published: with each checkpoint, each
+    /// load and each merge of runs, by one or two.
+    pub checkpoints: u64,
+    /// The newest commit that is in the trees, or in runs above them.
+    pub checkpoint_sequence: u64,
+    /// Whether pages are read through a memory map.
+    pub mapped: bool,
+    /// Bytes of the map that are in memory, and those of them that are mapped by huge pages.
+    pub resident_bytes: u64,
+    /// See [`Stats::resident_bytes`].
+    pub huge_page_bytes: u64,
+    /// The instruction set that searches use.
+    pub search: &'static str,
+    /// The tables, by name.
+    pub tables: Vec<TableStats>,
+}
+
+/// A table in numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TableStats {
+    /// The table's name.
+    pub name: String,
+    /// Its merge operator, if it has one.
+    pub merge_operator: Option<MergeOperator>,
+    /// The name of the function of the program that merges its values, if one does.
+    pub merge_function: Option<String>,
+    /// Entries in its tree.
+    pub entries: u64,
+    /// Runs above the tree, which are merged into it by and by.
+    pub runs: u64,
+    /// The most runs that lie above one key: so many more places a read may have to look at.
+    pub runs_deep: u64,
+    /// Entries in the runs: changes, deletes among them.
+    pub run_entries: u64,
+    /// Levels of branches above its leaves.
+    pub levels: u8,
+    /// Keys changed by commits that are neither in the tree nor in a run.
+    pub delta_entries: u64,
+}
+
+impl Stats {
+    /// Whether the parts of the file add up to its length.
+    ///
+    /// # Errors
+    /// Both sums, in words.
+    pub fn accounts_for_every_byte(&self) -> Result<(), String> {
+        let parts = [
+            self.meta_bytes,
+            self.tree_bytes,
+            self.value_bytes,
+            self.extent_table_bytes,
+            self.placed_bytes,
+            self.pinned_bytes,
+            self.free_bytes,
+            self.reserve_bytes,
+        ];
+        let sum: u64 = parts.iter().sum();
+        if sum == self.file_bytes {
+            return Ok(());
+        }
+        Err(format!("the parts of the file sum up to {sum} bytes, the file has {}", self.file_bytes))
+    }
+}
+
+impl Database {
+    /// The database in numbers: what every byte is used for.
+    ///
+    /// # Errors
+    /// What the disk reports.
+    pub fn stats(&self) -> Result<Stats> {
+        check_not_merging()?;
+        let snapshot = self.inner.core.snapshot()?;
+        let state = &snapshot.state;
+        let file = state.pages.file();
+        let (space, file_bytes, checkpoints, oldest_snapshot) = self.space_stats(state)?;
+        let writing = self.inner.core.writer.as_ref().map(WritingStats::of).unwrap_or_default();
+        let huge = match file.window() {
+            Some(map) => Some(map.huge_pages().map_err(|error| Error::io("look at the map of", file.path(), error))?),
+            None => None,
+        };
+        let deltas = state.tables.iter().flatten().flat_map(|view| [Some(&view.active), view.frozen.as_ref()]);
+        let page = file.page_size().bytes() as u64;
+        let (kept, oldest_change) = self.kept_log()?;
+        Ok(Stats {
+            file_bytes,
+            page_size_bytes: page,
+            meta_bytes: space.meta_pages * page,
+            tree_bytes: space.node_pages * page,
+            value_bytes: space.value_pages * page,
+            extent_table_bytes: space.table_pages * page,
+            placed_bytes: space.placed_pages * page,
+            pinned_bytes: space.pending_pages * page,
+            free_bytes: space.free_pages * page,
+            // A file that is not a whole number of pages long has a tail that belongs to the reserve.
+            reserve_bytes: space.reserve_pages * page + file_bytes % page,
+            extents: space.extents,
+            log_bytes: self.log_bytes()?,
+            log_kept_bytes: kept.bytes,
+            log_held_bytes: kept.held_bytes,
+            oldest_change: oldest_change.map(|oldest| oldest.0),
+            delta_bytes: deltas
+                .flatten()
+                .filter(|delta| !delta.is_empty())
+                .map(|delta| delta.memory_bytes() as u64)
+                .sum(),
+            sequence: snapshot.sequence.0,
+            durable_sequence: writing.durable.map_or(snapshot.sequence.0, |durable| durable.0.min(snapshot.sequence.0)),
+            conflicts: writing.conflicts,
+            flushes: writing.flushes.count,
+            flushed_commits: writing.flushes.commits,
+            log_written_bytes: writing.log_bytes,
+            spilled_bytes: writing.spilled_bytes,
+            oldest_snapshot,
+            checkpoints,
+            checkpoint_sequence: state.checkpoint.0,
+            mapped: huge.is_some(),
+            resident_bytes: huge.as_ref().map_or(0, |huge| huge.resident_bytes),
+            huge_page_bytes: huge.as_ref().map_or(0, |huge| huge.huge_bytes),
+            search: crate::format::selected().map_or("none", Isa::name),
+            tables: table_stats(state),
+        })
+    }
+
+    /// The pages of the file by use, its length, the number of the newest meta, and the age of the oldest snapshot.
+    fn space_stats(&self, state: &State) -> Result<(SpaceStats, u64, u64, Option<Duration>)> {
+        let file = state.pages.file();
+        let Some(checkpointer) = &self.inner.checkpointer else {
+            let meta = &self.inner.meta;
+            let entries = state.pages.extents().entries().to_vec();
+            let mut space = Space::open(Arc::clone(file), entries, meta.page_count, meta.birth, None)?;
+            // What is not live is free to whoever writes: a reader cannot know whom it waits for.
+            space.reclaim(Pins::default());
+            return Ok((space.stats(), file.length_bytes()?, meta.number, None));
+        };
+        let checkpointer = checkpointer.lock();
+        let space = checkpointer.space().lock();
+        Ok((space.stats(), file.length_bytes()?, checkpointer.meta().number, checkpointer.oldest_snapshot()))
+    }
+
+    /// Length of all segments of the log.
+    fn log_bytes(&self) -> Result<u64> {
+        let disk = &self.inner.options.disk;
+        let path = self.path();
+        let directory = path.parent().unwrap_or(std::path::Path::new(""));
+        let prefix = with_suffix(path, "-log.");
+        let files = disk.list(directory).map_err(|error| Error::io("list", directory, error))?;
+        let mut bytes = 0;
+        for file in files {
+            let is_segment = file.as_os_str().as_encoded_bytes().starts_with(prefix.as_os_str().as_encoded_bytes());
+            // A segment that a checkpoint removes meanwhile counts nothing.
+            if is_segment && let Ok(segment) = disk.open(&file, Access::Read) {
+                bytes += segment.len().unwrap_or(0);
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+/// What only who writes knows.
+#[derive(Default)]
+struct WritingStats {
+    durable: Option<Sequence>,
+    conflicts: Conflicts,
+    flushes: Flushes,
+    log_bytes: u64,
+    spilled_bytes: u64,
+}
+
+impl WritingStats {
+    fn of(writer: &Writer) -> Self {
+        // One after the other: no lock is held while the next is taken.
+        let conflicts = *writer.conflicts.lock();
+        let log_bytes = writer.log.lock().bytes;
+        let (durable, flushes) = (Some(writer.group.durable()), writer.group.flushes());
+        let spilled_bytes = writer.spilled_bytes.load(Ordering::Relaxed);
+        Self { durable, conflicts, flushes, log_bytes, spilled_bytes }
+    }
+}
+
+/// The tables by name.
+fn table_stats(state: &State) -> Vec<TableStats> {
+    let mut tables: Vec<TableStats> = state
+        .tables
+        .iter()
+        .flatten()
+        .map(|view| TableStats {
+            name: view.info.name.to_string(),
+            merge_operator: view.info.merge_operator(),
+            merge_function: view.info.merge_function().map(str::to_owned),
+            entries: view.trees.base.as_ref().map_or(0, |root| root.entries),
+            runs: view.trees.stack.as_ref().map_or(0, |stack| stack.runs().count() as u64),
+            runs_deep: view.trees.stack.as_ref().map_or(0, |stack| stack.depth() as u64),
+            run_entries: view.trees.stack.iter().flat_map(|stack| stack.runs()).map(|run| run.entries).sum(),
+            levels: view.trees.base.as_ref().map_or(0, |root| root.level),
+            delta_entries: view.active.entries() as u64
+                + view.frozen.as_ref().map_or(0, |delta| delta.entries() as u64),
+        })
+        .collect();
+    tables.sort_by(|a, b| a.name.cmp(&b.name));
+    tables
+}

@@ -1,0 +1,8 @@
+//! What of a database is on disk beside its trees and its log: the file and its names, the metas, the catalog, the
+//! locks.
+
+pub mod catalog;
+pub mod create;
+pub mod metas;
+pub mod presence;
+pub mod stored;

@@ -1,0 +1,445 @@
+//! Committing, top down: [`Core::commit`] names the steps.
+//!
+//! Invariants:
+//! (1) A commit has its place in the log before any of it is in a delta, and is in the deltas and in the log, or its
+//!     buffer, before it is visible.
+//! (2) Sequences rise by one per commit, in the order of the log; commits become visible in that order.
+//! (3) A commit that reports an error has no effect, now or after a restart, unless the error is `Indeterminate`.
+//! (4) When a commit gets its sequence, nothing that it was checked for has changed since its snapshot. So
+//!     transactions that are checked for what they read could have run one after the other, in the order of their
+//!     sequences.
+//! (5) What a merge leaves is the operand upon the value that the commit before left: see `merges`.
+#![allow(unsafe_code)] // A commit is written to its place before it is finished.
+
+use std::cell::Cell;
+use std::mem;
+
+use crate::delta::{Approach, Change, Delta, Trail};
+use crate::error::{Error, Result};
+use crate::format::RecordEncoder;
+use crate::ids::{Sequence, TableId};
+use crate::metrics;
+use crate::options::Durability;
+use crate::pager::no_room;
+use crate::planted::{Fault, give_way, planted};
+use crate::sync::{Arc, MutexGuard};
+use crate::txn::commit::core::{Core, Hold, Logged, Writer};
+use crate::txn::commit::footprints::{Footprint, HASHES};
+use crate::txn::commit::in_place::InPlace;
+use crate::txn::commit::merges::{Merged, Results, resolved};
+use crate::txn::commit::proposal::Proposal;
+use crate::txn::snapshot::published::Replaced;
+use crate::txn::snapshot::state::State;
+use crate::txn::writes::pending::Pending;
+use crate::txn::writes::schema::{SchemaChange, with_schema};
+use crate::txn::writes::write_set::WriteSet;
+
+/// How near to the places of the set's first keys their inserts have come.
+type Approaches = [Option<Approach>; HASHES];
+
+/// What is prepared of a commit without the log's lock.
+struct Draft<'w> {
+    print: Footprint,
+    encoder: RecordEncoder,
+    /// What its merges come to.
+    results: Option<Results<'w>>,
+}
+
+/// A commit that has its place in the order.
+struct Placed<'w> {
+    sequence: Sequence,
+    log_bytes: usize,
+    /// The newest state, if that is not the transaction's own.
+    newer: Option<Arc<State>>,
+    /// Where it is to be written to, if it is not in the log or its buffer.
+    place: Option<InPlace>,
+    /// It waits in the log's buffer to be written behind.
+    buffered: bool,
+    /// Where tables change, no commit may get a place before all is done.
+    alone: Option<MutexGuard<'w, Logged>>,
+    /// The state that was replaced then.
+    replaced: Option<Replaced<'w, Hold>>,
+}
+
+/// A commit whose insertion panics: it has its place in the log, and will never be whole there or in memory.
+struct Abandoned<'c>(&'c Core);
+
+impl Drop for Abandoned<'_> {
+    fn drop(&mut self) {
+        if let Some(writer) = &self.0.writer {
+            writer.poison();
+        }
+        self.0.published.abandon();
+    }
+}
+
+impl Proposal<'_> {
+    /// Whether it is more likely to need room than to make some: it writes and creates more keys and tables than it
+    /// deletes, and drops no table.
+    fn adds(&self) -> bool {
+        let changes = self.schema.changes();
+        let drops = changes.iter().any(|change| matches!(change, SchemaChange::Dropped(_)));
+        let created = changes.iter().filter(|change| matches!(change, SchemaChange::Created(_))).count();
+        let deleted = self.set.iter().filter(|(_, _, pending)| matches!(pending, Pending::Delete)).count();
+        !drops && created + self.set.len() - deleted > deleted
+    }
+
+    /// Whether there is no room for it on the disk. What is large is measured against that, not only against what was
+    /// left of late.
+    fn lacks_room(&self, writer: &Writer) -> bool {
+        let bytes = self.set.bytes() as u64;
+        let is_large = bytes >= MEASURED_COMMIT_BYTES;
+        if !is_large && !writer.budget.is_short() {
+            return false;
+        }
+        let has_room = is_large && writer.relief.get().is_none_or(|relief| relief.has_room_for(bytes));
+        (writer.budget.is_short() || !has_room) && self.adds()
+    }
+}
+
+impl Draft<'_> {
+    /// Writes the records of the proposal, with results in the places of its merges.
+    fn encode(&mut self, proposal: &Proposal<'_>) {
+        let Self { encoder, results, .. } = self;
+        encoder.begin();
+        for change in proposal.schema.changes() {
+            match change {
+                SchemaChange::Created(view) => {
+                    encoder.put(TableId::CATALOG, view.info.name.as_bytes(), &view.info.descriptor.encode());
+                }
+                SchemaChange::Dropped(info) => encoder.delete(TableId::CATALOG, info.name.as_bytes()),
+                SchemaChange::Renamed { before, after } => {
+                    encoder.renamed(after.id, before.name.as_bytes(), after.name.as_bytes());
+                }
+            }
+        }
+        for (table, key, pending) in resolved(proposal.set, results.as_ref().map_or(&[], Results::puts)) {
+            match pending {
+                Pending::Put(value) => encoder.put(table, key, value),
+                Pending::PutLarge(large) => encoder.put_large(table, key, large),
+                Pending::Delete => encoder.delete(table, key),
+                Pending::Merge(_) => unreachable!("results are in the place of merges"),
+            }
+        }
+        encoder.finish();
+    }
+
+    /// Memory that the changes will take in the deltas, about.
+    fn memory_bytes(&self, proposal: &Proposal<'_>) -> u64 {
+        let operands: usize = proposal.set.merges().map(|(_, _, operand)| operand.len()).sum();
+        let results: usize = self.results.iter().flat_map(Results::puts).map(Pending::weight).sum();
+        let entries = proposal.set.bytes() - operands + results + proposal.set.len() * ENTRY_OVERHEAD_BYTES;
+        entries as u64 + proposal.schema.len() as u64 * SCHEMA_CHANGE_BYTES
+    }
+
+    /// As [`Core::revalidate_merges`]. Answers whether the merges are done.
+    fn revalidate_merges(&mut self, core: &Core, logged: &Logged, proposal: &Proposal<'_>) -> Result<bool> {
+        let Some(results) = &mut self.results else { return Ok(true) };
+        let merged = core.revalidate_merges(logged, proposal, &self.print, results)?;
+        if merged == Merged::Anew {
+            self.encode(proposal);
+        }
+        Ok(merged != Merged::NotYet)
+    }
+
+    fn recompute_merges(&mut self, core: &Core, proposal: &Proposal<'_>) -> Result<()> {
+        if let Some(results) = &mut self.results
+            && core.recompute_merges(proposal, results)?
+        {
+            self.encode(proposal);
+        }
+        Ok(())
+    }
+}
+
+impl Logged {
+    /// Appends a finished commit to the log: it has a place there then, or is in the file, or in the buffer, as the
+    /// flag says.
+    ///
+    /// # Errors
+    /// As [`crate::txn::commit::journal::Journal::append`].
+    fn append(
+        &mut self,
+        encoder: &mut RecordEncoder,
+        sequence: Sequence,
+        durability: Durability,
+    ) -> Result<(Option<InPlace>, bool)> {
+        if let Some(place) = self.journal.place(encoder, sequence, durability)? {
+            return Ok((Some(self.note_place(sequence, place)), false));
+        }
+        Ok((None, self.journal.append(encoder, sequence, durability)?))
+    }
+}
+
+impl Core {
+    /// Commits, and waits until that is visible and as durable as asked. Requires: the set or the schema has changes.
+    ///
+    /// # Errors
+    /// As [`crate::WriteTxn::commit`].
+    pub fn commit(&self, proposal: &Proposal<'_>, durability: Durability) -> Result<Sequence> {
+        let writer = self.writer()?;
+        if proposal.lacks_room(writer) {
+            return Err(no_room(&self.path));
+        }
+        self.begin_log(writer)?;
+        sync_large_values(writer, proposal.set)?;
+        let results = self.precompute_merges(writer, proposal)?;
+        let print = Footprint::of(proposal.set, proposal.snapshot.state.pages.identity(), proposal.begun);
+        let mut draft = Draft { print, encoder: ENCODER.take(), results };
+        draft.encode(proposal);
+        let approaches = approach(proposal, &draft.print);
+        let placed = self.place(writer, proposal, &mut draft, durability);
+        let mut placed = placed.inspect_err(|error| note_refusal(writer, error))?;
+        give_way();
+        self.insert(proposal, &mut placed, &draft, &approaches);
+        keep(mem::take(&mut draft.encoder));
+        self.show(&mut placed);
+        metrics::commit(placed.log_bytes);
+        self.settle(writer, &placed, durability)
+    }
+
+    /// Checks, and gives the commit its number and its place in the log: between the two no other commit gets a
+    /// number that could matter. All but that was done before, without the lock.
+    fn place<'w>(
+        &self,
+        writer: &'w Writer,
+        proposal: &Proposal<'_>,
+        draft: &mut Draft<'w>,
+        durability: Durability,
+    ) -> Result<Placed<'w>> {
+        for _ in 0..CHECKS_UNLOCKED {
+            let checked = self.check(writer, proposal)?;
+            give_way();
+            let logged = self.lock_log(writer, proposal.is_exclusive);
+            let last = logged.last;
+            if proposal.is_clear_since(&logged.footprints, &draft.print, checked, last)
+                && draft.revalidate_merges(self, &logged, proposal)?
+            {
+                return self.number(writer, logged, proposal, draft, durability);
+            }
+            drop(logged);
+            // The next check finds in the deltas what may have changed.
+            self.published.wait(last);
+            draft.recompute_merges(self, proposal)?;
+        }
+        // Others are too fast. With the lock none gets a number any more.
+        let logged = self.lock_log(writer, proposal.is_exclusive);
+        self.published.wait(logged.last);
+        self.check(writer, proposal)?;
+        draft.recompute_merges(self, proposal)?;
+        self.number(writer, logged, proposal, draft, durability)
+    }
+
+    fn number<'w>(
+        &self,
+        writer: &'w Writer,
+        mut logged: MutexGuard<'w, Logged>,
+        proposal: &Proposal<'_>,
+        draft: &mut Draft<'w>,
+        durability: Durability,
+    ) -> Result<Placed<'w>> {
+        // The database may have been closed while this one waited.
+        self.writer()?;
+        let sequence = Sequence(logged.last.0 + 1);
+        let alone = !proposal.schema.is_empty();
+        if alone || !self.published.has_room(sequence) {
+            self.published.wait(logged.last);
+        }
+        // Deltas are exchanged under the log's lock, and only when all commits with a number are visible: what is the
+        // newest state now has the active ones until this commit is.
+        let newer = (!self.published.is_newest(&proposal.snapshot.state)).then(|| self.published.state());
+        if let Some(newer) = &newer {
+            proposal.check_tables(newer)?;
+        }
+        let memory_bytes = draft.memory_bytes(proposal);
+        let Draft { print, encoder, results } = draft;
+        results.iter_mut().for_each(Results::entrust);
+        let log_bytes = encoder.len_bytes();
+        let appended = logged.append(encoder, sequence, durability);
+        writer.note_poison(&logged);
+        let (place, buffered) = match appended {
+            // Nobody knows whether it is in the file.
+            Err(source) if writer.is_poisoned() && logged.journal.has_taken(sequence) => {
+                return Err(self.indeterminate(sequence, source));
+            }
+            Err(error) => {
+                results.iter_mut().for_each(Results::take_back);
+                return Err(error);
+            }
+            Ok(appended) => appended,
+        };
+        logged.bytes += log_bytes as u64;
+        let active_bytes = logged.active_bytes + memory_bytes;
+        writer.set_active_bytes(&mut logged, active_bytes);
+        logged.last = sequence;
+        logged.footprints.note(sequence, if alone { &Footprint::ANYTHING } else { print });
+        logged.since.note(proposal.set, proposal.schema);
+        if let Some(results) = results {
+            logged.since.note_large(results.large(proposal.set));
+        }
+        Ok(Placed { sequence, log_bytes, newer, place, buffered, alone: alone.then_some(logged), replaced: None })
+    }
+
+    /// Brings the changes into the deltas, the records to their place in the log, and the tables into the newest state.
+    fn insert<'c>(
+        &'c self,
+        proposal: &Proposal<'_>,
+        placed: &mut Placed<'c>,
+        draft: &Draft<'_>,
+        approaches: &Approaches,
+    ) {
+        let abandoned = Abandoned(self);
+        let state = placed.newer.as_ref().unwrap_or(&proposal.snapshot.state);
+        let place = placed.place.take();
+        // What is asked for arrives while the changes are inserted.
+        place.iter().for_each(InPlace::approach);
+        insert(state, proposal, placed.sequence, draft, approaches);
+        if let Some(place) = place {
+            // SAFETY: the commit is not finished: `Core::show` does that, which `Core::commit` calls after this. Nor
+            // is it ever, if it is abandoned: then `Prefix::arrives` answers false for it, and whoever would do away
+            // with the file is refused.
+            unsafe { place.write(&draft.encoder) };
+        }
+        if !proposal.schema.is_empty() {
+            let with_schema = |newest: &State| with_schema(newest, proposal.schema.changes(), placed.sequence);
+            placed.replaced = Some(self.published.update(with_schema));
+        }
+        mem::forget(abandoned);
+    }
+
+    /// Makes the commit visible, as soon as all before it are.
+    fn show(&self, placed: &mut Placed<'_>) {
+        give_way();
+        self.published.finish(placed.sequence);
+        drop(placed.alone.take());
+        drop(placed.replaced.take());
+        self.published.wait(placed.sequence);
+    }
+
+    /// Sees to it that the commit becomes as durable as asked.
+    fn settle(&self, writer: &Writer, placed: &Placed<'_>, durability: Durability) -> Result<Sequence> {
+        if let (true, Some(relief)) = (placed.buffered, writer.relief.get()) {
+            relief.write_behind();
+        }
+        if durability == Durability::Disk && !planted(Fault::NotFlushed) {
+            let outcome = self.make_durable(writer, placed.sequence);
+            outcome.map_err(|source| self.indeterminate(placed.sequence, source))?;
+        }
+        Ok(placed.sequence)
+    }
+
+    /// The error of what may survive or not, and is seen with this commit.
+    pub fn indeterminate(&self, sequence: Sequence, source: Error) -> Error {
+        Error::Indeterminate { path: self.path.clone(), sequence, source: Box::new(source) }
+    }
+}
+
+#[cold]
+pub fn note_refusal(writer: &Writer, error: &Error) {
+    if error.is_retryable() {
+        writer.conflicts.lock().note(error);
+        metrics::conflict(error);
+    }
+}
+
+/// Syncs large values, whatever the level: a log that survives must not refer to bytes that did not.
+fn sync_large_values(writer: &Writer, set: &WriteSet) -> Result<()> {
+    if set.large().next().is_none() {
+        return Ok(());
+    }
+    writer.large.sync().inspect_err(|_| writer.poison())
+}
+
+/// Gives a thread its encoder back, unless that has grown too large to be kept.
+fn keep(encoder: RecordEncoder) {
+    if encoder.capacity_bytes() <= ENCODER_BYTES_KEPT {
+        ENCODER.set(encoder);
+    }
+}
+
+/// Begins the inserts of a small set: what they need arrives side by side, and while the commit gets its place. In a
+/// large one the first would be gone again.
+fn approach(proposal: &Proposal<'_>, print: &Footprint) -> Approaches {
+    let mut approaches = [None; HASHES];
+    let state = &proposal.snapshot.state;
+    if let Some(begun) = proposal.begun {
+        approaches[0] = Some(*begun);
+    } else if let Some(hashes) = print.hashes() {
+        for ((place, (id, key, _)), &hash) in approaches.iter_mut().zip(proposal.set.iter()).zip(hashes) {
+            *place = state.view_of(id).and_then(|view| view.active.approach(key, hash));
+        }
+    } else {
+        return approaches;
+    }
+    for (place, (id, key, _)) in approaches.iter_mut().zip(proposal.set.iter()) {
+        if let (Some(approach), Some(view)) = (place, state.view_of(id)) {
+            view.active.prefetch_record(approach, key);
+        }
+    }
+    approaches
+}
+
+/// Inserts the set into the active deltas.
+fn insert(
+    state: &State,
+    proposal: &Proposal<'_>,
+    sequence: Sequence,
+    Draft { print, results, .. }: &Draft<'_>,
+    approaches: &Approaches,
+) {
+    let results = results.as_ref().map_or(&[][..], Results::puts);
+    let identity = state.pages.identity();
+    let (mut known, mut trail): (Option<(TableId, &Delta)>, _) = (None, Trail::default());
+    for (index, (id, key, pending)) in resolved(proposal.set, results).enumerate() {
+        give_way();
+        let delta = match known {
+            Some((table, delta)) if table == id => delta,
+            // A table that was dropped later in the same transaction has no delta, and needs none.
+            _ => match proposal.schema.view_of(state, id) {
+                Some(view) => &view.active,
+                None => continue,
+            },
+        };
+        known = Some((id, delta));
+        if let Pending::PutLarge(large) = pending {
+            state.active_large.note(large);
+        }
+        let hash = print.hashes().map_or_else(|| identity.hash(key), |hashes| hashes[index]);
+        match approaches.get(index).copied().flatten().as_ref() {
+            Some(approach) => {
+                debug_assert!(approach.is_to(identity.hash(key)), "approaches are in the order of the set");
+                delta.insert_near(approach, key, sequence, change_of(pending));
+            }
+            None => delta.insert_along(&mut trail, key, hash, sequence, change_of(pending)),
+        }
+    }
+}
+
+fn change_of(pending: &Pending) -> Change<'_> {
+    match pending {
+        Pending::Put(value) => Change::Put(value),
+        Pending::PutLarge(large) => Change::PutLarge(large.value),
+        Pending::Delete => Change::Delete,
+        Pending::Merge(_) => unreachable!("results are in the place of merges"),
+    }
+}
+
+thread_local! {
+    /// Kept for its buffer.
+    static ENCODER: Cell<RecordEncoder> = const { Cell::new(RecordEncoder::new()) };
+}
+
+/// Checks without the log's lock before one with it.
+const CHECKS_UNLOCKED: usize = 4;
+
+/// A larger encoder is not kept.
+const ENCODER_BYTES_KEPT: usize = 256 << 10;
+
+/// Memory that the creation or the end of a table takes until the next checkpoint, about.
+const SCHEMA_CHANGE_BYTES: u64 = 1 << 10;
+
+/// Memory that an entry of a delta takes beyond its key and value, about.
+const ENTRY_OVERHEAD_BYTES: usize = 56;
+
+/// The disk is measured for commits of so many bytes.
+const MEASURED_COMMIT_BYTES: u64 = 256 << 10;

@@ -1,0 +1,18 @@
+//! What the transactions of one open database share, and how their changes become commits.
+//!
+//! Begin with [`commit`], which names the steps; [`check`] says what a conflict is, [`core`] what transactions share.
+
+pub mod begin;
+pub mod check;
+pub mod commit;
+pub mod commit_spilled;
+pub mod core;
+pub mod exclusive;
+pub mod footprints;
+pub mod in_place;
+pub mod journal;
+pub mod merges;
+pub mod note;
+pub mod proposal;
+pub mod rotation;
+pub mod spilled_proposal;

@@ -1,0 +1,131 @@
+//! A place in a table that moves in both directions.
+
+use crate::error::Result;
+use crate::pager::Value;
+use crate::txn::reads::layers::Layers;
+use crate::txn::reads::range::Pair;
+use crate::txn::reads::read_set::CursorReads;
+use crate::txn::reads::walk::Walk;
+use crate::txn::writes::run_walk::Start;
+
+/// A place in a table that moves both ways.
+///
+/// It stands at an entry, before the first, or after the last; it begins before the first.
+#[derive(Debug)]
+pub struct Cursor<'t> {
+    layers: Layers<'t>,
+    walk: Option<Walk>,
+    upward: bool,
+    place: Place<'t>,
+    /// Notes where it goes, for a transaction that must know.
+    reads: Option<CursorReads<'t>>,
+}
+
+#[derive(Debug)]
+enum Place<'t> {
+    BeforeFirst,
+    At(Value<'t>),
+    AfterLast,
+}
+
+impl<'t> Cursor<'t> {
+    pub(crate) fn new(layers: Layers<'t>) -> Self {
+        let reads = layers.reads.map(|reads| CursorReads::new(reads, layers.view.info.id));
+        Self { layers, walk: None, upward: true, place: Place::BeforeFirst, reads }
+    }
+
+    /// Moves to the first entry whose key is at least `key`, and gives it; after the last if there is none.
+    ///
+    /// # Errors
+    /// As [`crate::ReadTxn::get`]; so for the other moves.
+    pub fn seek(&mut self, key: impl AsRef<[u8]>) -> Result<Option<Pair<'t>>> {
+        self.start(Start::From(key.as_ref()))
+    }
+
+    /// Moves to the first entry.
+    ///
+    /// # Errors
+    /// As [`Cursor::seek`].
+    pub fn first(&mut self) -> Result<Option<Pair<'t>>> {
+        self.start(Start::First)
+    }
+
+    /// Moves to the last entry.
+    ///
+    /// # Errors
+    /// As [`Cursor::seek`].
+    pub fn last(&mut self) -> Result<Option<Pair<'t>>> {
+        self.start(Start::Last)
+    }
+
+    /// Moves to the next entry, and gives it; after the last if there is none.
+    ///
+    /// # Errors
+    /// As [`Cursor::seek`].
+    #[allow(clippy::should_implement_trait)] // It moves both ways and can fail, which no iterator does.
+    pub fn next(&mut self) -> Result<Option<Pair<'t>>> {
+        self.layers.state.check_process()?;
+        match (&self.place, &mut self.walk) {
+            (Place::AfterLast, _) => Ok(None),
+            (_, Some(walk)) if self.upward => {
+                let entry = walk.next(&self.layers)?;
+                if let Some(reads) = &mut self.reads {
+                    reads.step(self.upward, entry.as_ref().map(|(key, _)| &**key));
+                }
+                Ok(self.stand(entry))
+            }
+            (Place::BeforeFirst, _) => self.start(Start::First),
+            (Place::At(key), _) => {
+                let key = key.clone();
+                self.start(Start::Above(&key))
+            }
+        }
+    }
+
+    /// Moves to the entry before, and gives it; before the first if there is none.
+    ///
+    /// # Errors
+    /// As [`Cursor::seek`].
+    pub fn previous(&mut self) -> Result<Option<Pair<'t>>> {
+        self.layers.state.check_process()?;
+        match (&self.place, &mut self.walk) {
+            (Place::BeforeFirst, _) => Ok(None),
+            (_, Some(walk)) if !self.upward => {
+                let entry = walk.next(&self.layers)?;
+                if let Some(reads) = &mut self.reads {
+                    reads.step(self.upward, entry.as_ref().map(|(key, _)| &**key));
+                }
+                Ok(self.stand(entry))
+            }
+            (Place::AfterLast, _) => self.start(Start::Last),
+            (Place::At(key), _) => {
+                let key = key.clone();
+                self.start(Start::Below(&key))
+            }
+        }
+    }
+
+    fn start(&mut self, start: Start<'_>) -> Result<Option<Pair<'t>>> {
+        self.layers.state.check_process()?;
+        self.upward = matches!(start, Start::First | Start::From(_) | Start::Above(_));
+        if let Some(reads) = &mut self.reads {
+            // Should what follows fail, it counts as gone over whole.
+            reads.jump(start.bound(), self.upward, None);
+        }
+        let walk = self.walk.insert(Walk::new(&self.layers, start)?);
+        let entry = walk.next(&self.layers)?;
+        if let Some(reads) = &mut self.reads {
+            reads.step(self.upward, entry.as_ref().map(|(key, _)| &**key));
+        }
+        Ok(self.stand(entry))
+    }
+
+    fn stand(&mut self, entry: Option<Pair<'t>>) -> Option<Pair<'t>> {
+        self.place = match &entry {
+            Some((key, _)) => Place::At(key.clone()),
+            None if self.upward => Place::AfterLast,
+            None => Place::BeforeFirst,
+        };
+        entry
+    }
+}

@@ -1,0 +1,8 @@
+//! One state of the database, as snapshots see it, and how the next state replaces it.
+
+pub mod history;
+pub mod large;
+pub mod pins;
+pub mod published;
+pub mod state;
+pub mod table;

@@ -1,0 +1,160 @@
+//! Read transactions: a snapshot, and every way to read it.
+
+use crate::error::Result;
+use crate::format::KeySuffix;
+use crate::ids::Sequence;
+use crate::pager::Pages;
+use crate::sync::Arc;
+use crate::tree::Base;
+use crate::txn::commit::begin::Reading;
+use crate::txn::reads::bounds::owned;
+use crate::txn::reads::key_batches;
+use crate::txn::reads::key_batches::KeyBatches;
+use crate::txn::reads::key_range::KeyRange;
+use crate::txn::reads::layers::Layers;
+use crate::txn::reads::leaf_batches::LeafBatches;
+use crate::txn::reads::owned_range::OwnedRange;
+use crate::txn::snapshot::state::{Snapshot, TableView};
+use crate::txn::snapshot::table::Table;
+
+/// A snapshot of the database, for as long as it lives: later commits do not change what it reads, and it never blocks
+/// a writer nor waits for one.
+///
+/// It is `Send` and `Sync`, so that threads may share one. It keeps old pages from being reused: drop it when done.
+///
+/// ```
+/// # fn main() -> fulgurite::Result<()> {
+/// # let directory = tempfile::tempdir().expect("a temporary directory");
+/// let db = fulgurite::Database::options().create(true).open(directory.path().join("fruit.ful"))?;
+/// let fruit = db.create_table("fruit", Default::default())?;
+/// db.update(|txn| {
+///     txn.put(&fruit, b"apple", b"red")?;
+///     txn.put(&fruit, b"banana", b"yellow")
+/// })?;
+/// let txn = db.read()?;
+/// assert_eq!(txn.get(&fruit, b"apple")?.as_deref(), Some(&b"red"[..]));
+/// for entry in txn.prefix(&fruit, b"b")? {
+///     let (key, value) = entry?;
+///     assert_eq!((&*key, &*value), (&b"banana"[..], &b"yellow"[..]));
+/// }
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct ReadTxn {
+    pub(crate) snapshot: Reading,
+}
+
+impl ReadTxn {
+    pub(crate) fn new(snapshot: Reading) -> Self {
+        Self { snapshot }
+    }
+
+    /// The newest commit that this transaction sees.
+    pub fn sequence(&self) -> Sequence {
+        self.snapshot.sequence
+    }
+
+    #[inline]
+    fn layers(&self, table: &Table) -> Result<Layers<'_>> {
+        self.snapshot.state.view(table).map(|view| self.layers_of_view(view))
+    }
+
+    #[inline(always)]
+    fn layers_of_view<'a>(&'a self, view: &'a TableView) -> Layers<'a> {
+        Layers { state: &self.snapshot.state, view, at: self.snapshot.sequence, set: None, reads: None }
+    }
+
+    #[inline(always)]
+    fn at_hand(&self, table: &Table) -> Option<Layers<'_>> {
+        self.snapshot.state.find(table).map(|view| self.layers_of_view(view))
+    }
+
+    #[inline(always)]
+    fn tree_alone(&self, table: &Table) -> Option<(&Pages, &Base)> {
+        self.at_hand(table)?.tree_alone()
+    }
+
+    /// The table of that name.
+    ///
+    /// # Errors
+    /// [`crate::Error::TableNotFound`].
+    pub fn open_table(&self, name: &str) -> Result<Table> {
+        self.snapshot.open_table(name)
+    }
+
+    /// All tables, by name.
+    pub fn tables(&self) -> Vec<Table> {
+        self.snapshot.tables()
+    }
+
+    /// As [`ReadTxn::range`], as an iterator that owns its snapshot, and so may be stored and sent anywhere.
+    ///
+    /// # Errors
+    /// As [`ReadTxn::get`].
+    pub fn owned_range(self: &Arc<Self>, table: &Table, bounds: impl KeyRange) -> Result<OwnedRange> {
+        OwnedRange::new(Snapshot::clone(&self.snapshot), table, owned(bounds.low()), owned(bounds.high()))
+    }
+
+    /// The entries within `bounds` in batches, from either end: the least cost per entry for long scans. A batch is a
+    /// leaf, or as much as fits in about 1 MiB where entries are not in the tree alone or too large for its pages.
+    ///
+    /// # Errors
+    /// As [`crate::ReadTxn::get`].
+    pub fn leaf_batches(&self, table: &Table, bounds: impl KeyRange) -> Result<LeafBatches<'_>> {
+        Ok(LeafBatches::new(self.range(table, bounds)?))
+    }
+
+    /// The keys within `bounds` in batches, without their values: the least cost per key, above all in packed tables.
+    ///
+    /// # Errors
+    /// As [`crate::ReadTxn::get`].
+    #[inline]
+    pub fn key_batches(&self, table: &Table, bounds: impl KeyRange) -> Result<KeyBatches<'_>> {
+        KeyBatches::new(self.layers(table)?, bounds.low(), bounds.high())
+    }
+
+    /// Hands the keys that begin with `prefix` to `each`, in order and the first one whole: `keys_max` at most.
+    /// `true` if these were all; `false` if there may be more. For who asks for a few keys of a packed table, again
+    /// and again: it costs least.
+    ///
+    /// ```
+    /// # fn main() -> fulgurite::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// # let db = fulgurite::Database::options().create(true).open(directory.path().join("fruit.ful"))?;
+    /// # let fruit = db.create_table("fruit", fulgurite::TableOptions::new().packed(true))?;
+    /// # db.update(|txn| [&b"apple"[..], b"apply", b"pear"].into_iter().try_for_each(|key| txn.put(&fruit, key, b"")))?;
+    /// let txn = db.read()?;
+    /// let (mut keys, mut key) = (Vec::new(), Vec::new());
+    /// let are_all = txn.prefix_keys(&fruit, b"app", usize::MAX, |suffix| {
+    ///     suffix.complete(&mut key);
+    ///     keys.push(key.clone());
+    /// })?;
+    /// assert!(are_all);
+    /// assert_eq!(keys, [b"apple", b"apply"]);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`crate::ReadTxn::get`]; some may have been handed out then.
+    #[inline]
+    pub fn prefix_keys(
+        &self,
+        table: &Table,
+        prefix: impl AsRef<[u8]>,
+        keys_max: usize,
+        each: impl FnMut(KeySuffix<'_>),
+    ) -> Result<bool> {
+        key_batches::prefix_keys(self.layers(table)?, prefix.as_ref(), keys_max, each)
+    }
+
+    crate::txn::reads::read_methods::reads!();
+}
+
+impl crate::txn::reads::read_methods::sealed::Sealed for ReadTxn {
+    #[inline]
+    fn layers_of(&self, table: &Table) -> Result<Layers<'_>> {
+        self.layers(table)
+    }
+}
+
+impl crate::txn::reads::read_methods::Read for ReadTxn {}

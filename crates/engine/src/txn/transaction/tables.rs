@@ -1,0 +1,80 @@
+//! Creating, opening, dropping and renaming tables within a write transaction.
+
+use crate::error::Result;
+use crate::options::TableOptions;
+use crate::txn::snapshot::table::Table;
+use crate::txn::transaction::write_txn::WriteTxn;
+use crate::txn::writes::schema::SchemaChange;
+
+impl WriteTxn {
+    /// Creates a table; it exists for others once this transaction has committed.
+    ///
+    /// # Errors
+    /// [`Error::TableExists`]; [`Error::Invalid`] for an empty or overlong name or impossible options.
+    pub fn create_table(&mut self, name: &str, options: TableOptions) -> Result<Table> {
+        self.note_names();
+        self.schema.create(&self.held.snapshot.state, name, options, || self.held.core.new_table_number())
+    }
+
+    /// The table of that name, this transaction's own changes included.
+    ///
+    /// # Errors
+    /// [`Error::TableNotFound`].
+    pub fn open_table(&self, name: &str) -> Result<Table> {
+        self.note_names();
+        self.schema.open(&self.held.snapshot.state, name)
+    }
+
+    /// All tables, by name, this transaction's own changes included.
+    pub fn tables(&self) -> Vec<Table> {
+        self.note_names();
+        self.schema.tables(&self.held.snapshot.state)
+    }
+
+    /// Deletes a table with all that is in it, once this transaction has committed. Snapshots keep seeing it.
+    ///
+    /// # Errors
+    /// [`Error::TableNotFound`].
+    pub fn drop_table(&mut self, table: &Table) -> Result<()> {
+        self.note_names();
+        self.schema.drop_table(&self.held.snapshot.state, table)?;
+        self.set.forget(table.info.id);
+        Ok(())
+    }
+
+    /// Gives a table another name, once this transaction has committed. Returns a handle that has the new name;
+    /// handles that were opened before keep working, and keep telling the name that they were opened by. Snapshots
+    /// keep seeing the old name.
+    ///
+    /// As with creating and dropping tables, a transaction that does so conflicts with others that create, drop or
+    /// rename tables, or look for tables by name. Those that read and write in the table do not conflict with it.
+    ///
+    /// ```
+    /// # fn main() -> fulgurite::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// # let db = fulgurite::Database::create(directory.path().join("a.ful"))?;
+    /// let draft = db.create_table("draft", Default::default())?;
+    /// db.update(|txn| txn.put(&draft, b"k", b"v"))?;
+    /// db.rename_table(&draft, "final")?;
+    /// assert_eq!(db.read()?.get(&db.open_table("final")?, b"k")?.as_deref(), Some(&b"v"[..]));
+    /// assert_eq!(db.read()?.get(&draft, b"k")?.as_deref(), Some(&b"v"[..]));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::TableNotFound`]; [`Error::TableExists`] if another table has this name; [`Error::Invalid`] for an
+    /// empty or overlong one.
+    pub fn rename_table(&mut self, table: &Table, name: &str) -> Result<Table> {
+        self.note_names();
+        self.schema.rename(&self.held.snapshot.state, table, name)
+    }
+
+    /// Gives back the numbers of tables that will not be created, from the change with this index on.
+    pub(super) fn return_table_numbers(&self, from: usize) {
+        for change in self.schema.changes()[from..].iter().rev() {
+            if let SchemaChange::Created(view) = change {
+                self.held.core.return_table_number(view.info.id);
+            }
+        }
+    }
+}

@@ -1,0 +1,459 @@
+//! Write transactions: private changes over a snapshot, committed together or not at all.
+
+use std::mem;
+
+use crate::delta::Approach;
+use crate::error::{Error, Result};
+use crate::format::LargeValue;
+use crate::ids::{Sequence, TableId};
+use crate::metrics;
+use crate::options::{Isolation, KEY_BYTES_MAX, VALUE_BYTES_MAX};
+use crate::pager::Pages;
+use crate::planted::{Fault, planted};
+use crate::sync::Arc;
+use crate::sync::atomic::Ordering;
+use crate::tree::Base;
+use crate::txn::commit::begin::Writing;
+use crate::txn::commit::core::Core;
+use crate::txn::commit::exclusive::Exclusive;
+use crate::txn::reads::bounds::OwnedBound;
+use crate::txn::reads::layers::Layers;
+use crate::txn::reads::read_set::ReadSet;
+use crate::txn::snapshot::state::TableView;
+use crate::txn::snapshot::table::Table;
+use crate::txn::writes::changed_key::ChangedKey;
+use crate::txn::writes::pending::Pending;
+use crate::txn::writes::schema::Schema;
+use crate::txn::writes::spilled::{Spilled, entry_bytes_max};
+use crate::txn::writes::undo::Mark;
+use crate::txn::writes::write_set::{ENTRY_BYTES, WriteSet};
+
+/// A set of changes that is committed as one, or dropped without a trace. It may be of any size: what takes more
+/// memory than [`Options::write_set_bytes`](crate::Options::write_set_bytes) goes to free space of the file.
+///
+/// It reads its own changes over a snapshot. Any number run at once, on any threads; none waits for what another has
+/// not committed, and none blocks a reader. If another one has committed a change meanwhile that this one must have
+/// seen, committing fails with [`Error::Conflict`] or [`Error::TransactionTooOld`], both
+/// [retryable](Error::is_retryable): begin again, which is what [`crate::Database::update`] does by itself. Dropping
+/// a transaction aborts it.
+///
+/// ```
+/// # fn main() -> fulgurite::Result<()> {
+/// # let directory = tempfile::tempdir().expect("a temporary directory");
+/// # let db = fulgurite::Database::options().create(true).open(directory.path().join("a.ful"))?;
+/// let accounts = db.create_table("accounts", Default::default())?;
+/// let mut txn = db.write()?;
+/// txn.put(&accounts, b"alice", b"10")?;
+/// let before = txn.savepoint();
+/// txn.put(&accounts, b"bob", b"20")?;
+/// txn.rollback_to(before)?;
+/// assert!(txn.get(&accounts, b"bob")?.is_none());
+/// txn.commit()?;
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct WriteTxn {
+    pub(super) held: Writing,
+    pub(super) set: WriteSet,
+    pub(super) schema: Schema,
+    pub(super) savepoints: Vec<(Mark, usize)>,
+    /// The way to the last change's key in its delta, if the change was the first and nothing was undone since.
+    pub(super) begun: Option<Approach>,
+    /// Values written to the data file already; dropped unless they are committed.
+    pub(super) large: Vec<LargeValue>,
+    /// What it has read, if that is checked.
+    pub(super) reads: Option<ReadSet>,
+    /// What it has guarded, if what it reads is not checked.
+    pub(super) guarded: Option<Box<ReadSet>>,
+    pub(super) exclusive: Option<Exclusive>,
+    /// See [`crate::Options::write_set_bytes`].
+    pub(super) memory_bytes_max: usize,
+    /// Where the next pops from either end begin. Forgotten with the next change that is none.
+    pub(super) popped: [Option<Popped>; 2],
+}
+
+/// A state of a [`WriteTxn`] to return to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Savepoint(pub(super) Mark);
+
+impl WriteTxn {
+    /// A transaction that is checked as `isolation` says.
+    pub(crate) fn new(core: &Arc<Core>, isolation: Isolation) -> Result<Self> {
+        let reads = (isolation == Isolation::Serializable).then(ReadSet::default);
+        Self::begin(core, reads, None)
+    }
+
+    /// A transaction beside which nobody else commits, and which nothing need be checked for.
+    pub(crate) fn new_exclusive(core: &Arc<Core>, exclusive: Exclusive) -> Result<Self> {
+        Self::begin(core, None, Some(exclusive))
+    }
+
+    fn begin(core: &Arc<Core>, reads: Option<ReadSet>, exclusive: Option<Exclusive>) -> Result<Self> {
+        Ok(Self {
+            held: Writing::begin(core)?,
+            set: WriteSet::default(),
+            schema: Schema::default(),
+            savepoints: Vec::new(),
+            begun: None,
+            large: Vec::new(),
+            reads,
+            guarded: None,
+            exclusive,
+            popped: [None, None],
+            memory_bytes_max: core.writer.as_ref().map_or(usize::MAX, |writer| writer.write_set_bytes),
+        })
+    }
+
+    pub(super) fn layers(&self, table: &Table) -> Result<Layers<'_>> {
+        let view = self.view(table)?;
+        let set = self.set.touches(table.info.id).then_some(&self.set);
+        let (state, at, reads) = (&self.held.snapshot.state, self.held.snapshot.sequence, self.reads.as_ref());
+        Ok(Layers { state, view, at, set, reads })
+    }
+
+    /// The table as this transaction sees it. That it is not there is a read too.
+    pub(super) fn view(&self, table: &Table) -> Result<&TableView> {
+        self.schema.view(&self.held.snapshot.state, table).inspect_err(|_| self.note_names())
+    }
+
+    fn at_hand(&self, table: &Table) -> Option<Layers<'_>> {
+        // What must be noted goes the long way.
+        if self.reads.is_some() {
+            return None;
+        }
+        self.layers(table).ok()
+    }
+
+    #[inline(always)]
+    fn tree_alone(&self, table: &Table) -> Option<(&Pages, &Base)> {
+        self.at_hand(table)?.tree_alone()
+    }
+
+    /// The newest commit that this transaction sees.
+    pub fn sequence(&self) -> Sequence {
+        self.held.snapshot.sequence
+    }
+
+    /// Bytes that its changes take in the file: those that were spilled, because they took more memory than
+    /// [`Options::write_set_bytes`](crate::Options::write_set_bytes). 0 if all of them are in memory.
+    pub fn spilled_bytes(&self) -> u64 {
+        self.set.spilled().map_or(0, Spilled::bytes)
+    }
+
+    crate::txn::reads::read_methods::reads!();
+
+    /// Gives `key` this value, whatever it had before.
+    ///
+    /// # Errors
+    /// [`Error::KeyTooLong`] above 64 MiB, [`Error::ValueTooLong`] above 4 GiB − 1; for values of 64 KiB and more,
+    /// which are written at once, and when changes are spilled, what the disk reports, such as [`Error::DiskFull`],
+    /// and [`Error::QuotaExceeded`]: then this change was not made, and the transaction is as it was before.
+    pub fn put(&mut self, table: &Table, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<()> {
+        self.put_bytes(table, key.as_ref(), value.as_ref())
+    }
+
+    pub(super) fn put_bytes(&mut self, table: &Table, key: &[u8], value: &[u8]) -> Result<()> {
+        self.begin_put(table, key, value.len())?;
+        self.finish_put(table, key, value)
+    }
+
+    /// What comes before a change that gives `key` a value of so many bytes.
+    #[inline]
+    fn begin_put(&mut self, table: &Table, key: &[u8], value_bytes: usize) -> Result<()> {
+        self.make_room()?;
+        self.popped = [None, None];
+        let view = self.view(table)?;
+        check_lengths(table, key, value_bytes)?;
+        self.begun = self.begin_insert(view, key);
+        Ok(())
+    }
+
+    /// Gives many keys values, as [`WriteTxn::put`] does one after the other: in a fraction of the time where the
+    /// keys rise strictly.
+    ///
+    /// ```
+    /// # fn main() -> fulgurite::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// # let db = fulgurite::Database::create(directory.path().join("a.ful"))?;
+    /// let squares = db.create_table("squares", Default::default())?;
+    /// let mut txn = db.write()?;
+    /// txn.put_many(&squares, (0..1000_u32).map(|number| (number.to_be_bytes(), (number * number).to_be_bytes())))?;
+    /// assert_eq!(txn.get(&squares, &7_u32.to_be_bytes())?.as_deref(), Some(&49_u32.to_be_bytes()[..]));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`WriteTxn::put`]. Some of the entries may have been put then: return to a
+    /// [`savepoint`](WriteTxn::savepoint) from before the call to have none.
+    pub fn put_many<K: AsRef<[u8]>, V: AsRef<[u8]>>(
+        &mut self,
+        table: &Table,
+        entries: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<()> {
+        self.view(table)?;
+        let large_value_bytes = self.held.core.writer()?.large_value_bytes();
+        let (mut puts, mut memory_bytes) = (Vec::new(), 0);
+        for (key, value) in entries {
+            let (key, value) = (key.as_ref(), value.as_ref());
+            check_lengths(table, key, value.len())?;
+            let pending =
+                if value.len() < large_value_bytes { Pending::Put(value.into()) } else { self.write_large(value)? };
+            memory_bytes += key.len() + pending.weight() + ENTRY_BYTES;
+            puts.push((ChangedKey::from(key), pending));
+            if self.set.memory_bytes() + memory_bytes > self.memory_bytes_max {
+                self.put_all(table, mem::take(&mut puts))?;
+                memory_bytes = 0;
+            }
+        }
+        self.put_all(table, puts)
+    }
+
+    fn put_all(&mut self, table: &Table, puts: Vec<(ChangedKey, Pending)>) -> Result<()> {
+        if puts.is_empty() {
+            return Ok(());
+        }
+        self.make_room()?;
+        (self.begun, self.popped) = (None, [None, None]);
+        self.set.extend(table.info.id, puts);
+        Ok(())
+    }
+
+    /// Gives `key` a value of `length_bytes` that `fill` writes in place, into zeroed bytes.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::put`].
+    pub fn reserve(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+        length_bytes: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Result<()> {
+        let key = key.as_ref();
+        self.begin_put(table, key, length_bytes)?;
+        let mut value = vec![0; length_bytes].into_boxed_slice();
+        fill(&mut value);
+        self.finish_put(table, key, value)
+    }
+
+    /// Records the value for which [`WriteTxn::begin_put`] was called.
+    #[inline]
+    fn finish_put(&mut self, table: &Table, key: &[u8], value: impl AsRef<[u8]> + Into<Box<[u8]>>) -> Result<()> {
+        let is_large = value.as_ref().len() >= self.held.core.writer()?.large_value_bytes();
+        let pending = if is_large { self.write_large(value.as_ref())? } else { Pending::Put(value.into()) };
+        self.set.set(table.info.id, key, pending);
+        Ok(())
+    }
+
+    /// Guards `key`: if another transaction has given it a value or taken it away since this one began, this one does
+    /// not commit, at any isolation, as if it had read the key at [`Isolation::Serializable`]. Those that guard one
+    /// key are in no conflict with each other.
+    ///
+    /// So a transaction at [`Isolation::Snapshot`] may refer to what lies elsewhere, and be sure that it is there
+    /// when the reference is. A transaction that changes nothing commits whatever it guards. A guard stays when the
+    /// transaction returns to a savepoint. Of tens of thousands of guards, those near each other become ranges, in
+    /// which any change counts.
+    ///
+    /// ```
+    /// # fn main() -> fulgurite::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// # let db = fulgurite::Database::create(directory.path().join("a.ful"))?;
+    /// use fulgurite::Isolation;
+    ///
+    /// let [people, letters] = ["people", "letters"].map(|name| db.create_table(name, Default::default()).expect("a table"));
+    /// db.update(|txn| txn.put(&people, b"bob", b"here"))?;
+    /// let mut letter = db.write_with(Isolation::Snapshot)?;
+    /// letter.guard(&people, b"bob")?;
+    /// assert!(letter.contains_key(&people, b"bob")?);
+    /// letter.put(&letters, b"1", b"to bob")?;
+    /// db.update(|txn| txn.delete(&people, b"bob"))?;
+    /// assert!(letter.commit().is_err_and(|error| error.is_retryable()));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::TableNotFound`].
+    pub fn guard(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<()> {
+        let key = key.as_ref();
+        self.view(table)?;
+        if self.exclusive.is_some() {
+            return Ok(());
+        }
+        let hash = self.held.snapshot.state.pages.identity().hash(key);
+        match &self.reads {
+            Some(reads) => reads.note_key(table.info.id, key, hash),
+            None => self.guarded.get_or_insert_default().note_key(table.info.id, key, hash),
+        }
+        Ok(())
+    }
+
+    /// Gives `key` this value unless it has one. Tells whether it did.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::put`] and [`WriteTxn::get`].
+    pub fn insert(&mut self, table: &Table, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<bool> {
+        let key = key.as_ref();
+        let absent = !self.contains_key(table, key)?;
+        if absent {
+            self.put(table, key, value)?;
+        }
+        Ok(absent)
+    }
+
+    /// Replaces the value of `key` if it is `expected` (`None`: if it has none) by `value` (`None`: by none). Tells
+    /// whether it did.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::put`] and [`WriteTxn::get`].
+    pub fn compare_and_set(
+        &mut self,
+        table: &Table,
+        key: impl AsRef<[u8]>,
+        expected: Option<&[u8]>,
+        value: Option<&[u8]>,
+    ) -> Result<bool> {
+        let key = key.as_ref();
+        if self.get(table, key)?.as_deref() != expected {
+            return Ok(false);
+        }
+        match value {
+            Some(value) => self.put(table, key, value)?,
+            None => self.mark_deleted(table, key)?,
+        }
+        Ok(true)
+    }
+
+    /// Takes the value of `key` away. Tells whether it had one.
+    ///
+    /// # Errors
+    /// As [`WriteTxn::get`] and [`WriteTxn::put`].
+    pub fn delete(&mut self, table: &Table, key: impl AsRef<[u8]>) -> Result<bool> {
+        let key = key.as_ref();
+        let present = self.contains_key(table, key)?;
+        if present {
+            self.mark_deleted(table, key)?;
+        }
+        Ok(present)
+    }
+
+    /// Notes that `key` has no value from now on. Requires: the table is there.
+    pub(crate) fn mark_deleted(&mut self, table: &Table, key: &[u8]) -> Result<()> {
+        self.make_room()?;
+        self.begun = None;
+        self.set.set(table.info.id, key, Pending::Delete);
+        Ok(())
+    }
+
+    /// What it has read, if that is checked.
+    pub(super) fn read_set(&self) -> Option<&ReadSet> {
+        self.reads.as_ref()
+    }
+
+    /// How often its changes were spilled or returned to a savepoint before a spill: then a walk through them must
+    /// begin again.
+    pub(super) fn spills(&self) -> u64 {
+        self.set.spills()
+    }
+
+    /// Sees to it that the changes in memory do not take too much of it.
+    #[inline]
+    pub(super) fn make_room(&mut self) -> Result<()> {
+        if self.set.memory_bytes() <= self.memory_bytes_max { Ok(()) } else { self.spill() }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn spill(&mut self) -> Result<()> {
+        let writer = self.held.core.writer()?;
+        let entry_bytes_max = entry_bytes_max(self.memory_bytes_max);
+        let spilled = self.set.spill(&self.held.snapshot.state.pages, writer.large.space(), entry_bytes_max)?;
+        self.begun = None;
+        // Relaxed: see there.
+        writer.spilled_bytes.fetch_add(spilled, Ordering::Relaxed);
+        metrics::spilled(spilled);
+        Ok(())
+    }
+
+    /// Begins the insert of a change that is the first one: if it stays the only one, its commit is near, and what
+    /// that needs arrives meanwhile. Of many changes it would be gone again.
+    pub(super) fn begin_insert(&self, view: &TableView, key: &[u8]) -> Option<Approach> {
+        let identity = self.held.snapshot.state.pages.identity();
+        self.set.is_empty().then(|| view.active.approach(key, identity.hash(key))).flatten()
+    }
+
+    pub(super) fn write_large(&mut self, value: &[u8]) -> Result<Pending> {
+        let large = self.held.core.writer()?.large.write(value)?;
+        self.large.push(large);
+        Ok(Pending::PutLarge(Box::new(large)))
+    }
+
+    pub(super) fn note_names(&self) {
+        if let Some(reads) = &self.reads {
+            reads.note_names();
+        }
+    }
+
+    /// Marks the present state of the transaction.
+    ///
+    /// What changes after it keeps what was before: among others, each further [`WriteTxn::merge`] into a key copies
+    /// what is pending for that key, so that many short appends to one key are better made into one before. What is
+    /// kept so counts against [`Options::write_set_bytes`](crate::Options::write_set_bytes) too.
+    pub fn savepoint(&mut self) -> Savepoint {
+        let mark = self.set.mark();
+        self.savepoints.push((mark, self.schema.len()));
+        Savepoint(mark)
+    }
+
+    /// Undoes everything since `savepoint`, which may be returned to again; later savepoints may not.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if the transaction was rolled back past it, or it is another transaction's.
+    pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
+        let known = self.savepoints.iter().position(|(mark, _)| *mark == savepoint.0);
+        let Some(at) = known.filter(|_| planted(Fault::RollbackIgnored) || self.set.roll_back(savepoint.0)) else {
+            return Err(Error::Invalid {
+                message: "this savepoint is gone: the transaction was rolled back past it".into(),
+            });
+        };
+        self.begun = None;
+        self.popped = [None, None];
+        self.return_table_numbers(self.savepoints[at].1);
+        self.schema.truncate(self.savepoints[at].1);
+        self.savepoints.truncate(at + 1);
+        Ok(())
+    }
+}
+
+impl crate::txn::reads::read_methods::sealed::Sealed for WriteTxn {
+    fn layers_of(&self, table: &Table) -> Result<Layers<'_>> {
+        self.layers(table)
+    }
+}
+
+impl crate::txn::reads::read_methods::Read for WriteTxn {}
+
+pub(super) fn check_lengths(table: &Table, key: &[u8], value_bytes: usize) -> Result<()> {
+    if key.len() > KEY_BYTES_MAX {
+        return Err(Error::KeyTooLong { length_bytes: key.len() as u64, limit_bytes: KEY_BYTES_MAX as u64 });
+    }
+    if value_bytes > VALUE_BYTES_MAX {
+        return Err(Error::ValueTooLong { length_bytes: value_bytes as u64, limit_bytes: VALUE_BYTES_MAX as u64 });
+    }
+    table.info.check_width(value_bytes)
+}
+
+/// Where pops began and how far they came: between these keys nothing is left.
+///
+/// Without it each pop of one transaction would pass all that the ones before it deleted.
+#[derive(Debug)]
+pub(super) struct Popped {
+    pub(super) table: TableId,
+    pub(super) from: OwnedBound,
+    pub(super) to: Box<[u8]>,
+}
+
+impl Popped {
+    pub(super) fn is_of(&self, table: TableId, from: &OwnedBound) -> bool {
+        self.table == table && self.from == *from
+    }
+}
