@@ -12,12 +12,12 @@ use oxrdf::{NamedNode, Variable};
 use spargebra::algebra::{Expression, GraphPattern, OrderExpression};
 use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 
-use super::forms::in_form;
 use super::hidden::hidden_variable;
 use super::names::{Name, certain};
 use super::one_group::looks_at_patterns;
 use crate::sparql::evaluation::best_rows::ROWS_MAX;
 use crate::sparql::evaluation::terms::Form;
+use crate::sparql::plan::expressions::forms::in_form;
 
 /// How a result is cut off.
 #[derive(Clone, Debug)]

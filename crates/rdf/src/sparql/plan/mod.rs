@@ -1,18 +1,14 @@
 //! Planning: joins in a good order, and expressions in the form in which the evaluator computes what SPARQL says.
 
 mod estimate;
-mod exact;
+pub(crate) mod expressions;
 pub(crate) mod first_rows;
-mod forms;
 mod graphs;
 mod hidden;
 mod names;
 mod one_group;
-mod operations;
 mod planner;
 mod rename;
-mod sort_keys;
-mod triple_terms;
 mod witness;
 mod zero_length;
 

@@ -8,13 +8,13 @@
 //! Invariant: a planned pattern has the same solutions as the pattern of the text, in another order. `LATERAL` is used
 //! only where substituting and joining are the same ([`joins_by_substitution`]).
 
-use super::exact;
 use super::graphs;
 use super::one_group;
-use super::operations;
-use super::sort_keys;
 use super::witness;
 use super::zero_length;
+use crate::sparql::plan::expressions::exact;
+use crate::sparql::plan::expressions::operations;
+use crate::sparql::plan::expressions::sort_keys;
 
 use oxiri::Iri;
 use spargebra::Query;

@@ -12,13 +12,13 @@ use oxrdf::Variable;
 use spargebra::algebra::{Expression, GraphPattern, OrderExpression};
 
 use super::forms::in_form;
-use super::hidden::hidden_variable;
 use crate::sparql::evaluation::sort_keys::{RankBy, Slot};
 use crate::sparql::evaluation::terms::Form;
 use crate::sparql::parse::shape::{map_children, map_operands};
+use crate::sparql::plan::hidden::hidden_variable;
 
 /// The pattern with what its rows are sorted by. Each key has a slot of its own.
-pub(super) fn with_sort_keys(pattern: GraphPattern) -> GraphPattern {
+pub(crate) fn with_sort_keys(pattern: GraphPattern) -> GraphPattern {
     Keys::default().pattern(pattern)
 }
 

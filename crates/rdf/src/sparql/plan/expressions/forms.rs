@@ -13,13 +13,13 @@ use crate::sparql::expressions::aggregates;
 use crate::sparql::expressions::ill_typed::{self, Typed};
 
 /// The variable, asked for in a form.
-pub(super) fn in_form(variable: Expression, form: Form) -> Expression {
+pub(crate) fn in_form(variable: Expression, form: Form) -> Expression {
     let asked = Expression::SameTerm(Box::new(variable.clone()), Box::new(NamedNode::from(form).into()));
     Expression::If(Box::new(asked), Box::new(variable.clone()), Box::new(variable))
 }
 
 /// `STR` of an argument.
-pub(super) fn string(mut arguments: Vec<Expression>) -> Expression {
+pub(crate) fn string(mut arguments: Vec<Expression>) -> Expression {
     match arguments.as_mut_slice() {
         // Of a constant the text is known here.
         [Expression::Literal(literal)] => Literal::from(literal.value()).into(),
@@ -32,7 +32,7 @@ pub(super) fn string(mut arguments: Vec<Expression>) -> Expression {
 }
 
 /// `DATATYPE` of an argument.
-pub(super) fn datatype(mut arguments: Vec<Expression>) -> Expression {
+pub(crate) fn datatype(mut arguments: Vec<Expression>) -> Expression {
     match arguments.as_mut_slice() {
         [Expression::Literal(literal)] => ill_typed::unmarked(literal.clone()).datatype().into_owned().into(),
         [argument] => {
@@ -45,7 +45,7 @@ pub(super) fn datatype(mut arguments: Vec<Expression>) -> Expression {
 
 /// The expression, with the variables and constants that may be its value as names of their terms. The dataset finds
 /// the terms by these names when it takes the value.
-pub(super) fn as_term(expression: Expression) -> Expression {
+pub(crate) fn as_term(expression: Expression) -> Expression {
     let may_be_term = has_alternatives(&expression) || is_typed_call(&expression);
     if !may_be_term || is_term(&expression) {
         return expression;
@@ -83,12 +83,12 @@ fn returning(value: Typed, expression: Expression) -> Expression {
 }
 
 /// Whether the value is that of another expression.
-pub(super) fn has_alternatives(expression: &Expression) -> bool {
+pub(crate) fn has_alternatives(expression: &Expression) -> bool {
     matches!(expression, Expression::If(..) | Expression::Coalesce(_))
 }
 
 /// Whether the evaluator takes the value as a term of the dataset, and never as a value.
-pub(super) fn is_term(expression: &Expression) -> bool {
+pub(crate) fn is_term(expression: &Expression) -> bool {
     match expression {
         Expression::NamedNode(_) | Expression::Literal(_) | Expression::Variable(_) => true,
         Expression::Coalesce(list) => list.iter().all(is_term),

@@ -33,7 +33,7 @@ use crate::sparql::expressions::numeric::Number;
 use crate::sparql::parse::shape::{Operand, map_children, map_operands, visit_operands};
 
 /// The pattern with its expressions in that form.
-pub(super) fn with_exact_expressions(pattern: GraphPattern) -> GraphPattern {
+pub(crate) fn with_exact_expressions(pattern: GraphPattern) -> GraphPattern {
     Exact::default().pattern(pattern)
 }
 
@@ -55,7 +55,7 @@ impl Exact {
     fn row(&self) -> Variable {
         let number = self.rows.get();
         self.rows.set(number + 1);
-        super::hidden::hidden_variable(&format!("row{number}"))
+        crate::sparql::plan::hidden::hidden_variable(&format!("row{number}"))
     }
 
     /// Operators over the rows of one pattern, down to that one.
@@ -149,7 +149,7 @@ impl Exact {
             }
             let number = self.arguments.get();
             self.arguments.set(number + 1);
-            let variable = super::hidden::hidden_variable(&format!("argument{number}"));
+            let variable = crate::sparql::plan::hidden::hidden_variable(&format!("argument{number}"));
             let expression = std::mem::replace(expr, variable.clone().into());
             inner = GraphPattern::Extend { inner: inner.into(), variable, expression };
         }

@@ -15,7 +15,7 @@ use spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
 use crate::sparql::expressions::aggregates;
 
 /// A pattern that has no others in it, with such triple terms by their names.
-pub(super) fn with_names(pattern: GraphPattern) -> GraphPattern {
+pub(crate) fn with_names(pattern: GraphPattern) -> GraphPattern {
     match pattern {
         GraphPattern::Bgp { patterns } => GraphPattern::Bgp { patterns: patterns.into_iter().map(in_triple).collect() },
         GraphPattern::Path { subject, path, object } => {

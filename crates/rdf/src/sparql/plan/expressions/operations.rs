@@ -32,7 +32,7 @@ use crate::sparql::expressions::order::{TimeType, is_integer_type};
 use crate::sparql::parse::shape::{Operand, map_children, map_operands, visit_operands};
 
 /// The pattern with its operators in that form, and whether it calls functions of ours.
-pub(super) fn with_operations(pattern: GraphPattern) -> (GraphPattern, bool) {
+pub(crate) fn with_operations(pattern: GraphPattern) -> (GraphPattern, bool) {
     let operations = Operations::default();
     let pattern = operations.pattern(pattern);
     (pattern, operations.called.get())
@@ -317,13 +317,13 @@ fn kind(expression: &Expression) -> Kind {
 }
 
 /// Whether the value is computed, and may be a double.
-pub(super) fn may_compute_double(expression: &Expression) -> bool {
+pub(crate) fn may_compute_double(expression: &Expression) -> bool {
     matches!(expression, Expression::FunctionCall(Function::Rand, _))
         || operation_of(expression).is_some_and(Operation::is_arithmetic)
 }
 
 /// Whether the value is a text, with a language or without, or an error.
-pub(super) fn makes_texts(expression: &Expression) -> bool {
+pub(crate) fn makes_texts(expression: &Expression) -> bool {
     match expression {
         Expression::Literal(literal) => literal.language().is_some() || literal.datatype() == xsd::STRING,
         Expression::FunctionCall(Function::Custom(name), _) => name.as_ref() == xsd::STRING,
