@@ -172,7 +172,7 @@ pub fn merge_range(
     let runs = std::mem::take(&mut ranges[range].runs);
     let mut changes = RunMerge::new(pages, &runs, stack.bounds(range))?;
     let base = merge(pages, trees.base.as_ref(), &mut changes, writer, info.form())?;
-    changes.bury(writer)?;
+    changes.kill_unused_values(writer)?;
     runs.iter().try_for_each(|run| run.remove_but_values(pages, writer))?;
     Ok(Trees { base, stack: Stack::new(ranges, info.descriptor.counted).map(Arc::new) })
 }

@@ -25,7 +25,10 @@ const FILES: &[(&str, &str)] = &[
     ("crates/engine/src/format/leaf/view.rs", "reads of pages that were verified"),
     ("crates/engine/src/format/search/", "vector instructions"),
     ("crates/engine/src/format/verify.rs", "views of pages that were just verified"),
-    ("crates/engine/src/io/linux/lock.rs", "one call of fcntl: neither std nor rustix has locks of open file descriptions"),
+    (
+        "crates/engine/src/io/linux/lock.rs",
+        "one call of fcntl: neither std nor rustix has locks of open file descriptions",
+    ),
     ("crates/engine/src/io/linux/map.rs", "mmap and madvise"),
     ("crates/engine/src/io/linux/write_map.rs", "mmap, and stores to what was prepared for them"),
     ("crates/engine/src/io/place.rs", "stores to a part of a map, which may be gone, and prefetches"),
