@@ -15,7 +15,7 @@ use super::run::Run;
 /// are omitted.
 ///
 /// # Errors
-/// As [`merge`](super::merge()): abort the writer's operation then.
+/// As [`merge`](crate::tree::merge()): abort the writer's operation then.
 pub fn build_run<C: Changes>(
     pages: &Pages,
     changes: &mut C,
