@@ -350,7 +350,7 @@ impl Space {
         };
         let mask = if entry.flags.single { 1 } else { slots_mask(at.slot, pages) };
         if planted(Fault::SpaceReusedTooEarly) {
-            self.bury(at.extent, mask, operation.birth);
+            self.make_pending(at.extent, mask, operation.birth);
             self.reclaim(Pins::default());
             return Ok(());
         }
@@ -395,7 +395,7 @@ impl Space {
     /// Makes the operation's effects those of the newest checkpoint. Requires: its meta is durable.
     pub fn commit(&mut self, operation: Operation, prepared: &Prepared) {
         for (id, mask) in &operation.killed {
-            self.bury(*id, *mask, prepared.birth);
+            self.make_pending(*id, *mask, prepared.birth);
         }
         for id in &operation.reserved {
             self.reserved.remove(&id.0);
@@ -532,7 +532,7 @@ impl Space {
     }
 
     /// Takes dead slots out of a committed extent.
-    fn bury(&mut self, id: ExtentId, mask: u128, died: Birth) {
+    fn make_pending(&mut self, id: ExtentId, mask: u128, died: Birth) {
         let entry = self.extents[id.0 as usize];
         assert!(entry.kind != ExtentKind::Unused, "only live pages are killed");
         let dead = if entry.flags.single { entry } else { ExtentEntry { live: mask, ..entry } };

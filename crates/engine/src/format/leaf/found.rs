@@ -13,7 +13,7 @@ pub struct Found<'p>(Option<&'p [u8]>);
 impl<'p> Found<'p> {
     /// The key has no value.
     pub const ABSENT: Self = Self(None);
-    /// It takes a longer look: [`Leaf::find`].
+    /// It takes a longer look: [`Leaf::find`](super::Leaf::find).
     // SAFETY: a slice of no bytes may be at any address but 0.
     pub const UNCLEAR: Self = Self(Some(unsafe { from_raw_parts(Self::NO_PAGE.as_ptr(), 0) }));
     /// Where no page is, and so no value.

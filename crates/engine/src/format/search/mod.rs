@@ -23,6 +23,6 @@ pub use isa::Isa;
 #[cfg(test)]
 pub use isa::supported;
 pub use prefetch::prefetch;
-pub use primitives::{
-    BLOCKS_AT_ONCE, BlockLines, EIGHT_HEADS, HeadLine, HintLines, Lookup, Search, TagLine, WithSearch,
-};
+#[cfg(any(test, target_arch = "x86_64"))]
+pub use primitives::BlockLines;
+pub use primitives::{BLOCKS_AT_ONCE, EIGHT_HEADS, HeadLine, HintLines, Lookup, Search, TagLine, WithSearch};

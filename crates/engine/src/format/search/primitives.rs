@@ -22,8 +22,8 @@ pub const EIGHT_HEADS: usize = 8;
 /// Blocks that [`Search::slot_of`] looks at: all blocks of a leaf whose records have a hundred bytes or more.
 pub const BLOCKS_AT_ONCE: usize = 9;
 
-/// What page search asks of a processor. Inlined whole into the caller, which must run inside [`with_search`] or
-/// [`look_up`].
+/// What page search requires of a processor. Inlined whole into the caller, which must run inside `with_search` or
+/// `look_up`.
 pub trait Search: Copy + 'static {
     /// Which one this is.
     const ISA: Isa;

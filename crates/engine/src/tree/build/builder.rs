@@ -150,7 +150,7 @@ impl<'w, 's> Builder<'w, 's> {
             return self.push_packed(op, key, value);
         }
         if !self.leaves.open.fits(&key, &value) {
-            self.turn_leaf()?;
+            self.begin_next_leaf()?;
         }
         self.leaves.open.push(op, key, value, hash);
         Ok(())
@@ -163,7 +163,7 @@ impl<'w, 's> Builder<'w, 's> {
         // A leaf with tags is always filled: a leaf for each entry that needs one would be nearly empty.
         let can_take = packs || !self.leaves.open.is_packed();
         if !can_take || !self.leaves.open.fits(&key, &value) {
-            self.turn_leaf()?;
+            self.begin_next_leaf()?;
             if self.leaves.open.is_packed() != packs {
                 let page_size = self.writer.page_size();
                 self.leaves.open =
@@ -188,7 +188,7 @@ impl<'w, 's> Builder<'w, 's> {
     }
 
     /// Stores bytes of any length in pages of their own.
-    pub(in crate::tree) fn store_apart(&mut self, bytes: &[u8]) -> Result<OverflowRef> {
+    pub(in crate::tree) fn store_overflow(&mut self, bytes: &[u8]) -> Result<OverflowRef> {
         self.writer.add_value(bytes)
     }
 
@@ -235,7 +235,7 @@ impl<'w, 's> Builder<'w, 's> {
             if range.is_empty() || self.leaves.open.is_empty() {
                 break;
             }
-            self.turn_leaf()?;
+            self.begin_next_leaf()?;
         }
         Ok(range)
     }
@@ -322,7 +322,7 @@ impl<'w, 's> Builder<'w, 's> {
     }
 
     /// The leaf being filled is full: writes the one before it, and begins another.
-    fn turn_leaf(&mut self) -> Result<()> {
+    fn begin_next_leaf(&mut self) -> Result<()> {
         if self.leaves.open.is_empty() {
             return Ok(());
         }

@@ -122,7 +122,7 @@ impl<C: Changes> Merge<'_, '_, C> {
         if subtree.level == 0 {
             self.density.note(touched);
         }
-        if !touched && !self.is_worn(subtree)? && self.builder.adopt(subtree)? {
+        if !touched && !self.must_copy(subtree)? && self.builder.adopt(subtree)? {
             self.outcome.adopted += 1;
             return Ok(());
         }
@@ -138,7 +138,7 @@ impl<C: Changes> Merge<'_, '_, C> {
     }
 
     /// Whether a subtree is to be copied, though nothing in it changes.
-    fn is_worn(&self, subtree: &Subtree<'_>) -> Result<bool> {
+    fn must_copy(&self, subtree: &Subtree<'_>) -> Result<bool> {
         let at = subtree.child.page;
         let Some(moving) = self.builder.writer.moving() else {
             if self.builder.writer.is_cramped() {
@@ -151,22 +151,22 @@ impl<C: Changes> Merge<'_, '_, C> {
         if subtree.level > 0 || self.builder.writer.moves(self.pages, at) {
             return Ok(true);
         }
-        let has_apart = subtree.child.has_overflow;
-        if !moving.fills && !has_apart {
+        let has_overflow_below = subtree.child.has_overflow;
+        if !moving.fills && !has_overflow_below {
             return Ok(false);
         }
         let leaf = leaf_at(self.pages, self.pages.page(at)?, at)?;
-        Ok((moving.fills && self.is_loose(leaf.leaf())) || (has_apart && self.is_apart_moved(leaf.leaf())))
+        Ok((moving.fills && self.has_room(leaf.leaf())) || (has_overflow_below && self.has_moved_overflow(leaf.leaf())))
     }
 
     /// Whether a leaf has room for several entries more.
-    fn is_loose(&self, leaf: LeafView<'_>) -> bool {
+    fn has_room(&self, leaf: LeafView<'_>) -> bool {
         let (used, body) = (leaf.bytes_used(), self.builder.writer.page_size().body_bytes());
         used * 100 < body * FULL_PERCENT && used + 2 * used / leaf.count() <= body
     }
 
     /// Whether any long part of a leaf's entries is moved.
-    fn is_apart_moved(&self, leaf: LeafView<'_>) -> bool {
+    fn has_moved_overflow(&self, leaf: LeafView<'_>) -> bool {
         let is_moved = |at: &OverflowRef| self.builder.writer.moves(self.pages, at.page());
         match leaf {
             LeafView::Tagged(leaf) => leaf.cells(0..leaf.count()).any(|cell| {

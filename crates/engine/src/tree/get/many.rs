@@ -13,7 +13,7 @@ use super::shortcut::Shortcut;
 /// The values of many keys, into `values` at the same places. `hashes` are the identity's hashes of `keys`.
 ///
 /// # Errors
-/// As [`get`].
+/// As [`get`](super::get).
 ///
 /// # Panics
 /// If the three slices differ in length.

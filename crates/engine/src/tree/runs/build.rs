@@ -15,7 +15,7 @@ use super::run::Run;
 /// are omitted.
 ///
 /// # Errors
-/// As [`merge`](super::merge()): abort the writer's operation then.
+/// As [`merge`](crate::tree::merge()): abort the writer's operation then.
 pub fn build_run<C: Changes>(
     pages: &Pages,
     changes: &mut C,
@@ -39,7 +39,7 @@ pub fn build_run<C: Changes>(
         None
     } else {
         let known = if planted(Fault::StaleFilter) { &hashes[1..] } else { &hashes[..] };
-        Some(builder.store_apart(&build_filter(known))?)
+        Some(builder.store_overflow(&build_filter(known))?)
     };
     Ok(builder.finish_run()?.map(|root| Run { root, entries, filter }))
 }

@@ -58,7 +58,7 @@ impl<'p> RunMerge<'p> {
     ///
     /// # Errors
     /// As [`PageWriter::kill_value`].
-    pub fn bury(self, writer: &mut PageWriter<'_>) -> Result<()> {
+    pub fn kill_unused_values(self, writer: &mut PageWriter<'_>) -> Result<()> {
         self.dead.iter().try_for_each(|at| writer.kill_value(at))
     }
 

@@ -35,7 +35,7 @@ pub enum RunValue<'p> {
 }
 
 impl Run {
-    /// What it has for `key`, whose hash is `hash`. `filter` is the result of [`Run::filter_at_hand`].
+    /// What it has for `key`, whose hash is `hash`. `filter` is the result of [`Run::mapped_filter`].
     ///
     /// # Errors
     /// [`Error::Corrupt`](crate::Error::Corrupt), [`Error::Io`](crate::Error::Io).
@@ -53,7 +53,7 @@ impl Run {
     /// # Errors
     /// As [`Run::get`].
     #[inline]
-    pub fn filter_at_hand<'p>(&self, pages: &'p Pages, hash: u64) -> Result<Option<&'p [u8]>> {
+    pub fn mapped_filter<'p>(&self, pages: &'p Pages, hash: u64) -> Result<Option<&'p [u8]>> {
         let Some(at) = &self.filter else { return Ok(None) };
         let filter = pages.mapped_value(at)?;
         if let Some(filter) = filter {
@@ -67,7 +67,7 @@ impl Run {
     /// # Errors
     /// As [`Run::get`].
     pub(in crate::tree) fn may_have(&self, pages: &Pages, hash: u64) -> Result<bool> {
-        let filter = self.filter_at_hand(pages, hash)?;
+        let filter = self.mapped_filter(pages, hash)?;
         Ok(filter.is_none_or(|filter| filter_passes(filter, hash)))
     }
 

@@ -178,7 +178,7 @@ impl Stack {
     /// Keeps the filters of the runs above `key` mapped from now on, if that is possible.
     ///
     /// Requires: the snapshot of `pages` shows these runs.
-    pub fn have_filters_at_hand(&self, pages: &Pages, key: &[u8]) {
+    pub fn map_filters(&self, pages: &Pages, key: &[u8]) {
         let range = self.range_of(key);
         self.filters[range].get_or_init(|| {
             let filters = self.ranges[range].runs.iter().map(|run| run.filter.as_ref());

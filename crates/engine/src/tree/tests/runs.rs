@@ -95,7 +95,7 @@ impl Layered {
         self.store.root = self.operate(|pages, writer| {
             let mut changes = RunMerge::new(pages, &runs, (None, None))?;
             let merged = merge(pages, root.as_ref(), &mut changes, writer, form, &mut || Ok(()))?;
-            changes.bury(writer)?;
+            changes.kill_unused_values(writer)?;
             runs.iter().try_for_each(|run| run.remove_but_values(pages, writer))?;
             Ok(merged.root)
         });
@@ -226,7 +226,7 @@ fn a_run_says_of_each_of_its_keys_what_became_of_it_and_of_others_nothing() {
 
 /// What a run says of a key.
 fn said<'p>(run: &Run, pages: &'p Pages, key: &[u8], hash: u64) -> Result<RunValue<'p>> {
-    run.get(pages, run.filter_at_hand(pages, hash)?, key, hash)
+    run.get(pages, run.mapped_filter(pages, hash)?, key, hash)
 }
 
 #[test]

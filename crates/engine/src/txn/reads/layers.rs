@@ -114,7 +114,7 @@ impl<'a> Layers<'a> {
         // the first is looked at.
         let (mut filters, mut leaf) = (Filters::default(), None);
         if let Some(stack) = self.stack() {
-            stack.have_filters_at_hand(self.pages(), key);
+            stack.map_filters(self.pages(), key);
         }
         if !runs.is_empty() {
             deltas.iter().flatten().for_each(|delta| delta.prefetch(hash));
@@ -223,7 +223,7 @@ impl<'a> Layers<'a> {
     fn filters_of(&self, runs: &'a [Run], hash: u64) -> Filters<'a> {
         let mut filters = [None; FILTERS];
         for (filter, run) in filters.iter_mut().zip(runs) {
-            *filter = run.filter_at_hand(self.pages(), hash).unwrap_or_default();
+            *filter = run.mapped_filter(self.pages(), hash).unwrap_or_default();
         }
         filters
     }
@@ -234,7 +234,7 @@ impl<'a> Layers<'a> {
         for (index, run) in runs.iter().enumerate() {
             let filter = match filters.get(index) {
                 Some(filter) => *filter,
-                None => run.filter_at_hand(self.pages(), hash)?,
+                None => run.mapped_filter(self.pages(), hash)?,
             };
             match run.get(self.pages(), filter, key, hash)? {
                 RunValue::Unknown => {}

@@ -111,7 +111,7 @@ impl Spilled {
         for layer in self.layers.iter().rev() {
             let Some(table) = layer.table(table) else { continue };
             for run in table.stack.runs_of(key) {
-                let filter = run.filter_at_hand(&self.pages, hash)?;
+                let filter = run.mapped_filter(&self.pages, hash)?;
                 if let RunValue::Present(entry) = run.get(&self.pages, filter, key, hash)?
                     && let Some(own) = self.newest(&entry, run.root.page)?
                 {
