@@ -32,7 +32,7 @@ mod tests {
     }
 }
 
-/// Whether `key` lies above the upper bound.
+/// Whether `key` is above the upper bound.
 pub fn is_past(key: &[u8], high: Bound<&[u8]>) -> bool {
     match high {
         Bound::Unbounded => false,
@@ -42,7 +42,7 @@ pub fn is_past(key: &[u8], high: Bound<&[u8]>) -> bool {
     }
 }
 
-/// Whether `key` lies below the lower bound.
+/// Whether `key` is below the lower bound.
 pub fn is_before(key: &[u8], low: Bound<&[u8]>) -> bool {
     match low {
         Bound::Unbounded => false,
@@ -51,7 +51,7 @@ pub fn is_before(key: &[u8], low: Bound<&[u8]>) -> bool {
     }
 }
 
-/// Whether a key is still to be given from the front: it is below the upper bound, and below what the back gave.
+/// Whether a key is still to be returned from the front: it is below the upper bound, and below what the back returned.
 #[inline]
 pub fn is_left_front(key: &[u8], high: &OwnedBound, given_back: Option<&[u8]>) -> bool {
     !is_past(key, as_bound(high)) && given_back.is_none_or(|given| key < given)

@@ -11,8 +11,8 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 /// What does not change about a table while it exists.
 #[derive(Debug)]
 pub struct TableInfo {
-    /// What tells the table from all others of this process, whatever its name: the number of one whose creation was
-    /// rolled back is given out again.
+    /// Distinguishes the table from all others of this process, whatever its name. Its number would not: the number
+    /// of a table whose creation was rolled back is assigned again.
     pub identity: u64,
     /// The table's number.
     pub id: TableId,
