@@ -1,4 +1,4 @@
-//! Commits that finish in any order, and who waits for them.
+//! Commits that finish in any order, and threads that wait for them.
 
 use std::panic::AssertUnwindSafe;
 
@@ -13,7 +13,7 @@ use crate::txn::coordination::visible::Visible;
 
 pub const MODEL: Model = Model {
     name: "visible",
-    what: "three commits finish in any order; each is waited for, and who sees its number sees what it and those before it did",
+    what: "three commits finish in any order, and threads wait for each: a thread that sees its number sees what it and those before did",
     atomics: 16,
     run,
     faults: FAULTS,
@@ -46,7 +46,7 @@ const FAULTS: &[Fault] = &[
         how: How::Relaxed,
     },
     Fault {
-        name: "the end is looked for out of order by who finishes",
+        name: "the end is looked for out of order by a thread that finishes",
         file: FILE,
         line: "let next = self.front.through.load(Ordering::SeqCst) + 1",
         how: How::Relaxed,
@@ -58,7 +58,7 @@ const FAULTS: &[Fault] = &[
         how: How::Relaxed,
     },
     Fault {
-        name: "the end is looked for out of order by who goes to sleep",
+        name: "the end is looked for out of order by a thread that goes to sleep",
         file: FILE,
         line: "self.front.through.load(Ordering::SeqCst) >= sequence.0",
         how: How::Relaxed,
@@ -81,7 +81,7 @@ pub const THREE: Model = Model {
 
 pub const ABANDONED: Model = Model {
     name: "visible-abandoned",
-    what: "a commit that is waited for is abandoned, and who waits is told",
+    what: "a commit that threads wait for is abandoned, and they get an error",
     run: run_abandoned,
     faults: ABANDONED_FAULTS,
     ..MODEL
@@ -89,7 +89,7 @@ pub const ABANDONED: Model = Model {
 
 const ABANDONED_FAULTS: &[Fault] = &[
     Fault {
-        name: "it is not told that a commit is abandoned",
+        name: "abandoning a commit is not recorded",
         file: FILE,
         line: "self.broken.store(true, Ordering::SeqCst)",
         how: How::LeftOut,

@@ -15,9 +15,9 @@ use crate::sync::{LockRank, clock};
 #[derive(Debug)]
 pub struct Mutex<T> {
     lock: loom::sync::Mutex<()>,
-    /// Exchanged by who takes the lock, or should; only where a fault is planted.
+    /// Exchanged by threads that take the lock, or should; only where a fault is planted.
     taken: Option<loom::sync::atomic::AtomicUsize>,
-    /// Taken only by who has the lock, but for planted faults.
+    /// Taken only by a thread that has the lock, except with planted faults.
     value: std::sync::Mutex<T>,
 }
 

@@ -65,7 +65,7 @@ impl Relief for WorkerRelief {
     }
 
     fn begin_log(&self) -> Result<()> {
-        // A database that is being closed needs no log any more: the commit hears of that.
+        // A database that is being closed needs no log any more: the commit gets an error.
         self.checkpointer.upgrade().map_or(Ok(()), |checkpointer| checkpointer.lock().begin_log())
     }
 
@@ -78,8 +78,8 @@ impl Relief for WorkerRelief {
     }
 
     fn write_behind(&self) {
-        // Relaxed: this commit is in the buffer by the log's lock, which the worker takes after it has taken the wish
-        // back. Who got the lock after that sees the wish gone.
+        // Relaxed: this commit was put into the buffer under the log's lock, which the worker takes after it has
+        // cleared the flag. A commit that gets the lock after that sees the flag cleared.
         if !self.background || self.signals.write_behind.load(Ordering::Relaxed) {
             return;
         }

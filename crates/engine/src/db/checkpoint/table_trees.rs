@@ -106,8 +106,8 @@ impl Changes for NoChanges {
 /// A range with so many runs is merged as soon as there is nothing more urgent.
 pub const MERGED_RUNS: usize = 8;
 
-/// Of the ranges with so many, those with the most are merged after each flush, as many as it takes to keep up: so
-/// that not all come to [`MERGED_RUNS`] at once.
+/// After each flush, ranges with at least so many runs are merged, those with the most first, as many as the flush
+/// requires: so that not all ranges reach [`MERGED_RUNS`] at once.
 pub const OWED_RUNS: usize = 4;
 
 /// A range with so many runs is merged before another one is added.

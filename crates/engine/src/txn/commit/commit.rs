@@ -124,7 +124,7 @@ impl Draft<'_> {
         encoder.finish();
     }
 
-    /// Estimate of the memory that the changes will take in the deltas.
+    /// Estimate of the memory for the changes in the deltas.
     fn memory_bytes(&self, proposal: &Proposal<'_>) -> u64 {
         let operands: usize = proposal.set.merges().map(|(_, _, operand)| operand.len()).sum();
         let results: usize = self.results.iter().flat_map(Results::puts).map(Pending::weight).sum();

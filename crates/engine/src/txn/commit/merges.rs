@@ -64,7 +64,8 @@ impl Results<'_> {
         })
     }
 
-    /// The commit may be in the log from now on: large values are not freed unless [`Results::unmark_logged`] is called.
+    /// The commit may be in the log from now on: large values are not freed unless [`Results::unmark_logged`] is
+    /// called.
     pub fn mark_logged(&mut self) {
         self.may_be_logged = true;
     }

@@ -125,6 +125,6 @@ mod tests {
             .collect();
         threads.into_iter().for_each(|thread| thread.join().expect("every thread gets its turns"));
         assert_eq!(counter.load(Ordering::Relaxed), 4 * TURNS);
-        assert!(Turns::try_take(&turns).is_some(), "the last turn was given back");
+        assert!(Turns::try_take(&turns).is_some(), "the last turn was released");
     }
 }

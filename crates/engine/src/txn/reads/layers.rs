@@ -79,7 +79,7 @@ impl<'a> Layers<'a> {
 
     /// What the tree has for `key`, if that decides the get: no layer above the tree may have the key.
     #[inline(always)]
-    pub fn get_beneath(&self, key: &[u8]) -> Found<'a> {
+    pub fn get_in_base(&self, key: &[u8]) -> Found<'a> {
         let view = self.view;
         match &view.trees.base {
             Some(root) if self.set.is_none() && self.reads.is_none() => {
@@ -168,7 +168,7 @@ impl<'a> Layers<'a> {
                     tree::get_many(self.pages(), root, keys, hashes, values)?;
                 }
             } else {
-                self.get_layered(keys, hashes, values)?;
+                self.get_many_layered(keys, hashes, values)?;
             }
             values.iter_mut().for_each(|value| each(value.take()));
         }
@@ -176,7 +176,7 @@ impl<'a> Layers<'a> {
     }
 
     /// As the tree's `get_many`, with the layers above it. Requires: at most [`GROUP`] keys.
-    fn get_layered(&self, keys: &[&[u8]], hashes: &[u64], values: &mut [Option<Value<'a>>]) -> Result<()> {
+    fn get_many_layered(&self, keys: &[&[u8]], hashes: &[u64], values: &mut [Option<Value<'a>>]) -> Result<()> {
         for delta in self.deltas().into_iter().flatten() {
             hashes.iter().for_each(|&hash| delta.prefetch(hash));
         }

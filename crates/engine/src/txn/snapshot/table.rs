@@ -5,8 +5,8 @@ use crate::format::{LeafForm, MergeOperator, MergeRule, Merging, Overflowed, Tab
 use crate::ids::TableId;
 use crate::merge_functions::MergeFunctions;
 use crate::options::VALUE_BYTES_MAX;
-use crate::sync::Arc;
 use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Arc, outside_locks};
 
 /// What does not change about a table while it exists.
 #[derive(Debug)]
@@ -139,7 +139,8 @@ impl TableInfo {
         before: Option<&[u8]>,
         operands: &[u8],
     ) -> Result<Vec<u8>> {
-        let value = functions.call(&self.name, function, key, before, operands).map_err(|error| match error {
+        let called = outside_locks(|| functions.call(&self.name, function, key, before, operands));
+        let value = called.map_err(|error| match error {
             failed @ Error::MergeFunction { .. } => self.unmergeable(key, failed),
             error => error,
         })?;

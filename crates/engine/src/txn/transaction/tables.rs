@@ -43,8 +43,8 @@ impl WriteTxn {
     }
 
     /// Gives a table another name, once this transaction has committed. Returns a handle that has the new name;
-    /// handles that were opened before keep working, and keep telling the name that they were opened by. Snapshots
-    /// keep seeing the old name.
+    /// handles that were opened before keep working, and keep the name by which they were opened. Snapshots keep the
+    /// old name.
     ///
     /// As with creating and dropping tables, a transaction that does so conflicts with others that create, drop or
     /// rename tables, or look for tables by name. Those that read and write in the table do not conflict with it.
@@ -69,7 +69,7 @@ impl WriteTxn {
         self.schema.rename(&self.held.snapshot.state, table, name)
     }
 
-    /// Gives back the numbers of tables that will not be created, from the change with this index on.
+    /// Frees the numbers of tables that will not be created, from the change with this index on.
     pub(super) fn return_table_numbers(&self, from: usize) {
         for change in self.schema.changes()[from..].iter().rev() {
             if let SchemaChange::Created(view) = change {

@@ -30,7 +30,7 @@ pub struct Spilled {
     /// The oldest first.
     pub(super) layers: Vec<Layer>,
     pub(super) undone: Undone,
-    /// Upper bound of the bytes that several versions of a key take in one layer.
+    /// Upper bound of the bytes of several versions of a key within one layer.
     pub(super) entry_bytes_max: usize,
 }
 
@@ -282,7 +282,7 @@ impl<C: Changes> Changes for Few<'_, C> {
     }
 }
 
-/// Upper bound of the bytes that several versions of a key take in one layer, for a transaction that may use
+/// Upper bound of the bytes of several versions of a key within one layer, for a transaction that may use
 /// `memory_bytes_max`. Joining layers holds several such entries in memory at once.
 pub fn entry_bytes_max(memory_bytes_max: usize) -> usize {
     (memory_bytes_max / 4).clamp(ENTRY_BYTES_FLOOR, ENTRY_BYTES_CEILING)
