@@ -193,7 +193,7 @@ impl Database {
             None => (self.source_on_disk()?, None, Sequence(0)),
         };
         let begun = if after < floor { None } else { source.clone().begin(after, through, pin)? };
-        let Some(feed) = begun else { return Err(gone(core, &source, after, floor, through)) };
+        let Some(feed) = begun else { return Err(changes_gone(core, &source, after, floor, through)) };
         let names = last.tables().into_iter().map(|table| (table.id(), Arc::clone(&table.info.name))).collect();
         Ok(Changes { core: Arc::clone(core), feed, source, last, names, ended: false })
     }
@@ -300,7 +300,7 @@ impl Changes {
         let segments = log::segments_of(&*self.source.disk, &self.source.database, SegmentNumber(0));
         let now = segments.map(|segments| FeedSource { segments, ..self.source.clone() });
         match now.and_then(|now| now.clone().begin(before, self.through(), None).map(|feed| (now, feed))) {
-            Ok((now, None)) => gone(&self.core, &now, before, Sequence(0), self.through()),
+            Ok((now, None)) => changes_gone(&self.core, &now, before, Sequence(0), self.through()),
             _ => error,
         }
     }
@@ -410,7 +410,7 @@ impl Reader<'_> {
 
 /// Why the changes after a commit cannot be given: those up to `floor` are not all in the log. If there is no commit
 /// in it, the oldest will be the one after `newest`.
-fn gone(core: &Core, source: &FeedSource, after: Sequence, floor: Sequence, newest: Sequence) -> Error {
+fn changes_gone(core: &Core, source: &FeedSource, after: Sequence, floor: Sequence, newest: Sequence) -> Error {
     let oldest = match source.oldest() {
         Ok(oldest) => oldest.unwrap_or(Sequence(newest.0 + 1)).max(Sequence(floor.0 + 1)),
         Err(error) => return error,

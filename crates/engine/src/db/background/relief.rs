@@ -216,7 +216,7 @@ impl WorkerRelief {
         let thread = sync::spawn("fulgurite", move || {
             let _ended = ThreadEnd(&signals);
             while let Some(task) = signals.next() {
-                signals.done(task, &core, &checkpointer);
+                signals.perform(task, &core, &checkpointer);
             }
         });
         thread.map(Some).map_err(|error| Error::io("start a thread for", &path, error))

@@ -132,7 +132,7 @@ impl Signals {
         Task::WriteBehind
     }
 
-    pub(super) fn done(&self, task: Task, core: &Core, checkpointer: &Mutex<Checkpointer>) {
+    pub(super) fn perform(&self, task: Task, core: &Core, checkpointer: &Mutex<Checkpointer>) {
         match task {
             Task::ForgetSpares => core.forget_spares(),
             Task::WriteBehind => {
@@ -176,7 +176,7 @@ impl Signals {
                     && !matches!(error, Error::Poisoned { .. } | Error::Closed { .. })
                 {
                     // The frozen deltas must not wait for another commit.
-                    requests.again_later(core.published.visible());
+                    requests.retry_later(core.published.visible());
                 }
                 // The thread that stopped it knows why.
                 requests.failure = outcome.err().filter(|error| !matches!(error, Error::Stopped { .. }));
@@ -197,7 +197,7 @@ impl Requests {
         match (which, outcome) {
             (_, Err(Error::Poisoned { .. } | Error::Closed { .. })) => (self.merge, self.settle_at) = (None, None),
             // It stays as it is; if it must be merged, a commit will hear of it.
-            (_, Err(_)) => self.again_later(newest),
+            (_, Err(_)) => self.retry_later(newest),
             (_, Ok(true)) => {
                 if self.merge_again_after.take().is_some() {
                     met(Situation::MergedAgain);
@@ -210,7 +210,7 @@ impl Requests {
     }
 
     /// Schedules another attempt after a failure.
-    fn again_later(&mut self, newest: Sequence) {
+    fn retry_later(&mut self, newest: Sequence) {
         let after = self.merge_again_after.unwrap_or(MERGED_AGAIN_AFTER);
         self.merge_again_after = Some((2 * after).min(MERGED_AGAIN_AFTER_MAX));
         (self.merge, self.settle_at, self.settle_after) = (None, Some(Instant::now() + after), newest);

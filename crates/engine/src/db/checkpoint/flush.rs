@@ -55,7 +55,7 @@ pub fn flush(
     if trees.stack.is_none() && is_small {
         let mut all = source.changes(vec![(None, None)])?;
         let base = merge_into_tree(pages, base, &mut all, writer, info.form())?;
-        source.used(all);
+        source.finish(all);
         met(Situation::FlushedIntoTree);
         return Ok(Flushed { trees: Trees { base, stack: None }, runs: 0 });
     }
@@ -69,7 +69,7 @@ pub fn flush(
         let slices = merged.into_iter().map(|index| bounds_of(&ranges, index)).collect();
         let mut changes = source.changes(slices)?;
         let base = merge_into_tree(pages, base, &mut changes, writer, info.form())?;
-        source.used(changes);
+        source.finish(changes);
         base
     };
     let mut runs = 0;
@@ -82,7 +82,7 @@ pub fn flush(
             ranges[index].runs.insert(0, run);
             runs += 1;
         }
-        source.used(changes);
+        source.finish(changes);
     }
     let merged = plans.contains(&Plan::Merge);
     met(match runs {

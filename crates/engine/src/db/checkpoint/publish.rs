@@ -159,7 +159,7 @@ impl Checkpointer {
             for view in next.tables.iter_mut().flatten().chain(dropped) {
                 let trees = self.stored.get(&view.info.id).map(|table| table.trees.clone()).unwrap_or_default();
                 let loads = view.loads + u64::from(loaded.contains(&view.info.id));
-                if !view.trees.are(&trees) || view.frozen.is_some() || view.loads != loads {
+                if !view.trees.is_same(&trees) || view.frozen.is_some() || view.loads != loads {
                     *view = Arc::new(TableView { trees, frozen: None, loads, ..(**view).clone() });
                 }
             }

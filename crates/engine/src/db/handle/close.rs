@@ -49,7 +49,7 @@ pub fn close(inner: &Inner, monitor: &Monitor) -> Result<CloseOutcome> {
     }
     // After an error, a call on another thread may still write: the lock goes with the last handle and the last
     // transaction.
-    outcome.and_then(|outcome| leave(core).map(|()| outcome))
+    outcome.and_then(|outcome| release_presence(core).map(|()| outcome))
 }
 
 /// Brings the one file up to date, or sees to it that the log is, when a monitor ends that.
@@ -104,7 +104,7 @@ fn seal(core: &Core, writer: &Writer) -> Result<()> {
 
 /// Announces to other processes that this one is gone, unless a transaction still reads: then the end of the last one
 /// does.
-fn leave(core: &Core) -> Result<()> {
+fn release_presence(core: &Core) -> Result<()> {
     let Ok(presence) = Arc::clone(&core.published.state().guard).downcast::<Presence>() else { return Ok(()) };
     presence.leave_at_end();
     // The newest state stays as long as a handle does. It is replaced by a state that no transaction reads, so that

@@ -15,11 +15,11 @@ use crate::error::{Error, Result};
 use crate::ids::{ExtentId, Sequence};
 use crate::metrics;
 use crate::sync::Arc;
-use crate::txn::commit::commit::note_refusal;
 use crate::txn::commit::core::{Core, Writer};
 use crate::txn::commit::exclusive::Exclusive;
 use crate::txn::commit::proposal::Proposal;
 use crate::txn::commit::spilled_proposal::SpilledProposal;
+use crate::txn::commit::steps::note_refusal;
 
 /// What committing a transaction that has spilled returns.
 #[derive(Debug)]

@@ -52,7 +52,7 @@ impl<'t> SpilledProposal<'t> {
     }
 
     /// The tables that its note names: those that it changed, created, dropped or renamed.
-    pub fn noted(&self) -> Vec<TableId> {
+    pub fn noted_tables(&self) -> Vec<TableId> {
         let mut noted = self.changed();
         noted.extend(self.schema().changes().iter().map(|change| match change {
             SchemaChange::Created(view) => view.info.id,

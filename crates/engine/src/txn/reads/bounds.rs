@@ -19,19 +19,6 @@ pub fn prefix_end(prefix: &[u8]) -> OwnedBound {
     Bound::Excluded(end)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_end_of_a_prefix_is_the_least_key_above_all_that_begin_with_it() {
-        assert_eq!(prefix_end(b"ab"), Bound::Excluded(b"ac"[..].into()));
-        assert_eq!(prefix_end(b"a\xff\xff"), Bound::Excluded(b"b"[..].into()));
-        assert_eq!(prefix_end(b"\xff"), Bound::Unbounded);
-        assert_eq!(prefix_end(b""), Bound::Unbounded);
-    }
-}
-
 /// Whether `key` is above the upper bound.
 pub fn is_past(key: &[u8], high: Bound<&[u8]>) -> bool {
     match high {
@@ -65,4 +52,17 @@ pub fn is_left_back(key: &[u8], low: &OwnedBound, given_front: Option<&[u8]>) ->
 
 pub fn as_bound(bound: &OwnedBound) -> Bound<&[u8]> {
     bound.as_ref().map(|key| &**key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_prefix_is_the_least_key_above_all_that_begin_with_it() {
+        assert_eq!(prefix_end(b"ab"), Bound::Excluded(b"ac"[..].into()));
+        assert_eq!(prefix_end(b"a\xff\xff"), Bound::Excluded(b"b"[..].into()));
+        assert_eq!(prefix_end(b"\xff"), Bound::Unbounded);
+        assert_eq!(prefix_end(b""), Bound::Unbounded);
+    }
 }

@@ -50,13 +50,13 @@ pub struct Trees {
 
 impl Trees {
     /// Whether these are the same, not only alike.
-    pub fn are(&self, others: &Self) -> bool {
-        let same_stack = match (&self.stack, &others.stack) {
-            (Some(stack), Some(other)) => Arc::ptr_eq(stack, other),
+    pub fn is_same(&self, other: &Self) -> bool {
+        let same_stack = match (&self.stack, &other.stack) {
+            (Some(stack), Some(same)) => Arc::ptr_eq(stack, same),
             (None, None) => true,
             _ => false,
         };
-        same_stack && self.base == others.base
+        same_stack && self.base == other.base
     }
 }
 

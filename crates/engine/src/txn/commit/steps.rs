@@ -76,7 +76,7 @@ impl Drop for Abandoned<'_> {
 impl Proposal<'_> {
     /// Whether it is more likely to need space than to free some: it writes and creates more keys and tables than it
     /// deletes, and drops no table.
-    fn adds(&self) -> bool {
+    fn needs_room(&self) -> bool {
         let changes = self.schema.changes();
         let drops = changes.iter().any(|change| matches!(change, SchemaChange::Dropped(_)));
         let created = changes.iter().filter(|change| matches!(change, SchemaChange::Created(_))).count();
@@ -93,7 +93,7 @@ impl Proposal<'_> {
             return false;
         }
         let has_room = is_large && writer.relief.get().is_none_or(|relief| relief.has_room_for(bytes));
-        (writer.budget.is_short() || !has_room) && self.adds()
+        (writer.budget.is_short() || !has_room) && self.needs_room()
     }
 }
 
@@ -193,7 +193,7 @@ impl Core {
         let mut placed = placed.inspect_err(|error| note_refusal(writer, error))?;
         give_way();
         self.insert(proposal, &mut placed, &draft, &approaches);
-        keep(mem::take(&mut draft.encoder));
+        keep_encoder(mem::take(&mut draft.encoder));
         self.show(&mut placed);
         metrics::commit(placed.log_bytes);
         self.settle(writer, &placed, durability)
@@ -353,7 +353,7 @@ fn sync_large_values(writer: &Writer, set: &WriteSet) -> Result<()> {
 }
 
 /// Keeps the thread's encoder for its next commit, unless it has grown too large.
-fn keep(encoder: RecordEncoder) {
+fn keep_encoder(encoder: RecordEncoder) {
     if encoder.capacity_bytes() <= ENCODER_BYTES_KEPT {
         ENCODER.set(encoder);
     }
