@@ -24,7 +24,7 @@ pub fn merge_into_tree(
 /// Merges the runs of one range into the tree.
 ///
 /// # Errors
-/// As [`flush`].
+/// As [`tree::merge`].
 ///
 /// # Panics
 /// If there is no such range.
@@ -48,7 +48,7 @@ pub fn merge_range(
 /// Moves what the writer moves of a table's tree. Its runs stay where they are.
 ///
 /// # Errors
-/// As [`flush`].
+/// As [`tree::merge`].
 pub fn move_tree(pages: &Pages, info: &TableInfo, trees: &Trees, writer: &mut PageWriter<'_>) -> Result<Option<Base>> {
     let moved = merge_into_tree(pages, trees.base.as_ref(), &mut NoChanges, writer, info.form())?;
     // Where nothing moved, the tree is the same.

@@ -1,4 +1,4 @@
-//! What the clones of a [`Database`](crate::Database) share.
+//! What the clones of a [`Database`](crate::Database)(crate::Database) share.
 
 use std::mem;
 
@@ -11,7 +11,7 @@ use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Mutex};
 use crate::txn::commit::core::Core;
 
-/// What clones of a [`Database`] share.
+/// What clones of a [`Database`](crate::Database) share.
 #[derive(Debug)]
 pub struct Inner {
     pub(crate) core: Arc<Core>,

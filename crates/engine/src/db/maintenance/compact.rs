@@ -13,8 +13,8 @@ impl Database {
     /// end. Commits wait when more is committed meanwhile than deltas may hold.
     ///
     /// # Errors
-    /// What the disk reports; nothing is lost then. [`Error::Stopped`] if another thread closes the database with a
-    /// deadline.
+    /// What the disk reports; nothing is lost then. [`Error::Stopped`](crate::Error::Stopped)(crate::Error::Stopped)
+    /// if another thread closes the database with a deadline.
     pub fn compact(&self) -> Result<u64> {
         self.compact_with(&Monitor::new())
     }
@@ -23,7 +23,7 @@ impl Database {
     /// as it came to be.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if it did, and as [`Database::compact`].
+    /// [`Error::Stopped`](crate::Error::Stopped)(crate::Error::Stopped) if it did, and as [`Database::compact`].
     pub fn compact_with(&self, monitor: &Monitor) -> Result<u64> {
         let mut checkpointer = self.checkpointer()?.lock();
         let _watching = self.inner.watchers.add(monitor);

@@ -9,10 +9,10 @@ use crate::txn::writes::pending::Pending;
 use crate::txn::writes::versions::{OPERAND_BYTES_MAX, OwnChange};
 
 impl WriteTxn {
-    /// Merges `operand` into the value of `key`, as the table's operator says ([`TableOptions::merge`]): into the
-    /// value that the key has when this transaction commits, whichever transaction changed it last. So merges never
-    /// conflict, at any level of isolation: counters under many writers need neither locks nor retries. A key without
-    /// a value gets the operand.
+    /// Merges `operand` into the value of `key`, as the table's operator says
+    /// ([`TableOptions::merge`](crate::TableOptions::merge)): into the value that the key has when this transaction
+    /// commits, whichever transaction changed it last. So merges never conflict, at any level of isolation: counters
+    /// under many writers need neither locks nor retries. A key without a value gets the operand.
     ///
     /// If this transaction reads the key afterwards, it gets its snapshot's value with the operand merged. That
     /// counts as a read, so it may conflict with transactions that change the key. After a put or delete of the same

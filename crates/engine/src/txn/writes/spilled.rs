@@ -126,7 +126,7 @@ impl Spilled {
     /// The newest version of an entry of the run at `root` that was not rolled back.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if the entry is none that was spilled.
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if the entry is none that was spilled.
     pub fn newest<'a>(&self, entry: &Value<'a>, root: PageRef) -> Result<Option<OwnChange<'a>>> {
         let damaged = || self.pages.misfit(root, "what a transaction has spilled is not what it wrote");
         let mut found = versions(entry).peekable();
@@ -205,7 +205,7 @@ impl Layer {
     /// the oldest first. Dropping a layer frees its space.
     ///
     /// # Errors
-    /// What the disk reports; [`Error::QuotaExceeded`].
+    /// What the disk reports; [`Error::QuotaExceeded`](crate::Error::QuotaExceeded).
     pub fn write(pages: &Pages, space: &Arc<Mutex<Space>>, source: &SpillSource<'_>) -> Result<Vec<Self>> {
         let mut layers = Vec::new();
         let mut has_more = true;
