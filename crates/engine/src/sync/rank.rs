@@ -20,12 +20,12 @@ pub enum LockRank {
     Registry,
     /// Held while a database is being closed.
     Closing,
-    /// The queue of those that wait for their turn at being the only writer. A turn itself is no guard, but whoever
-    /// has one takes locks of higher ranks only.
+    /// The queue of threads that wait for their turn at being the only writer. A turn itself is no guard, but its
+    /// holder takes only locks of higher ranks.
     Turns,
     /// The checkpointer: one checkpoint runs at a time.
     Checkpointer,
-    /// The commits that wait for a flush. Nothing is locked under it, so a flush is not made under it either.
+    /// The commits that wait for a flush. Nothing is locked under it, so no flush is made under it.
     GroupSync,
     /// The log. Under it commits get their numbers, and deltas are rotated.
     Log,
@@ -39,7 +39,7 @@ pub enum LockRank {
     Published,
     /// Commits that were refused, by reason. Nothing is locked under it; so for all that follow, except the watchers.
     Conflicts,
-    /// The sleep of those that wait for commits to become visible.
+    /// The sleep of threads that wait for commits to become visible.
     Visible,
     /// Where the large values of a delta are.
     LargeValues,

@@ -27,7 +27,7 @@ pub use loom::hint::spin_loop;
 pub use loom::thread::yield_now;
 pub use loom::thread::yield_now as before_retry;
 pub use once::OnceLock;
-pub use rank::LockRank;
+pub use rank::{LockRank, outside_locks};
 
 loom::thread_local! {
     static NUMBER: usize = shadow::next_thread();

@@ -4,8 +4,6 @@
 pub mod begin;
 #[path = "../../../../crates/engine/src/txn/commit/check.rs"]
 pub mod check;
-#[path = "../../../../crates/engine/src/txn/commit/commit.rs"]
-pub mod commit;
 #[path = "../../../../crates/engine/src/txn/commit/core.rs"]
 pub mod core;
 #[path = "../../../../crates/engine/src/txn/commit/exclusive.rs"]
@@ -20,5 +18,7 @@ pub mod merges;
 pub mod proposal;
 #[path = "../../../../crates/engine/src/txn/commit/rotation.rs"]
 pub mod rotation;
+#[path = "../../../../crates/engine/src/txn/commit/steps.rs"]
+pub mod steps;
 
 pub use crate::surroundings::{journal, spilled_proposal};

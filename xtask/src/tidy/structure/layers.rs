@@ -1,7 +1,8 @@
-//! Rule: imports between the engine's modules point down, by the one table [`LAYERS`]; locks and files come from one place.
+//! Rule: imports between the engine's modules point down, by the one table [`LAYERS`]; locks and files come from one
+//! place.
 //!
-//! Understood are `use` in all its forms (groups, nesting, renames, globs), paths inside expressions, macros and attributes,
-//! `self::`, `super::` and `$crate::`, and names that `lib.rs` re-exports.
+//! Understood are `use` in all its forms (groups, nesting, renames, globs), paths inside expressions, macros and
+//! attributes, `self::`, `super::` and `$crate::`, and names that `lib.rs` re-exports.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +12,11 @@ use super::code_paths::{Named, collect, expand_use};
 use crate::tidy::finding::Finding;
 use crate::tidy::tree::{self, File, Tree};
 
-/// The engine's modules, lowest layer first. A module may import those of lower layers and itself, nothing beside or above.
+/// The engine's modules, lowest layer first. A module may import those of lower layers and itself, nothing beside or
+/// above.
 ///
-/// Rooms of a module have layers of their own. Files that are directly in the module's folder are in its layer, above its rooms.
+/// Rooms of a module have layers of their own. Files that are directly in the module's folder are in its layer, above
+/// its rooms.
 const LAYERS: &[&[&str]] = &[
     &["ids", "sync"],
     &["error", "planted"],

@@ -42,7 +42,7 @@ const FILES: &[(&str, &str)] = &[
     ("crates/engine/src/pager/read/verified.rs", "views of pages that were verified"),
     ("crates/engine/src/process.rs", "a page that the system wipes in a child made by fork"),
     (
-        "crates/engine/src/txn/commit/commit.rs",
+        "crates/engine/src/txn/commit/steps.rs",
         "the word that a commit is not finished before it is written to its place",
     ),
     ("crates/engine/src/txn/commit/in_place.rs", "commits that write their records to the log's map without its lock"),

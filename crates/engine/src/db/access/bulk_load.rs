@@ -51,8 +51,8 @@ impl Database {
     ///
     /// # Errors
     /// [`Error::OutOfOrder`]; [`Error::KeyTooLong`], [`Error::ValueTooLong`]; what the disk reports. Nothing is
-    /// loaded then, unless the error is [`Error::Indeterminate`]: then it is not known, and reopening the database
-    /// tells.
+    /// loaded then, unless the error is [`Error::Indeterminate`]: then the outcome is unknown until the database is
+    /// reopened.
     pub fn bulk_load<K, V>(&self, table: &Table, entries: impl IntoIterator<Item = (K, V)>) -> Result<LoadSummary>
     where
         K: AsRef<[u8]>,
@@ -80,11 +80,11 @@ impl Database {
         load.commit_one()
     }
 
-    /// Begins a load into several tables, all of which become visible and durable as one. Waits until the exclusive
-    /// transaction or load before has ended, at most for `timeout`; `None` if that was too short.
+    /// Begins a load into several tables. They become visible and durable together. Waits until the exclusive
+    /// transaction or load before has ended, for at most `timeout`; `None` if it has not.
     ///
-    /// Until it ends nobody else commits, as with [`Database::begin_exclusive`]: readers go on, transactions wait.
-    /// What the load is made from may be read meanwhile with [`BulkLoad::read`], and cannot grow old.
+    /// Until it ends no other transaction commits, as with [`Database::begin_exclusive`]: readers continue,
+    /// transactions wait. The load's source can be read meanwhile with [`BulkLoad::read`], and does not change.
     ///
     /// ```
     /// # use std::{convert::Infallible, time::Duration};
@@ -96,7 +96,8 @@ impl Database {
     /// let people = [("ada", 1u32), ("bob", 3), ("eve", 2)];
     /// let mut load = db.begin_bulk_load(Duration::from_secs(10))?.expect("nobody else writes");
     /// load.sorted(&names, people.map(|(name, number)| Ok::<_, Infallible>((name, number.to_be_bytes()))))?;
-    /// load.unsorted(&numbers, people.map(|(name, number)| Ok::<_, Infallible>((number.to_be_bytes(), name))), 1 << 20)?;
+    /// let by_number = people.map(|(name, number)| Ok::<_, Infallible>((number.to_be_bytes(), name)));
+    /// load.unsorted(&numbers, by_number, 1 << 20)?;
     /// let loaded = load.commit()?;
     /// assert_eq!(loaded.iter().map(|table| table.inserted).sum::<u64>(), 6);
     /// # Ok(()) }
@@ -107,7 +108,7 @@ impl Database {
     pub fn begin_bulk_load<'l>(&self, timeout: Duration) -> Result<Option<BulkLoad<'l>>> {
         check_not_merging()?;
         self.inner.core.relieve()?;
-        // What is too far away to be told is as good as never.
+        // A deadline beyond the clock's range counts as none.
         BulkLoad::begin(self, Instant::now().checked_add(timeout))
     }
 
@@ -177,13 +178,13 @@ impl Database {
 /// A load into several tables at once, from [`Database::begin_bulk_load`]. Nothing is loaded before
 /// [`BulkLoad::commit`]; dropped, it leaves nothing.
 ///
-/// While it lives, whoever begins or commits a transaction waits for its end, and so do other loads and
-/// [`Database::close`]: call none of these on the same thread meanwhile, it would wait for itself.
+/// While it lives, transactions wait for its end before they begin or commit, and so do other loads and
+/// [`Database::close`]. Call none of these on the same thread meanwhile: the thread would wait for itself.
 pub struct BulkLoad<'l> {
     db: Database,
     tables: Vec<TableId>,
     sources: Vec<Box<dyn LoadSource + 'l>>,
-    /// Ends last: the sources may read what nobody is to change.
+    /// Dropped last: the sources may read what must not change.
     _exclusive: Exclusive,
 }
 
@@ -251,8 +252,8 @@ impl<'l> BulkLoad<'l> {
         self.add(table, sorted)
     }
 
-    /// Loads all of it. When this returns it is durable, and every transaction that begins sees it. Answers for each
-    /// table what was done to it, in the order in which they were added.
+    /// Loads all of it. When this returns it is durable, and every transaction that begins sees it. Returns what was
+    /// done to each table, in the order in which the tables were added.
     ///
     /// # Errors
     /// As [`Database::try_bulk_load`]: nothing of any table is loaded then, unless the error is

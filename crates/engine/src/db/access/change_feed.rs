@@ -1,10 +1,10 @@
 //! The change feed: every commit after one that a consumer has seen, in order, from the log that is kept.
 //!
 //! Invariants:
-//! (1) A feed ends with the newest commit that was durable when it was begun: what a consumer has seen, no power cut
-//!     takes back.
-//! (2) What changed and is not in the log, by a bulk load or a transaction that had spilled, is noted in it
-//!     (`txn::note`); a log of a time when that was not so is not served.
+//! (1) A feed ends with the newest commit that was durable when it was begun: no power cut loses a commit that a
+//!     consumer has seen.
+//! (2) Changes that are not in the log, by a bulk load or a transaction that had spilled, are noted there
+//!     (`txn/commit/note.rs`). A log from a time without such notes is not read.
 //! (3) A large value is given from the snapshot with which the feed ends. If that has another one for its key, or
 //!     none, then a later change of the same feed replaced it.
 
@@ -56,8 +56,8 @@ pub struct Commit {
 pub struct ChangedTable {
     /// Its number: see [`Table::id`]. None for a table that is dropped and whose creation the feed has not told.
     pub id: Option<TableId>,
-    /// Its name. None for a table that was dropped before the feed was begun, and created before what the feed tells:
-    /// then a later commit of the same feed drops it, so that its changes may be passed over.
+    /// Its name. None for a table that was created before the first commit of the feed and dropped before the feed
+    /// was begun. A later commit of the same feed drops it, so its changes can be skipped.
     pub name: Option<Arc<str>>,
 }
 
@@ -109,13 +109,13 @@ pub enum Change {
         /// The name that it had.
         before: Arc<str>,
     },
-    /// A bulk load may have put any keys of the table, which the log does not tell, or a transaction that had spilled
-    /// ([`Options::write_set_bytes`](crate::Options::write_set_bytes)) may have put and deleted any: read all of it
-    /// from a snapshot that is not older, in place of what was known. (It may have failed, and then nothing has
-    /// changed.)
+    /// A bulk load may have put any keys of the table, or a transaction that had spilled
+    /// ([`Options::write_set_bytes`](crate::Options::write_set_bytes)) may have put and deleted any. The log does not
+    /// contain which: read the whole table from a snapshot that is not older, and replace what was known. (If the
+    /// load failed, nothing has changed.)
     ///
-    /// Such a transaction tells so of each table that it changed, created, dropped or renamed, and nothing else: the
-    /// table may be one that no feed has told of, or be gone.
+    /// Such a transaction has one of these for each table that it changed, created, dropped or renamed, and no other
+    /// change. The table may be one that no feed has named before, or one that no longer exists.
     BulkLoaded {
         /// The table.
         table: ChangedTable,
@@ -173,7 +173,7 @@ impl Database {
         check_not_merging()?;
         if !self.log_is_kept() {
             let message =
-                "the log is not kept, so it tells no changes; write with Options::keep_log, or --keep-log".to_owned();
+                "the log is not kept, so it has no changes; write with Options::keep_log, or --keep-log".to_owned();
             return Err(Error::Invalid { message });
         }
         let last = ReadTxn::new(Reading::of(self.newest_of_feed()?));
@@ -193,7 +193,7 @@ impl Database {
             None => (self.source_on_disk()?, None, Sequence(0)),
         };
         let begun = if after < floor { None } else { source.clone().begin(after, through, pin)? };
-        let Some(feed) = begun else { return Err(gone(core, &source, after, floor, through)) };
+        let Some(feed) = begun else { return Err(changes_gone(core, &source, after, floor, through)) };
         let names = last.tables().into_iter().map(|table| (table.id(), Arc::clone(&table.info.name))).collect();
         Ok(Changes { core: Arc::clone(core), feed, source, last, names, ended: false })
     }
@@ -222,7 +222,7 @@ impl Database {
             if now >= deadline {
                 return Ok(durable);
             }
-            // Closing wakes nobody.
+            // Closing wakes no waiting thread.
             core.published.wait_until(Sequence(after.0 + 1), deadline.min(now + LOOK_INTERVAL));
         }
     }
@@ -245,7 +245,7 @@ impl Database {
         Ok(snapshot.at(checkpoint))
     }
 
-    /// All segments that there are, where nobody can be asked which of them count.
+    /// All segments on disk, because this process does not know which of them count.
     fn source_on_disk(&self) -> Result<FeedSource> {
         let (disk, database) = (Arc::clone(&self.inner.options.disk), self.path().to_path_buf());
         let segments = log::segments_of(&*disk, &database, self.inner.meta.log_first_segment)?;
@@ -289,7 +289,7 @@ impl Changes {
         match self.feed.next_commit() {
             Ok(Some(commit)) => reader.read(&commit).map(Some),
             Ok(None) => Ok(None),
-            // Where nobody could be told to keep what is read, it may have been removed.
+            // The log is another process's, which may have removed a segment that is being read.
             Err(error) if self.core.writer.is_none() => Err(self.explain(error, before)),
             Err(error) => Err(error),
         }
@@ -300,7 +300,7 @@ impl Changes {
         let segments = log::segments_of(&*self.source.disk, &self.source.database, SegmentNumber(0));
         let now = segments.map(|segments| FeedSource { segments, ..self.source.clone() });
         match now.and_then(|now| now.clone().begin(before, self.through(), None).map(|feed| (now, feed))) {
-            Ok((now, None)) => gone(&self.core, &now, before, Sequence(0), self.through()),
+            Ok((now, None)) => changes_gone(&self.core, &now, before, Sequence(0), self.through()),
             _ => error,
         }
     }
@@ -395,7 +395,7 @@ impl Reader<'_> {
         let (table, key) = (self.table(id), key.to_vec());
         if let Some(view) = state.view_of(id) {
             let handle = Table { info: Arc::clone(&view.info), instance: state.instance };
-            // By content: whoever compacts the file moves values.
+            // Compared by content, because compaction moves values.
             let same = |value: &[u8]| {
                 value.len() as u64 == u64::from(large.value.length)
                     && state.pages.identity().hash(value) == large.value.checksum
@@ -410,7 +410,7 @@ impl Reader<'_> {
 
 /// Why the changes after a commit cannot be given: those up to `floor` are not all in the log. If there is no commit
 /// in it, the oldest will be the one after `newest`.
-fn gone(core: &Core, source: &FeedSource, after: Sequence, floor: Sequence, newest: Sequence) -> Error {
+fn changes_gone(core: &Core, source: &FeedSource, after: Sequence, floor: Sequence, newest: Sequence) -> Error {
     let oldest = match source.oldest() {
         Ok(oldest) => oldest.unwrap_or(Sequence(newest.0 + 1)).max(Sequence(floor.0 + 1)),
         Err(error) => return error,
@@ -418,7 +418,7 @@ fn gone(core: &Core, source: &FeedSource, after: Sequence, floor: Sequence, newe
     Error::ChangesGone { path: core.path.clone(), after, oldest }
 }
 
-/// Who waits looks so often whether the database was closed.
+/// How often a waiting thread checks whether the database was closed.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-/// As good as never.
+/// Long enough to count as never.
 const FAR_AWAY: Duration = Duration::from_secs(1 << 30);

@@ -127,7 +127,7 @@ impl<K: Key, V: Key> MultimapTable<K, V> {
         Ok(Pairs { range, layout: self.layout, types: PhantomData })
     }
 
-    /// Adds a value to `key`. Tells whether it was new.
+    /// Adds a value to `key`. Returns whether it was new.
     ///
     /// # Errors
     /// As [`WriteTxn::insert`].
@@ -136,7 +136,7 @@ impl<K: Key, V: Key> MultimapTable<K, V> {
         txn.insert(&self.table, &entry, &[])
     }
 
-    /// Takes a value from `key`. Tells whether it was there.
+    /// Removes a value of `key`. Returns whether it was there.
     ///
     /// # Errors
     /// As [`WriteTxn::delete`].

@@ -190,7 +190,7 @@ impl<K: Key, V: ValueCodec> TypedTable<K, V> {
         txn.merge(&self.table, &key.encode(), operand)
     }
 
-    /// Gives `key` this value unless it has one. Tells whether it did.
+    /// Gives `key` this value unless it has one. Returns whether it did.
     ///
     /// # Errors
     /// As [`WriteTxn::insert`].

@@ -1,7 +1,7 @@
-//! How fast commits may go on while deltas fill faster than they are flushed: a little slower each time, rather than
-//! not at all for as long as a flush takes.
+//! How fast commits may go on while deltas fill faster than they are flushed: each commit is slowed a little, instead
+//! of stopping all commits for as long as a flush takes.
 //!
-//! Time is given as what has passed since some beginning, so that a test needs no clock.
+//! Times are durations since an arbitrary beginning, so that a test needs no clock.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ const ROOM_MIN: f64 = 0.02;
 const STRETCH: Duration = Duration::from_millis(50);
 /// Less is not worth going to sleep for: it is slept later, with more.
 const PAUSE_MIN: Duration = Duration::from_micros(200);
-/// Nobody sleeps longer than this at once.
+/// No commit sleeps longer than this at once.
 const PAUSE_MAX: Duration = Duration::from_millis(3);
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Instant, Mutex, Thread, sleep};
 use crate::txn::commit::core::{Core, Relief};
 use crate::txn::commit::spilled_proposal::SpilledProposal;
-use crate::txn::coordination::budget::{Allowance, Budget, Held};
+use crate::txn::coordination::budget::{Allowance, Budget, DeltaUsage};
 
 /// What commits call: wakes the worker, or does its work on the spot.
 pub struct WorkerRelief {
@@ -27,7 +27,7 @@ pub struct WorkerRelief {
     pub(super) space: Arc<Mutex<Space>>,
     /// How things were when a checkpoint failed because the disk was full, if none has
     /// succeeded since. [`LockRank::FailedCheckpoint`](crate::sync::LockRank::FailedCheckpoint).
-    pub(super) failed: Mutex<Option<Held>>,
+    pub(super) failed: Mutex<Option<DeltaUsage>>,
     pub(super) began: Instant,
 }
 
@@ -65,7 +65,7 @@ impl Relief for WorkerRelief {
     }
 
     fn begin_log(&self) -> Result<()> {
-        // A database that is being closed needs no log any more: the commit hears of that.
+        // A database that is being closed needs no log any more: the commit gets an error.
         self.checkpointer.upgrade().map_or(Ok(()), |checkpointer| checkpointer.lock().begin_log())
     }
 
@@ -78,8 +78,8 @@ impl Relief for WorkerRelief {
     }
 
     fn write_behind(&self) {
-        // Relaxed: this commit is in the buffer by the log's lock, which the worker takes after it has taken the wish
-        // back. Who got the lock after that sees the wish gone.
+        // Relaxed: this commit was put into the buffer under the log's lock, which the worker takes after it has
+        // cleared the flag. A commit that gets the lock after that sees the flag cleared.
         if !self.background || self.signals.write_behind.load(Ordering::Relaxed) {
             return;
         }
@@ -132,14 +132,14 @@ impl WorkerRelief {
     }
 
     /// Measures the disk, and allows what it has room for. `None` if that has no end, or is not known.
-    pub(super) fn measure(&self, core: &Core, budget: &Budget) -> Option<Held> {
+    pub(super) fn measure(&self, core: &Core, budget: &Budget) -> Option<DeltaUsage> {
         let state = core.published.state();
         let bytes = |delta: &Arc<Delta>| if delta.is_empty() { 0 } else { delta.memory_bytes() as u64 };
         let frozen = state.tables.iter().flatten().filter_map(|view| view.frozen.as_ref()).map(bytes).sum();
         drop(state);
         let room = self.space.lock().room();
         let active = core.writer.as_ref().map_or(0, |writer| writer.log.lock().active_bytes);
-        let held = room.map(|room| Held { active, frozen, room });
+        let held = room.map(|room| DeltaUsage { active, frozen, room });
         let mut failed = self.failed.lock();
         failed.take_if(|failed| held.is_none_or(|held| failed.is_merged(held)));
         let has_failed = failed.is_some();
@@ -216,7 +216,7 @@ impl WorkerRelief {
         let thread = sync::spawn("fulgurite", move || {
             let _ended = ThreadEnd(&signals);
             while let Some(task) = signals.next() {
-                signals.done(task, &core, &checkpointer);
+                signals.perform(task, &core, &checkpointer);
             }
         });
         thread.map(Some).map_err(|error| Error::io("start a thread for", &path, error))

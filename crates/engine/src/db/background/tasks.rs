@@ -29,7 +29,7 @@ pub struct Signals {
 pub struct Requests {
     pub(super) checkpoint: bool,
     pub(super) write_behind: bool,
-    /// When to give back what deltas left.
+    /// When to free the memory that deltas left.
     pub(super) forget_at: Option<Instant>,
     /// Which runs to merge next.
     pub(super) merge: Option<RunsToMerge>,
@@ -39,7 +39,7 @@ pub struct Requests {
     pub(super) settle_after: Sequence,
     /// How fast commits may go on.
     pub(super) pace: Pace,
-    /// The log was written behind after the last merge, or before there was one.
+    /// The log was written behind after the last merge, or there was no merge yet.
     pub(super) wrote_last: bool,
     /// How long after a failure to merge runs is tried again, next time.
     pub(super) merge_again_after: Option<Duration>,
@@ -48,12 +48,12 @@ pub struct Requests {
     pub(super) stop: bool,
     /// Checkpoints that have ended, well or not.
     pub(super) ended: u64,
-    /// Why the last checkpoint failed, for who waits on it.
+    /// Why the last checkpoint failed, for a thread that waits for it.
     pub(super) failure: Option<Error>,
     pub(super) thread: Option<Thread>,
 }
 
-/// The thread has ended. If that was by a panic, nobody must wait for what it would have done.
+/// The thread has ended. If it panicked, no other thread may wait for its work.
 pub struct ThreadEnd<'s>(pub(super) &'s Signals);
 
 impl Drop for ThreadEnd<'_> {
@@ -132,7 +132,7 @@ impl Signals {
         Task::WriteBehind
     }
 
-    pub(super) fn done(&self, task: Task, core: &Core, checkpointer: &Mutex<Checkpointer>) {
+    pub(super) fn perform(&self, task: Task, core: &Core, checkpointer: &Mutex<Checkpointer>) {
         match task {
             Task::ForgetSpares => core.forget_spares(),
             Task::WriteBehind => {
@@ -151,11 +151,12 @@ impl Signals {
                 let mut locked = checkpointer.lock();
                 let began = Instant::now();
                 let outcome = locked.merge_runs(which);
-                // Whoever makes runs says so with the checkpointer's lock: it is not forgotten here.
+                // Runs are announced under the checkpointer's lock, which this thread still holds: no announcement is
+                // lost here.
                 self.requests.lock().merged(which, outcome, newest, began.elapsed());
                 drop(locked);
                 if which != RunsToMerge::Owed {
-                    // Nobody waits for these: let those go first who wait for the checkpointer.
+                    // No thread waits for these merges: let threads go first that wait for the checkpointer.
                     sleep(STANDING_BACK);
                 }
             }
@@ -167,7 +168,7 @@ impl Signals {
                 drop(locked);
                 let mut requests = self.requests.lock();
                 requests.end_flush();
-                // Somebody else may have flushed before.
+                // Another thread may have flushed before.
                 requests.flush = (outcome.is_ok() && bytes > 0).then(|| (bytes, began.elapsed()));
                 requests.checkpoint = false;
                 requests.ended += 1;
@@ -175,9 +176,9 @@ impl Signals {
                     && !matches!(error, Error::Poisoned { .. } | Error::Closed { .. })
                 {
                     // The frozen deltas must not wait for another commit.
-                    requests.again_later(core.published.visible());
+                    requests.retry_later(core.published.visible());
                 }
-                // Whoever ends it knows why.
+                // The thread that stopped it knows why.
                 requests.failure = outcome.err().filter(|error| !matches!(error, Error::Stopped { .. }));
                 drop(requests);
                 self.changed.notify_all();
@@ -196,7 +197,7 @@ impl Requests {
         match (which, outcome) {
             (_, Err(Error::Poisoned { .. } | Error::Closed { .. })) => (self.merge, self.settle_at) = (None, None),
             // It stays as it is; if it must be merged, a commit will hear of it.
-            (_, Err(_)) => self.again_later(newest),
+            (_, Err(_)) => self.retry_later(newest),
             (_, Ok(true)) => {
                 if self.merge_again_after.take().is_some() {
                     met(Situation::MergedAgain);
@@ -208,8 +209,8 @@ impl Requests {
         }
     }
 
-    /// What failed is tried again by and by, and so is what waits for it.
-    fn again_later(&mut self, newest: Sequence) {
+    /// Schedules another attempt after a failure.
+    fn retry_later(&mut self, newest: Sequence) {
         let after = self.merge_again_after.unwrap_or(MERGED_AGAIN_AFTER);
         self.merge_again_after = Some((2 * after).min(MERGED_AGAIN_AFTER_MAX));
         (self.merge, self.settle_at, self.settle_after) = (None, Some(Instant::now() + after), newest);
@@ -222,7 +223,7 @@ impl Requests {
         }
     }
 
-    /// Merges all runs by and by, if `newest` stays the newest commit.
+    /// Schedules a merge of all runs, for when `newest` is still the newest commit.
     fn settle_later(&mut self, newest: Sequence) {
         self.merge = None;
         (self.settle_at, self.settle_after) = (Some(Instant::now() + SETTLED_AFTER), newest);
@@ -242,5 +243,5 @@ const MERGED_AGAIN_AFTER: Duration = Duration::from_secs(10);
 /// And at last so long.
 const MERGED_AGAIN_AFTER_MAX: Duration = Duration::from_secs(3600);
 
-/// How long the worker leaves the checkpointer to others between two merges for which nobody waits.
+/// How long the worker leaves the checkpointer to other threads between two merges for which none waits.
 const STANDING_BACK: Duration = Duration::from_millis(1);

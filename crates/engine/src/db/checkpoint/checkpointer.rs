@@ -24,7 +24,7 @@ pub struct Checkpointer {
     pub(super) space: Arc<Mutex<Space>>,
     pub(super) file: Arc<PageFile>,
     pub(super) pins: Arc<Pins>,
-    /// What tells of readers in other processes, as long as any state is there.
+    /// Which readers there are in other processes, while any state exists.
     pub(super) presence: Weak<Presence>,
     /// The newest durable meta.
     pub(super) meta: Meta,
@@ -38,7 +38,7 @@ pub struct Checkpointer {
     pub(super) owed_runs: u64,
     /// Where checkpoints place what they write.
     pub(super) placing: Placing,
-    /// Who follows what is done, and may end it.
+    /// The monitors that follow what is done, and may stop it.
     pub watchers: Watchers,
     /// They cannot now: the transaction or load that has the only turn to write waits for it.
     pub(super) is_unstoppable: bool,

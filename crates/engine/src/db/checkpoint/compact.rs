@@ -1,4 +1,4 @@
-//! Giving space back: what lies last in the file is moved to free pages before it, and the end is cut off.
+//! Making the file smaller: its last pages are moved to free pages before them, and the end is cut off.
 
 use crate::db::checkpoint::checkpointer::Checkpointer;
 use crate::db::checkpoint::job::Job;
@@ -8,8 +8,8 @@ use crate::pager::{Moving, Placing};
 use crate::planted::{Situation, met};
 
 impl Checkpointer {
-    /// As small as it gets: merges all runs, fills leaves that are not full, moves all there is to the beginning of
-    /// the file. Returns the bytes given back.
+    /// Merges all runs, fills leaves that are not full, and moves all pages to the beginning of the file. Returns by
+    /// how many bytes the file shrank.
     ///
     /// # Errors
     /// As [`Checkpointer::run`]; nothing is lost then. That there is no room to move anything is none.

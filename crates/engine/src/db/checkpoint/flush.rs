@@ -1,9 +1,8 @@
-//! How a table takes what was committed to it: as runs above ranges of its tree, or merged into the tree; and how
-//! runs are merged.
+//! How what was committed to a table comes into its trees: as runs above ranges of its tree, or merged into the tree.
 //!
-//! A delta that falls everywhere into a tree many times its size would have a merge write all of that. It is cut into
-//! runs instead, one for each range, and a range is merged when it has several: so each byte of the tree is written
-//! once for all of them. A delta that falls close together, or into a small tree, is merged at once, and leaves no
+//! If a delta has changes all over a much larger tree, merging it would rewrite the whole tree. It is cut into runs
+//! instead, one for each range, and a range is merged when it has several runs: so each byte of the tree is written
+//! once for all of them. A delta whose keys are close together, or of a small tree, is merged at once and leaves no
 //! run.
 
 use std::ops::Bound;
@@ -38,7 +37,7 @@ pub struct Flushed {
     pub runs: u64,
 }
 
-/// Brings changes into a table's trees.
+/// Brings the changes of a source into a table's trees.
 ///
 /// # Errors
 /// As [`tree::merge`]: abort the writer's operation then.
@@ -56,7 +55,7 @@ pub fn flush(
     if trees.stack.is_none() && is_small {
         let mut all = source.changes(vec![(None, None)])?;
         let base = merge_into_tree(pages, base, &mut all, writer, info.form())?;
-        source.used(all);
+        source.finish(all);
         met(Situation::FlushedIntoTree);
         return Ok(Flushed { trees: Trees { base, stack: None }, runs: 0 });
     }
@@ -70,7 +69,7 @@ pub fn flush(
         let slices = merged.into_iter().map(|index| bounds_of(&ranges, index)).collect();
         let mut changes = source.changes(slices)?;
         let base = merge_into_tree(pages, base, &mut changes, writer, info.form())?;
-        source.used(changes);
+        source.finish(changes);
         base
     };
     let mut runs = 0;
@@ -83,7 +82,7 @@ pub fn flush(
             ranges[index].runs.insert(0, run);
             runs += 1;
         }
-        source.used(changes);
+        source.finish(changes);
     }
     let merged = plans.contains(&Plan::Merge);
     met(match runs {
@@ -95,8 +94,8 @@ pub fn flush(
     Ok(Flushed { trees: Trees { base, stack }, runs })
 }
 
-/// Brings changes of which nothing is known into a table's trees: into runs where there are any, for those must not
-/// lie above what is newer.
+/// Brings changes that recovery read back into a table's trees. If the table has runs, the changes become runs too:
+/// older runs must not be above newer changes.
 ///
 /// # Errors
 /// As [`flush`].
@@ -132,7 +131,7 @@ enum Plan {
     Run,
 }
 
-/// What it takes to write entries, by what they take in a delta.
+/// Estimates of what writing entries costs, from their size in a delta.
 #[derive(Clone, Copy, Debug)]
 struct Costs {
     /// Changes of the delta.
@@ -194,7 +193,7 @@ fn plan(
     Ok(plans)
 }
 
-/// The ranges of a table, those without runs cut anew where they have come to be too large or too small.
+/// The ranges of a table. Those without runs are cut again where they have become too large or too small.
 fn cut_again(pages: &Pages, base: Option<&Root>, stack: Option<&Stack>, costs: &Costs) -> Result<Vec<StackRange>> {
     let whole = [StackRange { low: Box::default(), runs: Vec::new() }];
     let before = stack.map_or(&whole[..], Stack::ranges);

@@ -35,7 +35,7 @@ pub trait Source {
     fn changes(&self, slices: Vec<Slice>) -> Result<Self::Changes>;
 
     /// All of these went into the trees.
-    fn used(&mut self, changes: Self::Changes);
+    fn finish(&mut self, changes: Self::Changes);
 }
 
 /// The first and the last key of a delta between bounds.
@@ -77,7 +77,7 @@ impl<'d> Source for DeltaSource<'d> {
         Ok(DeltaChanges::new(self.delta, self.sequence, slices))
     }
 
-    fn used(&mut self, _: DeltaChanges<'d>) {}
+    fn finish(&mut self, _: DeltaChanges<'d>) {}
 }
 
 /// The newest changes of a delta within some slices, in key order.

@@ -114,7 +114,7 @@ impl<'j> Job<'j> {
                 Ok(Some(note))
             }
             Self::CommitSpilled(proposal) => {
-                let note = core.note_loads(writer, &proposal.noted())?;
+                let note = core.note_loads(writer, &proposal.noted_tables())?;
                 proposal.note(note.sequence());
                 Ok(Some(note))
             }

@@ -1,4 +1,4 @@
-//! Which runs are merged into their trees, and in what which.
+//! Which runs are merged into their trees, and when.
 
 use std::cmp::Reverse;
 
@@ -16,11 +16,11 @@ use crate::tree::RUNS_MAX;
 /// Which runs are to be merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunsToMerge {
-    /// Those that must be before more come.
+    /// Those of ranges that should get no further run.
     Full,
-    /// Those that keep up with what comes.
+    /// As many as the runs that checkpoints make.
     Owed,
-    /// Those of which there are so many that it pays.
+    /// Those of ranges with so many runs that merging pays.
     Worthwhile,
     /// All.
     Everything,
@@ -38,7 +38,7 @@ impl RunsToMerge {
 }
 
 impl Checkpointer {
-    /// Merges the runs of the range that has most of them, of any table, if that is in such which. Whether it was.
+    /// Merges the runs of the range that has the most, in any table, if `which` includes it. Returns whether it did.
     ///
     /// # Errors
     /// As [`Checkpointer::run`]; the runs stay then.
@@ -49,7 +49,7 @@ impl Checkpointer {
     fn merge_next(&mut self, which: RunsToMerge, need: Need) -> Result<bool> {
         // Deltas that are frozen come first: a table is changed by one of the two at a time.
         if self.pending.is_some() {
-            // A checkpoint has failed. Who is in which asks for another one; else it is tried again by and by.
+            // A checkpoint has failed. A caller in need asks for another one; otherwise it is tried again later.
             if which != RunsToMerge::Everything {
                 return Ok(false);
             }
@@ -77,8 +77,7 @@ impl Checkpointer {
         Ok(true)
     }
 
-    /// Merges the ranges that have so many runs that no more should come. Where the disk is too full for that, some
-    /// more may.
+    /// Merges the ranges that should get no further run. If the disk is too full for that, they may get some more.
     ///
     /// # Errors
     /// As [`Checkpointer::merge_runs`].
@@ -154,12 +153,12 @@ impl Checkpointer {
         ranges
     }
 
-    /// Whether any run lies above any tree.
+    /// Whether there is any run above any tree.
     pub fn has_runs(&self) -> bool {
         self.stored.values().any(|table| table.trees.stack.is_some())
     }
 
-    /// Merges all runs that are in such which.
+    /// Merges all runs that `which` includes.
     ///
     /// # Errors
     /// As [`Checkpointer::merge_runs`].

@@ -204,7 +204,7 @@ fn catalog_changes<'n>(
     }
     // After all names that are gone: another table may have one of them now.
     for (id, table) in stored {
-        if before.get(id).is_none_or(|before| !before.trees.are(&table.trees) || before.is_renamed(table)) {
+        if before.get(id).is_none_or(|before| !before.trees.is_same(&table.trees) || before.is_renamed(table)) {
             let mut descriptor = table.info.descriptor.clone();
             descriptor.root = table.trees.base.as_deref().map(store_root);
             descriptor.ranges = table.trees.stack.as_ref().map(|stack| stack.store()).unwrap_or_default();

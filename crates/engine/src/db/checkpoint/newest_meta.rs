@@ -1,7 +1,7 @@
 //! How the checkpointer writes metas: after a checkpoint, when the log begins, and when the database is closed.
 //!
-//! Invariant: no commit is acknowledged before the newest meta says that there is a log. So the data file without its
-//! log is never taken for a whole database.
+//! Invariant: no commit is acknowledged before the newest meta says that there is a log. So a data file without its
+//! log is never mistaken for a complete database.
 
 use crate::db::checkpoint::checkpointer::Checkpointer;
 use crate::db::storage::metas;
@@ -39,9 +39,9 @@ impl Checkpointer {
 
     /// Writes the meta, syncs that, and holds it to be the newest. Requires: all that it refers to is durable.
     ///
-    /// Without a log to tell that a newest meta is missing, both slots get it, so that damage to one loses nothing. A
-    /// log that goes on from the checkpoint before too, whose pages are about to be used again, tells nothing either:
-    /// one that is kept, or whose start has not moved because nothing was rotated.
+    /// A log can reveal that the newest meta is missing. If there is no log, both slots get the meta, so that damage
+    /// to one slot loses nothing. They also do if the log would continue from the checkpoint before as well, whose
+    /// pages are about to be reused: a log that is kept, or whose start has not moved because nothing was rotated.
     pub(super) fn write_meta(&mut self, meta: Meta, was_rotated: bool) -> Result<()> {
         self.write_slot(meta)?;
         if was_rotated && self.meta.log_exists && !self.meta.features.log_is_kept() {
@@ -80,8 +80,8 @@ impl Checkpointer {
         Ok(())
     }
 
-    /// For closing: writes a meta that needs no log into both slots, so that neither is ever needed to stand in for a
-    /// newer one, and cuts the file to what is used.
+    /// For closing: writes a meta that needs no log into both slots, so that each is the newest, and cuts the file to
+    /// the used part.
     ///
     /// # Errors
     /// The disk's; then the log stays and the next open recovers.

@@ -62,7 +62,7 @@ impl Checkpointer {
         // Everything that can fail comes before the meta: once that is durable, the checkpoint has happened.
         let extents = ExtentMap::new(prepared.entries.clone(), prepared.page_count, Some(pages.extents()));
         let is_held = self.file.is_held_by_memory(prepared.page_count);
-        // Nobody reads through it before all is durable.
+        // No snapshot reads through it before everything is durable.
         let extents = if is_held { extents.trusting(operation.birth()) } else { extents };
         self.watchers.enter(Phase::Waiting);
         let written = self.file.pages(Arc::new(extents)).and_then(|pages| {
@@ -129,8 +129,8 @@ impl Checkpointer {
         drop(self.core.published.update(|newest| {
             let newest = &match (shown, note) {
                 (Shown::Spilled(incoming), Some(note)) if !incoming.schema().is_empty() => {
-                    // What it dropped is in no tree any more: nobody reads at an earlier commit than this one from
-                    // here on.
+                    // What it dropped is in no tree any more. From here on no snapshot begins at an earlier commit
+                    // than this one.
                     let (dropped, renamed) = (newest.dropped.clone(), newest.renamed.clone());
                     State { dropped, renamed, ..with_schema(newest, incoming.schema().changes(), note) }
                 }
@@ -142,7 +142,7 @@ impl Checkpointer {
             let active_large = if is_alone { Arc::default() } else { Arc::clone(&newest.active_large) };
             let mut next = State {
                 active_large,
-                // Who sees what was loaded sees its note.
+                // A snapshot that sees what was loaded sees its note.
                 floor: newest.floor.max(self.meta.sequence).max(note.unwrap_or_default()),
                 checkpoint: self.meta.sequence,
                 thawed: newest.epoch.number,
@@ -159,7 +159,7 @@ impl Checkpointer {
             for view in next.tables.iter_mut().flatten().chain(dropped) {
                 let trees = self.stored.get(&view.info.id).map(|table| table.trees.clone()).unwrap_or_default();
                 let loads = view.loads + u64::from(loaded.contains(&view.info.id));
-                if !view.trees.are(&trees) || view.frozen.is_some() || view.loads != loads {
+                if !view.trees.is_same(&trees) || view.frozen.is_some() || view.loads != loads {
                     *view = Arc::new(TableView { trees, frozen: None, loads, ..(**view).clone() });
                 }
             }

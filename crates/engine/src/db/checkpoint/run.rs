@@ -18,7 +18,7 @@ use crate::format::Meta;
 use crate::metrics;
 use crate::pager::{Operation, PageWriter, Pages};
 use crate::planted::{Fault, Situation, met, planted};
-use crate::sync::{Arc, Instant};
+use crate::sync::{Arc, Instant, outside_locks};
 use crate::txn::commit::journal::LogStart;
 use crate::txn::commit::rotation::Rotation;
 
@@ -109,7 +109,8 @@ impl Checkpointer {
             self.pending = rotation;
             return Err(error);
         }
-        metrics::checkpoint(began.elapsed(), outcome.is_err(), self.pins.oldest_age().unwrap_or_default());
+        let oldest = self.pins.oldest_age().unwrap_or_default();
+        outside_locks(|| metrics::checkpoint(began.elapsed(), outcome.is_err(), oldest));
         if let Err(error) = outcome {
             if rotation.is_some() {
                 met(Situation::CheckpointFailed);

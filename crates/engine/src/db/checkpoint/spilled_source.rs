@@ -55,7 +55,7 @@ impl<'s> Source for SpilledSource<'s> {
         Ok(SpilledSlices { changes: self.table.changes(low.as_deref())?, end, slices })
     }
 
-    fn used(&mut self, changes: SpilledSlices<'s>) {
+    fn finish(&mut self, changes: SpilledSlices<'s>) {
         self.kept.extend(changes.changes.into_kept());
     }
 }

@@ -24,7 +24,7 @@ pub fn merge_into_tree(
 /// Merges the runs of one range into the tree.
 ///
 /// # Errors
-/// As [`flush`].
+/// As [`tree::merge`].
 ///
 /// # Panics
 /// If there is no such range.
@@ -40,7 +40,7 @@ pub fn merge_range(
     let runs = std::mem::take(&mut ranges[range].runs);
     let mut changes = RunMerge::new(pages, &runs, stack.bounds(range))?;
     let base = merge_into_tree(pages, trees.base.as_ref(), &mut changes, writer, info.form())?;
-    changes.bury(writer)?;
+    changes.kill_unused_values(writer)?;
     runs.iter().try_for_each(|run| run.remove_but_values(pages, writer))?;
     Ok(Trees { base, stack: Stack::new(ranges, info.descriptor.counted).map(Arc::new) })
 }
@@ -48,7 +48,7 @@ pub fn merge_range(
 /// Moves what the writer moves of a table's tree. Its runs stay where they are.
 ///
 /// # Errors
-/// As [`flush`].
+/// As [`tree::merge`].
 pub fn move_tree(pages: &Pages, info: &TableInfo, trees: &Trees, writer: &mut PageWriter<'_>) -> Result<Option<Base>> {
     let moved = merge_into_tree(pages, trees.base.as_ref(), &mut NoChanges, writer, info.form())?;
     // Where nothing moved, the tree is the same.
@@ -106,8 +106,8 @@ impl Changes for NoChanges {
 /// A range with so many runs is merged as soon as there is nothing more urgent.
 pub const MERGED_RUNS: usize = 8;
 
-/// Of the ranges with so many, those with the most are merged after each flush, as many as it takes to keep up: so
-/// that not all come to [`MERGED_RUNS`] at once.
+/// After each flush, ranges with at least so many runs are merged, those with the most first, as many as the flush
+/// requires: so that not all ranges reach [`MERGED_RUNS`] at once.
 pub const OWED_RUNS: usize = 4;
 
 /// A range with so many runs is merged before another one is added.

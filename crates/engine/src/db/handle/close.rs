@@ -1,5 +1,5 @@
-//! Closing: merge everything, write a meta that needs no log, remove the log, but for what is to be kept, and the
-//! lock. Or, where time is over before that, sync the log and leave it.
+//! Closing: merge everything, write a meta that needs no log, remove the log, except what is to be kept, and the
+//! lock. Or, if the time is over before that, sync the log and leave it.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::txn::commit::core::{Core, Writer};
 use crate::txn::commit::exclusive::Exclusive;
 use crate::txn::snapshot::state::State;
 
-/// Closes the database for all handles. The monitor may end the merging, of whoever closes it.
+/// Closes the database for all handles. The monitor may stop the merging, of every thread that is closing it.
 pub fn close(inner: &Inner, monitor: &Monitor) -> Result<CloseOutcome> {
     inner.core.check_process()?;
     check_not_merging()?;
@@ -41,22 +41,22 @@ pub fn close(inner: &Inner, monitor: &Monitor) -> Result<CloseOutcome> {
     // Release pairs with the Acquire in `Core::check_open`.
     core.closed.store(true, Ordering::Release);
     match (&outcome, &inner.worker) {
-        // Whoever has the turn to write may have the checkpointer too, and the worker wait for it: then it ends by
-        // itself, later.
+        // The transaction or load that has the only turn may have the checkpointer too, and the worker may wait for
+        // it: then the worker ends by itself, later.
         (Err(Error::Stopped { .. }), Some(worker)) => worker.stop_soon(),
         (_, Some(worker)) => worker.stop(),
         (_, None) => {}
     }
     // After an error, a call on another thread may still write: the lock goes with the last handle and the last
     // transaction.
-    outcome.and_then(|outcome| leave(core).map(|()| outcome))
+    outcome.and_then(|outcome| release_presence(core).map(|()| outcome))
 }
 
 /// Brings the one file up to date, or sees to it that the log is, when a monitor ends that.
 fn settle(inner: &Inner, checkpointer: &Mutex<Checkpointer>, monitor: &Monitor) -> Result<CloseOutcome> {
     let core = &inner.core;
     let writer = core.writer()?;
-    // Whoever commits now is seen first; who wants to later finds the database closed.
+    // Running commits become visible first. Later ones find the database closed.
     let exclusive = wait_for_turn(inner, monitor)?;
     let mut checkpointer = checkpointer.lock();
     match checkpointer.run() {
@@ -69,8 +69,8 @@ fn settle(inner: &Inner, checkpointer: &Mutex<Checkpointer>, monitor: &Monitor) 
     }
     let mut logged = writer.log.lock();
     core.await_places(&logged)?;
-    // Before the meta says that no log is needed: whoever waits for the log now must not write to it any more,
-    // whatever comes of what follows.
+    // Before the meta says that no log is needed: a thread that waits for the log now must not write to it any more,
+    // even if one of the next steps fails.
     core.closed.store(true, Ordering::Release);
     let start = logged.journal.start_after_close();
     checkpointer.finish(start)?;
@@ -80,7 +80,7 @@ fn settle(inner: &Inner, checkpointer: &Mutex<Checkpointer>, monitor: &Monitor) 
     Ok(CloseOutcome::Clean)
 }
 
-/// Waits until nobody else commits, or until a monitor of somebody who closes the database ends that.
+/// Waits until no transaction commits, or until the monitor of a closing thread stops the wait.
 fn wait_for_turn(inner: &Inner, monitor: &Monitor) -> Result<Exclusive> {
     loop {
         let soon = Instant::now() + BETWEEN_LOOKS;
@@ -95,19 +95,20 @@ fn wait_for_turn(inner: &Inner, monitor: &Monitor) -> Result<Exclusive> {
 /// From now on nothing is committed; all that was is durable when this returns.
 fn seal(core: &Core, writer: &Writer) -> Result<()> {
     let logged = writer.log.lock();
-    // Under the log's lock: whoever waits for that must not write any more.
+    // Under the log's lock: a thread that waits for the lock must not write any more.
     core.closed.store(true, Ordering::Release);
     let last = logged.last;
     drop(logged);
     core.make_durable(writer, last)
 }
 
-/// Tells other processes that this one is gone, unless a transaction still reads: then the last one's end tells.
-fn leave(core: &Core) -> Result<()> {
+/// Announces to other processes that this one is gone, unless a transaction still reads: then the end of the last one
+/// does.
+fn release_presence(core: &Core) -> Result<()> {
     let Ok(presence) = Arc::clone(&core.published.state().guard).downcast::<Presence>() else { return Ok(()) };
     presence.leave_at_end();
-    // The newest state stays as long as a handle does. So that it keeps nobody out, it is replaced by one that nobody
-    // reads.
+    // The newest state stays as long as a handle does. It is replaced by a state that no transaction reads, so that
+    // it does not keep other processes out.
     drop(core.published.update(|newest| State { guard: Arc::new(()), ..newest.clone() }));
     match Arc::into_inner(presence) {
         Some(presence) => presence.close().map_err(|error| Error::io("unlock", &core.path, error)),

@@ -112,9 +112,9 @@ impl Database {
         WriteTxn::new(core, isolation).map(Some)
     }
 
-    /// Begins a write transaction beside which nobody else commits: for long jobs that would be in conflict again and
-    /// again. It is in conflict with nobody. Waits until the exclusive one before has ended, at most for `timeout`;
-    /// `None` if that was too short.
+    /// Begins a write transaction beside which no other commits: for long jobs that would conflict again and again.
+    /// It conflicts with none. Waits until the exclusive one before has ended, for at most `timeout`; `None` if it
+    /// has not.
     ///
     /// Others wait for its end before they begin or commit, and so do bulk loads and [`Database::close`]: call none
     /// of these on the same thread meanwhile, it would wait for itself.
@@ -124,7 +124,7 @@ impl Database {
     pub fn begin_exclusive(&self, timeout: Duration) -> Result<Option<WriteTxn>> {
         check_not_merging()?;
         let core = &self.inner.core;
-        // What is too far away to be told is as good as never.
+        // A deadline beyond the clock's range counts as none.
         let deadline = Instant::now().checked_add(timeout);
         core.writer()?;
         core.relieve()?;
@@ -238,15 +238,15 @@ impl Database {
 
     /// Brings all commits so far into the file, and frees the log.
     ///
-    /// What falls everywhere into a large table becomes runs above its tree, which are merged into it by and by: all
-    /// of them a second after the last commit if work goes on in the background, and at once by
-    /// [`Database::compact`]. [`TableStats::runs`](crate::TableStats::runs) tells how many there are.
+    /// Changes all over a large table become runs above its tree, which are merged into it later: a second after the
+    /// last commit if there is a background thread, and at once by [`Database::compact`].
+    /// [`TableStats::runs`](crate::TableStats::runs) counts them.
     ///
     /// It runs beside readers and writers, and by itself whenever [`Options::delta_bytes`] are used up.
     ///
     /// # Errors
     /// What the disk reports: then nothing was lost, and the next checkpoint tries again. [`Error::Stopped`] if
-    /// somebody closes the database in a limited time.
+    /// another thread closes the database with a deadline.
     pub fn checkpoint(&self) -> Result<()> {
         self.checkpoint_with(&Monitor::new())
     }
@@ -270,8 +270,8 @@ impl Database {
     ///
     /// # Errors
     /// What the disk reports: then the log stays, and the next open recovers from it. It can be opened when the last
-    /// clone and the last transaction are gone. [`Error::Stopped`] if somebody else, who closes it in a limited time,
-    /// ended the merging: the log stays. [`Error::Closed`] if it was closed before, and that failed.
+    /// clone and the last transaction are gone. [`Error::Stopped`] if another thread, which closes it with a
+    /// deadline, stopped the merging: the log stays. [`Error::Closed`] if it was closed before, and that failed.
     pub fn close(self) -> Result<()> {
         match crate::db::handle::close::close(&self.inner, &Monitor::new())? {
             CloseOutcome::Clean => Ok(()),
@@ -279,9 +279,8 @@ impl Database {
         }
     }
 
-    /// As [`Database::close`], for those who have not the time to wait for all of it: when the monitor ends it, what
-    /// is not merged yet stays in the log, durable, and the next opening merges it. Checkpoints and compactions that
-    /// are under way end with it.
+    /// As [`Database::close`], with a bound on the time: when the monitor stops it, what is not merged yet stays in
+    /// the log, durable, and the next opening merges it. Running checkpoints and compactions stop too.
     ///
     /// ```
     /// use std::time::Duration;
@@ -300,9 +299,9 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Stopped`] if an exclusive transaction or a bulk load did not end in time: the database is closed all
-    /// the same, all that was committed is durable, and it can be opened when the last clone and the last transaction
-    /// are gone. Otherwise as [`Database::close`].
+    /// [`Error::Stopped`] if an exclusive transaction or a bulk load did not end in time: the database is closed
+    /// nevertheless, everything that was committed is durable, and it can be opened when the last clone and the last
+    /// transaction are gone. Otherwise as [`Database::close`].
     pub fn close_with(self, monitor: &Monitor) -> Result<CloseOutcome> {
         crate::db::handle::close::close(&self.inner, monitor)
     }

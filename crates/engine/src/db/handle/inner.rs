@@ -1,4 +1,4 @@
-//! What the clones of a [`Database`](crate::Database) share.
+//! What the clones of a [`Database`](crate::Database)(crate::Database) share.
 
 use std::mem;
 
@@ -11,7 +11,7 @@ use crate::sync::atomic::Ordering;
 use crate::sync::{Arc, Mutex};
 use crate::txn::commit::core::Core;
 
-/// What clones of a [`Database`] share.
+/// What clones of a [`Database`](crate::Database) share.
 #[derive(Debug)]
 pub struct Inner {
     pub(crate) core: Arc<Core>,
@@ -21,11 +21,12 @@ pub struct Inner {
     pub(crate) worker: Option<Worker>,
     /// The meta that was found at opening.
     pub(crate) meta: Meta,
-    /// Held while the database is being closed: who closes it too returns when that is done, and hears what came of it.
+    /// Held while the database is being closed: other closing threads wait for it, and return the same outcome.
+    /// [`LockRank::Closing`](crate::sync::LockRank::Closing).
     pub(crate) closing: Mutex<Option<CloseOutcome>>,
-    /// Who follows checkpoints, and may end them.
+    /// The monitors that follow checkpoints, and may stop them.
     pub(crate) watchers: Watchers,
-    /// Who closes the database, and may end all waiting for that.
+    /// The monitors of threads that close the database, which may stop all waiting for that.
     pub(crate) closers: Watchers,
 }
 
@@ -50,11 +51,11 @@ impl Drop for Inner {
 
 /// What closing in a limited time came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "it tells whether the log stays beside the file"]
+#[must_use = "it says whether the log stays beside the file"]
 pub enum CloseOutcome {
-    /// All is in the one file, and the log is gone but for what is to be kept of it.
+    /// Everything is in the one file, and the log is removed, except what is to be kept of it.
     Clean,
-    /// Time was over before all was merged: the rest is in the log, durable. Whoever copies the database must copy
-    /// its log too.
+    /// The time was over before everything was merged: the rest is in the log, durable. A copy of the database must
+    /// include its log.
     LogKept,
 }

@@ -1,4 +1,4 @@
-//! Opening a database: find its meta, read its tables, replay its log, and tell other processes.
+//! Opening a database: find its meta, read its tables, replay its log, and announce it to other processes.
 //!
 //! What opening finds, and what it does:
 //!
@@ -194,7 +194,7 @@ fn open_locked(options: Options, path: &Path, lock: &Arc<Presence>, file: Arc<dy
     }
     checkpointer.reclaim()?;
     if let Some((rotation, replayed)) = replayed {
-        // Nothing is told of a replayed commit before it is safe: the log may be in the page cache only.
+        // No replayed commit is shown before it is durable: the log may be in the page cache only.
         checkpointer.run_replay(rotation, replayed)?;
     }
     start(core, options, checkpointer, meta)
@@ -225,9 +225,9 @@ fn must_restore_slot(options: &Options, found: &metas::Found) -> bool {
     found.damaged_slot.is_some() || (log_may_be_older && !found.is_doubled)
 }
 
-/// Which segments stay that recovery does not need; others go now, for the disk may be full. Those of a log that does
-/// not tell of all loads, because it was not kept then, go for good before a meta says that the log is kept; those
-/// that stay are made durable. The next meta is to say whether it is.
+/// Which segments stay that recovery does not need; others go now, for the disk may be full. If the log was not kept
+/// so far, it has no notes of loads: its segments are removed before a meta says that the log is kept. The segments
+/// that stay are made durable. The next meta says whether the log is kept.
 fn retain(options: &Options, path: &Path, meta: &mut Meta, end: &mut LogEnd) -> Result<Arc<Retention>> {
     let disk = &*options.disk;
     let was_kept = meta.features.log_is_kept();

@@ -116,7 +116,7 @@ impl Reserved {
             WriterAttempt::Busy(holder) => return Err(locked(path, holder)),
         };
         let place = Self { disk: Arc::clone(disk), path, lock: Some(lock) };
-        // Somebody may have made one while the lock was not ours.
+        // Another process may have created one before the lock was ours.
         refuse_existing(&*place.disk, &place.path)?;
         refuse_orphaned_log(&*place.disk, &place.path)?;
         Ok(place)
@@ -167,7 +167,7 @@ struct Copy<'c> {
     snapshot: &'c Snapshot,
     watchers: &'c Watchers,
     file: Arc<PageFile>,
-    /// What the copy's first meta says but for what is written.
+    /// The copy's first meta, without the fields that depend on what is written.
     meta: Meta,
     space: Mutex<Space>,
 }

@@ -69,7 +69,7 @@ impl Database {
         }
         let deltas = state.tables.iter().flatten().flat_map(|view| [Some(&view.active), view.frozen.as_ref()]);
         report.delta_entries = deltas.flatten().map(|delta| delta.entries() as u64).sum();
-        report.tables = state.trees.iter().filter(|trees| !trees.are(&Trees::default())).count() as u64;
+        report.tables = state.trees.iter().filter(|trees| !trees.is_same(&Trees::default())).count() as u64;
         let file = state.pages.file();
         if let Some(slot) = metas::read(&**file.file(), file.path())?.damaged_slot {
             let error =

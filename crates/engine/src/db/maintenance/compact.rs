@@ -5,16 +5,16 @@ use crate::error::Result;
 use crate::monitor::Monitor;
 
 impl Database {
-    /// Makes the file as small as it gets, beside readers and writers. Returns the bytes given back.
+    /// Makes the file as small as possible, beside readers and writers. Returns by how many bytes it shrank.
     ///
-    /// It merges all runs into their trees, fills leaves that are not full, and moves what lies last to free places
-    /// before it. If large values do not fit into what is free, the file may grow by all that it holds before it
+    /// It merges all runs into their trees, fills leaves that are not full, and moves the last pages to free places
+    /// before them. If large values do not fit into what is free, the file may grow by all that it holds before it
     /// shrinks; where the disk is too full for that, it is left as it is. What open snapshots read stays until they
     /// end. Commits wait when more is committed meanwhile than deltas may hold.
     ///
     /// # Errors
-    /// What the disk reports; nothing is lost then. [`Error::Stopped`] if somebody closes the database in a limited
-    /// time.
+    /// What the disk reports; nothing is lost then. [`Error::Stopped`](crate::Error::Stopped)(crate::Error::Stopped)
+    /// if another thread closes the database with a deadline.
     pub fn compact(&self) -> Result<u64> {
         self.compact_with(&Monitor::new())
     }
@@ -23,7 +23,7 @@ impl Database {
     /// as it came to be.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if it did, and as [`Database::compact`].
+    /// [`Error::Stopped`](crate::Error::Stopped)(crate::Error::Stopped) if it did, and as [`Database::compact`].
     pub fn compact_with(&self, monitor: &Monitor) -> Result<u64> {
         let mut checkpointer = self.checkpointer()?.lock();
         let _watching = self.inner.watchers.add(monitor);

@@ -100,7 +100,7 @@ pub struct TableStats {
     pub merge_function: Option<String>,
     /// Entries in its tree.
     pub entries: u64,
-    /// Runs above the tree, which are merged into it by and by.
+    /// Runs above the tree, which are merged into it later.
     pub runs: u64,
     /// The most runs that lie above one key: so many more places a read may have to look at.
     pub runs_deep: u64,
@@ -202,7 +202,7 @@ impl Database {
             let meta = &self.inner.meta;
             let entries = state.pages.extents().entries().to_vec();
             let mut space = Space::open(Arc::clone(file), entries, meta.page_count, meta.birth, None)?;
-            // What is not live is free to whoever writes: a reader cannot know whom it waits for.
+            // Pages that are not live count as free: a reader does not know which other readers keep them.
             space.reclaim(Pins::default());
             return Ok((space.stats(), file.length_bytes()?, meta.number, None));
         };
@@ -230,7 +230,7 @@ impl Database {
     }
 }
 
-/// What only who writes knows.
+/// What only the writing process knows.
 #[derive(Default)]
 struct WritingStats {
     durable: Option<Sequence>,

@@ -36,7 +36,7 @@ pub struct Recovered {
 }
 
 /// Reads the log above the checkpoint of `found`, whose tables are those of `opened`, and sorts its changes. Large
-/// values that it refers to are taken in `space`. Requires: nobody else may write the database.
+/// values that it refers to are reserved in `space`. Requires: no other process can write the database.
 ///
 /// # Errors
 /// [`Error::Corrupt`](crate::Error::Corrupt) if the log is damaged where it was durable, or does not belong to the
@@ -94,7 +94,7 @@ fn from(found: &metas::Found) -> ReplayFrom {
     ReplayFrom { sequence: meta.sequence, first_segment: meta.log_first_segment, first_segment_exists: meta.log_exists }
 }
 
-/// Whoever wants to know what the commits of a log did, in their order.
+/// Receives what the commits of a log did, in their order.
 trait Listener {
     /// A commit changed a key of a table.
     fn changed(&mut self, view: &TableView, changed: &Changed<'_>) -> Result<()>;

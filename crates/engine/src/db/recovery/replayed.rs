@@ -8,7 +8,7 @@
 //!
 //! Invariants: (1) of several changes of a key the last counts, so changes are gathered in the order in which they
 //! were made.
-//! (2) What is left of a table that was dropped is passed over, by whoever merges: its number is not given out again.
+//! (2) Changes of a table that was dropped are skipped when they are merged: its number is not assigned again.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::io;
@@ -242,7 +242,7 @@ impl Changes for TableChanges<'_> {
     }
 }
 
-/// The changes where they stand in the log.
+/// The changes at their places in the log.
 struct Logged<'i>(&'i Images);
 
 impl Records for Logged<'_> {
@@ -252,7 +252,7 @@ impl Records for Logged<'_> {
             Ok(
                 LogOperation::Put { key, .. } | LogOperation::PutLarge { key, .. } | LogOperation::Delete { key, .. },
             ) => key,
-            // Whoever asks for the operation will hear of it.
+            // Reading the operation itself reports the damage.
             Ok(LogOperation::Loaded { .. } | LogOperation::Renamed { .. }) | Err(_) => &[],
         }
     }

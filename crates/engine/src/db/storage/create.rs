@@ -26,7 +26,7 @@ pub fn with_suffix(database: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// What a database that is locked by another holder is to the one who opens it.
+/// The error for opening a database that another holder has locked.
 pub fn locked(path: PathBuf, holder: LockHolder) -> Error {
     match holder {
         LockHolder::ThisProcess => Error::Locked { path, pid: Some(std::process::id()), is_here: true },

@@ -238,7 +238,7 @@ fn runs_above_a_tree_from_which_all_was_deleted_stay() {
         assert!(loaded.merge());
     }
     assert_eq!(loaded.ranges().iter().position(|(_, runs)| *runs > 0), Some(ranges - 1));
-    // What a log tells becomes a run wherever it is, once there are any.
+    // Changes from a log become a run in any range, once there are runs.
     loaded.commit([3, 5].into_iter(), Some(&[5; 40]));
     let mut loaded = loaded.recovered();
     assert_eq!(loaded.ranges()[0].1, 1);

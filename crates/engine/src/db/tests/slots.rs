@@ -1,5 +1,5 @@
-//! What transactions leave in the slots of their threads, and who lets go of it. Miri runs these: what lies in a slot
-//! is moved by whoever has it.
+//! What transactions leave in the slots of their threads, and what clears it. Miri runs these tests, because slots
+//! are unsafe code.
 
 use std::path::Path;
 use std::sync::Weak;
@@ -55,14 +55,14 @@ fn a_transaction_leaves_its_state_to_the_next_of_its_thread() {
     // The transaction that made the table began in an older state.
     assert_eq!(newest(&db).1, 0);
     drop(db.read().expect("it is open"));
-    assert_eq!(newest(&db).1, 1, "it lies in the slot");
+    assert_eq!(newest(&db).1, 1, "it is in the slot");
     let first = db.read().expect("it is open");
     assert_eq!(newest(&db).1, 1, "it was taken from there");
     let second = db.read().expect("it is open");
     assert_eq!(newest(&db).1, 2, "there was nothing to take");
     drop(first);
     drop(second);
-    assert_eq!(newest(&db).1, 1, "one is left, and the other let go of what lay there");
+    assert_eq!(newest(&db).1, 1, "one is left, and replaced what was there");
     drop(db.write().expect("it is open"));
     assert_eq!(newest(&db).1, 2, "what reads and what may write lie side by side");
     drop(db.write().expect("it is open"));
@@ -105,7 +105,7 @@ fn a_snapshot_of_an_old_state_does_not_take_the_place_of_a_new_one() {
     publish(&db, &table);
     drop(db.read().expect("it is open"));
     drop(old);
-    assert_eq!(newest(&db).1, 1, "what was left later lies there");
+    assert_eq!(newest(&db).1, 1, "what was left later is there");
 }
 
 #[test]

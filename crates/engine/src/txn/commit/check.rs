@@ -1,9 +1,9 @@
-//! Whether what a transaction has read, or is about to overwrite, is still as it was when it began.
+//! Whether what a transaction has read, or is about to overwrite, has changed since it began.
 //!
 //! Everything committed since then is in deltas: those of the transaction's own epoch, which its state holds, and
 //! those after. So a key has changed if a delta has a version of it that is later than the transaction's snapshot,
-//! and a range if a delta has any such version within. What is in a delta belongs to a commit that is in the log and
-//! will be seen; to conflict with one that is not yet seen is no mistake.
+//! and a range if a delta has any such version within. Changes in a delta belong to a commit that is in the log and
+//! will become visible, so a conflict with a commit that is not visible yet is a conflict.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -24,7 +24,7 @@ use crate::txn::writes::versions::OwnChange;
 use crate::txn::writes::write_set::WriteSet;
 
 impl Core {
-    /// Checks a transaction against every commit that is seen now. Answers the last of those.
+    /// Checks a transaction against every commit that is visible now. Returns the last of them.
     ///
     /// # Errors
     /// [`Error::Conflict`], [`Error::TransactionTooOld`].
@@ -36,7 +36,7 @@ impl Core {
         }
         let held = &proposal.snapshot.state;
         give_way();
-        // After the number: so every commit up to it is in deltas of this state, or of those before.
+        // Read after the number, so every commit up to it is in deltas of this state or of earlier ones.
         let newer = (!self.published.is_newest(held)).then(|| self.published.state());
         let later = Later::new(writer, held, newer.as_ref())?;
         match &proposal.checks {
@@ -98,7 +98,7 @@ impl Proposal<'_> {
             return Err(Error::conflict("", &[], ConflictReason::Tables));
         }
         for id in self.set.tables() {
-            // What this transaction created is in no state yet.
+            // A table that this transaction created is in no state yet.
             if let Some(view) = held.view_of(id) {
                 let overwrites = || matches!(self.checks, Checks::Writes(_)) && self.set.overwrites(id);
                 check_table(view, newer, overwrites)?;
@@ -121,12 +121,12 @@ impl Proposal<'_> {
 
 /// As [`Proposal::is_clear_since`], of what was read.
 fn are_clear_since(reads: &Reads, prints: &Footprints, checked: Sequence, last: Sequence) -> bool {
-    // So much is better compared without the lock.
+    // More is better compared without the lock.
     let is_little = reads.keys().len() as u64 * (last.0 - checked.0) <= COMPARED_MAX;
     is_little && reads.ranges().next().is_none() && !prints.may_hold(checked, last, reads.keys().map(|read| read.hash))
 }
 
-/// A table must be there still, and, where what it held `was_used`, no bulk load may have changed that.
+/// The table must still exist. If its content `was_used`, no bulk load may have changed it.
 fn check_table(view: &TableView, newer: &State, was_used: impl FnOnce() -> bool) -> Result<()> {
     let reason = match newer.view_of(view.info.id) {
         Some(now) if now.loads == view.loads || !was_used() => return Ok(()),
@@ -145,7 +145,7 @@ pub struct Later<'a> {
 }
 
 impl<'a> Later<'a> {
-    /// From `held` to `newer`, which is the newest state if that is another.
+    /// From `held` to `newer`, which is the newest state if it is another one.
     ///
     /// # Errors
     /// [`Error::TransactionTooOld`] if some of them are gone.
@@ -178,7 +178,7 @@ impl<'a> Later<'a> {
 
     fn check_writes(&self, set: &WriteSet, since: Sequence) -> Result<()> {
         let identity = self.held.pages.identity();
-        // What is merged keeps what others did.
+        // Merges keep what other transactions did.
         let overwrites = set.iter().filter(|(_, _, pending)| !matches!(pending, Pending::Merge(_)));
         for (table, key, _) in overwrites {
             self.check_key(table, key, identity.hash(key), since, ConflictReason::Write)?;
@@ -186,8 +186,8 @@ impl<'a> Later<'a> {
         if set.spilled().is_some() { self.check_spilled(set, since) } else { Ok(()) }
     }
 
-    /// As [`Later::check_writes`], for what was spilled, which may be much: it is asked for each key that others have
-    /// changed.
+    /// As [`Later::check_writes`], for what was spilled. That may be much, so it is searched for each key that other
+    /// transactions have changed.
     fn check_spilled(&self, set: &WriteSet, since: Sequence) -> Result<()> {
         let tables: BTreeSet<_> = set.tables().filter(|&table| set.overwrites(table)).collect();
         for table in tables {

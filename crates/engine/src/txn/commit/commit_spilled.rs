@@ -15,29 +15,29 @@ use crate::error::{Error, Result};
 use crate::ids::{ExtentId, Sequence};
 use crate::metrics;
 use crate::sync::Arc;
-use crate::txn::commit::commit::note_refusal;
 use crate::txn::commit::core::{Core, Writer};
 use crate::txn::commit::exclusive::Exclusive;
 use crate::txn::commit::proposal::Proposal;
 use crate::txn::commit::spilled_proposal::SpilledProposal;
+use crate::txn::commit::steps::note_refusal;
 
-/// A commit of a transaction that has spilled.
+/// What committing a transaction that has spilled returns.
 #[derive(Debug)]
 pub struct SpilledCommit {
     /// Its number.
     pub sequence: Sequence,
-    /// The extents of its large values that the trees have now.
+    /// The extents of its large values that the trees now have.
     pub kept: HashSet<ExtentId>,
 }
 
 impl Core {
-    /// Commits a transaction that has spilled. It is durable then, and visible.
+    /// Commits a transaction that has spilled. When this returns, it is durable and visible.
     ///
     /// # Errors
     /// As [`crate::WriteTxn::commit`].
     pub fn commit_spilled(self: &Arc<Self>, proposal: &Proposal<'_>) -> Result<SpilledCommit> {
         let writer = self.writer()?;
-        // Others do not wait for one that is in vain.
+        // Checked before others have to wait for it.
         self.check_now(writer, proposal)?;
         let exclusive = if proposal.is_exclusive { None } else { Exclusive::wait(self, None)? };
         self.check_now(writer, proposal)?;
@@ -50,14 +50,14 @@ impl Core {
                 metrics::commit(0);
                 Ok(SpilledCommit { sequence, kept: incoming.into_kept() })
             }
-            (Ok(()), None) => unreachable!("what was taken in has a number"),
+            (Ok(()), None) => unreachable!("what was committed has a number"),
             // The meta may be on the disk or not.
             (Err(source), Some(sequence)) if writer.is_poisoned() => Err(self.indeterminate(sequence, source)),
             (Err(error), _) => Err(error),
         }
     }
 
-    /// Checks a transaction against all that is seen now.
+    /// Checks a transaction against all commits that are visible now.
     fn check_now(&self, writer: &Writer, proposal: &Proposal<'_>) -> Result<()> {
         let checked = self.check(writer, proposal);
         let checked = checked.and_then(|_| proposal.check_tables(&self.published.state()));

@@ -43,13 +43,14 @@ pub struct Core {
     pub stamp: Stamp,
     /// Turns at being the only writer.
     pub turns: Arc<Turns>,
-    /// Somebody is the only writer. A hint: [`Logged::exclusive`] counts.
+    /// A transaction or load is the only writer. A hint: [`Logged::exclusive`] counts.
     pub exclusive: AtomicBool,
-    /// What it takes to write; `None` if the database is open read-only.
+    /// What writing needs; `None` if the database is open read-only.
     pub writer: Option<Writer>,
-    /// Set by `close`: no transaction begins after.
+    /// Set by `close`: no transaction begins afterwards.
     pub closed: AtomicBool,
-    /// The newest state. Dropped last: it has the lock, which is given up when nothing is left to do to the file.
+    /// The newest state. Dropped last: it has the lock of the file, which must outlast everything that is done to the
+    /// file.
     pub published: Published<Hold>,
 }
 
@@ -64,37 +65,38 @@ pub struct Hold {
 
 /// The writing half of [`Core`].
 pub struct Writer {
-    /// What `commit` waits for unless told otherwise.
+    /// The durability of a `commit` that asks for no other.
     pub durability: Durability,
-    /// What transactions are checked for unless told otherwise.
+    /// The isolation of transactions that ask for no other.
     pub isolation: Isolation,
     /// [`LockRank::Log`](crate::sync::LockRank::Log).
     pub log: Mutex<Logged>,
-    /// Nobody is the only writer any more. Waited for with the log's lock.
+    /// Signals that there is no longer an only writer. Waited for with the log's lock.
     pub exclusive_ended: Condvar,
-    /// Which segments of the log stay that recovery does not need.
+    /// Which segments of the log are retained though recovery does not need them.
     pub retention: Arc<Retention>,
-    /// What is durable of the log, and who waits for more to be.
+    /// Up to which commit the log is durable, and the commits that wait for a flush.
     pub group: GroupSync,
     /// Deltas that running transactions may be checked against. [`LockRank::History`](crate::sync::LockRank::History).
     pub history: Mutex<History>,
-    /// Where values go that are too large for the log.
+    /// Writes values that are too large for the log.
     pub large: LargeStore,
     /// The number for the next table.
     pub next_table: AtomicU32,
     /// Called when commits pile up.
     pub relief: OnceLock<Box<dyn Relief>>,
-    /// Memory that the active deltas may take.
+    /// How much memory the active deltas may take.
     pub budget: Budget,
     /// Bytes of memory that the changes of one transaction may take.
     pub write_set_bytes: usize,
     /// Bytes that transactions have spilled since the database was opened. It orders nothing.
     pub spilled_bytes: AtomicU64,
-    /// Set when a sync failed: what is on the disk is in doubt. Or when the files were found to have been moved.
+    /// Set when a sync failed, so that the disk's content is uncertain, or when the files were found to have been
+    /// moved.
     pub poisoned: AtomicBool,
     /// Which of the two it was.
     pub moved: AtomicBool,
-    /// There is a log, and the file says so.
+    /// There is a log, and the newest meta says so.
     pub log_begun: AtomicBool,
     /// Commits that were refused, by reason. [`LockRank::Conflicts`](crate::sync::LockRank::Conflicts).
     pub conflicts: Mutex<Conflicts>,
@@ -107,9 +109,9 @@ pub struct Logged {
     pub journal: Journal,
     /// The last commit that has a number.
     pub last: Sequence,
-    /// The last commit that got a place in the log to copy itself to: until it is finished, it may not be there yet.
+    /// The last commit that was assigned a place in the log. Until it is finished, it may not be there yet.
     pub placed: Sequence,
-    /// What the newest commits wrote.
+    /// Which keys the newest commits wrote.
     pub footprints: Footprints,
     /// What was committed since the last rotation and is not in the deltas.
     pub since: Since,
@@ -117,44 +119,44 @@ pub struct Logged {
     pub exclusive: bool,
     /// Bytes of the log that commits took since the database was opened.
     pub bytes: u64,
-    /// Bytes of memory that the active deltas take, about.
+    /// Estimate of the memory that the active deltas take.
     pub active_bytes: u64,
 }
 
-/// What a commit calls upon when memory fills.
+/// What commits call when memory fills, and what checkpoints call for later work.
 pub trait Relief: Send + Sync {
-    /// The active deltas take `bytes`, over their budget, or the disk is to be measured. Called without any lock; may
-    /// wait.
+    /// The active deltas take `bytes`, which is over their budget, or the disk is to be measured. Called without any
+    /// lock; may wait.
     ///
     /// # Errors
-    /// Why nothing could be freed, where that stops writing.
+    /// Why nothing could be freed, if that stops writing.
     fn relieve(&self, bytes: u64) -> Result<()>;
 
-    /// Whether the disk has room for a commit of so many bytes. Called without any lock, and perhaps with the turn;
-    /// must not wait.
+    /// Whether the disk has room for a commit of so many bytes. Called without any lock, except perhaps a turn; must
+    /// not wait.
     fn has_room_for(&self, bytes: u64) -> bool;
 
-    /// Begins the log, durably, and has the file say that there is one: from then on its loss is noticed. Called
-    /// without any lock, and perhaps with the turn.
+    /// Begins the log, durably, and writes a meta that says so: from then on a missing log is detected. Called
+    /// without any lock, except perhaps a turn.
     ///
     /// # Errors
     /// What the disk reports.
     fn begin_log(&self) -> Result<()>;
 
-    /// Brings the changes of a transaction that has spilled into the trees: durable, and then visible. Requires: the
+    /// Merges the changes of a transaction that has spilled into the trees: durable, and then visible. Requires: the
     /// caller is the only writer.
     ///
     /// # Errors
-    /// As [`crate::WriteTxn::commit`]. Nothing was changed then, unless writing is poisoned: then that is not known.
+    /// As [`crate::WriteTxn::commit`]. Nothing was changed then, unless writing is poisoned: then it is not known.
     fn commit_spilled(&self, incoming: &SpilledProposal<'_>) -> Result<()>;
 
-    /// A commit waits in the log's buffer to be written behind. Must not wait.
+    /// A commit is in the log's buffer, to be written behind. Must not wait.
     fn write_behind(&self);
 
-    /// A checkpoint has left runs above trees, to be merged in good time. Must not wait.
+    /// A checkpoint has left runs above trees, which are to be merged later. Must not wait.
     fn note_runs(&self);
 
-    /// A checkpoint emptied deltas of about `bytes` bytes of memory, which are kept for the next ones. Must not wait.
+    /// A checkpoint emptied deltas of about `bytes` bytes, whose memory is kept for the next ones. Must not wait.
     fn keep_spares(&self, bytes: usize);
 }
 
@@ -171,7 +173,7 @@ impl Writer {
         if self.durability == Durability::Disk { LARGE_VALUE_BYTES } else { LARGE_VALUE_BYTES_UNSYNCED }
     }
 
-    /// Holds against all further writing: a sync failed, or what is in the log or in memory is in doubt for another
+    /// Refuses all further writing: a sync failed, or the content of the log or of memory is uncertain for another
     /// reason.
     pub fn poison(&self) {
         self.poisoned.store(true, Ordering::Release);
@@ -183,13 +185,13 @@ impl Writer {
         self.poisoned.load(Ordering::Acquire)
     }
 
-    /// The active deltas take so many bytes now, about.
+    /// The active deltas now take about so many bytes.
     pub fn set_active_bytes(&self, logged: &mut Logged, bytes: u64) {
         logged.active_bytes = bytes;
         self.budget.note(bytes);
     }
 
-    /// Takes over from the log that it is poisoned.
+    /// Poisons writing if the log is poisoned.
     pub fn note_poison(&self, logged: &Logged) {
         if logged.journal.is_poisoned() {
             if logged.journal.is_moved() {
@@ -216,26 +218,26 @@ impl Core {
         Ok(writer)
     }
 
-    /// Sees to it that there is a log before the first commit. Requires: the caller holds no lock; it may have the
+    /// Begins the log before the first commit, if there is none. Requires: the caller holds no lock; it may have the
     /// turn.
     ///
     /// # Errors
     /// What the disk reports.
     #[inline]
     pub fn begin_log(&self, writer: &Writer) -> Result<()> {
-        // Acquire pairs with the Release of the checkpointer, which has begun the log before.
+        // Acquire pairs with the Release of the checkpointer, which has begun the log by then.
         if writer.log_begun.load(Ordering::Acquire) {
             return Ok(());
         }
         writer.relief.get().map_or(Ok(()), |relief| relief.begin_log())
     }
 
-    /// The present moment. After a failed sync, the last moment that is durable for certain.
+    /// A snapshot of now. After a failed sync, of the last commit that is certain to be durable.
     ///
     /// # Errors
     /// [`Error::Closed`].
     pub fn snapshot(&self) -> Result<Snapshot> {
-        // Before any lock: in a child made by `fork` it may be held by a thread that is not there.
+        // Before any lock: in a child made by `fork`, a thread that does not exist there may hold it.
         self.check_process()?;
         let snapshot = self.published.snapshot();
         if self.shows_all()? {
@@ -248,7 +250,7 @@ impl Core {
         Ok(snapshot.at(last))
     }
 
-    /// Whether a snapshot of now shows all that is visible.
+    /// Whether a snapshot of now shows all visible commits.
     ///
     /// # Errors
     /// [`Error::Closed`].
@@ -259,7 +261,7 @@ impl Core {
         Ok(!is_in_doubt && !planted(Fault::StaleSnapshot))
     }
 
-    /// The newest moment that is durable.
+    /// A snapshot of the newest durable commit.
     ///
     /// # Errors
     /// [`Error::Closed`].
@@ -271,7 +273,7 @@ impl Core {
         })
     }
 
-    /// What `commit` waits for unless told otherwise.
+    /// The durability of a `commit` that asks for no other.
     pub fn durability(&self) -> Durability {
         self.writer.as_ref().map_or(Durability::Disk, |writer| writer.durability)
     }
@@ -287,7 +289,7 @@ impl Core {
         Ok(writer.group.durable())
     }
 
-    /// Writes what waits in the log's buffer.
+    /// Writes the log's buffer.
     ///
     /// # Errors
     /// What the disk reports; the next call tries again.
@@ -311,7 +313,8 @@ impl Core {
         }
     }
 
-    /// Waits until all commits up to `sequence` are durable, and flushes the log for all who wait, if nobody else does.
+    /// Waits until all commits up to `sequence` are durable. Flushes the log for all waiting commits, if no other
+    /// thread does.
     ///
     /// # Errors
     /// What the disk reports; a failed sync poisons.
@@ -333,7 +336,7 @@ impl Core {
         })
     }
 
-    /// The log, for a commit: while somebody else is the only writer, waits for the end of that.
+    /// Locks the log for a commit. While another transaction or load is the only writer, waits for its end.
     pub fn lock_log<'w>(&self, writer: &'w Writer, is_exclusive: bool) -> MutexGuard<'w, Logged> {
         let mut logged = writer.log.lock();
         while logged.exclusive && !is_exclusive {
@@ -342,14 +345,15 @@ impl Core {
         logged
     }
 
-    /// Waits while somebody is the only writer: what began now would most likely be in vain.
+    /// Waits while a transaction or load is the only writer: a transaction that began now would most likely conflict
+    /// with it.
     pub fn wait_while_exclusive(&self, writer: &Writer) {
         if self.exclusive.load(Ordering::Relaxed) {
             drop(self.lock_log(writer, false));
         }
     }
 
-    /// Calls for relief if the deltas are over their budget. Requires: the caller holds no lock and no turn.
+    /// Asks for relief if the deltas are over their budget. Requires: the caller holds no lock and no turn.
     ///
     /// # Errors
     /// Why writing cannot go on.
@@ -375,7 +379,7 @@ impl Core {
         let active_bytes = writer.log.lock().active_bytes;
         metrics::delta_bytes(active_bytes);
         let mut logged = writer.log.lock();
-        // Commits that have a number are inserted into the deltas of now.
+        // Commits that have a number are inserted into the deltas that are active now.
         self.published.wait(logged.last);
         let state = self.published.state();
         if state.tables.iter().flatten().all(|view| view.active.is_empty()) && logged.since.is_empty() {
@@ -404,13 +408,13 @@ impl Core {
         drop(logged);
         drop(replaced);
         give_way();
-        // Between two checkpoints nothing was put into these tables: they may be done for a long time.
+        // Nothing was put into these tables since the last checkpoint, so their memory may be unused for a long time.
         let unused = state.tables.iter().flatten().filter(|view| view.active.is_empty());
         unused.for_each(|view| view.active.forget_spares());
         Ok(Some(Rotation { sequence, start, frozen, since }))
     }
 
-    /// Keeps the frozen deltas for transactions that must be checked against them. Called before they are thawed.
+    /// Retains the frozen deltas for transactions that must be checked against them. Called before they are thawed.
     pub fn retire_frozen(&self) {
         let Some(writer) = &self.writer else { return };
         let state = self.published.state();
@@ -430,7 +434,7 @@ impl Core {
         }
     }
 
-    /// A number for a table that is to be created. `None` if all are given out.
+    /// Reserves a number for a table that is to be created. `None` if all are used.
     pub fn new_table_number(&self) -> Option<TableId> {
         let next = &self.writer.as_ref()?.next_table;
         let more = |number: u32| (number < TableId::END.0).then_some(number + 1);
@@ -438,19 +442,19 @@ impl Core {
         next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(TableId)
     }
 
-    /// Takes the number of a table back that was not created, if it was the last.
+    /// Frees the number of a table that was not created, if it was the last one.
     pub fn return_table_number(&self, table: TableId) {
         if let Some(writer) = &self.writer {
             let _ = writer.next_table.compare_exchange(table.0 + 1, table.0, Ordering::Relaxed, Ordering::Relaxed);
         }
     }
 
-    /// Gives back the memory that deltas left for those after them.
+    /// Frees the memory that deltas left for their successors.
     pub fn forget_spares(&self) {
         self.published.state().tables.iter().flatten().for_each(|view| view.active.forget_spares());
     }
 
-    /// Sees to it that this process opened the database.
+    /// Checks that this process opened the database.
     ///
     /// # Errors
     /// [`Error::Forked`].
@@ -460,19 +464,18 @@ impl Core {
 
     fn check_open(&self) -> Result<()> {
         self.check_process()?;
-        // Acquire pairs with the store in `close`, so that whoever sees it also sees what closing did before.
+        // Acquire pairs with the store in `close`: a thread that sees it also sees what closing did before.
         if self.closed.load(Ordering::Acquire) { Err(Error::Closed { path: self.path.clone() }) } else { Ok(()) }
     }
 }
 
 impl Drop for Core {
-    /// Brings what was committed into the log: the last handle and the last transaction are gone. Also after a
-    /// `close` that failed.
+    /// Makes the log durable: the last handle and the last transaction are gone. Also after a `close` that failed.
     fn drop(&mut self) {
         // In a child made by `fork`, the log is the parent's.
         let is_own = |writer: &&Writer| !writer.is_poisoned() && !self.stamp.is_inherited();
         let Some(writer) = self.writer.as_ref().filter(is_own) else { return };
-        // Nobody is left to tell; whoever must know calls `sync` or `close`.
+        // There is no caller to report an error to. A program that must know calls `sync` or `close`.
         let _ = self.make_durable(writer, self.published.visible());
     }
 }
@@ -501,7 +504,7 @@ impl Drop for Hold {
 }
 
 impl Logged {
-    /// To go on after `last`.
+    /// A log that continues after `last`.
     pub fn new(journal: Journal, last: Sequence) -> Self {
         Self {
             journal,
@@ -516,7 +519,7 @@ impl Logged {
     }
 }
 
-/// Past deltas are kept up to so many times the budget of the active ones.
+/// Past deltas are retained up to so many times the budget of the active ones.
 const HISTORY_FACTOR: u64 = 2;
 
 /// The first epoch.

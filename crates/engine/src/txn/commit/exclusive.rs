@@ -1,7 +1,7 @@
-//! A time in which one thread alone commits: for long jobs that must not fail for conflicts, and for what is not a
-//! commit, such as a bulk load.
+//! A time in which only one transaction or load may commit: for long jobs that must not fail with conflicts, and for
+//! what is no commit, such as a bulk load.
 //!
-//! Transactions that are under way stay so, and read; their commits wait, and are checked afterwards like any other.
+//! Transactions that are running continue, and can read. Their commits wait, and are then checked like any other.
 
 use crate::error::Result;
 use crate::merge_functions::check_not_merging;
@@ -10,17 +10,16 @@ use crate::sync::{Arc, Instant};
 use crate::txn::commit::core::Core;
 use crate::txn::coordination::turn::{Turn, Turns};
 
-/// Nobody else commits while it lives.
+/// Nothing else commits while it lives.
 #[derive(Debug)]
 pub struct Exclusive {
     core: Arc<Core>,
-    /// Ends after the flags are down, so that the next one finds them so.
+    /// Dropped after the flags are cleared, so that the next holder finds them cleared.
     _turn: Turn,
 }
 
 impl Exclusive {
-    /// Waits until nobody else has it, and until all commits under way are seen. `None` if that is not so until
-    /// `deadline`.
+    /// Waits until no other job has the turn and all running commits are visible. `None` if `deadline` passes before.
     ///
     /// # Errors
     /// As [`Core::writer`]; [`crate::Error::Invalid`] in a merge function.
@@ -28,13 +27,13 @@ impl Exclusive {
         check_not_merging()?;
         core.writer()?;
         let Some(turn) = Turns::wait_until(&core.turns, deadline) else { return Ok(None) };
-        // While this one waited, the database may have been closed.
+        // The database may have been closed during the wait.
         let writer = core.writer()?;
         // Dropped after the guard, should waiting panic: it takes the lock.
         let exclusive = Self { core: Arc::clone(core), _turn: turn };
         let mut logged = writer.log.lock();
         logged.exclusive = true;
-        // Relaxed: a hint for who begins; the flag under the lock counts.
+        // Relaxed: a hint for transactions that begin; the flag under the lock counts.
         core.exclusive.store(true, Ordering::Relaxed);
         core.published.wait(logged.last);
         drop(logged);

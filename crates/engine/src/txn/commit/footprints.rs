@@ -1,16 +1,16 @@
-//! What the newest commits wrote, so that a transaction whose reads were checked a moment ago need look at those
-//! alone that came since.
+//! Which keys the newest commits wrote, so that a transaction whose reads were checked a moment ago compares them
+//! only with the commits since.
 //!
 //! Transactions check their reads without a lock, against deltas. Under the log's lock, where no commit can come in
-//! between, only commits are left that got a number since; their changes may not be in a delta yet. A footprint never
-//! says no for a key that its commit wrote; for others it may say yes, and then the check is made again.
+//! between, only the commits that got a number since remain to be checked; their changes may not be in a delta yet. A
+//! footprint never denies a key that its commit wrote. It may claim other keys, and then the check is repeated.
 
 use crate::delta::Approach;
 use crate::format::Identity;
 use crate::ids::Sequence;
 use crate::txn::writes::write_set::WriteSet;
 
-/// Hashes of the keys that a commit writes, of whatever table. It takes one line of memory: another thread wrote it
+/// Hashes of the keys that a commit writes, in any table. It takes one cache line, because another thread wrote it
 /// last.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
@@ -29,7 +29,7 @@ pub struct Footprints {
 }
 
 impl Footprint {
-    /// Of a commit that may have written anything.
+    /// Of a commit that may have written any key.
     pub const ANYTHING: Self = Self { hashes: [0; HASHES], count: usize::MAX };
 
     /// Of a set; `begun` is an approach to its only key, whose hash is known.

@@ -1,11 +1,10 @@
-//! Commits that are written to the log by their own threads, side by side: each has got its place there under the
-//! log's lock.
+//! Commits that their own threads write to the log in parallel, each to a place that was assigned under the log's lock.
 //!
-//! A commit that has a place and is not finished may still be being copied. So whoever needs the log's bytes, or does
-//! away with the file, first waits until the last commit with a place is finished: see [`Logged::placed`]. No commit
-//! is acknowledged before all that precede it are finished, so what a killed process leaves behind a gap was promised
-//! to nobody.
-#![allow(unsafe_code)] // What is written to is memory that the log could do away with.
+//! A commit that has a place and is not finished may still be being copied. So a thread that needs the log's bytes,
+//! or removes the file, first waits until the last commit with a place is finished: see [`Logged::placed`]. No commit
+//! is acknowledged before all commits before it are finished, so the commits that a killed process leaves behind a
+//! gap were never acknowledged.
+#![allow(unsafe_code)] // The memory that is written belongs to the log, which could unmap it.
 
 use crate::error::{Error, Result};
 use crate::format::RecordEncoder;
@@ -27,7 +26,7 @@ impl Logged {
 }
 
 impl InPlace {
-    /// Asks for the place, which will be written soon.
+    /// Prefetches the place, which will be written soon.
     #[inline]
     pub fn approach(&self) {
         self.0.approach();
@@ -39,11 +38,11 @@ impl InPlace {
     /// The commit is not finished.
     #[inline]
     pub unsafe fn write(self, commit: &RecordEncoder) {
-        // SAFETY: the place is this commit's alone. The log holds its file, and does not cut it below the end of what
-        // it has given out, until who closes it or turns to another file has waited for the commit to be finished,
-        // which comes after this: the caller's word. If a commit is abandoned meanwhile, waiting ends early; but
-        // `Prefix::arrives` answers false while anything up to `Logged::placed` is missing, and so nobody does away
-        // with the file.
+        // SAFETY: only this commit has the place. The log holds its file, and does not cut it below the end of the
+        // places that it has assigned, until the thread that closes the log or begins another file has waited for
+        // this commit to be finished. By the caller's contract that comes after this. If a commit is abandoned
+        // meanwhile, waiting ends early; but `Visible::arrives` returns false while any commit up to `Logged::placed`
+        // is missing, and then no thread removes the file.
         unsafe { self.0.write(commit.bytes()) };
     }
 }

@@ -25,7 +25,7 @@ pub struct Journal {
     /// Whether the log may be written through memory.
     map: bool,
     retention: Arc<Retention>,
-    /// The log could not be begun, and nobody knows how far that got; or its files were moved.
+    /// Beginning the log failed at an unknown point, or its files were moved.
     poisoned: bool,
     /// The data file or the log was moved.
     moved: bool,
@@ -56,7 +56,7 @@ impl Journal {
         Self { disk, database, data, uuid, log, end, map, retention, poisoned, moved }
     }
 
-    /// Begins the log, if it has not begun, so that it exists durably. Answers the segment that commits go to.
+    /// Begins the log, if it has not begun, so that it exists durably. Returns the segment that commits are written to.
     ///
     /// # Errors
     /// [`Error::Moved`], and as [`Log::create_keeping`].
@@ -75,7 +75,7 @@ impl Journal {
         (FeedSource { disk, database, uuid: self.uuid, segments }, needed)
     }
 
-    /// As [`Journal::source`], of which nothing is removed as long as the pin lives.
+    /// As [`Journal::source`]. None of its segments is removed while the pin lives.
     pub fn pinned_source(&self) -> (FeedSource, SegmentPin) {
         let (source, _) = self.source();
         let pin = self.retention.pin(source.segments.first().copied().unwrap_or_default());
@@ -101,8 +101,8 @@ impl Journal {
         outcome.map(|()| false)
     }
 
-    /// Gives a finished commit a place in the log's file that it is to be written to without the log's lock, by
-    /// [`PreparedPlace::write`]: see [`Log::place`]. None where [`Journal::append`] must do.
+    /// Assigns a finished commit a place in the log's file. The commit is written to it without the log's lock, by
+    /// [`PreparedPlace::write`]: see [`Log::place`]. None where [`Journal::append`] must be used.
     ///
     /// # Errors
     /// As [`Journal::append`].
@@ -156,7 +156,7 @@ impl Journal {
         }
     }
 
-    /// Turns to a new segment: all commits so far are below it. It exists durably when this returns.
+    /// Begins a new segment: all commits so far are below it. It exists durably when this returns.
     ///
     /// # Errors
     /// As [`Log::create_keeping`] and [`Log::rotate`].
@@ -165,7 +165,7 @@ impl Journal {
         self.begin()?.rotate()
     }
 
-    /// Gives back what the log holds beside commits.
+    /// Releases the space that the log holds beside commits.
     ///
     /// # Errors
     /// As [`Log::give_back`].
@@ -199,8 +199,8 @@ impl Journal {
         LogStart { segment, exists: false }
     }
 
-    /// Ends the log and removes its segments but those that are to be kept: a durable checkpoint holds everything and
-    /// says so.
+    /// Ends the log and removes its segments except those to be kept: a durable checkpoint holds everything and says
+    /// so.
     ///
     /// # Errors
     /// As [`Log::remove_all`].
@@ -221,8 +221,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Sees to it that the paths of the data file and of the log are still theirs. Files of another database may be
-    /// there by now, so nothing is created or removed there otherwise, nor is anything acknowledged.
+    /// Checks that the paths of the data file and of the log still name them. If not, files of another database may
+    /// be there: nothing is created or removed there, and no commit is acknowledged.
     ///
     /// # Errors
     /// [`Error::Moved`], after which the journal is poisoned; and the disk's.

@@ -1,10 +1,10 @@
-//! The results of a transaction's merges: what the values become when it gets its number.
+//! The results of a transaction's merges: the values that keys have when the transaction gets its number.
 //!
-//! A merge has its place among the commits like any change, so its result is that of the value which the commit
-//! before leaves. Results are computed before the log's lock is taken, which has what they read in memory, and brings
-//! most of them about. Under the lock, where no commit can come in between, those of keys that have changed since are
-//! computed again; if they are large or many, the lock is given back for that. What is logged and inserted are
-//! ordinary puts.
+//! A merge takes its place among the commits like any change, so its operand is applied to the value that the commit
+//! before leaves. Results are computed before the log's lock is taken: then what they read is in memory, and most of
+//! them still hold. Under the lock, where no commit can come in between, the results of keys that have changed since
+//! are recomputed. If these are large or many, the lock is released first. What is logged and inserted are ordinary
+//! puts.
 
 use crate::error::Result;
 use crate::format::LargeValue;
@@ -24,33 +24,34 @@ use crate::txn::writes::write_set::WriteSet;
 /// The results of a set's merges as of one moment.
 pub struct Results<'c> {
     writer: &'c Writer,
-    /// The last commit that they are upon.
+    /// The last commit that they take into account.
     seen: Sequence,
     /// The state with that commit, if it is not the transaction's own.
     newer: Option<Arc<State>>,
-    /// States that were read before. The last holder of a state frees its deltas, which is not for the lock.
+    /// States that were read before. They are dropped without the lock, because the last holder of a state frees its
+    /// deltas.
     before: Vec<Arc<State>>,
     /// Puts, in the order of the merges in the set.
     puts: Vec<Pending>,
-    /// Puts that are not what they must be as of `seen`: their indices, rising.
+    /// The indices of puts that no longer hold as of `seen`, rising.
     outdated: Vec<usize>,
-    /// The log may refer to what was written to the data file.
-    entrusted: bool,
+    /// The log may refer to large values among them.
+    may_be_logged: bool,
 }
 
-/// What became of results under the log's lock.
+/// Whether results hold, under the log's lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Merged {
+pub enum Revalidated {
     /// They hold.
-    AsBefore,
-    /// They hold now, and are others than they were.
-    Anew,
-    /// To compute them again is too much for the lock: see [`Core::recompute_merges`].
-    NotYet,
+    Unchanged,
+    /// They hold now, and some of them have changed.
+    Changed,
+    /// Recomputing them takes too long for the log's lock: see [`Core::recompute_merges`].
+    TooCostly,
 }
 
 impl Results<'_> {
-    /// Puts in the place of merges, in the order of the set.
+    /// Puts in place of the merges, in the order of the set.
     pub fn puts(&self) -> &[Pending] {
         &self.puts
     }
@@ -63,22 +64,22 @@ impl Results<'_> {
         })
     }
 
-    /// The commit may be in the log from now on: large values are not given back unless [`Results::take_back`] is
+    /// The commit may be in the log from now on: large values are not freed unless [`Results::unmark_logged`] is
     /// called.
-    pub fn entrust(&mut self) {
-        self.entrusted = true;
+    pub fn mark_logged(&mut self) {
+        self.may_be_logged = true;
     }
 
     /// The commit is not in the log.
-    pub fn take_back(&mut self) {
-        self.entrusted = false;
+    pub fn unmark_logged(&mut self) {
+        self.may_be_logged = false;
     }
 
     fn state<'s>(&'s self, proposal: &'s Proposal<'_>) -> &'s Arc<State> {
         self.newer.as_ref().unwrap_or(&proposal.snapshot.state)
     }
 
-    /// Whether it can be told without waiting that no commit since, up to the last one, has changed a merged key.
+    /// Whether it is certain, without waiting, that no commit up to the last one has changed a merged key since.
     fn are_current(&self, core: &Core, logged: &Logged, proposal: &Proposal<'_>, print: &Footprint) -> bool {
         if planted(Fault::MergeComputedTooEarly) {
             return true;
@@ -94,14 +95,14 @@ impl Results<'_> {
         let hashes = merges.map(|(index, (_, key, _))| {
             print.hashes().map_or_else(|| state.pages.identity().hash(key), |hashes| hashes[index])
         });
-        // So many are better looked at without the lock.
+        // A larger number is better compared without the lock.
         since == 0
             || (self.puts.len() as u64 * since <= COMPARED_MAX
                 && !logged.footprints.may_hold(self.seen, logged.last, hashes))
     }
 
-    /// Goes on to the last commit that is seen: finds the results that are outdated then. It reads no value.
-    fn go_on(&mut self, core: &Core, proposal: &Proposal<'_>) {
+    /// Advances to the last visible commit, and finds the results that are outdated then. It reads no value.
+    fn advance(&mut self, core: &Core, proposal: &Proposal<'_>) {
         // The number before the state, as for the first results.
         let seen = core.published.visible().max(self.seen);
         give_way();
@@ -110,7 +111,7 @@ impl Results<'_> {
         let later = Later::new(self.writer, &held, newest.as_ref());
         for (index, (table, key, _)) in proposal.set.merges().enumerate() {
             let hash = held.pages.identity().hash(key);
-            // Of what is too long ago to be known, anything may have changed.
+            // If the history does not go back so far, any key may have changed.
             let changed = later.as_ref().map_or(true, |later| later.has_changed(table, key, hash, self.seen));
             if changed && let Err(place) = self.outdated.binary_search(&index) {
                 self.outdated.insert(place, index);
@@ -124,8 +125,8 @@ impl Results<'_> {
         }
     }
 
-    /// Computes what is outdated, and tells whether any of it has become another put.
-    fn renew(&mut self, proposal: &Proposal<'_>) -> Result<bool> {
+    /// Recomputes what is outdated, and returns whether any put has changed.
+    fn recompute_outdated(&mut self, proposal: &Proposal<'_>) -> Result<bool> {
         let (mut any, mut any_large) = (false, false);
         let outdated = std::mem::take(&mut self.outdated);
         let mut merges = proposal.set.merges().enumerate();
@@ -144,7 +145,7 @@ impl Results<'_> {
         Ok(any)
     }
 
-    /// Whether computing a result again is too much for the log's lock, as far as its size tells.
+    /// Whether recomputing a result takes too long for the log's lock, judged by its size.
     fn takes_long(&self, proposal: &Proposal<'_>, index: usize) -> bool {
         match &self.puts[index] {
             Pending::Put(value) if value.len() > FUNCTION_BYTES_LOCKED_MAX => {
@@ -165,7 +166,7 @@ impl Results<'_> {
         })
     }
 
-    /// As for values that were put: the log must not refer to bytes that a crash can take.
+    /// As for values that were put: the log must not refer to bytes that a crash can destroy.
     fn sync(&self) -> Result<()> {
         self.writer.large.sync().inspect_err(|_| self.writer.poison())
     }
@@ -173,7 +174,7 @@ impl Results<'_> {
 
 impl Drop for Results<'_> {
     fn drop(&mut self) {
-        if self.entrusted {
+        if self.may_be_logged {
             return;
         }
         for put in &self.puts {
@@ -188,7 +189,7 @@ impl Core {
     /// The results of a proposal's merges as of now; `None` if it has none.
     ///
     /// # Errors
-    /// What keeps a value from being read or merged.
+    /// Why a value cannot be read or merged.
     pub fn precompute_merges<'c>(&self, writer: &'c Writer, proposal: &Proposal<'_>) -> Result<Option<Results<'c>>> {
         if !proposal.set.may_merge() {
             return Ok(None);
@@ -200,7 +201,7 @@ impl Core {
         let newer = (!self.published.is_newest(held)).then(|| self.published.state());
         let seen = newer.as_ref().map_or(seen, |newer| seen.max(newer.floor));
         let (before, puts, outdated) = (Vec::new(), Vec::new(), Vec::new());
-        let mut results = Results { writer, seen, newer, before, puts, outdated, entrusted: false };
+        let mut results = Results { writer, seen, newer, before, puts, outdated, may_be_logged: false };
         for merge in proposal.set.merges() {
             let put = results.result(proposal, merge)?;
             results.puts.push(put);
@@ -212,8 +213,8 @@ impl Core {
         Ok(Some(results))
     }
 
-    /// Brings results up to the last commit that has a number, if that is soon done. Requires: the caller holds the
-    /// log's lock, so that no other commit gets one.
+    /// Updates results to the last commit that has a number, if that takes little time. Requires: the caller holds
+    /// the log's lock, so that no other commit gets a number.
     ///
     /// # Errors
     /// As [`Core::precompute_merges`].
@@ -223,24 +224,24 @@ impl Core {
         proposal: &Proposal<'_>,
         print: &Footprint,
         results: &mut Results<'_>,
-    ) -> Result<Merged> {
+    ) -> Result<Revalidated> {
         if results.are_current(self, logged, proposal, print) {
-            return Ok(Merged::AsBefore);
+            return Ok(Revalidated::Unchanged);
         }
         if results.puts.len() > HASHES {
-            return Ok(Merged::NotYet);
+            return Ok(Revalidated::TooCostly);
         }
-        // Commits that have a number are in the deltas only when they are seen.
+        // A commit that has a number is certain to be in the deltas only when it is visible.
         self.published.wait(logged.last);
-        results.go_on(self, proposal);
+        results.advance(self, proposal);
         if results.outdated.iter().any(|&index| results.takes_long(proposal, index)) {
-            return Ok(Merged::NotYet);
+            return Ok(Revalidated::TooCostly);
         }
-        Ok(if results.renew(proposal)? { Merged::Anew } else { Merged::AsBefore })
+        Ok(if results.recompute_outdated(proposal)? { Revalidated::Changed } else { Revalidated::Unchanged })
     }
 
-    /// Brings results up to the last commit that is seen, and tells whether they have changed. Under the log's lock,
-    /// with all commits that have a number seen, that is for good.
+    /// Updates results to the last visible commit, and returns whether they have changed. Under the log's lock, when
+    /// all commits that have a number are visible, the results are final.
     ///
     /// # Errors
     /// As [`Core::precompute_merges`].
@@ -248,12 +249,12 @@ impl Core {
         if planted(Fault::MergeComputedTooEarly) {
             return Ok(false);
         }
-        results.go_on(self, proposal);
-        results.renew(proposal)
+        results.advance(self, proposal);
+        results.recompute_outdated(proposal)
     }
 }
 
-/// A set's changes with the results of its merges in their places.
+/// A set's changes, with the results of its merges in place of the merges.
 #[inline]
 pub fn resolved<'s>(
     set: &'s WriteSet,
@@ -266,8 +267,8 @@ pub fn resolved<'s>(
     })
 }
 
-/// A function of the program whose result is longer is not called under the log's lock, unless others are too fast:
-/// all that is known of its time is what it makes.
+/// A function of the program whose result is longer is not called under the log's lock, unless other transactions are
+/// too fast. The length of its result is all that is known about its time.
 const FUNCTION_BYTES_LOCKED_MAX: usize = 4 << 10;
 
 fn is_large(put: &Pending) -> bool {
@@ -280,8 +281,8 @@ fn value(
     at: Sequence,
     (id, key, operand): (TableId, &[u8], &[u8]),
 ) -> Result<Vec<u8>> {
-    // As the transaction knows the table. Where another has dropped it meanwhile, or it did so itself, nothing comes
-    // of this.
+    // The table as the transaction knows it. If it was dropped meanwhile, by this transaction or another, the result
+    // is not used.
     let Some(known) = proposal.schema.view_of(&proposal.snapshot.state, id) else { return Ok(operand.to_vec()) };
     let before = match proposal.schema.view_of(state, id) {
         Some(view) => Layers { state, view, at, set: None, reads: None }.get(key)?,

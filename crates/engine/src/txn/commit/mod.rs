@@ -1,10 +1,10 @@
 //! What the transactions of one open database share, and how their changes become commits.
 //!
-//! Begin with [`commit`], which names the steps; [`check`] says what a conflict is, [`core`] what transactions share.
+//! Begin with [`steps`], which names the steps of a commit; [`check`] says what a conflict is, [`core`] what
+//! transactions share.
 
 pub mod begin;
 pub mod check;
-pub mod commit;
 pub mod commit_spilled;
 pub mod core;
 pub mod exclusive;
@@ -16,3 +16,4 @@ pub mod note;
 pub mod proposal;
 pub mod rotation;
 pub mod spilled_proposal;
+pub mod steps;

@@ -1,10 +1,10 @@
-//! Notes in the log of what is not logged itself, for who follows it: bulk loads, and commits of transactions that
-//! have spilled.
+//! Notes in the log about what is not logged itself: bulk loads, and commits of transactions that have spilled.
+//! Followers of the change feed need them.
 //!
-//! A note is a commit without changes; where the log is not kept it does not even tell of tables, and only gives the
-//! number. It is durable before the load is, so that no crash leaves a load without one; and it is seen with the
-//! load, by every snapshot that shows what was loaded and by none before, so that who reads the note and then the
-//! table finds it. A load that fails, or that a crash undoes, leaves its note.
+//! A note is a commit without changes. If the log is kept, it names the tables; otherwise it only takes a number. It
+//! is durable before the load is, so that no crash leaves a load without a note. It becomes visible with the load:
+//! every snapshot that shows what was loaded shows the note, and no earlier one does. So a follower that reads the
+//! note and then the table finds what was loaded. A load that fails, or that a crash undoes, leaves its note.
 
 use crate::error::Result;
 use crate::format::RecordEncoder;
@@ -14,7 +14,7 @@ use crate::planted::{Fault, give_way, planted};
 use crate::txn::commit::core::{Core, Writer};
 use crate::txn::commit::footprints::Footprint;
 
-/// A note that is seen when this is dropped.
+/// A note that becomes visible when this is dropped.
 #[derive(Debug)]
 pub struct Note<'c> {
     core: &'c Core,
@@ -55,7 +55,7 @@ impl Core {
 }
 
 impl Note<'_> {
-    /// The commit that it is.
+    /// The number of its commit.
     pub fn sequence(&self) -> Sequence {
         self.sequence
     }

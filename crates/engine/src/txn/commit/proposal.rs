@@ -12,11 +12,11 @@ pub struct Proposal<'t> {
     pub snapshot: &'t Snapshot,
     /// Its changes.
     pub set: &'t WriteSet,
-    /// The tables that it created and dropped.
+    /// The tables that it created, dropped and renamed.
     pub schema: &'t Schema,
     /// What must not have changed since the snapshot.
     pub checks: Checks<'t>,
-    /// Whether nobody else may commit.
+    /// Whether no other transaction may commit.
     pub is_exclusive: bool,
     /// An approach to the set's only key.
     pub begun: Option<&'t Approach>,
@@ -24,7 +24,7 @@ pub struct Proposal<'t> {
 
 /// What must not have changed since a transaction's snapshot.
 pub enum Checks<'t> {
-    /// Nothing: it read nothing, or nobody else could commit.
+    /// Nothing: it read nothing, or no other transaction could commit.
     Nothing,
     /// What it read.
     Reads(&'t Reads),

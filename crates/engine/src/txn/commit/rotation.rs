@@ -9,7 +9,7 @@ use crate::txn::snapshot::table::TableInfo;
 use crate::txn::writes::schema::{Schema, SchemaChange};
 use crate::txn::writes::write_set::WriteSet;
 
-/// Changes since the last rotation that the deltas do not tell.
+/// Changes since the last rotation that are not in the deltas.
 #[derive(Debug, Default)]
 pub struct Since {
     /// Tables that were created.
@@ -29,11 +29,11 @@ pub struct Since {
 pub struct Rotation {
     /// The last commit in it.
     pub sequence: Sequence,
-    /// Where the log begins that holds later ones.
+    /// Where the log of later commits begins.
     pub start: LogStart,
     /// The deltas that were active until then and are frozen now.
     pub frozen: Vec<(TableId, Arc<Delta>)>,
-    /// What the deltas do not tell.
+    /// What is not in the deltas.
     pub since: Since,
 }
 
@@ -44,7 +44,7 @@ impl Since {
         same_tables && self.large.is_empty() && !self.loads
     }
 
-    /// Notes what the deltas do not tell of a commit.
+    /// Adds the part of a commit that is not in the deltas.
     pub fn note(&mut self, set: &WriteSet, schema: &Schema) {
         for change in schema.changes() {
             match change {
@@ -56,7 +56,7 @@ impl Since {
         self.note_large(set.large());
     }
 
-    /// Notes large values that were committed.
+    /// Adds large values that were committed.
     pub fn note_large<'s>(&mut self, values: impl Iterator<Item = (TableId, &'s [u8], &'s LargeValue)>) {
         self.large.extend(values.map(|(table, key, large)| (table, key.into(), *large)));
     }

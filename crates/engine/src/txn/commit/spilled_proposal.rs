@@ -17,7 +17,7 @@ use crate::txn::writes::run_walk::Start;
 use crate::txn::writes::schema::{Schema, SchemaChange};
 use crate::txn::writes::versions::OwnChange;
 
-/// A transaction whose changes are to be brought into the trees.
+/// A transaction that has spilled, and whose changes are to be merged into the trees.
 pub struct SpilledProposal<'t> {
     proposal: &'t Proposal<'t>,
     /// Its number, from its note on.
@@ -46,13 +46,13 @@ impl<'t> SpilledProposal<'t> {
         TableId(created.max().unwrap_or(0))
     }
 
-    /// The tables that it changed, rising, those among them that it dropped.
+    /// The tables that it changed, rising, including those that it dropped.
     pub fn changed(&self) -> BTreeSet<TableId> {
         self.proposal.set.tables().collect()
     }
 
-    /// The tables of which a note tells: those that it changed, created, dropped or renamed.
-    pub fn noted(&self) -> Vec<TableId> {
+    /// The tables that its note names: those that it changed, created, dropped or renamed.
+    pub fn noted_tables(&self) -> Vec<TableId> {
         let mut noted = self.changed();
         noted.extend(self.schema().changes().iter().map(|change| match change {
             SchemaChange::Created(view) => view.info.id,
@@ -61,10 +61,10 @@ impl<'t> SpilledProposal<'t> {
         noted.into_iter().collect()
     }
 
-    /// It has got a number.
+    /// Its note has this number.
     ///
     /// # Panics
-    /// If it had one.
+    /// If it has a number already.
     pub fn note(&self, sequence: Sequence) {
         self.sequence.set(sequence).expect("it is noted once");
     }
@@ -74,7 +74,7 @@ impl<'t> SpilledProposal<'t> {
         self.sequence.get().copied()
     }
 
-    /// Trees have large values now whose extents these are.
+    /// The trees now have large values in these extents.
     pub fn keep(&self, extents: Vec<ExtentId>) {
         self.kept.borrow_mut().extend(extents);
     }
@@ -84,13 +84,12 @@ impl<'t> SpilledProposal<'t> {
         self.kept.into_inner()
     }
 
-    /// The extents of all large values that trees have now.
+    /// The extents of all large values that the trees now have.
     pub fn kept(&self) -> Vec<ExtentId> {
         self.kept.borrow().iter().copied().collect()
     }
 
-    /// What it did to a table. `state` is the newest, in whose deltas nothing is. None if the table is not there any
-    /// more.
+    /// Its changes of a table. `state` is the newest state, whose deltas are empty. None if the table no longer exists.
     pub fn source<'s>(&'s self, state: &'s State, table: TableId) -> Option<SpilledTable<'s>> {
         let view = self.proposal.schema.view_of(state, table)?;
         let below = Layers { state, view, at: state.floor, set: None, reads: None };
@@ -98,16 +97,16 @@ impl<'t> SpilledProposal<'t> {
     }
 }
 
-/// What a transaction did to a table.
+/// The changes of a transaction to one table.
 #[derive(Clone, Copy)]
 pub struct SpilledTable<'s> {
     own: Layers<'s>,
-    /// The table without that.
+    /// The table without these changes.
     below: Layers<'s>,
 }
 
 impl<'s> SpilledTable<'s> {
-    /// Keys that were changed, at most so many.
+    /// Upper bound of the keys that were changed.
     pub fn entries(&self) -> u64 {
         self.own.set.map_or(0, |set| set.count_of(self.view().info.id))
     }
@@ -119,11 +118,11 @@ impl<'s> SpilledTable<'s> {
             let all: u64 = tables.into_iter().map(|table| set.count_of(table)).sum();
             (all, set.bytes() as u64 + set.spilled().map_or(0, |spilled| spilled.bytes()))
         });
-        // What takes how much of a layer is not known for each table.
+        // It is not known how much of a layer each table takes.
         bytes / all.max(1) * self.entries()
     }
 
-    /// The first and the last key that were changed between bounds: at least the one, below the other.
+    /// The first and the last key that were changed between bounds: from `low` on, and below `high`.
     ///
     /// # Errors
     /// Damage to what was spilled.
@@ -151,18 +150,18 @@ impl<'s> SpilledTable<'s> {
     }
 }
 
-/// The changes of a transaction to a table, by key, with the results of its merges in the places of these.
+/// The changes of a transaction to a table, by key, with the results of its merges in place of the merges.
 pub struct SpilledTableChanges<'s> {
     table: SpilledTable<'s>,
     walk: Walk,
-    /// The change at hand.
+    /// The current change.
     at: Option<(Value<'s>, OwnChange<'s>)>,
     has_ended: bool,
     kept: Vec<ExtentId>,
 }
 
 impl<'s> SpilledTableChanges<'s> {
-    /// Goes to a key: the changes before it are passed over.
+    /// Skips the changes of keys below `low`.
     ///
     /// # Errors
     /// Damage to what was spilled.
@@ -172,7 +171,7 @@ impl<'s> SpilledTableChanges<'s> {
         Ok(())
     }
 
-    /// The extents of the large values that were given out.
+    /// The extents of the large values that were returned.
     pub fn into_kept(self) -> Vec<ExtentId> {
         self.kept
     }

@@ -1,8 +1,8 @@
-//! How much memory the active deltas may take before commits call for relief, and whether the disk has room for more.
+//! How much memory the active deltas may take before commits ask for relief, and whether the disk has room for more.
 //!
-//! What deltas hold is in the log as well, and a checkpoint writes it once more before the log can go. So on a disk
-//! that is nearly full deltas are kept small, and commits that add are refused while there is still room for those
-//! that delete, and for checkpoints.
+//! The content of deltas is in the log too, and a checkpoint writes it once more before the log can be removed. So on
+//! a disk that is nearly full deltas are kept small, and commits that add are refused while there is still room for
+//! commits that delete and for checkpoints.
 
 use crate::pager::Room;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,12 +14,12 @@ pub struct Budget {
     bytes_max: u64,
     /// Bytes that are allowed now.
     bytes: AtomicU64,
-    /// From so many bytes on the disk is to be measured again.
+    /// From so many bytes on, the disk is to be measured again.
     measure_at: AtomicU64,
-    /// From so many bytes on relief is called for.
+    /// From so many bytes on, commits ask for relief.
     relieve_at: AtomicU64,
-    /// What the active deltas take while that calls for relief, otherwise 0. Every transaction reads it, so a commit
-    /// writes it only when it changes.
+    /// What the active deltas take while commits are to ask for relief, otherwise 0. Every transaction reads it, so a
+    /// commit writes it only when it changes.
     excess_bytes: AtomicU64,
     /// There is no room for commits that add.
     is_short: AtomicBool,
@@ -36,17 +36,17 @@ pub struct Allowance {
     pub is_short: bool,
 }
 
-/// What deltas hold that no checkpoint has, and what room the disk has beside that.
+/// What deltas hold that no checkpoint has flushed, and the room that the disk has beside that.
 #[derive(Clone, Copy, Debug)]
-pub struct Held {
+pub struct DeltaUsage {
     /// Bytes of the active deltas.
     pub active: u64,
-    /// Bytes of those that are being merged.
+    /// Bytes of the deltas that are being flushed.
     pub frozen: u64,
     pub room: Room,
 }
 
-impl Held {
+impl DeltaUsage {
     /// Bytes of all deltas.
     pub fn bytes(self) -> u64 {
         self.active + self.frozen
@@ -58,26 +58,26 @@ impl Held {
         self.room.bytes >= 3 * bytes + owed(self.bytes()) && self.room.log_bytes >= bytes
     }
 
-    /// Whether a checkpoint may succeed now that failed before.
+    /// Whether a checkpoint that failed before may succeed `now`.
     pub fn is_worth_another_try(self, now: Self) -> bool {
         now.bytes() >= self.bytes() + TRIED_AGAIN_BYTES || now.room.bytes >= self.room.bytes + TRIED_AGAIN_BYTES
     }
 
-    /// Whether a checkpoint since has merged what one before could not.
+    /// Whether a checkpoint has since flushed what an earlier one could not.
     pub fn is_merged(self, now: Self) -> bool {
         now.bytes() == 0 || (self.frozen > 0 && now.frozen == 0)
     }
 }
 
-/// What a checkpoint writes of deltas with so many bytes, about.
+/// Estimate of what a checkpoint writes for deltas of so many bytes.
 fn owed(bytes: u64) -> u64 {
     bytes + bytes / 2
 }
 
 impl Allowance {
     /// What the disk allows where the options allow `bytes_max`.
-    pub fn of(held: Held, bytes_max: u64) -> Self {
-        let Held { active, frozen, room } = held;
+    pub fn of(held: DeltaUsage, bytes_max: u64) -> Self {
+        let DeltaUsage { active, frozen, room } = held;
         let left = room.bytes.saturating_sub(owed(frozen));
         // A delta of twice so many bytes takes as many in the log, where more is prepared, and half as many again to
         // be merged.
@@ -116,13 +116,13 @@ impl Budget {
         self.is_short.load(Ordering::Relaxed)
     }
 
-    /// What the active deltas take, where that calls for relief, otherwise 0.
+    /// What the active deltas take, if commits are to ask for relief, otherwise 0.
     #[inline]
     pub fn excess_bytes(&self) -> u64 {
         self.excess_bytes.load(Ordering::Relaxed)
     }
 
-    /// The active deltas are empty again. What the disk has left by then is to be measured.
+    /// The active deltas are empty again. The room that the disk has left is to be measured.
     pub fn reset(&self) {
         self.measure_at.store(1, Ordering::Relaxed);
         if !self.is_short() {
@@ -154,7 +154,7 @@ impl Budget {
         self.bytes.store(allowance.bytes, Ordering::Relaxed);
         self.measure_at.store(allowance.measure_at, Ordering::Relaxed);
         self.is_short.store(allowance.is_short, Ordering::Relaxed);
-        // On a short disk all who begin to write measure: somebody may have made room.
+        // On a disk that is short of room every transaction that begins to write measures it: room may have been made.
         let relieve_at =
             if allowance.is_short { 0 } else { allowance.measure_at.min(allowance.bytes.saturating_add(1)) };
         self.relieve_at.store(relieve_at, Ordering::Relaxed);
@@ -162,8 +162,8 @@ impl Budget {
     }
 }
 
-/// After a checkpoint for which the disk was too full another one is tried when deltas hold so much more, or there is
-/// so much more room.
+/// After a checkpoint failed on a full disk, another one is tried when deltas hold so much more, or when there is so
+/// much more room.
 const TRIED_AGAIN_BYTES: u64 = 64 << 10;
 /// However full the disk, deltas may take so much: smaller checkpoints would write mostly the pages of trees again.
 const BUDGET_BYTES_MIN: u64 = 64 << 10;
@@ -182,8 +182,8 @@ mod tests {
         Allowance::of(held(room, active, frozen), 64 * MIB)
     }
 
-    fn held(room: u64, active: u64, frozen: u64) -> Held {
-        Held { active, frozen, room: Room { bytes: room, log_bytes: room } }
+    fn held(room: u64, active: u64, frozen: u64) -> DeltaUsage {
+        DeltaUsage { active, frozen, room: Room { bytes: room, log_bytes: room } }
     }
 
     #[test]
@@ -192,7 +192,7 @@ mod tests {
         assert!(held(9 * MIB, 2 * MIB, 2 * MIB).has_room_for(MIB));
         assert!(!held(9 * MIB - 1, 2 * MIB, 2 * MIB).has_room_for(MIB));
         let room = Room { bytes: 9 * MIB, log_bytes: MIB - 1 };
-        assert!(!Held { active: 0, frozen: 0, room }.has_room_for(MIB));
+        assert!(!DeltaUsage { active: 0, frozen: 0, room }.has_room_for(MIB));
     }
 
     #[test]

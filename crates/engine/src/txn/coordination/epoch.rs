@@ -3,7 +3,7 @@
 
 use crate::sync::atomic::{AtomicUsize, Ordering};
 
-/// The time between two rotations, and who writes since then.
+/// The time between two rotations, and how many transactions that may write began in it.
 #[derive(Debug, Default)]
 pub struct Epoch {
     /// Epochs are numbered without gaps.
@@ -12,7 +12,7 @@ pub struct Epoch {
 }
 
 impl Epoch {
-    /// The one after.
+    /// The next epoch.
     pub fn next(&self) -> Self {
         Self { number: self.number + 1, writers: AtomicUsize::new(0) }
     }
@@ -20,18 +20,18 @@ impl Epoch {
     /// A transaction that may write has begun.
     #[inline]
     pub fn enter(&self) {
-        // Relaxed: one that is not counted in time may find the history gone, and is told to begin again.
+        // Relaxed: a transaction that is not counted in time may find the history evicted, and gets a retryable error.
         self.writers.fetch_add(1, Ordering::Relaxed);
     }
 
     /// It has ended.
     #[inline]
     pub fn leave(&self) {
-        // Relaxed: whoever counts too many keeps a delta longer, too few is as in `enter`.
+        // Relaxed: a count that is too high retains a delta longer; too low is as in `enter`.
         self.writers.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// How many have not ended, or lie in a slot.
+    /// How many have not ended or are in a slot.
     #[cfg(test)]
     pub fn writers(&self) -> usize {
         self.writers.load(Ordering::Relaxed)

@@ -1,9 +1,9 @@
 //! Group commit: one flush makes many commits durable.
 //!
-//! Of the commits that wait, one leads: it flushes for all. Those that come meanwhile wait for the next flush, which
-//! one of them leads. Threads whose commits one flush released tend to come back with others at once; so the next
-//! leader waits for as many as are known to commit, as long as they come quickly. Otherwise two halves of them would
-//! take turns for ever, and each flush would serve one half.
+//! One of the waiting commits leads: it flushes for all of them. Commits that arrive meanwhile wait for the next
+//! flush, which one of them leads. Threads whose commits one flush released tend to commit again at once, so the next
+//! leader waits for as many commits as are known to come, while they come quickly. Otherwise two halves of the
+//! threads would take turns for ever, and each flush would serve one half.
 
 use std::time::Duration;
 
@@ -27,17 +27,17 @@ pub struct GroupSync {
 
 #[derive(Debug, Default)]
 struct Group {
-    /// Somebody leads.
+    /// A commit leads.
     led: bool,
-    /// The leader waits for company.
+    /// The leader waits for more commits.
     gathers: bool,
-    /// The commits that are waited for and that no flush has made durable yet, the leader's among them.
+    /// The waiting commits that no flush has made durable yet, including the leader's.
     waiting: Vec<Sequence>,
-    /// How many the last flush released, and how many had come in the meantime.
+    /// How many commits the last flush released, and how many had arrived meanwhile.
     expected: usize,
-    /// Flushes that will not be waited for with, since those who were expected did not come in time.
+    /// Flushes whose leaders do not wait for more commits, because the expected ones did not come in time.
     unaccompanied: u32,
-    /// What a flush takes, about.
+    /// Estimate of how long a flush takes.
     flush_takes: Duration,
     flushes: Flushes,
 }
@@ -47,12 +47,12 @@ struct Group {
 pub struct Flushes {
     /// How many.
     pub count: u64,
-    /// How many commits became durable by them.
+    /// How many commits they made durable.
     pub commits: u64,
 }
 
 impl GroupSync {
-    /// Everything up to `durable` is.
+    /// Every commit up to `durable` is durable.
     pub fn new(durable: Sequence) -> Self {
         Self {
             durable: AtomicU64::new(durable.0),
@@ -64,7 +64,7 @@ impl GroupSync {
 
     /// The newest commit that is known to be durable.
     pub fn durable(&self) -> Sequence {
-        // Pairs with the Release in `raise`: who learns that a commit is durable may rely on what the flush did.
+        // Pairs with the Release in `raise`: a thread that sees that a commit is durable also sees what the flush did.
         Sequence(self.durable.load(Ordering::Acquire))
     }
 
@@ -73,16 +73,16 @@ impl GroupSync {
         self.group.lock().flushes
     }
 
-    /// A checkpoint, say, has made all commits up to this one durable.
+    /// All commits up to this one are durable, for example by a checkpoint.
     pub fn raise(&self, durable: Sequence) {
         self.durable.fetch_max(durable.0, Ordering::Release);
     }
 
-    /// Waits until the commit is durable. `flush` makes all durable that are in the log, and answers the last of
-    /// them. Requires: the commit is in the log; the caller holds no lock.
+    /// Waits until the commit is durable. `flush` makes all commits durable that are in the log, and returns the last
+    /// of them. Requires: the commit is in the log; the caller holds no lock.
     ///
     /// # Errors
-    /// Those of `flush`, of which one led by another thread has told that one.
+    /// Those of `flush`. The error of a flush that another thread leads is returned to that thread.
     pub fn wait(&self, sequence: Sequence, flush: impl Fn() -> Result<Sequence>) -> Result<()> {
         if self.durable() >= sequence {
             return Ok(());
@@ -100,7 +100,7 @@ impl GroupSync {
                 (group, outcome) = self.lead(group, &flush);
             }
         }
-        // A flush has done it unless it failed, or a checkpoint was faster.
+        // A flush has removed it, unless the flush failed or a checkpoint was faster.
         if let Some(at) = group.waiting.iter().position(|&waiting| waiting == sequence) {
             group.waiting.swap_remove(at);
         }
@@ -122,7 +122,7 @@ impl GroupSync {
         let mut commits = 0;
         if let Ok(durable) = outcome {
             commits = durable.0.saturating_sub(self.durable().0);
-            // Before the lead ends, so that nobody whose commit this was leads another flush.
+            // Before the lead ends, so that no thread whose commit this was leads another flush.
             self.raise(durable);
             metrics::flush(took, commits);
         }
@@ -131,7 +131,7 @@ impl GroupSync {
                 group.flushes.count += 1;
                 group.flushes.commits += commits;
                 group.expected = group.waiting.len();
-                // Now, not when they wake up: the next leader may be faster.
+                // Removed now and not when their threads wake up: the next leader may be faster.
                 group.waiting.retain(|&waiting| waiting > self.durable());
                 group.flush_takes = (group.flush_takes * 3 + took) / 4;
             }
@@ -139,9 +139,9 @@ impl GroupSync {
         (group, outcome.map(drop))
     }
 
-    /// Waits until as many wait as are expected, as long as that raises the rate of all: `n` commits in the time of a
-    /// flush are as many as `n + k` in that time and `k / n` of it more. Those who come meanwhile may be followed by
-    /// others as quickly. If it was in vain, the next flushes are not delayed.
+    /// Waits until as many commits wait as are expected, while that raises the rate of all: `n` commits in the time
+    /// of one flush are the same rate as `n + k` commits in that time and `k / n` of it more. Commits that arrive
+    /// meanwhile may be followed by others as quickly. If waiting was in vain, the next flushes are not delayed.
     fn gather<'g>(&self, mut group: MutexGuard<'g, Group>) -> MutexGuard<'g, Group> {
         if group.unaccompanied > 0 {
             group.unaccompanied -= 1;
@@ -159,7 +159,7 @@ impl GroupSync {
             if left.is_zero() {
                 let (count, elapsed) = (group.waiting.len() as f64, now.saturating_duration_since(began));
                 let takes = flush_takes + elapsed;
-                // Some of those who waited may have gone: a checkpoint has made their commits durable.
+                // Some waiting commits may be gone: a checkpoint has made them durable.
                 let come = (count - before).max(0.0);
                 let come_quickly = now.saturating_duration_since(since).mul_f64(count) < takes.mul_f64(come);
                 if !come_quickly || elapsed > PATIENCE_MAX {
@@ -184,11 +184,11 @@ impl GroupSync {
     }
 }
 
-/// Ends the lead, even by a panic: nobody may wait for a leader who is gone.
+/// Ends the lead, even after a panic: no thread may wait for a leader that is gone.
 struct Leading<'g>(&'g GroupSync);
 
 impl<'g> Leading<'g> {
-    /// The group again, after `note`: nobody sees it in between.
+    /// Locks the group, applies `note` and ends the lead, in one step for all others.
     fn end(self, note: impl FnOnce(&mut Group)) -> MutexGuard<'g, Group> {
         let mut group = self.0.group.lock();
         note(&mut group);
@@ -204,9 +204,9 @@ impl Drop for Leading<'_> {
     }
 }
 
-/// A leader waits for company no longer than this, however long a flush takes.
+/// A leader waits no longer than this, however long a flush takes.
 const PATIENCE_MAX: Duration = Duration::from_millis(2);
-/// So many flushes follow without a wait after one in vain.
+/// After a wait in vain, so many flushes follow without one.
 const UNACCOMPANIED: u32 = 16;
 
 #[cfg(test)]
@@ -217,7 +217,7 @@ mod tests {
     use crate::sync::atomic::AtomicUsize;
     use std::path::PathBuf;
 
-    /// What a flush takes: time in which others come.
+    /// The time of a flush, in which other commits arrive.
     fn take_time() {
         (0..if cfg!(miri) { 20 } else { 500 }).for_each(|_| std::thread::yield_now());
     }
@@ -277,8 +277,8 @@ mod tests {
         assert_eq!(log.sync.durable(), Sequence(THREADS * COMMITS));
     }
 
-    /// Counted among those who wait until it woke up, the first thread would pass for company of the second, and two
-    /// halves of many would take turns for ever.
+    /// If a thread counted as waiting until it wakes up, the second leader would count the first thread, and two
+    /// halves of many threads would take turns for ever.
     #[test]
     fn who_was_released_is_expected_back_and_is_company_only_then() {
         let sync = GroupSync::new(Sequence(0));

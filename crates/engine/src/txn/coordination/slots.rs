@@ -9,8 +9,8 @@
 //!     state and the clearing of the slot by the publishing thread. So an old state is kept only by its transactions.
 //! (2) Only the thread that has set a slot's `busy` reads or writes what is in the slot.
 //!
-//! One thread leaves a state in a slot while another publishes the next state. Whichever comes to the slot later sees
-//! what the earlier one did: the leaving thread compares with the newest state while it has the slot, and the
+//! One thread leaves a state in a slot while another publishes the next state. The later of the two sees what the
+//! earlier one did to the slot: the leaving thread compares with the newest state while it has the slot, and the
 //! publishing thread clears the slots after it has replaced the newest state.
 #![allow(unsafe_code)] // What is in a slot is moved by the thread that has the slot.
 

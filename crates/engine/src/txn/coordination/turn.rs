@@ -8,8 +8,8 @@ use crate::sync::{Arc, Condvar, Instant, LockRank, Mutex};
 /// Hands out turns. Only [`LockRank::Registry`] and [`LockRank::Closing`] are taken before a turn.
 #[derive(Debug)]
 pub struct Turns {
-    /// [`FREE`], [`TAKEN`] or [`AWAITED`]. Without anybody who waits, a turn costs an exchange to take and one to
-    /// give back.
+    /// [`FREE`], [`TAKEN`] or [`AWAITED`]. While no thread waits, taking a turn and releasing it cost one exchange
+    /// each.
     state: AtomicU32,
     /// [`LockRank::Turns`]. A waiting thread holds it except while it sleeps, so that no wake-up falls between its
     /// look at the state and its sleep.
@@ -17,7 +17,7 @@ pub struct Turns {
     free: Condvar,
 }
 
-/// Held while it is one's turn; dropped, it passes to whoever waits.
+/// Held during a turn. When it is dropped, the turn passes to a waiting thread.
 #[derive(Debug)]
 pub struct Turn(Arc<Turns>);
 
@@ -29,7 +29,7 @@ impl Default for Turns {
 }
 
 impl Turns {
-    /// Waits for a turn, until `deadline` if there is one. `None` if it did not come.
+    /// Waits for a turn, until `deadline` if there is one. `None` if the turn did not come.
     pub fn wait_until(turns: &Arc<Self>, deadline: Option<Instant>) -> Option<Turn> {
         Self::try_take(turns).or_else(|| Self::wait_in_queue(turns, deadline))
     }
@@ -44,8 +44,8 @@ impl Turns {
     #[cold]
     fn wait_in_queue(turns: &Arc<Self>, deadline: Option<Instant>) -> Option<Turn> {
         let mut queue = turns.queue.lock();
-        // Whoever gets the turn here says that others may wait, which at worst wakes nobody once. Acquire as in
-        // `try_take`.
+        // A thread that gets the turn here claims that others may wait, which at worst costs one wake-up without a
+        // sleeper. Acquire as in `try_take`.
         while turns.state.swap(AWAITED, Ordering::Acquire) != FREE {
             queue = match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
                 Some(left) if left.is_zero() => return None,
@@ -60,20 +60,20 @@ impl Turns {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        // Release pairs with the Acquire of whoever takes the next turn.
+        // Release pairs with the Acquire of the thread that takes the next turn.
         if self.0.state.swap(FREE, Ordering::Release) == AWAITED {
-            // Who has said so and does not sleep yet has the queue's lock until it does.
+            // A thread that has set `AWAITED` holds the queue's lock until it sleeps.
             drop(self.0.queue.lock_after_panic());
             self.0.free.notify_all();
         }
     }
 }
 
-/// Nobody has the turn.
+/// No thread has the turn.
 const FREE: u32 = 0;
-/// Somebody has it, and nobody waits.
+/// A thread has it, and none waits.
 const TAKEN: u32 = 1;
-/// Somebody has it, and others may wait.
+/// A thread has it, and others may wait.
 const AWAITED: u32 = 2;
 
 #[cfg(test)]
@@ -125,6 +125,6 @@ mod tests {
             .collect();
         threads.into_iter().for_each(|thread| thread.join().expect("every thread gets its turns"));
         assert_eq!(counter.load(Ordering::Relaxed), 4 * TURNS);
-        assert!(Turns::try_take(&turns).is_some(), "the last turn was given back");
+        assert!(Turns::try_take(&turns).is_some(), "the last turn was released");
     }
 }

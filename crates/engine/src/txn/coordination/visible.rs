@@ -1,11 +1,11 @@
-//! Which commits are finished: all up to one number, whatever the order in which threads finish theirs.
+//! Which commits are visible: all up to one number, in whatever order threads finish theirs.
 //!
 //! Commits get their numbers under the log's lock and insert their changes without it. Readers must not see commit 8
-//! while commit 7 is still being inserted: what they go by is the end of the gapless prefix.
+//! while commit 7 is still being inserted, so they see the prefix of finished commits that has no gap.
 //!
-//! Invariants: (1) `through` only rises, by one at a time, and only past commits that are finished. (2) Whoever loads
-//! it sees what each commit up to it did before it finished. (3) Less than [`ROOM`] numbers above `through` are given
-//! out, so that no two commits share a slot.
+//! Invariants: (1) `through` only rises, by one at a time, and only past commits that are finished. (2) A thread that
+//! loads it sees what each commit up to it did before it finished. (3) Fewer than [`ROOM`] numbers above `through`
+//! are assigned, so that no two commits share a slot.
 //!
 //! Of two neighbours that finish at once, one must carry `through` past both: each stores that it is finished before
 //! it looks for the other. All these accesses are `SeqCst`, so that there is one order of them in which one of the
@@ -29,8 +29,8 @@ pub struct Visible {
     advanced: Condvar,
 }
 
-/// What each commit writes or looks at when it is finished, on lines of memory where nothing else lies: what would
-/// lie beside it is read by every transaction.
+/// What each commit writes or reads when it finishes. It has cache lines of its own, because every transaction would
+/// read its neighbours.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Front {
@@ -57,19 +57,19 @@ impl Visible {
         Sequence(self.front.through.load(Ordering::Acquire))
     }
 
-    /// Whether the number may be given out.
+    /// Whether the number may be assigned.
     #[inline]
     pub fn has_room(&self, sequence: Sequence) -> bool {
         sequence.0 - self.through().0 < ROOM
     }
 
-    /// The commit has done what it must have done before it is seen. Requires: [`Visible::has_room`] said yes.
+    /// The commit has done everything that must precede its visibility. Requires: [`Visible::has_room`] returned true.
     #[inline]
     pub fn finish(&self, sequence: Sequence) {
         if planted(Fault::ShownBeforePredecessors) {
             self.front.through.fetch_max(sequence.0, Ordering::SeqCst);
         }
-        // Without company the prefix ends just before: then nobody need be told by a slot.
+        // If no other commit is running, the prefix ends just before this one: then no slot is needed.
         if !self.advance(sequence.0) {
             give_way();
             self.slot(sequence.0).store(sequence.0, Ordering::SeqCst);
@@ -87,7 +87,8 @@ impl Visible {
         }
     }
 
-    /// A commit that has a number will never finish: who waits for it, or for one after it, must not do so for ever.
+    /// A commit that has a number will never finish. Threads that wait for it, or for a later one, must not wait for
+    /// ever.
     pub fn abandon(&self) {
         self.broken.store(true, Ordering::SeqCst);
         self.wake();
@@ -122,7 +123,8 @@ impl Visible {
     /// Waits until all commits up to this one are finished, or one is abandoned, or `deadline` comes. Whether they
     /// are finished.
     pub fn wait_until(&self, sequence: Sequence, deadline: Option<Instant>) -> bool {
-        // As in `finish`: who sleeps says so before it looks, who finishes looks for sleepers after it has advanced.
+        // As in `finish`: a sleeper counts itself before it looks, and a finishing thread looks for sleepers after it
+        // has advanced.
         self.front.sleepers.fetch_add(1, Ordering::SeqCst);
         let mut asleep = self.asleep.lock_after_panic();
         let arrived = || self.front.through.load(Ordering::SeqCst) >= sequence.0;
@@ -140,7 +142,7 @@ impl Visible {
 
     #[cold]
     fn wake(&self) {
-        // Who has looked and does not sleep yet has the lock until it does.
+        // A thread that has looked holds the lock until it sleeps.
         drop(self.asleep.lock_after_panic());
         self.advanced.notify_all();
     }
@@ -156,10 +158,10 @@ impl Visible {
     }
 }
 
-/// Commits that may be under way at once.
+/// Commits that may be running at once.
 const ROOM: u64 = if cfg!(model_checked) { 4 } else { 1024 };
-/// Looks at the prefix before going to sleep: most commits take a microsecond. (A model checker tries all that may
-/// come between.)
+/// Looks at the prefix before going to sleep: most commits take a microsecond. (A model checker tries everything that
+/// may come between.)
 const SPINS: u32 = if cfg!(model_checked) { 0 } else { 200 };
 
 #[cfg(test)]

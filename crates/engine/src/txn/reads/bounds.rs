@@ -19,20 +19,7 @@ pub fn prefix_end(prefix: &[u8]) -> OwnedBound {
     Bound::Excluded(end)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_end_of_a_prefix_is_the_least_key_above_all_that_begin_with_it() {
-        assert_eq!(prefix_end(b"ab"), Bound::Excluded(b"ac"[..].into()));
-        assert_eq!(prefix_end(b"a\xff\xff"), Bound::Excluded(b"b"[..].into()));
-        assert_eq!(prefix_end(b"\xff"), Bound::Unbounded);
-        assert_eq!(prefix_end(b""), Bound::Unbounded);
-    }
-}
-
-/// Whether `key` lies above the upper bound.
+/// Whether `key` is above the upper bound.
 pub fn is_past(key: &[u8], high: Bound<&[u8]>) -> bool {
     match high {
         Bound::Unbounded => false,
@@ -42,7 +29,7 @@ pub fn is_past(key: &[u8], high: Bound<&[u8]>) -> bool {
     }
 }
 
-/// Whether `key` lies below the lower bound.
+/// Whether `key` is below the lower bound.
 pub fn is_before(key: &[u8], low: Bound<&[u8]>) -> bool {
     match low {
         Bound::Unbounded => false,
@@ -51,7 +38,7 @@ pub fn is_before(key: &[u8], low: Bound<&[u8]>) -> bool {
     }
 }
 
-/// Whether a key is still to be given from the front: it is below the upper bound, and below what the back gave.
+/// Whether a key is still to be returned from the front: it is below the upper bound, and below what the back returned.
 #[inline]
 pub fn is_left_front(key: &[u8], high: &OwnedBound, given_back: Option<&[u8]>) -> bool {
     !is_past(key, as_bound(high)) && given_back.is_none_or(|given| key < given)
@@ -65,4 +52,17 @@ pub fn is_left_back(key: &[u8], low: &OwnedBound, given_front: Option<&[u8]>) ->
 
 pub fn as_bound(bound: &OwnedBound) -> Bound<&[u8]> {
     bound.as_ref().map(|key| &**key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_prefix_is_the_least_key_above_all_that_begin_with_it() {
+        assert_eq!(prefix_end(b"ab"), Bound::Excluded(b"ac"[..].into()));
+        assert_eq!(prefix_end(b"a\xff\xff"), Bound::Excluded(b"b"[..].into()));
+        assert_eq!(prefix_end(b"\xff"), Bound::Unbounded);
+        assert_eq!(prefix_end(b""), Bound::Unbounded);
+    }
 }

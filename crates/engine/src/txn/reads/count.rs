@@ -11,8 +11,8 @@ use crate::txn::reads::walk::Walk;
 use crate::txn::writes::run_walk::Start;
 
 impl<'a> Layers<'a> {
-    /// How many entries lie within the bounds: the tree's count, corrected by each entry above it; or, where runs
-    /// tell what they add to that, by each above these.
+    /// How many entries are within the bounds: the tree's count, corrected by each entry above it. If runs count what
+    /// they add to the tree, it is corrected by each entry above the runs.
     ///
     /// # Errors
     /// As [`Layers::get`].
@@ -25,8 +25,8 @@ impl<'a> Layers<'a> {
         Ok(counted.saturating_add_signed(above.net))
     }
 
-    /// The count of the tree, and of runs which count, corrected by the first changes above these. The rest of them
-    /// is taken to be like the first ones, and is the error.
+    /// The count of the tree and of runs that count, corrected by the first changes above them. The other changes are
+    /// assumed to be like the first ones, and are the error.
     ///
     /// # Errors
     /// As [`Layers::get`].
@@ -38,7 +38,7 @@ impl<'a> Layers<'a> {
             return Ok(Estimate { entries: known, low: known, high: known });
         }
         let rest_max = self.changes_above(low, high).saturating_sub(seen.changes);
-        // Changes are spread over the keys as the tree's entries are, for all that is known.
+        // Changes are assumed to be spread over the keys as the tree's entries are.
         let whole = self.count_counted(Bound::Unbounded, Bound::Unbounded)?.unwrap_or_default();
         let share = if whole == 0 { 1.0 } else { counted as f64 / whole as f64 };
         let rest = rest_max as f64 * share;
@@ -47,7 +47,7 @@ impl<'a> Layers<'a> {
         Ok(Estimate { entries: known.saturating_add_signed(more).max(low), low, high: known.saturating_add(rest_max) })
     }
 
-    /// Changes above what is counted, at most: those of runs only within the bounds.
+    /// Upper bound of the changes above what is counted. Of runs only the changes within the bounds count.
     fn changes_above(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> u64 {
         let own = self.set.map_or(0, |set| set.count_of(self.view.info.id));
         let in_deltas: u64 = self.deltas().into_iter().flatten().map(|delta| delta.entries() as u64).sum();
@@ -58,7 +58,7 @@ impl<'a> Layers<'a> {
         own + in_deltas + in_runs
     }
 
-    /// What the changes above the tree, or above runs which count, add to the count, of so many of them at most.
+    /// What the first changes above the tree, or above runs that count, add to the count.
     fn look_above(&self, low: Bound<&[u8]>, high: Bound<&[u8]>, changes_max: u64) -> Result<SeenAbove> {
         let counted = self.stack().filter(|stack| stack.is_counted());
         let mut walk = match counted {
@@ -83,7 +83,7 @@ impl<'a> Layers<'a> {
         Ok(seen)
     }
 
-    /// The count of the tree, and of runs which count; `None` if the bounds are crossed.
+    /// The count of the tree and of runs that count; `None` if the bounds are crossed.
     fn count_counted(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<Option<u64>> {
         let Some(base) = self.count_base(low, high)? else { return Ok(None) };
         let counted = self.stack().filter(|stack| stack.is_counted());
@@ -92,7 +92,7 @@ impl<'a> Layers<'a> {
         Ok(Some(base.saturating_add_signed(net)))
     }
 
-    /// The tree's count; `None` if the bounds are crossed, so that nothing can lie between them.
+    /// The tree's count; `None` if the bounds are crossed, so that no key is between them.
     fn count_base(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<Option<u64>> {
         let crossed = match (low, high) {
             (Bound::Included(low), Bound::Included(high)) => low > high,
@@ -118,7 +118,7 @@ impl<'a> Layers<'a> {
     }
 }
 
-/// What some changes above the counted layers add to the count.
+/// What the changes looked at add to the count.
 struct SeenAbove {
     net: i64,
     changes: u64,

@@ -1,4 +1,4 @@
-//! The keys of a range alone, in batches: what costs least where values do not matter, above all in packed tables.
+//! The keys of a range in batches, without values: the least cost for each key, above all in packed tables.
 
 use std::ops::Bound;
 
@@ -12,7 +12,7 @@ use crate::txn::reads::range::{Pair, Range};
 
 /// The keys within bounds, in order: see [`ReadTxn::key_batches`](crate::ReadTxn::key_batches).
 ///
-/// A key is given as a [`KeySuffix`]: what it has beyond the key before it.
+/// A key is returned as a [`KeySuffix`]: the bytes that it does not share with the key before.
 ///
 /// ```
 /// # fn main() -> fulgurite::Result<()> {
@@ -35,7 +35,7 @@ use crate::txn::reads::range::{Pair, Range};
 #[derive(Debug)]
 pub struct KeyBatches<'t>(Range<'t>);
 
-/// Keys that lie together, in order. Of the first one nothing is shared.
+/// Neighbouring keys, in order. The first one is whole.
 #[derive(Debug)]
 pub struct KeyBatch<'t>(Batch<'t>);
 
@@ -45,7 +45,7 @@ enum Batch<'t> {
     Inline(InlineCells<'t>),
     /// Keys of a mapped leaf that is packed; `first` comes before them, unless it is empty.
     Packed { first: Vec<u8>, keys: PackedKeys<'t> },
-    /// Some that were fetched or merged one by one.
+    /// Entries that were fetched or merged one by one.
     Fetched(Vec<Pair<'t>>),
 }
 
@@ -59,8 +59,7 @@ impl<'t> KeyBatches<'t> {
         Range::begun(layers, low, high).map(Self)
     }
 
-    /// The next keys: as many as lie together, and not more than so many; `None` at the end. After an error there are
-    /// none.
+    /// The next neighbouring keys, at most so many; `None` at the end. After an error there are none.
     ///
     /// # Errors
     /// As [`crate::ReadTxn::get`].
@@ -120,7 +119,7 @@ pub fn prefix_keys(
         }
     }
     if left == 0 {
-        // To look whether there are more would read another page.
+        // Checking whether there are more would read another page.
         return Ok(false);
     }
     let low = last.as_deref().map_or(Bound::Included(prefix), Bound::Excluded);

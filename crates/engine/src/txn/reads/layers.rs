@@ -26,7 +26,7 @@ pub struct Layers<'a> {
     pub at: Sequence,
     /// The transaction's own changes, if it has any in this table.
     pub set: Option<&'a WriteSet>,
-    /// Where it is noted what is read, if that must not have changed when the transaction commits.
+    /// Where reads are noted, if they are checked when the transaction commits.
     pub reads: Option<&'a ReadSet>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Layers<'a> {
 
     /// Pages and root, if no layer above the tree holds anything.
     ///
-    /// The common case stands alone: a get from a tree is so short that all that is around it shows.
+    /// The common case is separate: a get from a tree is so short that everything around it is measurable.
     #[inline(always)]
     pub fn tree_alone(&self) -> Option<(&'a Pages, &'a Base)> {
         let root = self.view.trees.base.as_ref()?;
@@ -77,9 +77,9 @@ impl<'a> Layers<'a> {
             && self.view.trees.stack.is_none()
     }
 
-    /// What the tree has of `key`, if that settles it: no layer above the tree may know the key.
+    /// What the tree has for `key`, if that decides the get: no layer above the tree may have the key.
     #[inline(always)]
-    pub fn get_beneath(&self, key: &[u8]) -> Found<'a> {
+    pub fn get_in_base(&self, key: &[u8]) -> Found<'a> {
         let view = self.view;
         match &view.trees.base {
             Some(root) if self.set.is_none() && self.reads.is_none() => {
@@ -110,8 +110,8 @@ impl<'a> Layers<'a> {
         let deltas = self.deltas();
         let base = self.view.trees.base.as_ref();
         let runs = self.runs_of(key);
-        // Each layer is somewhere else in memory. If there are many, all that can be asked for is on its way before
-        // the first is looked at.
+        // Each layer is elsewhere in memory. If there are many, everything that can be prefetched is prefetched
+        // before the first one is searched.
         let (mut filters, mut leaf) = (Filters::default(), None);
         if let Some(stack) = self.stack() {
             stack.map_filters(self.pages(), key);
@@ -168,7 +168,7 @@ impl<'a> Layers<'a> {
                     tree::get_many(self.pages(), root, keys, hashes, values)?;
                 }
             } else {
-                self.get_layered(keys, hashes, values)?;
+                self.get_many_layered(keys, hashes, values)?;
             }
             values.iter_mut().for_each(|value| each(value.take()));
         }
@@ -176,7 +176,7 @@ impl<'a> Layers<'a> {
     }
 
     /// As the tree's `get_many`, with the layers above it. Requires: at most [`GROUP`] keys.
-    fn get_layered(&self, keys: &[&[u8]], hashes: &[u64], values: &mut [Option<Value<'a>>]) -> Result<()> {
+    fn get_many_layered(&self, keys: &[&[u8]], hashes: &[u64], values: &mut [Option<Value<'a>>]) -> Result<()> {
         for delta in self.deltas().into_iter().flatten() {
             hashes.iter().for_each(|&hash| delta.prefetch(hash));
         }
@@ -216,9 +216,9 @@ impl<'a> Layers<'a> {
         self.stack().map_or(&[], |stack| stack.runs_of(key))
     }
 
-    /// The filters of the first of some runs, with the lines that tell of a key on their way.
+    /// The filters of the first runs, with the cache lines of a key prefetched.
     ///
-    /// A damaged one holds nothing back: a newer layer may know the key.
+    /// A damaged filter is no error yet: a newer layer may have the key.
     #[inline]
     fn filters_of(&self, runs: &'a [Run], hash: u64) -> Filters<'a> {
         let mut filters = [None; FILTERS];
@@ -228,7 +228,7 @@ impl<'a> Layers<'a> {
         filters
     }
 
-    /// What the newest of some runs that knows `key` says of it, given the filters of the first of them.
+    /// What the newest run that has `key` records for it, given the filters of the first runs.
     #[inline]
     fn said_by_runs(&self, runs: &'a [Run], filters: &[Filter<'a>], key: &[u8], hash: u64) -> Result<RunValue<'a>> {
         for (index, run) in runs.iter().enumerate() {
@@ -244,7 +244,7 @@ impl<'a> Layers<'a> {
         Ok(RunValue::Unknown)
     }
 
-    /// What the transaction's own change of `key` leaves as the value. For a merge this is a read of what lies below.
+    /// The value that the transaction's own change gives `key`. For a merge this reads the layers below.
     pub fn own_value(&self, key: &[u8], own: OwnChange<'a>) -> Result<Option<Value<'a>>> {
         match own {
             OwnChange::Put(value) => Ok(Some(value)),
@@ -259,7 +259,7 @@ impl<'a> Layers<'a> {
         }
     }
 
-    /// What a change of a delta leaves as the value.
+    /// The value that a change of a delta gives its key.
     #[inline]
     pub fn changed_value(&self, change: Change<'a>) -> Result<Option<Value<'a>>> {
         match change {
@@ -276,7 +276,7 @@ impl<'a> Layers<'a> {
         }
     }
 
-    /// The tree, if it is packed, and nothing lies above it among the keys that begin with `prefix`.
+    /// The tree, if it is packed and nothing is above it among the keys that begin with `prefix`.
     #[inline]
     pub fn packed_tree_alone_of_prefix(&self, prefix: &[u8]) -> Option<&'a Root> {
         let root = self.view.trees.base.as_deref().filter(|_| self.view.info.descriptor.packed)?;
@@ -289,7 +289,7 @@ impl<'a> Layers<'a> {
         self.is_pure(Bound::Included(prefix), end.as_ref().map(|end| &**end))
     }
 
-    /// Whether nothing lies above the tree between the bounds, so that it can be read alone.
+    /// Whether nothing is above the tree between the bounds, so that the tree can be read alone.
     pub fn is_pure(&self, low: Bound<&[u8]>, high: Bound<&[u8]>) -> bool {
         let stack_is_clear = self.stack().is_none_or(|stack| stack.is_clear(low, high));
         self.set.is_none()
@@ -307,7 +307,7 @@ impl LayersAbove for TableView {
     }
 }
 
-/// Keys of a group that no layer above the tree knows.
+/// Keys of a group that no layer above the tree has.
 struct Below<'k> {
     places: [usize; GROUP],
     keys: [&'k [u8]; GROUP],
@@ -328,12 +328,12 @@ impl<'k> Below<'k> {
     }
 }
 
-/// A run's filter, where it is at hand.
+/// A run's filter, if it is in memory.
 type Filter<'a> = Option<&'a [u8]>;
 
 type Filters<'a> = [Filter<'a>; FILTERS];
 
-/// Runs whose filters are asked for side by side: as many as most ranges have at most.
+/// Runs whose filters are prefetched together: as many as most ranges have at most.
 const FILTERS: usize = 8;
 
 /// Keys looked up side by side.

@@ -25,7 +25,7 @@ use crate::txn::reads::range::{Pair, Range};
 #[derive(Debug)]
 pub struct LeafBatches<'t>(Range<'t>);
 
-/// Entries that lie together, in order.
+/// Neighbouring entries, in order.
 #[derive(Debug)]
 pub struct LeafBatch<'t>(Batch<'t>);
 
@@ -35,7 +35,7 @@ enum Batch<'t> {
     Inline(InlineCells<'t>),
     /// A mapped leaf that is packed.
     Unpacked(Unpacked<'t>),
-    /// Some that were fetched or merged one by one.
+    /// Entries that were fetched or merged one by one.
     Fetched(Vec<Pair<'t>>),
 }
 
@@ -86,7 +86,7 @@ impl<'t> Iterator for LeafBatches<'t> {
     }
 }
 
-/// From the end: the last batch first, its entries in order all the same.
+/// From the end: the last batch comes first, with its entries in rising order.
 impl DoubleEndedIterator for LeafBatches<'_> {
     fn next_back(&mut self) -> Option<Self::Item> {
         self.item(true)

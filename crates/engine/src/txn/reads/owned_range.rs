@@ -9,7 +9,8 @@ use crate::txn::snapshot::state::{Snapshot, TableView};
 use crate::txn::snapshot::table::Table;
 use crate::txn::writes::run_walk::Start;
 
-/// As [`Range`], owning its snapshot: it may be stored, sent to another thread, and outlive the transaction.
+/// As [`Range`](crate::Range), owning its snapshot: it may be stored, sent to another thread, and outlive the
+/// transaction.
 ///
 /// It gives copies of keys and values.
 #[derive(Debug)]

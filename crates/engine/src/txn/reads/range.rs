@@ -21,23 +21,23 @@ use crate::txn::writes::run_walk::Start;
 #[derive(Debug)]
 pub struct Range<'t> {
     source: Source<'t>,
-    /// Of the database: pages are read without it.
+    /// The process that opened the database. Pages are read without checking it.
     stamp: Stamp,
-    /// Notes how far it is read, for a transaction that must know.
+    /// Notes how far the range is read, if reads are checked.
     open: Option<Box<OpenRange<'t>>>,
 }
 
-// A box for what is large would cost each range an allocation.
+// A box for the large variant would cost each range an allocation.
 #[expect(clippy::large_enum_variant)]
 #[derive(Debug)]
 enum Source<'t> {
-    /// Bounds that nothing can lie between, or the end after an error.
+    /// Bounds with no key between them, or the end after an error.
     Empty,
     /// The bounds are known and nothing was read yet.
     Fresh { layers: Layers<'t>, low: OwnedBound, high: OwnedBound },
-    /// Nothing lies above the tree.
+    /// Nothing is above the tree.
     Tree(tree::Range<'t>),
-    /// The layers above the tree have something to say.
+    /// There are changes above the tree.
     Layered(Box<Layered<'t>>),
 }
 
@@ -54,8 +54,8 @@ impl<'t> Range<'t> {
         Self { source: Source::Fresh { layers, low, high }, stamp: layers.state.stamp, open }
     }
 
-    /// As [`Range::new`] of a transaction that need not know what it reads, at its first entry: so that nobody keeps
-    /// the bounds.
+    /// As [`Range::new`], for a transaction whose reads are not noted. The range is at its first entry, so the bounds
+    /// are not copied.
     ///
     /// # Errors
     /// As the iterator's items.
@@ -71,7 +71,7 @@ impl<'t> Range<'t> {
         Ok(Self { source, stamp: layers.state.stamp, open: None })
     }
 
-    /// Sees to it that this process opened the database.
+    /// Checks that this process opened the database.
     ///
     /// # Errors
     /// [`Error::Forked`].
@@ -80,7 +80,7 @@ impl<'t> Range<'t> {
         if self.stamp.is_inherited() { Err(Error::Forked) } else { Ok(()) }
     }
 
-    /// What is read, if nothing lies above the tree.
+    /// The range of the tree, if nothing is above the tree.
     pub(super) fn tree(&mut self) -> Option<&mut tree::Range<'t>> {
         match &mut self.source {
             Source::Tree(range) => Some(range),

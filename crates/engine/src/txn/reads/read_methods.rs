@@ -1,9 +1,42 @@
-//! The reads that read and write transactions have in common, written once.
+//! The reads that read and write transactions have in common, written once: here a get begins.
 //!
-//! A macro rather than a trait, so that users need not import one: both types have these as methods of their own.
+//! It is a macro and not a trait, so that users need not import one: both types have these methods themselves.
+//!
+//! A get makes up to three attempts, the cheapest first. Each attempt either decides the get or leaves it to the next:
+//!
+//! ```text
+//! get(table, key)
+//!  │
+//!  ├─ 1 tree_alone ──────▶ tree::get               Nothing is above the tree: no delta, no run, no own change, and
+//!  │                       │                       reads are not noted. The tree decides.
+//!  │                       ├ fast path             One descent through pages that are mapped and verified, or a
+//!  │                       │                       jump by the tree's shortcut.
+//!  │                       └ slow path             Pages to verify, long keys, values with pages of their own, files
+//!  │                                               that are not mapped.
+//!  │
+//!  ├─ 2 get_in_base ─────▶ tree::get_beneath       There are deltas or runs, but no own changes and no noted reads.
+//!  │                                               One descent like the fast path, which also asks the small filters
+//!  │                                               of deltas and runs. It decides if none of them may have the key.
+//!  │
+//!  └─ 3 get_layered ─────▶ Layers::get             Everything else, in this order; the first layer that has the key
+//!                          │                       decides:
+//!                          ├ own change            in memory, then spilled ones ............ `WriteSet::find`
+//!                          ├ note the read         if reads are checked at the commit ...... `ReadSet::note_key`
+//!                          ├ deltas                active, then frozen ..................... `Delta::get`
+//!                          ├ runs of the range     newest first, each behind its filter .... `Run::get`
+//!                          └ tree                  from the leaf that was prefetched ....... `tree::get_approached`
+//! ```
+//!
+//! Attempts 1 and 2 take no lock. Until a tree has a shortcut, a small share of its gets takes the slow path, which
+//! counts them. Typed tables begin with attempt 3. `get_many` overlaps the cache misses of up to 32 keys: it calls
+//! `tree::get_many` if nothing is above the tree, and otherwise searches the layers of attempt 3.
 
-/// Methods for a type that has `fn layers(&self, table: &Table) -> Result<Layers<'_>>`, and `tree_alone` that gives
-/// [`Layers::tree_alone`](crate::txn::reads::layers::Layers::tree_alone), or nothing.
+/// Methods for a type that has three of its own:
+///
+/// - `layers(&self, table) -> Result<Layers>`, which notes that a table is missing;
+/// - `at_hand(&self, table) -> Option<Layers>`, which returns nothing if reads are noted or the table is missing;
+/// - `tree_alone(&self, table)`, which is [`Layers::tree_alone`](crate::txn::reads::layers::Layers::tree_alone) of
+///   `at_hand`.
 macro_rules! reads {
     () => {
         /// The value of `key`.
@@ -19,20 +52,20 @@ macro_rules! reads {
             let key = key.as_ref();
             match self.tree_alone(table) {
                 Some((pages, root)) => $crate::tree::get(pages, root, key),
-                None => match self.get_beneath(table, key).settled() {
+                None => match self.get_in_base(table, key).settled() {
                     Some(value) => Ok(value.map($crate::pager::Value::from)),
-                    None => self.get_from_all(table, key),
+                    None => self.get_layered(table, key),
                 },
             }
         }
 
         #[inline(never)]
-        fn get_beneath(&self, table: &$crate::txn::snapshot::table::Table, key: &[u8]) -> $crate::format::Found<'_> {
-            self.at_hand(table).map_or($crate::format::Found::UNCLEAR, |layers| layers.get_beneath(key))
+        fn get_in_base(&self, table: &$crate::txn::snapshot::table::Table, key: &[u8]) -> $crate::format::Found<'_> {
+            self.at_hand(table).map_or($crate::format::Found::UNCLEAR, |layers| layers.get_in_base(key))
         }
 
         #[inline(never)]
-        fn get_from_all(
+        fn get_layered(
             &self,
             table: &$crate::txn::snapshot::table::Table,
             key: &[u8],

@@ -1,10 +1,9 @@
-//! What a serializable transaction has read: the keys, absent ones too, and the ranges, as far as they were gone
-//! through.
+//! What a serializable transaction has read: keys, including absent ones, and ranges, as far as they were read.
 //!
-//! At commit each must still be as it was. Memory is bounded: past some ten thousands of reads, neighbours are joined
-//! into ranges, which may take a change between them for a conflict, but never miss one.
+//! At the commit none of it may have changed. Memory is bounded: beyond some ten thousand reads, neighbours are
+//! joined into ranges. A change between them may then count as a conflict, but no conflict is missed.
 //!
-//! A range that is still being read, or whose iterator was leaked, counts as read whole.
+//! A range that is still being read, or whose iterator was leaked, counts as read completely.
 
 use std::ops::Bound;
 
@@ -116,7 +115,7 @@ impl ReadSet {
         }
     }
 
-    /// All reads. Requires: nobody reads any more.
+    /// All reads. Requires: the transaction reads no more.
     pub fn reads(&mut self) -> &Reads {
         &*self.0.get_mut()
     }
@@ -136,15 +135,15 @@ pub enum GoneThrough<'k> {
     },
 }
 
-/// A range that is being read. Dropped, it says how far that went.
+/// A range that is being read. When it is dropped, it records how far that was.
 #[derive(Debug)]
 pub struct OpenRange<'t> {
     set: &'t ReadSet,
     number: u64,
-    /// The last keys given from each end.
+    /// The last keys returned from each end.
     front: Option<Value<'t>>,
     back: Option<Value<'t>>,
-    /// Whether the ends have met, or an error hides how far they went.
+    /// Whether the ends have met, or an error hides how far they came.
     whole: bool,
 }
 
@@ -171,7 +170,7 @@ impl Drop for OpenRange<'_> {
     }
 }
 
-/// What a cursor has gone over. Until it is dropped it counts as the whole table.
+/// The keys that a cursor has passed. Until it is dropped it counts as the whole table.
 #[derive(Debug)]
 pub struct CursorReads<'t> {
     set: &'t ReadSet,
@@ -208,7 +207,7 @@ pub struct CursorPath {
     /// From where to where the cursor went without a jump.
     gone_over: Option<RangeRead>,
     table: TableId,
-    /// Of the whole table, which stands for a cursor that is leaked.
+    /// The number of an open range over the whole table, which counts if the cursor is leaked.
     number: u64,
 }
 
@@ -323,7 +322,7 @@ impl Reads {
         }
     }
 
-    /// Joins neighbouring ranges, with what lies between them.
+    /// Joins neighbouring ranges, including the keys between them.
     #[cold]
     fn join_ranges(&mut self) {
         let mut ranges = std::mem::take(&mut self.ranges);
@@ -354,7 +353,7 @@ fn bound_bytes(range: &RangeRead) -> usize {
     bytes(&range.low) + bytes(&range.high)
 }
 
-/// Which lower bound lets more keys in comes first.
+/// The lower bound that admits more keys comes first.
 fn cmp_low(a: &OwnedBound, b: &OwnedBound) -> std::cmp::Ordering {
     let rank = |bound: &OwnedBound| match bound {
         Bound::Unbounded => 0,
@@ -369,7 +368,7 @@ fn cmp_low(a: &OwnedBound, b: &OwnedBound) -> std::cmp::Ordering {
     }
 }
 
-/// Which upper bound lets more keys in comes last.
+/// The upper bound that admits more keys comes last.
 fn cmp_high(a: &OwnedBound, b: &OwnedBound) -> std::cmp::Ordering {
     let rank = |bound: &OwnedBound| match bound {
         Bound::Excluded(_) => 0,
@@ -384,11 +383,11 @@ fn cmp_high(a: &OwnedBound, b: &OwnedBound) -> std::cmp::Ordering {
     }
 }
 
-/// Keys held one by one.
+/// Keys that are kept separately.
 const POINTS_MAX: usize = 64 << 10;
 /// Bytes of keys held.
 const KEY_BYTES_HELD_MAX: usize = 64 << 20;
-/// Ranges held one by one.
+/// Ranges that are kept separately.
 const RANGES_MAX: usize = 16 << 10;
 /// How many ranges neighbours are joined into, about.
 const JOINED_RANGES: usize = 1 << 10;

@@ -1,9 +1,9 @@
-//! Walking through the layers of a table in key order, one way, without a lifetime: owned iterators keep a walk beside
-//! the snapshot that they hand to it at each step.
+//! A walk through the layers of a table, in key order and in one direction, without a lifetime: owned iterators keep
+//! a walk beside the snapshot, which they pass to it at each step.
 //!
-//! Invariants: (1) each source stands at its next entry in the walk's direction, or is past its last. Where several
-//! stand at one key the newest layer's entry counts, and all of them move on. (2) With each place goes the head of
-//! the key there, so that most steps look at one source alone: keys whose heads differ are in the order of these.
+//! Invariants: (1) Each source is at its next entry in the walk's direction, or past its last. If several are at one
+//! key, the newest layer's entry counts, and all of them advance. (2) Each place has the head of its key, so that
+//! most steps look at one source only: keys whose heads differ are in the order of their heads.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -33,12 +33,11 @@ pub struct Walk {
     own: Option<Box<[u8]>>,
     /// What the transaction has spilled.
     spilled: Option<Box<SpillWalk>>,
-    /// The head that comes first of all sources but the base, if any is left; nothing where one of them has moved
-    /// since.
+    /// The first head among all sources except the base, if any is left; nothing if one of them has moved since.
     above: Option<Option<u64>>,
 }
 
-/// What the newest layer at a key says.
+/// What the newest layer has at a key.
 enum Newest<'a> {
     Own(OwnChange<'a>),
     Changed(Change<'a>),
@@ -169,10 +168,9 @@ impl Walk {
         self.next_if(layers, |_| true)
     }
 
-    /// As [`Walk::next`], as long as keys are `within` what is walked through; then the walk has ended.
+    /// As [`Walk::next`], while keys are `within` what is walked through; then the walk has ended.
     ///
-    /// What a key beyond that has for a value is nobody's business: to look at it may be a read that is checked at
-    /// the commit, and may fail.
+    /// The value of a key beyond that is not read: reading it may be checked at the commit, and may fail.
     ///
     /// # Errors
     /// As [`Walk::next`].
@@ -212,8 +210,8 @@ impl Walk {
         }))
     }
 
-    /// The next key that the transaction changed, and what it did to it. Requires: the walk goes through its changes
-    /// alone.
+    /// The next key that the transaction changed, and the change. Requires: the walk goes only through the
+    /// transaction's changes.
     ///
     /// # Errors
     /// Damage on the way.
@@ -281,7 +279,7 @@ impl Walk {
         layers.set?.first_from(layers.view.info.id, Bound::Included(self.own.as_deref()?))
     }
 
-    /// Where a source stands. Requires: it stands at an entry.
+    /// The entry that a source is at. Requires: it is at one.
     #[inline]
     fn entry<'a>(&self, layers: &Layers<'a>, source: u32) -> Result<(Value<'a>, Newest<'a>)> {
         let found = match source {
@@ -361,8 +359,8 @@ impl Walk {
     }
 }
 
-/// Asks for what the walk will read first in the runs where it begins and in the tree: their waits for memory overlap
-/// so.
+/// Prefetches what the walk will read first in the runs where it begins and in the tree, so that the cache misses
+/// overlap.
 fn approach(layers: &Layers<'_>, start: Start<'_>) {
     let (Some(stack), Bound::Included(key) | Bound::Excluded(key)) = (layers.stack(), start.bound()) else { return };
     let runs = stack.runs_of(key).iter().map(|run| &run.root);

@@ -1,9 +1,10 @@
-//! Deltas that checkpoints have merged, for transactions that began before: whether what they read has changed since
-//! is told by deltas alone.
+//! Deltas that checkpoints have flushed, for transactions that began before. Only deltas show whether what a
+//! transaction read has changed since.
 //!
 //! Deltas belong to *epochs*: the time from one rotation to the next. A transaction's own state has the delta of its
-//! epoch, and the newest state those of the last one or two. What lies between is kept here, as long as a writing
-//! transaction is under way that began before it, and within a bound: an older transaction gets a retryable error.
+//! epoch, and the newest state has those of the last one or two. The deltas in between are retained here while a
+//! writing transaction runs that began before them, up to a bound. A transaction that needs an evicted delta gets a
+//! retryable error.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -51,8 +52,8 @@ impl History {
         self.trim();
     }
 
-    /// Takes over the frozen deltas of `state`, which are in the trees now, if anybody may ask for them; not more than
-    /// `bytes_max` bytes in all, but for the last of them.
+    /// Retains the frozen deltas of `state`, which are in the trees now, if a transaction may need them. Retains at
+    /// most `bytes_max` bytes in all, except that the last ones stay.
     pub fn retire(&mut self, state: &State, bytes_max: u64) {
         let epoch = state.epoch.number - 1;
         let deltas: HashMap<_, _> = state
@@ -70,26 +71,26 @@ impl History {
             && let Some(oldest) = self.retired.pop_front()
         {
             held -= oldest.bytes;
-            // Who would need it cannot be served any more, and keeps nothing for others either.
+            // Transactions that would need it get an error from now on, so they retain nothing either.
             while self.epochs.front().is_some_and(|epoch| epoch.number < oldest.epoch) {
                 self.epochs.pop_front();
             }
         }
     }
 
-    /// Lets go of what no transaction can ask for any more.
+    /// Evicts what no transaction can need any more.
     pub fn trim(&mut self) {
         while self.epochs.len() > 1 && self.epochs[0].is_left() {
             self.epochs.pop_front();
         }
-        // A transaction of the oldest epoch has that epoch's deltas itself, and needs those after.
+        // A transaction of the oldest epoch holds that epoch's deltas itself, and needs the later ones.
         let oldest = self.epochs.front().map_or(u64::MAX, |epoch| epoch.number);
         while self.retired.front().is_some_and(|retired| retired.epoch <= oldest) {
             self.retired.pop_front();
         }
     }
 
-    /// What was retired of the epochs above `after`, below `before`; `None` if that is not all here any more.
+    /// The retired deltas of the epochs above `after` and below `before`; `None` if some of them were evicted.
     pub fn between(&self, after: u64, before: u64) -> Option<Vec<Arc<Retired>>> {
         let wanted = (after + 1)..before;
         let found: Vec<_> =

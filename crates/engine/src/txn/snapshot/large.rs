@@ -1,7 +1,7 @@
 //! Large values: written once to an extent of their own when they are put, and only referred to by log and delta.
 //!
-//! Their extents are *logged* between the commit and the checkpoint that takes them into a tree: the extent table does
-//! not know them yet, the log does. Until then readers find them through [`Recent`].
+//! Their extents are *logged* between the commit and the checkpoint that adopts them in a tree: the log has them, the
+//! extent table does not. Until then readers find them through [`Recent`].
 
 use std::collections::HashMap;
 
@@ -35,10 +35,10 @@ impl LargeStore {
         &self.space
     }
 
-    /// Writes a value to new pages. They stay taken until they are discarded, or committed and taken into a tree.
+    /// Writes a value to new pages. They stay reserved until they are discarded, or committed and adopted by a tree.
     ///
     /// # Errors
-    /// What the disk reports; [`crate::Error::QuotaExceeded`]. Nothing stays taken then.
+    /// What the disk reports; [`crate::Error::QuotaExceeded`]. Nothing stays reserved then.
     pub fn write(&self, value: &[u8]) -> Result<LargeValue> {
         let length = u32::try_from(value.len()).expect("the caller checked the length");
         let checksum = self.file.identity().hash(value);
@@ -50,7 +50,7 @@ impl LargeStore {
         written.map(|()| large)
     }
 
-    /// Gives back values that no commit refers to.
+    /// Frees values that no commit refers to.
     pub fn discard(&self, values: &[LargeValue]) {
         let mut space = self.space.lock();
         for large in values {
@@ -58,7 +58,7 @@ impl LargeStore {
         }
     }
 
-    /// Holds the file's memory for wrong, after a sync failed: see [`PageFile::distrust`].
+    /// No longer trusts the page cache, after a sync failed: see [`PageFile::distrust`].
     pub fn distrust(&self) {
         self.file.distrust();
     }
@@ -90,7 +90,7 @@ impl Recent {
     /// As [`Pages::value`].
     pub fn value<'p>(&self, pages: &'p Pages, at: &crate::format::OverflowRef) -> Result<Option<Value<'p>>> {
         let found = self.0.lock().get(&at.extent).copied();
-        // Another value may have the number of one that has died, and that an older snapshot still reads.
+        // A new value may have the extent number of one that died and that an older snapshot still reads.
         let large = found.filter(|large| large.value == *at);
         large.map(|large| pages.value_at(large.first_page, at)).transpose()
     }

@@ -132,11 +132,11 @@ impl<W: Leave> Drop for Published<W> {
     }
 }
 
-/// The newest state has been replaced. Its end lets go of the one before, which its last holder frees, deltas and
-/// all, and clears what transactions left of it.
+/// The newest state has been replaced. When this is dropped, it releases the state before, whose last holder frees it
+/// with its deltas, and clears what transactions left of that state in their slots.
 ///
-/// Requires: when it ends, its holder has neither the log's lock, for which all commits would wait then, nor the
-/// history's or one above that, which are locked there.
+/// Requires: the thread that drops it holds neither the log's lock, for which all commits would wait then, nor the
+/// history's or one of a higher rank, which are taken there.
 #[must_use = "it ends when no lock is held"]
 #[derive(Debug)]
 pub struct Replaced<'p, W: Leave> {

@@ -2,8 +2,8 @@
 //!
 //! Invariants:
 //! (1) A published [`State`] never changes; commits go into the deltas that it shares, numbered by sequence.
-//! (2) Whoever takes a state sees all commits up to [`State::floor`]: the trees hold nothing younger.
-//! (3) Pages that a state can reach are not reused while it lives: its [`Pin`] tells the space accounts.
+//! (2) A snapshot of a state sees all commits up to [`State::floor`]: the trees hold nothing newer.
+//! (3) Pages that a state can reach are not reused while it lives: its [`Pin`] reserves them.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -50,13 +50,13 @@ pub struct Trees {
 
 impl Trees {
     /// Whether these are the same, not only alike.
-    pub fn are(&self, others: &Self) -> bool {
-        let same_stack = match (&self.stack, &others.stack) {
-            (Some(stack), Some(other)) => Arc::ptr_eq(stack, other),
+    pub fn is_same(&self, other: &Self) -> bool {
+        let same_stack = match (&self.stack, &other.stack) {
+            (Some(stack), Some(same)) => Arc::ptr_eq(stack, same),
             (None, None) => true,
             _ => false,
         };
-        same_stack && self.base == others.base
+        same_stack && self.base == other.base
     }
 }
 
@@ -67,7 +67,7 @@ pub struct State {
     pub instance: u64,
     /// The process that opened it: a child made by `fork` reads nothing.
     pub stamp: Stamp,
-    /// Every commit up to this one is visible to whoever takes this state.
+    /// Every commit up to this one is visible in this state.
     pub floor: Sequence,
     /// Tables that were dropped since the last checkpoint, and by which commits.
     pub dropped: Vec<(Sequence, Arc<TableView>)>,
@@ -97,8 +97,8 @@ pub struct State {
     pub active_large: Arc<Recent>,
     /// Where the large values of the frozen deltas are.
     pub frozen_large: Arc<Recent>,
-    /// Keeps other processes from writing, or from using pages again that are read here, while this is held. Nothing
-    /// in the last state of a database that was closed, which nobody reads.
+    /// While this is held, other processes neither write nor reuse pages that are read here. It is empty in the last
+    /// state of a database that was closed, which no snapshot reads.
     pub guard: Arc<dyn Any + Send + Sync>,
     /// Keeps the pages of `pages` from being reused.
     pub pin: Arc<Pin>,

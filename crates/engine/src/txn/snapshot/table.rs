@@ -5,14 +5,14 @@ use crate::format::{LeafForm, MergeOperator, MergeRule, Merging, Overflowed, Tab
 use crate::ids::TableId;
 use crate::merge_functions::MergeFunctions;
 use crate::options::VALUE_BYTES_MAX;
-use crate::sync::Arc;
 use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Arc, outside_locks};
 
 /// What does not change about a table while it exists.
 #[derive(Debug)]
 pub struct TableInfo {
-    /// What tells the table from all others of this process, whatever its name: the number of one whose creation was
-    /// rolled back is given out again.
+    /// Distinguishes the table from all others of this process, whatever its name. Its number would not: the number
+    /// of a table whose creation was rolled back is assigned again.
     pub identity: u64,
     /// The table's number.
     pub id: TableId,
@@ -139,7 +139,8 @@ impl TableInfo {
         before: Option<&[u8]>,
         operands: &[u8],
     ) -> Result<Vec<u8>> {
-        let value = functions.call(&self.name, function, key, before, operands).map_err(|error| match error {
+        let called = outside_locks(|| functions.call(&self.name, function, key, before, operands));
+        let value = called.map_err(|error| match error {
             failed @ Error::MergeFunction { .. } => self.unmergeable(key, failed),
             error => error,
         })?;

@@ -26,7 +26,7 @@ impl WriteTxn {
     /// such as [`Error::DiskFull`], and [`Error::QuotaExceeded`]. For what was merged: [`Error::Corrupt`] if the
     /// value below cannot be read, [`Error::Unmergeable`] if it is none of the table's numbers, would become too
     /// long, or the table's function fails. Nothing was changed then, unless the error is [`Error::Indeterminate`]:
-    /// then it is not known, and reopening the database tells.
+    /// then the outcome is unknown until the database is reopened.
     pub fn commit(self) -> Result<Sequence> {
         let durability = self.held.core.durability();
         self.commit_with(durability)
@@ -53,7 +53,7 @@ impl WriteTxn {
             None => Checks::Writes(guarded),
         };
         let is_spilled = self.set.spilled().is_some();
-        // Should this thread panic amid the commit, what may be in the log is not given back.
+        // If this thread panics during the commit, the space of large values that may be in the log is not freed.
         let (schema, large) = (mem::take(&mut self.schema), mem::take(&mut self.large));
         let proposal = Proposal {
             snapshot: &self.held.snapshot,
@@ -81,7 +81,7 @@ impl WriteTxn {
         outcome
     }
 
-    /// What a commit of what was spilled leaves to be given back.
+    /// Frees what a commit of spilled changes does not keep.
     fn finish_spilled(
         &mut self,
         outcome: Result<SpilledCommit>,
@@ -94,7 +94,7 @@ impl WriteTxn {
                 self.large = large;
                 Ok(sequence)
             }
-            // What the trees may refer to is nobody's to give back.
+            // The trees may refer to these values, so they are not freed.
             Err(error @ Error::Indeterminate { .. }) => Err(error),
             Err(error) => {
                 (self.schema, self.large) = (schema, large);
@@ -110,7 +110,7 @@ impl WriteTxn {
 impl Drop for WriteTxn {
     fn drop(&mut self) {
         if self.held.snapshot.state.stamp.is_inherited() {
-            // The space that it took is the parent's.
+            // The space that it reserved is the parent's.
             mem::forget(mem::take(&mut self.set));
             return;
         }

@@ -1,10 +1,10 @@
-//! Changing entries while a transaction goes through them: `retain`, `extract_if`, `pop_first`, a cursor that deletes
-//! and replaces.
+//! Changing entries while a transaction goes through them: `retain`, `delete_range`, `replace`, `remove`, and the
+//! pass that iterators and cursors of other files use.
 //!
-//! Invariants: (1) A walk goes on over changes behind it: what it changes is the entry that it has just passed. Only
-//! a spill, which moves the transaction's changes, makes it begin again after the last key. (2) What was gone through
-//! counts as read, up to the last key passed; while an iterator or cursor is there, or if it is leaked, all that it
-//! may reach counts. (3) Memory is bounded by one entry, beside what the changes themselves take.
+//! Invariants: (1) A walk continues although entries behind it change: it changes the entry that it has just passed.
+//! Only a spill, which moves the transaction's changes, makes it begin again after the last key. (2) The keys up to
+//! the last one passed count as read. While an iterator or cursor exists, or if it is leaked, everything that it may
+//! reach counts. (3) Memory is bounded by one entry, beside the changes themselves.
 
 use crate::error::Result;
 use crate::txn::reads::bounds::{OwnedBound, as_bound, is_left_back, is_left_front, owned};
@@ -117,7 +117,7 @@ impl WriteTxn {
     }
 }
 
-/// One way through a table whose transaction changes what it has passed.
+/// One pass through a table whose transaction changes the entries behind it.
 #[derive(Debug, Default)]
 pub(super) struct Pass {
     pub(super) walk: Option<Walk>,
@@ -159,7 +159,7 @@ impl Pass {
         let entry = match walk.next_if(&layers, within) {
             Ok(entry) => entry,
             Err(error) => {
-                // Where it stands is not known.
+                // Its place is not known.
                 self.walk = None;
                 return Err(error);
             }
@@ -201,7 +201,7 @@ impl<'w> Edit<'w> {
         if self.ended {
             return Ok(None);
         }
-        // Until it is known that all went well.
+        // Unless everything succeeds.
         self.ended = true;
         let (txn, table, low, high) = (&*self.txn, &self.table, &self.low, &self.high);
         let entry = match back {

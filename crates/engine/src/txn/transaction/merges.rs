@@ -9,14 +9,14 @@ use crate::txn::writes::pending::Pending;
 use crate::txn::writes::versions::{OPERAND_BYTES_MAX, OwnChange};
 
 impl WriteTxn {
-    /// Merges `operand` into the value of `key`, as the table's operator says ([`TableOptions::merge`]): into the
-    /// value that the key has when this transaction commits, whoever changed it last. So transactions that merge are
-    /// never in conflict for that, at any level of isolation: counters under many writers need neither locks nor
-    /// another attempt. A key without a value gets the operand.
+    /// Merges `operand` into the value of `key`, as the table's operator says
+    /// ([`TableOptions::merge`](crate::TableOptions::merge)): into the value that the key has when this transaction
+    /// commits, whichever transaction changed it last. So merges never conflict, at any level of isolation: counters
+    /// under many writers need neither locks nor retries. A key without a value gets the operand.
     ///
-    /// What this transaction reads of the key afterwards is its snapshot's value with the operand merged, and counts
-    /// as read: then it may come into conflict with others that change the key. Over what this transaction itself put
-    /// or deleted, a merge is a put.
+    /// If this transaction reads the key afterwards, it gets its snapshot's value with the operand merged. That
+    /// counts as a read, so it may conflict with transactions that change the key. After a put or delete of the same
+    /// key in this transaction, a merge is a put.
     ///
     /// ```
     /// # fn main() -> fulgurite::Result<()> {
@@ -40,11 +40,11 @@ impl WriteTxn {
     ///
     /// # Errors
     /// [`Error::MergeFunctionMissing`]; [`Error::Invalid`] if the table has no operator, or the operand is none of
-    /// its numbers; as [`WriteTxn::put`], and where it follows a put of the same key as [`WriteTxn::get`]; what is
-    /// merged into a key in one transaction may have 4 GiB − 14. What the value comes to is known when the
-    /// transaction commits: if there is nothing that it could come to, [`WriteTxn::commit`] fails with
-    /// [`Error::Unmergeable`]. If the operands of this transaction alone come to nothing
-    /// ([`MergeOperator::AddChecked`](crate::MergeOperator::AddChecked)), this call fails so, and changes nothing.
+    /// its numbers; as [`WriteTxn::put`], and where it follows a put of the same key as [`WriteTxn::get`]; the
+    /// operands of a key in one transaction may have 4 GiB − 14 together. The value is computed when the transaction
+    /// commits. If it cannot be computed, [`WriteTxn::commit`] fails with [`Error::Unmergeable`]. If the operands of
+    /// this transaction alone cannot be combined ([`MergeOperator::AddChecked`](crate::MergeOperator::AddChecked)),
+    /// this call fails so, and changes nothing.
     pub fn merge(&mut self, table: &Table, key: impl AsRef<[u8]>, operand: impl AsRef<[u8]>) -> Result<()> {
         self.merge_bytes(table, key.as_ref(), operand.as_ref())
     }
@@ -106,7 +106,7 @@ impl WriteTxn {
     }
 }
 
-/// A run must take what is pending, should it be spilled.
+/// A run must be able to hold what is pending, if it is spilled.
 fn check_operand(length_bytes: usize) -> Result<()> {
     if length_bytes <= OPERAND_BYTES_MAX {
         return Ok(());

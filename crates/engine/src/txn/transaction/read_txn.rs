@@ -114,15 +114,16 @@ impl ReadTxn {
     }
 
     /// Hands the keys that begin with `prefix` to `each`, in order and the first one whole: `keys_max` at most.
-    /// `true` if these were all; `false` if there may be more. For who asks for a few keys of a packed table, again
-    /// and again: it costs least.
+    /// `true` if these were all; `false` if there may be more. This is the cheapest way to ask often for a few keys
+    /// of a packed table.
     ///
     /// ```
     /// # fn main() -> fulgurite::Result<()> {
     /// # let directory = tempfile::tempdir().expect("a temporary directory");
     /// # let db = fulgurite::Database::options().create(true).open(directory.path().join("fruit.ful"))?;
     /// # let fruit = db.create_table("fruit", fulgurite::TableOptions::new().packed(true))?;
-    /// # db.update(|txn| [&b"apple"[..], b"apply", b"pear"].into_iter().try_for_each(|key| txn.put(&fruit, key, b"")))?;
+    /// # let keys = [&b"apple"[..], b"apply", b"pear"];
+    /// # db.update(|txn| keys.into_iter().try_for_each(|key| txn.put(&fruit, key, b"")))?;
     /// let txn = db.read()?;
     /// let (mut keys, mut key) = (Vec::new(), Vec::new());
     /// let are_all = txn.prefix_keys(&fruit, b"app", usize::MAX, |suffix| {

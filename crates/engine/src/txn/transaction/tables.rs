@@ -10,7 +10,9 @@ impl WriteTxn {
     /// Creates a table; it exists for others once this transaction has committed.
     ///
     /// # Errors
-    /// [`Error::TableExists`]; [`Error::Invalid`] for an empty or overlong name or impossible options.
+    /// [`Error::TableExists`](crate::Error::TableExists)(crate::Error::TableExists);
+    /// [`Error::Invalid`](crate::Error::Invalid)(crate::Error::Invalid) for an empty or overlong name or impossible
+    /// options.
     pub fn create_table(&mut self, name: &str, options: TableOptions) -> Result<Table> {
         self.note_names();
         self.schema.create(&self.held.snapshot.state, name, options, || self.held.core.new_table_number())
@@ -19,7 +21,7 @@ impl WriteTxn {
     /// The table of that name, this transaction's own changes included.
     ///
     /// # Errors
-    /// [`Error::TableNotFound`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound)(crate::Error::TableNotFound)(crate::Error::TableNotFound).
     pub fn open_table(&self, name: &str) -> Result<Table> {
         self.note_names();
         self.schema.open(&self.held.snapshot.state, name)
@@ -34,7 +36,7 @@ impl WriteTxn {
     /// Deletes a table with all that is in it, once this transaction has committed. Snapshots keep seeing it.
     ///
     /// # Errors
-    /// [`Error::TableNotFound`].
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound)(crate::Error::TableNotFound)(crate::Error::TableNotFound).
     pub fn drop_table(&mut self, table: &Table) -> Result<()> {
         self.note_names();
         self.schema.drop_table(&self.held.snapshot.state, table)?;
@@ -43,8 +45,8 @@ impl WriteTxn {
     }
 
     /// Gives a table another name, once this transaction has committed. Returns a handle that has the new name;
-    /// handles that were opened before keep working, and keep telling the name that they were opened by. Snapshots
-    /// keep seeing the old name.
+    /// handles that were opened before keep working, and keep the name by which they were opened. Snapshots keep the
+    /// old name.
     ///
     /// As with creating and dropping tables, a transaction that does so conflicts with others that create, drop or
     /// rename tables, or look for tables by name. Those that read and write in the table do not conflict with it.
@@ -62,14 +64,15 @@ impl WriteTxn {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TableNotFound`]; [`Error::TableExists`] if another table has this name; [`Error::Invalid`] for an
-    /// empty or overlong one.
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound)(crate::Error::TableNotFound)(crate::Error::TableNotFound);
+    /// [`Error::TableExists`](crate::Error::TableExists)(crate::Error::TableExists) if another table has this name;
+    /// [`Error::Invalid`](crate::Error::Invalid)(crate::Error::Invalid) for an empty or overlong one.
     pub fn rename_table(&mut self, table: &Table, name: &str) -> Result<Table> {
         self.note_names();
         self.schema.rename(&self.held.snapshot.state, table, name)
     }
 
-    /// Gives back the numbers of tables that will not be created, from the change with this index on.
+    /// Frees the numbers of tables that will not be created, from the change with this index on.
     pub(super) fn return_table_numbers(&self, from: usize) {
         for change in self.schema.changes()[from..].iter().rev() {
             if let SchemaChange::Created(view) = change {

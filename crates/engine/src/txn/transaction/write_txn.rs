@@ -57,7 +57,7 @@ pub struct WriteTxn {
     pub(super) set: WriteSet,
     pub(super) schema: Schema,
     pub(super) savepoints: Vec<(Mark, usize)>,
-    /// The way to the last change's key in its delta, if the change was the first and nothing was undone since.
+    /// The place of the last change's key in its delta, if the change was the first and nothing was undone since.
     pub(super) begun: Option<Approach>,
     /// Values written to the data file already; dropped unless they are committed.
     pub(super) large: Vec<LargeValue>,
@@ -68,7 +68,7 @@ pub struct WriteTxn {
     pub(super) exclusive: Option<Exclusive>,
     /// See [`crate::Options::write_set_bytes`].
     pub(super) memory_bytes_max: usize,
-    /// Where the next pops from either end begin. Forgotten with the next change that is none.
+    /// Where the next pops from either end begin. Reset by the next change that is no pop.
     pub(super) popped: [Option<Popped>; 2],
 }
 
@@ -83,7 +83,7 @@ impl WriteTxn {
         Self::begin(core, reads, None)
     }
 
-    /// A transaction beside which nobody else commits, and which nothing need be checked for.
+    /// A transaction beside which no other commits, so that nothing is checked.
     pub(crate) fn new_exclusive(core: &Arc<Core>, exclusive: Exclusive) -> Result<Self> {
         Self::begin(core, None, Some(exclusive))
     }
@@ -117,7 +117,7 @@ impl WriteTxn {
     }
 
     fn at_hand(&self, table: &Table) -> Option<Layers<'_>> {
-        // What must be noted goes the long way.
+        // Noted reads take the long way.
         if self.reads.is_some() {
             return None;
         }
@@ -134,7 +134,7 @@ impl WriteTxn {
         self.held.snapshot.sequence
     }
 
-    /// Bytes that its changes take in the file: those that were spilled, because they took more memory than
+    /// Space in the file that its changes use: those that were spilled, because they used more memory than
     /// [`Options::write_set_bytes`](crate::Options::write_set_bytes). 0 if all of them are in memory.
     pub fn spilled_bytes(&self) -> u64 {
         self.set.spilled().map_or(0, Spilled::bytes)
@@ -245,12 +245,12 @@ impl WriteTxn {
         Ok(())
     }
 
-    /// Guards `key`: if another transaction has given it a value or taken it away since this one began, this one does
-    /// not commit, at any isolation, as if it had read the key at [`Isolation::Serializable`]. Those that guard one
-    /// key are in no conflict with each other.
+    /// Guards `key`: if another transaction has changed or deleted it since this one began, this one does not commit,
+    /// at any isolation, as if it had read the key at [`Isolation::Serializable`]. Transactions that guard the same
+    /// key do not conflict with each other.
     ///
-    /// So a transaction at [`Isolation::Snapshot`] may refer to what lies elsewhere, and be sure that it is there
-    /// when the reference is. A transaction that changes nothing commits whatever it guards. A guard stays when the
+    /// So a transaction at [`Isolation::Snapshot`] may refer to another key, and be sure that the key exists when the
+    /// reference does. A transaction that changes nothing commits whatever it guards. A guard stays when the
     /// transaction returns to a savepoint. Of tens of thousands of guards, those near each other become ranges, in
     /// which any change counts.
     ///
@@ -260,7 +260,8 @@ impl WriteTxn {
     /// # let db = fulgurite::Database::create(directory.path().join("a.ful"))?;
     /// use fulgurite::Isolation;
     ///
-    /// let [people, letters] = ["people", "letters"].map(|name| db.create_table(name, Default::default()).expect("a table"));
+    /// let people = db.create_table("people", Default::default())?;
+    /// let letters = db.create_table("letters", Default::default())?;
     /// db.update(|txn| txn.put(&people, b"bob", b"here"))?;
     /// let mut letter = db.write_with(Isolation::Snapshot)?;
     /// letter.guard(&people, b"bob")?;
@@ -287,7 +288,7 @@ impl WriteTxn {
         Ok(())
     }
 
-    /// Gives `key` this value unless it has one. Tells whether it did.
+    /// Gives `key` this value unless it has one. Returns whether it did.
     ///
     /// # Errors
     /// As [`WriteTxn::put`] and [`WriteTxn::get`].
@@ -300,8 +301,8 @@ impl WriteTxn {
         Ok(absent)
     }
 
-    /// Replaces the value of `key` if it is `expected` (`None`: if it has none) by `value` (`None`: by none). Tells
-    /// whether it did.
+    /// Replaces the value of `key` by `value` (`None`: deletes it) if it is `expected` (`None`: if the key has none).
+    /// Returns whether it did.
     ///
     /// # Errors
     /// As [`WriteTxn::put`] and [`WriteTxn::get`].
@@ -323,7 +324,7 @@ impl WriteTxn {
         Ok(true)
     }
 
-    /// Takes the value of `key` away. Tells whether it had one.
+    /// Deletes `key`. Returns whether it had a value.
     ///
     /// # Errors
     /// As [`WriteTxn::get`] and [`WriteTxn::put`].
@@ -355,7 +356,7 @@ impl WriteTxn {
         self.set.spills()
     }
 
-    /// Sees to it that the changes in memory do not take too much of it.
+    /// Spills the changes in memory if they take too much of it.
     #[inline]
     pub(super) fn make_room(&mut self) -> Result<()> {
         if self.set.memory_bytes() <= self.memory_bytes_max { Ok(()) } else { self.spill() }
@@ -374,8 +375,8 @@ impl WriteTxn {
         Ok(())
     }
 
-    /// Begins the insert of a change that is the first one: if it stays the only one, its commit is near, and what
-    /// that needs arrives meanwhile. Of many changes it would be gone again.
+    /// Begins the insert of the first change. If it stays the only one, its commit is near, and the prefetched memory
+    /// arrives meanwhile. With many changes it would be evicted again.
     pub(super) fn begin_insert(&self, view: &TableView, key: &[u8]) -> Option<Approach> {
         let identity = self.held.snapshot.state.pages.identity();
         self.set.is_empty().then(|| view.active.approach(key, identity.hash(key))).flatten()
@@ -442,9 +443,9 @@ pub(super) fn check_lengths(table: &Table, key: &[u8], value_bytes: usize) -> Re
     table.info.check_width(value_bytes)
 }
 
-/// Where pops began and how far they came: between these keys nothing is left.
+/// Where pops began and how far they came: the keys in between are deleted.
 ///
-/// Without it each pop of one transaction would pass all that the ones before it deleted.
+/// Without it each pop of a transaction would pass all entries that earlier pops deleted.
 #[derive(Debug)]
 pub(super) struct Popped {
     pub(super) table: TableId,

@@ -1,9 +1,9 @@
-//! A key in a write set: without memory of its own if it is short, and so that two short ones are compared without a
-//! look elsewhere.
+//! A key in a write set. A short one has no memory of its own, and two short ones are compared without following a
+//! pointer.
 //!
-//! Invariants: (1) a key of at most [`SHORT_BYTES_MAX`] bytes is always short, a longer one never. (2) What a short
-//! one does not use is zeros.
-//! (3) Keys are ordered as their bytes, which is what [`Borrow`] asks for. Used by `changes` and `write_set` only.
+//! Invariants: (1) a key of at most [`SHORT_BYTES_MAX`] bytes is always short, a longer one never. (2) The bytes that
+//! a short one does not use are zeros.
+//! (3) Keys are ordered as their bytes, as [`Borrow`] requires. Used by `changes` and `write_set` only.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -56,8 +56,8 @@ impl Borrow<[u8]> for ChangedKey {
     }
 }
 
-/// The first sixteen bytes of a short key and the last eight, as numbers that are ordered as they are. Where the
-/// first are equal, so are those that both have.
+/// The first sixteen bytes of a short key and the last eight, as numbers that are ordered as the bytes are. Where the
+/// first numbers are equal, so are the bytes that both numbers contain.
 #[inline(always)]
 fn words(bytes: &[u8; SHORT_BYTES_MAX]) -> (u128, u64) {
     let (first, last) = (bytes.first_chunk().expect("it has more"), bytes.last_chunk().expect("it has more"));
@@ -69,7 +69,7 @@ impl Ord for ChangedKey {
     fn cmp(&self, other: &Self) -> Ordering {
         match (&self.0, &other.0) {
             (Form::Short { length, bytes }, Form::Short { length: other_length, bytes: other }) => {
-                // Where one ends and the other goes on with zeros, the length tells.
+                // If one key ends where the other continues with zeros, the length decides.
                 words(bytes).cmp(&words(other)).then(length.cmp(other_length))
             }
             _ => (**self).cmp(&**other),

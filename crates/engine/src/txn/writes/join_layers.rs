@@ -14,8 +14,8 @@ use crate::txn::writes::spilled::{Layer, LayerTable, Placed, Spilled, build_stac
 use crate::txn::writes::versions::needed_versions;
 
 impl Spilled {
-    /// Joins the last layers, if they are many of one tier. A full disk is no error: they stay as they are.
-    /// `savepoints` are the stages that those begin which stand, rising.
+    /// Joins the last layers, if there are many of one tier. A full disk is no error: the layers stay as they are.
+    /// `savepoints` are the first stages of the savepoints that still exist, rising.
     ///
     /// # Errors
     /// What the disk reports; damage to what was spilled. Nothing has changed then.
@@ -35,7 +35,8 @@ impl Spilled {
         Ok(())
     }
 
-    /// Joins the layers from one on. False if the versions of a key would take too much: then they stay as they are.
+    /// Joins the layers from number `from` on. Returns false if the versions of a key would take too much: then the
+    /// layers stay as they are.
     fn join_from(&mut self, from: usize, pages: &Pages, savepoints: &[u64]) -> Result<bool> {
         let space = Arc::clone(&self.space);
         let mut writer = PageWriter::new(&space);
@@ -70,13 +71,13 @@ struct Joined<'s> {
     spilled: &'s Spilled,
     walk: SpillWalk,
     savepoints: &'s [u64],
-    /// The change at hand was used: the next one is to be found.
+    /// The current change was used: the next one is to be found.
     is_used: bool,
-    /// The key of the change at hand, if there is one.
+    /// The key of the current change, if there is one.
     key: Option<Value<'s>>,
     /// Its versions.
     entry: Vec<u8>,
-    /// The versions of a key would take too much: there is no change any more.
+    /// The versions of a key would take too much: there are no further changes.
     is_too_large: bool,
 }
 

@@ -7,9 +7,9 @@ use crate::format::LargeValue;
 pub enum Pending {
     /// The key has this value now.
     Put(Box<[u8]>),
-    /// The key has the value that lies in an extent of its own.
+    /// The key has this value, which is in an extent of its own.
     PutLarge(Box<LargeValue>),
-    /// The key is gone.
+    /// The key is deleted.
     Delete,
     /// The key's value, whatever that is when the transaction commits, is merged with this operand.
     Merge(Vec<u8>),

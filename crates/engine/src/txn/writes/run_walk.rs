@@ -58,7 +58,7 @@ impl<'k> Start<'k> {
         }
     }
 
-    /// The bound of what lies in the walk's direction.
+    /// The bound of the keys in the walk's direction.
     pub fn bound(self) -> Bound<&'k [u8]> {
         match self {
             Self::First | Self::Last => Bound::Unbounded,

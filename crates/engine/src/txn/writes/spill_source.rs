@@ -66,8 +66,8 @@ impl<'s> SpillSource<'s> {
         changed.chain(self.set.undo.iter().map(|undo| undo.table)).collect()
     }
 
-    /// One part of the versions of a table's keys, from 0 on: the first is that of the oldest, and has all of most
-    /// keys.
+    /// One part of the versions of a table's keys, counted from 0. The first part has the oldest versions, and for
+    /// most keys it has all of them.
     pub fn versions_of(&self, table: TableId, part: usize) -> Versions<'_> {
         let set = self.set;
         let from = self.undo.partition_point(|&at| set.undo[at].table < table);
@@ -104,7 +104,7 @@ pub struct Versions<'s> {
     first_stage: u64,
 }
 
-/// The versions of a key, cut into parts that are no larger than an entry may be, but for those of a single version.
+/// The versions of a key, cut into parts. Each part fits into an entry, or is a single version.
 struct Parts {
     /// The part that is wanted.
     part: usize,
@@ -129,17 +129,17 @@ impl Parts {
 }
 
 impl Versions<'_> {
-    /// Whether there is a further part, as far as was gone through.
+    /// Whether a later part has a version, of the keys that this has gone through.
     pub fn has_more(&self) -> bool {
         self.parts.has_more
     }
 
-    /// Whether a change was none that keeps what others did, of those gone through.
+    /// Whether a change that this has gone through overwrites what other transactions did, which a merge does not.
     pub fn overwrites(&self) -> bool {
         self.overwrites
     }
 
-    /// The first stage of which there was a version, of those gone through.
+    /// The first stage that has a version, of those that this has gone through.
     pub fn first_stage(&self) -> u64 {
         self.first_stage
     }
@@ -153,7 +153,7 @@ impl Versions<'_> {
         self.overwrites |= !matches!(pending, Pending::Merge(_));
     }
 
-    /// Goes to the next key. Whether there is one.
+    /// Advances to the next key. Returns whether there is one.
     fn step(&mut self) -> bool {
         let set = self.set;
         let undone = self.undo.get(self.at).map(|&undo| &*set.undo[undo].key);
@@ -165,7 +165,7 @@ impl Versions<'_> {
         let mut stage = set.first_stage;
         while let Some(&at) = self.undo.get(self.at).filter(|&&at| *set.undo[at].key == *key) {
             let changed_at = set.stage_of(at);
-            // A version that was replaced in its own stage is none that anybody returns to.
+            // No rollback restores a version that was replaced in its own stage.
             if let (Some(before), true) = (&set.undo[at].before, changed_at > stage) {
                 self.push(stage, before);
             }
@@ -181,8 +181,8 @@ impl Versions<'_> {
 
 impl tree::Changes for Versions<'_> {
     fn peek(&mut self) -> Result<Option<tree::Change<'_>>> {
-        // A key whose versions all were of a table that is dropped and the stage of that has none, as one whose are
-        // of other parts.
+        // A key has no version in this part if its versions are in other parts, or if its table was dropped in the
+        // same stage.
         while !self.stands || self.entry.is_empty() {
             if !self.step() {
                 return Ok(None);

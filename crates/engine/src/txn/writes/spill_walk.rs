@@ -1,8 +1,8 @@
-//! Walking through what a transaction has spilled of a table, in key order, one way, without a lifetime: a source of
-//! [`Walk`](crate::txn::reads::walk::Walk).
+//! A walk through what a transaction has spilled of a table, in key order and in one direction, without a lifetime: a
+//! source of [`Walk`](crate::txn::reads::walk::Walk).
 //!
-//! Invariant: the walk stands at a key of which a version stands, or has ended. Keys of which all versions were
-//! rolled back are passed over, because they say nothing of what lies below.
+//! Invariant: the walk is at a key that has a version which was not rolled back, or it has ended. Keys whose versions
+//! were all rolled back are skipped, because they do not hide the layers below.
 
 use std::cmp::Ordering;
 
@@ -22,9 +22,9 @@ pub struct SpillWalk {
     layers: Vec<(usize, RunWalk)>,
     /// The head of the key at which the walk stands; none past the last.
     head: Option<u64>,
-    /// Which of `layers` stand at that key, the newest first.
+    /// Which of `layers` are at that key, the newest first.
     tied: Vec<usize>,
-    /// Which of these has the newest version that stands.
+    /// Which of these has the newest version that was not rolled back.
     newest: usize,
 }
 
@@ -52,7 +52,7 @@ impl SpillWalk {
         self.head
     }
 
-    /// The key at which the walk stands, and what was done to it last. Requires: it stands at one.
+    /// The key that the walk is at, and its last change. Requires: the walk is at one.
     ///
     /// # Errors
     /// As [`SpillWalk::new`].
@@ -62,8 +62,8 @@ impl SpillWalk {
         Ok((key, own.expect("the walk stands where a version stands")))
     }
 
-    /// The key at which the walk stands, and the entries of all layers that have it, the newest first. Requires: as
-    /// for `entry`.
+    /// The key that the walk is at, and the entries of all layers that have it, the newest first. Requires: as for
+    /// `entry`.
     ///
     /// # Errors
     /// As [`SpillWalk::new`].
@@ -82,7 +82,7 @@ impl SpillWalk {
         self.settle(spilled)
     }
 
-    /// All layers at the key go on.
+    /// Advances all layers that are at the key.
     fn step(&mut self, spilled: &Spilled) -> Result<()> {
         for &at in &self.tied {
             let (layer, walk) = &mut self.layers[at];
@@ -93,7 +93,7 @@ impl SpillWalk {
         Ok(())
     }
 
-    /// Finds the next key of which a version stands, from where the layers are.
+    /// Finds the next key that has a version which was not rolled back, from the present places of the layers.
     fn settle(&mut self, spilled: &Spilled) -> Result<()> {
         loop {
             self.tie(spilled)?;

@@ -1,15 +1,16 @@
-//! What a transaction has spilled: layers of sorted runs in free space of the data file, which no meta shows.
+//! What a transaction has spilled: layers of sorted runs in free space of the data file. No meta refers to them.
 //!
 //! A layer has what was in memory when it was spilled, each key with its [versions](crate::txn::writes::versions).
-//! Its extents are those of an operation that never ends: nothing else is put there while it lasts, and with it they
-//! are free again, whether the transaction committed, was dropped, was rolled back past the layer, or the process
-//! died.
+//! Its extents belong to an operation that is never finished, so nothing else is written there while it lasts. When
+//! it ends, the extents are free again: because the transaction committed, was dropped or was rolled back past the
+//! layer, or because the process died.
 //!
-//! Invariants: (1) `pages` shows the extents of every layer, and each layer's stay as they are as long as the layer
-//! lives. (2) Of several layers the later counts. Layers of one tier are joined to one of the next when they are
-//! many, so that there are few to look into; but those stay as they are where savepoints need more versions of one
-//! key than memory should have. (3) No entry is ever changed: what is rolled back is passed over, and a table of a
-//! layer of which nothing is left is dropped, as is a layer without tables.
+//! Invariants: (1) `pages` shows the extents of every layer, and the extents of a layer do not change while it lives.
+//! (2) A later layer hides the earlier ones. When there are many layers of one tier, they are joined into one layer
+//! of the next tier, so that reads have few layers to search. They are not joined where savepoints need more versions
+//! of one key than memory should hold. (3) No entry is ever changed. Versions that were rolled back are skipped. A
+//! table is removed from a layer when all its versions there were rolled back, and a layer is removed when it has no
+//! table.
 
 use crate::error::Result;
 use crate::format::{ExtentEntry, ValueAlign};
@@ -29,7 +30,7 @@ pub struct Spilled {
     /// The oldest first.
     pub(super) layers: Vec<Layer>,
     pub(super) undone: Undone,
-    /// Bytes that the versions of a key may take in one layer, if they are several.
+    /// Upper bound of the bytes of several versions of a key within one layer.
     pub(super) entry_bytes_max: usize,
 }
 
@@ -49,7 +50,7 @@ pub(super) struct LayerTable {
     pub(super) id: TableId,
     /// One run above each range.
     pub(super) stack: Stack,
-    /// Whether a version is none that keeps what others did: no merge.
+    /// Whether a version is no merge, and so overwrites what other transactions did.
     pub(super) overwrites: bool,
     /// No version is older.
     pub(super) first_stage: u64,
@@ -102,7 +103,7 @@ impl Spilled {
         self.layers.retain(|layer| !layer.tables.is_empty());
     }
 
-    /// What was done to `key` last, as far as it was spilled.
+    /// The last change of `key` that was spilled.
     ///
     /// # Errors
     /// What the disk reports; damage to what was spilled.
@@ -122,10 +123,10 @@ impl Spilled {
         Ok(None)
     }
 
-    /// The newest version that stands of an entry of the run at `root`.
+    /// The newest version of an entry of the run at `root` that was not rolled back.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if the entry is none that was spilled.
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if the entry is none that was spilled.
     pub fn newest<'a>(&self, entry: &Value<'a>, root: PageRef) -> Result<Option<OwnChange<'a>>> {
         let damaged = || self.pages.misfit(root, "what a transaction has spilled is not what it wrote");
         let mut found = versions(entry).peekable();
@@ -167,7 +168,7 @@ impl Spilled {
         stacks.flat_map(Stack::runs).map(|run| run.entries).sum()
     }
 
-    /// Whether a change of a table is none that keeps what others did.
+    /// Whether a change of a table is no merge, and so overwrites what other transactions did.
     pub fn overwrites(&self, table: TableId) -> bool {
         self.layers.iter().filter_map(|layer| layer.table(table)).any(|table| table.overwrites)
     }
@@ -200,11 +201,11 @@ fn pages_of<'l>(layers: impl Iterator<Item = &'l Layer>, pages: &Pages, before: 
 }
 
 impl Layer {
-    /// Writes what is in memory, as one layer, or several where the versions of a key take too much for one, the
-    /// oldest first. They are gone again if they are dropped.
+    /// Writes what is in memory, as one layer, or as several where the versions of a key take too much for one layer;
+    /// the oldest first. Dropping a layer frees its space.
     ///
     /// # Errors
-    /// What the disk reports; [`Error::QuotaExceeded`].
+    /// What the disk reports; [`Error::QuotaExceeded`](crate::Error::QuotaExceeded).
     pub fn write(pages: &Pages, space: &Arc<Mutex<Space>>, source: &SpillSource<'_>) -> Result<Vec<Self>> {
         let mut layers = Vec::new();
         let mut has_more = true;
@@ -281,8 +282,8 @@ impl<C: Changes> Changes for Few<'_, C> {
     }
 }
 
-/// Bytes that the versions of a key may take in one layer, if they are several, of a transaction that may take so
-/// much memory: what joins layers has several such entries in memory at once.
+/// Upper bound of the bytes of several versions of a key within one layer, for a transaction that may use
+/// `memory_bytes_max`. Joining layers holds several such entries in memory at once.
 pub fn entry_bytes_max(memory_bytes_max: usize) -> usize {
     (memory_bytes_max / 4).clamp(ENTRY_BYTES_FLOOR, ENTRY_BYTES_CEILING)
 }

@@ -1,6 +1,6 @@
 //! The changes of one table in a write set, by key.
 //!
-//! Many transactions change one key: a tree for that would cost more than the rest of the set, in memory and in time.
+//! Many transactions change one key only: a tree for that would cost more memory and time than the rest of the set.
 //! Used by `write_set` only.
 
 use std::collections::btree_map::Entry;
@@ -53,7 +53,7 @@ impl TableWrites {
         }
     }
 
-    /// Notes a change. Returns the one of the same key before.
+    /// Records a change. Returns the change of the same key before.
     pub fn set(&mut self, key: &[u8], pending: Pending) -> Option<Pending> {
         match &mut self.first {
             Some((first, place)) if **first == *key => return Some(mem::replace(place, pending)),
@@ -64,7 +64,7 @@ impl TableWrites {
             first => self.all.extend(first.take()),
         }
         let Some(short) = ChangedKey::short(key) else {
-            // One that is there already need not be copied.
+            // A key that is there already need not be copied.
             return match self.all.get_mut(key) {
                 Some(place) => Some(mem::replace(place, pending)),
                 None => self.all.insert(key.into(), pending),
@@ -79,8 +79,8 @@ impl TableWrites {
         }
     }
 
-    /// Notes changes whose keys rise, in one pass over what is there. Hands each key to `each`, with the change of
-    /// that key before.
+    /// Records changes whose keys rise, in one pass over the present changes. Passes each key to `each`, with the
+    /// change of that key before.
     ///
     /// Requires: the keys rise.
     pub fn extend(&mut self, added: Vec<(ChangedKey, Pending)>, mut each: impl FnMut(&ChangedKey, Option<Pending>)) {

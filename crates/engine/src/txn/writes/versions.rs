@@ -1,5 +1,5 @@
-//! What became of a key in a transaction, as it is spilled: the last version, and those before it to which savepoints
-//! may return.
+//! What a transaction did to a key, as it is spilled: the last version, and the earlier ones to which savepoints may
+//! return.
 //!
 //! Time in a transaction is counted in *stages*: each savepoint begins one, and so does each return to a savepoint
 //! from before a spill, which undoes all stages since that savepoint. So nothing that was spilled is ever changed:
@@ -7,7 +7,7 @@
 //!
 //! A version is its bytes, and behind them their length (4 bytes), the stage (8 bytes) and the kind (1 byte). The
 //! versions of a key lie one behind the other, the newest last: it is found without a look at the others, and its
-//! bytes lie where the entry begins if it is the only one. None of this is ever read by another transaction.
+//! bytes lie where the entry begins if it is the only one. No other transaction ever reads any of this.
 
 use std::ops::Range;
 
@@ -47,14 +47,14 @@ impl<'a> OwnChange<'a> {
 /// One version among the bytes of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// When it came to be.
+    /// The stage in which it was made.
     pub stage: u64,
     kind: u8,
     payload: Range<usize>,
 }
 
 impl Version {
-    /// What it says; `entry` is the one that it was found in. None if that is nonsense.
+    /// The change that it records; `entry` is the one that it was found in. None if its bytes are invalid.
     pub fn own<'a>(&self, entry: &Value<'a>) -> Option<OwnChange<'a>> {
         Some(match self.kind {
             PUT => OwnChange::Put(entry.part(self.payload.clone())),
@@ -114,15 +114,15 @@ pub fn versions(entry: &[u8]) -> impl Iterator<Item = Version> {
     })
 }
 
-/// Bytes that a version takes in an entry.
+/// The size of a version in an entry.
 pub fn version_bytes(pending: &Pending) -> usize {
     let large_bytes = if matches!(pending, Pending::PutLarge(_)) { OverflowRef::BYTES + 8 + 4 } else { 0 };
     pending.weight() + large_bytes + TRAILER_BYTES
 }
 
-/// The versions of a key that a transaction may still need, the newest first: the last one that stands, and for each
-/// savepoint that stands the last one before it. Each is told with the entry that it lies in; of `entries` the newest
-/// comes first. `savepoints` are the stages that these begin, rising.
+/// The versions of a key that a transaction may still need, the newest first: the last one that was not rolled back,
+/// and for each savepoint that still exists the last one before it. Each comes with the entry that contains it.
+/// `entries` begin with the newest. `savepoints` are the first stages of the savepoints, rising.
 pub fn needed_versions<'e>(
     entries: impl Iterator<Item = &'e [u8]>,
     undone: &Undone,

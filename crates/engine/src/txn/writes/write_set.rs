@@ -1,10 +1,10 @@
 //! The private changes of one write transaction, before its commit.
 //!
-//! Ordered by table and key, so that the transaction reads its own writes, ranges included, and so that a commit is
+//! Changes are ordered by table and key, so that the transaction reads its own writes, in ranges too, and a commit is
 //! logged in key order. Savepoints are marks in an undo list, which is kept only once there is a savepoint.
 //!
-//! What takes too much memory is *spilled*: all that is here, with what the undo list says of it, becomes a layer of
-//! [`Spilled`], and the set begins anew above that. What is in memory is newer than anything spilled.
+//! When changes take too much memory, they are *spilled*: everything in memory, with its undo list, becomes a layer
+//! of [`Spilled`], and the set is empty again above that layer. Changes in memory are newer than all spilled ones.
 
 use std::ops::Bound;
 
@@ -36,7 +36,7 @@ pub struct WriteSet {
     /// Keys that were changed, of those in memory.
     entries: usize,
     bytes: usize,
-    /// Whether a large value was ever among them: otherwise nobody need look for one.
+    /// Whether a large value was ever among them. If not, there is no need to search for one.
     has_large: bool,
     /// As `has_large`, for merges.
     has_merges: bool,
@@ -77,14 +77,14 @@ impl WriteSet {
         self.spilled.as_deref().filter(|spilled| !spilled.is_empty())
     }
 
-    /// Writes all that is in memory to the file's free space, and forgets it here. The versions of a key are written
+    /// Writes everything in memory to the file's free space, and removes it here. The versions of a key are written
     /// in several parts if they take more than `entry_bytes_max`.
     ///
     /// # Errors
-    /// What the disk reports; [`crate::Error::QuotaExceeded`]. Nothing has changed then, but for layers that may have
+    /// What the disk reports; [`crate::Error::QuotaExceeded`]. Nothing has changed then, except that layers may have
     /// been joined.
     pub fn spill(&mut self, pages: &Pages, space: &Arc<Mutex<Space>>, entry_bytes_max: usize) -> Result<u64> {
-        // Written before anything changes here: whoever catches a panic on the way still has all that was done.
+        // Written before anything changes here: if a panic on the way is caught, no change is lost.
         let layers = Layer::write(pages, space, &SpillSource::new(self.in_memory(), entry_bytes_max))?;
         let spilled = self.spilled.get_or_insert_with(|| Box::new(Spilled::new(pages, space, entry_bytes_max)));
         let bytes = spilled.push(pages, layers)?;
@@ -101,12 +101,12 @@ impl WriteSet {
         self.spills
     }
 
-    /// Lets go of what was spilled. Requires: nobody reads the set any more.
+    /// Drops what was spilled. Requires: the set is not read any more.
     pub fn discard_spilled(&mut self) {
         self.spilled = None;
     }
 
-    /// What is in memory is spilled, or undone.
+    /// Empties the memory, whose changes were spilled or undone.
     fn forget_memory(&mut self) {
         (self.tables, self.undo) = (Vec::new(), Vec::new());
         (self.bytes, self.entries, self.undo_bytes) = (0, 0, 0);
@@ -298,7 +298,7 @@ impl WriteSet {
             || self.spilled().is_some_and(|spilled| spilled.overwrites(table))
     }
 
-    /// Forgets what was done to a table: it was dropped. Only a rollback to an earlier mark brings it back.
+    /// Removes the changes of a table, which was dropped. Only a rollback to an earlier mark restores them.
     pub fn forget(&mut self, table: TableId) {
         let Ok(at) = self.place(table) else { return };
         let (_, changes) = self.tables.remove(at);
@@ -350,7 +350,7 @@ impl WriteSet {
         true
     }
 
-    /// All that is in memory came after the mark, and of what was spilled all of the stages since.
+    /// All changes in memory are later than the mark, and so are the spilled ones of the stages since.
     fn roll_back_spilled(&mut self, mark: Mark) {
         self.forget_memory();
         if let Some(spilled) = &mut self.spilled {
@@ -389,7 +389,7 @@ static MARKS_MADE: AtomicU64 = AtomicU64::new(0);
 /// Memory that a changed key takes beyond key and value, about.
 pub const ENTRY_BYTES: usize = 80;
 
-/// Passing an entry by costs so much less than setting one.
+/// Skipping an entry costs so many times less than setting one.
 const PASSED_PER_PUT: usize = 8;
 
 #[cfg(test)]

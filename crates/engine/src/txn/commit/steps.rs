@@ -8,7 +8,7 @@
 //! (4) When a commit gets its sequence, nothing that it was checked for has changed since its snapshot. So
 //!     transactions that are checked for what they read could have run one after the other, in the order of their
 //!     sequences.
-//! (5) What a merge leaves is the operand upon the value that the commit before left: see `merges`.
+//! (5) A merge applies its operand to the value that the commit before left: see `merges`.
 #![allow(unsafe_code)] // A commit is written to its place before it is finished.
 
 use std::cell::Cell;
@@ -26,7 +26,7 @@ use crate::sync::{Arc, MutexGuard};
 use crate::txn::commit::core::{Core, Hold, Logged, Writer};
 use crate::txn::commit::footprints::{Footprint, HASHES};
 use crate::txn::commit::in_place::InPlace;
-use crate::txn::commit::merges::{Merged, Results, resolved};
+use crate::txn::commit::merges::{Results, Revalidated, resolved};
 use crate::txn::commit::proposal::Proposal;
 use crate::txn::snapshot::published::Replaced;
 use crate::txn::snapshot::state::State;
@@ -34,14 +34,14 @@ use crate::txn::writes::pending::Pending;
 use crate::txn::writes::schema::{SchemaChange, with_schema};
 use crate::txn::writes::write_set::WriteSet;
 
-/// How near to the places of the set's first keys their inserts have come.
+/// The places in deltas where the set's first keys will be inserted, as far as they were found.
 type Approaches = [Option<Approach>; HASHES];
 
-/// What is prepared of a commit without the log's lock.
+/// The part of a commit that is prepared without the log's lock.
 struct Draft<'w> {
     print: Footprint,
     encoder: RecordEncoder,
-    /// What its merges come to.
+    /// The results of its merges.
     results: Option<Results<'w>>,
 }
 
@@ -61,7 +61,7 @@ struct Placed<'w> {
     replaced: Option<Replaced<'w, Hold>>,
 }
 
-/// A commit whose insertion panics: it has its place in the log, and will never be whole there or in memory.
+/// A commit whose insertion panics: it has its place in the log, and will never be complete there or in memory.
 struct Abandoned<'c>(&'c Core);
 
 impl Drop for Abandoned<'_> {
@@ -74,9 +74,9 @@ impl Drop for Abandoned<'_> {
 }
 
 impl Proposal<'_> {
-    /// Whether it is more likely to need room than to make some: it writes and creates more keys and tables than it
+    /// Whether it is more likely to need space than to free some: it writes and creates more keys and tables than it
     /// deletes, and drops no table.
-    fn adds(&self) -> bool {
+    fn needs_room(&self) -> bool {
         let changes = self.schema.changes();
         let drops = changes.iter().any(|change| matches!(change, SchemaChange::Dropped(_)));
         let created = changes.iter().filter(|change| matches!(change, SchemaChange::Created(_))).count();
@@ -84,8 +84,8 @@ impl Proposal<'_> {
         !drops && created + self.set.len() - deleted > deleted
     }
 
-    /// Whether there is no room for it on the disk. What is large is measured against that, not only against what was
-    /// left of late.
+    /// Whether the disk has no room for it. A large commit is compared with the present room, not only with the room
+    /// measured last.
     fn lacks_room(&self, writer: &Writer) -> bool {
         let bytes = self.set.bytes() as u64;
         let is_large = bytes >= MEASURED_COMMIT_BYTES;
@@ -93,7 +93,7 @@ impl Proposal<'_> {
             return false;
         }
         let has_room = is_large && writer.relief.get().is_none_or(|relief| relief.has_room_for(bytes));
-        (writer.budget.is_short() || !has_room) && self.adds()
+        (writer.budget.is_short() || !has_room) && self.needs_room()
     }
 }
 
@@ -124,7 +124,7 @@ impl Draft<'_> {
         encoder.finish();
     }
 
-    /// Memory that the changes will take in the deltas, about.
+    /// Estimate of the memory for the changes in the deltas.
     fn memory_bytes(&self, proposal: &Proposal<'_>) -> u64 {
         let operands: usize = proposal.set.merges().map(|(_, _, operand)| operand.len()).sum();
         let results: usize = self.results.iter().flat_map(Results::puts).map(Pending::weight).sum();
@@ -132,14 +132,14 @@ impl Draft<'_> {
         entries as u64 + proposal.schema.len() as u64 * SCHEMA_CHANGE_BYTES
     }
 
-    /// As [`Core::revalidate_merges`]. Answers whether the merges are done.
+    /// As [`Core::revalidate_merges`]. Returns whether the results hold now.
     fn revalidate_merges(&mut self, core: &Core, logged: &Logged, proposal: &Proposal<'_>) -> Result<bool> {
         let Some(results) = &mut self.results else { return Ok(true) };
         let merged = core.revalidate_merges(logged, proposal, &self.print, results)?;
-        if merged == Merged::Anew {
+        if merged == Revalidated::Changed {
             self.encode(proposal);
         }
-        Ok(merged != Merged::NotYet)
+        Ok(merged != Revalidated::TooCostly)
     }
 
     fn recompute_merges(&mut self, core: &Core, proposal: &Proposal<'_>) -> Result<()> {
@@ -172,7 +172,8 @@ impl Logged {
 }
 
 impl Core {
-    /// Commits, and waits until that is visible and as durable as asked. Requires: the set or the schema has changes.
+    /// Commits, and waits until the commit is visible and as durable as asked. Requires: the set or the schema has
+    /// changes.
     ///
     /// # Errors
     /// As [`crate::WriteTxn::commit`].
@@ -192,14 +193,14 @@ impl Core {
         let mut placed = placed.inspect_err(|error| note_refusal(writer, error))?;
         give_way();
         self.insert(proposal, &mut placed, &draft, &approaches);
-        keep(mem::take(&mut draft.encoder));
+        keep_encoder(mem::take(&mut draft.encoder));
         self.show(&mut placed);
         metrics::commit(placed.log_bytes);
         self.settle(writer, &placed, durability)
     }
 
-    /// Checks, and gives the commit its number and its place in the log: between the two no other commit gets a
-    /// number that could matter. All but that was done before, without the lock.
+    /// Checks the commit, and assigns its number and its place in the log: in between no other commit gets a number
+    /// that could matter. Everything else was done before, without the lock.
     fn place<'w>(
         &self,
         writer: &'w Writer,
@@ -222,7 +223,7 @@ impl Core {
             self.published.wait(last);
             draft.recompute_merges(self, proposal)?;
         }
-        // Others are too fast. With the lock none gets a number any more.
+        // Other transactions are too fast. While this thread has the lock, none of them gets a number.
         let logged = self.lock_log(writer, proposal.is_exclusive);
         self.published.wait(logged.last);
         self.check(writer, proposal)?;
@@ -238,7 +239,7 @@ impl Core {
         draft: &mut Draft<'w>,
         durability: Durability,
     ) -> Result<Placed<'w>> {
-        // The database may have been closed while this one waited.
+        // The database may have been closed during the wait.
         self.writer()?;
         let sequence = Sequence(logged.last.0 + 1);
         let alone = !proposal.schema.is_empty();
@@ -253,17 +254,17 @@ impl Core {
         }
         let memory_bytes = draft.memory_bytes(proposal);
         let Draft { print, encoder, results } = draft;
-        results.iter_mut().for_each(Results::entrust);
+        results.iter_mut().for_each(Results::mark_logged);
         let log_bytes = encoder.len_bytes();
         let appended = logged.append(encoder, sequence, durability);
         writer.note_poison(&logged);
         let (place, buffered) = match appended {
-            // Nobody knows whether it is in the file.
+            // It is not known whether the commit is in the file.
             Err(source) if writer.is_poisoned() && logged.journal.has_taken(sequence) => {
                 return Err(self.indeterminate(sequence, source));
             }
             Err(error) => {
-                results.iter_mut().for_each(Results::take_back);
+                results.iter_mut().for_each(Results::unmark_logged);
                 return Err(error);
             }
             Ok(appended) => appended,
@@ -280,7 +281,8 @@ impl Core {
         Ok(Placed { sequence, log_bytes, newer, place, buffered, alone: alone.then_some(logged), replaced: None })
     }
 
-    /// Brings the changes into the deltas, the records to their place in the log, and the tables into the newest state.
+    /// Inserts the changes into the deltas, writes the records to their place in the log, and publishes changes of
+    /// tables.
     fn insert<'c>(
         &'c self,
         proposal: &Proposal<'_>,
@@ -291,13 +293,13 @@ impl Core {
         let abandoned = Abandoned(self);
         let state = placed.newer.as_ref().unwrap_or(&proposal.snapshot.state);
         let place = placed.place.take();
-        // What is asked for arrives while the changes are inserted.
+        // The prefetched memory arrives while the changes are inserted.
         place.iter().for_each(InPlace::approach);
         insert(state, proposal, placed.sequence, draft, approaches);
         if let Some(place) = place {
-            // SAFETY: the commit is not finished: `Core::show` does that, which `Core::commit` calls after this. Nor
-            // is it ever, if it is abandoned: then `Prefix::arrives` answers false for it, and whoever would do away
-            // with the file is refused.
+            // SAFETY: the commit is not finished: `Core::show` finishes it, which `Core::commit` calls after this. If
+            // it is abandoned, it is never finished: then `Visible::arrives` returns false for it, and a thread that
+            // would remove the file gets an error.
             unsafe { place.write(&draft.encoder) };
         }
         if !proposal.schema.is_empty() {
@@ -307,7 +309,7 @@ impl Core {
         mem::forget(abandoned);
     }
 
-    /// Makes the commit visible, as soon as all before it are.
+    /// Makes the commit visible, as soon as all commits before it are.
     fn show(&self, placed: &mut Placed<'_>) {
         give_way();
         self.published.finish(placed.sequence);
@@ -316,7 +318,7 @@ impl Core {
         self.published.wait(placed.sequence);
     }
 
-    /// Sees to it that the commit becomes as durable as asked.
+    /// Makes the commit as durable as asked.
     fn settle(&self, writer: &Writer, placed: &Placed<'_>, durability: Durability) -> Result<Sequence> {
         if let (true, Some(relief)) = (placed.buffered, writer.relief.get()) {
             relief.write_behind();
@@ -328,7 +330,7 @@ impl Core {
         Ok(placed.sequence)
     }
 
-    /// The error of what may survive or not, and is seen with this commit.
+    /// The error of a commit that is visible and may or may not survive.
     pub fn indeterminate(&self, sequence: Sequence, source: Error) -> Error {
         Error::Indeterminate { path: self.path.clone(), sequence, source: Box::new(source) }
     }
@@ -342,7 +344,7 @@ pub fn note_refusal(writer: &Writer, error: &Error) {
     }
 }
 
-/// Syncs large values, whatever the level: a log that survives must not refer to bytes that did not.
+/// Syncs large values at every level of durability: a log that survives must not refer to bytes that did not.
 fn sync_large_values(writer: &Writer, set: &WriteSet) -> Result<()> {
     if set.large().next().is_none() {
         return Ok(());
@@ -350,15 +352,15 @@ fn sync_large_values(writer: &Writer, set: &WriteSet) -> Result<()> {
     writer.large.sync().inspect_err(|_| writer.poison())
 }
 
-/// Gives a thread its encoder back, unless that has grown too large to be kept.
-fn keep(encoder: RecordEncoder) {
+/// Keeps the thread's encoder for its next commit, unless it has grown too large.
+fn keep_encoder(encoder: RecordEncoder) {
     if encoder.capacity_bytes() <= ENCODER_BYTES_KEPT {
         ENCODER.set(encoder);
     }
 }
 
-/// Begins the inserts of a small set: what they need arrives side by side, and while the commit gets its place. In a
-/// large one the first would be gone again.
+/// Begins the inserts of a small set, so that the cache misses overlap each other and the wait for the log's lock. In
+/// a large set the first lines would be evicted before they are used.
 fn approach(proposal: &Proposal<'_>, print: &Footprint) -> Approaches {
     let mut approaches = [None; HASHES];
     let state = &proposal.snapshot.state;
@@ -394,7 +396,7 @@ fn insert(
         give_way();
         let delta = match known {
             Some((table, delta)) if table == id => delta,
-            // A table that was dropped later in the same transaction has no delta, and needs none.
+            // A table that was dropped later in the same transaction has no delta and needs none.
             _ => match proposal.schema.view_of(state, id) {
                 Some(view) => &view.active,
                 None => continue,
@@ -435,10 +437,10 @@ const CHECKS_UNLOCKED: usize = 4;
 /// A larger encoder is not kept.
 const ENCODER_BYTES_KEPT: usize = 256 << 10;
 
-/// Memory that the creation or the end of a table takes until the next checkpoint, about.
+/// Estimate of the memory that creating or dropping a table takes until the next checkpoint.
 const SCHEMA_CHANGE_BYTES: u64 = 1 << 10;
 
-/// Memory that an entry of a delta takes beyond its key and value, about.
+/// Estimate of the memory that an entry of a delta takes beyond its key and value.
 const ENTRY_OVERHEAD_BYTES: usize = 56;
 
 /// The disk is measured for commits of so many bytes.
