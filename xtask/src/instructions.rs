@@ -1,4 +1,5 @@
-//! `cargo xtask instructions`: the instructions that operations take, counted under valgrind, against the table that is committed.
+//! `cargo xtask instructions`: the instructions that operations take, counted under valgrind, against the table that is
+//! committed.
 
 use std::path::Path;
 
@@ -37,7 +38,8 @@ fn count(root: &Path, options: &[&str]) -> Result<(), Failure> {
     tools::ensure_valgrind(root).map_err(Failure::Unavailable)?;
     let table = root.join(TABLE);
     let table = table.to_string_lossy();
-    // The engine as users build it. Of the store of quads that takes minutes, so it is counted as the tests have built it.
+    // The engine as users build it. Of the store of quads that takes minutes, so it is counted as the tests have built
+    // it.
     let engine = [
         &["run", "--release", "--package", PACKAGE, "--no-default-features", "--", "engine"],
         &["--table", &*table][..],

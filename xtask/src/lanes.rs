@@ -1,7 +1,8 @@
 //! Programs that keep one processor busy each, run side by side: as many at once as there are processors.
 //!
-//! (1) Programs start in the order in which they are given. (2) What one prints is shown when it ends, in one piece below the line
-//! that names it. (3) A program that fails does not keep the others from running. Called by `ci` and by `miri`.
+//! (1) Programs start in the order in which they are given. (2) What one prints is shown when it ends, in one piece
+//! below the line that names it. (3) A program that fails does not keep the others from running. Called by `ci` and by
+//! `miri`.
 
 use std::collections::VecDeque;
 use std::io::{PipeReader, Read};

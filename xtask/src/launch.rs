@@ -1,5 +1,5 @@
-//! Commands that build a program of the workspace and run it. What they share: the build is cargo's, all arguments go on to
-//! the program, and its exit code becomes ours.
+//! Commands that build a program of the workspace and run it. What they share: the build is cargo's, all arguments go
+//! on to the program, and its exit code becomes ours.
 
 use std::path::Path;
 use std::process::ExitStatus;
@@ -245,7 +245,8 @@ pub fn run_demo_of_tests(root: &Path) -> Result<(), Failure> {
     demo_of(root, &["--profile", "test", "--bin", "fulgurite"], &[])
 }
 
-/// Compares patterns with another implementation, by the command line that the tests have built and a Python that has the other.
+/// Compares patterns with another implementation, by the command line that the tests have built and a Python that has
+/// the other.
 pub fn run_patterns_of_tests(root: &Path, python: &Path) -> Result<(), Failure> {
     let program = ["cargo", "run", "--quiet", "--locked", "--profile", "test", "--bin", "fulgurite", "--"];
     let arguments = [&["-B", "proofs/conformance/patterns.py", "2000", "random"][..], &program].concat();
@@ -372,7 +373,8 @@ pub fn run_of_tests(root: &Path, name: &str, arguments: &[&str]) -> Result<(), F
     wait(program_of_tests(root, name, arguments))
 }
 
-/// A program as the tests have built it. No package is named: then features are those of the tests, and nothing is built twice.
+/// A program as the tests have built it. No package is named: then features are those of the tests, and nothing is
+/// built twice.
 pub fn program_of_tests(root: &Path, name: &str, arguments: &[&str]) -> std::process::Command {
     let mut command = workspace::child(root, "cargo", &["run", "--locked", "--profile", "test", "--bin", name, "--"]);
     command.args(arguments);

@@ -1,8 +1,9 @@
 //! Developer tasks of the Fulgurite workspace: `cargo xtask COMMAND`.
 //!
 //! Reading order: [`commands`] (their table), [`launch`] and [`miri`] (commands that build a program and run it),
-//! [`instructions`] (counts that may not rise), [`lanes`] (programs side by side), [`ci`] (`test`: everything that CI checks), [`tidy`] (rules on the sources that no compiler
-//! knows), [`page`] (the editor in the page of the server, and tries of it), [`tools`] (what these install).
+//! [`instructions`] (counts that may not rise), [`lanes`] (programs side by side), [`ci`] (`test`: everything that CI
+//! checks), [`tidy`] (rules on the sources that no compiler knows), [`page`] (the editor in the page of the server, and
+//! tries of it), [`tools`] (what these install).
 
 mod ci;
 mod command;

@@ -1,5 +1,6 @@
-//! `cargo xtask miri`: unit tests of the engine under Miri, which interprets them and keeps one processor busy. They are dealt out to
-//! several runs that go on side by side. Each test that is listed is in one run, and a run that does not run all of its own fails.
+//! `cargo xtask miri`: unit tests of the engine under Miri, which interprets them and keeps one processor busy. They
+//! are dealt out to several runs that go on side by side. Each test that is listed is in one run, and a run that does
+//! not run all of its own fails.
 
 use std::path::Path;
 use std::process::Command;
@@ -24,8 +25,8 @@ are processors. Without a module: format and db::tests::slots, which is what CI 
 /// The modules that CI runs.
 pub const MODULES: &[&str] = &["format", "db::tests::slots"];
 
-/// Runs to deal tests out to. They are more than processors, since tests take from no time to half a minute, and few, since
-/// Miri reads the whole program anew for each.
+/// Runs to deal tests out to. They are more than processors, since tests take from no time to half a minute, and few,
+/// since Miri reads the whole program anew for each.
 const RUNS: usize = 4;
 
 fn miri(arguments: &[String]) -> Result<(), Failure> {
@@ -42,7 +43,8 @@ fn miri(arguments: &[String]) -> Result<(), Failure> {
 /// Builds the engine's unit tests for Miri, and deals out those of `modules`.
 ///
 /// # Errors
-/// Fails if there is no Miri, if they cannot be built, or if a module has none: it would prove nothing and look like success.
+/// Fails if there is no Miri, if they cannot be built, or if a module has none: it would prove nothing and look like
+/// success.
 pub fn programs(root: &Path, modules: &[&str]) -> Result<Vec<Program>, Failure> {
     tools::ensure_miri(root).map_err(Failure::Unavailable)?;
     println!("-- miri: the engine's unit tests are built and listed");

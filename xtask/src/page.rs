@@ -1,7 +1,8 @@
-//! `cargo xtask page`: the editor YASGUI for the page of `rdf serve`, from npm, and tries of the pages in a real browser.
+//! `cargo xtask page`: the editor YASGUI for the page of `rdf serve`, from npm, and tries of the pages in a real
+//! browser.
 //!
-//! Nothing of it is committed: the package is fetched in the version, and with the checksum, of `crates/server/yasgui.txt` into target/yasgui,
-//! where `crates/server/build.rs` takes it from.
+//! Nothing of it is committed: the package is fetched in the version, and with the checksum, of
+//! `crates/server/yasgui.txt` into target/yasgui, where `crates/server/build.rs` takes it from.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

@@ -1,4 +1,5 @@
-//! What the tasks need beyond the pinned toolchain, and how they install it: other toolchains, targets, a Python package.
+//! What the tasks need beyond the pinned toolchain, and how they install it: other toolchains, targets, a Python
+//! package.
 //!
 //! Everything here may be unavailable (no network, no rustup): the caller gets the reason and must say it aloud.
 //! Nothing that is installed already is updated, and rustup itself never is.
@@ -61,8 +62,8 @@ pub fn ensure_target(root: &Path, target: &str) -> Result<(), String> {
     quiet(workspace::child(root, "rustup", &["target", "add", target])).map(drop)
 }
 
-/// Makes sure that there is a Python with the packages that the decoder needs, in an environment of its own below target/,
-/// and returns its interpreter.
+/// Makes sure that there is a Python with the packages that the decoder needs, in an environment of its own below
+/// target/, and returns its interpreter.
 ///
 /// # Errors
 /// The reason why it cannot be had, and what to install.
@@ -78,7 +79,8 @@ pub fn ensure_elementpath(root: &Path) -> Result<PathBuf, String> {
     python_with(root, "python-patterns", ELEMENTPATH, "import elementpath as e; print('elementpath==' + e.__version__)")
 }
 
-/// A Python with one package, in an environment of its own: a directory below target/. `version` makes it print the package as it is installed.
+/// A Python with one package, in an environment of its own: a directory below target/. `version` makes it print the
+/// package as it is installed.
 fn python_with(root: &Path, directory: &str, package: &str, version: &str) -> Result<PathBuf, String> {
     let environment = root.join("target").join(directory);
     let interpreter = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
@@ -99,7 +101,8 @@ fn python_with(root: &Path, directory: &str, package: &str, version: &str) -> Re
     Ok(interpreter)
 }
 
-/// Makes sure that the environment of [`ensure_python`] has the other readers of RDF and XML too, and returns its interpreter.
+/// Makes sure that the environment of [`ensure_python`] has the other readers of RDF and XML too, and returns its
+/// interpreter.
 ///
 /// # Errors
 /// The reason why they cannot be had, and what to install.
@@ -144,8 +147,8 @@ pub fn ensure_suites(root: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// Makes sure that the Java program that measures RDF4J's LmdbStore is built below target/rdf4j, with the libraries that its
-/// benchmarks/bench/java/pom.xml pins, and returns where.
+/// Makes sure that the Java program that measures RDF4J's LmdbStore is built below target/rdf4j, with the libraries
+/// that its benchmarks/bench/java/pom.xml pins, and returns where.
 ///
 /// # Errors
 /// The reason why it cannot be had, and what to install.

@@ -1,4 +1,5 @@
-//! The suites of tables as a program, with the engines that are always there: each workload of each engine is a process of its own.
+//! The suites of tables as a program, with the engines that are always there: each workload of each engine is a process
+//! of its own.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -86,8 +87,8 @@ fn what_a_killed_writer_had_acknowledged_is_there_where_that_is_promised() {
     assert_eq!(figures(&kills, "kills"), [2.0, 2.0]);
     assert_eq!(figures(&kills, "acknowledged commits lost"), [0.0, 0.0]);
     assert_eq!(figures(&kills, "records corrupted"), [0.0, 0.0]);
-    // Nothing is promised for commits that stay in the process. A kill may come when all are written, but not all ten do; the
-    // first that loses one is the last.
+    // Nothing is promised for commits that stay in the process. A kill may come when all are written, but not all ten
+    // do; the first that loses one is the last.
     let unpromised = ["--rounds", "1", "--only", "kills", "--records", "2000", "--format", "json", "--level", "memory"];
     let (lines, _) =
         texts(run("lightning", &[&unpromised[..], &["--engines", "fulgurite"]].concat(), directory.path()));

@@ -47,8 +47,8 @@ pub enum ConflictReason {
     Write,
     /// It created, dropped or renamed tables.
     Tables,
-    /// A bulk load, or a transaction that had spilled ([`Options::write_set_bytes`](crate::Options::write_set_bytes)), changed a table
-    /// that was read, or at isolation `Snapshot` written.
+    /// A bulk load, or a transaction that had spilled ([`Options::write_set_bytes`](crate::Options::write_set_bytes)),
+    /// changed a table that was read, or at isolation `Snapshot` written.
     BulkLoad,
 }
 
@@ -77,7 +77,8 @@ pub enum Error {
         /// The system's answer.
         source: io::Error,
     },
-    /// The disk or the user's disk quota is full, or has no more than what is kept for deleting. Nothing was lost; reads go on.
+    /// The disk or the user's disk quota is full, or has no more than what is kept for deleting. Nothing was lost;
+    /// reads go on.
     DiskFull {
         /// The file that could not grow.
         path: PathBuf,
@@ -103,7 +104,8 @@ pub enum Error {
         /// The path that was asked for.
         path: PathBuf,
     },
-    /// A database was to be created where the log of another lies whose file is gone: it may hold the only copy of commits.
+    /// A database was to be created where the log of another lies whose file is gone: it may hold the only copy of
+    /// commits.
     LogWithoutDatabase {
         /// The path that was asked for.
         path: PathBuf,
@@ -136,8 +138,8 @@ pub enum Error {
         /// What is wrong with it.
         offence: String,
     },
-    /// The database is open for writing already: in another process, or in this one by a handle or a transaction of a database that
-    /// was closed, or under another name of the file.
+    /// The database is open for writing already: in another process, or in this one by a handle or a transaction of a
+    /// database that was closed, or under another name of the file.
     Locked {
         /// The database.
         path: PathBuf,
@@ -146,8 +148,8 @@ pub enum Error {
         /// It is this process.
         is_here: bool,
     },
-    /// The database file, or a segment of its log, was renamed, replaced or removed while the database was open for writing. Nothing is
-    /// written any more; what was committed is in the moved files.
+    /// The database file, or a segment of its log, was renamed, replaced or removed while the database was open for
+    /// writing. Nothing is written any more; what was committed is in the moved files.
     Moved {
         /// The path that no longer names the file.
         path: PathBuf,
@@ -176,8 +178,9 @@ pub enum Error {
         /// The database.
         path: PathBuf,
     },
-    /// A sync failed while this commit or bulk load waited for it, or the log or the meta was left in doubt while it was written.
-    /// Transactions that begin from now on see what is durable for certain; reopening the database tells what survived.
+    /// A sync failed while this commit or bulk load waited for it, or the log or the meta was left in doubt while it
+    /// was written. Transactions that begin from now on see what is durable for certain; reopening the database tells
+    /// what survived.
     Indeterminate {
         /// The database.
         path: PathBuf,
@@ -186,8 +189,8 @@ pub enum Error {
         /// What the disk reported to the commit that led the sync; [`Error::Poisoned`] to the others.
         source: Box<Error>,
     },
-    /// Another transaction has committed a change, since this one began, that this one must have seen: begin again. Nothing was
-    /// changed. [`crate::Database::update`] begins again by itself.
+    /// Another transaction has committed a change, since this one began, that this one must have seen: begin again.
+    /// Nothing was changed. [`crate::Database::update`] begins again by itself.
     Conflict {
         /// The table; empty if it is about the tables there are.
         table: String,
@@ -196,8 +199,8 @@ pub enum Error {
         /// What changed.
         reason: ConflictReason,
     },
-    /// So much was committed since this transaction began that it cannot be checked for conflicts any more: begin again, or use
-    /// [`crate::Database::begin_exclusive`] for long jobs.
+    /// So much was committed since this transaction began that it cannot be checked for conflicts any more: begin
+    /// again, or use [`crate::Database::begin_exclusive`] for long jobs.
     TransactionTooOld,
     /// The log does not go back to the commit after which changes were asked for: begin again with a snapshot.
     ChangesGone {
@@ -208,8 +211,8 @@ pub enum Error {
         /// The oldest commit that can still be read.
         oldest: Sequence,
     },
-    /// A [`Monitor`](crate::Monitor) has ended the operation before its time. Nothing was lost: what is not in the trees is in the log.
-    /// Of a backup no file is left.
+    /// A [`Monitor`](crate::Monitor) has ended the operation before its time. Nothing was lost: what is not in the
+    /// trees is in the log. Of a backup no file is left.
     Stopped {
         /// The database, or the backup.
         path: PathBuf,
@@ -258,9 +261,9 @@ pub enum Error {
         table: String,
         /// The key.
         key: Vec<u8>,
-        /// [`Error::Decode`] if what the key has is none of the table's numbers, [`Error::ValueTooLong`] if it would be too long,
-        /// [`Error::Overflow`] if it is a sum that the table's numbers cannot hold, [`Error::MergeFunction`] if the table's function
-        /// fails.
+        /// [`Error::Decode`] if what the key has is none of the table's numbers, [`Error::ValueTooLong`] if it would be
+        /// too long, [`Error::Overflow`] if it is a sum that the table's numbers cannot hold, [`Error::MergeFunction`]
+        /// if the table's function fails.
         source: Box<Error>,
     },
     /// A merge function of the program returned an error, or panicked.
@@ -313,7 +316,8 @@ impl Error {
         }
     }
 
-    /// Wraps the system's answer to a sync that was to make commits durable. Even if the answer is that the disk is full, it is not
+    /// Wraps the system's answer to a sync that was to make commits durable. Even if the answer is that the disk is
+    /// full, it is not
     /// [`Error::DiskFull`]: what was written may be lost.
     pub(crate) fn failed_sync(operation: &'static str, path: &Path, source: io::Error) -> Self {
         Self::Io { operation, path: path.to_path_buf(), source }

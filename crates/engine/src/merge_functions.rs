@@ -1,8 +1,8 @@
 //! Merge functions of the program: the names that it registered, and the calls.
 //!
-//! Invariants: (1) A panic of a function never unwinds through the engine: the caller may hold locks. It becomes an error.
-//! (2) While a function runs, its thread calls nothing of a database that takes a lock of commits or checkpoints: the caller
-//! may hold that lock.
+//! Invariants: (1) A panic of a function never unwinds through the engine: the caller may hold locks. It becomes an
+//! error. (2) While a function runs, its thread calls nothing of a database that takes a lock of commits or
+//! checkpoints: the caller may hold that lock.
 
 use std::any::{Any, TypeId};
 use std::cell::Cell;
@@ -32,7 +32,8 @@ pub struct MergeOperands<'a> {
 }
 
 impl<'a> MergeOperands<'a> {
-    /// The operands of a list that [`list_operand`] made. A list that it did not make has an end where it stops making sense.
+    /// The operands of a list that [`list_operand`] made. A list that it did not make has an end where it stops making
+    /// sense.
     pub(crate) fn new(listed: &'a [u8]) -> Self {
         Self { listed }
     }
@@ -94,7 +95,8 @@ impl MergeFunctions {
         self.0.keys().map(String::as_str)
     }
 
-    /// Whether all of the other functions are here, by the same names. Functions count as the same if they are of one type.
+    /// Whether all of the other functions are here, by the same names. Functions count as the same if they are of one
+    /// type.
     pub fn include(&self, others: &Self) -> bool {
         others
             .0
@@ -117,8 +119,8 @@ impl MergeFunctions {
     pub fn call(&self, table: &str, name: &str, key: &[u8], before: Option<&[u8]>, listed: &[u8]) -> Result<Vec<u8>> {
         let registered = self.find(table, name)?;
         let running = Running::begin();
-        // What the function shares with the program may be half changed after a panic. That is the program's to judge: it is
-        // told of the panic, by its hook and by the error.
+        // What the function shares with the program may be half changed after a panic. That is the program's to judge:
+        // it is told of the panic, by its hook and by the error.
         let call = AssertUnwindSafe(|| (registered.function)(key, before, MergeOperands::new(listed)));
         let outcome = catch_unwind(call).unwrap_or_else(|panic| Err(panic_text(&*panic).into()));
         drop(running);

@@ -1,5 +1,5 @@
-//! What the engine tells the program's metrics recorder, through the `metrics` facade. Without the feature `metrics` these
-//! functions do nothing.
+//! What the engine tells the program's metrics recorder, through the `metrics` facade. Without the feature `metrics`
+//! these functions do nothing.
 //!
 //! `docs/reference/metrics.md` lists every name with its unit.
 

@@ -8,12 +8,14 @@ use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Arc, Instant, LockRank, Mutex};
 
 /// Follows one long operation from any thread, and may end it before its time: hand a clone to
-/// [`Database::compact_with`](crate::Database::compact_with), [`Database::checkpoint_with`](crate::Database::checkpoint_with),
-/// [`Database::backup_to_with`](crate::Database::backup_to_with) or [`Database::close_with`](crate::Database::close_with).
+/// [`Database::compact_with`](crate::Database::compact_with),
+/// [`Database::checkpoint_with`](crate::Database::checkpoint_with),
+/// [`Database::backup_to_with`](crate::Database::backup_to_with) or
+/// [`Database::close_with`](crate::Database::close_with).
 ///
-/// An operation that is ended so loses nothing. It ends before its next write to the file; what it waits for before it begins, such as
-/// another checkpoint or a bulk load, and a sync that has begun, take their time. A monitor is for one operation: its time counts from
-/// when it is made, and what was stopped stays so.
+/// An operation that is ended so loses nothing. It ends before its next write to the file; what it waits for before it
+/// begins, such as another checkpoint or a bulk load, and a sync that has begun, take their time. A monitor is for one
+/// operation: its time counts from when it is made, and what was stopped stays so.
 #[derive(Clone, Debug, Default)]
 pub struct Monitor {
     shared: Arc<Shared>,

@@ -11,8 +11,8 @@ use crate::sync::Arc;
 
 /// How far a commit must have got before `commit` returns.
 ///
-/// Levels are prefixes: when a commit is safe at some level, so is every commit before it. `docs/reference/durability.md` tells
-/// what each survives.
+/// Levels are prefixes: when a commit is safe at some level, so is every commit before it.
+/// `docs/reference/durability.md` tells what each survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Durability {
@@ -29,13 +29,13 @@ pub enum Durability {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Isolation {
-    /// Nothing that it read has changed since: values, absences and ranges. The transactions that commit could have run one
-    /// after the other.
+    /// Nothing that it read has changed since: values, absences and ranges. The transactions that commit could have run
+    /// one after the other.
     #[default]
     Serializable,
-    /// Nothing that it wrote has changed since; what it only read may have. Two transactions may each read what the other writes
-    /// (write skew); fewer are in conflict. What it merged counts as neither: others may have changed it, even if it read it too. What it
-    /// [guarded](crate::WriteTxn::guard) has not changed either.
+    /// Nothing that it wrote has changed since; what it only read may have. Two transactions may each read what the
+    /// other writes (write skew); fewer are in conflict. What it merged counts as neither: others may have changed it,
+    /// even if it read it too. What it [guarded](crate::WriteTxn::guard) has not changed either.
     Snapshot,
 }
 
@@ -113,27 +113,29 @@ impl Options {
         self
     }
 
-    /// Memory that commits may take before they are brought into the file. Default: a 64th of the machine's memory (or of what
-    /// the process's control group may use), but at least 64 MiB and at most 384 MiB, which is about 2,000,000 changes of 130
-    /// bytes.
+    /// Memory that commits may take before they are brought into the file. Default: a 64th of the machine's memory (or
+    /// of what the process's control group may use), but at least 64 MiB and at most 384 MiB, which is about 2,000,000
+    /// changes of 130 bytes.
     ///
-    /// Where changes fall everywhere into a large table, they are written once as they are, and for every several times so much the
-    /// table is written once: twice the memory halves that work. While a checkpoint runs, as much again may be in use, and twice as
-    /// much before commits wait. While write transactions last longer than a checkpoint, twice as much again, to check them against.
+    /// Where changes fall everywhere into a large table, they are written once as they are, and for every several times
+    /// so much the table is written once: twice the memory halves that work. While a checkpoint runs, as much again may
+    /// be in use, and twice as much before commits wait. While write transactions last longer than a checkpoint, twice
+    /// as much again, to check them against.
     #[must_use]
     pub fn delta_bytes(mut self, bytes: u64) -> Self {
         self.delta_bytes = bytes;
         self
     }
 
-    /// Memory that the changes of one write transaction may take before they are spilled: sorted, and written to free space of the
-    /// data file, where nobody else sees them. Default: 64 MiB; at least 1 KiB.
+    /// Memory that the changes of one write transaction may take before they are spilled: sorted, and written to free
+    /// space of the data file, where nobody else sees them. Default: 64 MiB; at least 1 KiB.
     ///
-    /// So a transaction may be of any size; it then needs room on the disk for its changes twice, until its commit has ended. Reading
-    /// what was spilled is as fast as reading what is stored, but not without a map of the file ([`Options::map`]): filters are not used
-    /// then, and each key is looked up in all that was spilled. To commit a transaction that has spilled is like a bulk load: others wait
-    /// meanwhile, it is durable when that returns, whatever level was asked for, and one that others began before and that used the
-    /// same tables is in conflict with it ([`crate::ConflictReason::BulkLoad`]).
+    /// So a transaction may be of any size; it then needs room on the disk for its changes twice, until its commit has
+    /// ended. Reading what was spilled is as fast as reading what is stored, but not without a map of the file
+    /// ([`Options::map`]): filters are not used then, and each key is looked up in all that was spilled. To commit a
+    /// transaction that has spilled is like a bulk load: others wait meanwhile, it is durable when that returns,
+    /// whatever level was asked for, and one that others began before and that used the same tables is in conflict with
+    /// it ([`crate::ConflictReason::BulkLoad`]).
     #[must_use]
     pub fn write_set_bytes(mut self, bytes: u64) -> Self {
         self.write_set_bytes = bytes;
@@ -176,51 +178,53 @@ impl Options {
         self
     }
 
-    /// Whether checkpoints run on a thread of their own (the default), or only when [`crate::Database::checkpoint`]
-    /// is called or a commit finds the delta full. Without that thread runs are merged at checkpoints, as far as it takes for them
-    /// not to become too many.
+    /// Whether checkpoints run on a thread of their own (the default), or only when [`crate::Database::checkpoint`] is
+    /// called or a commit finds the delta full. Without that thread runs are merged at checkpoints, as far as it takes
+    /// for them not to become too many.
     #[must_use]
     pub fn background(mut self, background: bool) -> Self {
         self.background = background;
         self
     }
 
-    /// How long to wait, when opening for writing, for another process or handle that has the database open for writing. Default: not
-    /// at all; [`Error::Locked`] is returned at once then.
+    /// How long to wait, when opening for writing, for another process or handle that has the database open for
+    /// writing. Default: not at all; [`Error::Locked`] is returned at once then.
     #[must_use]
     pub fn wait_for_lock(mut self, at_most: Duration) -> Self {
         self.wait_for_lock = at_most;
         self
     }
 
-    /// Bytes of log that are kept beyond what recovery needs, for [`crate::Database::changes`]. Default: 0, and then nothing is kept.
+    /// Bytes of log that are kept beyond what recovery needs, for [`crate::Database::changes`]. Default: 0, and then
+    /// nothing is kept.
     ///
-    /// Segments of the log that a checkpoint made superfluous stay, after closing too, until those kept have more than so many
-    /// bytes; the oldest go first. A segment has about as much as is committed between two checkpoints (see
-    /// [`Options::delta_bytes`]), so choose several times that. Give it each time that the database is opened for writing: whoever
-    /// opens it without removes what was kept, and who opens it with less removes at once what is over that; so room is made where
-    /// the disk is full. While it is set, a checkpoint syncs the log before it publishes what was merged, bulk loads leave a note in
-    /// the log, and both may fail as commits do.
+    /// Segments of the log that a checkpoint made superfluous stay, after closing too, until those kept have more than
+    /// so many bytes; the oldest go first. A segment has about as much as is committed between two checkpoints (see
+    /// [`Options::delta_bytes`]), so choose several times that. Give it each time that the database is opened for
+    /// writing: whoever opens it without removes what was kept, and who opens it with less removes at once what is over
+    /// that; so room is made where the disk is full. While it is set, a checkpoint syncs the log before it publishes
+    /// what was merged, bulk loads leave a note in the log, and both may fail as commits do.
     #[must_use]
     pub fn keep_log(mut self, bytes: u64) -> Self {
         self.keep_log_bytes = bytes;
         self
     }
 
-    /// Registers a function of the program by which tables merge values: those created with [`TableOptions::merge_function`] and
-    /// this name. Needed by transactions that call [`crate::WriteTxn::merge`] for such a table, and by nothing else. A second
-    /// function with the same name takes the place of the first.
+    /// Registers a function of the program by which tables merge values: those created with
+    /// [`TableOptions::merge_function`] and this name. Needed by transactions that call [`crate::WriteTxn::merge`] for
+    /// such a table, and by nothing else. A second function with the same name takes the place of the first.
     ///
-    /// The function gets the key, the value that the key has (`None` if it has none), and the operands that the transaction merges
-    /// into the key, in the order of the calls. It returns the new value. The commit stores that value as an ordinary put: readers,
-    /// recovery, backups and change feeds never call the function.
+    /// The function gets the key, the value that the key has (`None` if it has none), and the operands that the
+    /// transaction merges into the key, in the order of the calls. It returns the new value. The commit stores that
+    /// value as an ordinary put: readers, recovery, backups and change feeds never call the function.
     ///
-    /// - The engine calls the function in [`crate::WriteTxn::commit`], when the transaction reads a key that it merged into, and in
-    ///   [`crate::WriteTxn::merge`] if the transaction itself put or deleted the key before.
-    /// - If other transactions change the key while one commits, the engine calls the function again with the newer value, and drops
-    ///   the older result. So the function has no effects, and decides by its arguments alone.
-    /// - Other commits may wait while it runs: it is quick, and does not wait for other threads. It must not call the database:
-    ///   beginning or committing a write transaction in it is [`Error::Invalid`], and so is what waits for commits.
+    /// - The engine calls the function in [`crate::WriteTxn::commit`], when the transaction reads a key that it merged
+    ///   into, and in [`crate::WriteTxn::merge`] if the transaction itself put or deleted the key before.
+    /// - If other transactions change the key while one commits, the engine calls the function again with the newer
+    ///   value, and drops the older result. So the function has no effects, and decides by its arguments alone.
+    /// - Other commits may wait while it runs: it is quick, and does not wait for other threads. It must not call the
+    ///   database: beginning or committing a write transaction in it is [`Error::Invalid`], and so is what waits for
+    ///   commits.
     /// - An error that it returns fails the call or the commit with [`Error::Unmergeable`], whose source is
     ///   [`Error::MergeFunction`]. So does a panic, which is caught. Nothing is changed then.
     ///
@@ -320,17 +324,17 @@ impl TableOptions {
         Self::default()
     }
 
-    /// Keeps exact counts of ranges cheap while commits wait to be merged: checkpoints look whether each key that changed was there.
-    /// Default: off.
+    /// Keeps exact counts of ranges cheap while commits wait to be merged: checkpoints look whether each key that
+    /// changed was there. Default: off.
     #[must_use]
     pub fn counted(mut self, counted: bool) -> Self {
         self.counted = counted;
         self
     }
 
-    /// Stores keys by what they have beyond the key before them: several times denser where keys that follow each other begin
-    /// alike, as compound keys and lists do. A get goes a longer way, and a scan puts keys together. Values cannot be aligned then.
-    /// Default: off.
+    /// Stores keys by what they have beyond the key before them: several times denser where keys that follow each other
+    /// begin alike, as compound keys and lists do. A get goes a longer way, and a scan puts keys together. Values
+    /// cannot be aligned then. Default: off.
     #[must_use]
     pub fn packed(mut self, packed: bool) -> Self {
         self.packed = packed;
@@ -367,22 +371,23 @@ impl TableOptions {
         self
     }
 
-    /// Lets [`crate::WriteTxn::merge`] change values in this way. Transactions that merge into the same keys are never in conflict
-    /// with each other. Where values are numbers, other lengths than theirs are refused. The operator is fixed when the table is
-    /// created.
+    /// Lets [`crate::WriteTxn::merge`] change values in this way. Transactions that merge into the same keys are never
+    /// in conflict with each other. Where values are numbers, other lengths than theirs are refused. The operator is
+    /// fixed when the table is created.
     #[must_use]
     pub fn merge(mut self, operator: MergeOperator) -> Self {
         self.merge = Some(Merging::Operator(operator));
         self
     }
 
-    /// Lets [`crate::WriteTxn::merge`] change values by a function of the program: the one that the options with which the database
-    /// is opened register under this name ([`Options::merge_function`], which has an example). As for [`TableOptions::merge`],
-    /// which this replaces, transactions that merge into the same keys are never in conflict with each other.
+    /// Lets [`crate::WriteTxn::merge`] change values by a function of the program: the one that the options with which
+    /// the database is opened register under this name ([`Options::merge_function`], which has an example). As for
+    /// [`TableOptions::merge`], which this replaces, transactions that merge into the same keys are never in conflict
+    /// with each other.
     ///
-    /// The table stores the name, which is fixed when the table is created: of at least 1 and at most 255 bytes. The values may have
-    /// any type. Where no function of this name is registered, all but merging works as before; merging is
-    /// [`Error::MergeFunctionMissing`]. Builds from before merge functions refuse a database that has such a table.
+    /// The table stores the name, which is fixed when the table is created: of at least 1 and at most 255 bytes. The
+    /// values may have any type. Where no function of this name is registered, all but merging works as before; merging
+    /// is [`Error::MergeFunctionMissing`]. Builds from before merge functions refuse a database that has such a table.
     #[must_use]
     pub fn merge_function(mut self, name: impl Into<String>) -> Self {
         self.merge = Some(Merging::Function(name.into()));

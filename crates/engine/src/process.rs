@@ -1,11 +1,12 @@
-//! Which process an object belongs to. A child made by `fork` inherits open databases, but not the threads that serve them, and it
-//! shares their locks with its parent: all that it could do with them would harm the parent.
+//! Which process an object belongs to. A child made by `fork` inherits open databases, but not the threads that serve
+//! them, and it shares their locks with its parent: all that it could do with them would harm the parent.
 //!
-//! So what is opened draws a [`Stamp`], and is refused where the stamp is inherited. The system itself tells: one word lies in a page
-//! that it fills with zeros in a child (`MADV_WIPEONFORK`, Linux 4.14), or, where it cannot, that a handler of `fork` fills.
+//! So what is opened draws a [`Stamp`], and is refused where the stamp is inherited. The system itself tells: one word
+//! lies in a page that it fills with zeros in a child (`MADV_WIPEONFORK`, Linux 4.14), or, where it cannot, that a
+//! handler of `fork` fills.
 //!
-//! Invariants: (1) Stamps fall: each is below all that were drawn before, also before a `fork`. (2) The word is at least as high as every
-//! stamp of this process and below every inherited one; 0 in a child that has drawn none yet.
+//! Invariants: (1) Stamps fall: each is below all that were drawn before, also before a `fork`. (2) The word is at
+//! least as high as every stamp of this process and below every inherited one; 0 in a child that has drawn none yet.
 
 #![allow(unsafe_code)] // The word is reached by its address, so that a look costs two loads.
 
@@ -39,8 +40,8 @@ impl Stamp {
     }
 }
 
-/// Something of which each process has its own, made when first asked for. What a child inherits of its parent's is left alone: its
-/// locks may be held by threads that the child does not have.
+/// Something of which each process has its own, made when first asked for. What a child inherits of its parent's is
+/// left alone: its locks may be held by threads that the child does not have.
 #[derive(Debug)]
 pub struct PerProcess<T> {
     first: OnceLock<Box<Node<T>>>,

@@ -1,4 +1,5 @@
-//! Loads files of RDF into a new store, and says how fast: `load STORE FILE…`, or `load STORE generate:STATEMENTS` for made-up ones.
+//! Loads files of RDF into a new store, and says how fast: `load STORE FILE…`, or `load STORE generate:STATEMENTS` for
+//! made-up ones.
 
 use std::fmt::Write as _;
 use std::io::{self, Read};
@@ -39,7 +40,8 @@ fn usage() -> Error {
     Error::Invalid { message: "usage: load STORE (FILE | generate:STATEMENTS)…".into() }
 }
 
-/// N-Triples: ten statements for each subject, of a few predicates, with IRIs, names, numbers, dates and texts as objects.
+/// N-Triples: ten statements for each subject, of a few predicates, with IRIs, names, numbers, dates and texts as
+/// objects.
 struct Generated {
     subjects: u64,
     next: u64,

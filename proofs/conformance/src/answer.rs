@@ -235,7 +235,8 @@ fn by_value(table: &Table, computed: &[String]) -> Table {
     Table { variables: table.variables.clone(), rows: rows.collect() }
 }
 
-/// The rows as facts: bound variables by name, and the row's place if that counts. Rows that may come in any order have one place.
+/// The rows as facts: bound variables by name, and the row's place if that counts. Rows that may come in any order have
+/// one place.
 fn rows(table: &Table, solutions: &Solutions) -> Result<Vec<Fact>, String> {
     let mut columns: Vec<usize> = (0..table.variables.len()).collect();
     columns.sort_unstable_by_key(|&column| &table.variables[column]);
@@ -293,7 +294,8 @@ fn shown(answer: &Answer) -> String {
 /// So many solutions or quads are shown in a message.
 const LINES_MAX: usize = 12;
 
-/// Reads a table in CSV, in which all terms are text and blank nodes begin with `_:`. Its columns may come in any order.
+/// Reads a table in CSV, in which all terms are text and blank nodes begin with `_:`. Its columns may come in any
+/// order.
 ///
 /// # Errors
 /// If a quoted field does not end, or a record has not a field for each column.

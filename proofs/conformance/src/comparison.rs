@@ -1,9 +1,10 @@
 //! How the answer to a query is compared with the expected one: what the query itself says of that.
 //!
-//! Where the query orders its solutions by variables that it returns, they have to come in that order; those with the same terms for all
-//! of these variables may come in any, and all may where terms are to be put in order of which SPARQL does not say how (a number and a
-//! text, or two blank nodes). Terms have to be the same terms, but for numbers that the query computes: SPARQL leaves open how
-//! these are written, and the suites write them in several ways (`2.0` and `2`, `1.0E0` and `1`). Numbers of the data are terms as all others.
+//! Where the query orders its solutions by variables that it returns, they have to come in that order; those with the
+//! same terms for all of these variables may come in any, and all may where terms are to be put in order of which
+//! SPARQL does not say how (a number and a text, or two blank nodes). Terms have to be the same terms, but for numbers
+//! that the query computes: SPARQL leaves open how these are written, and the suites write them in several ways (`2.0`
+//! and `2`, `1.0E0` and `1`). Numbers of the data are terms as all others.
 
 use oxrdf::vocab::xsd;
 use oxrdf::{Literal, NamedNodeRef, Term};
@@ -52,8 +53,8 @@ impl Comparison {
     }
 }
 
-/// The variables by which the query orders, outside of sub-selects; `None` if it does not, or by something that is not to be seen in its
-/// solutions.
+/// The variables by which the query orders, outside of sub-selects; `None` if it does not, or by something that is not
+/// to be seen in its solutions.
 fn order(pattern: &GraphPattern, returned: Option<&[oxrdf::Variable]>) -> Option<Vec<String>> {
     match pattern {
         GraphPattern::Slice { inner, .. } | GraphPattern::Distinct { inner } | GraphPattern::Reduced { inner }
@@ -75,8 +76,8 @@ fn order(pattern: &GraphPattern, returned: Option<&[oxrdf::Variable]>) -> Option
     }
 }
 
-/// The variables to which the pattern assigns what an expression or an aggregate computes. What is assigned as it stands, a constant or the
-/// value of another variable, is not computed.
+/// The variables to which the pattern assigns what an expression or an aggregate computes. What is assigned as it
+/// stands, a constant or the value of another variable, is not computed.
 fn add_computed(pattern: &GraphPattern, computed: &mut Vec<String>) {
     match pattern {
         GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Values { .. } => {}
@@ -115,7 +116,8 @@ fn add_computed(pattern: &GraphPattern, computed: &mut Vec<String>) {
     }
 }
 
-/// Whether SPARQL puts all these in one order: nothing, one blank node, IRIs, literals of one kind that can be compared.
+/// Whether SPARQL puts all these in one order: nothing, one blank node, IRIs, literals of one kind that can be
+/// compared.
 pub fn have_order<'t>(terms: impl Iterator<Item = Option<&'t Term>>) -> bool {
     let (mut node, mut kind) = (None, None);
     for term in terms.flatten() {

@@ -1,8 +1,8 @@
 //! Whether two bags of facts are the same but for the names of their blank nodes.
 //!
-//! A fact is anything in which blank nodes occur: a quad, or a row of a result. It is reduced to a pattern, in which places
-//! stand for blank nodes, and the blank nodes in these places; so nesting (triple terms) needs no care here. Nodes are told
-//! apart by refining colours; where that leaves a choice, each is tried.
+//! A fact is anything in which blank nodes occur: a quad, or a row of a result. It is reduced to a pattern, in which
+//! places stand for blank nodes, and the blank nodes in these places; so nesting (triple terms) needs no care here.
+//! Nodes are told apart by refining colours; where that leaves a choice, each is tried.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};

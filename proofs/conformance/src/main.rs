@@ -1,8 +1,8 @@
 //! The W3C's suites as a program: `w3c --archive FILE`.
 //!
-//! Reading order: [`suites`] (what there is), [`manifest`] (which tests they list), [`run`](mod@run) (what a test does),
-//! [`subject`] (what it does that to: [`reference`](mod@reference)), [`answer`], [`comparison`] and [`isomorphism`] (when two
-//! answers are the same), [`report`](mod@report).
+//! Reading order: [`suites`] (what there is), [`manifest`] (which tests they list), [`run`](mod@run) (what a test
+//! does), [`subject`] (what it does that to: [`reference`](mod@reference)), [`answer`], [`comparison`] and
+//! [`isomorphism`] (when two answers are the same), [`report`](mod@report).
 
 mod answer;
 mod archive;

@@ -1,7 +1,7 @@
 //! Reading the manifests: which tests a suite lists, and what each wants to be done.
 //!
-//! A manifest is loaded into the store that is put to the test, and asked for its tests by SPARQL; the number of tests that
-//! this must give is committed in [`crate::suites`].
+//! A manifest is loaded into the store that is put to the test, and asked for its tests by SPARQL; the number of tests
+//! that this must give is committed in [`crate::suites`].
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;

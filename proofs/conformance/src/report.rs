@@ -21,8 +21,8 @@ struct Counts {
     reference: u64,
 }
 
-/// Prints the table, the classes of tests that were left out, and everything that is not as it should be. Returns whether all
-/// is.
+/// Prints the table, the classes of tests that were left out, and everything that is not as it should be. Returns
+/// whether all is.
 pub fn report(outcomes: &[(Test, Option<Outcome>)], known: &Known, whole: bool) -> bool {
     let mut rows: BTreeMap<&str, Counts> = BTreeMap::new();
     let mut classes: BTreeMap<&str, u64> = BTreeMap::new();

@@ -12,8 +12,8 @@ pub struct Suite {
     pub base: &'static str,
     /// Its manifests, of which each may include others.
     pub manifests: &'static [&'static str],
-    /// So many tests are listed in them, counted without any RDF: fewer would mean that our own store has lost some while it read
-    /// the manifests.
+    /// So many tests are listed in them, counted without any RDF: fewer would mean that our own store has lost some
+    /// while it read the manifests.
     pub tests: usize,
 }
 

@@ -1,7 +1,7 @@
 //! The keys of the tables: each shape turns a record's number into a key.
 //!
-//! Invariants: no two numbers below [`RECORDS`] give the same key in one shape, and a number gives the same key on every
-//! machine.
+//! Invariants: no two numbers below [`RECORDS`] give the same key in one shape, and a number gives the same key on
+//! every machine.
 
 use std::io::Write;
 

@@ -1,8 +1,8 @@
 //! Counts the instructions that operations of Fulgurite take, under valgrind, and compares them with a committed table.
 //!
-//! A count is the same on every machine that has the same toolchain, however busy it is: so a program can hold it, where a time
-//! needs quiet and several rounds. Reading order: [`operations`] (what is counted), [`stores`] and [`keys`] (on which data),
-//! [`callgrind`] (how), [`table`] (with what it is compared).
+//! A count is the same on every machine that has the same toolchain, however busy it is: so a program can hold it,
+//! where a time needs quiet and several rounds. Reading order: [`operations`] (what is counted), [`stores`] and
+//! [`keys`] (on which data), [`callgrind`] (how), [`table`] (with what it is compared).
 
 mod callgrind;
 mod error;

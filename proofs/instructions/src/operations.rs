@@ -1,7 +1,7 @@
 //! The operations whose instructions are counted, in the order in which they run.
 //!
-//! Each runs once uncounted, which verifies pages and fills caches, and then once within [`counted`]. valgrind counts what that
-//! function does, and writes the count when it returns: so the order of operations is the order of counts.
+//! Each runs once uncounted, which verifies pages and fills caches, and then once within [`counted`]. valgrind counts
+//! what that function does, and writes the count when it returns: so the order of operations is the order of counts.
 
 use fulgurite::{Database, Durability, ReadTxn, Table, Value};
 

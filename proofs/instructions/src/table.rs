@@ -7,7 +7,8 @@ use std::path::Path;
 use crate::callgrind::Count;
 use crate::error::{Error, Result};
 
-/// A count may be so much larger than the table says, in percent: new compilers and unrelated changes move counts a little.
+/// A count may be so much larger than the table says, in percent: new compilers and unrelated changes move counts a
+/// little.
 const RISE_PERCENT: f64 = 3.0;
 /// From so much less on, the table should be lowered, or it would let the count rise again unseen.
 const FALL_PERCENT: f64 = 5.0;

@@ -58,8 +58,8 @@ impl Contents {
         self.quads.is_empty() && self.inferred.is_empty()
     }
 
-    /// Whether the explicit quads and those that are inferred alone are those of `other`, whatever graphs without quads and prefixes
-    /// there are.
+    /// Whether the explicit quads and those that are inferred alone are those of `other`, whatever graphs without quads
+    /// and prefixes there are.
     pub fn has_quads_of(&self, other: &Self) -> bool {
         self.quads == other.quads && self.inferred.difference(&self.quads).eq(other.inferred.difference(&other.quads))
     }

@@ -1,5 +1,6 @@
-//! Damage that no checksum tells: entries of a store's tables are changed, by means of the engine, and the store is used. It may fail,
-//! with an error; it may not do harm, and what [`Store::check`] calls sound must hold what it held before.
+//! Damage that no checksum tells: entries of a store's tables are changed, by means of the engine, and the store is
+//! used. It may fail, with an error; it may not do harm, and what [`Store::check`] calls sound must hold what it held
+//! before.
 
 use std::fmt;
 use std::ops::Bound;

@@ -1,5 +1,5 @@
-//! Power cuts under a store: whatever the disk holds after one, the store opens, is sound, and holds what it held after some commit that
-//! is not older than the last one known to be durable.
+//! Power cuts under a store: whatever the disk holds after one, the store opens, is sound, and holds what it held after
+//! some commit that is not older than the last one known to be durable.
 
 use std::fmt;
 
@@ -38,8 +38,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Records a session and recovers so many of the images that power cuts may leave of it, spread evenly; with `stop_early` until one of
-/// them is wrong.
+/// Records a session and recovers so many of the images that power cuts may leave of it, spread evenly; with
+/// `stop_early` until one of them is wrong.
 ///
 /// # Errors
 /// Why the session could not be recorded.
@@ -62,8 +62,8 @@ pub fn cut_power(seed: u64, images: u64, stop_early: bool) -> Result<PowerReport
     Ok(report)
 }
 
-/// Plants a fault in the engine and cuts the power until it shows, in so many images at most. Plants in the whole process: nothing else
-/// may use the engine meanwhile.
+/// Plants a fault in the engine and cuts the power until it shows, in so many images at most. Plants in the whole
+/// process: nothing else may use the engine meanwhile.
 ///
 /// # Errors
 /// As [`cut_power`].

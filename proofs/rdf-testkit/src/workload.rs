@@ -1,4 +1,5 @@
-//! Random changes of a store and of its model: what every call of a transaction does, loads, checkpoints, closing and opening.
+//! Random changes of a store and of its model: what every call of a transaction does, loads, checkpoints, closing and
+//! opening.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,8 +18,8 @@ use crate::contents::Contents;
 /// Where the store lies on its disk: in a directory that no machine has, lest a load keep its scratch file there.
 pub const PATH: &str = "fulgurite-quads-on-no-disk/a.ful";
 
-/// Marks of a recording: a commit may be there from `BEGUN` on, must survive the process from `LOGGED` on, and a power cut from
-/// `DURABLE` on.
+/// Marks of a recording: a commit may be there from `BEGUN` on, must survive the process from `LOGGED` on, and a power
+/// cut from `DURABLE` on.
 pub const BEGUN: &str = "begun";
 pub const LOGGED: &str = "logged";
 pub const DURABLE: &str = "durable";

@@ -20,8 +20,8 @@ pub fn line(record: &Record) -> String {
     format!("{} {} ({:.1} s)", record.name, verdict(&record.outcome), record.time.as_secs_f64())
 }
 
-/// The table of all steps, how long they took together, then the counts; the last line is the same whatever was skipped, for
-/// scripts to read.
+/// The table of all steps, how long they took together, then the counts; the last line is the same whatever was
+/// skipped, for scripts to read.
 pub fn summary(records: &[Record], together: Duration) -> String {
     let mut text = format!("\n{:<14} {:>8}  result\n", "step", "seconds");
     for record in records {

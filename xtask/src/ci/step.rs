@@ -23,8 +23,8 @@ pub struct Step {
 pub enum Work {
     /// Nothing runs beside it: it uses all processors, or measures time.
     Alone(fn(&Path) -> Outcome),
-    /// Programs that keep one processor busy each. They run beside each other, and beside those of the steps of this kind that
-    /// come just before or after.
+    /// Programs that keep one processor busy each. They run beside each other, and beside those of the steps of this
+    /// kind that come just before or after.
     SideBySide(fn(&Path) -> Result<Vec<Program>, Failure>),
 }
 

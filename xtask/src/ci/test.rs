@@ -1,8 +1,8 @@
-//! `cargo xtask test`: everything that CI checks, as a list of steps that run one after another, but for neighbours whose programs
-//! keep one processor busy each: these run side by side.
+//! `cargo xtask test`: everything that CI checks, as a list of steps that run one after another, but for neighbours
+//! whose programs keep one processor busy each: these run side by side.
 //!
-//! (1) A step that fails does not keep the later ones from running. (2) A step that cannot run says why where it stands and
-//! again in the summary, and never counts as passed. (3) The steps install what they need.
+//! (1) A step that fails does not keep the later ones from running. (2) A step that cannot run says why where it stands
+//! and again in the summary, and never counts as passed. (3) The steps install what they need.
 
 use std::path::Path;
 use std::time::Instant;

@@ -1,4 +1,5 @@
-//! Rules that the sources do not keep everywhere yet: what each place still breaks is counted in [`LIST`], and may only fall.
+//! Rules that the sources do not keep everywhere yet: what each place still breaks is counted in [`LIST`], and may only
+//! fall.
 
 use std::collections::BTreeMap;
 use std::path::Path;

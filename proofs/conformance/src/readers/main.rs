@@ -1,9 +1,11 @@
-//! The store's readers and writers as a filter: `readers`, which `proofs/conformance/readers/compare.py` compares with other programs.
+//! The store's readers and writers as a filter: `readers`, which `proofs/conformance/readers/compare.py` compares with
+//! other programs.
 //!
-//! Standard input is a row of requests: a letter, the length of the text as four bytes, most significant first, and the text. For each there is a
-//! line of JSON on standard output. `x`: an RDF/XML document, read with the base `http://base.example/doc`; its quads as `{"quads": N-Quads}`, or
-//! `{"error": …, "line": …, "column": …}`. `w`: N-Quads, which a store then writes: as each form of RDF and as each form of results, by its name;
-//! a form that cannot say them has the error instead.
+//! Standard input is a row of requests: a letter, the length of the text as four bytes, most significant first, and the
+//! text. For each there is a line of JSON on standard output. `x`: an RDF/XML document, read with the base
+//! `http://base.example/doc`; its quads as `{"quads": N-Quads}`, or `{"error": …, "line": …, "column": …}`. `w`:
+//! N-Quads, which a store then writes: as each form of RDF and as each form of results, by its name; a form that cannot
+//! say them has the error instead.
 
 use std::fmt::Write as _;
 use std::io::{self, Cursor, Read, Write};

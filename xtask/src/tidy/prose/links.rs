@@ -1,8 +1,8 @@
-//! Rule: a link in a document leads somewhere: to a file of the repository, and to a heading that it has. So does a link
-//! in the documentation of Rust sources whose target is a relative path.
+//! Rule: a link in a document leads somewhere: to a file of the repository, and to a heading that it has. So does a
+//! link in the documentation of Rust sources whose target is a relative path.
 //!
-//! Understood are `[text](target)` and `[name]: target`; code blocks and code spans are passed over, as are addresses of the
-//! network, which no test should depend on.
+//! Understood are `[text](target)` and `[name]: target`; code blocks and code spans are passed over, as are addresses
+//! of the network, which no test should depend on.
 
 use crate::tidy::finding::Finding;
 use crate::tidy::tree::Tree;

@@ -1,8 +1,8 @@
 //! Rule: a path of the repository that any text names exists, so that no comment, document or script names a file that
 //! has moved.
 //!
-//! A word counts as such a path if it begins with one of [`DIRECTORIES`]. It is taken from the root of the repository or
-//! from the directory of the file that names it, and `../` before it is passed over: the compiler checks these.
+//! A word counts as such a path if it begins with one of [`DIRECTORIES`]. It is taken from the root of the repository
+//! or from the directory of the file that names it, and `../` before it is passed over: the compiler checks these.
 
 use crate::tidy::finding::Finding;
 use crate::tidy::tree::{File, Tree};

@@ -1,7 +1,7 @@
 //! Counted rule: no file of a crate imports itself by way of others.
 //!
-//! A name that a module re-exports leads to the file that defines it. Declarations (`mod a;`), re-exports and code under
-//! `#[cfg(test)]` are no imports, and files of tests are left out.
+//! A name that a module re-exports leads to the file that defines it. Declarations (`mod a;`), re-exports and code
+//! under `#[cfg(test)]` are no imports, and files of tests are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 

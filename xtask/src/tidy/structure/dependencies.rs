@@ -1,6 +1,7 @@
 //! Rule: each crate depends on what its row of [`CRATES`] allows, and takes its lints and versions from the workspace.
 //!
-//! Manifests are read line by line: sections, keys, and `package = "…"`. That is all that the workspace's manifests use.
+//! Manifests are read line by line: sections, keys, and `package = "…"`. That is all that the workspace's manifests
+//! use.
 
 use crate::tidy::finding::Finding;
 use crate::tidy::tree::{File, Tree};
@@ -84,7 +85,8 @@ const CRATES: &[Allowed] = &[
         ours_in_tests: &[],
         outside: Outside::Only(&[]),
     },
-    // Not the testkit, which plants faults, nor the benchmarks, which build other engines: it counts the code as it is used.
+    // Not the testkit, which plants faults, nor the benchmarks, which build other engines: it counts the code as it is
+    // used.
     Allowed {
         directory: "proofs/instructions",
         ours: &["fulgurite", "fulgurite-rdf"],

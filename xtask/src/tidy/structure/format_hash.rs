@@ -1,7 +1,7 @@
 //! Rule: the code of the file format and its document change together, and never unnoticed.
 //!
-//! [`RECORD`] holds one hash over both. A change to either has to be acknowledged, which is the moment to ask whether files
-//! that exist can still be read. Tests decide nothing that is stored, and are left out.
+//! [`RECORD`] holds one hash over both. A change to either has to be acknowledged, which is the moment to ask whether
+//! files that exist can still be read. Tests decide nothing that is stored, and are left out.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! Rule: a file has at most 800 lines and a function at most 70. Functions that were longer are listed, with their length, in
+//! Rule: a file has at most 800 lines and a function at most 70. Functions that were longer are listed, with their
+//! length, in
 //! [`LIST`]: an entry may only shrink, and goes when the function fits.
 
 use std::collections::BTreeMap;

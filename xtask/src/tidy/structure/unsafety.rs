@@ -1,7 +1,8 @@
 //! Rule: `unsafe` stands only in the files of [`FILES`], and every use of it says why it is sound.
 //!
-//! A block, an `unsafe impl`, an `unsafe extern` and an `#[unsafe(…)]` attribute want `// SAFETY:` right above the statement;
-//! an `unsafe fn` or `unsafe trait` wants a `# Safety` section in its documentation. Macro bodies are read too.
+//! A block, an `unsafe impl`, an `unsafe extern` and an `#[unsafe(…)]` attribute want `// SAFETY:` right above the
+//! statement; an `unsafe fn` or `unsafe trait` wants a `# Safety` section in its documentation. Macro bodies are read
+//! too.
 
 use proc_macro2::{Delimiter, TokenTree};
 
