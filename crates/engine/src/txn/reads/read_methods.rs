@@ -14,7 +14,7 @@
 //!  │                       └ slow path             Pages to verify, long keys, values with pages of their own, files
 //!  │                                               that are not mapped.
 //!  │
-//!  ├─ 2 get_in_base ─────▶ tree::get_beneath       There are deltas or runs, but no own changes and no noted reads.
+//!  ├─ 2 get_in_base ─────▶ tree::get_unless_above  There are deltas or runs, but no own changes and no noted reads.
 //!  │                                               One descent like the fast path, which also asks the small filters
 //!  │                                               of deltas and runs. It decides if none of them may have the key.
 //!  │
@@ -24,7 +24,7 @@
 //!                          ├ note the read         if reads are checked at the commit ...... `ReadSet::note_key`
 //!                          ├ deltas                active, then frozen ..................... `Delta::get`
 //!                          ├ runs of the range     newest first, each behind its filter .... `Run::get`
-//!                          └ tree                  from the leaf that was prefetched ....... `tree::get_approached`
+//!                          └ tree                  from the leaf that was prefetched ....... `tree::get_prefetched`
 //! ```
 //!
 //! Attempts 1 and 2 take no lock. Until a tree has a shortcut, a small share of its gets takes the slow path, which
