@@ -254,7 +254,8 @@ mod tests {
         );
         let found = all(check, &[reads]);
         assert!(found[0].to_string().contains("`txn::reads` must not import `txn::commit`"), "{}", found[0]);
-        let above = "use crate::txn::commit::core::Core;\nuse crate::txn::edit::Edit;\nuse crate::db::Database;\n";
+        let above =
+            "use crate::txn::commit::core::Core;\nuse crate::txn::transaction::edit::Edit;\nuse crate::db::Database;\n";
         assert_eq!(
             places(check, &[("crates/engine/src/txn/transaction/write_txn.rs", above)]),
             ["crates/engine/src/txn/transaction/write_txn.rs:3"]
