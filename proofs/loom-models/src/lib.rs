@@ -1,8 +1,8 @@
-//! The engine's concurrent files, compiled as they are with a [`sync`] that is made of loom's parts, which explores
+//! The engine's concurrent files, compiled as they are with a `sync` that is made of loom's parts, which explores
 //! them: `cargo xtask loom`.
 //!
-//! [`models`] has what threads do, and the faults that must be found; [`exploration`] runs a model; [`sync`] replaces
-//! the locks and atomics of the engine's files. [`surroundings`] has what these files import and the models do not
+//! `models` has what threads do, and the faults that must be found; `exploration` runs a model; `sync` replaces
+//! the locks and atomics of the engine's files. `surroundings` has what these files import and the models do not
 //! explore, as small as possible.
 #![cfg(not(test))] // The unit tests in the engine's files are for threads of the system.
 

@@ -53,7 +53,7 @@ struct Size {
 }
 
 /// More records than the processor's nearer caches hold, because other programs disturb these. As many rounds as are
-/// of use: see [`crate::compare::noise::INDEPENDENT_ROUNDS_MAX`].
+/// of use: see `INDEPENDENT_ROUNDS_MAX` in `compare::noise`.
 const SIZE: Size = Size { records: 100_000, gets: 20_000, rounds: 30 };
 
 /// Plants, compares and counts: a line for each pair, a last line, and whether enough is found and little invented.

@@ -287,7 +287,7 @@ mod tests {
         assert!(
             lack(bandwidth(&[Floor::Read2], &setting, &Room::default(), 2, read_through))
                 .unwrap_err()
-                .contains("2 threads need 2 processors, and there are 1")
+                .contains("2 threads need 2 processors; this process may use 1")
         );
         assert!(lack(bandwidth(&[Floor::Read1], &setting, &Room::default(), 1, read_through)).unwrap()[0] > 0.0);
     }
