@@ -23,7 +23,7 @@ use crate::sparql::evaluation::interrupt;
 use crate::sparql::evaluation::limits::{Stopped, Watch};
 
 /// Asks other endpoints for `SERVICE` clauses, by whatever protocol: see
-/// [`Query::with_service`](super::Query::with_service).
+/// [`Query::with_service`](crate::sparql::Query::with_service).
 pub trait ServiceHandler: Send + Sync {
     /// Sends the request's query to its endpoint, and returns the answer. It may be called by several threads at once,
     /// and waits for the answer; while it waits, it has to see whether that [is still
