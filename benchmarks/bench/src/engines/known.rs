@@ -3,7 +3,6 @@
 use fulgurite_rivals::{Lmdb, RocksDb, Settings, WritingEngine};
 
 use crate::engines::fulgurite::Fulgurite;
-use crate::engines::not_built;
 use crate::engines::sustained::SustainedEngine;
 
 /// Every engine of the suites of tables, the measured one first.
@@ -77,23 +76,23 @@ pub fn all<V: Visitor>() -> Vec<V::Entry> {
         #[cfg(feature = "redb")]
         V::visit::<fulgurite_rivals::Redb>(),
         #[cfg(not(feature = "redb"))]
-        V::absent("redb", not_built::redb),
+        V::absent("redb", crate::engines::not_built::redb),
         #[cfg(feature = "fjall")]
         V::visit::<fulgurite_rivals::Fjall>(),
         #[cfg(not(feature = "fjall"))]
-        V::absent("fjall", not_built::fjall),
+        V::absent("fjall", crate::engines::not_built::fjall),
         #[cfg(feature = "libmdbx")]
         V::visit::<fulgurite_rivals::Mdbx>(),
         #[cfg(not(feature = "libmdbx"))]
-        V::absent("libmdbx", not_built::libmdbx),
+        V::absent("libmdbx", crate::engines::not_built::libmdbx),
         #[cfg(feature = "bf-tree")]
         V::visit::<fulgurite_rivals::BfTree>(),
         #[cfg(not(feature = "bf-tree"))]
-        V::absent("bf-tree", not_built::bf_tree),
+        V::absent("bf-tree", crate::engines::not_built::bf_tree),
         #[cfg(feature = "sqlite")]
         V::visit::<fulgurite_rivals::Sqlite>(),
         #[cfg(not(feature = "sqlite"))]
-        V::absent("sqlite", not_built::sqlite),
+        V::absent("sqlite", crate::engines::not_built::sqlite),
         V::visit::<fulgurite_rivals::LevelDb>(),
     ]
 }
