@@ -119,8 +119,8 @@ impl MergeFunctions {
     pub fn call(&self, table: &str, name: &str, key: &[u8], before: Option<&[u8]>, listed: &[u8]) -> Result<Vec<u8>> {
         let registered = self.find(table, name)?;
         let running = Running::begin();
-        // What the function shares with the program may be half changed after a panic. That is the program's to judge:
-        // it is told of the panic, by its hook and by the error.
+        // After a panic, data that the function shares with the program may be half changed. The program decides what
+        // to do: its panic hook runs, and the error reports the panic.
         let call = AssertUnwindSafe(|| (registered.function)(key, before, MergeOperands::new(listed)));
         let outcome = catch_unwind(call).unwrap_or_else(|panic| Err(panic_text(&*panic).into()));
         drop(running);

@@ -198,12 +198,14 @@ impl Options {
     /// Bytes of log that are kept beyond what recovery needs, for [`crate::Database::changes`]. Default: 0, and then
     /// nothing is kept.
     ///
-    /// Segments of the log that a checkpoint made superfluous stay, after closing too, until those kept have more than
-    /// so many bytes; the oldest go first. A segment has about as much as is committed between two checkpoints (see
-    /// [`Options::delta_bytes`]), so choose several times that. Give it each time that the database is opened for
-    /// writing: whoever opens it without removes what was kept, and who opens it with less removes at once what is over
-    /// that; so room is made where the disk is full. While it is set, a checkpoint syncs the log before it publishes
-    /// what was merged, bulk loads leave a note in the log, and both may fail as commits do.
+    /// The engine retains log segments that no checkpoint needs, also after closing, until they have more than `bytes`;
+    /// then it removes the oldest. A segment holds about as much as is committed between two checkpoints (see
+    /// [`Options::delta_bytes`]), so choose several times that.
+    ///
+    /// Set it each time that the database is opened for writing. Opening without it removes all retained segments, and
+    /// opening with fewer bytes removes those over the bound at once, which makes room on a full disk. While it is set, a
+    /// checkpoint syncs the log before it publishes new trees, bulk loads write a note to the log, and both may fail as
+    /// commits do.
     #[must_use]
     pub fn keep_log(mut self, bytes: u64) -> Self {
         self.keep_log_bytes = bytes;
@@ -223,7 +225,7 @@ impl Options {
     /// - If other transactions change the key while one commits, the engine calls the function again with the newer
     ///   value, and drops the older result. So the function has no effects, and decides by its arguments alone.
     /// - Other commits may wait while it runs: it is quick, and does not wait for other threads. It must not call the
-    ///   database: beginning or committing a write transaction in it is [`Error::Invalid`], and so is what waits for
+    ///   database: beginning or committing a write transaction in it returns [`Error::Invalid`], as do calls that wait for
     ///   commits.
     /// - An error that it returns fails the call or the commit with [`Error::Unmergeable`], whose source is
     ///   [`Error::MergeFunction`]. So does a panic, which is caught. Nothing is changed then.

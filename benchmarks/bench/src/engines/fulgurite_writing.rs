@@ -29,7 +29,7 @@ impl WritingEngine for Fulgurite {
 
     fn describe(settings: Settings) -> String {
         let delta = if settings.usage == Usage::LongLog { ", a delta without bound" } else { "" };
-        format!("Durability::{}{delta}, else as it comes", settings.level.name())
+        format!("Durability::{}{delta}, otherwise default settings", settings.level.name())
     }
 
     fn open(directory: &Path, settings: Settings) -> Result<FulguriteWritingStore, Failure> {

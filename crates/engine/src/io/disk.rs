@@ -125,7 +125,7 @@ pub trait File: Send + Sync + fmt::Debug {
     fn set_len(&self, length: u64) -> io::Result<()>;
 
     /// Reserves disk space for `length` bytes from `offset` on, growing the file by zeros if they reach past its end,
-    /// so that later writes there cannot fail for want of space. Bytes that are there stay.
+    /// so that later writes to this range cannot fail because the disk is full. Existing bytes are kept.
     ///
     /// On file systems without such a call only the part past the end is reserved (by writing zeros): holes that
     /// [`File::set_len`] made stay holes.
@@ -134,11 +134,11 @@ pub trait File: Send + Sync + fmt::Debug {
     /// `StorageFull`. The file may have grown then, by zeros, but not past `offset + length`.
     fn allocate(&self, offset: u64, length: u64) -> io::Result<()>;
 
-    /// Makes small writes to the first `length` bytes cheap, where this disk can. It grows the file to that length by
-    /// zeros which are written, so that those writes do not fail for want of space; where it can do nothing, the file
-    /// stays as it is.
+    /// Makes small writes to the first `length` bytes cheap, if this disk can. It then grows the file to that length
+    /// and writes zeros, so that those writes cannot fail because the disk is full. Otherwise it leaves the file
+    /// unchanged.
     ///
-    /// Requires: the file has no holes, and nobody cuts it through another handle from now on.
+    /// Requires: the file has no holes, and no other handle truncates it from now on.
     ///
     /// # Errors
     /// As [`File::write_at`]. The file may have grown then, by zeros, but not past `length`.

@@ -260,8 +260,8 @@ impl Log {
         self.begin_sync_of(self.last)
     }
 
-    /// Writes the buffer, and returns what is left to do to make the commits up to `sequence` durable, at least. If
-    /// those are written already, it does not matter that later ones cannot be.
+    /// Writes the buffer, and returns the sync that makes at least the commits up to `sequence` durable. If these commits
+    /// are written already, a failure to write later ones is ignored.
     ///
     /// # Errors
     /// Those of [`Log::write`].

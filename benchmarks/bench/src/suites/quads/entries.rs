@@ -39,7 +39,7 @@ pub fn entries() -> [Entry; 4] {
             name: DefaultOrders::NAME,
             missing: OWN,
             perform: Some(perform::<DefaultOrders>),
-            describe: || (env!("CARGO_PKG_VERSION").to_owned(), "orders spo pos osp, as it comes".to_owned()),
+            describe: || (env!("CARGO_PKG_VERSION").to_owned(), "orders spo pos osp, default settings".to_owned()),
         },
         Entry { name: java::NAME, missing: java::missing, perform: None, describe: java::describe },
         oxigraph(),
@@ -53,7 +53,7 @@ fn oxigraph() -> Entry {
         name: Oxigraph::NAME,
         missing: || None,
         perform: Some(perform::<Oxigraph>),
-        describe: || ("0.5.13".to_owned(), "on RocksDB, as it comes; loads by its bulk loader".to_owned()),
+        describe: || ("0.5.13".to_owned(), "on RocksDB, default settings; loads by its bulk loader".to_owned()),
     }
 }
 

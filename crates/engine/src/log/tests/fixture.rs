@@ -308,8 +308,8 @@ impl FaultyDisk {
         self.faults.lock().written_percent = percent;
     }
 
-    /// Cuts the power: any sectors written since their file's last sync are lost, and any names made or removed since
-    /// the directory's. What is left is on the medium.
+    /// Cuts the power. Any sector that was written after its file's last sync may be lost, and so may any name that was
+    /// created or removed after the directory's last sync. The medium keeps the rest.
     pub fn cut_power(&self, random: &mut Random) {
         let mut faults = self.faults.lock();
         for (path, bytes) in std::mem::take(&mut faults.removed) {

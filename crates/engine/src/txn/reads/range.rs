@@ -99,7 +99,7 @@ impl<'t> Range<'t> {
         let Source::Fresh { layers, low, high } = &mut self.source else { return Ok(()) };
         let (layers, low, high) =
             (*layers, std::mem::replace(low, Bound::Unbounded), std::mem::replace(high, Bound::Unbounded));
-        // What is left if an error follows.
+        // After an error below, the range is empty.
         self.source = Source::Empty;
         let (low_key, high_key) = (as_bound(&low), as_bound(&high));
         self.source = if layers.is_pure(low_key, high_key) {

@@ -3,6 +3,7 @@
 mod edits;
 mod guards;
 mod large_values;
+mod letters;
 mod spilled;
 mod transactions;
 mod writers;

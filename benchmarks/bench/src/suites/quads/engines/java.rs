@@ -37,7 +37,8 @@ fn directory() -> Option<PathBuf> {
 
 /// Version and settings.
 pub fn describe() -> (String, String) {
-    let settings = "indexes spoc sopc psoc posc ospc opsc, isolation NONE for loads, not synced, else as it comes";
+    let settings =
+        "indexes spoc sopc psoc posc ospc opsc, isolation NONE for loads, not synced, otherwise default settings";
     (VERSION.to_owned(), format!("{settings}; java {HEAP}"))
 }
 
