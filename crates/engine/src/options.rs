@@ -203,9 +203,9 @@ impl Options {
     /// [`Options::delta_bytes`]), so choose several times that.
     ///
     /// Set it each time that the database is opened for writing. Opening without it removes all retained segments, and
-    /// opening with fewer bytes removes those over the bound at once, which makes room on a full disk. While it is set, a
-    /// checkpoint syncs the log before it publishes new trees, bulk loads write a note to the log, and both may fail as
-    /// commits do.
+    /// opening with fewer bytes removes those over the bound at once, which makes room on a full disk. While it is set,
+    /// a checkpoint syncs the log before it publishes new trees, bulk loads write a note to the log, and both may fail
+    /// as commits do.
     #[must_use]
     pub fn keep_log(mut self, bytes: u64) -> Self {
         self.keep_log_bytes = bytes;
@@ -225,8 +225,8 @@ impl Options {
     /// - If other transactions change the key while one commits, the engine calls the function again with the newer
     ///   value, and drops the older result. So the function has no effects, and decides by its arguments alone.
     /// - Other commits may wait while it runs: it is quick, and does not wait for other threads. It must not call the
-    ///   database: beginning or committing a write transaction in it returns [`Error::Invalid`], as do calls that wait for
-    ///   commits.
+    ///   database: beginning or committing a write transaction in it returns [`Error::Invalid`], as do calls that wait
+    ///   for commits.
     /// - An error that it returns fails the call or the commit with [`Error::Unmergeable`], whose source is
     ///   [`Error::MergeFunction`]. So does a panic, which is caught. Nothing is changed then.
     ///

@@ -260,8 +260,8 @@ impl Log {
         self.begin_sync_of(self.last)
     }
 
-    /// Writes the buffer, and returns the sync that makes at least the commits up to `sequence` durable. If these commits
-    /// are written already, a failure to write later ones is ignored.
+    /// Writes the buffer, and returns the sync that makes at least the commits up to `sequence` durable. If these
+    /// commits are written already, a failure to write later ones is ignored.
     ///
     /// # Errors
     /// Those of [`Log::write`].
