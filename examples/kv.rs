@@ -1,6 +1,6 @@
 //! Tables, transactions, snapshots and ranges.
 
-use fulgurite::{Database, Result, TableOptions};
+use fulgurite::{Database, Read, Result, TableOptions};
 
 fn main() -> Result<()> {
     let directory = tempfile::tempdir().expect("a temporary directory");

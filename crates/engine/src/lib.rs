@@ -1,7 +1,7 @@
 //! Fulgurite: an embedded, transactional key-value store in one memory-mapped file.
 //!
 //! ```
-//! use fulgurite::{Database, TableOptions};
+//! use fulgurite::{Database, Read, TableOptions};
 //!
 //! # fn main() -> fulgurite::Result<()> {
 //! # let directory = tempfile::tempdir().expect("a temporary directory");
@@ -32,7 +32,7 @@
 //! | you want to | begin at |
 //! |---|---|
 //! | open a database, choose cache, durability, quota | [`Database::options`], [`Options`] |
-//! | read | [`Database::read`], [`ReadTxn`] |
+//! | read | [`Database::read`], [`ReadTxn`], [`Read`] |
 //! | write | [`Database::update`], [`Database::write`], [`WriteTxn`] |
 //! | use types instead of bytes | [`Database::typed_table`], [`Database::multimap_table`] |
 //! | count without conflicts | [`TableOptions::merge`], [`MergeOperator`] |

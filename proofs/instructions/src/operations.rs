@@ -3,7 +3,7 @@
 //! Each runs once uncounted, which verifies pages and fills caches, and then once within [`counted`]. valgrind counts
 //! what that function does, and writes the count when it returns: so the order of operations is the order of counts.
 
-use fulgurite::{Database, Durability, ReadTxn, Table, Value};
+use fulgurite::{Database, Durability, Read, ReadTxn, Table, Value};
 
 use crate::error::{Error, Result};
 use crate::keys::{RECORDS, mix};

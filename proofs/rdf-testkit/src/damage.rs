@@ -5,7 +5,7 @@
 use std::fmt;
 use std::ops::Bound;
 
-use fulgurite::{Table, WriteTxn};
+use fulgurite::{Read, Table, WriteTxn};
 use fulgurite_rdf::sparql::{Query, Update};
 use fulgurite_rdf::{Error, IdPattern, Quads, Store, SweepOptions};
 use fulgurite_testkit::panics::catch;

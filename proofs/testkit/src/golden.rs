@@ -13,7 +13,7 @@ use std::sync::Arc;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use fulgurite::io::{Access, Disk, MemoryDisk};
-use fulgurite::{Database, Durability, Error, MergeOperator, Options, Result, Table, TableOptions, WriteTxn};
+use fulgurite::{Database, Durability, Error, MergeOperator, Options, Read, Result, Table, TableOptions, WriteTxn};
 use fulgurite_keys::{AsKey, AsValue};
 use xxhash_rust::xxh3::xxh3_64;
 

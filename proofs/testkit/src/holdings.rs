@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use fulgurite::{Error, ReadTxn, Result, Table};
+use fulgurite::{Error, Read, ReadTxn, Result, Table};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::content::mix;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fulgurite::io::{Disk, MemoryDisk};
-use fulgurite::{Database, Durability, Error, Options, TableOptions};
+use fulgurite::{Database, Durability, Error, Options, Read, TableOptions};
 use fulgurite_testkit::{CrashDisk, Fault, FaultDisk, FaultError, Kinds};
 
 fn options(disk: Arc<dyn Disk>) -> Options {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fulgurite::io::MemoryDisk;
-use fulgurite::{Database, Durability, Error, Table};
+use fulgurite::{Database, Durability, Error, Read, Table};
 use fulgurite_testkit::crash::Workload;
 use fulgurite_testkit::{Call, CrashDisk, Fault, FaultDisk, ImageId, Persistence};
 

@@ -1,5 +1,6 @@
 //! `count`: counts entries.
 
+use fulgurite::Read;
 use std::io::Write;
 
 use crate::arguments::Count;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use fulgurite::{ReadTxn, Table};
+use fulgurite::{Read, ReadTxn, Table};
 
 use super::import::format_of;
 use crate::arguments::{Export, FileFormat};

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fulgurite::{ReadTxn, Table};
+use fulgurite::{Read, ReadTxn, Table};
 
 use crate::arguments::Get;
 use crate::database::{reading, table};

@@ -5,6 +5,7 @@ use crate::database::{reading, table};
 use crate::entries::EntryForm;
 use crate::failure::Failure;
 use crate::output::{Cell, Printer};
+use fulgurite::Read;
 
 /// Prints the entries of a range.
 pub fn run(arguments: &Scan) -> Result<(), Failure> {

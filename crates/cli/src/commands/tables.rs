@@ -1,6 +1,6 @@
 //! `tables`: what tables there are.
 
-use fulgurite::MergeOperator;
+use fulgurite::{MergeOperator, Read};
 
 use crate::arguments::Tables;
 use crate::database::reading;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use fulgurite::io::{Access, Disk, MemoryDisk};
 use fulgurite::{
-    Change, ChangedTable, Commit, Database, Durability, Error, Options, ReadTxn, Sequence, TableId, TableOptions,
+    Change, ChangedTable, Commit, Database, Durability, Error, Options, Read, ReadTxn, Sequence, TableId, TableOptions,
 };
 
 /// The names of all tables that there ever were.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fulgurite::io::MemoryDisk;
-use fulgurite::{Database, Durability, Result, TableOptions};
+use fulgurite::{Database, Durability, Read, Result, TableOptions};
 
 fn number(n: u64) -> [u8; 8] {
     n.to_be_bytes()

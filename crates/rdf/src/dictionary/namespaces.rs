@@ -7,7 +7,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::ops::Bound;
 use std::path::Path;
 use std::sync::{OnceLock, PoisonError, RwLock};
 
@@ -77,7 +76,7 @@ impl IriNamespaces {
     pub fn read(reads: &impl Reads, tables: &Tables, path: &Path) -> Result<Self> {
         let known = Self::default();
         known.numbers.write().unwrap_or_else(PoisonError::into_inner).sweeps = sweeps(reads, tables, path)?;
-        for entry in reads.range(&tables.iri_namespaces, Bound::Included(&[0]), Bound::Excluded(&[1]))? {
+        for entry in reads.range(&tables.iri_namespaces, [0]..[1])? {
             let (key, text) = entry?;
             let number = key[1..].try_into().ok().map(u32::from_be_bytes);
             let text = std::str::from_utf8(&text).ok();
@@ -294,7 +293,7 @@ impl Numbered {
 /// # Errors
 /// [`crate::Error::Damaged`]; what the engine reports.
 pub fn numbers_of(reads: &impl Reads, tables: &Tables, path: &Path) -> Result<Vec<u32>> {
-    let range = reads.range(&tables.iri_namespaces, Bound::Included(&[0]), Bound::Excluded(&[1]))?;
+    let range = reads.range(&tables.iri_namespaces, [0]..[1])?;
     let number = |key: &[u8]| key[1..].try_into().ok().map(u32::from_be_bytes);
     let damaged = || damaged(path, "table `iri_namespaces`", "an entry is no number and text");
     range.map(|entry| number(&entry?.0).ok_or_else(damaged)).collect()
@@ -309,7 +308,7 @@ fn sweeps(reads: &impl Reads, tables: &Tables, path: &Path) -> Result<u64> {
 
 /// The number after the last.
 fn next_number(reads: &impl Reads, tables: &Tables, path: &Path) -> Result<u32> {
-    let mut range = reads.range(&tables.iri_namespaces, Bound::Included(&[0]), Bound::Excluded(&[1]))?;
+    let mut range = reads.range(&tables.iri_namespaces, [0]..[1])?;
     let Some((key, _)) = range.next_back().transpose()? else { return Ok(0) };
     let last = key[1..].try_into().ok().map(u32::from_be_bytes).filter(|&last| last < NAMESPACE_NUMBER_MAX);
     last.map(|last| last + 1).ok_or_else(|| damaged(path, "table `iri_namespaces`", "a number is too high"))

@@ -74,14 +74,13 @@ pub fn end(first: u64, count: u64) -> Result<u64> {
 /// [`Error::Damaged`]; what the engine reports.
 pub fn check(reads: &impl Reads, tables: &Tables, path: &Path) -> Result<()> {
     use crate::model::id::{Tag, TermId};
-    use std::ops::Bound;
 
     let next = next_number(reads, tables, path)?;
     for tag in Tag::DICTIONARY {
         let first = TermId::new(tag, 0);
         let end = TermId::new(tag, PAYLOAD_MAX).key().end().expect("tags are below 31");
         let low = first.key();
-        let mut range = reads.range(&tables.terms, Bound::Included(low.as_bytes()), Bound::Excluded(end.as_bytes()))?;
+        let mut range = reads.range(&tables.terms, low.as_bytes()..end.as_bytes())?;
         let Some(last) = range.next_back().transpose()? else { continue };
         let last = TermId::from_key(&last.0).filter(|id| id.tag() == tag);
         let last = last.ok_or_else(|| damaged(path, "table `terms`", "a key is no number of a term"))?;

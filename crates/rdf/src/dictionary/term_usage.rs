@@ -45,7 +45,7 @@ pub fn is_used(reads: &impl Reads, tables: &Tables, probes: &[Probe], id: TermId
             Position::Predicate => kind == TermKind::Iri,
             Position::Object => true,
         };
-        if can_be_there && reads.range(&index.table, low, high)?.next().transpose()?.is_some() {
+        if can_be_there && reads.range(&index.table, (low, high))?.next().transpose()?.is_some() {
             return Ok(true);
         }
     }

@@ -3,6 +3,7 @@
 mod atomic;
 mod namespaces;
 
+use fulgurite::Read;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};

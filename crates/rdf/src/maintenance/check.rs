@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use fulgurite::{CheckReport, ReadTxn, Table};
+use fulgurite::{CheckReport, Read, ReadTxn, Table};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::dictionary::{IriNamespaces, NAMESPACE_NUMBER_MAX, TermHasher, bytes};

@@ -6,6 +6,7 @@ use crate::model::pattern::IdPattern;
 use crate::quads::inferred::StatementKinds;
 use crate::quads::reading::Quads;
 use crate::store::database::Store;
+use fulgurite::Read;
 
 /// What a store holds.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use fulgurite::WriteTxn;
+use fulgurite::{Read, WriteTxn};
 
 use crate::error::Result;
 use crate::model::id::TermId;

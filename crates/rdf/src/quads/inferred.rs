@@ -16,7 +16,7 @@ use fulgurite::{KeySuffix, Table, TableOptions, WriteTxn};
 use crate::error::Result;
 use crate::model::id::IdKey;
 use crate::model::pattern::{IdPattern, IdQuad, Order};
-use crate::quads::tables::{Index, KeySink, Reads, Tables, has_entries};
+use crate::quads::tables::{Index, KeySink, Reads, Tables};
 
 /// Which statements are meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -97,7 +97,7 @@ impl Inferred {
     pub fn is_empty(&self, reads: &impl Reads) -> Result<bool> {
         let firsts = [&self.default_graph, &self.named_graphs].into_iter().filter_map(|indexes| indexes.first());
         let mut tables = firsts.map(|index| &index.table).chain([&self.both]);
-        tables.try_fold(true, |is_empty, table| Ok(is_empty && !has_entries(reads, table)?))
+        tables.try_fold(true, |is_empty, table| Ok(is_empty && reads.is_empty(table)?))
     }
 }
 
@@ -188,12 +188,12 @@ fn scan_both(
     keys_min: usize,
     mut sink: impl KeySink,
 ) -> fulgurite::Result<bool> {
-    let mut seconds = reads.range(second, low, high)?;
+    let mut seconds = reads.range(second, (low, high))?;
     let mut next_second = seconds.next().transpose()?;
     if next_second.is_none() {
         return reads.scan(first, low, high, keys_min, sink);
     }
-    let mut firsts = reads.range(first, low, high)?;
+    let mut firsts = reads.range(first, (low, high))?;
     let mut next_first = firsts.next().transpose()?;
     let mut keys = 0;
     loop {
@@ -229,7 +229,8 @@ pub fn count_prefix(
     if tables.has_no_quads {
         return Ok(0);
     }
-    let count = |table: &Table| if is_narrow { reads.count_narrow(table, prefix) } else { reads.count(table, prefix) };
+    let count =
+        |table: &Table| if is_narrow { reads.count_narrow(table, prefix) } else { reads.count_prefix(table, prefix) };
     Ok(count(table)? + beside(tables, table).map_or(Ok(0), count)?)
 }
 

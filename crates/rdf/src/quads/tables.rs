@@ -15,7 +15,7 @@ use std::ops::Bound;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use fulgurite::{Database, KeySuffix, MergeOperator, Range, ReadTxn, Table, TableOptions, Value, WriteTxn};
+use fulgurite::{Database, KeySuffix, MergeOperator, Read, ReadTxn, Table, TableOptions, WriteTxn};
 
 use crate::dictionary::TermHasher;
 use crate::error::{Error, Result};
@@ -87,21 +87,17 @@ impl<F: FnMut(KeySuffix<'_>)> KeySink for F {
     }
 }
 
-/// Reads that snapshots and transactions have in common.
-pub trait Reads {
-    fn get(&self, table: &Table, key: &[u8]) -> fulgurite::Result<Option<Value<'_>>>;
+/// Reads of the keys of indexes, for snapshots and transactions.
+pub trait Reads: Read {
+    /// The number of keys that begin with `prefix`.
+    fn count_prefix(&self, table: &Table, prefix: &IdKey) -> fulgurite::Result<u64> {
+        let end = prefix.end();
+        self.count(table, range_of(prefix, end.as_ref()))
+    }
 
-    /// Hands the values of many keys to `each`, in the order of the keys.
-    fn get_many(&self, table: &Table, keys: &[&[u8]], each: impl FnMut(Option<Value<'_>>)) -> fulgurite::Result<()>;
-
-    fn range(&self, table: &Table, low: Bound<&[u8]>, high: Bound<&[u8]>) -> fulgurite::Result<Range<'_>>;
-
-    /// How many keys begin with `prefix`.
-    fn count(&self, table: &Table, prefix: &IdKey) -> fulgurite::Result<u64>;
-
-    /// As [`Reads::count`], where there are few, probably.
+    /// As [`Reads::count_prefix`], faster if there are few.
     fn count_narrow(&self, table: &Table, prefix: &IdKey) -> fulgurite::Result<u64> {
-        self.count(table, prefix)
+        self.count_prefix(table, prefix)
     }
 
     /// Hands the keys that begin with `prefix` to `sink`, in order and the first one whole: `keys_min` or somewhat
@@ -129,7 +125,7 @@ pub trait Reads {
         mut sink: impl KeySink,
     ) -> fulgurite::Result<bool> {
         let mut keys = 0;
-        for entry in self.range(table, low, high)? {
+        for entry in self.range(table, (low, high))? {
             sink.take(std::iter::once(KeySuffix::whole(&entry?.0)));
             keys += 1;
             if keys == keys_min {
@@ -141,28 +137,11 @@ pub trait Reads {
 }
 
 impl Reads for ReadTxn {
-    fn get(&self, table: &Table, key: &[u8]) -> fulgurite::Result<Option<Value<'_>>> {
-        self.get(table, key)
-    }
-
-    fn get_many(&self, table: &Table, keys: &[&[u8]], each: impl FnMut(Option<Value<'_>>)) -> fulgurite::Result<()> {
-        self.get_many_with(table, keys, each)
-    }
-
-    fn range(&self, table: &Table, low: Bound<&[u8]>, high: Bound<&[u8]>) -> fulgurite::Result<Range<'_>> {
-        self.range(table, (low, high))
-    }
-
-    fn count(&self, table: &Table, prefix: &IdKey) -> fulgurite::Result<u64> {
-        let end = prefix.end();
-        self.count(table, range_of(prefix, end.as_ref()))
-    }
-
     fn count_narrow(&self, table: &Table, prefix: &IdKey) -> fulgurite::Result<u64> {
         // Going over a few keys costs one descent. To count a range costs two.
         let mut keys = 0;
         let are_all = self.prefix_keys(table, prefix.as_bytes(), NARROW_KEYS, |_| keys += 1)?;
-        if are_all { Ok(keys) } else { Reads::count(self, table, prefix) }
+        if are_all { Ok(keys) } else { self.count_prefix(table, prefix) }
     }
 
     fn scan_prefix(
@@ -197,24 +176,7 @@ impl Reads for ReadTxn {
     }
 }
 
-impl Reads for WriteTxn {
-    fn get(&self, table: &Table, key: &[u8]) -> fulgurite::Result<Option<Value<'_>>> {
-        self.get(table, key)
-    }
-
-    fn get_many(&self, table: &Table, keys: &[&[u8]], each: impl FnMut(Option<Value<'_>>)) -> fulgurite::Result<()> {
-        self.get_many_with(table, keys, each)
-    }
-
-    fn range(&self, table: &Table, low: Bound<&[u8]>, high: Bound<&[u8]>) -> fulgurite::Result<Range<'_>> {
-        self.range(table, (low, high))
-    }
-
-    fn count(&self, table: &Table, prefix: &IdKey) -> fulgurite::Result<u64> {
-        let end = prefix.end();
-        self.count(table, range_of(prefix, end.as_ref()))
-    }
-}
+impl Reads for WriteTxn {}
 
 impl Tables {
     /// Opens the tables of a store that was created with `settings`.
@@ -362,14 +324,6 @@ pub fn are_orders_of_a_store(orders: &[Order]) -> bool {
     let named = orders.iter().filter(|order| order.is_of_named_graphs()).count();
     let distinct = (1..orders.len()).all(|index| !orders[..index].contains(&orders[index]));
     distinct && named > 0 && named < orders.len()
-}
-
-/// Whether a table has anything.
-///
-/// # Errors
-/// What the engine reports.
-pub fn has_entries(reads: &impl Reads, table: &Table) -> Result<bool> {
-    Ok(reads.range(table, Bound::Unbounded, Bound::Unbounded)?.next().transpose()?.is_some())
 }
 
 /// The next number of a term that nobody has reserved.

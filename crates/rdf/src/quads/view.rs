@@ -164,7 +164,7 @@ impl<R: Reads> View<'_, R> {
         keys.iter_mut().zip(wanted).for_each(|(key, (id, _))| *key = id.key());
         let keys: [&[u8]; TERMS_AT_ONCE] = std::array::from_fn(|index| keys[index].as_bytes());
         let (mut rest, mut outcome) = (wanted.iter(), Ok(()));
-        self.reads.get_many(&self.tables.terms, &keys[..wanted.len()], |stored| {
+        self.reads.get_many_with(&self.tables.terms, &keys[..wanted.len()], |stored| {
             if let (Some((id, place)), Ok(())) = (rest.next(), &outcome) {
                 outcome = self.fill_term(*id, *place, stored.as_deref(), batch);
             }
@@ -214,7 +214,7 @@ impl<R: Reads> View<'_, R> {
             let text = std::str::from_utf8(bytes).map(String::from);
             text.map_err(|_| damaged(self.shared.database.path(), "table `namespaces`", "an entry is not UTF-8"))
         };
-        let range = self.reads.range(&self.tables.namespaces, Bound::Unbounded, Bound::Unbounded)?;
+        let range = self.reads.range(&self.tables.namespaces, ..)?;
         range
             .map(|entry| entry.map_err(Into::into).and_then(|(prefix, iri)| Ok((text(&prefix)?, text(&iri)?))))
             .collect()

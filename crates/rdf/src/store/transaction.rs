@@ -9,7 +9,7 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use additions::Additions;
-use fulgurite::{Durability, KeySuffix, Sequence, Table, WriteTxn};
+use fulgurite::{Durability, KeySuffix, Read, Sequence, Table, WriteTxn};
 use oxrdf::{GraphNameRef, QuadRef, Term, TermRef};
 
 use crate::dictionary;

@@ -1,6 +1,6 @@
 //! What a check calls sound, and what it says of tables that hold what this crate never writes.
 
-use fulgurite::{Database, Table, WriteTxn};
+use fulgurite::{Database, Read, Table, WriteTxn};
 use oxrdf::{Literal, Triple};
 
 use super::Place;

@@ -1,6 +1,6 @@
 //! Stores whose tables hold what this crate never writes: errors, and no panic.
 
-use fulgurite::{Database, Table};
+use fulgurite::{Database, Read, Table};
 
 use super::Place;
 use super::iri;

@@ -1,7 +1,7 @@
 //! Explicit and inferred quads: what each change leaves of the other, who sees which, and what several writers at once
 //! come to.
 
-use fulgurite::Table;
+use fulgurite::{Read, Table};
 use oxrdf::{Literal, Quad};
 
 use super::LEVELS;

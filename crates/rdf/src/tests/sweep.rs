@@ -1,5 +1,6 @@
 //! Sweeps: unused terms go, used ones stay, whoever reads or writes beside them.
 
+use fulgurite::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

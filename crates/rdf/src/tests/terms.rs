@@ -1,5 +1,6 @@
 //! Terms of every kind, in and out.
 
+use fulgurite::Read;
 use oxrdf::vocab::xsd;
 use oxrdf::{BaseDirection, BlankNode, Literal, NamedNode, Term, Triple};
 

@@ -9,7 +9,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use fulgurite::{Database, Durability, Error, Result, Sequence, WriteTxn};
+use fulgurite::{Database, Durability, Error, Read, Result, Sequence, WriteTxn};
 
 use super::history::label;
 use super::session::Session;

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use fulgurite::{Database, Durability, Error, Options, ReadTxn, TableOptions};
+use fulgurite::{Database, Durability, Error, Options, Read, ReadTxn, TableOptions};
 
 use super::follow::follow;
 use super::history::{Expected, label};

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use fulgurite::{Database, Durability, Error, MergeOperator, Options, ReadTxn, Result, Table};
+use fulgurite::{Database, Durability, Error, MergeOperator, Options, Read, ReadTxn, Result, Table};
 
 use crate::holdings::{Holdings, digest_of};
 use crate::random::Random;

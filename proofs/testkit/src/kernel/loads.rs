@@ -1,7 +1,7 @@
 //! Bulk loads, each of a whole table of its thread: all values of one load are of its number, so that half of one
 //! shows.
 
-use fulgurite::{Database, Error, ReadTxn, Table, TableOptions};
+use fulgurite::{Database, Error, Read, ReadTxn, Table, TableOptions};
 
 use crate::content::mix;
 use crate::kill::Unlike;

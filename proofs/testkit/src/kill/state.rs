@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use fulgurite::{Database, Error, ReadTxn, Table, TableOptions, WriteTxn};
+use fulgurite::{Database, Error, Read, ReadTxn, Table, TableOptions, WriteTxn};
 
 use super::change::{COUNTERS, Change, SLOTS, table_since};
 

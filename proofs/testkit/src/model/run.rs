@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use fulgurite::io::{Disk, MemoryDisk, RealDisk};
 use fulgurite::{
-    CloseOutcome, Database, Durability, MergeOperator, Monitor, ReadTxn, Savepoint, Table, TableOptions, WriteTxn,
+    CloseOutcome, Database, Durability, MergeOperator, Monitor, Read, ReadTxn, Savepoint, Table, TableOptions, WriteTxn,
 };
 
 use super::backups::Backups;

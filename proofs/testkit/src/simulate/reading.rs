@@ -3,7 +3,7 @@
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use fulgurite::{ReadTxn, Result, Table};
+use fulgurite::{Read, ReadTxn, Result, Table};
 
 use super::model::{Kind, Model, Value};
 use crate::random::Random;

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use fulgurite::{Database, Durability, Error, Result, Table, TableOptions};
+use fulgurite::{Database, Durability, Error, Read, Result, Table, TableOptions};
 
 use super::account::{key, value, version_of};
 use super::{Report, Sample};

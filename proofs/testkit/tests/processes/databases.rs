@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use fulgurite::{Database, Durability, Error, Options, ReadTxn, Table, TableOptions};
+use fulgurite::{Database, Durability, Error, Options, Read, ReadTxn, Table, TableOptions};
 
 use super::child::{Child, READY, child_of, say_ready_and_wait};
 

@@ -5,7 +5,7 @@ use std::io::{BufRead, Read};
 use std::path::Path;
 
 use fulgurite::io::{Access, Disk, LockHolder, RealDisk, WriterAttempt, reserved_bytes, set_reserved_bytes_max};
-use fulgurite::{Database, Durability, TableOptions};
+use fulgurite::{Database, Durability, Read as _, TableOptions};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::child::{Child, READY, child_of, say_ready_and_wait};

@@ -78,7 +78,7 @@ impl<K: Key, V: Key> MultimapTable<K, V> {
     /// As [`crate::ReadTxn::get`].
     pub fn get<'t>(&self, txn: &'t impl Read, key: impl AsKey<K>) -> Result<Values<'t, V>> {
         let prefix = self.join(key, &[])?;
-        let range = Range::new(txn.layers_of(&self.table)?, Bound::Included(prefix.clone()), prefix_end(&prefix));
+        let range = Range::new(txn.layers(&self.table)?, Bound::Included(prefix.clone()), prefix_end(&prefix));
         Ok(Values { range, layout: self.layout, types: PhantomData })
     }
 
@@ -88,7 +88,7 @@ impl<K: Key, V: Key> MultimapTable<K, V> {
     /// As [`crate::ReadTxn::get`].
     pub fn contains(&self, txn: &impl Read, key: impl AsKey<K>, value: impl AsKey<V>) -> Result<bool> {
         let entry = self.join(key, value.encode().as_slice())?;
-        Ok(txn.layers_of(&self.table)?.get(&entry)?.is_some())
+        Ok(txn.layers(&self.table)?.get(&entry)?.is_some())
     }
 
     /// How many values `key` has.
@@ -98,7 +98,7 @@ impl<K: Key, V: Key> MultimapTable<K, V> {
     pub fn count(&self, txn: &impl Read, key: impl AsKey<K>) -> Result<u64> {
         let prefix = self.join(key, &[])?;
         let high = prefix_end(&prefix);
-        txn.layers_of(&self.table)?.count(Bound::Included(&prefix), high.as_ref().map(|key| &**key))
+        txn.layers(&self.table)?.count(Bound::Included(&prefix), high.as_ref().map(|key| &**key))
     }
 
     /// All pairs of key and value, in order from either end.
@@ -106,7 +106,7 @@ impl<K: Key, V: Key> MultimapTable<K, V> {
     /// # Errors
     /// As [`crate::ReadTxn::get`].
     pub fn iter<'t>(&self, txn: &'t impl Read) -> Result<Pairs<'t, K, V>> {
-        let range = Range::new(txn.layers_of(&self.table)?, Bound::Unbounded, Bound::Unbounded);
+        let range = Range::new(txn.layers(&self.table)?, Bound::Unbounded, Bound::Unbounded);
         Ok(Pairs { range, layout: self.layout, types: PhantomData })
     }
 
@@ -123,7 +123,7 @@ impl<K: Key, V: Key> MultimapTable<K, V> {
         prefix.encode_prefix(&mut encoded);
         self.layout.join_prefix(encoded.as_slice(), &mut joined);
         let low = Bound::Included(Box::from(joined.as_slice()));
-        let range = Range::new(txn.layers_of(&self.table)?, low, prefix_end(joined.as_slice()));
+        let range = Range::new(txn.layers(&self.table)?, low, prefix_end(joined.as_slice()));
         Ok(Pairs { range, layout: self.layout, types: PhantomData })
     }
 

@@ -97,7 +97,7 @@ impl<K: Key, V: ValueCodec> TypedTable<K, V> {
     /// # Errors
     /// As [`crate::ReadTxn::get`].
     pub fn get_bytes<'t>(&self, txn: &'t impl Read, key: impl AsKey<K>) -> Result<Option<Value<'t>>> {
-        txn.layers_of(&self.table)?.get(&key.encode())
+        txn.layers(&self.table)?.get(&key.encode())
     }
 
     /// All entries, in order from either end.
@@ -105,7 +105,7 @@ impl<K: Key, V: ValueCodec> TypedTable<K, V> {
     /// # Errors
     /// As [`crate::ReadTxn::get`].
     pub fn iter<'t>(&self, txn: &'t impl Read) -> Result<TypedRange<'t, K, V>> {
-        let range = Range::new(txn.layers_of(&self.table)?, Bound::Unbounded, Bound::Unbounded);
+        let range = Range::new(txn.layers(&self.table)?, Bound::Unbounded, Bound::Unbounded);
         Ok(TypedRange { range, types: PhantomData })
     }
 
@@ -118,7 +118,7 @@ impl<K: Key, V: ValueCodec> TypedTable<K, V> {
         txn: &'t impl Read,
         bounds: impl RangeBounds<Q>,
     ) -> Result<TypedRange<'t, K, V>> {
-        let range = Range::new(txn.layers_of(&self.table)?, encoded(bounds.start_bound()), encoded(bounds.end_bound()));
+        let range = Range::new(txn.layers(&self.table)?, encoded(bounds.start_bound()), encoded(bounds.end_bound()));
         Ok(TypedRange { range, types: PhantomData })
     }
 
@@ -134,7 +134,7 @@ impl<K: Key, V: ValueCodec> TypedTable<K, V> {
         let mut bytes = KeyBuffer::new();
         prefix.encode_prefix(&mut bytes);
         let low = Bound::Included(Box::from(bytes.as_slice()));
-        let range = Range::new(txn.layers_of(&self.table)?, low, prefix_end(bytes.as_slice()));
+        let range = Range::new(txn.layers(&self.table)?, low, prefix_end(bytes.as_slice()));
         Ok(TypedRange { range, types: PhantomData })
     }
 
@@ -144,7 +144,7 @@ impl<K: Key, V: ValueCodec> TypedTable<K, V> {
     /// As [`crate::ReadTxn::get`].
     pub fn count<Q: AsKey<K>>(&self, txn: &impl Read, bounds: impl RangeBounds<Q>) -> Result<u64> {
         let (low, high): (OwnedBound, OwnedBound) = (encoded(bounds.start_bound()), encoded(bounds.end_bound()));
-        txn.layers_of(&self.table)?.count(low.as_ref().map(|key| &**key), high.as_ref().map(|key| &**key))
+        txn.layers(&self.table)?.count(low.as_ref().map(|key| &**key), high.as_ref().map(|key| &**key))
     }
 
     /// Gives `key` this value.

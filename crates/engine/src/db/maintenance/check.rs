@@ -20,7 +20,7 @@ pub struct CheckReport {
     pub run_entries: u64,
     /// Keys changed by commits that are neither in a tree nor in a run, deletes among them: they are in the log and
     /// in memory, and were not checked. [`CheckReport::entries`] leaves them out, and
-    /// [`ReadTxn::count`](crate::ReadTxn::count) counts them.
+    /// [`Read::count`](crate::Read::count) counts them.
     pub delta_entries: u64,
     /// Pages that were read: of trees and runs, of long keys and values, and of filters.
     pub pages: u64,

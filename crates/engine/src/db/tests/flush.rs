@@ -1,5 +1,6 @@
 //! How deltas come into trees and runs, and runs into trees.
 
+use crate::txn::reads::read_methods::Read;
 use std::collections::BTreeMap;
 
 use crate::db::checkpoint::merge_runs::RunsToMerge;

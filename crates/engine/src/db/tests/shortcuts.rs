@@ -4,6 +4,7 @@ use crate::db::Database;
 use crate::io::MemoryDisk;
 use crate::options::{Durability, TableOptions};
 use crate::sync::Arc;
+use crate::txn::reads::read_methods::Read;
 use crate::txn::{ReadTxn, Table};
 
 /// Records at first: enough for gets to make a shortcut after a few thousand.

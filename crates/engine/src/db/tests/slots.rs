@@ -1,6 +1,7 @@
 //! What transactions leave in the slots of their threads, and what clears it. Miri runs these tests, because slots
 //! are unsafe code.
 
+use crate::txn::reads::read_methods::Read;
 use std::path::Path;
 use std::sync::Weak;
 use std::thread;

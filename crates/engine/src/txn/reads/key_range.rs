@@ -10,6 +10,8 @@ use std::ops::{Bound, Range, RangeBounds, RangeFrom, RangeFull, RangeInclusive, 
 /// as text.
 ///
 /// ```
+/// use fulgurite::Read;
+///
 /// # fn main() -> fulgurite::Result<()> {
 /// # let directory = tempfile::tempdir().expect("a temporary directory");
 /// # let db = fulgurite::Database::create(directory.path().join("a.ful"))?;

@@ -1,7 +1,5 @@
 //! The reads that read and write transactions have in common, written once: here a get begins.
 //!
-//! It is a macro and not a trait, so that users need not import one: both types have these methods themselves.
-//!
 //! A get makes up to three attempts, the cheapest first. Each attempt either decides the get or leaves it to the next:
 //!
 //! ```text
@@ -31,212 +29,168 @@
 //! counts them. Typed tables begin with attempt 3. `get_many` overlaps the cache misses of up to 32 keys: it calls
 //! `tree::get_many` if nothing is above the tree, and otherwise searches the layers of attempt 3.
 
-/// Methods for a type that has three of its own:
+use std::ops::Bound;
+
+use crate::error::Result;
+use crate::format::Found;
+use crate::pager::{Pages, Value};
+use crate::tree;
+use crate::tree::Base;
+use crate::txn::reads::bounds::{owned, prefix_end};
+use crate::txn::reads::count::Estimate;
+use crate::txn::reads::cursor::Cursor;
+use crate::txn::reads::key_range::KeyRange;
+use crate::txn::reads::layers::Layers;
+use crate::txn::reads::range::Range;
+use crate::txn::snapshot::table::Table;
+
+/// The reads that [`ReadTxn`](crate::ReadTxn) and [`WriteTxn`](crate::WriteTxn) share. Import it to call them;
+/// only `get` needs no import.
 ///
-/// - `layers(&self, table) -> Result<Layers>`, which notes that a table is missing;
-/// - `at_hand(&self, table) -> Option<Layers>`, which returns nothing if reads are noted or the table is missing;
-/// - `tree_alone(&self, table)`, which is [`Layers::tree_alone`](crate::txn::reads::layers::Layers::tree_alone) of
-///   `at_hand`.
-macro_rules! reads {
-    () => {
-        /// The value of `key`.
-        ///
-        /// # Errors
-        /// Damage to the file where the key is looked for; the table not being of this snapshot.
-        #[inline(always)]
-        pub fn get(
-            &self,
-            table: &$crate::txn::snapshot::table::Table,
-            key: impl AsRef<[u8]>,
-        ) -> $crate::error::Result<Option<$crate::pager::Value<'_>>> {
-            let key = key.as_ref();
-            match self.tree_alone(table) {
-                Some((pages, root)) => $crate::tree::get(pages, root, key),
-                None => match self.get_in_base(table, key).settled() {
-                    Some(value) => Ok(value.map($crate::pager::Value::from)),
-                    None => self.get_layered(table, key),
-                },
-            }
+/// Functions that take `&impl Read` accept both kinds of transaction. A read transaction reads its snapshot. A write
+/// transaction reads its snapshot and its own changes, and at [`Isolation::Serializable`](crate::Isolation) a commit
+/// fails with [`Error::Conflict`](crate::Error) if another commit has changed what it read.
+///
+/// ```
+/// use fulgurite::{Database, Read, Table};
+///
+/// /// The sum of the lengths of the values whose keys begin with `prefix`, in bytes.
+/// fn size(txn: &impl Read, table: &Table, prefix: &str) -> fulgurite::Result<usize> {
+///     txn.prefix(table, prefix)?.map(|entry| Ok(entry?.1.len())).sum()
+/// }
+///
+/// # fn main() -> fulgurite::Result<()> {
+/// # let directory = tempfile::tempdir().expect("a temporary directory");
+/// # let db = Database::create(directory.path().join("a.ful"))?;
+/// let fruit = db.create_table("fruit", Default::default())?;
+/// let mut txn = db.write()?;
+/// txn.put(&fruit, "apple", "red")?;
+/// assert_eq!(size(&txn, &fruit, "a")?, 3);
+/// assert_eq!(size(&db.read()?, &fruit, "a")?, 0);
+/// # Ok(()) }
+/// ```
+///
+/// Other crates cannot implement this trait.
+///
+/// # Errors
+/// All methods return errors of damage to the file, and [`Error::TableNotFound`](crate::Error) if the table is not part
+/// of the snapshot.
+pub trait Read: sealed::Layered {
+    /// The value of `key`.
+    #[inline(always)]
+    fn get(&self, table: &Table, key: impl AsRef<[u8]>) -> Result<Option<Value<'_>>> {
+        let key = key.as_ref();
+        match self.tree_alone(table) {
+            Some((pages, root)) => tree::get(pages, root, key),
+            None => match self.get_in_base(table, key).settled() {
+                Some(value) => Ok(value.map(Value::from)),
+                None => self.get_layered(table, key),
+            },
         }
+    }
 
-        #[inline(never)]
-        fn get_in_base(&self, table: &$crate::txn::snapshot::table::Table, key: &[u8]) -> $crate::format::Found<'_> {
-            self.at_hand(table).map_or($crate::format::Found::UNCLEAR, |layers| layers.get_in_base(key))
-        }
+    /// Whether `key` has a value.
+    fn contains_key(&self, table: &Table, key: impl AsRef<[u8]>) -> Result<bool> {
+        Ok(self.get(table, key)?.is_some())
+    }
 
-        #[inline(never)]
-        fn get_layered(
-            &self,
-            table: &$crate::txn::snapshot::table::Table,
-            key: &[u8],
-        ) -> $crate::error::Result<Option<$crate::pager::Value<'_>>> {
-            self.layers(table)?.get(key)
-        }
+    /// The values of many keys, in the order of the keys: several times faster than one by one, because the waits
+    /// for memory overlap.
+    fn get_many(&self, table: &Table, keys: &[impl AsRef<[u8]>]) -> Result<Vec<Option<Value<'_>>>> {
+        let mut values = Vec::with_capacity(keys.len());
+        self.layers(table)?.get_many(keys, |value| values.push(value))?;
+        Ok(values)
+    }
 
-        /// Whether `key` has a value.
-        ///
-        /// # Errors
-        /// As [`crate::ReadTxn::get`].
-        pub fn contains_key(
-            &self,
-            table: &$crate::txn::snapshot::table::Table,
-            key: impl AsRef<[u8]>,
-        ) -> $crate::error::Result<bool> {
-            Ok(self.get(table, key)?.is_some())
-        }
+    /// As [`get_many`](Read::get_many), handing each value to `each` in the order of the keys, without a list
+    /// between.
+    fn get_many_with<'t>(
+        &'t self,
+        table: &Table,
+        keys: &[impl AsRef<[u8]>],
+        each: impl FnMut(Option<Value<'t>>),
+    ) -> Result<()> {
+        self.layers(table)?.get_many(keys, each)
+    }
 
-        /// The values of many keys, in the order of the keys: several times faster than one by one, because the waits
-        /// for memory overlap.
-        ///
-        /// # Errors
-        /// As [`crate::ReadTxn::get`].
-        pub fn get_many(
-            &self,
-            table: &$crate::txn::snapshot::table::Table,
-            keys: &[impl AsRef<[u8]>],
-        ) -> $crate::error::Result<Vec<Option<$crate::pager::Value<'_>>>> {
-            let mut values = Vec::with_capacity(keys.len());
-            self.layers(table)?.get_many(keys, |value| values.push(value))?;
-            Ok(values)
-        }
+    /// The first entry.
+    fn first(&self, table: &Table) -> Result<Option<(Value<'_>, Value<'_>)>> {
+        self.range(table, ..)?.next().transpose()
+    }
 
-        /// As [`crate::ReadTxn::get_many`], handing each value to `each` in the order of the keys, without a list
-        /// between.
-        ///
-        /// # Errors
-        /// As [`crate::ReadTxn::get`].
-        pub fn get_many_with<'t>(
-            &'t self,
-            table: &$crate::txn::snapshot::table::Table,
-            keys: &[impl AsRef<[u8]>],
-            each: impl FnMut(Option<$crate::pager::Value<'t>>),
-        ) -> $crate::error::Result<()> {
-            self.layers(table)?.get_many(keys, each)
-        }
+    /// The last entry.
+    fn last(&self, table: &Table) -> Result<Option<(Value<'_>, Value<'_>)>> {
+        self.range(table, ..)?.next_back().transpose()
+    }
 
-        /// The first entry.
-        ///
-        /// # Errors
-        /// As [`crate::ReadTxn::get`].
-        pub fn first(
-            &self,
-            table: &$crate::txn::snapshot::table::Table,
-        ) -> $crate::error::Result<Option<($crate::pager::Value<'_>, $crate::pager::Value<'_>)>> {
-            self.range(table, ..)?.next().transpose()
-        }
+    /// The entries whose keys lie within `bounds`, in order from either end.
+    fn range(&self, table: &Table, bounds: impl KeyRange) -> Result<Range<'_>> {
+        Ok(Range::new(self.layers(table)?, owned(bounds.low()), owned(bounds.high())))
+    }
 
-        /// The last entry.
-        ///
-        /// # Errors
-        /// As [`crate::ReadTxn::get`].
-        pub fn last(
-            &self,
-            table: &$crate::txn::snapshot::table::Table,
-        ) -> $crate::error::Result<Option<($crate::pager::Value<'_>, $crate::pager::Value<'_>)>> {
-            self.range(table, ..)?.next_back().transpose()
-        }
+    /// The entries whose keys begin with `prefix`, in order from either end.
+    fn prefix(&self, table: &Table, prefix: impl AsRef<[u8]>) -> Result<Range<'_>> {
+        let prefix = prefix.as_ref();
+        Ok(Range::new(self.layers(table)?, Bound::Included(prefix.into()), prefix_end(prefix)))
+    }
 
-        /// The entries whose keys lie within `bounds`, in order from either end.
-        ///
-        /// # Errors
-        /// As [`crate::ReadTxn::get`].
-        pub fn range(
-            &self,
-            table: &$crate::txn::snapshot::table::Table,
-            bounds: impl $crate::txn::reads::key_range::KeyRange,
-        ) -> $crate::error::Result<$crate::txn::reads::range::Range<'_>> {
-            Ok($crate::txn::reads::range::Range::new(
-                self.layers(table)?,
-                $crate::txn::reads::bounds::owned(bounds.low()),
-                $crate::txn::reads::bounds::owned(bounds.high()),
-            ))
-        }
+    /// A cursor before the first entry.
+    fn cursor(&self, table: &Table) -> Result<Cursor<'_>> {
+        Ok(Cursor::new(self.layers(table)?))
+    }
 
-        /// The entries whose keys begin with `prefix`, in order from either end.
-        ///
-        /// # Errors
-        /// As [`crate::ReadTxn::get`].
-        pub fn prefix(
-            &self,
-            table: &$crate::txn::snapshot::table::Table,
-            prefix: impl AsRef<[u8]>,
-        ) -> $crate::error::Result<$crate::txn::reads::range::Range<'_>> {
-            let prefix = prefix.as_ref();
-            Ok($crate::txn::reads::range::Range::new(
-                self.layers(table)?,
-                std::ops::Bound::Included(prefix.into()),
-                $crate::txn::reads::bounds::prefix_end(prefix),
-            ))
-        }
+    /// How many entries lie within `bounds`, exactly: in time that grows with the tree's depth and with the entries
+    /// not yet merged into the tree: those of runs, and those in memory.
+    fn count(&self, table: &Table, bounds: impl KeyRange) -> Result<u64> {
+        self.layers(table)?.count(bounds.low(), bounds.high())
+    }
 
-        /// A cursor before the first entry.
-        ///
-        /// # Errors
-        /// As [`crate::ReadTxn::get`].
-        pub fn cursor(
-            &self,
-            table: &$crate::txn::snapshot::table::Table,
-        ) -> $crate::error::Result<$crate::txn::reads::cursor::Cursor<'_>> {
-            Ok($crate::txn::reads::cursor::Cursor::new(self.layers(table)?))
-        }
+    /// About how many entries lie within `bounds`, with bounds of the error: in time that grows with the tree's
+    /// depth. It is exact where few changes lie above the tree; of many it looks at the first ones, and takes the
+    /// others to be like these. A write transaction is not checked for it: decide by [`count`](Read::count) what
+    /// must not change.
+    fn estimate_count(&self, table: &Table, bounds: impl KeyRange) -> Result<Estimate> {
+        self.layers(table)?.estimate_count(bounds.low(), bounds.high())
+    }
 
-        /// How many entries lie within `bounds`, exactly: in time that grows with the tree's depth and with the entries
-        /// not yet merged into the tree: those of runs, and those in memory.
-        ///
-        /// # Errors
-        /// As [`crate::ReadTxn::get`].
-        pub fn count(
-            &self,
-            table: &$crate::txn::snapshot::table::Table,
-            bounds: impl $crate::txn::reads::key_range::KeyRange,
-        ) -> $crate::error::Result<u64> {
-            self.layers(table)?.count(bounds.low(), bounds.high())
-        }
+    /// How many entries the table has.
+    fn len(&self, table: &Table) -> Result<u64> {
+        self.count(table, ..)
+    }
 
-        /// About how many entries lie within `bounds`, with bounds of the error: in time that grows with the tree's
-        /// depth. It is exact where few changes lie above the tree; of many it looks at the first ones, and takes the
-        /// others to be like these. A write transaction is not checked for it: decide by [`count`](Self::count) what
-        /// must not change.
-        ///
-        /// # Errors
-        /// As [`crate::ReadTxn::get`].
-        pub fn estimate_count(
-            &self,
-            table: &$crate::txn::snapshot::table::Table,
-            bounds: impl $crate::txn::reads::key_range::KeyRange,
-        ) -> $crate::error::Result<$crate::txn::reads::count::Estimate> {
-            self.layers(table)?.estimate_count(bounds.low(), bounds.high())
-        }
-
-        /// How many entries the table has.
-        ///
-        /// # Errors
-        /// As [`crate::ReadTxn::get`].
-        pub fn len(&self, table: &$crate::txn::snapshot::table::Table) -> $crate::error::Result<u64> {
-            self.count(table, ..)
-        }
-
-        /// Whether the table has no entry.
-        ///
-        /// # Errors
-        /// As [`crate::ReadTxn::get`].
-        pub fn is_empty(&self, table: &$crate::txn::snapshot::table::Table) -> $crate::error::Result<bool> {
-            Ok(self.first(table)?.is_none())
-        }
-    };
+    /// Whether the table has no entry.
+    fn is_empty(&self, table: &Table) -> Result<bool> {
+        Ok(self.first(table)?.is_none())
+    }
 }
 
-pub(crate) use reads;
-
-/// Read and write transactions alike, for tables that encode what they hold. Not to be implemented elsewhere.
-pub trait Read: sealed::Sealed {}
-
 pub(crate) mod sealed {
-    use crate::error::Result;
-    use crate::txn::reads::layers::Layers;
-    use crate::txn::snapshot::table::Table;
+    use super::{Base, Found, Layers, Pages, Result, Table, Value};
 
-    pub trait Sealed {
-        fn layers_of(&self, table: &Table) -> Result<Layers<'_>>;
+    /// How a transaction gives access to the layers of a table.
+    pub trait Layered {
+        /// The layers of `table`. A write transaction notes that a table is missing.
+        fn layers(&self, table: &Table) -> Result<Layers<'_>>;
+
+        /// The same, or nothing if reads are noted or the table is missing.
+        fn at_hand(&self, table: &Table) -> Option<Layers<'_>>;
+
+        /// The tree of `table`, if nothing is above it and reads are not noted.
+        #[inline(always)]
+        fn tree_alone(&self, table: &Table) -> Option<(&Pages, &Base)> {
+            self.at_hand(table)?.tree_alone()
+        }
+
+        /// The second attempt of a get.
+        #[inline(never)]
+        fn get_in_base(&self, table: &Table, key: &[u8]) -> Found<'_> {
+            self.at_hand(table).map_or(Found::UNCLEAR, |layers| layers.get_in_base(key))
+        }
+
+        /// The last attempt of a get.
+        #[inline(never)]
+        fn get_layered(&self, table: &Table, key: &[u8]) -> Result<Option<Value<'_>>> {
+            self.layers(table)?.get(key)
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! A cursor that can delete and replace the entry that it is at.
 
+use crate::txn::reads::read_methods::sealed::Layered;
 use std::fmt;
 
 use crate::error::Result;
@@ -14,6 +15,8 @@ impl WriteTxn {
     /// A cursor before the first entry that can delete and replace the entry at which it stands.
     ///
     /// ```
+    /// use fulgurite::Read;
+    ///
     /// # fn main() -> fulgurite::Result<()> {
     /// # let directory = tempfile::tempdir().expect("a temporary directory");
     /// # let db = fulgurite::Database::create(directory.path().join("a.ful"))?;

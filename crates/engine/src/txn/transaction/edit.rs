@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::txn::reads::bounds::{OwnedBound, as_bound, is_left_back, is_left_front, owned};
 use crate::txn::reads::key_range::KeyRange;
 use crate::txn::reads::range::Pair;
+use crate::txn::reads::read_methods::sealed::Layered;
 use crate::txn::reads::read_set::GoneThrough;
 use crate::txn::reads::walk::Walk;
 use crate::txn::snapshot::table::Table;
@@ -35,6 +36,8 @@ impl WriteTxn {
     /// as read.
     ///
     /// ```
+    /// use fulgurite::Read;
+    ///
     /// # fn main() -> fulgurite::Result<()> {
     /// # let directory = tempfile::tempdir().expect("a temporary directory");
     /// # let db = fulgurite::Database::create(directory.path().join("a.ful"))?;

@@ -14,6 +14,8 @@ impl WriteTxn {
     /// reach stays: dropping it early leaves the rest of the table as it was.
     ///
     /// ```
+    /// use fulgurite::Read;
+    ///
     /// # fn main() -> fulgurite::Result<()> {
     /// # let directory = tempfile::tempdir().expect("a temporary directory");
     /// # let db = fulgurite::Database::create(directory.path().join("a.ful"))?;

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::format::{MergeRule, Overflowed};
 use crate::merge_functions::{OPERAND_LENGTH_BYTES, list_operand};
+use crate::txn::reads::read_methods::sealed::Layered;
 use crate::txn::snapshot::table::Table;
 use crate::txn::transaction::write_txn::{WriteTxn, check_lengths};
 use crate::txn::writes::pending::Pending;

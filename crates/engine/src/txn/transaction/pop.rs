@@ -1,5 +1,6 @@
 //! Popping entries from either end of a table, as from a queue.
 
+use crate::txn::reads::read_methods::sealed::Layered;
 use std::ops::Bound;
 
 use crate::error::Result;

@@ -3,9 +3,8 @@
 use crate::error::Result;
 use crate::format::KeySuffix;
 use crate::ids::Sequence;
-use crate::pager::Pages;
+use crate::pager::Value;
 use crate::sync::Arc;
-use crate::tree::Base;
 use crate::txn::commit::begin::Reading;
 use crate::txn::reads::bounds::owned;
 use crate::txn::reads::key_batches;
@@ -14,6 +13,8 @@ use crate::txn::reads::key_range::KeyRange;
 use crate::txn::reads::layers::Layers;
 use crate::txn::reads::leaf_batches::LeafBatches;
 use crate::txn::reads::owned_range::OwnedRange;
+use crate::txn::reads::read_methods::Read;
+use crate::txn::reads::read_methods::sealed::Layered;
 use crate::txn::snapshot::state::{Snapshot, TableView};
 use crate::txn::snapshot::table::Table;
 
@@ -23,6 +24,8 @@ use crate::txn::snapshot::table::Table;
 /// It is `Send` and `Sync`, so that threads may share one. It keeps old pages from being reused: drop it when done.
 ///
 /// ```
+/// use fulgurite::Read;
+///
 /// # fn main() -> fulgurite::Result<()> {
 /// # let directory = tempfile::tempdir().expect("a temporary directory");
 /// let db = fulgurite::Database::options().create(true).open(directory.path().join("fruit.ful"))?;
@@ -54,24 +57,18 @@ impl ReadTxn {
         self.snapshot.sequence
     }
 
-    #[inline]
-    fn layers(&self, table: &Table) -> Result<Layers<'_>> {
-        self.snapshot.state.view(table).map(|view| self.layers_of_view(view))
-    }
-
     #[inline(always)]
     fn layers_of_view<'a>(&'a self, view: &'a TableView) -> Layers<'a> {
         Layers { state: &self.snapshot.state, view, at: self.snapshot.sequence, set: None, reads: None }
     }
 
+    /// As [`Read::get`], which needs no import this way.
+    ///
+    /// # Errors
+    /// Damage to the file; [`Error::TableNotFound`](crate::Error) if `table` is not part of the snapshot.
     #[inline(always)]
-    fn at_hand(&self, table: &Table) -> Option<Layers<'_>> {
-        self.snapshot.state.find(table).map(|view| self.layers_of_view(view))
-    }
-
-    #[inline(always)]
-    fn tree_alone(&self, table: &Table) -> Option<(&Pages, &Base)> {
-        self.at_hand(table)?.tree_alone()
+    pub fn get(&self, table: &Table, key: impl AsRef<[u8]>) -> Result<Option<Value<'_>>> {
+        Read::get(self, table, key)
     }
 
     /// The table of that name.
@@ -87,7 +84,7 @@ impl ReadTxn {
         self.snapshot.tables()
     }
 
-    /// As [`ReadTxn::range`], as an iterator that owns its snapshot, and so may be stored and sent anywhere.
+    /// As [`Read::range`], as an iterator that owns its snapshot, and so may be stored and sent anywhere.
     ///
     /// # Errors
     /// As [`ReadTxn::get`].
@@ -147,15 +144,18 @@ impl ReadTxn {
     ) -> Result<bool> {
         key_batches::prefix_keys(self.layers(table)?, prefix.as_ref(), keys_max, each)
     }
-
-    crate::txn::reads::read_methods::reads!();
 }
 
-impl crate::txn::reads::read_methods::sealed::Sealed for ReadTxn {
+impl Layered for ReadTxn {
     #[inline]
-    fn layers_of(&self, table: &Table) -> Result<Layers<'_>> {
-        self.layers(table)
+    fn layers(&self, table: &Table) -> Result<Layers<'_>> {
+        self.snapshot.state.view(table).map(|view| self.layers_of_view(view))
+    }
+
+    #[inline(always)]
+    fn at_hand(&self, table: &Table) -> Option<Layers<'_>> {
+        self.snapshot.state.find(table).map(|view| self.layers_of_view(view))
     }
 }
 
-impl crate::txn::reads::read_methods::Read for ReadTxn {}
+impl Read for ReadTxn {}

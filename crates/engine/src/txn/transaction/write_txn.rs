@@ -8,16 +8,17 @@ use crate::format::LargeValue;
 use crate::ids::{Sequence, TableId};
 use crate::metrics;
 use crate::options::{Isolation, KEY_BYTES_MAX, VALUE_BYTES_MAX};
-use crate::pager::Pages;
+use crate::pager::Value;
 use crate::planted::{Fault, planted};
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
-use crate::tree::Base;
 use crate::txn::commit::begin::Writing;
 use crate::txn::commit::core::Core;
 use crate::txn::commit::exclusive::Exclusive;
 use crate::txn::reads::bounds::OwnedBound;
 use crate::txn::reads::layers::Layers;
+use crate::txn::reads::read_methods::Read;
+use crate::txn::reads::read_methods::sealed::Layered;
 use crate::txn::reads::read_set::ReadSet;
 use crate::txn::snapshot::state::TableView;
 use crate::txn::snapshot::table::Table;
@@ -104,29 +105,9 @@ impl WriteTxn {
         })
     }
 
-    pub(super) fn layers(&self, table: &Table) -> Result<Layers<'_>> {
-        let view = self.view(table)?;
-        let set = self.set.touches(table.info.id).then_some(&self.set);
-        let (state, at, reads) = (&self.held.snapshot.state, self.held.snapshot.sequence, self.reads.as_ref());
-        Ok(Layers { state, view, at, set, reads })
-    }
-
     /// The table as this transaction sees it. That it is not there is a read too.
     pub(super) fn view(&self, table: &Table) -> Result<&TableView> {
         self.schema.view(&self.held.snapshot.state, table).inspect_err(|_| self.note_names())
-    }
-
-    fn at_hand(&self, table: &Table) -> Option<Layers<'_>> {
-        // Noted reads take the long way.
-        if self.reads.is_some() {
-            return None;
-        }
-        self.layers(table).ok()
-    }
-
-    #[inline(always)]
-    fn tree_alone(&self, table: &Table) -> Option<(&Pages, &Base)> {
-        self.at_hand(table)?.tree_alone()
     }
 
     /// The newest commit that this transaction sees.
@@ -140,7 +121,14 @@ impl WriteTxn {
         self.set.spilled().map_or(0, Spilled::bytes)
     }
 
-    crate::txn::reads::read_methods::reads!();
+    /// As [`Read::get`], which needs no import this way.
+    ///
+    /// # Errors
+    /// Damage to the file; [`Error::TableNotFound`] if `table` is not part of the snapshot.
+    #[inline(always)]
+    pub fn get(&self, table: &Table, key: impl AsRef<[u8]>) -> Result<Option<Value<'_>>> {
+        Read::get(self, table, key)
+    }
 
     /// Gives `key` this value, whatever it had before.
     ///
@@ -255,6 +243,8 @@ impl WriteTxn {
     /// which any change counts.
     ///
     /// ```
+    /// use fulgurite::Read;
+    ///
     /// # fn main() -> fulgurite::Result<()> {
     /// # let directory = tempfile::tempdir().expect("a temporary directory");
     /// # let db = fulgurite::Database::create(directory.path().join("a.ful"))?;
@@ -425,13 +415,24 @@ impl WriteTxn {
     }
 }
 
-impl crate::txn::reads::read_methods::sealed::Sealed for WriteTxn {
-    fn layers_of(&self, table: &Table) -> Result<Layers<'_>> {
-        self.layers(table)
+impl Layered for WriteTxn {
+    fn layers(&self, table: &Table) -> Result<Layers<'_>> {
+        let view = self.view(table)?;
+        let set = self.set.touches(table.info.id).then_some(&self.set);
+        let (state, at, reads) = (&self.held.snapshot.state, self.held.snapshot.sequence, self.reads.as_ref());
+        Ok(Layers { state, view, at, set, reads })
+    }
+
+    fn at_hand(&self, table: &Table) -> Option<Layers<'_>> {
+        // Noted reads are recorded by `layers` only.
+        if self.reads.is_some() {
+            return None;
+        }
+        self.layers(table).ok()
     }
 }
 
-impl crate::txn::reads::read_methods::Read for WriteTxn {}
+impl Read for WriteTxn {}
 
 pub(super) fn check_lengths(table: &Table, key: &[u8], value_bytes: usize) -> Result<()> {
     if key.len() > KEY_BYTES_MAX {

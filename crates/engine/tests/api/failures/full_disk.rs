@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use fulgurite::io::Disk;
-use fulgurite::{Database, Durability, Error, MergeOperator, Options, Result, Table, TableOptions};
+use fulgurite::{Database, Durability, Error, MergeOperator, Options, Read, Result, Table, TableOptions};
 
 use crate::disks::small_disk::{OTHER, SmallDisk};
 

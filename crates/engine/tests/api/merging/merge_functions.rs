@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use fulgurite::io::{Access, Disk, MemoryDisk};
 use fulgurite::{
-    Change, Database, Durability, Error, Isolation, MergeOperands, MergeOperator, MergeOutcome, Monitor, Options,
+    Change, Database, Durability, Error, Isolation, MergeOperands, MergeOperator, MergeOutcome, Monitor, Options, Read,
     Sequence, Table, TableOptions, WriteTxn,
 };
 

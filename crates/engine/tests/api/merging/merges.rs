@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fulgurite::io::{Access, Disk, MemoryDisk};
 use fulgurite::{
-    ConflictReason, Database, Durability, Error, Isolation, MergeOperator, Options, Table, TableOptions, WriteTxn,
+    ConflictReason, Database, Durability, Error, Isolation, MergeOperator, Options, Read, Table, TableOptions, WriteTxn,
 };
 
 struct Fixture {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use fulgurite::io::MemoryDisk;
-use fulgurite::{Database, Error, MergeOperator, Options, TableOptions};
+use fulgurite::{Database, Error, MergeOperator, Options, Read, TableOptions};
 
 fn options(disk: &MemoryDisk) -> Options {
     Database::options().create(true).background(false).disk(Arc::new(disk.clone()))

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use fulgurite::io::MemoryDisk;
-use fulgurite::{Database, Durability, TableOptions};
+use fulgurite::{Database, Durability, Read, TableOptions};
 
 #[test]
 fn an_estimate_counts_what_is_in_the_delta() {

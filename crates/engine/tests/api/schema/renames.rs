@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fulgurite::io::MemoryDisk;
 use fulgurite::{
-    Change, ConflictReason, Database, Durability, Error, Isolation, Monitor, Options, Sequence, TableOptions,
+    Change, ConflictReason, Database, Durability, Error, Isolation, Monitor, Options, Read, Sequence, TableOptions,
 };
 
 fn options(disk: &MemoryDisk) -> Options {

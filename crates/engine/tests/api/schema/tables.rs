@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use fulgurite::io::MemoryDisk;
-use fulgurite::{Database, Error, Options, ReadTxn, Result, Table, TableOptions};
+use fulgurite::{Database, Error, Options, Read, ReadTxn, Result, Table, TableOptions};
 
 fn options(disk: &MemoryDisk) -> Options {
     Database::options().create(true).background(false).disk(Arc::new(disk.clone()))

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use fulgurite::io::{Access, Disk, MemoryDisk};
-use fulgurite::{Database, Durability, Error, MergeOperator, Monitor, Options, Phase, ReadTxn, TableOptions};
+use fulgurite::{Database, Durability, Error, MergeOperator, Monitor, Options, Phase, Read, ReadTxn, TableOptions};
 
 fn options(disk: &MemoryDisk) -> Options {
     let options = Database::options().disk(Arc::new(disk.clone())).create(true);

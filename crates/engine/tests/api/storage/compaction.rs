@@ -7,7 +7,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use fulgurite::io::MemoryDisk;
-use fulgurite::{Database, Durability, Options, ReadTxn, Table, TableOptions};
+use fulgurite::{Database, Durability, Options, Read, ReadTxn, Table, TableOptions};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 

@@ -11,7 +11,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
-use fulgurite::{Change, Database, Options, Sequence, Table};
+use fulgurite::{Change, Database, Options, Read, Sequence, Table};
 
 /// Names of the golden databases.
 const NAMES: [&str; 9] = ["empty", "closed", "crashed", "merging", "kept", "runs", "counted", "packed", "operators"];

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use fulgurite::io::Disk;
-use fulgurite::{CloseOutcome, Database, Durability, Error, Monitor, Phase, Table, TableOptions};
+use fulgurite::{CloseOutcome, Database, Durability, Error, Monitor, Phase, Read, Table, TableOptions};
 
 use crate::disks::hooked_disk::HookedDisk;
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Barrier, Mutex};
 
 use fulgurite::io::{Access, Disk, File, ForwardDisk, MemoryDisk};
-use fulgurite::{Database, Durability, Error, Options, TableOptions};
+use fulgurite::{Database, Durability, Error, Options, Read, TableOptions};
 
 fn options(disk: &MemoryDisk) -> Options {
     Database::options().create(true).background(false).disk(Arc::new(disk.clone()))

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use fulgurite::io::{Access, Disk, File, ForwardDisk, MemoryDisk};
-use fulgurite::{Database, Durability, Error, Options, ReadTxn, TableOptions};
+use fulgurite::{Database, Durability, Error, Options, Read, ReadTxn, TableOptions};
 
 /// What the tables hold.
 type Model = BTreeMap<String, BTreeMap<Vec<u8>, Vec<u8>>>;

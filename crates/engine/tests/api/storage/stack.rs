@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fulgurite::io::{Access, Disk, MemoryDisk};
-use fulgurite::{Database, Durability, Options, ReadTxn, Table, TableOptions};
+use fulgurite::{Database, Durability, Options, Read, ReadTxn, Table, TableOptions};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::sync::Mutex;
 
 use fulgurite::io::MemoryDisk;
-use fulgurite::{ConflictReason, Database, Durability, Error, Isolation, MergeOperator, Options, Table, TableOptions};
+use fulgurite::{
+    ConflictReason, Database, Durability, Error, Isolation, MergeOperator, Options, Read, Table, TableOptions,
+};
 use fulgurite::{Sequence, WriteTxn};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::letters::{Fixture, conflict, fixture, put};
-use fulgurite::{ConflictReason, Isolation, MergeOperator, TableOptions, WriteTxn};
+use fulgurite::{ConflictReason, Isolation, MergeOperator, Read, TableOptions, WriteTxn};
 
 /// A transaction that has guarded a key and written another.
 fn guarding(fixture: &Fixture, isolation: Isolation, guarded: &str, written: &str) -> WriteTxn {

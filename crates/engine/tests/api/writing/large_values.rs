@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use fulgurite::io::MemoryDisk;
-use fulgurite::{Database, Durability, Error, Options, Table, TableOptions};
+use fulgurite::{Database, Durability, Error, Options, Read, Table, TableOptions};
 
 /// From the shortest value that is large to one that is longer than an extent of many pages.
 const LENGTHS: [usize; 5] = [64 << 10, (64 << 10) + 1, 1 << 20, 2 << 20, (3 << 20) + 5];

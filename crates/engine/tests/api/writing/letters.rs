@@ -1,6 +1,6 @@
 //! A database with ten keys, for tests of conflicts.
 
-use fulgurite::{ConflictReason, Database, Durability, Error, Table, TableOptions, WriteTxn};
+use fulgurite::{ConflictReason, Database, Durability, Error, Read, Table, TableOptions, WriteTxn};
 
 pub(super) struct Fixture {
     pub(super) db: Database,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use fulgurite::io::MemoryDisk;
 use fulgurite::{
-    Change, ConflictReason, Database, Durability, Error, Isolation, MergeOperator, Options, Sequence, Table,
+    Change, ConflictReason, Database, Durability, Error, Isolation, MergeOperator, Options, Read, Sequence, Table,
     TableOptions, WriteTxn,
 };
 

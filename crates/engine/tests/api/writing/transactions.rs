@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use fulgurite::io::MemoryDisk;
-use fulgurite::{Database, Error, ReadTxn, Table, TableOptions, WriteTxn};
+use fulgurite::{Database, Error, Read, ReadTxn, Table, TableOptions, WriteTxn};
 
 fn open(disk: &MemoryDisk) -> Database {
     Database::options().create(true).background(false).disk(Arc::new(disk.clone())).open("a.ful").unwrap()

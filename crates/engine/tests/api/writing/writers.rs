@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::letters::{Fixture, conflict, fixture, put};
-use fulgurite::{ConflictReason, Database, Durability, Error, Isolation, ReadTxn, Table, TableOptions, WriteTxn};
+use fulgurite::{ConflictReason, Database, Durability, Error, Isolation, Read, ReadTxn, Table, TableOptions, WriteTxn};
 
 /// Lets other threads run, most likely until they wait.
 fn give_way() {

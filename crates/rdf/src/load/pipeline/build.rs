@@ -6,7 +6,7 @@
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 
-use fulgurite::ReadTxn;
+use fulgurite::{Read, ReadTxn};
 
 use super::merge::{Known, Numbered, Numbering, TermMerge, number_blanks, resolve_scoped, unscoped};
 use super::packed_rows::Row;
@@ -20,7 +20,7 @@ use crate::dictionary::{self, NumberedNamespaces};
 use crate::error::{Error, Result};
 use crate::model::id::{IdKey, Tag, TermId};
 use crate::model::pattern::Position;
-use crate::quads::tables::{Index, NEXT_NUMBER_KEY, Tables, has_entries, next_number};
+use crate::quads::tables::{Index, NEXT_NUMBER_KEY, Tables, next_number};
 use crate::store::shared::Shared;
 
 /// What was filled in.
@@ -132,7 +132,7 @@ impl Builder<'_> {
         start: SyncSender<Arc<Numbered>>,
     ) -> Result<TermMerge<'f>> {
         let (tables, shared) = (self.tables, self.shared);
-        let known = if has_entries(&read, &tables.ids)? { Some(Known { read, tables, shared }) } else { None };
+        let known = if read.is_empty(&tables.ids)? { None } else { Some(Known { read, tables, shared }) };
         let on_end = move |numbered| hand_over(numbered, &between.numbered, start);
         let watched = (self.scratch, self.watch);
         let merge = TermMerge::new(watched, self.batches, &between.scoped, numberings, self.memory_bytes / 8)?;

@@ -18,7 +18,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fulgurite::{Durability, ReadTxn, WriteTxn};
+use fulgurite::{Durability, Read, ReadTxn, WriteTxn};
 
 use crate::dictionary;
 use crate::dictionary::term_usage::{Probe, is_used};

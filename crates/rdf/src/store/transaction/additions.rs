@@ -8,7 +8,7 @@
 
 use std::collections::HashSet;
 
-use fulgurite::WriteTxn;
+use fulgurite::{Read, WriteTxn};
 use oxrdf::{GraphNameRef, QuadRef, TermRef};
 
 use super::State;
@@ -20,7 +20,7 @@ use crate::load::{Ranges, Row, Sorted};
 use crate::model::id::{IdKey, TermId};
 use crate::model::pattern::{IdQuad, Position};
 use crate::quads::changes;
-use crate::quads::tables::{Index, Reads, Tables};
+use crate::quads::tables::{Index, Tables};
 use crate::store::shared::Shared;
 
 /// What is kept aside, and what that needs.
@@ -183,7 +183,7 @@ impl State {
         }
         let (tables, path) = (shared.tables(), shared.path());
         let txn = self.writable()?;
-        let chain = Reads::get(txn, &tables.ids, &hash.to_be_bytes())?.map(|chain| chain.to_vec());
+        let chain = txn.get(&tables.ids, &hash.to_be_bytes())?.map(|chain| chain.to_vec());
         if let Some(chain) = &chain {
             let namespaces = &shared.iri_namespaces;
             if let Some(id) = dictionary::find_in_chain(txn, &tables, namespaces, path, chain, encoded)? {

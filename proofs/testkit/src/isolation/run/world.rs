@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use fulgurite::planted::{Fault, plant};
-use fulgurite::{Database, Error, Isolation, MergeOperator, ReadTxn, TableOptions};
+use fulgurite::{Database, Error, Isolation, MergeOperator, Read, ReadTxn, TableOptions};
 
 use super::super::history::{Content, End, History, Key, Outcome, Tick, Transaction, Value};
 use super::super::recorder::Clock;

@@ -1,5 +1,6 @@
 //! Ranges of registers, read in every way that the engine has, as far as it was asked to go.
 
+use fulgurite::Read;
 use std::ops::{Bound, Range};
 
 use super::super::super::history::{Key, Operation, Value};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use fulgurite::{Database, ReadTxn, Savepoint, Sequence, Table, WriteTxn};
+use fulgurite::{Database, Read, ReadTxn, Savepoint, Sequence, Table, WriteTxn};
 
 use super::super::super::history::{Key, Operation, Value};
 use super::super::record::Count;
