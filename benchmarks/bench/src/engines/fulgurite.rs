@@ -1,5 +1,6 @@
 //! Fulgurite in the place of the measured engine, through its public interface alone.
 
+use fulgurite::Read;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,6 @@
 //! Fulgurite in the suite of writers, through its public interface alone.
 
+use fulgurite::Read;
 use std::path::Path;
 use std::sync::Arc;
 
