@@ -24,6 +24,8 @@ use crate::sync::{Arc, Mutex, OnceLock};
 const FIRST_KEYS: usize = if cfg!(model_checked) { 8 } else { 256 };
 /// How many times larger than the one before each generation is, as a power of two.
 const GROWTH_LOG2: usize = 3;
+/// The first generation that is as large as a near cache: 1.5 MiB of slots for 131,072 keys.
+const LARGE_GENERATION: usize = 3;
 /// Together these hold 613M keys, more than fit into an arena.
 const GENERATIONS_MAX: usize = 8;
 /// 16 filter bits for a key: with four of them in one word, 0.5 % of strangers pass a full generation.
@@ -147,6 +149,16 @@ impl Index {
     /// Fetches what [`Index::find`] will read first.
     pub(super) fn prefetch(&self, hash: u64) {
         self.made().for_each(|generation| prefetch_word(generation.filter_word(hash)));
+        // The newest generation has most keys.
+        if let Some(newest) = self.made().last() {
+            prefetch_word(&newest.slots[place_of(hash, newest.slots.len())]);
+        }
+    }
+
+    /// Whether it has outgrown the near caches of a processor.
+    #[inline]
+    pub(super) fn is_large(&self) -> bool {
+        self.generations[LARGE_GENERATION].get().is_some()
     }
 
     /// Bytes of all generations.

@@ -206,6 +206,12 @@ impl Delta {
         self.index.prefetch(hash);
     }
 
+    /// Whether it has so many keys that reads of it miss the near caches.
+    #[inline]
+    pub fn is_large(&self) -> bool {
+        self.index.is_large()
+    }
+
     /// Number of distinct keys, deleted ones included.
     pub fn entries(&self) -> usize {
         self.counts.entries()

@@ -110,13 +110,13 @@ impl<'a> Layers<'a> {
         let deltas = self.deltas();
         let base = self.view.trees.base.as_ref();
         let runs = self.runs_of(key);
-        // Each layer is elsewhere in memory. If there are many, everything that can be prefetched is prefetched
-        // before the first one is searched.
+        // Each layer is elsewhere in memory. If several are likely to miss the caches, everything that can be prefetched
+        // is prefetched before the first one is searched.
         let (mut filters, mut leaf) = (Filters::default(), None);
         if let Some(stack) = self.stack() {
             stack.map_filters(self.pages(), key);
         }
-        if !runs.is_empty() {
+        if !runs.is_empty() || deltas.iter().flatten().any(|delta| delta.is_large()) {
             deltas.iter().flatten().for_each(|delta| delta.prefetch(hash));
             filters = self.filters_of(runs, hash);
             leaf = base.and_then(|root| tree::prefetch_leaf(self.pages(), root, key));
