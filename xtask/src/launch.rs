@@ -11,16 +11,17 @@ use crate::workspace;
 /// `cargo xtask demo`
 pub const DEMO: Command = Command {
     name: "demo",
-    summary: "load WordNet into a Fulgurite file, query it, crash it, recover it",
+    summary: "load WordNet and Debian's packages, query them, crash the database and recover it",
     help: "\
 Usage: cargo xtask demo [--out FILE] [-- ARGUMENTS]
 
-Builds the command line and runs `fulgurite demo` on the data in data/. The file stays, for you to go on with.
+Builds examples/demo and runs it on the data in data/. The databases remain after it, so that you can look into them
+with the command line.
 
 Options:
-  --out FILE   where the database goes [target/demo/wordnet.ful]
+  --out FILE   the database [default: target/demo/wordnet.ful]
 
-All other arguments go to `fulgurite demo`; `cargo xtask demo -- --help` shows them.",
+All other arguments go to the program. `cargo xtask demo -- --help` lists them.",
     run: demo,
 };
 
@@ -231,18 +232,12 @@ Example, the long runs: cargo xtask quads power --images 100000 && cargo xtask q
 };
 
 fn demo(arguments: &[String]) -> Result<(), Failure> {
-    let root = workspace::root()?;
-    run_demo(&root, &without_dashes(arguments))
+    demo_of(&workspace::root()?, "fast-build", &without_dashes(arguments))
 }
 
-/// Runs the demo on the data of this repository.
-fn run_demo(root: &Path, arguments: &[&str]) -> Result<(), Failure> {
-    demo_of(root, &["--release", "--package", "fulgurite-cli"], arguments)
-}
-
-/// Runs the demo with the program that the tests have built, whose times mean nothing.
+/// Runs the demonstration with the program that the tests have built. Its times mean nothing.
 pub fn run_demo_of_tests(root: &Path) -> Result<(), Failure> {
-    demo_of(root, &["--profile", "test", "--bin", "fulgurite"], &[])
+    demo_of(root, "test", &[])
 }
 
 /// Compares patterns with another implementation, by the command line that the tests have built and a Python that has
@@ -253,17 +248,21 @@ pub fn run_patterns_of_tests(root: &Path, python: &Path) -> Result<(), Failure> 
     wait(workspace::child(root, &python.to_string_lossy(), &arguments))
 }
 
-fn demo_of(root: &Path, program: &[&str], arguments: &[&str]) -> Result<(), Failure> {
+fn demo_of(root: &Path, profile: &str, arguments: &[&str]) -> Result<(), Failure> {
     let data = root.join("data");
     let data = data.to_string_lossy();
-    let mut all = [&["run"], program, &["--", "demo", "--data", &data]].concat();
+    let gives = |option: &str| arguments.iter().any(|argument| argument.split('=').next() == Some(option));
+    let mut all = vec!["run", "--profile", profile, "--bin", "fulgurite-demo", "--"];
+    if !gives("--data") {
+        all.extend(["--data", &data]);
+    }
     let out = root.join("target").join("demo").join("wordnet.ful");
     let out = out.to_string_lossy();
-    if !arguments.iter().any(|argument| *argument == "--out" || argument.starts_with("--out=")) {
+    if !gives("--out") {
         let directory = root.join("target").join("demo");
         std::fs::create_dir_all(&directory)
             .map_err(|error| Failure::Failed(format!("{}: cannot create it: {error}", directory.display())))?;
-        // What lies there is a demo's database of before: the directory is ours.
+        // Only the demonstration writes to this directory, so the databases of an earlier run may be replaced.
         all.extend(["--out", &out, "--yes"]);
     }
     all.extend(arguments);

@@ -62,8 +62,6 @@ pub enum Verb {
     /// Load, query, change and serve stores of RDF.
     #[cfg(feature = "rdf")]
     Rdf(rdf::Rdf),
-    /// Load WordNet and show what a database can do.
-    Demo(Demo),
     /// Print completions for a shell.
     Completions(Completions),
     /// Write the manual pages.
@@ -460,23 +458,6 @@ pub struct Backup {
     /// The new file. Nothing that exists is overwritten.
     #[arg(value_name = "COPY", value_hint = ValueHint::FilePath)]
     pub copy: PathBuf,
-}
-
-/// Arguments of `demo`.
-#[derive(Args, Debug)]
-pub struct Demo {
-    /// Where the WordNet data is: the directory data/wordnet of Fulgurite's source code.
-    #[arg(long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
-    pub data: Option<PathBuf>,
-    /// The database to make.
-    #[arg(long, value_name = "FILE", default_value = "wordnet.ful", value_hint = ValueHint::FilePath)]
-    pub out: PathBuf,
-    /// Replace the database if there is one.
-    #[arg(long)]
-    pub yes: bool,
-    /// Used by the demo itself: commit to the database until killed, and print the number of each commit.
-    #[arg(long, hide = true)]
-    pub commit_until_killed: bool,
 }
 
 /// Arguments of `completions`.

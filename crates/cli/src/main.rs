@@ -4,8 +4,6 @@ mod arguments;
 mod column;
 mod commands;
 mod database;
-#[cfg(feature = "rdf")]
-mod debian;
 mod entries;
 mod failure;
 mod internal_error;
@@ -14,7 +12,6 @@ mod notation;
 mod output;
 mod progress;
 mod records;
-mod wordnet;
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -7,7 +7,6 @@ mod compact;
 mod completions;
 mod count;
 mod del;
-mod demo;
 mod export;
 mod get;
 mod import;

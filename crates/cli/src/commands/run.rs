@@ -3,7 +3,7 @@
 #[cfg(feature = "rdf")]
 use super::rdf;
 use super::{
-    backup, changes, check, compact, completions, count, del, demo, export, get, import, man, put, scan, stats, tables,
+    backup, changes, check, compact, completions, count, del, export, get, import, man, put, scan, stats, tables,
 };
 use crate::arguments::Verb;
 use crate::failure::Failure;
@@ -29,7 +29,6 @@ pub fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Backup(arguments) => backup::run(&arguments),
         #[cfg(feature = "rdf")]
         Verb::Rdf(arguments) => rdf::run(&arguments.verb),
-        Verb::Demo(arguments) => demo::run(&arguments),
         Verb::Completions(arguments) => completions::run(&arguments),
         Verb::Man(arguments) => man::run(&arguments),
     }

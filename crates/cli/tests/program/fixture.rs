@@ -1,10 +1,11 @@
 //! A directory of its own for each test, and the program run in it.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use fulgurite::{Database, Durability};
 use tempfile::TempDir;
 
 /// The program under test.
@@ -83,12 +84,41 @@ impl Place {
         command
     }
 
+    /// Leaves `database` as a crash leaves it: with `commits` commits of a table `commits` that are in the log only.
+    /// Commit `n` has the keys `(n,0)` to `(n,2)`.
+    pub fn crash(&self, database: &str, commits: u64) {
+        crash(self.root(), database, commits);
+    }
+
     /// A database with a plain table `fruit` of two entries.
     pub fn with_fruit(self, database: &str) -> Self {
         let input = "{\"key\":\"apple\",\"value\":\"red\"}\n{\"key\":\"banana\",\"value\":\"yellow\"}\n";
         self.run_with_input(&["import", database, "fruit", "--create"], input.as_bytes()).ok();
         self
     }
+}
+
+/// See [`Place::crash`].
+pub fn crash(directory: &Path, database: &str, commits: u64) {
+    let (elsewhere, path) = (tempfile::tempdir().unwrap(), directory.join(database));
+    let made = elsewhere.path().join(database);
+    if path.exists() {
+        std::fs::copy(&path, &made).unwrap();
+    }
+    let options = Database::options().create(true).durability(Durability::Log).background(false);
+    let db = options.open(&made).unwrap();
+    let table = db.typed_table::<(u64, u8), String>("commits").unwrap();
+    for number in 1..=commits {
+        db.update(|txn| (0..3).try_for_each(|part| table.put(txn, (number, part), "text"))).unwrap();
+    }
+    let mut names: Vec<OsString> =
+        std::fs::read_dir(elsewhere.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.retain(|name| !name.to_str().unwrap().ends_with("-lock"));
+    assert!(names.len() > 1, "there is a log: {names:?}");
+    for name in names {
+        std::fs::copy(elsewhere.path().join(&name), directory.join(&name)).unwrap();
+    }
+    db.close().unwrap();
 }
 
 impl Run {

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used)] // A panic is a test's report; clippy sees that only inside of test functions.
 
 mod changes;
-mod demo;
 #[cfg(unix)]
 mod disks;
 #[cfg(unix)]

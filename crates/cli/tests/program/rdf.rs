@@ -291,7 +291,6 @@ fn plain_verbs_read_the_tables_of_a_store_and_do_not_change_them() {
         &["import", "people.ful", "another", "in.csv", "--create"],
         &["del", "people.ful", "meta", "format"],
         &["del", "people.ful", "spo", "--prefix", "", "--yes"],
-        &["demo", "--commit-until-killed", "--out", "people.ful"],
     ] {
         let message = place.run(verb).fails(1);
         assert!(message.ends_with(refused), "{verb:?} {message}");

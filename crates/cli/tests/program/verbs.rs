@@ -275,10 +275,9 @@ fn completions_and_manual_pages_cover_every_verb() {
     assert!(page("fulgurite.1").contains(".TH fulgurite 1"));
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let completions = place.run(&["completions", shell]).ok();
-        for verb in [
-            "tables", "get", "put", "del", "scan", "count", "import", "export", "stats", "check", "compact", "backup",
-            "demo",
-        ] {
+        for verb in
+            ["tables", "get", "put", "del", "scan", "count", "import", "export", "stats", "check", "compact", "backup"]
+        {
             assert!(completions.contains(verb), "{shell} {verb}");
             assert!(page(&format!("fulgurite-{verb}.1")).contains(verb), "{verb}");
         }

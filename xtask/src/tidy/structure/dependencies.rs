@@ -121,6 +121,12 @@ const CRATES: &[Allowed] = &[
         outside: Outside::Only(&["tempfile"]),
     },
     Allowed {
+        directory: "examples/demo",
+        ours: &["fulgurite", "fulgurite-keys", "fulgurite-rdf"],
+        ours_in_tests: &[],
+        outside: Outside::AnyButEngines,
+    },
+    Allowed {
         directory: "xtask",
         ours: &[],
         ours_in_tests: &[],

@@ -110,8 +110,8 @@ impl<'a> Layers<'a> {
         let deltas = self.deltas();
         let base = self.view.trees.base.as_ref();
         let runs = self.runs_of(key);
-        // Each layer is elsewhere in memory. If several are likely to miss the caches, everything that can be prefetched
-        // is prefetched before the first one is searched.
+        // Each layer is elsewhere in memory. If several are likely to miss the caches, everything that can be
+        // prefetched is prefetched before the first one is searched.
         let (mut filters, mut leaf) = (Filters::default(), None);
         if let Some(stack) = self.stack() {
             stack.map_filters(self.pages(), key);

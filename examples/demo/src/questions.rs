@@ -1,16 +1,16 @@
-//! The second act: questions, each with its answer and the time that it took.
+//! The second act: queries, each with its answer and its time.
 
 use std::time::Instant;
 
 use fulgurite::{Database, ReadTxn};
 
-use super::report::Report;
-use super::schema::{SynsetValue, Tables};
-use crate::failure::Failure;
-use crate::output::grouped;
+use crate::error::Result;
+use crate::figures::grouped;
+use crate::report::Report;
+use crate::schema::{SynsetValue, Tables};
 
-/// Asks everything.
-pub fn ask(report: &Report, db: &Database, tables: &Tables) -> Result<(), Failure> {
+/// Runs all queries.
+pub fn ask(report: &Report, db: &Database, tables: &Tables) -> Result<()> {
     let txn = db.read()?;
     define(report, &txn, tables, "lightning")?;
     words_with_prefix(report, &txn, tables, "thunder")?;
@@ -19,8 +19,8 @@ pub fn ask(report: &Report, db: &Database, tables: &Tables) -> Result<(), Failur
     counts(report, &txn, tables)
 }
 
-/// What a word means: its synsets, and each one's definition.
-fn define(report: &Report, txn: &ReadTxn, tables: &Tables, word: &str) -> Result<(), Failure> {
+/// The meanings of a word: its synsets and their definitions.
+fn define(report: &Report, txn: &ReadTxn, tables: &Tables, word: &str) -> Result<()> {
     let begun = Instant::now();
     let mut meanings = Vec::new();
     for id in tables.words.get(txn, word)? {
@@ -34,7 +34,7 @@ fn define(report: &Report, txn: &ReadTxn, tables: &Tables, word: &str) -> Result
     Ok(())
 }
 
-fn words_with_prefix(report: &Report, txn: &ReadTxn, tables: &Tables, prefix: &str) -> Result<(), Failure> {
+fn words_with_prefix(report: &Report, txn: &ReadTxn, tables: &Tables, prefix: &str) -> Result<()> {
     let begun = Instant::now();
     let mut words: Vec<String> = Vec::new();
     for pair in tables.words.prefix(txn, prefix)? {
@@ -47,7 +47,7 @@ fn words_with_prefix(report: &Report, txn: &ReadTxn, tables: &Tables, prefix: &s
     report.line(words.join(", "))
 }
 
-fn kinds(report: &Report, txn: &ReadTxn, tables: &Tables, (word, file): (&str, &str)) -> Result<(), Failure> {
+fn kinds(report: &Report, txn: &ReadTxn, tables: &Tables, (word, file): (&str, &str)) -> Result<()> {
     let begun = Instant::now();
     let chain = hypernyms(txn, tables, word, file)?;
     report.done("hypernyms", format!("what {word} is a kind of"), begun.elapsed())?;
@@ -58,21 +58,21 @@ fn kinds(report: &Report, txn: &ReadTxn, tables: &Tables, (word, file): (&str, &
 ///
 /// # Errors
 /// The engine's; if there is no such meaning.
-pub fn meaning(txn: &ReadTxn, tables: &Tables, word: &str, file: &str) -> Result<String, Failure> {
+pub fn meaning(txn: &ReadTxn, tables: &Tables, word: &str, file: &str) -> Result<String> {
     for id in tables.words.get(txn, word)? {
         let id = id?;
         if synset(txn, tables, &id)?.1 == file {
             return Ok(id);
         }
     }
-    Err(Failure::Message(format!("`{word}` ({file}) is not in this WordNet; load the data anew")))
+    Err(format!("`{word}` ({file}) is not in this WordNet; rebuild the data").into())
 }
 
-/// The way up from a word to the most general one, each step to the first hypernym.
+/// The chain from a word to the most general one, by the first hypernym of each.
 ///
 /// # Errors
-/// As [`meaning`]; if a pointer leads nowhere, or in a circle.
-pub fn hypernyms(txn: &ReadTxn, tables: &Tables, word: &str, file: &str) -> Result<Vec<String>, Failure> {
+/// As [`meaning`]; if a pointer has no target, or the chain is a circle.
+pub fn hypernyms(txn: &ReadTxn, tables: &Tables, word: &str, file: &str) -> Result<Vec<String>> {
     let mut chain = vec![word.to_owned()];
     let mut id = meaning(txn, tables, word, file)?;
     // A prefix of the key: the source, and the beginning of the symbol, so that instances (@i) are found too.
@@ -81,14 +81,14 @@ pub fn hypernyms(txn: &ReadTxn, tables: &Tables, word: &str, file: &str) -> Resu
         let (words, ..) = synset(txn, tables, &target)?;
         chain.push(words.split(", ").next().unwrap_or_default().to_owned());
         if chain.len() > CHAIN_MAX {
-            return Err(Failure::Message(format!("the hypernyms of `{word}` lead in a circle; load the data anew")));
+            return Err(format!("the hypernyms of `{word}` lead in a circle; rebuild the data").into());
         }
         id = target;
     }
     Ok(chain)
 }
 
-fn last_words(report: &Report, txn: &ReadTxn, tables: &Tables) -> Result<(), Failure> {
+fn last_words(report: &Report, txn: &ReadTxn, tables: &Tables) -> Result<()> {
     let begun = Instant::now();
     let mut words: Vec<String> = Vec::new();
     for pair in tables.words.iter(txn)?.rev() {
@@ -104,7 +104,7 @@ fn last_words(report: &Report, txn: &ReadTxn, tables: &Tables) -> Result<(), Fai
     report.line(words.join(", "))
 }
 
-fn counts(report: &Report, txn: &ReadTxn, tables: &Tables) -> Result<(), Failure> {
+fn counts(report: &Report, txn: &ReadTxn, tables: &Tables) -> Result<()> {
     let begun = Instant::now();
     let mut parts = Vec::new();
     for (part, low, high) in [("nouns", "n", "o"), ("verbs", "v", "w"), ("adjectives", "a", "b"), ("adverbs", "r", "s")]
@@ -114,13 +114,13 @@ fn counts(report: &Report, txn: &ReadTxn, tables: &Tables) -> Result<(), Failure
     report.done("count", parts.join(", "), begun.elapsed())
 }
 
-/// The synset of an id that was found in another table.
-fn synset(txn: &ReadTxn, tables: &Tables, id: &str) -> Result<SynsetValue, Failure> {
+/// The synset of an id from another table.
+fn synset(txn: &ReadTxn, tables: &Tables, id: &str) -> Result<SynsetValue> {
     let found = tables.synsets.get(txn, id)?;
-    found.ok_or_else(|| Failure::Message(format!("synset {id} is referred to and not there; load the data anew")))
+    found.ok_or_else(|| format!("synset {id} is missing; rebuild the data").into())
 }
 
-/// Longer than any way up in WordNet.
+/// More than the longest chain in WordNet.
 const CHAIN_MAX: usize = 64;
-/// So many words are read backwards.
+/// Words that are read backwards.
 const LAST_WORDS: usize = 8;

@@ -1,5 +1,5 @@
-//! The fourth act: a child process commits as fast as it can and tells each commit's number once it is acknowledged; it
-//! is killed in the middle of that; the database recovers, and every commit that was told of must be there, whole.
+//! The fourth act: a child process commits as fast as it can and prints the number of each acknowledged commit. It is
+//! killed, the database recovers, and every printed commit must be complete.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
@@ -8,17 +8,15 @@ use std::time::{Duration, Instant};
 
 use fulgurite::{Database, Durability, ReadTxn, TypedTable};
 
-use super::report::Report;
-use crate::database::refuse_store;
-use crate::failure::Failure;
-use crate::output::grouped;
-use crate::progress::time;
+use crate::error::{Error, Result};
+use crate::figures::{grouped, time};
+use crate::report::Report;
 
-/// Each commit puts so many entries under its number.
+/// Entries by the number of their commit and by their part, of [`PARTS`].
 type Commits = TypedTable<(u64, u8), String>;
 
-/// Kills and recovers a few times, each time a little later in the child's life.
-pub fn crash(report: &Report, path: &Path) -> Result<(), Failure> {
+/// Kills and recovers three times, each time after more commits.
+pub fn crash(report: &Report, path: &Path) -> Result<()> {
     let mut before = 0;
     for (round, acknowledged_min) in ACKNOWLEDGED_MIN.into_iter().enumerate() {
         let (acknowledged, lived) = commit_and_kill(path, before + acknowledged_min)?;
@@ -31,8 +29,8 @@ pub fn crash(report: &Report, path: &Path) -> Result<(), Failure> {
         db.close()?;
         if found < acknowledged {
             let message =
-                format!("commit {acknowledged} was acknowledged, {found} is the last one there; please report this");
-            return Err(Failure::Message(message));
+                format!("commit {acknowledged} was acknowledged, the last one found is {found}; please report this");
+            return Err(message.into());
         }
         let unheard = match found - acknowledged {
             0 => String::new(),
@@ -49,21 +47,21 @@ pub fn crash(report: &Report, path: &Path) -> Result<(), Failure> {
     Ok(db.close()?)
 }
 
-/// Lets a child commit until it has told of commit `until`, kills it, and returns the last commit that it told of and
-/// how long it lived.
-fn commit_and_kill(path: &Path, until: u64) -> Result<(u64, Duration), Failure> {
-    let failed = |error: io::Error| Failure::Message(format!("the child that commits: {error}"));
+/// Lets a child commit until it has printed commit `until`, and kills it. Returns the last commit that it printed, and
+/// for how long it ran.
+fn commit_and_kill(path: &Path, until: u64) -> Result<(u64, Duration)> {
+    let failed = |error: io::Error| -> Error { format!("the child that commits: {error}").into() };
     let program = std::env::current_exe().map_err(failed)?;
     let mut command = Command::new(program);
-    command.args(["demo", "--commit-until-killed", "--out"]).arg(path);
+    command.args(["--commit-until-killed", "--out"]).arg(path);
     let begun = Instant::now();
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(failed)?;
     let mut acknowledged = 0;
     let mut lived = None;
     if let Some(output) = child.stdout.take() {
-        // What was told before the kill and not yet read counts too.
+        // Lines that were printed before the kill and not yet read count too.
         for line in BufReader::new(output).lines() {
-            // The kill may cut the last line short: then it was not told.
+            // The kill may cut the last line short.
             let Some(number) = line.map_err(failed)?.strip_suffix('.').and_then(|text| text.parse().ok()) else {
                 break;
             };
@@ -75,12 +73,12 @@ fn commit_and_kill(path: &Path, until: u64) -> Result<(u64, Duration), Failure> 
         }
     }
     let status = child.wait().map_err(failed)?;
-    let lived = lived.ok_or_else(|| Failure::Message(format!("the child that commits ended by itself ({status})")))?;
+    let lived = lived.ok_or_else(|| format!("the child that commits ended by itself ({status})"))?;
     Ok((acknowledged, lived))
 }
 
-/// The number of the last commit. Every one up to it must be there with all its entries.
-fn verify(txn: &ReadTxn, commits: &Commits) -> Result<u64, Failure> {
+/// The number of the last commit. Fails unless every commit up to it has all its entries.
+fn verify(txn: &ReadTxn, commits: &Commits) -> Result<u64> {
     let mut last = 0;
     let mut entries = commits.iter(txn)?;
     while let Some(entry) = entries.next().transpose()? {
@@ -89,7 +87,7 @@ fn verify(txn: &ReadTxn, commits: &Commits) -> Result<u64, Failure> {
         for part in 0..PARTS {
             let whole = entry.take().is_some_and(|(key, value)| key == (last, part) && value == text(last, part));
             if !whole {
-                return Err(Failure::Message(format!("commit {last} is not whole after recovery; please report this")));
+                return Err(format!("commit {last} is not whole after recovery; please report this").into());
             }
             if part + 1 < PARTS {
                 entry = entries.next().transpose()?;
@@ -99,11 +97,10 @@ fn verify(txn: &ReadTxn, commits: &Commits) -> Result<u64, Failure> {
     Ok(last)
 }
 
-/// The child: commits and tells until it is killed, or nobody listens any more.
-pub fn commit_until_killed(path: &Path) -> Result<(), Failure> {
+/// The child: commits and prints until it is killed.
+pub fn commit_until_killed(path: &Path) -> Result<()> {
     let options = Database::options().durability(Durability::Log).delta_bytes(DELTA_BYTES);
     let db = options.open(path)?;
-    refuse_store(&db)?;
     let commits: Commits = db.typed_table(TABLE)?;
     let last = commits.iter(&db.read()?)?.next_back().transpose()?;
     let mut number = last.map_or(0, |((number, _), _)| number);
@@ -111,25 +108,25 @@ pub fn commit_until_killed(path: &Path) -> Result<(), Failure> {
     loop {
         number += 1;
         db.update(|txn| (0..PARTS).try_for_each(|part| commits.put(txn, (number, part), text(number, part))))?;
-        writeln!(out, "{number}.").and_then(|()| out.flush()).map_err(Failure::Output)?;
+        writeln!(out, "{number}.").and_then(|()| out.flush())?;
     }
 }
 
-/// What a part of a commit says.
+/// The value of a part of a commit.
 fn text(number: u64, part: u8) -> String {
     format!("part {part} of commit {number} ").repeat(4)
 }
 
-/// What the act is about.
+/// The subject of the act.
 pub fn subject() -> String {
-    format!("a child commits {PARTS} entries at a time and is killed; the times are those of reopening")
+    format!("a child process commits {PARTS} entries at a time and is killed; times are of reopening")
 }
 
-/// Where the child commits to.
+/// The child's table.
 const TABLE: &str = "commits";
 /// Entries of a commit.
 const PARTS: u8 = 3;
-/// The child is killed after so many acknowledged commits: soon, and after some checkpoints.
+/// Acknowledged commits before each kill: before the first checkpoint, and after several.
 const ACKNOWLEDGED_MIN: [u64; 3] = [1_000, 20_000, 50_000];
-/// Small, so that checkpoints run all the time.
+/// So small that checkpoints run all the time.
 const DELTA_BYTES: u64 = 4 << 20;

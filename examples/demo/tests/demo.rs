@@ -1,13 +1,58 @@
-//! The demo on a WordNet of a few synsets; `cargo xtask demo` runs it on the real one.
+//! The demonstration on a WordNet of a few synsets. `cargo xtask demo` runs it on the real one.
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use fulgurite::Database;
+use fulgurite_rdf::sparql::{Query, QueryResults};
+use fulgurite_rdf::{Quads, Store};
+use tempfile::TempDir;
 
-use crate::fixture::Place;
+/// A directory, and the program run in it.
+struct Place(TempDir);
 
-/// Enough for every question, in the order of ids.
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fulgurite-demo"));
+        command.args(arguments).current_dir(self.0.path()).env("TERM", "dumb").output().unwrap()
+    }
+
+    /// The output of a run that succeeds.
+    #[track_caller]
+    fn shows(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The message of a run that fails.
+    #[track_caller]
+    fn fails(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        String::from_utf8(output.stderr).unwrap().strip_prefix("fulgurite-demo: ").unwrap().trim_end().to_owned()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+/// Data for every query, in the order of ids.
 const SYNSETS: [&str; 8] = [
     "a00000001\ta\tadj.all\table\thaving the means\t!:a00000002:1:1",
     "a00000002\ts\tadj.all\tunable\tlacking the means\t!:a00000001:1:1",
@@ -32,7 +77,7 @@ fn data(place: &Place) {
 fn the_demo_runs_to_its_end_and_leaves_a_database_to_go_on_with() {
     let place = Place::new();
     data(&place);
-    let shown = place.run(&["demo", "--data", ".", "--out", "w.ful"]).ok();
+    let shown = place.shows(&["--data", ".", "--out", "w.ful"]);
     for expected in [
         "8 synsets, 9 words, 8 pointers",
         "n00000003 noun.phenomenon (lightning, bolt of lightning): abrupt electric discharge",
@@ -40,7 +85,7 @@ fn the_demo_runs_to_its_end_and_leaves_a_database_to_go_on_with() {
         "lightning → entity",
         "unable, thunder mug, thunder, lightning",
         "5 nouns, 1 verbs, 2 adjectives, 0 adverbs",
-        "the snapshot of before: no fulgurite; lightning as it was",
+        "the older snapshot: no fulgurite; lightning as it was",
         "a new snapshot: fulgurite → glass → entity; lightning changed",
         "recovered: all",
         "28 entries, 3 tables: sound",
@@ -49,26 +94,29 @@ fn the_demo_runs_to_its_end_and_leaves_a_database_to_go_on_with() {
         assert!(shown.contains(expected), "{expected}\n{shown}");
     }
     assert_eq!(place.names(), ["synsets.tsv.gz", "w.ful"]);
-    assert_eq!(place.run(&["get", "w.ful", "words", "thunder"]).ok(), "n00000004\nv00000001\n");
-    assert_eq!(place.run(&["count", "w.ful", "pointers", "--prefix", "(n00000004)"]).ok(), "2\n");
+    let db = Database::options().read_only(true).open(place.path("w.ful")).unwrap();
+    let words = db.multimap_table::<String, String>("words").unwrap();
+    let ids = words.get(&db.read().unwrap(), "thunder").unwrap().collect::<fulgurite::Result<Vec<_>>>().unwrap();
+    assert_eq!(ids, ["n00000004", "v00000001"]);
+    db.close().unwrap();
 
-    let message = place.run(&["demo", "--data", ".", "--out", "w.ful"]).fails(1);
+    let message = place.fails(&["--data", ".", "--out", "w.ful"]);
     assert_eq!(message, "w.ful: exists; --yes replaces it, --out names another file");
-    place.file("mine", "my words");
-    place.run(&["demo", "--data", ".", "--out", "mine", "--yes"]).fails(3);
-    assert_eq!(place.read("mine"), b"my words");
-    place.run(&["demo", "--data", ".", "--out", "w.ful", "--yes"]).ok();
+    std::fs::write(place.path("mine"), "my words").unwrap();
+    place.fails(&["--data", ".", "--out", "mine", "--yes"]);
+    assert_eq!(std::fs::read(place.path("mine")).unwrap(), b"my words");
+    place.shows(&["--data", ".", "--out", "w.ful", "--yes"]);
 }
 
 #[test]
 fn without_data_the_demo_says_where_it_is() {
     let place = Place::new();
-    let message = place.run(&["demo"]).fails(1);
+    let message = place.fails(&[]);
     assert!(
-        message.starts_with("the demo needs WordNet: give --data DIRECTORY; it is the directory data/wordnet of "),
+        message.starts_with("the data is missing: give --data DIRECTORY; it is the directory `data` of "),
         "{message}"
     );
-    let message = place.run(&["demo", "--data", "."]).fails(1);
+    let message = place.fails(&["--data", "."]);
     assert!(message.starts_with(".: no synsets.tsv.gz in it; "), "{message}");
     assert_eq!(place.names(), [""; 0]);
 }
@@ -110,14 +158,19 @@ fn where_there_is_a_package_index_the_demo_asks_it_by_sparql() {
     let mut file = GzEncoder::new(file, Compression::fast());
     file.write_all(INDEX.as_bytes()).unwrap();
     file.finish().unwrap();
-    let shown = place.run(&["demo", "--data", ".", "--out", "w.ful"]).ok();
+    let shown = place.shows(&["--data", ".", "--out", "w.ful"]);
     for expected in
         ["all 3, direct 1", "one gitk, other tk", "section vcs, gib 0, packages 2", "rdf query w-debian.ful"]
     {
         assert!(shown.contains(expected), "{expected}\n{shown}");
     }
     assert_eq!(place.names(), ["debian", "synsets.tsv.gz", "w-debian.ful", "w.ful"]);
+    let store = Store::open(place.path("w-debian.ful")).unwrap();
+    let snapshot = store.snapshot().unwrap();
     let ask = "ASK { <http://fulgurite.example/debian/package/gitk> deb:dependsOn+ ?p . ?p deb:name 'libc6' }";
-    assert_eq!(place.run(&["rdf", "query", "w-debian.ful", ask]).ok(), "true\n");
-    place.run(&["demo", "--data", ".", "--out", "w.ful", "--yes"]).ok();
+    let query = Query::parse_with_prefixes(ask, None, &snapshot.namespaces().unwrap()).unwrap();
+    assert!(matches!(query.evaluate(&snapshot).unwrap(), QueryResults::Boolean(true)));
+    drop(snapshot);
+    store.close().unwrap();
+    place.shows(&["--data", ".", "--out", "w.ful", "--yes"]);
 }

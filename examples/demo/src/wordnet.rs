@@ -1,7 +1,7 @@
 //! Reads the WordNet data in `data/wordnet/synsets.tsv.gz`, one synset at a time. `data/README.md` describes its lines.
 //!
-//! Invariants: (1) one line is in memory at a time, and none longer than [`LINE_BYTES_MAX`]. (2) What is given out has
-//! the form of an id, a kind and numbers checked; text is UTF-8.
+//! Invariants: (1) One line is in memory at a time, of at most [`LINE_BYTES_MAX`]. (2) Ids, kinds and numbers of a
+//! synset are checked, and its text is UTF-8.
 
 use std::fmt;
 use std::fs::File;
@@ -23,39 +23,38 @@ pub struct Synset {
     pub words: Vec<String>,
     /// Definition and examples.
     pub gloss: String,
-    /// What it is connected with.
+    /// Its connections to other synsets.
     pub pointers: Vec<Pointer>,
 }
 
 /// A connection from one synset to another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pointer {
-    /// What kind of connection: `@` leads to a hypernym, `!` to the opposite.
+    /// The kind of connection: `@` leads to a hypernym, `!` to the opposite.
     pub symbol: String,
     /// The id of the other synset.
     pub target: String,
-    /// Where single words are connected: the number of the word here and of that there, counted from 1. Both 0
-    /// otherwise.
+    /// If it connects two words: the number of the word here and of the word there, counted from 1. Else both are 0.
     pub words: (u8, u8),
 }
 
 /// Why the data could not be read.
 #[derive(Debug)]
 pub enum Error {
-    /// The file cannot be read, or is not whole.
+    /// The file cannot be read, or is incomplete.
     Io {
         /// The file.
         path: PathBuf,
         /// The system's or the decompressor's answer.
         source: io::Error,
     },
-    /// A line does not have the form that it should.
+    /// A line has the wrong form.
     Malformed {
         /// The file.
         path: PathBuf,
         /// Its line, counted from 1.
         line: u64,
-        /// What is wrong with it.
+        /// What is wrong.
         offence: &'static str,
     },
 }
@@ -65,7 +64,7 @@ impl fmt::Display for Error {
         match self {
             Self::Io { path, source } => write!(out, "{}: reading failed: {source}", path.display()),
             Self::Malformed { path, line, offence } => {
-                write!(out, "{}: line {line}: {offence}; data/wordnet/rebuild.py makes the file anew", path.display())
+                write!(out, "{}: line {line}: {offence}; data/wordnet/rebuild.py rebuilds the file", path.display())
             }
         }
     }
@@ -101,12 +100,12 @@ impl Synsets<BufReader<GzDecoder<BufReader<File>>>> {
 }
 
 impl<R: BufRead> Synsets<R> {
-    /// Reads lines; `path` stands in errors.
+    /// Reads lines. Errors name `path`.
     fn new(lines: R, path: &Path) -> Self {
         Self { lines, path: path.to_owned(), line: 0, buffer: Vec::new(), ended: false }
     }
 
-    /// The next line's synset, and nothing at the end.
+    /// The synset of the next line. None at the end.
     fn read(&mut self) -> Result<Option<Synset>, Error> {
         self.buffer.clear();
         let read = self.lines.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut self.buffer);
@@ -199,7 +198,7 @@ fn parse_word_number(text: &str) -> Result<u8, &'static str> {
 
 /// The longest line of the real file has 8,937 bytes.
 const LINE_BYTES_MAX: u64 = 64 << 10;
-/// How much is decompressed at a time.
+/// Bytes that are decompressed at a time.
 const BUFFER_BYTES: usize = 64 << 10;
 
 #[cfg(test)]

@@ -1,16 +1,15 @@
-//! What the demo prints: a heading for each act, lines beneath, times at their right.
+//! The printed report: a heading for each act, then its lines, with times at the right.
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::failure::Failure;
-use crate::output::{cut, is_terminal};
-use crate::progress::time;
+use crate::error::Result;
+use crate::figures::{cut, time};
 
-/// Prints to standard output, line by line, so that a person sees each when it is true.
+/// Prints to standard output, and flushes after each line.
 #[derive(Debug)]
 pub struct Report {
     width: usize,
@@ -22,11 +21,11 @@ impl Report {
     pub fn new() -> Self {
         let width = terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Self { width: width.unwrap_or(WIDTH_MAX).min(WIDTH_MAX), styled: is_terminal() && !plain }
+        Self { width: width.unwrap_or(WIDTH_MAX).min(WIDTH_MAX), styled: io::stdout().is_terminal() && !plain }
     }
 
     /// Begins an act.
-    pub fn act(&self, title: &str, what: &str) -> Result<(), Failure> {
+    pub fn act(&self, title: &str, what: &str) -> Result<()> {
         if self.styled {
             self.print(&format!("\n\x1b[1m{title}\x1b[0m  \x1b[2m{what}\x1b[0m"))
         } else {
@@ -34,8 +33,8 @@ impl Report {
         }
     }
 
-    /// A line of what was done, with the time that it took.
-    pub fn done(&self, what: &str, result: impl Display, took: Duration) -> Result<(), Failure> {
+    /// A line about an operation, with its time.
+    pub fn done(&self, what: &str, result: impl Display, took: Duration) -> Result<()> {
         let mut line = format!("  {what:<LABEL_WIDTH$} {result}");
         let time = time(took);
         cut(&mut line, self.width.saturating_sub(TIME_WIDTH));
@@ -48,23 +47,24 @@ impl Report {
         }
     }
 
-    /// A line of an answer.
-    pub fn line(&self, text: impl Display) -> Result<(), Failure> {
+    /// A line of an answer, indented.
+    pub fn line(&self, text: impl Display) -> Result<()> {
         let mut line = format!("    {text}");
         cut(&mut line, self.width);
         self.print(&line)
     }
 
-    /// A line as it is.
-    pub fn print(&self, line: &str) -> Result<(), Failure> {
+    /// A line without changes.
+    pub fn print(&self, line: &str) -> Result<()> {
         let mut out = io::stdout().lock();
-        writeln!(out, "{line}").and_then(|()| out.flush()).map_err(Failure::Output)
+        writeln!(out, "{line}").and_then(|()| out.flush())?;
+        Ok(())
     }
 }
 
-/// Lines are no longer, however wide the terminal is.
+/// The longest line, in columns, on terminals of any width.
 const WIDTH_MAX: usize = 100;
-/// What was done stands in a column.
+/// Columns of the operation's name.
 const LABEL_WIDTH: usize = 10;
-/// Space for a time at the right.
+/// Columns of the time at the right.
 const TIME_WIDTH: usize = 9;

@@ -1,4 +1,4 @@
-//! The last act: a store of quads, loaded with the packages of Debian and asked by SPARQL.
+//! The last act: Debian's packages as RDF, loaded into a store and queried by SPARQL.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -10,29 +10,28 @@ use fulgurite_rdf::oxrdf::Term;
 use fulgurite_rdf::sparql::{Query, QueryResults};
 use fulgurite_rdf::{LoadInput, LoadOptions, Quads, RdfFormat, Snapshot, Store, StoreOptions};
 
-use super::report::Report;
 use crate::debian::{PackageTriples, VOCABULARY};
-use crate::failure::Failure;
-use crate::output::{grouped, size};
-use crate::progress::rate;
+use crate::error::Result;
+use crate::figures::{grouped, rate, size};
+use crate::report::Report;
 
-/// The package index below the data's directory, or beside it; none if it is not there.
+/// The package index in `directory`, or in the directory next to it.
 pub fn data_file(directory: Option<&Path>) -> Option<PathBuf> {
     let directory = directory?;
     let places = [directory.join("debian").join(FILE), directory.join("..").join("debian").join(FILE)];
     places.into_iter().find(|place| place.is_file())
 }
 
-/// Where the store goes: beside the demo's database.
+/// The file of the store: next to the database of the other acts.
 pub fn store_file(out: &Path) -> PathBuf {
     let name = out.file_stem().unwrap_or_default().to_string_lossy();
     out.with_file_name(format!("{name}-debian.ful"))
 }
 
-/// Loads the index into a new store, and asks.
-pub fn load_and_ask(report: &Report, data: &Path, path: &Path) -> Result<(), Failure> {
+/// Loads the index into a new store, and queries it.
+pub fn load_and_ask(report: &Report, data: &Path, path: &Path) -> Result<()> {
     let begun = Instant::now();
-    let file = File::open(data).map_err(|error| Failure::file(data, "cannot be read", &error))?;
+    let file = File::open(data).map_err(|error| format!("{}: cannot be read: {error}", data.display()))?;
     let index = BufReader::new(MultiGzDecoder::new(BufReader::new(file)));
     let input = LoadInput::reader(data.display().to_string(), PackageTriples::new(index), RdfFormat::NTriples);
     let store = Store::create(path, StoreOptions::new())?;
@@ -56,14 +55,14 @@ pub fn load_and_ask(report: &Report, data: &Path, path: &Path) -> Result<(), Fai
     Ok(store.close()?)
 }
 
-/// A question, as people and as SPARQL ask it.
+/// A question in English and in SPARQL.
 struct Question {
     label: &'static str,
     asked: &'static str,
     sparql: &'static str,
 }
 
-/// Worth asking of any package index.
+/// The questions.
 const QUESTIONS: &[Question] = &[
     Question {
         label: "breaks",
@@ -100,11 +99,11 @@ const QUESTIONS: &[Question] = &[
     },
 ];
 
-fn ask(report: &Report, snapshot: &Snapshot, question: &Question) -> Result<(), Failure> {
+fn ask(report: &Report, snapshot: &Snapshot, question: &Question) -> Result<()> {
     let begun = Instant::now();
     let query = Query::parse_with_prefixes(question.sparql, Some(VOCABULARY), &snapshot.namespaces()?)?;
     let QueryResults::Solutions(solutions) = query.evaluate(snapshot)? else {
-        return Err(Failure::Message(format!("the demo's question `{}` is no SELECT", question.label)));
+        return Err(format!("the demo's question `{}` is no SELECT", question.label).into());
     };
     let names: Vec<String> = solutions.variables().iter().map(|name| name.as_str().to_owned()).collect();
     let rows = solutions.collect::<Result<Vec<_>, _>>()?;

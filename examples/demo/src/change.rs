@@ -1,16 +1,16 @@
-//! The third act: a transaction teaches WordNet a word that it lacks, while an older snapshot goes on as before.
+//! The third act: a transaction adds a word to WordNet; an older snapshot does not change.
 
 use std::time::Instant;
 
 use fulgurite::Database;
 
-use super::questions::{hypernyms, meaning};
-use super::report::Report;
-use super::schema::Tables;
-use crate::failure::Failure;
+use crate::error::Result;
+use crate::questions::{hypernyms, meaning};
+use crate::report::Report;
+use crate::schema::Tables;
 
-/// Adds fulgurite, changes lightning, and looks from before and after.
-pub fn change(report: &Report, db: &Database, tables: &Tables) -> Result<(), Failure> {
+/// Adds the word fulgurite, changes lightning, and compares a snapshot from before with one from after.
+pub fn change(report: &Report, db: &Database, tables: &Tables) -> Result<()> {
     let before = db.read()?;
     let lightning = meaning(&before, tables, "lightning", "noun.phenomenon")?;
     let glass = meaning(&before, tables, "glass", FILE)?;
@@ -26,7 +26,7 @@ pub fn change(report: &Report, db: &Database, tables: &Tables) -> Result<(), Fai
     report.done("commit", "4 entries in 3 tables, on the disk when it returned", begun.elapsed())?;
 
     let after = db.read()?;
-    for (name, txn) in [("the snapshot of before", &before), ("a new snapshot", &after)] {
+    for (name, txn) in [("the older snapshot", &before), ("a new snapshot", &after)] {
         let known = tables.words.count(txn, "fulgurite")?;
         let changed =
             tables.synsets.get(txn, lightning.as_str())?.is_some_and(|(.., gloss)| gloss.starts_with(ADDITION));
@@ -37,15 +37,15 @@ pub fn change(report: &Report, db: &Database, tables: &Tables) -> Result<(), Fai
         };
         report.line(format!("{name}: {fulgurite}; lightning {}", if changed { "changed" } else { "as it was" }))?;
         if changed != std::ptr::eq(txn, &after) || (known > 0) != changed {
-            return Err(Failure::Message("a snapshot shows what it should not; please report this".into()));
+            return Err("a snapshot shows a wrong state; please report this".into());
         }
     }
     Ok(())
 }
 
-/// No id of WordNet, and after all of them.
+/// Above every id of WordNet.
 const NEW_ID: &str = "n99999999";
-/// The lexicographer file of what is added.
+/// The lexicographer file of the new synset.
 const FILE: &str = "noun.substance";
-/// What the gloss of lightning begins with afterwards.
+/// The transaction puts this before the gloss of lightning.
 const ADDITION: &str = "makes fulgurite where it strikes sand";

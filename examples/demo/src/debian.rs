@@ -1,26 +1,26 @@
-//! Makes RDF of Debian's package index: reads paragraphs such as `apt-cache dumpavail` prints, and gives N-Triples as
-//! they are read. `data/README.md` describes the vocabulary.
+//! Converts Debian's package index to RDF: reads the paragraphs that `apt-cache dumpavail` prints, and writes N-Triples.
+//! `data/README.md` describes the vocabulary.
 //!
-//! Invariants: (1) one paragraph is in memory at a time, and none longer than [`PARAGRAPH_BYTES_MAX`]. (2) What is
-//! given out is N-Triples, whatever comes in: names that could not stand in an IRI are left out.
+//! Invariants: (1) One paragraph is in memory at a time, of at most [`PARAGRAPH_BYTES_MAX`]. (2) The output is valid
+//! N-Triples for every input: names that are not valid in an IRI are left out.
 
 use std::io::{self, BufRead, Read};
 
 /// The triples of an index, as N-Triples.
 pub struct PackageTriples<R> {
     index: R,
-    /// Triples that were not yet taken, and how far they were.
+    /// Triples of the current paragraph, and how many of their bytes were read.
     triples: Vec<u8>,
     taken: usize,
 }
 
 impl<R: BufRead> PackageTriples<R> {
-    /// Those of the index that `index` reads.
+    /// Converts the index that `index` reads.
     pub fn new(index: R) -> Self {
         Self { index, triples: Vec::new(), taken: 0 }
     }
 
-    /// Makes triples of the next paragraph that has any. There are none left if nothing came.
+    /// Converts the next paragraph that has triples. Leaves none at the end of the index.
     fn advance(&mut self) -> io::Result<()> {
         self.triples.clear();
         self.taken = 0;
@@ -45,7 +45,7 @@ impl<R: BufRead> PackageTriples<R> {
                 (_, "") if paragraph.is_empty() => {}
                 (_, "") => return Ok(Some(paragraph)),
                 (_, folded) if folded.starts_with([' ', '\t']) => {
-                    // It goes on with the field of the line before.
+                    // A continuation of the field.
                     paragraph.truncate(paragraph.trim_end().len());
                     paragraph.push_str(folded);
                     paragraph.push('\n');
@@ -120,7 +120,7 @@ fn names(relations: &str) -> impl Iterator<Item = Vec<&str>> {
     })
 }
 
-/// Whether this is a name as Debian's policy has them, all characters of which may stand in an IRI.
+/// Whether this is a valid package name by Debian's policy. Its characters are all valid in an IRI.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-._".contains(&byte))
 }
@@ -129,10 +129,10 @@ fn literal(text: &str) -> String {
     fulgurite_rdf::oxrdf::Literal::from(text).to_string()
 }
 
-/// How all its IRIs begin.
+/// The prefix of all IRIs.
 pub const VOCABULARY: &str = "http://fulgurite.example/debian/";
 
-/// No paragraph of an index is nearly as long.
+/// Far more than any paragraph of Debian's index has.
 const PARAGRAPH_BYTES_MAX: u64 = 4 << 20;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! The tables of the demo.
+//! The tables.
 
 use fulgurite::{Database, MultimapTable, TypedTable};
 
-use crate::failure::Failure;
+use crate::error::Result;
 
 /// Words with commas between them, the lexicographer file, and the gloss: definition and examples.
 pub type SynsetValue = (String, String, String);
@@ -27,7 +27,7 @@ impl Tables {
     ///
     /// # Errors
     /// The engine's.
-    pub fn open(db: &Database) -> Result<Self, Failure> {
+    pub fn open(db: &Database) -> Result<Self> {
         Ok(Self {
             synsets: db.typed_table("synsets")?,
             words: db.multimap_table("words")?,

@@ -1,0 +1,66 @@
+//! Shows what Fulgurite does, on real data: WordNet as tables of a key-value store, and Debian's packages as RDF.
+//!
+//! Reading order: [`run`] (the order of the acts), then an act each: [`load`], [`questions`], [`change`], [`crash`],
+//! [`packages`].
+
+mod change;
+mod crash;
+mod debian;
+mod error;
+mod figures;
+mod load;
+mod packages;
+mod questions;
+mod report;
+mod run;
+mod schema;
+mod wordnet;
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, ValueHint};
+
+/// Load WordNet into a database, query it, crash it and recover it; then load Debian's packages as RDF and query them
+/// by SPARQL.
+///
+/// `cargo xtask demo` builds this program and runs it on the data of the repository.
+#[derive(Debug, Parser)]
+#[command(name = "fulgurite-demo", version, max_term_width = 100)]
+struct Arguments {
+    /// The directory of the data: `data` in the repository.
+    #[arg(long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
+    data: Option<PathBuf>,
+    /// The database to create. The RDF store is created next to it.
+    #[arg(long, value_name = "FILE", default_value = "wordnet.ful", value_hint = ValueHint::FilePath)]
+    out: PathBuf,
+    /// Replace the databases if they exist.
+    #[arg(long)]
+    yes: bool,
+    /// Used by the program itself: commit to the database until killed, and print the number of each commit.
+    #[arg(long, hide = true)]
+    commit_until_killed: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = if arguments.commit_until_killed {
+        crash::commit_until_killed(&arguments.out)
+    } else {
+        run::run(arguments.data.as_deref(), &arguments.out, arguments.yes)
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        // The reader of the output has ended, as `head` does.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("fulgurite-demo: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn is_broken_pipe(error: &error::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
