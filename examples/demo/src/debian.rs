@@ -1,5 +1,5 @@
-//! Converts Debian's package index to RDF: reads the paragraphs that `apt-cache dumpavail` prints, and writes N-Triples.
-//! `data/README.md` describes the vocabulary.
+//! Converts Debian's package index to RDF: reads the paragraphs that `apt-cache dumpavail` prints, and writes
+//! N-Triples. `data/README.md` describes the vocabulary.
 //!
 //! Invariants: (1) One paragraph is in memory at a time, of at most [`PARAGRAPH_BYTES_MAX`]. (2) The output is valid
 //! N-Triples for every input: names that are not valid in an IRI are left out.

@@ -1,4 +1,5 @@
 //! The demonstration on a WordNet of a few synsets. `cargo xtask demo` runs it on the real one.
+#![allow(missing_docs, clippy::unwrap_used)]
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
