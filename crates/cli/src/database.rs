@@ -96,19 +96,20 @@ pub fn refuse_store(db: &Database) -> Result<(), Failure> {
     };
     match txn.get(&meta, b"format")?.as_deref() {
         Some(format) if format.starts_with(b"fulgurite-rdf ") => Err(Failure::Message(format!(
-            "{}: this is a store of quads, whose tables change together; change it with `fulgurite rdf load` or `fulgurite rdf \
-             update`, or choose another file",
+            "{}: this is an RDF store, whose tables must be changed together; change it with `fulgurite rdf load` or \
+             `fulgurite rdf update`, or choose another file",
             db.path().display()
         ))),
         _ => Ok(()),
     }
 }
 
-fn to_write(writing: WriteArguments) -> Options {
+/// The options for opening a database for writing.
+pub fn to_write(writing: WriteArguments) -> Options {
     Database::options().keep_log(u64::from(writing.keep_log) << 20).wait_for_lock(writing.wait.wait.unwrap_or_default())
 }
 
-/// Adds what to do on a command line.
+/// Adds to an error what a user of the command line can do.
 pub fn explain(error: Error, may_create: bool) -> Failure {
     match error {
         Error::DatabaseNotFound { path } => {

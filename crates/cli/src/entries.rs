@@ -46,7 +46,7 @@ impl EntryForm {
         })
     }
 
-    /// The form of the entries of a table of which nothing is known: plain bytes.
+    /// The form of entries without a type: plain bytes.
     pub fn plain() -> Self {
         let (key, value) = (Column::plain(KEY, Encoding::Key), Column::plain(VALUE, Encoding::Value));
         Self { key, value, multimap: None }

@@ -1,51 +1,65 @@
-//! What ends a command early, and the exit code it ends with.
+//! Failures of a command, and their exit codes.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// Why a command did not do what it was asked to.
+/// Why a command failed.
 #[derive(Debug)]
 pub enum Failure {
     /// The engine's error.
     Engine(fulgurite::Error),
-    /// Of a store of quads.
+    /// An error of an RDF store.
     #[cfg(feature = "rdf")]
     Rdf(fulgurite_rdf::Error),
-    /// Anything else, said in one line with what to do.
+    /// Any other failure: one line that says what to do.
     Message(String),
-    /// The database is damaged; what was found was printed.
+    /// The database is damaged.
     Damaged(String),
-    /// Standard output does not take more.
+    /// Standard output cannot be written to.
     Output(io::Error),
 }
 
 impl Failure {
-    /// That something cannot be done with a file that is not a database.
+    /// A failure of an operation on a file that is not a database.
     pub fn file(path: &Path, doing: &str, error: &io::Error) -> Self {
         Self::Message(format!("{}: {doing}: {error}", path.display()))
     }
 
-    /// The exit code that tells programs what happened.
+    /// The exit code.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
-            Self::Engine(error) if error.is_corruption() => DAMAGED,
-            Self::Engine(fulgurite::Error::Locked { .. }) => LOCKED,
             Self::Damaged(_) => DAMAGED,
+            Self::Engine(error) => code_of(error),
             #[cfg(feature = "rdf")]
-            // Its numbers come from quads of the store.
+            // The numbers of such terms come from quads of the store.
             Self::Rdf(fulgurite_rdf::Error::Damaged { .. } | fulgurite_rdf::Error::NoSuchTerm { .. }) => DAMAGED,
             #[cfg(feature = "rdf")]
-            Self::Rdf(_) => FAILED,
-            Self::Engine(_) | Self::Message(_) | Self::Output(_) => FAILED,
+            Self::Rdf(error) => code_of(error),
+            Self::Message(_) | Self::Output(_) => FAILED,
         }
     }
 
-    /// Whether there is nothing to say: whoever read our output has had enough.
+    /// Whether the database is damaged.
+    pub fn is_damage(&self) -> bool {
+        self.exit_code() == DAMAGED
+    }
+
+    /// Whether no message is printed: the reader of the output has closed it.
     pub fn is_silent(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
+}
+
+/// The exit code of an error: that of the first error of the engine among its sources that has a code of its own.
+fn code_of(error: &(dyn std::error::Error + 'static)) -> u8 {
+    let sources = std::iter::successors(Some(error), |error| error.source());
+    let code = |error: &fulgurite::Error| match error {
+        fulgurite::Error::Locked { .. } => Some(LOCKED),
+        error => error.is_corruption().then_some(DAMAGED),
+    };
+    sources.filter_map(|error| error.downcast_ref()).find_map(code).unwrap_or(FAILED)
 }
 
 impl fmt::Display for Failure {
@@ -77,9 +91,9 @@ impl From<fulgurite_rdf::Error> for Failure {
     }
 }
 
-/// It was not done.
+/// Any other failure.
 const FAILED: u8 = 1;
-/// The file is damaged, or no database.
+/// The file is damaged, or not a database.
 const DAMAGED: u8 = 3;
-/// Another process has it open for writing.
+/// Another process has the database open for writing.
 const LOCKED: u8 = 4;

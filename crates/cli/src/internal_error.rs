@@ -13,7 +13,7 @@ use crate::notation::printable;
 pub struct InternalError;
 
 impl InternalError {
-    /// The exit code that tells programs of a bug.
+    /// The exit code of an internal error.
     pub fn exit_code(&self) -> u8 {
         INTERNAL_ERROR
     }
@@ -22,7 +22,7 @@ impl InternalError {
 /// Reports panics on standard error from now on, in place of the standard library's report.
 pub fn report_panics() {
     set_hook(Box::new(|panic| {
-        // Without standard error the exit code still tells.
+        // If standard error is closed, the exit code must do.
         let _ = writeln!(std::io::stderr(), "fulgurite: {}", printable(&report(message(panic), panic.location())));
         if std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0") {
             let _ = writeln!(std::io::stderr(), "{}", std::backtrace::Backtrace::force_capture());
@@ -61,8 +61,7 @@ const INTERNAL_ERROR: u8 = 5;
 mod tests {
     use super::*;
 
-    /// Tells the child that it is the child: the hook belongs to a whole process, so the planted panic has one of its
-    /// own.
+    /// Set in the child process of the test: the panic hook belongs to a whole process.
     const CHILD: &str = "FULGURITE_TEST_PLANTS_A_PANIC";
 
     #[test]

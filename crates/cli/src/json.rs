@@ -43,7 +43,7 @@ impl<'a> Members<'a> {
         let mut found = self.0.iter().filter(|(member, _)| member == name);
         let first = found.next().map(|(_, value)| *value);
         if found.next().is_some() {
-            return Err(format!("`{name}` stands there twice"));
+            return Err(format!("duplicate member `{name}`"));
         }
         Ok(first)
     }
@@ -340,6 +340,6 @@ mod tests {
         let members: Members<'_> = serde_json::from_str("{\"a\":1,\"b\":{\"a\":2},\"b\":3}").unwrap();
         assert_eq!(members.find("a").unwrap().unwrap().get(), "1");
         assert!(members.find("c").unwrap().is_none());
-        assert_eq!(members.find("b").unwrap_err(), "`b` stands there twice");
+        assert_eq!(members.find("b").unwrap_err(), "duplicate member `b`");
     }
 }

@@ -1,4 +1,4 @@
-//! Command line for Fulgurite databases: reads the arguments, runs the verb, and tells by the exit code how it went.
+//! Command line for Fulgurite databases: reads the arguments, runs the verb, and returns an exit code.
 
 mod arguments;
 mod column;
@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use notation::printable;
 
-/// What `rdf query --memory-max` and its like are held to.
+/// Counts memory for `rdf query --memory-max` and similar limits.
 #[cfg(feature = "rdf")]
 #[global_allocator]
 static ALLOCATOR: fulgurite_rdf::MeteringAllocator = fulgurite_rdf::MeteringAllocator::system();
@@ -31,8 +31,8 @@ fn main() -> ExitCode {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(failure)) => {
             if !failure.is_silent() {
-                // One line, even if a name in a damaged file has line ends. Without standard error the exit code still
-                // tells.
+                // One line, even if a name in a damaged file has line ends. If standard error is closed, the exit code
+                // must do.
                 let _ = writeln!(std::io::stderr(), "fulgurite: {}", printable(&failure.to_string()));
             }
             ExitCode::from(failure.exit_code())

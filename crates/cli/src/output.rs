@@ -40,7 +40,7 @@ impl Cell<'_> {
         Ok(())
     }
 
-    /// As text for people: in a table digits stand in groups.
+    /// As text. In a table, digits are grouped.
     fn push_cell(&self, out: &mut String) -> Result<(), Failure> {
         match self {
             Self::Number(number) => out.push_str(&grouped(*number)),
@@ -294,7 +294,7 @@ pub fn size(bytes: u64) -> String {
     if unit == "B" { format!("{bytes} B") } else { format!("{amount:.1} {unit}") }
 }
 
-/// Cuts a line to so many columns, the last of which shows that it was cut.
+/// Cuts a line to `columns`. The last one is an ellipsis if the line was longer.
 pub fn cut(line: &mut String, columns: usize) {
     if line.width() <= columns {
         return;

@@ -1,4 +1,4 @@
-//! One line on standard error that tells how far a long command is: only where a person can see it.
+//! Progress of long commands: one line on standard error, if it is a terminal.
 
 use std::io::{self, IsTerminal, Write};
 use std::panic::resume_unwind;
@@ -29,8 +29,7 @@ impl Progress {
         Self { doing, begun: Instant::now(), drawn: None, visible, unseen: 0 }
     }
 
-    /// Tells that so many entries are done, and which part of all that is, if it is known. Cheap enough for every
-    /// entry.
+    /// Reports the number of entries so far, and their part of all entries if it is known. May be called for every entry.
     pub fn tell(&mut self, entries: u64, part: impl FnOnce() -> Option<f64>) {
         self.unseen += 1;
         if !self.visible || self.unseen < CALLS_BETWEEN_LOOKS {
@@ -45,7 +44,7 @@ impl Progress {
         }
     }
 
-    /// Does `work` on another thread, and meanwhile tells how far it has come by what its monitor says.
+    /// Runs `work` on another thread, and prints the progress that its monitor reports.
     pub fn follow<T: Send>(&mut self, monitor: &Monitor, work: impl FnOnce() -> T + Send) -> T {
         if !self.visible {
             return work();
@@ -55,7 +54,7 @@ impl Progress {
             let (ended, has_ended) = mpsc::channel();
             let worker = scope.spawn(move || {
                 let outcome = work();
-                // Who waits learns of a panic, too: then this end of the channel is dropped.
+                // A panic drops this end of the channel, so the waiting thread notices it.
                 let _ = ended.send(());
                 outcome
             });
@@ -82,7 +81,7 @@ impl Progress {
         }
     }
 
-    /// Tells that what follows gives no news until it ends.
+    /// Announces a step that reports no progress.
     pub fn last_phase(&mut self, doing: &str) {
         if self.visible && self.drawn.is_some() {
             self.draw(format!("{doing} …"));
@@ -153,7 +152,7 @@ fn time_left(left: Duration) -> String {
 const CALLS_BETWEEN_LOOKS: u32 = 512;
 /// A person reads no faster.
 const BETWEEN_DRAWINGS: Duration = Duration::from_millis(200);
-/// A bound for what is told of the future.
+/// The longest time left that is printed.
 const A_YEAR_SECONDS: f64 = 365.0 * 86400.0;
 
 #[cfg(test)]

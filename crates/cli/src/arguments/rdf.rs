@@ -1,4 +1,4 @@
-//! What `fulgurite rdf` accepts. The doc comments here are the help that users read.
+//! The arguments of `fulgurite rdf`. Doc comments of arguments and verbs are the help that users read.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,47 +8,47 @@ use fulgurite_rdf::RdfFormat;
 use fulgurite_rdf::oxrdf::NamedNode;
 use fulgurite_rdf::oxrdfio::JsonLdProfileSet;
 
-use super::{OutputFormat, WaitArgument, parse_seconds};
+use crate::arguments::shared::{OutputFormat, WriteArguments, parse_seconds};
 
 /// Arguments of `rdf`.
 #[derive(Args, Debug)]
 pub struct Rdf {
-    /// What to do.
+    /// The verb.
     #[command(subcommand)]
     pub verb: RdfVerb,
 }
 
-/// What can be done with a store of quads.
+/// The verbs of RDF stores.
 #[derive(Debug, Subcommand)]
 #[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
 pub enum RdfVerb {
-    /// Load RDF files, all of them or nothing.
+    /// Load RDF files: all of them, or none if one has an error.
     Load(Load),
     /// Answer a SPARQL query.
     Query(Query),
-    /// Carry out a SPARQL update, all of it or nothing.
+    /// Run a SPARQL update: all of its operations, or none.
     Update(Update),
-    /// Write the quads as RDF.
+    /// Write the quads to an RDF file.
     Dump(Dump),
-    /// Tell how many quads each graph has, and how many entries each table.
+    /// Print the number of quads of each graph and of entries of each table.
     Stats(RdfStats),
-    /// Check that all of a store is sound: its pages, indexes and dictionary.
+    /// Verify the pages, indexes and dictionary of a store.
     Check(RdfCheck),
-    /// Take terms that no quad uses out of the dictionary.
+    /// Remove terms that no quad uses from the dictionary.
     Sweep(Sweep),
-    /// Serve a store over HTTP: SPARQL queries, updates and graphs.
+    /// Serve a store over HTTP: SPARQL queries, SPARQL updates and the Graph Store Protocol.
     Serve(Serve),
 }
 
-/// A store of quads.
+/// An RDF store.
 #[derive(Args, Debug)]
 pub struct StoreArgument {
-    /// The store: a database.
+    /// The database file of the store.
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub path: PathBuf,
 }
 
-/// Forms of RDF.
+/// RDF formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum GraphFormat {
     /// N-Triples.
@@ -78,26 +78,26 @@ impl From<GraphFormat> for RdfFormat {
     }
 }
 
-/// Forms of answers to queries.
+/// Formats of query results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AnswerFormat {
-    /// Aligned columns, for reading; Turtle for triples.
+    /// Aligned columns. Turtle for triples.
     Table,
     /// SPARQL Query Results JSON.
     Json,
     /// SPARQL Query Results XML.
     Xml,
-    /// Comma-separated values: texts without types.
+    /// Comma-separated values, without the types of literals.
     Csv,
-    /// Tab-separated values: terms as in Turtle.
+    /// Tab-separated values, with terms as in Turtle.
     Tsv,
-    /// N-Triples, of CONSTRUCT and DESCRIBE.
+    /// N-Triples, for CONSTRUCT and DESCRIBE.
     Nt,
-    /// Turtle, of CONSTRUCT and DESCRIBE.
+    /// Turtle, for CONSTRUCT and DESCRIBE.
     Ttl,
-    /// RDF/XML, of CONSTRUCT and DESCRIBE.
+    /// RDF/XML, for CONSTRUCT and DESCRIBE.
     Rdf,
-    /// JSON-LD, of CONSTRUCT and DESCRIBE.
+    /// JSON-LD, for CONSTRUCT and DESCRIBE.
     Jsonld,
 }
 
@@ -106,25 +106,24 @@ pub enum AnswerFormat {
 pub struct Load {
     #[command(flatten)]
     pub store: StoreArgument,
-    /// The files to read, which may be packed by gzip, bzip2, xz or zstd; - is standard input.
+    /// The files to read. They may be compressed by gzip, bzip2, xz or zstd. - is standard input.
     #[arg(required = true, value_name = "INPUT", value_hint = ValueHint::FilePath)]
     pub inputs: Vec<PathBuf>,
     /// Create the store if it does not exist.
     #[arg(long)]
     pub create: bool,
     #[command(flatten)]
-    pub wait: WaitArgument,
-    /// The inputs' form [default: by each file's ending].
+    pub writing: WriteArguments,
+    /// The format of the inputs [default: by each file's extension].
     #[arg(long, value_enum)]
     pub format: Option<GraphFormat>,
-    /// Pass over statements that break the rules of their form, and count them; in RDF/XML and JSON-LD with all that
-    /// follows.
+    /// Skip invalid statements, and count them. In RDF/XML and JSON-LD this skips the rest of the file too.
     #[arg(long)]
     pub lenient: bool,
-    /// The graph for statements that name none [default: the default graph].
+    /// The graph of statements without a graph name [default: the default graph].
     #[arg(long, value_name = "IRI", value_parser = parse_iri)]
     pub graph: Option<NamedNode>,
-    /// What relative IRIs are resolved against. Without it they are errors; JSON-LD drops their statements, which are
+    /// Base IRI for relative IRIs. Without it, relative IRIs are errors; in JSON-LD their statements are skipped and
     /// counted.
     #[arg(long, value_name = "IRI", value_parser = parse_iri)]
     pub base: Option<NamedNode>,
@@ -140,22 +139,22 @@ pub struct Text {
     /// The SPARQL text.
     #[arg(value_name = "SPARQL")]
     pub text: Option<String>,
-    /// Read the SPARQL text from this file; - is standard input.
+    /// Read the SPARQL text from this file. - is standard input.
     #[arg(long, value_name = "INPUT", value_hint = ValueHint::FilePath)]
     pub file: Option<PathBuf>,
 }
 
-/// Other endpoints.
+/// Access to other endpoints.
 #[derive(Args, Debug)]
 pub struct Services {
-    /// Let SERVICE ask the endpoint at this URL, or, if it ends with a slash, at every URL that begins so; can be given
-    /// several times.
+    /// Allow SERVICE to call the endpoint at this URL. A URL that ends with a slash allows all URLs that begin with it.
+    /// May be repeated.
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     pub service: Vec<String>,
-    /// Give an endpoint up that has not answered after so many seconds.
+    /// Fail if an endpoint does not answer within this many seconds.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = parse_seconds)]
     pub service_timeout: Duration,
-    /// Give an endpoint up whose answer has more than so many MiB.
+    /// Fail if the answer of an endpoint has more than this many MiB.
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1 << 11))]
     pub service_max: u32,
 }
@@ -167,30 +166,30 @@ pub struct Query {
     pub store: StoreArgument,
     #[command(flatten)]
     pub text: Text,
-    /// How to print.
+    /// The format of the output.
     #[arg(long, value_enum, default_value = "table")]
     pub format: AnswerFormat,
-    /// What relative IRIs in the query are resolved against.
+    /// Base IRI for relative IRIs of the query.
     #[arg(long, value_name = "IRI", value_parser = parse_iri)]
     pub base: Option<NamedNode>,
-    /// The default graph of the query is the union of all graphs.
+    /// Use the union of all graphs as the default graph of the query.
     #[arg(long)]
     pub union: bool,
-    /// Leave out quads that are only inferred.
+    /// Ignore quads that are only inferred.
     #[arg(long)]
     pub explicit: bool,
-    /// Give up after so many seconds.
+    /// Stop after this many seconds.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub timeout: Option<Duration>,
-    /// Give up after so many rows or triples.
+    /// Stop after this many rows or triples.
     #[arg(long, value_name = "N")]
     pub rows_max: Option<u64>,
-    /// Give up when the evaluation holds more than so many MiB of memory.
+    /// Stop if the evaluation needs more than this many MiB of memory.
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub memory_max: Option<u32>,
     #[command(flatten)]
     pub services: Services,
-    /// Print how the query is evaluated, with expected and actual rows, instead of its answer.
+    /// Print the plan of the query, with the expected and actual number of rows, instead of the result.
     #[arg(long, conflicts_with = "format")]
     pub explain: bool,
 }
@@ -206,15 +205,15 @@ pub struct Update {
     #[arg(long)]
     pub create: bool,
     #[command(flatten)]
-    pub wait: WaitArgument,
-    /// What relative IRIs in the update are resolved against.
+    pub writing: WriteArguments,
+    /// Base IRI for relative IRIs of the update.
     #[arg(long, value_name = "IRI", value_parser = parse_iri)]
     pub base: Option<NamedNode>,
-    /// Give up after so many seconds, and change nothing.
+    /// Stop after this many seconds, and change nothing.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub timeout: Option<Duration>,
-    /// Give up when the WHERE of an operation, and what it is to change, hold more than so many MiB of memory; then
-    /// nothing is changed.
+    /// Stop, and change nothing, if the WHERE clause of an operation and its changes need more than this many MiB of
+    /// memory.
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub memory_max: Option<u32>,
     #[command(flatten)]
@@ -226,19 +225,19 @@ pub struct Update {
 pub struct Dump {
     #[command(flatten)]
     pub store: StoreArgument,
-    /// The file to write, which must not exist; standard output without it or with -.
+    /// The file to write, which must not exist [default: standard output, which is also -].
     #[arg(value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
-    /// The output's form [default: by the file's ending, else nq].
+    /// The format of the output [default: by the file's extension, or nq].
     #[arg(long, value_enum)]
     pub format: Option<GraphFormat>,
-    /// Only this graph, and its triples as those of the default graph.
+    /// Write only this graph, as triples without a graph name.
     #[arg(long, value_name = "IRI", value_parser = parse_iri)]
     pub graph: Option<NamedNode>,
-    /// Only the default graph.
+    /// Write only the default graph.
     #[arg(long, conflicts_with = "graph")]
     pub default_graph: bool,
-    /// Write quads that are only inferred, too: when they are loaded, they are explicit.
+    /// Also write quads that are only inferred. A load makes them explicit.
     #[arg(long)]
     pub inferred: bool,
 }
@@ -248,10 +247,10 @@ pub struct Dump {
 pub struct RdfStats {
     #[command(flatten)]
     pub store: StoreArgument,
-    /// Tell how many terms of the dictionary no quad uses, too, for which all quads are read.
+    /// Also count the terms that no quad uses. This reads all quads.
     #[arg(long)]
     pub unused: bool,
-    /// How to print.
+    /// The format of the output.
     #[arg(long, value_enum, default_value = "table")]
     pub format: OutputFormat,
 }
@@ -262,7 +261,7 @@ pub struct Sweep {
     #[command(flatten)]
     pub store: StoreArgument,
     #[command(flatten)]
-    pub wait: WaitArgument,
+    pub writing: WriteArguments,
 }
 
 /// Arguments of `rdf check`.
@@ -270,7 +269,7 @@ pub struct Sweep {
 pub struct RdfCheck {
     #[command(flatten)]
     pub store: StoreArgument,
-    /// How to print.
+    /// The format of the output.
     #[arg(long, value_enum, default_value = "table")]
     pub format: OutputFormat,
 }
@@ -280,55 +279,60 @@ pub struct RdfCheck {
 pub struct Serve {
     #[command(flatten)]
     pub store: StoreArgument,
-    /// Where to listen: an address or name of this machine, and a port, of which 0 is any that is free.
+    /// The address or host name to listen on, and the port. Port 0 is any free port.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
     pub bind: String,
-    /// Allow updates and changes of graphs; without it, another process may write meanwhile.
+    /// Allow updates and changes of graphs. Without it, another process may write to the store.
     #[arg(long)]
     pub read_write: bool,
     /// Create the store if it does not exist.
     #[arg(long, requires = "read_write")]
     pub create: bool,
-    /// The default graph of queries is the union of all graphs.
+    /// With --read-write: keep this many MiB of the log at most, for `changes`. Without the option, log kept earlier is
+    /// removed.
+    #[arg(long, value_name = "MIB", default_value_t = 0, hide_default_value = true, requires = "read_write")]
+    pub keep_log: u32,
+    /// Use the union of all graphs as the default graph of queries.
     #[arg(long)]
     pub union: bool,
-    /// End a request whose evaluation and answer take more than so many seconds.
+    /// Stop requests that take more than this many seconds, including their answer.
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = parse_seconds)]
     pub timeout: Duration,
-    /// End a query after so many rows or triples.
+    /// Stop queries after this many rows or triples.
     #[arg(long, value_name = "N")]
     pub rows_max: Option<u64>,
-    /// End a query or update that holds more than so many MiB of memory: each of those that run at once.
+    /// Stop a query or update that needs more than this many MiB of memory. Several may run at once.
     #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub memory_max: u32,
-    /// End a query or update whose own terms (CONCAT, BIND, aggregates) take more than so many MiB.
+    /// Stop a query or update whose computed terms (CONCAT, BIND, aggregates) need more than this many MiB.
     #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub computed_max: u32,
-    /// Refuse bodies of more than so many MiB.
+    /// Refuse request bodies of more than this many MiB.
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1 << 11))]
     pub body_max: u32,
-    /// Refuse bodies that are not whole after so many seconds.
+    /// Refuse request bodies that are incomplete after this many seconds.
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = parse_seconds)]
     pub body_time: Duration,
-    /// Run so many requests at once [default: two for each processor].
+    /// Run this many requests at once [default: two for each processor].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1 << 10))]
     pub queries: Option<u16>,
-    /// Let a request wait so many seconds for others to end before it is refused.
+    /// Refuse a request that has waited this many seconds for others to end.
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = parse_seconds)]
     pub wait: Duration,
-    /// Where clients reach the server, if not where it listens: http or https, with a slash at the end.
+    /// The URL by which clients reach the server, if it is not the listening address. It is http or https, and ends
+    /// with a slash.
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     pub base: Option<String>,
-    /// A name by which clients reach the server, besides its addresses and the name in --base; can be given several
-    /// times. * is any name.
+    /// A further host name of the server, besides its addresses and the name in --base. * is any name. May be
+    /// repeated.
     #[arg(long, value_name = "NAME", value_hint = ValueHint::Hostname)]
     pub host_name: Vec<String>,
-    /// Let the pages of this site use the server: its scheme, host and port, or * for all.
+    /// Allow web pages of this origin to call the server: scheme, host and port. * allows all.
     #[arg(long, value_name = "ORIGIN")]
     pub cors: Option<String>,
     #[command(flatten)]
     pub services: Services,
-    /// Print a line for each request.
+    /// Print one line for each request.
     #[arg(long, short)]
     pub verbose: bool,
 }

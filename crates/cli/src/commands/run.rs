@@ -1,17 +1,17 @@
-//! Which function does which verb.
+//! Calls the function of a verb.
 
-#[cfg(feature = "rdf")]
-use super::rdf;
-use super::{
-    backup, changes, check, compact, completions, count, del, export, get, import, man, put, scan, stats, tables,
-};
 use crate::arguments::Verb;
+use crate::commands::database::{backup, changes, check, compact, stats, tables};
+use crate::commands::entries::{count, del, export, get, import, put, scan};
+#[cfg(feature = "rdf")]
+use crate::commands::rdf;
+use crate::commands::{completions, man};
 use crate::failure::Failure;
 
-/// Does what the command line asks for.
+/// Runs `verb`.
 ///
 /// # Errors
-/// Why it was not done.
+/// The error of the verb.
 pub fn run(verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::Tables(arguments) => tables::run(&arguments),

@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, Read};
 
-use super::reader::{Offence, Pair, Place, RecordReader};
+use super::record::{Offence, Pair, Place, RecordReader};
 use crate::entries::EntryForm;
 
 /// Reads the binary form.

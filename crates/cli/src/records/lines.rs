@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Read};
 
-use super::reader::Offence;
+use super::record::Offence;
 
 /// See the module.
 pub struct Lines {

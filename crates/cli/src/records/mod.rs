@@ -8,10 +8,12 @@ mod input;
 mod lines;
 mod ndjson;
 mod reader;
+mod record;
 mod separated;
 mod writer;
 
 pub use input::Input;
-pub use reader::{FieldNames, Records};
+pub use reader::Records;
+pub use record::FieldNames;
 pub use separated::push_csv_field;
 pub use writer::RecordWriter;

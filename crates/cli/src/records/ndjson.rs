@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use super::lines::Lines;
-use super::reader::{FieldNames, Offence, Pair, Place, RecordReader};
+use super::record::{FieldNames, Offence, Pair, Place, RecordReader};
 use crate::column::{KEY, VALUE};
 use crate::entries::EntryForm;
 use crate::json::Members;

@@ -11,7 +11,7 @@
 use std::io::BufRead;
 
 use super::lines::{LINE_BYTES_MAX, Lines, too_long};
-use super::reader::{FieldNames, Offence, Pair, Place, RecordReader};
+use super::record::{FieldNames, Offence, Pair, Place, RecordReader};
 use crate::column::{KEY, VALUE};
 use crate::entries::EntryForm;
 use crate::json;
@@ -57,7 +57,7 @@ impl SeparatedReader {
         Self { kind, lines: Lines::new(bytes), fields, columns: None, row: Vec::new(), began: 1 }
     }
 
-    /// Reads the next row that is not empty. Tells whether there is one.
+    /// Reads the next row that is not empty. Returns whether there is one.
     fn read_row(&mut self) -> Result<bool, Offence> {
         loop {
             self.row.clear();

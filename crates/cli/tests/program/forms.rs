@@ -131,7 +131,7 @@ fn a_wrong_input_is_named_with_its_place_and_loads_nothing() {
         ("ndjson", json("{\"key\":2}"), "line 3: no member `value` (there are: key); name one with --value-field"),
         ("ndjson", json("{\"key\":-2,\"value\":\"\"}"), "line 3: key: not a u64: `-2`: invalid digit found in string"),
         ("ndjson", json("{\"key\":2,\"value\":7}"), "line 3: value: a string is wanted, not 7"),
-        ("ndjson", json("{\"key\":2,\"key\":3,\"value\":\"\"}"), "line 3: `key` stands there twice"),
+        ("ndjson", json("{\"key\":2,\"key\":3,\"value\":\"\"}"), "line 3: duplicate member `key`"),
         ("ndjson", json("{\"key\":2,\"value\":\"\",\"x\":1}"), "line 3: `x` would be lost"),
         ("csv", "key,value\n1,a\n2,b,c\n".into(), "line 3: 3 fields, where 2 are wanted"),
         ("csv", "key,value\n1,\"a\n\n2,b\n".into(), "line 2: a quote is opened in this row and never closed"),

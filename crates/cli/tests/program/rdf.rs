@@ -280,7 +280,7 @@ fn plain_verbs_read_the_tables_of_a_store_and_do_not_change_them() {
     let place = with_people();
     place.file("in.csv", "key,value\na,1\n");
     let before = place.read("people.ful");
-    let refused = "people.ful: this is a store of quads, whose tables change together; \
+    let refused = "people.ful: this is an RDF store, whose tables must be changed together; \
                    change it with `fulgurite rdf load` or `fulgurite rdf update`, or choose another file";
     for verb in [
         &["put", "people.ful", "spo", "not a quad", ""][..],
@@ -335,16 +335,14 @@ fn unused_terms_are_counted_and_swept() {
     place.file("a.nt", format!("{subject} \"a text of some length\" .\n{subject} <http://e.org/x/b> .\n"));
     place.run(&["rdf", "load", "a.ful", "a.nt", "--create"]).ok();
     assert!(!place.run(&["rdf", "stats", "a.ful"]).ok().contains("unused"));
-    assert!(
-        place.run(&["rdf", "stats", "a.ful", "--unused"]).ok().contains("4 terms in the dictionary of which 0 unused")
-    );
+    assert!(place.run(&["rdf", "stats", "a.ful", "--unused"]).ok().contains("4 terms in the dictionary (0 unused)"));
     place.run(&["rdf", "update", "a.ful", "DELETE WHERE { ?s ?p <http://e.org/x/b> }"]).ok();
     let rows = place.run(&["rdf", "stats", "a.ful", "--unused", "--format", "csv"]).ok();
     assert!(rows.contains("unused,terms,,1"), "{rows}");
     let swept = place.run(&["rdf", "sweep", "a.ful"]);
     assert!(swept.messages.starts_with("1 term of 4 removed in "), "{}", swept.messages);
     let check = place.run(&["rdf", "check", "a.ful"]).ok();
-    assert!(check.contains("1 quad, 3 terms of which 0 unused"), "{check}");
+    assert!(check.contains("1 quad, 3 terms (0 unused)"), "{check}");
     place.run(&["rdf", "sweep", "none.ful"]).fails(1);
 }
 
@@ -367,5 +365,38 @@ fn inferred_quads_are_shown_and_are_dumped_when_they_are_asked_for() {
     let dumped = |more: &[&str]| place.run(&[&["rdf", "dump", "a.ful"][..], more].concat()).ok();
     assert_eq!(dumped(&[]), "<http://e.org/dog> <http://e.org/is> <http://e.org/animal> .\n");
     assert_eq!(dumped(&["--inferred"]).lines().count(), 2);
-    assert!(place.run(&["rdf", "stats", "a.ful"]).ok().contains("2 quads of which 1 inferred"));
+    assert!(place.run(&["rdf", "stats", "a.ful"]).ok().contains("2 quads (1 inferred)"));
+}
+
+#[test]
+fn a_load_into_a_damaged_store_exits_with_3() {
+    let place = Place::new();
+    let quads = |name: &str| -> String {
+        (0..5_000).map(|number| format!("<x:{name}{number}> <x:p{}> \"{name} {number}\" .\n", number % 7)).collect()
+    };
+    place.file("a.nt", quads("a"));
+    place.file("b.nt", quads("b"));
+    place.run(&["rdf", "load", "a.ful", "a.nt", "--create"]).ok();
+    let mut bytes = place.read("a.ful");
+    bytes.chunks_mut(PAGE_BYTES).skip(4).for_each(|page| page[page.len() / 2] ^= 1);
+    place.file("a.ful", bytes);
+    let message = place.run(&["rdf", "load", "a.ful", "b.nt"]).fails(3);
+    assert!(message.contains("a.ful"), "{message}");
+}
+
+/// Bytes of a page of a new database.
+const PAGE_BYTES: usize = 16 << 10;
+
+#[test]
+fn verbs_of_rdf_that_write_keep_the_log_for_changes() {
+    let place = with_people();
+    let update = |text: &str, keep: &[&str]| {
+        place.run(&[&["rdf", "update", "people.ful", text][..], keep].concat()).ok();
+    };
+    update("INSERT DATA { <x:a> <x:b> <x:c> }", &["--keep-log", "16"]);
+    let changes = || place.run(&["changes", "people.ful", "--after", "1"]);
+    assert!(changes().ok().contains("\"spo\""), "the change of an index is listed");
+    update("INSERT DATA { <x:d> <x:e> <x:f> }", &[]);
+    let message = changes().fails(1);
+    assert!(message.contains("the log is not kept"), "a write without the option removes it: {message}");
 }

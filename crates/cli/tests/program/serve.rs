@@ -1,4 +1,4 @@
-//! Serving a store: what is printed tells where it is, requests are answered, and a signal ends it in order.
+//! Serving a store: the printed address, requests, and the end by a signal.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

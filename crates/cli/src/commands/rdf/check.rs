@@ -18,7 +18,7 @@ pub fn run(arguments: &RdfCheck) -> Result<(), Failure> {
             let pages = counted(report.pages.pages, "page", "pages");
             let mut out = standard_output();
             let unused = grouped(report.unused_terms);
-            return writeln!(out, "sound: {quads}, {terms} of which {unused} unused, {pages}")
+            return writeln!(out, "sound: {quads}, {terms} ({unused} unused), {pages}")
                 .and_then(|()| out.flush())
                 .map_err(Failure::Output);
         }

@@ -9,7 +9,7 @@ use fulgurite_rdf::{GraphPattern, IdPattern, Quads, RdfFormat, Snapshot, Stateme
 use super::load::format_of;
 use super::store::reading;
 use crate::arguments::rdf::Dump;
-use crate::commands::export::to_file;
+use crate::commands::entries::export::to_file;
 use crate::failure::Failure;
 use crate::output::{counted, standard_output};
 use crate::progress::{Progress, rate, time};

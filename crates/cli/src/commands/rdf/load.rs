@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::output::counted;
 use crate::progress::{Progress, rate, time};
 
-/// Loads, and tells what that did.
+/// Loads, and prints a summary.
 pub fn run(arguments: &Load) -> Result<(), Failure> {
     // A mistyped name is found before anything is created.
     let inputs = arguments.inputs.iter().map(|path| input(path, arguments)).collect::<Result<Vec<_>, _>>()?;
@@ -22,16 +22,13 @@ pub fn run(arguments: &Load) -> Result<(), Failure> {
         .lenient(arguments.lenient)
         .memory_bytes((arguments.memory as usize) << 20)
         .progress(move |now| {
-            // A thread that finds it taken has no news that the other has not.
+            // If another thread holds it, that thread prints the progress.
             if let Ok(mut progress) = shown.try_lock() {
                 progress.show(|| line(now));
             }
         });
-    let loaded = changing(&arguments.store.path, arguments.create, arguments.wait, |store| {
-        store.load(inputs, &options).map_err(|error| match Failure::from(error) {
-            Failure::Rdf(error) => Failure::Message(format!("nothing was loaded: {error}")),
-            failure => failure,
-        })
+    let loaded = changing(&arguments.store.path, arguments.create, arguments.writing, |store| {
+        store.load(inputs, &options).map_err(nothing_loaded)
     });
     drop((options, progress));
     let loaded = loaded?;
@@ -47,20 +44,32 @@ pub fn run(arguments: &Load) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The failure of a load. Its exit code is that of `error`.
+fn nothing_loaded(error: fulgurite_rdf::Error) -> Failure {
+    let failure = Failure::from(error);
+    let is_damage = failure.is_damage();
+    match failure {
+        Failure::Rdf(error) if is_damage => Failure::Damaged(format!("nothing was loaded: {error}")),
+        Failure::Rdf(error) => Failure::Message(format!("nothing was loaded: {error}")),
+        failure => failure,
+    }
+}
+
 fn input(path: &Path, arguments: &Load) -> Result<LoadInput, Failure> {
     let mut input = match (path == Path::new("-"), arguments.format) {
         (true, Some(format)) => LoadInput::reader("standard input", std::io::stdin(), format.into()),
         (true, None) => {
-            return Err(Failure::Message("standard input has no ending that tells its form; give --format".into()));
+            return Err(Failure::Message("the RDF format of standard input is unknown; give --format".into()));
         }
         (false, format) => {
             let failed = |error| Failure::file(path, "cannot be read", &error);
             if std::fs::metadata(path).map_err(failed)?.is_dir() {
                 return Err(failed(std::io::ErrorKind::IsADirectory.into()));
             }
-            let format = format.map(RdfFormat::from).or_else(|| format_of(path)).ok_or_else(|| {
-                Failure::Message(format!("{}: its ending tells no form of RDF; give --format", path.display()))
-            })?;
+            let format = format
+                .map(RdfFormat::from)
+                .or_else(|| format_of(path))
+                .ok_or_else(|| Failure::Message(format!("{}: unknown RDF extension; give --format", path.display())))?;
             LoadInput::file(path).format(format)
         }
     };
@@ -73,7 +82,7 @@ fn input(path: &Path, arguments: &Load) -> Result<LoadInput, Failure> {
     Ok(input)
 }
 
-/// The form that a file's ending promises, without what tells that it is packed.
+/// The format by the extension of a file, without the extension of a compression.
 pub fn format_of(path: &Path) -> Option<RdfFormat> {
     let ending = |path: &Path| path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
     let plain = match ending(path)?.as_str() {
@@ -132,6 +141,15 @@ mod tests {
         ] {
             assert_eq!(format_of(Path::new(name)), format, "{name}");
         }
+    }
+
+    #[test]
+    fn a_load_that_finds_damage_has_the_exit_code_of_damage() {
+        let (place, offence) = ("table `terms`".to_owned(), "it is missing".to_owned());
+        let damage = fulgurite_rdf::Error::Damaged { path: "a.ful".into(), place, offence };
+        let failures = [damage, fulgurite_rdf::Error::Cancelled].map(nothing_loaded);
+        assert_eq!(failures.each_ref().map(Failure::exit_code), [3, 1]);
+        assert!(failures.iter().all(|failure| failure.to_string().starts_with("nothing was loaded: ")));
     }
 
     #[test]

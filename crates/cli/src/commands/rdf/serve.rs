@@ -7,7 +7,7 @@ use fulgurite_rdf::Store;
 use fulgurite_server::{Event, Server, ServerOptions};
 
 use super::store::{changing, reading, services};
-use crate::arguments::WaitArgument;
+use crate::arguments::WriteArguments;
 use crate::arguments::rdf::Serve;
 use crate::failure::Failure;
 use crate::notation::printable;
@@ -18,7 +18,10 @@ use crate::progress::time;
 pub fn run(arguments: &Serve) -> Result<(), Failure> {
     let path = &arguments.store.path;
     match arguments.read_write {
-        true => changing(path, arguments.create, WaitArgument::default(), |store| serve(store, arguments)),
+        true => {
+            let writing = WriteArguments { keep_log: arguments.keep_log, ..WriteArguments::default() };
+            changing(path, arguments.create, writing, |store| serve(store, arguments))
+        }
         false => reading(path, |store, _| serve(store, arguments)),
     }
 }
@@ -79,7 +82,7 @@ fn announce(server: &Server, arguments: &Serve, path: &Path) {
         let may = if arguments.read_write { "read and change" } else { "read" };
         let _ = writeln!(
             out,
-            "warning: whoever reaches {address} may {may} everything: there are no passwords; put a proxy that asks for them in front"
+            "warning: everyone who can connect to {address} may {may} everything: there are no passwords; put a proxy with authentication in front"
         );
     }
     let _ = writeln!(

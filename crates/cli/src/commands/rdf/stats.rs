@@ -28,11 +28,11 @@ pub fn run(arguments: &RdfStats) -> Result<(), Failure> {
         if arguments.format == OutputFormat::Table {
             let inferred = match stats.inferred {
                 0 => String::new(),
-                inferred => format!(" of which {} inferred", grouped(inferred)),
+                inferred => format!(" ({} inferred)", grouped(inferred)),
             };
             let quads = counted(stats.quads, "quad", "quads") + &inferred;
             let terms = counted(stats.terms, "term", "terms");
-            let unused = unused.map_or_else(String::new, |unused| format!(" of which {} unused", grouped(unused)));
+            let unused = unused.map_or_else(String::new, |unused| format!(" ({} unused)", grouped(unused)));
             let bytes = store.database().stats()?.file_bytes;
             let each = match stats.quads {
                 0 => String::new(),

@@ -1,4 +1,4 @@
-//! Opening and closing stores of quads the way that every verb of `rdf` does it, and reading SPARQL texts.
+//! What the verbs of `rdf` have in common: opening and closing stores, and reading SPARQL texts.
 
 use std::io::Read;
 use std::path::Path;
@@ -9,39 +9,39 @@ use fulgurite_rdf::sparql::ServiceHandler;
 use fulgurite_rdf::{Quads, Snapshot, Store, StoreOptions};
 use fulgurite_server::ServiceClient;
 
-use crate::arguments::WaitArgument;
+use crate::arguments::WriteArguments;
 use crate::arguments::rdf::{Services, Text};
-use crate::database::explain;
+use crate::database::{explain, to_write};
 use crate::failure::Failure;
 
-/// Opens a store for reading, does `work` with a snapshot of it, and closes it.
+/// Opens a store for reading, calls `work` with a snapshot of it, and closes it.
 ///
 /// # Errors
-/// If it cannot be opened, and what `work` fails with.
+/// If it cannot be opened; the errors of `work`.
 pub fn reading(path: &Path, work: impl FnOnce(&Store, &Snapshot) -> Result<(), Failure>) -> Result<(), Failure> {
     let options = Database::options().read_only(true);
     let store = Store::open_with(options, path, StoreOptions::new()).map_err(|error| explain_store(error, false))?;
     let snapshot = store.snapshot()?;
     let outcome = work(&store, &snapshot);
     drop(snapshot);
-    // Nothing was changed, so there is nothing that closing could fail to keep.
+    // Nothing was changed, so an error of closing loses nothing.
     let _ = store.close();
     outcome
 }
 
-/// Opens a store for writing, does `work` with it, and closes it. If `create` says so and there is none it is created,
-/// and removed again if `work` fails.
+/// Opens a store for writing, calls `work` with it, and closes it. If there is none and `create` is set, the store is
+/// created, and removed again if `work` fails.
 ///
 /// # Errors
-/// If it cannot be opened or closed, and what `work` fails with.
+/// If it cannot be opened or closed; the errors of `work`.
 pub fn changing<T>(
     path: &Path,
     create: bool,
-    wait: WaitArgument,
+    writing: WriteArguments,
     work: impl FnOnce(&Store) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let fresh = create && !path.exists();
-    let options = Database::options().create(create).wait_for_lock(wait.wait.unwrap_or_default());
+    let options = to_write(writing).create(create);
     let store = Store::open_with(options, path, StoreOptions::new()).map_err(|error| explain_store(error, true))?;
     let outcome = work(&store);
     let is_useless = fresh && outcome.is_err() && is_empty(&store);
@@ -59,7 +59,7 @@ fn is_empty(store: &Store) -> bool {
     store.snapshot().and_then(|snapshot| snapshot.count(&fulgurite_rdf::IdPattern::ALL)).is_ok_and(|quads| quads == 0)
 }
 
-/// Adds what to do on a command line.
+/// Adds to an error what a user of the command line can do.
 fn explain_store(error: fulgurite_rdf::Error, may_create: bool) -> Failure {
     match error {
         fulgurite_rdf::Error::Engine(error) => explain(error, may_create),
@@ -67,10 +67,10 @@ fn explain_store(error: fulgurite_rdf::Error, may_create: bool) -> Failure {
     }
 }
 
-/// What asks other endpoints; `None` if none is allowed.
+/// The client for other endpoints. `None` if none is allowed.
 ///
 /// # Errors
-/// If a URL cannot be asked.
+/// If a URL is not valid.
 pub fn services(arguments: &Services) -> Result<Option<Arc<dyn ServiceHandler>>, Failure> {
     if arguments.service.is_empty() {
         return Ok(None);
@@ -81,7 +81,7 @@ pub fn services(arguments: &Services) -> Result<Option<Arc<dyn ServiceHandler>>,
     Ok(Some(Arc::new(client)))
 }
 
-/// The SPARQL text that is meant.
+/// The SPARQL text of the arguments.
 ///
 /// # Errors
 /// If its file cannot be read.

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::output::{counted, grouped};
 use crate::progress::{Progress, time};
 
-/// Sweeps, and tells what that did.
+/// Sweeps, and prints a summary.
 pub fn run(arguments: &Sweep) -> Result<(), Failure> {
     let progress = Arc::new(Mutex::new(Progress::new("sweeping")));
     let shown = Arc::clone(&progress);
@@ -20,7 +20,7 @@ pub fn run(arguments: &Sweep) -> Result<(), Failure> {
             progress.show(|| line(now));
         }
     });
-    let swept = changing(&arguments.store.path, false, arguments.wait, |store| Ok(store.sweep(&options)?));
+    let swept = changing(&arguments.store.path, false, arguments.writing, |store| Ok(store.sweep(&options)?));
     drop((options, progress));
     let _ = writeln!(std::io::stderr(), "{}", report(&swept?));
     Ok(())

@@ -35,7 +35,7 @@ pub fn run(arguments: &Get) -> Result<(), Failure> {
     })
 }
 
-/// Hands each value of a key to `each`. Tells whether there is any.
+/// Calls `each` with each value of a key. Returns whether there is any.
 fn each_value(
     txn: &ReadTxn,
     table: &Table,

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::output::size;
 use crate::progress::Progress;
 
-/// Compacts, and tells what that gave back.
+/// Compacts, and prints how much smaller the file is.
 pub fn run(arguments: &Compact) -> Result<(), Failure> {
     let path = &arguments.file.path;
     let length = || std::fs::metadata(path).map(|metadata| metadata.len());

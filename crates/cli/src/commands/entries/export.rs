@@ -6,8 +6,8 @@ use std::path::Path;
 
 use fulgurite::{Read, ReadTxn, Table};
 
-use super::import::format_of;
 use crate::arguments::{Export, FileFormat};
+use crate::commands::entries::import::format_of;
 use crate::database::{reading, table};
 use crate::entries::{Bounds, EntryForm};
 use crate::failure::Failure;

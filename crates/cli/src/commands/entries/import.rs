@@ -15,7 +15,7 @@ use crate::output::{counted, entries, grouped};
 use crate::progress::{Progress, rate, time};
 use crate::records::{FieldNames, Input, Records};
 
-/// Imports, and tells how many entries.
+/// Imports, and prints the number of entries.
 pub fn run(arguments: &Import) -> Result<(), Failure> {
     // A mistyped name is found before anything is created.
     let input = Input::open(arguments.input.as_deref())?;

@@ -62,7 +62,11 @@ fn print_change(
         Change::TableDropped { table } => ("drop table", table, None, None),
         Change::TableRenamed { table, .. } => ("rename table", table, None, None),
         Change::BulkLoaded { table } => ("bulk load", table, None, None),
-        _ => return Err(Failure::Message("this program does not know a change that the log tells; upgrade it".into())),
+        _ => {
+            return Err(Failure::Message(
+                "the log has a kind of change that this program does not know; upgrade it".into(),
+            ));
+        }
     };
     let form = table.id.and_then(|id| forms.get(&id)).unwrap_or(unknown);
     let split = key.map(|key| form.split(key, value.unwrap_or_default())).transpose()?;

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use crate::arguments::{OutputFormat, Stats};
-use crate::commands::tables::merge_name;
+use crate::commands::database::tables::merge_name;
 use crate::database::reading;
 use crate::failure::Failure;
 use crate::json;
@@ -25,7 +25,7 @@ pub fn run(arguments: &Stats) -> Result<(), Failure> {
     })
 }
 
-/// Prints what changes, line by line, until it is told to stop.
+/// Prints a line of changing figures at each interval, until it is stopped.
 fn watch(arguments: &Stats, interval: Duration) -> Result<(), Failure> {
     let mut before: Option<(Instant, u64)> = None;
     for line in 0.. {
@@ -47,7 +47,7 @@ fn watch(arguments: &Stats, interval: Duration) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One line of [`watch`]. A line is whole when it is printed: whoever reads it may be another program.
+/// One line of [`watch`], flushed when it is complete: another program may read it.
 fn print_line(format: OutputFormat, line: u64, stats: &fulgurite::Stats, commits: f64) -> std::io::Result<()> {
     let numbers = [
         ("file_bytes", stats.file_bytes),
@@ -117,7 +117,7 @@ fn print_table(stats: &fulgurite::Stats) -> Result<(), Failure> {
     if let Some(oldest) = stats.oldest_change {
         let held = match stats.log_held_bytes {
             0 => String::new(),
-            held => format!(", {} of it for who still reads", size(held)),
+            held => format!(", {} of it held for active readers", size(held)),
         };
         text.push_str(&format!("changes from commit {oldest} on: {} of log kept{held}\n", size(stats.log_kept_bytes)));
     }

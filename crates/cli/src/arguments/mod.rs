@@ -1,0 +1,13 @@
+//! The arguments of the command line. Doc comments of arguments and verbs are the help that users read.
+
+mod program;
+#[cfg(feature = "rdf")]
+pub mod rdf;
+mod shared;
+mod verbs;
+
+pub use program::{Arguments, Verb};
+pub use shared::{CreateArguments, FileFormat, OutputFormat, RangeArguments, WriteArguments};
+pub use verbs::{
+    Backup, Changes, Check, Compact, Completions, Count, Del, Export, Get, Import, Man, Put, Scan, Stats, Tables,
+};

@@ -1,0 +1,93 @@
+//! The program and its verbs.
+
+use clap::{Parser, Subcommand};
+
+#[cfg(feature = "rdf")]
+use crate::arguments::rdf;
+use crate::arguments::verbs::{
+    Backup, Changes, Check, Compact, Completions, Count, Del, Export, Get, Import, Man, Put, Scan, Stats, Tables,
+};
+
+/// Read, change, load and check Fulgurite databases.
+///
+/// Data goes to standard output, messages and progress to standard error. Verbs that read change no file. Verbs create
+/// a database or table only with --create.
+///
+/// Exit codes: 0 done, 1 failed, 2 wrong usage, 3 damaged or not a database, 4 locked by another process, 5 internal
+/// error.
+#[derive(Debug, Parser)]
+#[command(name = "fulgurite", version, max_term_width = 100)]
+#[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs")]
+pub struct Arguments {
+    /// The verb.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// List the tables, their types and sizes.
+    Tables(Tables),
+    /// Print the values of keys, one per line.
+    Get(Get),
+    /// Set the value of a key.
+    Put(Put),
+    /// Delete keys, or all keys that begin with a prefix.
+    Del(Del),
+    /// Print entries in key order.
+    Scan(Scan),
+    /// Count entries.
+    Count(Count),
+    /// Load entries from an NDJSON, CSV, TSV or binary file.
+    Import(Import),
+    /// Write entries to an NDJSON, CSV, TSV or binary file.
+    Export(Export),
+    /// Print what the bytes of the file are used for.
+    Stats(Stats),
+    /// Print the changes of each commit, in order.
+    Changes(Changes),
+    /// Verify every page, key and checksum.
+    Check(Check),
+    /// Make the file as small as possible.
+    Compact(Compact),
+    /// Copy a database to a new file. Another process may write to the database meanwhile.
+    ///
+    /// The copy is one compact file without a log. If another process has the database open for writing, the copy is of
+    /// that process's newest checkpoint.
+    Backup(Backup),
+    /// Load, query, update and serve RDF stores.
+    #[cfg(feature = "rdf")]
+    Rdf(rdf::Rdf),
+    /// Print a completion script for a shell.
+    Completions(Completions),
+    /// Write the manual pages to a directory.
+    Man(Man),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_description_of_the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn negative_numbers_are_keys_and_values() {
+        let arguments = Arguments::try_parse_from(["fulgurite", "put", "a.ful", "t", "-7", "-1.5"]).unwrap();
+        let Verb::Put(put) = arguments.verb else { panic!("put was given") };
+        assert_eq!((put.key_text.as_str(), put.value_text.as_str()), ("-7", "-1.5"));
+    }
+
+    #[test]
+    fn deleting_a_prefix_needs_yes() {
+        assert!(Arguments::try_parse_from(["fulgurite", "del", "a.ful", "t", "--prefix", "x"]).is_err());
+        assert!(Arguments::try_parse_from(["fulgurite", "del", "a.ful", "t", "--prefix", "x", "--yes"]).is_ok());
+        assert!(Arguments::try_parse_from(["fulgurite", "del", "a.ful", "t", "x"]).is_ok());
+        assert!(Arguments::try_parse_from(["fulgurite", "del", "a.ful", "t"]).is_err());
+    }
+}

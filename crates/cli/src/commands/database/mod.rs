@@ -1,0 +1,8 @@
+//! Verbs on a whole database.
+
+pub mod backup;
+pub mod changes;
+pub mod check;
+pub mod compact;
+pub mod stats;
+pub mod tables;
