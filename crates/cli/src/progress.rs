@@ -29,8 +29,8 @@ impl Progress {
         Self { doing, begun: Instant::now(), drawn: None, visible, unseen: 0 }
     }
 
-    /// Reports the number of entries so far, and their part of all entries if it is known. Cheap enough to be called for
-    /// every entry.
+    /// Reports the number of entries so far, and their part of all entries if it is known. Cheap enough to be called
+    /// for every entry.
     pub fn tell(&mut self, entries: u64, part: impl FnOnce() -> Option<f64>) {
         self.unseen += 1;
         if !self.visible || self.unseen < CALLS_BETWEEN_LOOKS {

@@ -1,43 +1,43 @@
-//! The crate's one error type: why a server does not start or run. What a request is refused for is `refusal`'s.
+//! The error type of the crate: errors of starting and running a server. `http::refusal` has those of requests.
 
 use std::fmt;
 use std::io;
 
-/// What went wrong, and what to do about it.
+/// An error of starting or running a server. Its message says what to do.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The address cannot be listened on.
+    /// The server cannot listen on the address.
     Bind {
         /// The address.
         address: String,
-        /// What the system reports.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The system refuses what a server runs with: threads, timers, signals.
+    /// The system refuses a resource: threads, sockets, signals.
     System {
-        /// What it refuses.
+        /// The resource.
         what: &'static str,
-        /// What it reports.
+        /// The error of the system.
         source: io::Error,
     },
-    /// An option is outside what is allowed.
+    /// An option has an invalid value.
     Invalid {
-        /// Which one, and what is allowed.
+        /// The option, and its valid values.
         message: String,
     },
 }
 
-/// What this crate's functions return.
+/// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bind { address, source } => {
-                write!(out, "{address}: cannot be listened on: {source}; choose another address or port")
+                write!(out, "{address}: cannot listen: {source}; choose another address or port")
             }
-            Self::System { what, source } => write!(out, "no {what} for the server: {source}"),
+            Self::System { what, source } => write!(out, "the system refuses {what} for the server: {source}"),
             Self::Invalid { message } => out.write_str(message),
         }
     }

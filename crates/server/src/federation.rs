@@ -1,8 +1,8 @@
-//! [`ServiceClient`]: other endpoints, asked over HTTP for `SERVICE`.
+//! [`ServiceClient`]: calls other endpoints over HTTP, for `SERVICE`.
 //!
-//! Invariants: (1) nothing is asked but what is allowed, also where an endpoint sends us elsewhere. (2) No credentials
-//! are sent, and no cookies kept. (3) An exchange ends with the first of its own time, the evaluation's, and the
-//! evaluation's token; nothing of it runs on.
+//! Invariants: (1) Only allowed URLs are called, also after a redirect. (2) No credentials are sent, and no cookies
+//! kept. (3) A call ends when its own time or the evaluation's time is over, or the evaluation is cancelled, whichever
+//! is first. Nothing of it continues after that.
 
 mod allowed;
 mod exchange;
@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use allowed::Allowed;
 use exchange::{Outcome, exchange};
 
-/// Asks other endpoints by the SPARQL 1.1 Protocol, for
+/// Calls other endpoints by the SPARQL 1.1 Protocol, for
 /// [`Query::with_service`](fulgurite_rdf::sparql::Query::with_service),
 /// [`Update::with_service`](fulgurite_rdf::sparql::Update::with_service) and
 /// [`ServerOptions::service`](crate::ServerOptions::service).
@@ -44,10 +44,10 @@ pub struct ServiceClient {
 }
 
 impl ServiceClient {
-    /// A client that asks these endpoints: the one URL, or, if it ends with a slash, all URLs that begin with it.
+    /// Returns a client that may call these URLs. A URL that ends with a slash allows all URLs that begin with it.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for what is no URL of HTTP, or has a user, a password or a fragment.
+    /// [`Error::Invalid`] if one is not an HTTP URL, or has a user, a password or a fragment.
     pub fn new(urls: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
         let allowed = urls.into_iter().map(|url| Allowed::new(url.as_ref())).collect::<Result<_, String>>();
         Ok(Self {
@@ -58,22 +58,22 @@ impl ServiceClient {
         })
     }
 
-    /// The time that one endpoint has to answer, from the connection to the last byte. Default: 30 seconds. If the
-    /// evaluation has less time left, it has that.
+    /// Sets the longest time of a call, from the connection to the last byte. Default: 30 seconds. If the evaluation
+    /// has less time left, that is the limit.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// The bytes that one answer may have. It is held in memory while it is read. Default: 64 MiB.
+    /// Sets the longest answer, in bytes. It is in memory while it is read. Default: 64 MiB.
     #[must_use]
     pub fn body_bytes_max(mut self, bytes: usize) -> Self {
         self.body_bytes_max = bytes;
         self
     }
 
-    /// The rows that one answer may have. Default: a million.
+    /// Sets the most rows of an answer. Default: 1,000,000.
     #[must_use]
     pub fn rows_max(mut self, rows: u64) -> Self {
         self.rows_max = rows;
@@ -87,7 +87,7 @@ impl ServiceClient {
         Err(ServiceError::new("this endpoint is not allowed; allow it by --service and its URL (ServiceClient::new)"))
     }
 
-    /// Asks, and goes where the endpoint sends us, as far as that is allowed.
+    /// Calls the endpoint, and follows allowed redirects.
     async fn answer(&self, endpoint: &str, query: &str) -> Result<ServiceResponse, ServiceError> {
         self.check(endpoint)?;
         let mut url = endpoint.to_owned();

@@ -26,35 +26,17 @@
 //! # }
 //! ```
 
-mod answer;
-mod asked;
-mod body;
-mod connection;
-mod dataset;
-mod description;
-mod document;
 mod error;
 mod federation;
-mod graphs;
-mod guard;
-mod namespaces;
-mod negotiation;
+mod http;
 mod options;
 mod page;
-mod panics;
-mod parameters;
-mod paths;
-mod patience;
 #[cfg(test)]
 mod planted;
-mod query;
-mod refusal;
-mod routes;
-mod running;
-mod server;
-mod update;
+mod protocol;
+mod serving;
 
 pub use error::{Error, Result};
 pub use federation::ServiceClient;
 pub use options::{Event, ServerOptions};
-pub use server::{Server, ServerHandle};
+pub use serving::server::{Server, ServerHandle};

@@ -1,4 +1,4 @@
-//! Every tunable of a server with its unit and default, and what it tells the program around it.
+//! The options of a server, with units and defaults, and its events.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use std::time::Duration;
 use fulgurite_rdf::MeteringAllocator;
 use fulgurite_rdf::sparql::ServiceHandler;
 
-/// What a server tells while it runs, on any thread: be quick.
+/// An event of a running server. Listeners are called on any thread, and must return quickly.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'e> {
-    /// A request has been answered, or given up.
+    /// A request was answered, or its client left.
     Answered {
         /// Its method.
         method: &'e str,
@@ -23,22 +23,22 @@ pub enum Event<'e> {
         bytes: u64,
         /// Whether the body was sent to its end.
         is_whole: bool,
-        /// From the request's head to the end of the answer.
+        /// The time from the head of the request to the end of the answer.
         elapsed: Duration,
     },
-    /// The store or the server failed, in a way that clients are told of without particulars.
+    /// The store or the server failed. Clients get an error without these details.
     Failed {
-        /// What happened, behind the method and the path of the request; of a bug, its place in the code.
+        /// The method and path of the request, and the error. For a panic, with its place in the code.
         message: &'e str,
     },
 }
 
 type Listener = Arc<dyn Fn(Event<'_>) + Send + Sync>;
 
-/// Declares the options: of each what it is, its type and its default.
+/// Declares the options: for each its documentation, type and default.
 macro_rules! options {
     ($($(#[$about:meta])* $name:ident: $kind:ty = $default:expr;)*) => {
-        /// How to serve.
+        /// Options of a [`Server`](crate::Server).
         #[derive(Clone)]
         pub struct ServerOptions {
             $(pub(crate) $name: $kind,)*
@@ -65,68 +65,69 @@ macro_rules! options {
 }
 
 options! {
-    /// Whether updates and changes of graphs are allowed. Default: no.
+    /// Allows updates and changes of graphs. Default: `false`.
     writable: bool = false;
 
-    /// Whether Ctrl-C and, where there is such, SIGTERM shut the server down; the second of them ends the process at
-    /// once. Default: no.
+    /// Shuts the server down on Ctrl-C and, on Unix, on SIGTERM. A second signal ends the process at once. Default:
+    /// `false`.
     stop_on_signals: bool = false;
 
-    /// Whether the default graph of queries and of `WHERE` is the union of all graphs. Default: no.
+    /// Uses the union of all graphs as the default graph of queries and of `WHERE`. Default: `false`.
     union_default_graph: bool = false;
 
-    /// The time that one request may be evaluated, from when its turn has come to the end of the answer; `None` for
-    /// any. What its body takes to come is [`ServerOptions::body_time`], what it waits for its turn
-    /// [`ServerOptions::wait`]. Default: 60 seconds.
+    /// The longest time of a request, from the start of its evaluation to the end of its answer. `None` is no limit.
+    /// [`ServerOptions::body_time`] limits the time before that in which its body arrives, and [`ServerOptions::wait`]
+    /// the time that it waits for other requests. Default: 60 seconds.
     timeout: Option<Duration> = Some(Duration::from_secs(60));
 
-    /// The rows or triples that one query may return. Default: any number.
+    /// The most rows or triples of a query. Default: no limit.
     rows_max: Option<u64> = None;
 
-    /// The bytes of memory that one query, or one operation of an update, may hold while it is evaluated
-    /// ([`Limits::memory_bytes_max`](fulgurite_rdf::sparql::Limits::memory_bytes_max)); `None` for any. As many queries
-    /// as run at once may hold so much each. Default: 1 GiB if the program has a [`MeteringAllocator`], which this
-    /// needs; else any.
+    /// The most memory of a query, or of one operation of an update, in bytes
+    /// ([`Limits::memory_bytes_max`](fulgurite_rdf::sparql::Limits::memory_bytes_max)). `None` is no limit. Each of the
+    /// queries that run at once may use this much. Default: 1 GiB if the program has a [`MeteringAllocator`], which the
+    /// limit requires; else no limit.
     memory_bytes_max: Option<u64> = MeteringAllocator::is_installed().then_some(1 << 30);
 
-    /// The bytes of memory that the terms may take that one query or update makes itself (by `CONCAT`, `BIND`,
-    /// aggregates); `None` for any. What joins, sorting and `DISTINCT` hold is not counted. Default: 256 MiB.
+    /// The most memory of the terms that a query or update computes (by `CONCAT`, `BIND`, aggregates), in bytes. `None`
+    /// is no limit. Memory of joins, sorting and `DISTINCT` is not counted. Default: 256 MiB.
     computed_bytes_max: Option<u64> = Some(256 << 20);
 
-    /// The bytes of a request's body. It is held in memory while the request runs. Default: 64 MiB.
+    /// The longest body of a request, in bytes. It is in memory while the request runs. Default: 64 MiB.
     body_bytes_max: usize = 64 << 20;
 
-    /// The time in which all of a request's body has to come. Default: 5 minutes.
+    /// The time in which the complete body of a request must arrive. Default: 5 minutes.
     body_time: Duration = Duration::from_secs(300);
 
-    /// A client that takes nothing of an answer for so long is cut off. Default: 60 seconds.
+    /// A client that reads nothing of an answer for this time is disconnected. Default: 60 seconds.
     stall: Duration = Duration::from_secs(60);
 
-    /// The queries, updates and changes of graphs that run at once, at least 1. Default: two for each processor.
+    /// How many queries, updates and changes of graphs run at once. At least 1. Default: two for each processor.
     queries_max: usize = 2 * std::thread::available_parallelism().map_or(1, usize::from);
 
-    /// The time that a request waits for others to end before it is refused. Default: 10 seconds.
+    /// A request that has waited this long for others to end is refused. Default: 10 seconds.
     wait: Duration = Duration::from_secs(10);
 
-    /// The time that running requests are given at a shutdown before they are cancelled. Default: 5 seconds.
+    /// At a shutdown, running requests are cancelled after this time. Default: 5 seconds.
     grace: Duration = Duration::from_secs(5);
 
-    /// Where clients reach the server, with a slash at the end: what relative IRIs are resolved against, and how the
-    /// graphs under `/graphs/` are named. Default: what each request says by its `Host`.
+    /// The URL by which clients reach the server, with a slash at the end. It is the base of relative IRIs and of the
+    /// names of graphs under `/graphs/`. Default: the `Host` of each request.
     base: Option<String> = None;
 
-    /// Names, without ports, by which clients reach the server besides those that it is known by anyway: those of the
-    /// loopback, that of [`ServerOptions::base`], and, if it does not listen on the loopback, all IP addresses and the
-    /// name that it was bound to. Requests by other names are refused: a site can make its own name resolve to any
-    /// machine. `*` is any name. Default: none.
+    /// Further host names of the server, without ports. `*` is any name. Default: none.
+    ///
+    /// Requests to other names are refused, because a web site can make its own name resolve to this machine. These
+    /// names are always allowed: those of the loopback, that of [`ServerOptions::base`], and, if the server does not
+    /// listen on the loopback, all IP addresses and the name that it was bound to.
     host_names: Vec<String> = Vec::new();
 
-    /// What asks other endpoints for `SERVICE`, such as a [`ServiceClient`](crate::ServiceClient). Default: none, and
+    /// Calls other endpoints for `SERVICE`, as a [`ServiceClient`](crate::ServiceClient) does. Default: none, and
     /// `SERVICE` is refused.
     service: Option<Arc<dyn ServiceHandler>> = None;
 
-    /// An origin (`https://example.org`) whose pages may use the server, or `*` for all. Default: none but the server's
-    /// own.
+    /// An origin (`https://example.org`) whose web pages may call the server, or `*` for all. Default: only the
+    /// server's own.
     cors_origin: Option<String> = None;
 }
 
@@ -136,14 +137,14 @@ impl ServerOptions {
         Self::default()
     }
 
-    /// Is called with what happens.
+    /// Calls `listener` with every event.
     #[must_use]
     pub fn on_event(mut self, listener: impl Fn(Event<'_>) + Send + Sync + 'static) -> Self {
         self.listener = Some(Arc::new(listener));
         self
     }
 
-    pub(crate) fn tell(&self, event: Event<'_>) {
+    pub(crate) fn notify(&self, event: Event<'_>) {
         if let Some(listener) = &self.listener {
             listener(event);
         }
@@ -172,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_a_client_could_take_without_end_is_unbounded_by_default() {
+    fn what_a_client_can_use_is_limited_by_default() {
         let options = ServerOptions::new();
         assert!(options.timeout.is_some() && options.computed_bytes_max.is_some());
         // Unit tests have no meter; a limit would be refused.

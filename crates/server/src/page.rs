@@ -55,7 +55,7 @@ const EDITOR: &[File] = &[
     ("/yasgui.min.css", STYLE, include_str!(concat!(env!("OUT_DIR"), "/yasgui.min.css"))),
 ];
 
-/// Scripts and styles of this server alone, and requests to it alone: what stands in the store cannot become part of
+/// Only scripts and styles of this server, and only requests to it: data of the store cannot become part of
 /// the page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";

@@ -13,9 +13,9 @@ use axum::response::Response;
 use axum::routing::get;
 use fulgurite_rdf::{Store, StoreOptions};
 
-use crate::answer::{compute, stream};
-use crate::refusal::Refusal;
-use crate::routes::Service;
+use crate::http::answer::{compute, stream};
+use crate::http::refusal::Refusal;
+use crate::protocol::service::Service;
 use crate::{Event, Server, ServerOptions};
 
 /// Requests that panic, each in a place of its own.
@@ -32,11 +32,11 @@ async fn handler() -> StatusCode {
 }
 
 async fn work(State(service): State<Arc<Service>>) -> Result<StatusCode, Refusal> {
-    compute(&service.running, |_| panic!("planted in the work")).await
+    compute(&service.admission, |_| panic!("planted in the work")).await
 }
 
 async fn first(State(service): State<Arc<Service>>) -> Result<Response, Refusal> {
-    stream(&service.running, |_, out| {
+    stream(&service.admission, |_, out| {
         let _ = out.write(b"a few rows");
         panic!("planted before the first chunk")
     })
@@ -44,7 +44,7 @@ async fn first(State(service): State<Arc<Service>>) -> Result<Response, Refusal>
 }
 
 async fn later(State(service): State<Arc<Service>>) -> Result<Response, Refusal> {
-    stream(&service.running, |_, out| {
+    stream(&service.admission, |_, out| {
         for _ in 0..20 {
             let _ = out.write(&[b'x'; 10_000]);
         }

@@ -1,14 +1,14 @@
-//! Which endpoints may be asked.
+//! Which endpoints may be request.
 
 use axum::http::Uri;
 
-/// One URL that may be asked, or all that begin with one.
+/// One URL that may be request, or all that begin with one.
 #[derive(Clone, Debug)]
 pub struct Allowed(String);
 
 impl Allowed {
     /// # Errors
-    /// If it is no URL that can be asked.
+    /// If it is no URL that can be request.
     pub fn new(url: &str) -> Result<Self, String> {
         let wrong = |why: &str| {
             Err(format!("{url}: {why}; give the URL of an endpoint, as http://localhost:3030/people/query"))
@@ -32,7 +32,7 @@ impl Allowed {
         Ok(Self(url.to_owned()))
     }
 
-    /// Whether `url` may be asked: it is this one, or below it. Compared letter by letter.
+    /// Whether `url` may be request: it is this one, or below it. Compared letter by letter.
     pub fn has(&self, url: &str) -> bool {
         if url == self.0 {
             return true;
@@ -60,9 +60,8 @@ fn decoded(path: &str) -> String {
         .fold(once, |path, (code, character)| path.replace(code, character))
 }
 
-/// Why an https endpoint is not asked.
-pub const NO_TLS: &str =
-    "this program has no TLS, so https endpoints are not asked; put a proxy that has it between, and give its http URL";
+/// Why an https endpoint is not request.
+pub const NO_TLS: &str = "this program has no TLS, so https endpoints are not request; put a proxy that has it between, and give its http URL";
 
 #[cfg(test)]
 mod tests {

@@ -50,7 +50,7 @@ pub async fn exchange(url: &str, query: &str, bytes_max: usize) -> Result<Outcom
     beside(pin!(connection), pin!(work)).await
 }
 
-/// Where an URL is asked.
+/// Where an URL is request.
 struct Target<'u> {
     host: &'u str,
     port: u16,
@@ -186,7 +186,7 @@ fn root(error: &hyper::Error) -> String {
 async fn beside<T>(mut connection: Pin<&mut impl Future>, mut work: Pin<&mut impl Future<Output = T>>) -> T {
     let mut is_open = true;
     poll_fn(|context| {
-        // What the connection fails by, the work is told.
+        // An error of the connection reaches the work.
         is_open = is_open && connection.as_mut().poll(context).is_pending();
         match work.as_mut().poll(context) {
             Poll::Ready(done) => Poll::Ready(done),

@@ -1,4 +1,4 @@
-//! An HTTP client of a few lines, which sends exactly what a test says, and tells whether an answer came whole.
+//! A small HTTP client. It sends exactly what a test gives it, and knows whether an answer was complete.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -158,7 +158,7 @@ impl Begun {
     }
 }
 
-/// Tells whether the last chunk came.
+/// Whether the last chunk has arrived.
 fn read_chunks(reader: &mut impl BufRead, body: &mut Vec<u8>) -> bool {
     loop {
         let mut line = String::new();

@@ -1,4 +1,4 @@
-//! What bounds requests, and what clients are told when they come to a bound.
+//! The limits of requests, and the answers to clients that exceed them.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -23,7 +23,7 @@ fn an_answer_that_fails_half_way_is_cut_off() {
     let fixture = Fixture::with_quads(ServerOptions::new().rows_max(Some(100_000)));
     let cut = query(ENDLESS_ROWS).accept("text/csv").ask(fixture.address).expect(200);
     assert!(!cut.is_whole && cut.body.lines().count() > 100);
-    let told = fixture.told.recv().expect("it is told of");
+    let told = fixture.told.recv().expect("the event is reported");
     assert_eq!(told, Told { method: "GET".into(), path: "/sparql".into(), status: 200, is_whole: false });
 }
 
@@ -34,7 +34,7 @@ fn answers_without_a_body_are_told_of_as_whole() {
         [(update("CLEAR ALL"), 204), (Asked::new("HEAD", "/graphs?default"), 200), (query("ASK {}"), 200)]
     {
         asked.ask(fixture.address).expect(status);
-        let told = fixture.told.recv().expect("it is told of");
+        let told = fixture.told.recv().expect("the event is reported");
         assert!(told.status == status && told.is_whole, "{told:?}");
     }
 }
@@ -88,7 +88,8 @@ fn a_query_whose_client_leaves_before_the_answer_begins_is_cancelled() {
     assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")), "{refused:?}");
     drop(endless);
     std::iter::repeat_with(busy).find(|answer| answer.status == 200).expect("endless");
-    let told = std::iter::from_fn(|| fixture.told.recv().ok()).find(|told| told.status == 499).expect("it is told of");
+    let told =
+        std::iter::from_fn(|| fixture.told.recv().ok()).find(|told| told.status == 499).expect("the event is reported");
     assert_eq!(told, Told { method: "GET".into(), path: "/sparql".into(), status: 499, is_whole: false });
 }
 

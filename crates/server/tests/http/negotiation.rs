@@ -1,4 +1,4 @@
-//! Which form an answer comes in, and what is told of the endpoint.
+//! Content negotiation, and the description of the endpoint.
 
 use crate::client::{get, post, query};
 use crate::fixture::Fixture;

@@ -1,4 +1,4 @@
-//! [`Refusal`]: why a request is not answered, as a status and a text for the client.
+//! [`Refusal`]: the status and text for a request that is refused or fails.
 
 use std::borrow::Cow;
 
@@ -8,18 +8,21 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use fulgurite_rdf::Error;
 
-/// Why a request is not answered.
+/// The result of a handler.
+pub type Answer = Result<Response, Refusal>;
+
+/// A request that is refused or fails.
 #[derive(Debug)]
 pub struct Refusal {
     pub status: StatusCode,
-    /// One line or several, for people.
+    /// The text for the client.
     pub message: Cow<'static, str>,
     header: Option<(HeaderName, &'static str)>,
-    /// What the client is not told, if it is the server's fault.
+    /// Details for the server's log only.
     particulars: Option<String>,
 }
 
-/// With a response: what the client is not told.
+/// An extension of a response: details for the server's log only.
 #[derive(Clone)]
 pub struct Particulars(pub String);
 
@@ -32,7 +35,7 @@ impl Refusal {
         Self::of(StatusCode::BAD_REQUEST, message)
     }
 
-    /// Busy: the client may come again after a second.
+    /// The server is busy. The client may retry after a second.
     pub fn busy(message: impl Into<Cow<'static, str>>) -> Self {
         Self { header: Some((RETRY_AFTER, "1")), ..Self::of(StatusCode::SERVICE_UNAVAILABLE, message) }
     }
@@ -44,18 +47,18 @@ impl Refusal {
         )
     }
 
-    /// A bug of the server, whose place only its log has.
+    /// A bug of the server. Its place is in the log only.
     pub fn internal_error(particulars: String) -> Self {
-        let message = "internal error: the server failed while it worked on this request; its log has the place, please report that";
+        let message = "internal error: the server failed while it worked on this request; please report the place, which is in its log";
         Self { particulars: Some(particulars), ..Self::of(StatusCode::INTERNAL_SERVER_ERROR, message) }
     }
 
-    /// What the client is not told.
+    /// Details for the server's log only.
     pub fn particulars(&self) -> Option<&str> {
         self.particulars.as_deref()
     }
 
-    /// The same with more that the client is not told.
+    /// Adds details for the server's log.
     pub fn behind_it(mut self, more: &str) -> Self {
         self.particulars = Some(match self.particulars {
             Some(particulars) => format!("{particulars} ({more})"),
@@ -95,7 +98,7 @@ impl From<Error> for Refusal {
             Error::TimedOut { .. } => Self::of(StatusCode::SERVICE_UNAVAILABLE, text),
             Error::Cancelled => Self::of(StatusCode::SERVICE_UNAVAILABLE, "cancelled, because the server shuts down"),
             Error::WriterBusy { .. } => {
-                Self::busy("a bulk load or another long change is running; changes have to wait for its end")
+                Self::busy("a bulk load or another long change is running; retry after it has ended")
             }
             Error::Engine(error) => engine_refusal(&error),
             _ => Self::failure(text),

@@ -9,15 +9,15 @@ use fulgurite_rdf::oxrdf::{BlankNode, Literal, NamedNode, NamedOrBlankNode, Term
 use fulgurite_rdf::oxrdfio::RdfSerializer;
 use fulgurite_rdf::{GraphPattern, IdPattern, Quads};
 
-use crate::negotiation::{GRAPHS, negotiate};
-use crate::refusal::Refusal;
-use crate::routes::Served;
+use crate::http::negotiation::{GRAPHS, negotiate};
+use crate::http::refusal::Refusal;
+use crate::protocol::service::ServedStore;
 
 /// Describes the endpoint at `endpoint`, in the form that the client wants.
 ///
 /// # Errors
 /// 406 if it wants none that there is; what the store reports.
-pub fn describe(served: &Served, headers: &HeaderMap, endpoint: &str) -> Result<Response, Refusal> {
+pub fn describe(served: &ServedStore, headers: &HeaderMap, endpoint: &str) -> Result<Response, Refusal> {
     let (media_type, format) = negotiate(headers, GRAPHS)?;
     let failed = |error: String| Refusal::failure(format!("the service description: {error}"));
     let mut serializer = RdfSerializer::from_format(format);
@@ -35,7 +35,7 @@ pub fn describe(served: &Served, headers: &HeaderMap, endpoint: &str) -> Result<
     Ok(response)
 }
 
-fn triples(served: &Served, endpoint: &str) -> Result<Vec<Triple>, Refusal> {
+fn triples(served: &ServedStore, endpoint: &str) -> Result<Vec<Triple>, Refusal> {
     let service = NamedNode::new(endpoint)
         .map_err(|error| Refusal::bad_request(format!("{endpoint}: the endpoint has no name: {error}")))?;
     let [dataset, default_graph] = ["dataset", "default"].map(BlankNode::new_unchecked);

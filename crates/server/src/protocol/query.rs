@@ -7,41 +7,41 @@ use axum::response::Response;
 use fulgurite_rdf::sparql::{Query, QueryForm, QueryResults};
 use fulgurite_rdf::{CancellationToken, Quads};
 
-use crate::answer::{AnswerWriter, stream, written};
-use crate::asked::{Asked, limits};
-use crate::negotiation::{GRAPHS, RESULTS, negotiate};
-use crate::refusal::Refusal;
-use crate::routes::{Served, Service};
+use crate::http::answer::{AnswerWriter, stream, written};
+use crate::http::negotiation::{GRAPHS, RESULTS, negotiate};
+use crate::http::refusal::Refusal;
+use crate::protocol::service::{ServedStore, Service};
+use crate::protocol::sparql_request::{SparqlRequest, limits};
 
 /// Answers.
 ///
 /// # Errors
 /// Why there is no answer, as long as none of it was sent.
-pub async fn answer(service: &Service, headers: HeaderMap, asked: Asked) -> Result<Response, Refusal> {
+pub async fn answer(service: &Service, headers: HeaderMap, request: SparqlRequest) -> Result<Response, Refusal> {
     let served = Arc::clone(&service.served);
-    stream(&service.running, move |token, out| evaluate(&served, &headers, &asked, token, out)).await
+    stream(&service.admission, move |token, out| evaluate(&served, &headers, &request, token, out)).await
 }
 
 fn evaluate(
-    served: &Served,
+    served: &ServedStore,
     headers: &HeaderMap,
-    asked: &Asked,
+    request: &SparqlRequest,
     token: CancellationToken,
     out: &mut AnswerWriter,
 ) -> Result<(), Refusal> {
     let snapshot = served.store.snapshot()?;
     let namespaces = snapshot.namespaces()?;
-    let mut limits = limits(served, asked.bounds, token);
+    let mut limits = limits(served, request.bounds, token);
     if let Some(rows) = served.options.rows_max {
         limits = limits.rows_max(rows);
     }
-    let mut query = Query::parse_with_prefixes(&asked.text, Some(&asked.base), &namespaces)?
+    let mut query = Query::parse_with_prefixes(&request.text, Some(&request.base), &namespaces)?
         .with_limits(limits)
         .union_default_graph(served.options.union_default_graph);
-    for graph in &asked.default_graphs {
+    for graph in &request.default_graphs {
         query = query.with_default_graph(graph.clone());
     }
-    for graph in &asked.named_graphs {
+    for graph in &request.named_graphs {
         query = query.with_named_graph(graph.clone());
     }
     if let Some(handler) = &served.options.service {

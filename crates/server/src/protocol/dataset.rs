@@ -1,7 +1,7 @@
 //! All graphs of the store as one document: `/store` without a graph, as Oxigraph has it.
 //!
-//! What is read and replaced is explicit, as for one graph ([`graphs`](crate::graphs)). A graph without quads is in no
-//! document.
+//! What is read and replaced is explicit, as for one graph ([`graphs`](crate::protocol::graphs)). A graph without quads
+//! is in no document.
 
 use std::sync::Arc;
 
@@ -10,81 +10,86 @@ use axum::response::Response;
 use fulgurite_rdf::oxrdf::{GraphName, Term};
 use fulgurite_rdf::{CancellationToken, Error, IdPattern, Quads, StatementKinds, TermId, Transaction, dump};
 
-use crate::answer::{AnswerWriter, compute, stream, written};
-use crate::asked::Bounds;
-use crate::document::{self, Place, Sent, Watch};
-use crate::graphs::Change;
-use crate::negotiation::{DATASETS, negotiate};
-use crate::refusal::Refusal;
-use crate::routes::Service;
+use crate::http::answer::{AnswerWriter, compute, stream, written};
+use crate::http::negotiation::{DATASETS, negotiate};
+use crate::http::refusal::Refusal;
+use crate::protocol::document::Change;
+use crate::protocol::document::{self, Document, Place, Watch};
+use crate::protocol::service::Service;
+use crate::protocol::sparql_request::RequestLimits;
 
 /// Sends all explicit quads.
 ///
 /// # Errors
 /// As [`stream`].
-pub async fn read(service: &Service, headers: HeaderMap, bounds: Bounds) -> Result<Response, Refusal> {
+pub async fn read(service: &Service, headers: HeaderMap, bounds: RequestLimits) -> Result<Response, Refusal> {
     let served = Arc::clone(&service.served);
     let write = move |token: CancellationToken, out: &mut AnswerWriter| {
         let (media_type, format) = negotiate(&headers, DATASETS)?;
         out.media_type(media_type);
         let watch = Watch::begin(token, bounds);
         let explicit = served.store.snapshot()?.of_kinds(StatementKinds::Explicit);
-        written(dump(&explicit, &IdPattern::ALL, format, out, |_| watch.look()))
+        written(dump(&explicit, &IdPattern::ALL, format, out, |_| watch.check()))
     };
-    stream(&service.running, write).await
+    stream(&service.admission, write).await
 }
 
 /// Puts a document into the store, with its graphs.
 ///
 /// # Errors
-/// Why nothing was changed.
-pub async fn change(service: &Service, sent: Sent, change: Change, bounds: Bounds) -> Result<StatusCode, Refusal> {
+/// Nothing is changed then.
+pub async fn change(
+    service: &Service,
+    sent: Document,
+    change: Change,
+    bounds: RequestLimits,
+) -> Result<StatusCode, Refusal> {
     let served = Arc::clone(&service.served);
-    compute(&service.running, move |token| {
+    compute(&service.admission, move |token| {
         let watch = Watch::begin(token, bounds);
         served.store.update(|transaction| {
             if change == Change::Replace {
                 clear(transaction, StatementKinds::Explicit, &watch)?;
             }
             document::insert(&sent, Place::AsItSays, transaction, &watch)?;
-            watch.look()
+            watch.check()
         })?;
         Ok(StatusCode::NO_CONTENT)
     })
     .await
 }
 
-/// Takes everything away, what is inferred too.
+/// Deletes all quads, inferred ones too.
 ///
 /// # Errors
-/// Why nothing was changed.
-pub async fn delete(service: &Service, bounds: Bounds) -> Result<StatusCode, Refusal> {
+/// Nothing is changed then.
+pub async fn delete(service: &Service, bounds: RequestLimits) -> Result<StatusCode, Refusal> {
     let served = Arc::clone(&service.served);
-    compute(&service.running, move |token| {
+    compute(&service.admission, move |token| {
         let watch = Watch::begin(token, bounds);
         served.store.update(|transaction| {
             clear(transaction, StatementKinds::All, &watch)?;
-            watch.look()
+            watch.check()
         })?;
         Ok(StatusCode::NO_CONTENT)
     })
     .await
 }
 
-/// Takes quads away one by one, so that it ends in time, and then the graphs that have none left.
+/// Deletes quads one by one, to check the time limit, and then the empty graphs.
 fn clear(transaction: &mut Transaction, kinds: StatementKinds, watch: &Watch) -> Result<(), Error> {
     for quad in transaction.view().of_kinds(kinds).quads(&IdPattern::ALL) {
-        watch.look()?;
+        watch.check()?;
         let quad = quad?;
         if kinds == StatementKinds::All {
             transaction.remove_inferred_ids(&quad)?;
         }
         transaction.remove_ids(&quad)?;
     }
-    // All names first: what follows takes them away.
+    // Collected first, because the loop deletes them.
     let names: Vec<TermId> = transaction.view().graph_names().collect::<Result<_, Error>>()?;
     for name in names {
-        watch.look()?;
+        watch.check()?;
         let view = transaction.view();
         if view.quads(&IdPattern::of_graph(name)).next().transpose()?.is_some() {
             continue;

@@ -1,4 +1,4 @@
-//! [`Asked`]: what a query and an update have in common: a SPARQL text, the graphs that it sees, and what bounds it.
+//! [`SparqlRequest`]: what queries and updates have in common: a SPARQL text, its graphs, and its limits.
 
 use std::time::Duration;
 
@@ -6,50 +6,50 @@ use fulgurite_rdf::CancellationToken;
 use fulgurite_rdf::oxrdf::NamedNode;
 use fulgurite_rdf::sparql::Limits;
 
+use crate::http::parameters::Parameters;
+use crate::http::refusal::Refusal;
 use crate::options::ServerOptions;
-use crate::parameters::Parameters;
-use crate::refusal::Refusal;
-use crate::routes::Served;
+use crate::protocol::service::ServedStore;
 
-/// A query or update as it was asked.
-pub struct Asked {
+/// A query or update as it was request.
+pub struct SparqlRequest {
     pub text: String,
-    /// In place of what the text says of its default graph.
+    /// Replaces the default graph of the text.
     pub default_graphs: Vec<NamedNode>,
-    /// In place of what the text says of its named graphs.
+    /// Replaces the named graphs of the text.
     pub named_graphs: Vec<NamedNode>,
     /// What relative IRIs are resolved against.
     pub base: String,
-    pub bounds: Bounds,
+    pub bounds: RequestLimits,
 }
 
-/// What bounds a request besides what bounds all of them.
+/// The limits of one request. Those of all requests are in the options.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
-    /// The time from when its turn has come: the server's own, or less if the client asks for that.
+pub struct RequestLimits {
+    /// The time from the start of the evaluation: that of the options, or less if the client wants less.
     pub timeout: Option<Duration>,
 }
 
-impl Bounds {
-    /// Of a request with these parameters.
+impl RequestLimits {
+    /// The limits of a request with these parameters.
     ///
     /// # Errors
-    /// If its `timeout` is no time.
+    /// If `timeout` is not a number of seconds.
     pub fn new(options: &ServerOptions, parameters: &Parameters) -> Result<Self, Refusal> {
-        let asked = parameters.seconds("timeout")?;
-        let timeout = match (asked, options.timeout) {
-            (Some(asked), Some(own)) => Some(asked.min(own)),
-            (asked, own) => asked.or(own),
+        let requested = parameters.seconds("timeout")?;
+        let timeout = match (requested, options.timeout) {
+            (Some(request), Some(own)) => Some(request.min(own)),
+            (request, own) => request.or(own),
         };
         Ok(Self { timeout })
     }
 }
 
-impl Asked {
-    /// Of the parameters that name the default graph and the named graphs.
+impl SparqlRequest {
+    /// `graphs` are the names of the parameters for the default graph and the named graphs.
     ///
     /// # Errors
-    /// If a graph's name is no IRI; as [`Bounds::new`].
+    /// If a graph name is not an IRI; as [`RequestLimits::new`].
     pub fn new(
         text: String,
         parameters: &Parameters,
@@ -57,14 +57,14 @@ impl Asked {
         base: String,
         options: &ServerOptions,
     ) -> Result<Self, Refusal> {
-        let bounds = Bounds::new(options, parameters)?;
+        let bounds = RequestLimits::new(options, parameters)?;
         let [default_graphs, named_graphs] = graphs.map(|name| parameters.iris(name));
         Ok(Self { text, default_graphs: default_graphs?, named_graphs: named_graphs?, base, bounds })
     }
 }
 
-/// What bounds a query or an update.
-pub fn limits(served: &Served, bounds: Bounds, token: CancellationToken) -> Limits {
+/// The limits of a query or an update.
+pub fn limits(served: &ServedStore, bounds: RequestLimits, token: CancellationToken) -> Limits {
     let mut limits = Limits::new().cancellation(token);
     if let Some(timeout) = bounds.timeout {
         limits = limits.timeout(timeout);
@@ -78,7 +78,7 @@ pub fn limits(served: &Served, bounds: Bounds, token: CancellationToken) -> Limi
     limits
 }
 
-/// Of queries.
+/// The parameters of a query for its graphs.
 pub const QUERY_GRAPHS: [&str; 2] = ["default-graph-uri", "named-graph-uri"];
-/// Of updates.
+/// The parameters of an update for its graphs.
 pub const UPDATE_GRAPHS: [&str; 2] = ["using-graph-uri", "using-named-graph-uri"];

@@ -2,7 +2,8 @@
 //!
 //! The client gets 500, or an answer that is visibly cut off; the connection's other requests and the server go on. The
 //! server's log gets the place, which only the hook of the process knows. So [`note_places`] puts a hook before the one
-//! that is there, which notes the place for the thread that [`catch`] or [`Caught`] watches, and then calls the other.
+//! that is there, which notes the place for the thread that [`catch`] or [`CatchPanic`] watches, and then calls the
+//! other.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -12,7 +13,7 @@ use std::pin::Pin;
 use std::sync::Once;
 use std::task::{Context, Poll};
 
-use crate::refusal::Refusal;
+use crate::http::refusal::Refusal;
 
 thread_local! {
     static IS_WATCHED: Cell<bool> = const { Cell::new(false) };
@@ -52,15 +53,15 @@ pub fn catch<T>(work: impl FnOnce() -> Result<T, Refusal>) -> Result<T, Refusal>
 }
 
 /// A future whose panics refuse the request, as [`catch`] does it.
-pub struct Caught<F>(Pin<Box<F>>);
+pub struct CatchPanic<F>(Pin<Box<F>>);
 
-impl<F> Caught<F> {
+impl<F> CatchPanic<F> {
     pub fn new(future: F) -> Self {
         Self(Box::pin(future))
     }
 }
 
-impl<F: Future> Future for Caught<F> {
+impl<F: Future> Future for CatchPanic<F> {
     type Output = Result<F::Output, Refusal>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -124,6 +125,6 @@ mod tests {
         let particulars = refused.unwrap_err().particulars().unwrap().to_owned();
         assert!(particulars.contains("the evaluation has panicked") && particulars.contains("panics.rs:"));
         let refused = catch(|| -> Result<(), Refusal> { Err(Refusal::bad_request("no panic")) }).unwrap_err();
-        assert!(refused.particulars().is_none(), "a place is told once");
+        assert!(refused.particulars().is_none(), "a place is reported once");
     }
 }

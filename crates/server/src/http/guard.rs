@@ -1,9 +1,8 @@
-//! Who may ask: requests of pages of other sites, and of names that are none of the server's, are refused.
+//! Refuses requests from web pages of other sites, and requests to foreign host names.
 //!
-//! A server on a loopback address is reached by every page that its user looks at. The browser tells two things that a
-//! page cannot forge: `Host`, the name that the page believes to talk to, which shows a foreign name that was made to
-//! resolve to this machine; and `Origin`, which shows forms and scripts of other sites. Where a page asks without
-//! `Origin`, as for an image, `Sec-Fetch-Site` shows it.
+//! Every web page in a user's browser can send requests to a server on a loopback address. The browser adds headers that
+//! a page cannot forge. `Host` is the name in the page's URL, so it shows a foreign name that resolves to this machine.
+//! `Origin` shows forms and scripts of other sites. `Sec-Fetch-Site` shows requests without `Origin`, as for an image.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -14,8 +13,8 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use axum::response::Response;
 
-use crate::paths;
-use crate::refusal::Refusal;
+use crate::http::paths;
+use crate::http::refusal::Refusal;
 
 /// What a server lets pass.
 pub struct Guard {

@@ -1,7 +1,6 @@
-//! [`Patient`]: a connection that fails when its client has taken nothing for too long.
+//! [`WriteTimeout`]: a connection that fails if its client reads nothing for too long.
 //!
-//! Without it, a client that asks for a long answer and does not read holds its place among the connections for as long
-//! as it likes.
+//! Without it, a client that requests a long answer and does not read it would keep its connection forever.
 
 use std::future::Future;
 use std::io::{self, IoSlice};
@@ -12,15 +11,15 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A stream whose writes fail when one of them has waited for `stall`.
-pub struct Patient<S> {
+/// A stream whose writes fail if one of them has waited for `stall`.
+pub struct WriteTimeout<S> {
     stream: S,
     stall: Duration,
-    /// Of a write that waits.
+    /// The timer of a write that waits.
     waits: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patient<S> {
+impl<S> WriteTimeout<S> {
     pub fn new(stream: S, stall: Duration) -> Self {
         Self { stream, stall, waits: None }
     }
@@ -33,11 +32,11 @@ impl<S> Patient<S> {
         let stall = self.stall;
         let waits = self.waits.get_or_insert_with(|| Box::pin(sleep(stall)));
         ready!(waits.as_mut().poll(context));
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client takes no more")))
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")))
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -47,7 +46,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.look(context, written)

@@ -1,4 +1,4 @@
-//! What runs: how many requests may evaluate at once, and how they are cancelled.
+//! Limits how many requests are evaluated at once, and cancels them.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,35 +9,35 @@ use fulgurite_rdf::CancellationToken;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use crate::refusal::Refusal;
+use crate::http::refusal::Refusal;
 
-/// The evaluations of a server.
-pub struct Running {
+/// Admits requests to evaluation.
+pub struct Admission {
     permits: Arc<Semaphore>,
     permits_max: u32,
     uploads: Arc<Semaphore>,
     wait: Duration,
-    /// Requests that wait for a permit; more than [`WAITING_MAX`] are refused at once.
+    /// Requests that wait for a permit. More than [`WAITING_MAX`] are refused at once.
     waiting: Semaphore,
     tokens: Mutex<Tokens>,
     stopping: AtomicBool,
 }
 
-/// Those that run, so that a shutdown can cancel them. Leaf lock: nothing else is taken while it is held.
+/// The tokens of running evaluations, for cancellation at a shutdown. No other lock is taken while this is held.
 #[derive(Default)]
 struct Tokens {
     next: u64,
     all: HashMap<u64, CancellationToken>,
 }
 
-/// One evaluation, for as long as somebody waits for it. Dropping it cancels it.
+/// An evaluation. Dropping it cancels it.
 pub struct Evaluation {
-    running: Arc<Running>,
+    admission: Arc<Admission>,
     number: u64,
     token: CancellationToken,
 }
 
-impl Running {
+impl Admission {
     pub fn new(queries_max: usize, wait: Duration) -> Self {
         let permits_max = u32::try_from(queries_max).unwrap_or(u32::MAX).clamp(1, PERMITS_MAX);
         Self {
@@ -51,17 +51,17 @@ impl Running {
         }
     }
 
-    /// How many may evaluate at once.
+    /// The number of evaluations that may run at once.
     pub fn permits_max(&self) -> usize {
         self.permits_max as usize
     }
 
-    /// Waits until one of those that run has ended, and begins.
+    /// Waits for a permit, and begins an evaluation.
     ///
     /// # Errors
-    /// 503 if that takes too long, if too many wait, and while the server shuts down.
+    /// 503 if the wait is too long, if too many wait, and while the server is shutting down.
     pub async fn begin(self: &Arc<Self>) -> Result<(Evaluation, OwnedSemaphorePermit), Refusal> {
-        let busy = || Refusal::busy("too many requests run and wait; come again later");
+        let busy = || Refusal::busy("too many requests; retry later");
         let permit = match Arc::clone(&self.permits).try_acquire_owned() {
             Ok(permit) => permit,
             Err(_) => {
@@ -78,24 +78,24 @@ impl Running {
             tokens.all.insert(number, token.clone());
             number
         };
-        // `cancel_all` sets this before it takes the lock: whom it has not seen there sees it here.
+        // `cancel_all` sets this before it takes the lock, so it either finds the token or is noticed here.
         if self.stopping.load(Ordering::SeqCst) {
             token.cancel();
         }
-        Ok((Evaluation { running: Arc::clone(self), number, token }, permit))
+        Ok((Evaluation { admission: Arc::clone(self), number, token }, permit))
     }
 
-    /// Waits for the right to hold a large body in memory: as many as may evaluate have it.
+    /// Waits for a permit to hold a large body in memory. There are as many as for evaluations.
     ///
     /// # Errors
-    /// As [`Running::begin`].
+    /// As [`Admission::begin`].
     pub async fn receive(&self) -> Result<OwnedSemaphorePermit, Refusal> {
         let permit = timeout(self.wait, Arc::clone(&self.uploads).acquire_owned()).await;
-        let busy = |_| Refusal::busy("too many uploads at once; come again later");
+        let busy = |_| Refusal::busy("too many uploads; retry later");
         permit.map_err(busy)?.map_err(|_| stopping())
     }
 
-    /// Cancels what runs, and all that begins from now on.
+    /// Cancels all running evaluations, and all that begin later.
     pub fn cancel_all(&self) {
         self.stopping.store(true, Ordering::SeqCst);
         for token in self.lock().all.values() {
@@ -103,7 +103,7 @@ impl Running {
         }
     }
 
-    /// Returns when nothing runs any more; from then on nothing begins.
+    /// Returns when no evaluation runs. From then on none begins.
     pub async fn all_ended(&self) {
         if let Ok(permits) = self.permits.acquire_many(self.permits_max).await {
             permits.forget();
@@ -125,12 +125,12 @@ impl Evaluation {
 impl Drop for Evaluation {
     fn drop(&mut self) {
         self.token.cancel();
-        self.running.lock().all.remove(&self.number);
+        self.admission.lock().all.remove(&self.number);
     }
 }
 
 fn stopping() -> Refusal {
-    Refusal::of(axum::http::StatusCode::SERVICE_UNAVAILABLE, "the server shuts down")
+    Refusal::of(axum::http::StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down")
 }
 
 const WAITING_MAX: usize = 256;

@@ -1,4 +1,4 @@
-//! Documents of clients, put into graphs.
+//! RDF documents from clients, and their insertion into graphs.
 
 use std::collections::HashMap;
 use std::io::Cursor;
@@ -8,17 +8,26 @@ use axum::body::Bytes;
 use fulgurite_rdf::oxrdf::{BlankNode, GraphName, NamedOrBlankNode, QuadRef, Term, Triple};
 use fulgurite_rdf::{CancellationToken, Error, Quads, RdfFormat, Result, Transaction, parse_document};
 
-use crate::asked::Bounds;
+use crate::protocol::sparql_request::RequestLimits;
 
-/// A document that was sent.
-pub struct Sent {
+/// An RDF document from a client.
+pub struct Document {
     pub bytes: Bytes,
     pub format: RdfFormat,
-    /// What relative IRIs are resolved against.
+    /// The base of relative IRIs.
     pub base: String,
 }
 
-/// What ends a request early.
+/// How a document changes a graph or the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Its statements replace the explicit ones, which are those that a client has read.
+    Replace,
+    /// Its statements are added.
+    Extend,
+}
+
+/// Checks whether a request must end early.
 pub struct Watch {
     pub token: CancellationToken,
     pub begun: Instant,
@@ -26,14 +35,14 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Of a request whose turn has come now.
-    pub fn begin(token: CancellationToken, bounds: Bounds) -> Self {
+    /// For a request whose evaluation begins now.
+    pub fn begin(token: CancellationToken, bounds: RequestLimits) -> Self {
         Self { token, begun: Instant::now(), timeout: bounds.timeout }
     }
 
     /// # Errors
     /// [`Error::Cancelled`], [`Error::TimedOut`].
-    pub fn look(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         if self.token.is_cancelled() {
             return Err(Error::Cancelled);
         }
@@ -44,31 +53,31 @@ impl Watch {
     }
 }
 
-/// Where the statements of a document go.
+/// The graph for the statements of a document.
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'g> {
-    /// Into this graph: the document has triples alone.
+    /// This graph. The document must not name graphs.
     Graph(&'g GraphName),
-    /// Into the graph that each of them says.
+    /// The graph that each statement names.
     AsItSays,
 }
 
-/// Adds the document's statements. Its blank nodes become new ones, its prefixes namespaces of the store where that has
-/// none of them.
+/// Inserts the statements of a document. Its blank nodes become new blank nodes. Its prefixes become namespaces of the
+/// store, unless the store has them.
 ///
 /// # Errors
-/// If it is no such document, or has graphs of its own where it may not; as [`Watch::look`]; what the store reports.
-pub fn insert(sent: &Sent, place: Place<'_>, transaction: &mut Transaction, watch: &Watch) -> Result<()> {
+/// If it is not a valid document, or names graphs where it must not; as [`Watch::check`]; errors of the store.
+pub fn insert(sent: &Document, place: Place<'_>, transaction: &mut Transaction, watch: &Watch) -> Result<()> {
     let mut nodes = NewNodes::default();
     let mut quads = parse_document("the document", Cursor::new(sent.bytes.clone()), sent.format, Some(&sent.base))?;
     for quad in &mut quads {
-        watch.look()?;
+        watch.check()?;
         let quad = quad?;
         let own;
         let graph = match (place, quad.graph_name) {
             (Place::Graph(graph), GraphName::DefaultGraph) => graph,
             (Place::Graph(_), name) => {
-                let message = format!("the document has a graph of its own, {name}; send triples alone");
+                let message = format!("the document names the graph {name}; send a document without graphs");
                 return Err(Error::Invalid { message });
             }
             (Place::AsItSays, GraphName::BlankNode(node)) => {
@@ -87,7 +96,7 @@ pub fn insert(sent: &Sent, place: Place<'_>, transaction: &mut Transaction, watc
     transaction.note_namespaces(quads.prefixes())
 }
 
-/// The nodes of the store that stand for the blank nodes of one document.
+/// The store's blank nodes for those of one document.
 #[derive(Default)]
 struct NewNodes(HashMap<BlankNode, BlankNode>);
 
@@ -111,7 +120,7 @@ impl NewNodes {
         })
     }
 
-    /// Goes as deep as triple terms are nested, which the parser bounds.
+    /// Recursive for nested triple terms. The parser limits their depth.
     fn term(&mut self, term: Term, transaction: &mut Transaction) -> Result<Term> {
         Ok(match term {
             Term::BlankNode(node) => self.node(node, transaction)?.into(),

@@ -10,9 +10,9 @@ use axum::response::Response;
 use fulgurite_rdf::Quads;
 use fulgurite_rdf::oxrdf::NamedNode;
 
-use crate::answer::compute;
-use crate::refusal::Refusal;
-use crate::routes::Service;
+use crate::http::answer::compute;
+use crate::http::refusal::Refusal;
+use crate::protocol::service::Service;
 
 /// Sends them.
 ///
@@ -20,7 +20,7 @@ use crate::routes::Service;
 /// As [`compute`]; what the store reports.
 pub async fn read(service: &Service) -> Result<Response, Refusal> {
     let served = Arc::clone(&service.served);
-    compute(&service.running, move |_| {
+    compute(&service.admission, move |_| {
         let mut response = Response::new(Body::from(document(&served.store.snapshot()?.namespaces()?)));
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/turtle"));

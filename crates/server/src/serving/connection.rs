@@ -1,4 +1,4 @@
-//! Connections: accepted, served, and ended in order at a shutdown.
+//! Accepts and serves connections, and ends them at a shutdown.
 
 use std::future::{Future, poll_fn};
 use std::net::TcpListener;
@@ -16,10 +16,11 @@ use tokio::time::{sleep, timeout};
 
 use crate::error::{Error, Result};
 use crate::options::Event;
-use crate::patience::Patient;
-use crate::routes::{Service, router};
+use crate::protocol::service::Service;
+use crate::serving::routes::router;
+use crate::serving::write_timeout::WriteTimeout;
 
-/// Serves until `stop` says so.
+/// Serves until `stop` is set.
 ///
 /// # Errors
 /// [`Error::System`].
@@ -48,9 +49,9 @@ pub async fn serve(listener: TcpListener, service: Arc<Service>, stop: watch::Se
                 });
             }
             Err(error) => {
-                // Most often there are no more files; those that are open have to end first.
+                // Usually the process has no more file descriptors until other connections end.
                 let message = format!("a connection cannot be accepted: {error}");
-                service.served.options.tell(Event::Failed { message: &message });
+                service.served.options.notify(Event::Failed { message: &message });
                 let _ = either(pin!(sleep(ACCEPT_PAUSE)), pin!(stopped(&mut stopping))).await;
             }
         }
@@ -59,11 +60,11 @@ pub async fn serve(listener: TcpListener, service: Arc<Service>, stop: watch::Se
     let all_closed = connections.acquire_many(CONNECTIONS_MAX);
     let mut all_closed = pin!(all_closed);
     if timeout(service.served.options.grace, all_closed.as_mut()).await.is_err() {
-        service.running.cancel_all();
+        service.admission.cancel_all();
         let _ = timeout(CANCELLED, all_closed).await;
     }
-    service.running.cancel_all();
-    let _ = timeout(CANCELLED, service.running.all_ended()).await;
+    service.admission.cancel_all();
+    let _ = timeout(CANCELLED, service.admission.all_ended()).await;
     Ok(())
 }
 
@@ -74,7 +75,7 @@ async fn serve_connection(stream: TcpStream, stall: Duration, router: Routes, mu
     let _ = stream.set_nodelay(true);
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(BUFFER_BYTES);
-    let stream = TokioIo::new(Patient::new(stream, stall));
+    let stream = TokioIo::new(WriteTimeout::new(stream, stall));
     let mut connection = pin!(builder.serve_connection(stream, router));
     // Errors are of clients that are gone, or speak no HTTP.
     if let Either::Right(()) = either(connection.as_mut(), pin!(stopped(&mut stopping))).await {
@@ -138,7 +139,7 @@ async fn either<L: Future, R: Future>(mut left: Pin<&mut L>, mut right: Pin<&mut
     .await
 }
 
-/// What shells tell of processes that Ctrl-C has ended.
+/// The exit code of a process that Ctrl-C has ended, as shells have it.
 #[cfg(windows)]
 const INTERRUPTED: i32 = 130;
 const CONNECTIONS_MAX: u32 = 1024;

@@ -21,19 +21,19 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use crate::panics;
-use crate::refusal::Refusal;
-use crate::running::{Evaluation, Running};
+use crate::http::admission::{Admission, Evaluation};
+use crate::http::panics;
+use crate::http::refusal::Refusal;
 
 /// Runs `work` on a blocking thread when its turn has come, and returns what it returns.
 ///
 /// # Errors
-/// As [`Running::begin`], those of `work`, and 500 if it panics.
+/// As [`Admission::begin`], those of `work`, and 500 if it panics.
 pub async fn compute<T: Send + 'static>(
-    running: &Arc<Running>,
+    admission: &Arc<Admission>,
     work: impl FnOnce(CancellationToken) -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
-    let (evaluation, permit) = running.begin().await?;
+    let (evaluation, permit) = admission.begin().await?;
     let token = evaluation.token();
     let computed = tokio::task::spawn_blocking(move || {
         let _permit = permit;
@@ -44,15 +44,15 @@ pub async fn compute<T: Send + 'static>(
         .unwrap_or_else(|ended| Err(Refusal::failure(format!("a request has ended without an answer: {ended}"))))
 }
 
-/// As [`compute`], for work that writes the body of the answer, of the media type that it tells its writer.
+/// As [`compute`], for work that writes the body of the answer and sets its media type.
 ///
 /// # Errors
 /// As [`compute`], of what happens before the first chunk is full.
 pub async fn stream(
-    running: &Arc<Running>,
+    admission: &Arc<Admission>,
     work: impl FnOnce(CancellationToken, &mut AnswerWriter) -> Result<(), Refusal> + Send + 'static,
 ) -> Result<Response, Refusal> {
-    let (evaluation, permit) = running.begin().await?;
+    let (evaluation, permit) = admission.begin().await?;
     let token = evaluation.token();
     let (head_sender, head) = oneshot::channel();
     let handle = Handle::current();
@@ -156,7 +156,7 @@ impl AnswerWriter {
             let head = Head { media_type: self.media_type, body: Content::Chunks(chunks, Arc::clone(&failure)) };
             let sending = Sending::Chunks(sender, failure);
             if let Sending::Nothing(head_sender) = std::mem::replace(&mut self.state, sending) {
-                // If nobody waits for the head, sending the chunk tells so.
+                // If the client has left, sending the chunk fails.
                 let _ = head_sender.send(Ok(head));
             }
         }

@@ -10,15 +10,15 @@ use fulgurite_rdf::{MeteringAllocator, Store};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
-use crate::connection;
 use crate::error::{Error, Result};
-use crate::guard::Guard;
+use crate::http::admission::Admission;
+use crate::http::guard::Guard;
+use crate::http::panics;
 use crate::options::ServerOptions;
-use crate::panics;
-use crate::routes::{Served, Service};
-use crate::running::Running;
+use crate::protocol::service::{ServedStore, Service};
+use crate::serving::connection;
 
-/// A server that listens. [`Server::run`] serves.
+/// A server that listens on an address. [`Server::run`] serves requests.
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
@@ -27,18 +27,18 @@ pub struct Server {
     stop: watch::Sender<bool>,
 }
 
-/// Shuts a server down, from any thread. Clones do the same.
+/// Shuts a server down, from any thread. Clones are handles of the same server.
 #[derive(Clone, Debug)]
 pub struct ServerHandle {
     stop: watch::Sender<bool>,
 }
 
 impl Server {
-    /// Listens on `address`, such as `127.0.0.1:7878`; port 0 is any that is free. Connections wait until
+    /// Listens on `address`, such as `127.0.0.1:7878`. Port 0 is any free port. Connections wait until
     /// [`Server::run`].
     ///
     /// # Errors
-    /// [`Error::Bind`]; [`Error::System`]; [`Error::Invalid`] if an option is none that can be.
+    /// [`Error::Bind`]; [`Error::System`]; [`Error::Invalid`] if an option has an invalid value.
     pub fn bind(store: &Store, address: &str, options: ServerOptions) -> Result<Self> {
         check(&options)?;
         panics::note_places();
@@ -46,54 +46,54 @@ impl Server {
         let listener = TcpListener::bind(address).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let bound = listener.local_addr().map_err(failed)?;
-        let running = Running::new(options.queries_max, options.wait);
+        let admission = Admission::new(options.queries_max, options.wait);
         let runtime = Builder::new_multi_thread()
             .worker_threads(WORKERS)
             .thread_name("http")
             .thread_stack_size(STACK_BYTES)
-            .max_blocking_threads(running.permits_max() + BLOCKING_SPARE)
+            .max_blocking_threads(admission.permits_max() + BLOCKING_SPARE)
             .enable_io()
             .enable_time()
             .build()
             .map_err(|source| Error::System { what: "threads", source })?;
         let cors_origin = options.cors_origin.as_deref().map(HeaderValue::from_str).transpose();
-        let cors_origin =
-            cors_origin.map_err(|_| Error::Invalid { message: "the allowed origin is no text".into() })?;
+        let cors_origin = cors_origin.map_err(|_| Error::Invalid {
+            message: "the allowed origin has characters that a header cannot have".into(),
+        })?;
         let guard = Guard::new(bound, options.base.as_deref(), cors_origin)
             .host_names(&options.host_names)
             .host_names(name_bound_to(address));
-        let served = Arc::new(Served { store: store.clone(), options });
-        let service = Arc::new(Service { served, running: Arc::new(running), guard });
+        let served = Arc::new(ServedStore { store: store.clone(), options });
+        let service = Arc::new(Service { served, admission: Arc::new(admission), guard });
         Ok(Self { listener, address: bound, runtime, service, stop: watch::channel(false).0 })
     }
 
-    /// Where it listens, with the port that it really has.
+    /// The address on which it listens, with its actual port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What shuts it down.
+    /// A handle that shuts the server down.
     pub fn handle(&self) -> ServerHandle {
         ServerHandle { stop: self.stop.clone() }
     }
 
-    /// Serves until it is shut down: then no more connections are taken, those that are open have the time of
-    /// [`ServerOptions::grace`] to end, and what still runs is cancelled. The store stays open; closing it is the
-    /// caller's.
+    /// Serves requests until the server is shut down. A shutdown accepts no more connections, gives running requests
+    /// the time of [`ServerOptions::grace`], and then cancels them. The store stays open: the caller closes it.
     ///
     /// # Errors
     /// [`Error::System`].
     pub fn run(self) -> Result<()> {
         let Self { listener, runtime, service, stop, .. } = self;
         let served = runtime.block_on(connection::serve(listener, service, stop));
-        // What does not look at its token in time (one call of a function, say) is left behind.
+        // Threads that do not check their cancellation token in time are abandoned.
         runtime.shutdown_timeout(LEFT_BEHIND);
         served
     }
 }
 
 impl ServerHandle {
-    /// Begins to shut down, and returns at once.
+    /// Starts the shutdown, and returns at once.
     pub fn shut_down(&self) {
         self.stop.send_replace(true);
     }
@@ -114,9 +114,8 @@ fn check(options: &ServerOptions) -> Result<()> {
     if let Some(name) =
         options.host_names.iter().find(|name| *name != "*" && (name.is_empty() || !name.bytes().all(is_of_names)))
     {
-        let message = format!(
-            "{name}: not the name of a machine; give it without scheme and port, as data.example.org, or * for any"
-        );
+        let message =
+            format!("{name}: not a host name; give it without scheme and port, as data.example.org, or * for any");
         return Err(Error::Invalid { message });
     }
     match options.cors_origin.as_deref() {
@@ -131,7 +130,7 @@ fn check(options: &ServerOptions) -> Result<()> {
     }
 }
 
-/// The name in an address that is no number, without its port.
+/// The host name of an address, without the port. `None` if it is an IP address.
 fn name_bound_to(address: &str) -> Option<&str> {
     let (name, _) = address.rsplit_once(':')?;
     (!name.is_empty() && name.parse::<std::net::Ipv4Addr>().is_err() && !name.starts_with('[')).then_some(name)
@@ -141,9 +140,9 @@ fn is_http(url: &str) -> bool {
     url.starts_with("http://") || url.starts_with("https://")
 }
 
-/// Threads that serve connections; they only pass bytes on.
+/// Threads that serve connections. They only forward bytes.
 const WORKERS: usize = 2;
-/// Room for queries of some depth: deeper ones have threads of their own.
+/// Enough for most queries: very deep ones get threads of their own.
 const STACK_BYTES: usize = 4 << 20;
 const BLOCKING_SPARE: usize = 4;
 const LEFT_BEHIND: Duration = Duration::from_secs(2);

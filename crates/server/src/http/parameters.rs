@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::http::Uri;
 use fulgurite_rdf::oxrdf::NamedNode;
 
-use crate::refusal::Refusal;
+use crate::http::refusal::Refusal;
 
 /// Decoded parameters in their order, of those that mean something somewhere; names may come several times.
 #[derive(Debug, Default)]

@@ -9,12 +9,12 @@ use axum::response::{IntoResponse, Response};
 use fulgurite_rdf::oxrdf::{BlankNode, GraphName, NamedNode, TermRef};
 use fulgurite_rdf::{Error, GraphPattern, IdPattern, Quads, StatementKinds, TermId, Transaction, dump};
 
-use crate::answer::{AnswerWriter, compute, stream, written};
-use crate::asked::Bounds;
-use crate::document::{self, Place, Sent, Watch};
-use crate::negotiation::{GRAPHS, negotiate};
-use crate::refusal::Refusal;
-use crate::routes::{Served, Service};
+use crate::http::answer::{AnswerWriter, compute, stream, written};
+use crate::http::negotiation::{GRAPHS, negotiate};
+use crate::http::refusal::Refusal;
+use crate::protocol::document::{self, Change, Document, Place, Watch};
+use crate::protocol::service::{ServedStore, Service};
+use crate::protocol::sparql_request::RequestLimits;
 
 /// Sends a graph's triples.
 ///
@@ -24,10 +24,10 @@ pub async fn read(
     service: &Service,
     headers: HeaderMap,
     graph: GraphName,
-    bounds: Bounds,
+    bounds: RequestLimits,
 ) -> Result<Response, Refusal> {
     let served = Arc::clone(&service.served);
-    stream(&service.running, move |token, out| {
+    stream(&service.admission, move |token, out| {
         let watch = Watch::begin(token, bounds);
         write(&served, &headers, &graph, &watch, out)
     })
@@ -35,7 +35,7 @@ pub async fn read(
 }
 
 fn write(
-    served: &Served,
+    served: &ServedStore,
     headers: &HeaderMap,
     graph: &GraphName,
     watch: &Watch,
@@ -51,31 +51,22 @@ fn write(
     };
     // What is inferred would be asserted by who sends the document back.
     let explicit = snapshot.of_kinds(StatementKinds::Explicit);
-    written(dump(&explicit, &IdPattern { graph: pattern, ..IdPattern::ALL }, format, out, |_| watch.look()))
-}
-
-/// How a document changes a graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// What was there and explicit goes: that is what a client has read.
-    Replace,
-    /// What was there stays.
-    Extend,
+    written(dump(&explicit, &IdPattern { graph: pattern, ..IdPattern::ALL }, format, out, |_| watch.check()))
 }
 
 /// Changes a graph, and creates it if it is not there: 201 then, else 204.
 ///
 /// # Errors
-/// Why nothing was changed.
+/// Nothing is changed then.
 pub async fn change(
     service: &Service,
     graph: GraphName,
-    sent: Sent,
+    sent: Document,
     change: Change,
-    bounds: Bounds,
+    bounds: RequestLimits,
 ) -> Result<StatusCode, Refusal> {
     let served = Arc::clone(&service.served);
-    compute(&service.running, move |token| {
+    compute(&service.admission, move |token| {
         let watch = Watch::begin(token, bounds);
         let created = served.store.update(|transaction| {
             let mut is_new = false;
@@ -87,7 +78,7 @@ pub async fn change(
                 id.map_or(Ok(()), |id| clear_explicit(id, transaction, &watch))?;
             }
             document::insert(&sent, Place::Graph(&graph), transaction, &watch)?;
-            watch.look()?;
+            watch.check()?;
             Ok(is_new)
         })?;
         Ok(if created { StatusCode::CREATED } else { StatusCode::NO_CONTENT })
@@ -95,11 +86,11 @@ pub async fn change(
     .await
 }
 
-/// Puts a document into a new graph, and tells its name.
+/// Puts a document into a new graph, and returns the graph's name.
 ///
 /// # Errors
 /// As [`change`].
-pub async fn create(service: &Service, base: &str, sent: Sent, bounds: Bounds) -> Result<Response, Refusal> {
+pub async fn create(service: &Service, base: &str, sent: Document, bounds: RequestLimits) -> Result<Response, Refusal> {
     let name = new_graph(base)?;
     let location = HeaderValue::from_str(name.as_str())
         .map_err(|_| Refusal::bad_request("the name of the new graph is not ASCII; start the server with --base"))?;
@@ -114,9 +105,9 @@ pub async fn create(service: &Service, base: &str, sent: Sent, bounds: Bounds) -
 ///
 /// # Errors
 /// 404 if there is no such graph, and why else nothing was changed.
-pub async fn delete(service: &Service, graph: GraphName, bounds: Bounds) -> Result<Response, Refusal> {
+pub async fn delete(service: &Service, graph: GraphName, bounds: RequestLimits) -> Result<Response, Refusal> {
     let served = Arc::clone(&service.served);
-    compute(&service.running, move |token| {
+    compute(&service.admission, move |token| {
         let watch = Watch::begin(token, bounds);
         let deleted = served.store.update(|transaction| {
             let id = existing(&transaction.view(), &graph)?;
@@ -124,7 +115,7 @@ pub async fn delete(service: &Service, graph: GraphName, bounds: Bounds) -> Resu
                 clear_all(id, transaction, &watch)?;
                 transaction.drop_graph(graph.as_ref())?;
             }
-            watch.look()?;
+            watch.check()?;
             Ok(id.is_some())
         })?;
         if deleted { Ok(StatusCode::NO_CONTENT.into_response()) } else { Err(no_graph(&graph)) }
@@ -147,7 +138,7 @@ fn no_graph(graph: &GraphName) -> Refusal {
 /// Takes all explicit quads of a graph away, one by one, so that it ends in time.
 fn clear_explicit(graph: TermId, transaction: &mut Transaction, watch: &Watch) -> Result<(), Error> {
     for quad in transaction.view().of_kinds(StatementKinds::Explicit).quads(&IdPattern::of_graph(graph)) {
-        watch.look()?;
+        watch.check()?;
         transaction.remove_ids(&quad?)?;
     }
     Ok(())
@@ -156,7 +147,7 @@ fn clear_explicit(graph: TermId, transaction: &mut Transaction, watch: &Watch) -
 /// As [`clear_explicit`], of inferred quads too.
 fn clear_all(graph: TermId, transaction: &mut Transaction, watch: &Watch) -> Result<(), Error> {
     for quad in transaction.view().quads(&IdPattern::of_graph(graph)) {
-        watch.look()?;
+        watch.check()?;
         let quad = quad?;
         transaction.remove_inferred_ids(&quad)?;
         transaction.remove_ids(&quad)?;

@@ -1,4 +1,4 @@
-//! Bodies of requests, read into memory: as large as allowed, in the time that is allowed.
+//! Reads request bodies into memory, within limits of size and time.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -8,17 +8,17 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::http::StatusCode;
 use tokio::time::timeout;
 
-use crate::refusal::Refusal;
+use crate::http::refusal::Refusal;
 
-/// How large a body may be, and how long it may take.
+/// Limits of a body.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub struct BodyLimits {
     pub bytes_max: usize,
-    /// Of all of it.
+    /// For the complete body.
     pub time: Duration,
 }
 
-/// Whether a body is known to be so small that nobody need count it.
+/// Whether a body is known to be so small that it needs no permit.
 pub fn is_small(body: &Body) -> bool {
     body.size_hint().upper().is_some_and(|upper| upper <= SMALL_BYTES)
 }
@@ -26,17 +26,17 @@ pub fn is_small(body: &Body) -> bool {
 /// Reads a body.
 ///
 /// # Errors
-/// 413 if it is too large, 408 if it does not come in time.
-pub async fn read(body: Body, bounds: Bounds) -> Result<Vec<u8>, Refusal> {
-    let Bounds { bytes_max, time } = bounds;
+/// 413 if it is too large, 408 if it is too slow.
+pub async fn read(body: Body, bounds: BodyLimits) -> Result<Vec<u8>, Refusal> {
+    let BodyLimits { bytes_max, time } = bounds;
     let mut body = pin!(body);
-    let late = |_| Refusal::of(StatusCode::REQUEST_TIMEOUT, format!("the body was not whole after {time:?}"));
+    let late = |_| Refusal::of(StatusCode::REQUEST_TIMEOUT, format!("the body was incomplete after {time:?}"));
     match timeout(time, collect(body.as_mut(), bytes_max)).await.map_err(late)?? {
         Some(bytes) => Ok(bytes),
         None => {
             discard(body).await;
             let message = format!(
-                "the body is larger than {bytes_max} bytes; send less at once; `fulgurite rdf load` takes data of any size"
+                "the body is larger than {bytes_max} bytes; send it in parts, or load it with `fulgurite rdf load`"
             );
             Err(Refusal::of(StatusCode::PAYLOAD_TOO_LARGE, message))
         }
@@ -89,7 +89,7 @@ async fn discard(mut body: Pin<&mut Body>) {
 pub const SMALL_BYTES: u64 = 64 << 10;
 const DISCARDED_BYTES: usize = 16 << 20;
 const DISCARD_TIME: Duration = Duration::from_secs(2);
-/// A body of which nothing comes for so long is given up.
+/// A body is abandoned if no byte arrives for this time.
 const STALL: Duration = Duration::from_secs(30);
 
 #[cfg(test)]
@@ -101,7 +101,7 @@ mod tests {
 
     use super::*;
 
-    /// A body of which a byte comes whenever it is asked for the second time, for ever.
+    /// An endless body: every second poll returns a byte.
     struct Dripping {
         is_next: bool,
     }
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_body_that_always_goes_on_ends_with_the_time_for_all_of_it() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let bounds = Bounds { bytes_max: 1 << 30, time: Duration::from_millis(20) };
+        let bounds = BodyLimits { bytes_max: 1 << 30, time: Duration::from_millis(20) };
         let refusal = runtime.block_on(read(Body::new(Dripping { is_next: true }), bounds)).unwrap_err();
         assert_eq!(refusal.status, 408);
         assert!(refusal.message.contains("20ms"), "{}", refusal.message);
@@ -136,7 +136,7 @@ mod tests {
     fn a_body_is_read_up_to_its_bound() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let read = |bytes_max| {
-            let bounds = Bounds { bytes_max, time: Duration::from_secs(100) };
+            let bounds = BodyLimits { bytes_max, time: Duration::from_secs(100) };
             runtime.block_on(read(Body::from("12345"), bounds)).map_err(|refusal| refusal.status.as_u16())
         };
         assert_eq!(read(5), Ok(b"12345".to_vec()));

@@ -6,7 +6,7 @@ use fulgurite_rdf::RdfFormat;
 use fulgurite_rdf::oxrdfio::JsonLdProfileSet;
 use fulgurite_rdf::sparesults::QueryResultsFormat;
 
-use crate::refusal::Refusal;
+use crate::http::refusal::Refusal;
 
 /// A form that can be had: what it is sent as, what else it is asked for as, and what it is.
 pub type Offer<F> = (&'static str, &'static [&'static str], F);
@@ -69,7 +69,7 @@ fn names<F>(offer: &Offer<F>) -> impl Iterator<Item = &'static str> {
     [offer.0].into_iter().chain(offer.1.iter().copied()).map(essence)
 }
 
-/// One range of `Accept`: a media type, of which parts may be `*`, and its quality in thousandths.
+/// A range of `Accept`: a media type, whose parts may be `*`, and its quality in thousandths.
 struct Range {
     kind: String,
     quality: u16,
