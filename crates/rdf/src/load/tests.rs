@@ -182,7 +182,7 @@ fn every_index_has_every_quad() {
         let snapshot = place.store.snapshot().expect("a snapshot");
         let tables = snapshot.all_tables();
         for indexes in [&tables.default_graph, &tables.named_graphs] {
-            let quads = |index: &crate::quads::tables::Index| -> BTreeSet<_> {
+            let quads = |index: &crate::quads::indexes::Index| -> BTreeSet<_> {
                 let keys = snapshot.read().range(&index.table, ..).expect("it is read");
                 keys.map(|entry| index.order.quad_of(&entry.expect("it is read").0).expect("a quad")).collect()
             };

@@ -13,8 +13,9 @@ use crate::dictionary::{IriNamespaces, NAMESPACE_NUMBER_MAX, TermHasher, bytes};
 use crate::error::{Error, Result};
 use crate::model::id::{Tag, TermId, TermKind};
 use crate::model::pattern::{IdQuad, Position};
+use crate::quads::indexes::Index;
 use crate::quads::inferred::quad_of_both;
-use crate::quads::tables::{Index, Tables, next_number};
+use crate::quads::tables::{Tables, next_number};
 use crate::store::database::Store;
 use crate::store::transaction::check_kinds;
 

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::model::id::TermId;
 use crate::model::pattern::IdPattern;
-use crate::quads::inferred::StatementKinds;
+use crate::quads::indexes::StatementKinds;
 use crate::quads::reading::Quads;
 use crate::store::database::Store;
 use fulgurite::Read;

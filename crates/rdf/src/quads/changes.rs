@@ -12,8 +12,9 @@ use fulgurite::{Read, WriteTxn};
 use crate::error::Result;
 use crate::model::id::TermId;
 use crate::model::pattern::IdQuad;
-use crate::quads::inferred::{Inferred, key_of_both};
-use crate::quads::tables::{Index, Tables, damaged};
+use crate::quads::indexes::{Index, Inferred};
+use crate::quads::inferred::key_of_both;
+use crate::quads::tables::{Tables, damaged};
 
 /// Adds an explicit quad, and its graph. Tells whether it was not there as such. If it was inferred, it is both now.
 ///

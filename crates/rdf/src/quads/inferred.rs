@@ -16,30 +16,8 @@ use fulgurite::{KeySuffix, Table, TableOptions, WriteTxn};
 use crate::error::Result;
 use crate::model::id::IdKey;
 use crate::model::pattern::{IdPattern, IdQuad, Order};
-use crate::quads::tables::{Index, KeySink, Reads, Tables};
-
-/// Which statements are meant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum StatementKinds {
-    /// Explicit ones and inferred ones, each quad once.
-    #[default]
-    All,
-    /// Those that were asserted, whether they are inferred too or not.
-    Explicit,
-    /// Those that are inferred and were not asserted.
-    Inferred,
-}
-
-/// The tables of inferred quads.
-#[derive(Clone, Debug)]
-pub struct Inferred {
-    /// As [`Tables::default_graph`], of quads that are not explicit.
-    pub default_graph: Vec<Index>,
-    /// As [`Tables::named_graphs`], of quads that are not explicit.
-    pub named_graphs: Vec<Index>,
-    /// Quads that are explicit and inferred: see [`key_of_both`].
-    pub both: Table,
-}
+use crate::quads::indexes::{Index, Inferred};
+use crate::quads::tables::{KeySink, Reads, Tables};
 
 impl Inferred {
     /// The tables that are there, or nothing if there are none, as `table` opens them.

@@ -9,7 +9,7 @@ use crate::dictionary::term_batch::TermBatch;
 use crate::error::Result;
 use crate::model::id::{TermId, TermKind};
 use crate::model::pattern::IdQuad;
-use crate::quads::reading::{QuadIds, Source};
+use crate::quads::quad_ids::{QuadIds, Source};
 
 /// The quads of a pattern as terms, in the order of their numbers' index. The first error ends it.
 ///

@@ -21,14 +21,7 @@ use crate::dictionary::TermHasher;
 use crate::error::{Error, Result};
 use crate::model::id::{IdKey, PAYLOAD_MAX, TermId};
 use crate::model::pattern::Order;
-use crate::quads::inferred::{Inferred, StatementKinds};
-
-/// One index of quads.
-#[derive(Clone, Debug)]
-pub struct Index {
-    pub order: Order,
-    pub table: Table,
-}
+use crate::quads::indexes::{Index, Inferred, StatementKinds};
 
 /// The tables of a store.
 #[derive(Clone, Debug)]

@@ -12,9 +12,10 @@ use crate::error::Result;
 use crate::model::id::{IdKey, KeyReader, TermId};
 use crate::model::pattern::{IdPattern, IdQuad, Order};
 use crate::quads::index_choice::Steps;
+use crate::quads::indexes::Index;
 use crate::quads::inferred;
-use crate::quads::reading::{Reached, Wanted};
-use crate::quads::tables::{Index, KeySink, Reads, Tables, damaged};
+use crate::quads::quad_ids::{Reached, Wanted};
+use crate::quads::tables::{KeySink, Reads, Tables, damaged};
 use crate::store::shared::Shared;
 
 /// What is read, and by whom.

@@ -10,7 +10,8 @@ use crate::dictionary::{self, IriNamespaces, Numbers, TermHasher};
 use crate::error::{Error, Result};
 use crate::model::id::TermId;
 use crate::model::pattern::Order;
-use crate::quads::inferred::{self, Inferred};
+use crate::quads::indexes::Inferred;
+use crate::quads::inferred;
 
 use crate::dictionary::term_batches::TermBatches;
 use crate::quads::tables::{Reads, Settings, Tables, damaged};

@@ -3,12 +3,13 @@
 mod additions;
 mod inferred;
 mod known;
+mod settling;
+mod state;
 
 use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use additions::Additions;
 use fulgurite::{Durability, KeySuffix, Read, Sequence, Table, WriteTxn};
 use oxrdf::{GraphNameRef, QuadRef, Term, TermRef};
 
@@ -18,12 +19,16 @@ use crate::error::{Error, Result};
 use crate::model::id::{TermId, TermKind};
 use crate::model::pattern::{GraphPattern, IdPattern, IdQuad, Position};
 use crate::quads::changes;
+use crate::quads::graph_names::GraphNames;
 use crate::quads::index_choice::{Steps, is_a_range};
-use crate::quads::inferred::{StatementKinds, guard, scan};
-use crate::quads::reading::{GraphNames, QuadIds, Quads, Reached, Source, Wanted};
+use crate::quads::indexes::StatementKinds;
+use crate::quads::inferred::scan;
+use crate::quads::quad_ids::{QuadIds, Reached, Source, Wanted};
+use crate::quads::reading::Quads;
 use crate::quads::tables::Tables;
 use crate::quads::view::View;
 use crate::store::shared::Shared;
+use crate::store::transaction::state::State;
 
 /// A set of changes that is committed as one, or dropped without a trace. It reads what it has written, by its
 /// [view](Transaction::view).
@@ -53,26 +58,6 @@ pub struct TransactionView {
 struct Inner {
     state: Mutex<State>,
     shared: Arc<Shared>,
-}
-
-struct State {
-    /// None when the transaction has ended.
-    txn: Option<WriteTxn>,
-    /// Those that the transaction sees, of which it may make some. None until quads are read or changed: to look is a
-    /// read, with which who makes tables of inferred quads is in conflict, and so is a load.
-    tables: Option<Arc<Tables>>,
-    /// Whether it is in conflict with who makes tables of inferred quads.
-    guards_tables: bool,
-    /// What is added and in no table yet, and terms that were looked up lately.
-    additions: Additions,
-    /// Numbers that stand for terms, of those that were inserted lately.
-    checked: HashSet<TermId>,
-    /// Whether the namespaces that are known are good for what it writes.
-    has_refreshed_namespaces: bool,
-    /// Whether a change may be half made.
-    is_broken: bool,
-    /// Why, if nobody was told.
-    failure: Option<Error>,
 }
 
 /// A state of a [`Transaction`] to return to.
@@ -163,33 +148,6 @@ impl Inner {
     }
 }
 
-impl State {
-    fn tables_seen(&mut self, shared: &Shared) -> Result<Arc<Tables>> {
-        if let Some(tables) = &self.tables {
-            return Ok(Arc::clone(tables));
-        }
-        let txn = self.txn.as_ref().ok_or(Error::TransactionEnded)?;
-        let tables = shared.tables_as_seen(txn, |name| txn.open_table(name))?;
-        self.tables = Some(Arc::clone(&tables));
-        Ok(tables)
-    }
-
-    /// See [`Inner::tables_to_change`].
-    fn tables_to_change(&mut self, shared: &Shared) -> Result<Arc<Tables>> {
-        let tables = self.tables_seen(shared)?;
-        if tables.inferred.is_none() && !self.guards_tables {
-            guard(self.writable()?, &tables)?;
-            self.guards_tables = true;
-        }
-        Ok(tables)
-    }
-
-    fn writable(&mut self) -> Result<&mut WriteTxn> {
-        let txn = self.txn.as_mut().ok_or(Error::TransactionEnded)?;
-        if self.is_broken { Err(self.failure.take().unwrap_or(Error::TransactionBroken)) } else { Ok(txn) }
-    }
-}
-
 impl Transaction {
     /// Requires: `tables` are all that `txn` sees, if they are known.
     pub(crate) fn new(txn: WriteTxn, tables: Option<Arc<Tables>>, shared: Arc<Shared>) -> Self {
@@ -197,7 +155,7 @@ impl Transaction {
             txn: Some(txn),
             tables,
             guards_tables: false,
-            additions: Additions::default(),
+            additions: Default::default(),
             checked: HashSet::new(),
             has_refreshed_namespaces: false,
             is_broken: false,

@@ -49,7 +49,7 @@ const FILES: &[(&str, &str)] = &[
     ("crates/engine/src/txn/commit/in_place.rs", "commits that write their records to the log's map without its lock"),
     ("crates/engine/src/txn/coordination/slots.rs", "what transactions leave for the next ones of their threads"),
     ("proofs/loom-models/src/surroundings.rs", "the signature of the store to a place in the log's map"),
-    ("crates/rdf/src/sparql/evaluation/meter.rs", "an allocator that counts, for limits of an evaluation's memory"),
+    ("crates/rdf/src/meter.rs", "an allocator that counts, for limits of an evaluation's memory"),
     ("proofs/testkit/src/hostile/watch.rs", "an allocator that counts: a hostile file must not cost memory"),
     ("proofs/testkit/src/kill/other_processes.rs", "fork"),
     ("proofs/testkit/tests/processes/databases.rs", "fork"),

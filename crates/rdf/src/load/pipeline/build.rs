@@ -20,7 +20,8 @@ use crate::dictionary::{self, NumberedNamespaces};
 use crate::error::{Error, Result};
 use crate::model::id::{IdKey, Tag, TermId};
 use crate::model::pattern::Position;
-use crate::quads::tables::{Index, NEXT_NUMBER_KEY, Tables, next_number};
+use crate::quads::indexes::Index;
+use crate::quads::tables::{NEXT_NUMBER_KEY, Tables, next_number};
 use crate::store::shared::Shared;
 
 /// What was filled in.

@@ -19,8 +19,7 @@ use super::progress::Watch;
 use crate::error::{Error, Result};
 use crate::load::options::Way;
 use crate::quads::changes;
-use crate::quads::inferred::Inferred;
-use crate::quads::tables::Index;
+use crate::quads::indexes::{Index, Inferred};
 use crate::store::shared::Shared;
 
 /// Takes the entries of one table after the other.

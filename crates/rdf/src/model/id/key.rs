@@ -5,10 +5,8 @@
 
 use fulgurite::KeySuffix;
 
-use super::PAYLOAD_BITS;
-use super::PAYLOAD_MAX;
-use super::Tag;
-use super::TermId;
+use crate::model::id::short_text::{PAYLOAD_BITS, PAYLOAD_MAX};
+use crate::model::id::term_id::{Tag, TermId};
 
 /// How payloads of a tag are written.
 #[derive(Clone, Copy, PartialEq, Eq)]

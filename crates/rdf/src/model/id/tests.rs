@@ -2,7 +2,7 @@
 
 use fulgurite::KeySuffix;
 use oxrdf::vocab::xsd;
-use oxrdf::{BlankNode, Literal, NamedNode, Term};
+use oxrdf::{BlankNode, Literal, NamedNode, NamedNodeRef, Term};
 use proptest::prelude::*;
 
 use super::*;

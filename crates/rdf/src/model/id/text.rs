@@ -1,7 +1,6 @@
 //! Payloads that are short texts: strings, language strings, booleans, blank nodes.
 
-use super::PAYLOAD_MAX;
-use super::ShortText;
+use crate::model::id::short_text::{PAYLOAD_MAX, ShortText};
 
 /// Bytes from the most significant of 56 bits on, followed by zeros: so they order as texts do, and a text with a zero
 /// byte in it has none.

@@ -10,10 +10,12 @@ use std::rc::Rc;
 use oxrdf::Term;
 use spareval::{ExpressionTerm, InternalQuad, QueryableDataset};
 
+use super::evaluation_term::EvaluationTerm;
 use super::interrupt::{HeldTerm, or_interrupt};
 use super::limits::{Stopped, Watch};
 use super::scope::{DefaultGraph, Scope};
-use super::terms::{EvaluationTerm, Terms};
+use super::sort_tables::TermValues;
+use super::terms::Terms;
 use crate::Error;
 use crate::GraphNames;
 use crate::GraphPattern;
@@ -24,8 +26,8 @@ use crate::QuadIds;
 use crate::Quads;
 use crate::TermId;
 use crate::dictionary::seeded_hash::SeededHash;
+use crate::meter;
 use crate::sparql::evaluation::best_rows::Best;
-use crate::sparql::evaluation::meter;
 
 /// Triples of named graphs that a union remembers, to tell those that it has returned; beyond that it asks the store.
 const REMEMBERED_MAX: usize = 1 << 20;

@@ -18,8 +18,8 @@ use std::cell::{Cell, RefCell};
 use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use super::evaluation_term::{EvaluationTerm, Form};
 use super::limits::{Stopped, Watch};
-use super::terms::{EvaluationTerm, Form};
 use crate::error::Error;
 
 /// Terms are touched so many times between two looks at the limits: some microseconds.

@@ -1,4 +1,4 @@
-//! [`Memory`]: what one evaluation holds, of what the [meter](crate::sparql::evaluation::meter) counts.
+//! [`Memory`]: what one evaluation holds, of what the [meter](crate::meter) counts.
 //!
 //! Invariants: (1) only what is allocated and freed on the evaluation's thread while it runs counts, so that
 //! evaluations whose rows are asked for in turns, and the callers of both, count apart. (2) A row that leaves the
@@ -7,7 +7,7 @@
 use std::cell::Cell;
 
 use super::heap::HeapBytes;
-use crate::sparql::evaluation::meter;
+use crate::meter;
 
 /// See the module.
 pub(crate) struct Memory {

@@ -2,12 +2,12 @@
 
 pub(crate) mod best_rows;
 pub(crate) mod dataset;
+pub(crate) mod evaluation_term;
 pub(crate) mod heap;
 pub(crate) mod interrupt;
 pub(crate) mod limits;
 pub(crate) mod memory;
-pub(crate) mod meter;
 pub(crate) mod scope;
-pub(crate) mod sort_keys;
+pub(crate) mod sort_tables;
 pub(crate) mod term_cache;
 pub(crate) mod terms;

@@ -9,8 +9,9 @@ use std::collections::HashSet;
 use oxrdf::{GraphName, NamedOrBlankNode, Term};
 use spargebra::algebra::QueryDataset;
 
+use super::evaluation_term::EvaluationTerm;
 use super::limits::Stopped;
-use super::terms::{EvaluationTerm, Terms};
+use super::terms::Terms;
 use crate::Quads;
 use crate::TermId;
 

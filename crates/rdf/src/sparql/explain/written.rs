@@ -15,7 +15,7 @@
 
 use std::collections::HashMap;
 
-use crate::sparql::evaluation::terms::Form;
+use crate::sparql::evaluation::evaluation_term::Form;
 use crate::sparql::expressions::aggregates;
 use crate::sparql::expressions::functions::Operation;
 use crate::sparql::expressions::ill_typed::Typed;

@@ -19,9 +19,10 @@ use crate::IdQuad;
 use crate::Quads;
 use crate::TermId;
 use crate::dictionary::seeded_hash::SeededHash;
+use crate::sparql::evaluation::evaluation_term::EvaluationTerm;
 use crate::sparql::evaluation::limits::{Stopped, Watch};
 use crate::sparql::evaluation::scope::{DefaultGraph, Scope};
-use crate::sparql::evaluation::terms::{EvaluationTerm, Terms};
+use crate::sparql::evaluation::terms::Terms;
 
 /// Rows that are carried along.
 const SAMPLE: usize = 16;

@@ -16,7 +16,7 @@ use super::hidden::hidden_variable;
 use super::names::{Name, certain};
 use super::one_group::looks_at_patterns;
 use crate::sparql::evaluation::best_rows::ROWS_MAX;
-use crate::sparql::evaluation::terms::Form;
+use crate::sparql::evaluation::evaluation_term::Form;
 use crate::sparql::plan::expressions::forms::in_form;
 
 /// How a result is cut off.

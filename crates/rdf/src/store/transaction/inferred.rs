@@ -13,9 +13,10 @@ use crate::error::Result;
 use crate::model::id::IdKey;
 use crate::model::pattern::{GraphPattern, IdPattern, IdQuad};
 use crate::quads::changes;
-use crate::quads::inferred::{Inferred, StatementKinds, key_of_both, prefix_of_both, quad_of_both};
+use crate::quads::indexes::{Index, Inferred, StatementKinds};
+use crate::quads::inferred::{key_of_both, prefix_of_both, quad_of_both};
 use crate::quads::reading::Quads;
-use crate::quads::tables::{Index, Reads, Tables};
+use crate::quads::tables::{Reads, Tables};
 
 impl Transaction {
     /// Adds a quad as inferred, and its graph. Tells whether it was not inferred. If it is explicit, it is both then,

@@ -25,9 +25,9 @@ use oxrdf::{Literal, Variable};
 use spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, Function, GraphPattern, OrderExpression};
 
 use super::forms::{as_term, datatype, has_alternatives, in_form, is_term, string};
-use super::operations::makes_texts;
+use super::kinds::makes_texts;
 use super::triple_terms;
-use crate::sparql::evaluation::terms::Form;
+use crate::sparql::evaluation::evaluation_term::Form;
 use crate::sparql::expressions::ill_typed::{self, Typed};
 use crate::sparql::expressions::numeric::Number;
 use crate::sparql::parse::shape::{Operand, map_children, map_operands, visit_operands};

@@ -7,8 +7,8 @@ use oxrdf::vocab::xsd;
 use oxrdf::{Literal, NamedNode};
 use spargebra::algebra::{Expression, Function};
 
-use super::operations::may_compute_double;
-use crate::sparql::evaluation::terms::Form;
+use super::kinds::may_compute_double;
+use crate::sparql::evaluation::evaluation_term::Form;
 use crate::sparql::expressions::aggregates;
 use crate::sparql::expressions::ill_typed::{self, Typed};
 

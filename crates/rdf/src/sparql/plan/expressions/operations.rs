@@ -19,16 +19,14 @@
 
 use std::cell::Cell;
 
-use oxrdf::NamedNodeRef;
-use oxrdf::vocab::xsd;
 use spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, Function, GraphPattern};
 
 use super::forms::in_form;
-use crate::sparql::evaluation::terms::Form;
+use super::kinds::{Kind, kind, operation_of};
+use crate::sparql::evaluation::evaluation_term::Form;
 use crate::sparql::expressions::aggregates::Aggregate;
 use crate::sparql::expressions::functions::{Mode, Operation};
 use crate::sparql::expressions::ill_typed::Typed;
-use crate::sparql::expressions::order::{TimeType, is_integer_type};
 use crate::sparql::parse::shape::{Operand, map_children, map_operands, visit_operands};
 
 /// The pattern with its operators in that form, and whether it calls functions of ours.
@@ -187,43 +185,6 @@ fn if_in_form(variable: Expression, form: Form) -> Expression {
     Expression::If(condition.into(), variable.clone().into(), variable.into())
 }
 
-/// The operation that an expression's outermost operator is.
-fn operation_of(expression: &Expression) -> Option<Operation> {
-    use Expression as E;
-    Some(match expression {
-        E::Add(..) => Operation::Add,
-        E::Subtract(..) => Operation::Subtract,
-        E::Multiply(..) => Operation::Multiply,
-        E::Divide(..) => Operation::Divide,
-        E::UnaryMinus(_) => Operation::Negate,
-        E::UnaryPlus(_) => Operation::Keep,
-        E::Less(..) => Operation::Less,
-        E::LessOrEqual(..) => Operation::LessOrEqual,
-        E::Greater(..) => Operation::Greater,
-        E::GreaterOrEqual(..) => Operation::GreaterOrEqual,
-        E::Equal(..) => Operation::Equal,
-        E::In(..) => Operation::In,
-        E::FunctionCall(function, arguments) => match (function, arguments.len()) {
-            (Function::Abs, 1) => Operation::Absolute,
-            (Function::Ceil, 1) => Operation::Ceiling,
-            (Function::Floor, 1) => Operation::Floor,
-            (Function::Round, 1) => Operation::Round,
-            (Function::IsNumeric, 1) => Operation::IsNumeric,
-            (Function::Custom(name), 1) => match name.as_ref() {
-                xsd::INTEGER => Operation::ToInteger,
-                xsd::DECIMAL => Operation::ToDecimal,
-                xsd::DOUBLE => Operation::ToDouble,
-                xsd::FLOAT => Operation::ToFloat,
-                xsd::BOOLEAN => Operation::ToBoolean,
-                xsd::STRING => Operation::ToString,
-                _ => return None,
-            },
-            _ => return None,
-        },
-        _ => return None,
-    })
-}
-
 /// The operands of an operation, in their order.
 fn operands_of(expression: Expression) -> Vec<Expression> {
     let mut operands = Vec::new();
@@ -281,134 +242,6 @@ fn may_compare_times(expression: &Expression) -> bool {
         Expression::Equal(left, right) => may_be_time(left) && may_be_time(right),
         Expression::In(value, list) => may_be_time(value) && list.iter().any(may_be_time),
         _ => false,
-    }
-}
-
-/// What is known of a value before it is computed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Number,
-    Time,
-    /// A truth value.
-    Truth,
-    /// None of these.
-    Other,
-    Unknown,
-}
-
-fn kind(expression: &Expression) -> Kind {
-    use Expression as E;
-    match expression {
-        E::Literal(literal) => kind_of_type(literal.datatype()),
-        E::NamedNode(_) => Kind::Other,
-        E::Bound(_) | E::Exists(_) | E::Not(_) | E::And(..) | E::Or(..) | E::SameTerm(..) => Kind::Truth,
-        // Of dates and durations too.
-        E::Add(..) | E::Subtract(..) => match (operation_of(expression), operand_kinds(expression)) {
-            (_, kinds) if kinds.contains(&Kind::Number) => Kind::Number,
-            _ => Kind::Unknown,
-        },
-        E::Multiply(..) | E::Divide(..) => Kind::Number,
-        E::Less(..) | E::LessOrEqual(..) | E::Greater(..) | E::GreaterOrEqual(..) | E::Equal(..) | E::In(..) => {
-            Kind::Truth
-        }
-        E::FunctionCall(function, _) => kind_of_call(function),
-        _ => Kind::Unknown,
-    }
-}
-
-/// Whether the value is computed, and may be a double.
-pub(crate) fn may_compute_double(expression: &Expression) -> bool {
-    matches!(expression, Expression::FunctionCall(Function::Rand, _))
-        || operation_of(expression).is_some_and(Operation::is_arithmetic)
-}
-
-/// Whether the value is a text, with a language or without, or an error.
-pub(crate) fn makes_texts(expression: &Expression) -> bool {
-    match expression {
-        Expression::Literal(literal) => literal.language().is_some() || literal.datatype() == xsd::STRING,
-        Expression::FunctionCall(Function::Custom(name), _) => name.as_ref() == xsd::STRING,
-        Expression::FunctionCall(function, _) => {
-            !matches!(function, Function::Datatype | Function::Iri | Function::BNode | Function::Uuid)
-                && kind_of_call(function) == Kind::Other
-        }
-        _ => false,
-    }
-}
-
-fn operand_kinds(expression: &Expression) -> Vec<Kind> {
-    let mut kinds = Vec::new();
-    visit_operands(expression, &mut |operand| match operand {
-        // Only one level down: sums of sums are looked at where they stand.
-        Operand::Expression(Expression::Literal(literal)) => kinds.push(kind_of_type(literal.datatype())),
-        Operand::Expression(Expression::Multiply(..) | Expression::Divide(..)) => kinds.push(Kind::Number),
-        _ => kinds.push(Kind::Unknown),
-    });
-    kinds
-}
-
-fn kind_of_type(datatype: NamedNodeRef<'_>) -> Kind {
-    match datatype {
-        xsd::DECIMAL | xsd::DOUBLE | xsd::FLOAT => Kind::Number,
-        xsd::BOOLEAN => Kind::Truth,
-        _ if is_integer_type(datatype) => Kind::Number,
-        _ if TimeType::of(datatype).is_some() => Kind::Time,
-        _ => Kind::Other,
-    }
-}
-
-fn kind_of_call(function: &Function) -> Kind {
-    match function {
-        Function::Str
-        | Function::Lang
-        | Function::LangDir
-        | Function::Datatype
-        | Function::Iri
-        | Function::BNode
-        | Function::Concat
-        | Function::SubStr
-        | Function::Replace
-        | Function::UCase
-        | Function::LCase
-        | Function::EncodeForUri
-        | Function::StrBefore
-        | Function::StrAfter
-        | Function::Tz
-        | Function::Uuid
-        | Function::StrUuid
-        | Function::Md5
-        | Function::Sha1
-        | Function::Sha256
-        | Function::Sha384
-        | Function::Sha512
-        | Function::StrLang
-        | Function::StrLangDir => Kind::Other,
-        Function::LangMatches
-        | Function::Contains
-        | Function::StrStarts
-        | Function::StrEnds
-        | Function::IsIri
-        | Function::IsBlank
-        | Function::IsLiteral
-        | Function::IsNumeric
-        | Function::Regex => Kind::Truth,
-        Function::Abs
-        | Function::Ceil
-        | Function::Floor
-        | Function::Round
-        | Function::Rand
-        | Function::StrLen
-        | Function::Year
-        | Function::Month
-        | Function::Day
-        | Function::Hours
-        | Function::Minutes
-        | Function::Seconds => Kind::Number,
-        Function::Custom(name) => match name.as_ref() {
-            xsd::STRING => Kind::Other,
-            datatype if datatype.as_str().starts_with("http://www.w3.org/2001/XMLSchema#") => kind_of_type(datatype),
-            _ => Kind::Unknown,
-        },
-        _ => Kind::Unknown,
     }
 }
 

@@ -12,8 +12,7 @@ use oxrdf::Variable;
 use spargebra::algebra::{Expression, GraphPattern, OrderExpression};
 
 use super::forms::in_form;
-use crate::sparql::evaluation::sort_keys::{RankBy, Slot};
-use crate::sparql::evaluation::terms::Form;
+use crate::sparql::evaluation::evaluation_term::{Form, RankBy, Slot};
 use crate::sparql::parse::shape::{map_children, map_operands};
 use crate::sparql::plan::hidden::hidden_variable;
 

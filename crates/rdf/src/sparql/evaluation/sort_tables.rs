@@ -1,45 +1,32 @@
-//! Keys of rows that are to be sorted: the evaluator compares their ranks in the total order, and so nothing but
-//! integers.
+//! The ranks by which rows are sorted: the evaluator compares integers instead of terms.
 //!
-//! Each key of an `ORDER BY` has a table, by its slot. While the evaluator collects rows, each row's term is added;
-//! when it compares the first two, the table is sealed: every term gets a rank by value, and one by value and form,
-//! which the last key of an `ORDER BY` uses. The next evaluation of the same `ORDER BY` begins the table anew: by then
-//! the one before has sorted its rows, since the evaluator sorts as soon as it has collected.
+//! Each key of an `ORDER BY` has a table, by its slot. While the evaluator collects rows, the term of each row is added
+//! to the table. When the evaluator compares the first two rows, the table is sealed: every term gets a rank by value,
+//! and a rank by value and form, which the last key of an `ORDER BY` uses. The next evaluation of the same `ORDER BY`
+//! starts the table again. By then the one before has sorted its rows, because the evaluator sorts right after it has
+//! collected.
 //!
-//! Invariants: (1) ranks compare as the [order](crate::sparql::expressions::order) of the terms does. (2) Terms are
-//! read, and reading may fail, before sorting: the comparisons of a sort cannot fail.
+//! Invariants: (1) Ranks compare as the terms do in the [order](crate::sparql::expressions::order). (2) Terms are read,
+//! which may fail, before sorting: the comparisons of a sort cannot fail.
 
 use std::cell::{Cell, RefCell};
 
-use super::interrupt;
-use super::limits::Stopped;
-use super::terms::{EvaluationTerm, Terms};
-use crate::Quads;
+use oxrdf::Term;
+
 use crate::TermId;
 use crate::sparql::evaluation::best_rows;
+use crate::sparql::evaluation::evaluation_term::{EvaluationTerm, RankBy, Slot, SortKey};
+use crate::sparql::evaluation::interrupt;
+use crate::sparql::evaluation::limits::Stopped;
 use crate::sparql::expressions::order::{Key, compare_forms};
 
-/// A row's place in the table of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct SortKey {
-    place: u32,
-    slot: Slot,
-}
+/// The values of an evaluation's terms.
+pub(crate) trait TermValues {
+    /// The place of a term in the total order.
+    fn order_key(&self, term: EvaluationTerm) -> Result<Key, Stopped>;
 
-/// The table of a key, and by what its terms are ranked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Slot {
-    pub number: u32,
-    pub by: RankBy,
-}
-
-/// By what a term is ranked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum RankBy {
-    /// Equal values have one rank.
-    Value,
-    /// Of equal values the forms decide.
-    Form,
+    /// The term itself.
+    fn externalize(&self, term: EvaluationTerm) -> Result<Term, Stopped>;
 }
 
 /// The tables of one evaluation.
@@ -112,7 +99,7 @@ impl SortTables {
     }
 
     /// The rank of a row's term among those of its table.
-    pub(crate) fn rank<Q: Quads>(&self, key: SortKey, terms: &Terms<Q>) -> Result<i64, Stopped> {
+    pub(crate) fn rank(&self, key: SortKey, terms: &impl TermValues) -> Result<i64, Stopped> {
         let slot = key.slot.number as usize;
         let is_sealed = self.tables.borrow()[slot].ranks.is_some();
         if !is_sealed {
@@ -148,7 +135,7 @@ fn id_class(term: Packed) -> Option<(best_rows::Class, u64)> {
 }
 
 impl Ranks {
-    fn of<Q: Quads>(added: &[Packed], terms: &Terms<Q>) -> Result<Self, Stopped> {
+    fn of(added: &[Packed], terms: &impl TermValues) -> Result<Self, Stopped> {
         let class = added.first().and_then(|first| id_class(*first));
         if class.is_some() && added.iter().all(|term| id_class(*term) == class) {
             return Ok(Self::Ids);
@@ -166,7 +153,7 @@ impl Ranks {
 }
 
 /// The ranks of each of the terms.
-fn ranks_of_distinct<Q: Quads>(distinct: &[Packed], terms: &Terms<Q>) -> Result<Vec<(u32, u32)>, Stopped> {
+fn ranks_of_distinct(distinct: &[Packed], terms: &impl TermValues) -> Result<Vec<(u32, u32)>, Stopped> {
     let mut keyed = Vec::with_capacity(distinct.len());
     for (place, term) in distinct.iter().enumerate() {
         interrupt::touch();
@@ -189,7 +176,7 @@ fn ranks_of_distinct<Q: Quads>(distinct: &[Packed], terms: &Terms<Q>) -> Result<
 }
 
 /// The places of terms that have one value, in the order of their forms.
-fn by_forms<Q: Quads>(equal: &[(Key, usize)], distinct: &[Packed], terms: &Terms<Q>) -> Result<Vec<usize>, Stopped> {
+fn by_forms(equal: &[(Key, usize)], distinct: &[Packed], terms: &impl TermValues) -> Result<Vec<usize>, Stopped> {
     if let [(_, place)] = equal {
         return Ok(vec![*place]);
     }

@@ -1,0 +1,242 @@
+//! [`QuadIds`]: reads the quads of a pattern in batches.
+//!
+//! Each batch begins after the key at which the last one ended, so an iterator holds only a key between batches.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use fulgurite::{KeySuffix, Table};
+
+use crate::dictionary::term_batch::TermBatch;
+use crate::error::{Error, Result};
+use crate::meter;
+use crate::model::id::{IdKey, TermId};
+use crate::model::pattern::{IdPattern, IdQuad, Position};
+use crate::quads::index_choice::{Step, Steps};
+use crate::quads::tables::Tables;
+
+/// What iterators keep to read on from.
+pub(crate) trait Source: Send + Sync {
+    /// The tables that are read.
+    fn tables(&self) -> &Tables;
+
+    /// Appends what is wanted to `quads`.
+    fn read_quads(&self, wanted: &Wanted<'_>, quads: &mut Vec<IdQuad>) -> Result<Reached>;
+
+    /// Hands keys within the bounds to `each`, `keys_min` or somewhat more.
+    fn scan(
+        &self,
+        table: &Table,
+        low: Bound<&[u8]>,
+        high: Bound<&[u8]>,
+        keys_min: usize,
+        each: &mut dyn FnMut(KeySuffix<'_>),
+    ) -> Result<bool>;
+
+    /// Reads the terms that a batch wants.
+    fn read_terms(&self, terms: &mut TermBatch) -> Result<()>;
+
+    /// A batch to read terms into, which may have some.
+    fn lend_terms(&self) -> TermBatch {
+        TermBatch::default()
+    }
+
+    /// Takes back what was lent.
+    fn take_back(&self, terms: TermBatch) {
+        drop(terms);
+    }
+
+    /// An entry of a table that cannot have been written.
+    fn damaged(&self, table: &Table) -> Error;
+
+    /// A number of a quad that stands for nothing that can be in its place.
+    fn damaged_term(&self, id: TermId) -> Error;
+}
+
+/// Some quads of a range.
+pub(crate) struct Wanted<'w> {
+    /// The range.
+    pub step: &'w Step,
+    /// Where in it to begin.
+    pub low: &'w Bound<IdKey>,
+    /// What the quads must match, where not all of the range do.
+    pub filter: Option<&'w IdPattern>,
+    /// So many keys are looked at, or somewhat more, as far as there are.
+    pub keys_min: usize,
+}
+
+/// How far a range was read.
+pub(crate) enum Reached {
+    /// To its end.
+    End,
+    /// Up to this key, and including it.
+    Key(IdKey),
+}
+
+/// Quads of a pattern. The first error ends it.
+///
+/// As an iterator it gives one quad after the other. Who goes over many takes them in [batches](QuadIds::next_batch),
+/// or by [`for_each`](Iterator::for_each) and [`fold`](Iterator::fold), which do the same.
+pub struct QuadIds {
+    source: Arc<dyn Source>,
+    /// What is to be read after this step.
+    steps: Steps,
+    step: Step,
+    /// Where the step is read on from; `None` at its end.
+    low: Option<Bound<IdKey>>,
+    buffer: Vec<IdQuad>,
+    /// The first of the buffer that was not given yet.
+    next: usize,
+    batch_keys: usize,
+}
+
+impl QuadIds {
+    /// Requires: `steps` has one at least.
+    pub(crate) fn new(source: Arc<dyn Source>, mut steps: Steps) -> Self {
+        let step = steps.next(source.tables()).expect("a store has indexes of both");
+        let low = Some(Bound::Included(step.prefix));
+        Self { source, steps, step, low, buffer: Vec::new(), next: 0, batch_keys: BATCH_KEYS_FIRST }
+    }
+
+    /// The places by which the quads are sorted, the most significant first. With graphs of
+    /// [`GraphPattern::Any`](crate::GraphPattern::Any) that holds for the default graph and for the named ones, each by
+    /// itself.
+    pub fn order(&self) -> &'static [Position] {
+        self.step.order.positions()
+    }
+
+    /// The next quads in the order of the iterator: as many as suit, at least one. `None` when there are no more.
+    ///
+    /// ```
+    /// # fn main() -> fulgurite_rdf::Result<()> {
+    /// # let directory = tempfile::tempdir().expect("a temporary directory");
+    /// use fulgurite_rdf::{IdPattern, Quads, Store, StoreOptions};
+    ///
+    /// let store = Store::create(directory.path().join("a.ful"), StoreOptions::new())?;
+    /// let (mut quads, mut count) = (store.snapshot()?.quads(&IdPattern::ALL), 0);
+    /// while let Some(batch) = quads.next_batch() {
+    ///     count += batch?.len();
+    /// }
+    /// assert_eq!(count, 0);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As the iterator's items.
+    pub fn next_batch(&mut self) -> Option<Result<&[IdQuad]>> {
+        self.next_batch_and_source().map(|batch| batch.map(|(quads, _)| quads))
+    }
+
+    #[inline]
+    pub(crate) fn next_batch_and_source(&mut self) -> Option<Result<(&[IdQuad], &dyn Source)>> {
+        if self.next == self.buffer.len() {
+            match self.fill() {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        let first = std::mem::replace(&mut self.next, self.buffer.len());
+        Some(Ok((&self.buffer[first..], &*self.source)))
+    }
+
+    /// Passes over the quads whose term in the first unbound place of the order is below `id`.
+    pub fn skip_to(&mut self, id: TermId) {
+        let Some(&position) = self.order().get(self.step.bound_places) else { return };
+        let ahead = &self.buffer[self.next..];
+        let passed = ahead.partition_point(|quad| quad.at(position) < id);
+        self.next += passed;
+        if passed < ahead.len() {
+            return;
+        }
+        let Some(Bound::Included(low) | Bound::Excluded(low)) = &self.low else { return };
+        let mut key = self.step.prefix;
+        key.push(id);
+        if low.as_bytes() < key.as_bytes() {
+            self.low = Some(Bound::Included(key));
+            self.batch_keys = BATCH_KEYS_FIRST;
+        }
+    }
+
+    /// Whether other quads than those of the pattern are gone over.
+    pub(crate) fn goes_over_others(&self) -> bool {
+        self.step.is_filtered
+    }
+
+    pub(crate) fn source(&self) -> &dyn Source {
+        &*self.source
+    }
+
+    /// No quad is left.
+    pub(crate) fn end(&mut self) {
+        self.buffer.clear();
+        self.next = 0;
+        self.low = None;
+        self.steps.end();
+    }
+
+    /// Reads the next quads that there are into the buffer. Tells whether there are any. After an error there are none.
+    #[inline(never)]
+    fn fill(&mut self) -> Result<bool> {
+        self.buffer.clear();
+        self.next = 0;
+        loop {
+            let Some(low) = self.low.take() else {
+                let Some(step) = self.steps.next(self.source.tables()) else { return Ok(false) };
+                (self.step, self.low, self.batch_keys) = (step, Some(Bound::Included(step.prefix)), BATCH_KEYS_FIRST);
+                continue;
+            };
+            let filter = self.step.is_filtered.then(|| self.steps.pattern());
+            let wanted = Wanted { step: &self.step, low: &low, filter, keys_min: self.batch_keys };
+            let room_before = self.buffer.capacity();
+            let read = meter::uncounted(|| self.source.read_quads(&wanted, &mut self.buffer));
+            meter::count(((self.buffer.capacity() - room_before) * size_of::<IdQuad>()) as i64);
+            match read {
+                Ok(Reached::End) => {}
+                Ok(Reached::Key(key)) => self.low = Some(Bound::Excluded(key)),
+                Err(error) => {
+                    self.end();
+                    return Err(error);
+                }
+            }
+            self.batch_keys = (self.batch_keys * 4).min(BATCH_KEYS_MAX);
+            if !self.buffer.is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+}
+
+impl Iterator for QuadIds {
+    type Item = Result<IdQuad>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(quad) = self.buffer.get(self.next) {
+                self.next += 1;
+                return Some(Ok(*quad));
+            }
+            match self.fill() {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+
+    fn fold<B, F: FnMut(B, Self::Item) -> B>(mut self, mut folded: B, mut f: F) -> B {
+        while let Some(batch) = self.next_batch() {
+            match batch {
+                Ok(quads) => folded = quads.iter().fold(folded, |folded, quad| f(folded, Ok(*quad))),
+                Err(error) => folded = f(folded, Err(error)),
+            }
+        }
+        folded
+    }
+}
+
+/// The first batch is small: most patterns have few quads.
+const BATCH_KEYS_FIRST: usize = 32;
+/// Keys of the largest batch.
+pub(super) const BATCH_KEYS_MAX: usize = 1024;
