@@ -75,7 +75,7 @@ pub(crate) enum Reached {
 
 /// Quads of a pattern. The first error ends it.
 ///
-/// As an iterator it gives one quad after the other. Who goes over many takes them in [batches](QuadIds::next_batch),
+/// As an iterator it returns one quad at a time. To read many quads, use [batches](QuadIds::next_batch),
 /// or by [`for_each`](Iterator::for_each) and [`fold`](Iterator::fold), which do the same.
 pub struct QuadIds {
     source: Arc<dyn Source>,
@@ -175,7 +175,7 @@ impl QuadIds {
         self.steps.end();
     }
 
-    /// Reads the next quads that there are into the buffer. Tells whether there are any. After an error there are none.
+    /// Reads the next quads into the buffer. Returns whether there are any. After an error there are none.
     #[inline(never)]
     fn fill(&mut self) -> Result<bool> {
         self.buffer.clear();

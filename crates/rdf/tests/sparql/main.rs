@@ -3,23 +3,15 @@
 mod bindings;
 mod construct;
 mod datasets;
-mod expressions;
 mod fixture;
-mod forms;
-mod interrupts;
-mod limits;
-mod memory;
 mod named_graphs;
-mod numbers;
-mod ordering;
-mod panics;
 mod patterns;
 mod planning;
-mod regexes;
 mod results;
 mod services;
-mod sorted;
+mod stopping;
 mod updates;
+mod values;
 
 /// For limits of memory.
 #[global_allocator]

@@ -1,8 +1,9 @@
 //! Refuses requests from web pages of other sites, and requests to foreign host names.
 //!
-//! Every web page in a user's browser can send requests to a server on a loopback address. The browser adds headers that
-//! a page cannot forge. `Host` is the name in the page's URL, so it shows a foreign name that resolves to this machine.
-//! `Origin` shows forms and scripts of other sites. `Sec-Fetch-Site` shows requests without `Origin`, as for an image.
+//! Every web page in a user's browser can send requests to a server on a loopback address. The browser adds headers
+//! that a page cannot forge. `Host` is the name in the page's URL, so it shows a foreign name that resolves to this
+//! machine. `Origin` shows forms and scripts of other sites. `Sec-Fetch-Site` shows requests without `Origin`, as for
+//! an image.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -199,7 +199,7 @@ impl TermId {
         }
         let mut text = String::with_capacity(INLINE_FORM_BYTES);
         let form = self.write_inline(&mut text)?;
-        // Terms have no spare room, so that their texts tell what memory they take.
+        // Terms have no spare capacity, so the length of a text is the memory that it uses.
         text.shrink_to_fit();
         Some(match form {
             InlineForm::Blank => BlankNode::new_unchecked(text).into(),
@@ -211,7 +211,7 @@ impl TermId {
         })
     }
 
-    /// Appends the label or the form of the term, if it is in the number, and tells the rest. `None` if it is not; then
+    /// Appends the label or the form of the term, if it is in the number, and returns the rest. `None` if it is not; then
     /// something may have been appended.
     pub(crate) fn write_inline(self, out: &mut String) -> Option<InlineForm> {
         let payload = self.payload();

@@ -28,7 +28,8 @@ pub(crate) enum Form {
     Candidate,
     /// As [`Form::Candidate`], of a row that is about to be sorted.
     Reached,
-    /// As the key of this slot, by which a row is to be sorted: see [`SortTables`](crate::sparql::evaluation::sort_tables::SortTables).
+    /// As the key of this slot, by which a row is to be sorted: see the module
+    /// [`sort_tables`](crate::sparql::evaluation::sort_tables).
     Sort(Slot),
     /// As what an [aggregate](crate::sparql::expressions::aggregates) takes: a name of the term.
     Named,

@@ -1,10 +1,10 @@
 //! What a transaction adds: terms and explicit quads, which are kept aside and written to the tables many at once,
 //! sorted by the keys of each.
 //!
-//! Invariants: (1) Whatever reads or changes tables of quads or terms has them written first ([`State::settle`](super::state::State::settle)), so
-//! that nobody sees that they were kept aside. (2) A quad that is kept aside is in no index, as the transaction sees
-//! these, and the store has no tables of inferred quads. (3) What is kept aside was added after the last savepoint: who
-//! returns to that forgets it.
+//! Invariants: (1) Whatever reads or changes tables of quads or terms has them written first
+//! ([`State::settle`](super::state::State::settle)), so that nobody sees that they were kept aside. (2) A quad that is
+//! kept aside is in no index, as the transaction sees these, and the store has no tables of inferred quads. (3) What is
+//! kept aside was added after the last savepoint: who returns to that forgets it.
 
 use std::collections::HashSet;
 

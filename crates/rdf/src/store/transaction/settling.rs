@@ -1,5 +1,5 @@
-//! Inserting terms and quads: what a transaction adds is kept in [`Additions`](super::additions::Additions) until it must
-//! be in the tables.
+//! Inserting terms and quads: what a transaction adds is kept in [`Additions`](super::additions::Additions) until it
+//! must be in the tables.
 
 use fulgurite::Read;
 use oxrdf::{GraphNameRef, QuadRef, TermRef};
@@ -40,7 +40,7 @@ impl State {
         Ok(())
     }
 
-    /// Adds an explicit quad. Tells whether it was not there as such.
+    /// Adds an explicit quad. Returns whether it was not explicit before.
     pub(crate) fn insert(&mut self, shared: &Shared, quad: QuadRef<'_>) -> Result<bool> {
         let graph = match quad.graph_name {
             GraphNameRef::NamedNode(node) => Some(node.into()),
@@ -122,7 +122,7 @@ impl State {
         match self.additions.terms.find(hash, encoded) {
             Found::Term(id, is_unwritten) => return Ok(Interned { id, is_unwritten }),
             Found::Collision => {
-                // The dictionary has to know of the other before it can tell.
+                // The dictionary must have the other first.
                 self.settle(shared)?;
                 is_kept = false;
             }

@@ -14,22 +14,22 @@ use crate::store::shared::Shared;
 
 /// See the module.
 pub(super) struct State {
-    /// None when the transaction has ended.
+    /// `None` when the transaction has ended.
     pub(super) txn: Option<WriteTxn>,
-    /// Those that the transaction sees, of which it may make some. None until quads are read or changed: to look is a
-    /// read, with which who makes tables of inferred quads is in conflict, and so is a load.
+    /// The tables that the transaction sees, and those that it has made. `None` until quads are read or changed: looking
+    /// for the tables is a read, which conflicts with a load and with a transaction that makes tables of inferred quads.
     pub(super) tables: Option<Arc<Tables>>,
-    /// Whether it is in conflict with who makes tables of inferred quads.
+    /// Whether it conflicts with a transaction that makes tables of inferred quads.
     pub(super) guards_tables: bool,
-    /// What is added and in no table yet, and terms that were looked up lately.
+    /// Additions that are in no table yet, and recently used terms.
     pub(super) additions: Additions,
-    /// Numbers that stand for terms, of those that were inserted lately.
+    /// Recently inserted numbers that are known to represent terms.
     pub(super) checked: HashSet<TermId>,
-    /// Whether the namespaces that are known are good for what it writes.
+    /// Whether the known namespaces are recent enough for writing.
     pub(super) has_refreshed_namespaces: bool,
-    /// Whether a change may be half made.
+    /// Whether a change may be incomplete.
     pub(super) is_broken: bool,
-    /// Why, if nobody was told.
+    /// The error that broke it, if no call has returned it.
     pub(super) failure: Option<Error>,
 }
 
