@@ -211,8 +211,8 @@ impl TermId {
         })
     }
 
-    /// Appends the label or the form of the term, if it is in the number, and returns the rest. `None` if it is not; then
-    /// something may have been appended.
+    /// Appends the label or the form of the term, if it is in the number, and returns the rest. `None` if it is not;
+    /// then something may have been appended.
     pub(crate) fn write_inline(self, out: &mut String) -> Option<InlineForm> {
         let payload = self.payload();
         let tag = self.tag();

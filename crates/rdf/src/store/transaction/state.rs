@@ -16,8 +16,9 @@ use crate::store::shared::Shared;
 pub(super) struct State {
     /// `None` when the transaction has ended.
     pub(super) txn: Option<WriteTxn>,
-    /// The tables that the transaction sees, and those that it has made. `None` until quads are read or changed: looking
-    /// for the tables is a read, which conflicts with a load and with a transaction that makes tables of inferred quads.
+    /// The tables that the transaction sees, and those that it has made. `None` until quads are read or changed:
+    /// looking for the tables is a read, which conflicts with a load and with a transaction that makes tables of
+    /// inferred quads.
     pub(super) tables: Option<Arc<Tables>>,
     /// Whether it conflicts with a transaction that makes tables of inferred quads.
     pub(super) guards_tables: bool,

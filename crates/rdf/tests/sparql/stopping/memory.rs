@@ -15,7 +15,7 @@ const SMALL: u64 = 1 << 20;
 /// More than any of these texts takes.
 const LARGE: u64 = 1 << 30;
 
-/// How many terms there are of which each kind is a few.
+/// The number of terms, a few of each kind.
 const TERMS: usize = 1_000;
 /// How many nodes are in a ring by `:next`.
 const RING: usize = 300;
@@ -216,13 +216,13 @@ fn a_million_rows_that_are_not_held_need_little_memory() {
 fn rows_that_are_passed_over_leave_the_count_as_it_was() {
     let fixture = fixture();
     let a = list("a", 250);
-    // The first that comes to the limit alone. Two bytes too much or too little for each of the rows before it would be
+    // The first that exceeds the limit alone. Two bytes too much or too little for each of the rows before it would be
     // more than what the last that does not has left.
     let comes_to_the_limit = |hundreds: &usize| {
         let (_, error) = outcome(&sorted_hundreds(*hundreds), small(), &fixture.snapshot());
         is_of_memory(error.as_ref(), SMALL)
     };
-    let more = (50..200).step_by(10).find(comes_to_the_limit).expect("a large sort comes to the limit");
+    let more = (50..200).step_by(10).find(comes_to_the_limit).expect("a large sort exceeds the limit");
     assert!(more > 60, "{more}");
     for passed_over in [
         format!("{a} ?s :p ?x"),

@@ -6,7 +6,7 @@ use fulgurite_rdf::{Error, GraphNames, IdPattern, IdQuad, Position, QuadIds, Qua
 
 use crate::fixture::{Fixture, query, rows_of};
 
-/// A snapshot that panics where it is told to.
+/// A snapshot that panics at a chosen call.
 #[derive(Clone)]
 struct Panicking {
     snapshot: Snapshot,

@@ -127,7 +127,7 @@ fn the_first_rows_of_a_transaction_are_those_of_sorting_all_that_it_sees() {
     assert_eq!(first, ["r=x", "r=r1", "r=y"]);
 }
 
-/// Times of which one has a zone and the other has none may be in no order: any row may come first that no other comes
+/// A time with a zone and one without may be in no order: any row may come first that no other comes
 /// before.
 #[test]
 fn times_with_and_without_zones_are_not_left_out_for_each_other() {
