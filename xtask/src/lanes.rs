@@ -35,7 +35,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program whose exit code tells everything.
+    /// A program whose exit code is its result.
     pub fn new(command: Command) -> Self {
         Self { command, tests: None }
     }
@@ -180,7 +180,7 @@ fn finish(shown: &str, mut child: Child, mut output: PipeReader) -> (String, Res
     (String::from_utf8_lossy(&bytes).into_owned(), result)
 }
 
-/// Whether what a program of tests printed tells of as many tests as it has to run.
+/// Whether the output of a test program reports as many tests as it has to run.
 fn ran(text: &str, tests: u64) -> Result<(), Failure> {
     let announced: u64 = text.lines().map(tests_announced).sum();
     if announced == tests && tests > 0 {

@@ -25,8 +25,8 @@ are processors. Without a module: format and db::tests::slots, which is what CI 
 /// The modules that CI runs.
 pub const MODULES: &[&str] = &["format", "db::tests::slots"];
 
-/// Runs to deal tests out to. They are more than processors, since tests take from no time to half a minute, and few,
-/// since Miri reads the whole program anew for each.
+/// The number of runs to which tests are distributed. There are more than processors, because tests take up to half a
+/// minute, and few, because Miri reads the whole program for each.
 const RUNS: usize = 4;
 
 fn miri(arguments: &[String]) -> Result<(), Failure> {

@@ -71,7 +71,7 @@ fn ensure_yasgui(root: &Path) -> Result<PathBuf, String> {
     let told = quiet(workspace::child(root, NPM, &pack)).map_err(|reason| format!("{reason}; {HELP}"))?;
     let archive = field(&told, "filename").ok_or("npm has not told what it fetched")?;
     let archive = place.join(archive.rsplit('/').next().unwrap_or(archive)).to_string_lossy().into_owned();
-    // Not what npm says of it: what lies there.
+    // The files themselves, not the report of npm.
     let found = quiet(workspace::child(root, "node", &["--eval", CHECKSUM, &archive]))?;
     if found.trim() != checksum {
         std::fs::remove_dir_all(&place).map_err(|error| failed(&place, error))?;

@@ -10,16 +10,17 @@ use crate::command::Failure;
 /// # Errors
 /// Fails if the program was not started by `cargo run`, which names the package's directory.
 pub fn root() -> Result<PathBuf, Failure> {
-    let package = std::env::var_os("CARGO_MANIFEST_DIR")
-        .ok_or_else(|| Failure::Failed("start this by `cargo xtask`, which tells it where the workspace is".into()))?;
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").ok_or_else(|| {
+        Failure::Failed("start this by `cargo xtask`, which passes the place of the workspace".into())
+    })?;
     Path::new(&package)
         .parent()
         .map(Path::to_path_buf)
         .ok_or_else(|| Failure::Failed(format!("{}: not inside the workspace", Path::new(&package).display())))
 }
 
-/// A command that will run in `root`, without the variables by which cargo describes this package to us: a child that
-/// builds would take them for its own and build anew.
+/// A command that will run in `root`, without the variables by which cargo describes this package. A child that builds
+/// would take them for its own and build again.
 pub fn child(root: &Path, program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(root);

@@ -47,7 +47,7 @@ impl WritingEngine for Sqlite {
     fn unfit(settings: Settings) -> Option<&'static str> {
         match (settings.level, settings.usage) {
             (Level::Memory, _) => Some("it has no level of its own like Memory"),
-            (_, Usage::LongLog) => Some("its log is kept short by the reader of it, who has to wait"),
+            (_, Usage::LongLog) => Some("its log is kept short, for which its reader has to wait"),
             _ => None,
         }
     }

@@ -42,6 +42,7 @@ impl Failure {
     }
 
     /// Whether the database is damaged.
+    #[cfg(feature = "rdf")]
     pub fn is_damage(&self) -> bool {
         self.exit_code() == DAMAGED
     }

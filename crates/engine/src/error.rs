@@ -179,8 +179,8 @@ pub enum Error {
         path: PathBuf,
     },
     /// A sync failed while this commit or bulk load waited for it, or the log or the meta was left in doubt while it
-    /// was written. Transactions that begin from now on see what is durable for certain; reopening the database tells
-    /// what survived.
+    /// was written. Transactions that begin from now on see only what is certainly durable. Reopening the database
+    /// shows what survived.
     Indeterminate {
         /// The database.
         path: PathBuf,
@@ -255,7 +255,7 @@ pub enum Error {
         /// The limit.
         limit_bytes: u64,
     },
-    /// A merge comes to no value. Nothing was changed.
+    /// A merge has no result. Nothing was changed.
     Unmergeable {
         /// The table.
         table: String,
@@ -543,7 +543,7 @@ fn fmt_no_directory(out: &mut fmt::Formatter<'_>, path: &Path) -> fmt::Result {
 }
 
 fn fmt_orphaned_log(out: &mut fmt::Formatter<'_>, path: &Path, segments: &[PathBuf]) -> fmt::Result {
-    write!(out, "{}: not created, because the log of a database that is gone lies there:", path.display())?;
+    write!(out, "{}: not created, because there is a log of a database that no longer exists:", path.display())?;
     let names = segments.iter().map(|segment| segment.file_name().unwrap_or(segment.as_os_str()).display());
     names.take(SEGMENTS_NAMED).try_for_each(|name| write!(out, " {name}"))?;
     let others = segments.len().saturating_sub(SEGMENTS_NAMED);

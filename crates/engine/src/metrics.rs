@@ -1,4 +1,4 @@
-//! What the engine tells the program's metrics recorder, through the `metrics` facade. Without the feature `metrics`
+//! Reports values to the metrics recorder of the program, through the `metrics` facade. Without the feature `metrics`
 //! these functions do nothing.
 //!
 //! `docs/reference/metrics.md` lists every name with its unit.

@@ -1,4 +1,4 @@
-//! What long operations tell while they go on, and how they are ended before their time.
+//! Progress and cancellation of long operations.
 
 use std::path::Path;
 use std::time::Duration;
@@ -74,7 +74,7 @@ impl Monitor {
 
     /// Ends the operation before its time, or one that begins later at once.
     pub fn stop(&self) {
-        // Relaxed: nothing else is told by it.
+        // Relaxed: it publishes nothing else.
         self.shared.stopped.store(true, Ordering::Relaxed);
     }
 
@@ -99,7 +99,7 @@ impl Monitor {
     }
 }
 
-/// Everybody who watches the operations on one database's file: those of whoever asked for one, and whoever closes it.
+/// The monitors of the operations on one database's file: those of the callers, and that of a close.
 #[derive(Clone, Debug)]
 pub struct Watchers {
     /// [`LockRank::Watchers`].
@@ -126,7 +126,7 @@ impl Watchers {
         Watching { watchers: self.clone(), monitor: monitor.clone() }
     }
 
-    /// Tells what is done now.
+    /// Reports the current phase.
     pub fn enter(&self, phase: Phase) {
         self.monitors.lock().iter().for_each(|monitor| monitor.shared.state.lock().phase = phase);
     }
@@ -139,7 +139,7 @@ impl Watchers {
         self.write(0, path)
     }
 
-    /// Tells that so many bytes are about to be written to the file at `path`.
+    /// Reports that `bytes` are about to be written to the file at `path`.
     ///
     /// # Errors
     /// As [`Watchers::look`].
@@ -185,7 +185,7 @@ mod tests {
         one.stop();
         assert!(matches!(watchers.write(1, path), Err(Error::Stopped { path }) if path.ends_with("some.ful")));
         drop(first);
-        watchers.write(1, path).expect("who has stopped it watches no more");
+        watchers.write(1, path).expect("a monitor that has stopped it is gone");
         assert_eq!([one.written_bytes(), other.written_bytes()], [15, 6]);
     }
 

@@ -1,4 +1,4 @@
-//! Every tunable of the engine, with its unit and its default.
+//! All options of the engine, with units and defaults.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -9,37 +9,38 @@ use crate::io::{Disk, RealDisk, memory_bytes};
 use crate::merge_functions::{FUNCTION_NAME_BYTES_MAX, MergeFunctions, MergeOperands, MergeOutcome};
 use crate::sync::Arc;
 
-/// How far a commit must have got before `commit` returns.
+/// What a commit survives when `commit` returns.
 ///
-/// Levels are prefixes: when a commit is safe at some level, so is every commit before it.
-/// `docs/reference/durability.md` tells what each survives.
+/// If a commit is safe at some level, so is every commit before it. `docs/reference/durability.md` describes the levels
+/// in detail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Durability {
-    /// Returns at once; the log is written behind. A crash of the process may lose the last commits.
+    /// `commit` returns at once, and the log is written later. A crash of the process may lose the last commits.
     Memory,
-    /// The commit is in the operating system's page cache: it survives the process, not a power cut.
+    /// The commit is in the page cache of the operating system. It survives a crash of the process, but not a power
+    /// cut.
     Log,
-    /// The commit is on the disk: it survives a power cut.
+    /// The commit is on the disk. It survives a power cut.
     #[default]
     Disk,
 }
 
-/// What a write transaction is checked for when it commits.
+/// The checks of a write transaction when it commits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Isolation {
-    /// Nothing that it read has changed since: values, absences and ranges. The transactions that commit could have run
-    /// one after the other.
+    /// It commits only if no key, missing key or scanned range that it read has changed since its snapshot. The result
+    /// is as if transactions ran one after the other.
     #[default]
     Serializable,
-    /// Nothing that it wrote has changed since; what it only read may have. Two transactions may each read what the
-    /// other writes (write skew); fewer are in conflict. What it merged counts as neither: others may have changed it,
-    /// even if it read it too. What it [guarded](crate::WriteTxn::guard) has not changed either.
+    /// It commits only if no key that it put, deleted or [guarded](crate::WriteTxn::guard) has changed since its
+    /// snapshot. Keys that it only read or merged may have changed. Fewer transactions conflict, but two may each read
+    /// what the other writes (write skew).
     Snapshot,
 }
 
-/// How to open a database; begin with [`crate::Database::options`].
+/// Options for opening a database. [`crate::Database::options`] returns the defaults.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub(crate) create: bool,
@@ -84,119 +85,128 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Creates the database if there is none. Default: off, so that a mistyped path is an error.
+    /// Creates the database if it does not exist. Default: `false`, so that a mistyped path is an error.
     #[must_use]
     pub fn create(mut self, create: bool) -> Self {
         self.create = create;
         self
     }
 
-    /// Opens for reading only: beside a live writer it shows the newest checkpoint, and without one the newest commit.
-    /// Nothing is written, not even after a crash. Default: off.
+    /// Opens the database for reading only. If another process has it open for writing, reads show that process's
+    /// newest checkpoint; otherwise they show the newest commit. Nothing is written, not even after a crash. Default:
+    /// `false`.
     #[must_use]
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;
         self
     }
 
-    /// Size of a page of a database that is to be created: 8,192 or 16,384 bytes (the default).
+    /// Sets the page size of a new database: 8,192 or 16,384 bytes. Default: 16,384.
     #[must_use]
     pub fn page_size_bytes(mut self, bytes: u32) -> Self {
         self.page_size_bytes = bytes;
         self
     }
 
-    /// Bound of the page cache where the file is not mapped. Default: 64 MiB.
+    /// Sets the size of the page cache, in bytes. It is used only if the file is not [mapped](Options::map). Default:
+    /// 64 MiB.
     #[must_use]
     pub fn cache_bytes(mut self, bytes: u64) -> Self {
         self.cache_bytes = bytes;
         self
     }
 
-    /// Memory that commits may take before they are brought into the file. Default: a 64th of the machine's memory (or
-    /// of what the process's control group may use), but at least 64 MiB and at most 384 MiB, which is about 2,000,000
-    /// changes of 130 bytes.
+    /// Sets the memory that commits use before a checkpoint writes them to the trees of the file, in bytes. Default: a
+    /// 64th of the memory of the machine or of the process's control group, but at least 64 MiB and at most 384 MiB.
+    /// 384 MiB are about 2,000,000 changes of 130 bytes.
     ///
-    /// Where changes fall everywhere into a large table, they are written once as they are, and for every several times
-    /// so much the table is written once: twice the memory halves that work. While a checkpoint runs, as much again may
-    /// be in use, and twice as much before commits wait. While write transactions last longer than a checkpoint, twice
-    /// as much again, to check them against.
+    /// Scattered changes to a large table are first written as runs, and the table is rewritten once for every few
+    /// deltas. Doubling this memory halves that work.
+    ///
+    /// While a checkpoint runs, the same amount may be in use again, and twice the amount before commits wait. If write
+    /// transactions last longer than a checkpoint, twice the amount more is kept to check them.
     #[must_use]
     pub fn delta_bytes(mut self, bytes: u64) -> Self {
         self.delta_bytes = bytes;
         self
     }
 
-    /// Memory that the changes of one write transaction may take before they are spilled: sorted, and written to free
-    /// space of the data file, where nobody else sees them. Default: 64 MiB; at least 1 KiB.
+    /// Sets the memory for the changes of one write transaction, in bytes. Above it, changes are spilled: they are
+    /// sorted and written to free space of the data file, where no other transaction sees them. Default: 64 MiB; at
+    /// least 1 KiB.
     ///
-    /// So a transaction may be of any size; it then needs room on the disk for its changes twice, until its commit has
-    /// ended. Reading what was spilled is as fast as reading what is stored, but not without a map of the file
-    /// ([`Options::map`]): filters are not used then, and each key is looked up in all that was spilled. To commit a
-    /// transaction that has spilled is like a bulk load: others wait meanwhile, it is durable when that returns,
-    /// whatever level was asked for, and one that others began before and that used the same tables is in conflict with
-    /// it ([`crate::ConflictReason::BulkLoad`]).
+    /// So a transaction may have any size. Until its commit ends, a spilled transaction needs disk space for its
+    /// changes twice. Reading spilled changes is as fast as reading stored entries, unless the file is not
+    /// [mapped](Options::map): then filters are not used, and each key is looked up in all spilled parts.
+    ///
+    /// Committing a spilled transaction is like a bulk load. Other commits wait meanwhile. It is durable on disk when
+    /// the commit returns, at every level of durability. Transactions that began before it and used the same tables
+    /// conflict with it ([`crate::ConflictReason::BulkLoad`]).
     #[must_use]
     pub fn write_set_bytes(mut self, bytes: u64) -> Self {
         self.write_set_bytes = bytes;
         self
     }
 
-    /// What [`crate::WriteTxn::commit`] waits for. Default: [`Durability::Disk`].
+    /// Sets the durability of [`crate::WriteTxn::commit`]. Default: [`Durability::Disk`].
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
         self
     }
 
-    /// What [`crate::Database::write`] checks transactions for. Default: [`Isolation::Serializable`].
+    /// Sets the isolation of [`crate::Database::write`]. Default: [`Isolation::Serializable`].
     #[must_use]
     pub fn isolation(mut self, isolation: Isolation) -> Self {
         self.isolation = isolation;
         self
     }
 
-    /// Quota of the data file. Writes that would pass it fail with [`Error::QuotaExceeded`]. Default: none.
+    /// Limits the size of the data file, in bytes. Writes above the limit fail with [`Error::QuotaExceeded`]. Default:
+    /// no limit.
     #[must_use]
     pub fn max_size_bytes(mut self, bytes: u64) -> Self {
         self.max_size_bytes = Some(bytes);
         self
     }
 
-    /// Whether to map the file and the log into memory (the default) or to read the one through the cache of
-    /// [`Options::cache_bytes`] and to write the other by calls, as on a medium whose faults must not become signals.
+    /// Maps the file and the log into memory. Default: `true`.
+    ///
+    /// Without maps, the file is read through the cache of [`Options::cache_bytes`], and the log is written by system
+    /// calls. Use this on media whose read errors must not become signals (`SIGBUS`).
     #[must_use]
     pub fn map(mut self, map: bool) -> Self {
         self.map = map;
         self
     }
 
-    /// Whether to ask the system for huge pages under the map. Default: on; gets cost about twice as much without.
+    /// Requests huge pages for the map. Default: `true`. Without them, gets take about twice as long.
     #[must_use]
     pub fn huge_pages(mut self, huge_pages: bool) -> Self {
         self.huge_pages = huge_pages;
         self
     }
 
-    /// Whether checkpoints run on a thread of their own (the default), or only when [`crate::Database::checkpoint`] is
-    /// called or a commit finds the delta full. Without that thread runs are merged at checkpoints, as far as it takes
-    /// for them not to become too many.
+    /// Runs checkpoints on a background thread. Default: `true`.
+    ///
+    /// Without the thread, a checkpoint runs when [`crate::Database::checkpoint`] is called, or when a commit finds the
+    /// delta full. Checkpoints then also merge runs, as far as needed to limit their number.
     #[must_use]
     pub fn background(mut self, background: bool) -> Self {
         self.background = background;
         self
     }
 
-    /// How long to wait, when opening for writing, for another process or handle that has the database open for
-    /// writing. Default: not at all; [`Error::Locked`] is returned at once then.
+    /// Sets how long opening for writing waits for another process or handle that has the database open for writing.
+    /// Default: zero, so that opening returns [`Error::Locked`] at once.
     #[must_use]
     pub fn wait_for_lock(mut self, at_most: Duration) -> Self {
         self.wait_for_lock = at_most;
         self
     }
 
-    /// Bytes of log that are kept beyond what recovery needs, for [`crate::Database::changes`]. Default: 0, and then
-    /// nothing is kept.
+    /// Retains this many bytes of log beyond what recovery needs, for [`crate::Database::changes`]. Default: 0, which
+    /// retains nothing.
     ///
     /// The engine retains log segments that no checkpoint needs, also after closing, until they have more than `bytes`;
     /// then it removes the oldest. A segment holds about as much as is committed between two checkpoints (see
@@ -267,14 +277,14 @@ impl Options {
         self
     }
 
-    /// The disk to live on. Default: the operating system's.
+    /// Sets the disk on which the files are. Default: the file systems of the operating system.
     #[must_use]
     pub fn disk(mut self, disk: Arc<dyn Disk>) -> Self {
         self.disk = disk;
         self
     }
 
-    /// Whether a handle opened with `other` may stand for one opened with these.
+    /// Whether a handle that was opened with `other` may be shared with one that is opened with these options.
     pub(crate) fn promises_same(&self, other: &Self) -> bool {
         self.read_only == other.read_only
             && self.durability == other.durability
@@ -308,7 +318,7 @@ impl Options {
     }
 }
 
-/// What a table is, fixed when it is created.
+/// Options of a table, fixed when it is created.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableOptions {
     pub(crate) counted: bool,
@@ -321,44 +331,45 @@ pub struct TableOptions {
 }
 
 impl TableOptions {
-    /// Plain byte strings, unaligned.
+    /// Returns the defaults: keys and values are byte strings, and values are not aligned.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Keeps exact counts of ranges cheap while commits wait to be merged: checkpoints look whether each key that
-    /// changed was there. Default: off.
+    /// Keeps exact counts of ranges fast while runs wait to be merged. For that, checkpoints look up every changed key.
+    /// Default: `false`.
     #[must_use]
     pub fn counted(mut self, counted: bool) -> Self {
         self.counted = counted;
         self
     }
 
-    /// Stores keys by what they have beyond the key before them: several times denser where keys that follow each other
-    /// begin alike, as compound keys and lists do. A get goes a longer way, and a scan puts keys together. Values
-    /// cannot be aligned then. Default: off.
+    /// Stores of each key only the part that differs from the key before it. Keys with common beginnings, such as
+    /// compound keys, take a fraction of the space. Gets and scans are slower, and values cannot be aligned. Default:
+    /// `false`.
     #[must_use]
     pub fn packed(mut self, packed: bool) -> Self {
         self.packed = packed;
         self
     }
 
-    /// Aligns every value's address to 1 (the default), 4, 8 or 16 bytes, so that it can be read in place as a
-    /// structure. Only values that lie in the map or the delta as they were put are aligned.
+    /// Aligns the address of every value to 1, 4, 8 or 16 bytes, so that it can be read in place as a structure.
+    /// Default:
+    /// 1. Values that must be copied, such as decoded ones and merge results, are not aligned.
     #[must_use]
     pub fn value_align(mut self, bytes: u8) -> Self {
         self.value_align = bytes;
         self
     }
 
-    /// Names the encoding of keys, for tools: a type of `fulgurite-keys`, such as `u64` or `(u32,string)`.
+    /// Sets the name of the keys' type, for tools: a type of `fulgurite-keys`, such as `u64` or `(u32,string)`.
     #[must_use]
     pub fn key_type(mut self, name: impl Into<String>) -> Self {
         self.key_type = name.into();
         self
     }
 
-    /// Names the encoding of values, for tools.
+    /// Sets the name of the values' type, for tools.
     #[must_use]
     pub fn value_type(mut self, name: impl Into<String>) -> Self {
         self.value_type = name.into();
@@ -373,9 +384,8 @@ impl TableOptions {
         self
     }
 
-    /// Lets [`crate::WriteTxn::merge`] change values in this way. Transactions that merge into the same keys are never
-    /// in conflict with each other. Where values are numbers, other lengths than theirs are refused. The operator is
-    /// fixed when the table is created.
+    /// Sets the operator by which [`crate::WriteTxn::merge`] changes values. Transactions that merge into the same keys
+    /// do not conflict with each other. If the values are numbers, operands of another length are refused.
     #[must_use]
     pub fn merge(mut self, operator: MergeOperator) -> Self {
         self.merge = Some(Merging::Operator(operator));
@@ -402,7 +412,7 @@ impl TableOptions {
             return Err(Error::Invalid { message });
         }
         if self.packed && self.value_align > 1 {
-            let message = "values of a packed table cannot be aligned; leave packed or value_align away".into();
+            let message = "values of a packed table cannot be aligned; remove packed or value_align".into();
             return Err(Error::Invalid { message });
         }
         if self.key_type.len() > TYPE_NAME_BYTES_MAX || self.value_type.len() > TYPE_NAME_BYTES_MAX {
@@ -414,7 +424,7 @@ impl TableOptions {
 
     fn validate_merge(&self, merging: &Merging) -> Result<()> {
         if self.multimap {
-            let message = "a multimap has no values to merge; leave the merge operator away".into();
+            let message = "a multimap has no values to merge; remove the merge operator".into();
             return Err(Error::Invalid { message });
         }
         match merging {
@@ -438,7 +448,7 @@ fn validate_function_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// One for all databases of the process, so that the registry sees that they share a disk.
+/// The same for all databases of the process, so that the registry knows that they share a disk.
 fn real_disk() -> Arc<dyn Disk> {
     static DISK: OnceLock<Arc<RealDisk>> = OnceLock::new();
     Arc::clone(DISK.get_or_init(|| Arc::new(RealDisk))) as Arc<dyn Disk>
@@ -450,11 +460,11 @@ fn default_delta_bytes() -> u64 {
 
 /// Page size of a new database.
 pub(crate) const PAGE_SIZE_BYTES_DEFAULT: u32 = 16384;
-/// Below this a delta could not hold one commit of moderate size.
+/// Enough for a commit of moderate size.
 const DELTA_BYTES_MIN: u64 = 64 << 10;
 /// Memory of a transaction's changes before they are spilled.
 const WRITE_SET_BYTES_DEFAULT: u64 = 64 << 20;
-/// Less would spill almost each change by itself.
+/// Less would spill almost every change.
 const WRITE_SET_BYTES_MIN: u64 = 1 << 10;
 /// Longest name of a key or value type.
 pub(crate) const TYPE_NAME_BYTES_MAX: usize = 1024;

@@ -184,7 +184,7 @@ pub fn give_way() {
         return;
     }
     let drawn = DRAWN.get();
-    // A xorshift, begun anew by each thread from where its memory is.
+    // A xorshift, which each thread seeds by an address of its memory.
     let mut next = if drawn == 0 { std::ptr::from_ref(&chance) as u64 | 1 } else { drawn };
     next ^= next << 13;
     next ^= next >> 7;
@@ -235,7 +235,7 @@ pub enum Situation {
     FlushedIntoRuns,
     /// A flush made runs of some ranges, and merged others at once.
     FlushedIntoBoth,
-    /// Ranges without runs were cut anew.
+    /// Ranges without runs were divided again.
     RangesCutAgain,
     /// A range was merged because it was full.
     MergedFull,
@@ -249,11 +249,11 @@ pub enum Situation {
     MergedTogether,
     /// A merge of ranges failed.
     MergeFailed,
-    /// A merge of ranges went well of which one had failed before.
+    /// A merge of ranges succeeded after one of them had failed.
     MergedAgain,
     /// A checkpoint failed whose deltas stay frozen.
     CheckpointFailed,
-    /// Deltas were brought into the trees of which a checkpoint had failed before.
+    /// Deltas were merged into the trees after a checkpoint of them had failed.
     CheckpointedAgain,
     /// A commit waited for a flush.
     CommitStalled,
@@ -263,7 +263,7 @@ pub enum Situation {
     RoomWanted,
     /// The log was written behind.
     WroteBehind,
-    /// The end of the file was given back.
+    /// The file was truncated.
     FileCut,
     /// The file was made as small as it gets.
     Compacted,

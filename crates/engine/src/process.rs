@@ -1,9 +1,9 @@
 //! Which process an object belongs to. A child made by `fork` inherits open databases, but not the threads that serve
 //! them, and it shares their locks with its parent: all that it could do with them would harm the parent.
 //!
-//! So what is opened draws a [`Stamp`], and is refused where the stamp is inherited. The system itself tells: one word
-//! lies in a page that it fills with zeros in a child (`MADV_WIPEONFORK`, Linux 4.14), or, where it cannot, that a
-//! handler of `fork` fills.
+//! So every opened object gets a [`Stamp`], and is refused in a process that has inherited the stamp. The system itself
+//! marks a child: it clears a page in every child (`MADV_WIPEONFORK`, Linux 4.14). Where it cannot, a handler of `fork`
+//! does.
 //!
 //! Invariants: (1) Stamps fall: each is below all that were drawn before, also before a `fork`. (2) The word is at
 //! least as high as every stamp of this process and below every inherited one; 0 in a child that has drawn none yet.
@@ -25,7 +25,7 @@ impl Stamp {
     /// A stamp of this process.
     ///
     /// # Errors
-    /// The system's, if it cannot tell of a `fork`.
+    /// The error of the system, if a `fork` cannot be detected.
     pub fn new() -> io::Result<Self> {
         watch_forks()?;
         number();
@@ -40,8 +40,8 @@ impl Stamp {
     }
 }
 
-/// Something of which each process has its own, made when first asked for. What a child inherits of its parent's is
-/// left alone: its locks may be held by threads that the child does not have.
+/// A value for each process, made on first use. A child does not touch the value that it has inherited: locks in it may
+/// be held by threads that the child does not have.
 #[derive(Debug)]
 pub struct PerProcess<T> {
     first: OnceLock<Box<Node<T>>>,
@@ -117,7 +117,7 @@ fn begin() -> io::Result<()> {
     let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
     // SAFETY: a new mapping at an address of the system's choice touches no memory of others.
     let page = unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), length, protection, flags) }?;
-    // SAFETY: the page was mapped just now, and nothing lies in it.
+    // SAFETY: the page was mapped just now, and has no content.
     let wiped = unsafe { rustix::mm::madvise(page, length, Advice::LinuxWipeOnFork) };
     if wiped.is_err() {
         extern "C" fn in_child() {

@@ -38,7 +38,7 @@ pub const STEPS: &[Step] = &[
     ),
     beside("model", "random use of the whole API agrees with a simple model", model),
     beside("simulate", "no interleaving of work in the background with the rest gives a wrong answer", simulate),
-    beside("quads", "stores of quads survive power cuts, and tell of damage", quads),
+    beside("quads", "RDF stores survive power cuts, and report damage", quads),
     long("crash", "no power cut loses an acknowledged commit", |root| {
         outcome(launch::run_of_tests(root, "crash", &["--images", "40000"]))
     }),
@@ -178,7 +178,7 @@ fn programs(root: &Path, name: &str, runs: &[&[&str]]) -> Result<Vec<Program>, F
     Ok(runs.iter().map(|arguments| Program::new(launch::program_of_tests(root, name, arguments))).collect())
 }
 
-/// Needs root and loop devices, and tells by its exit code that they are missing.
+/// Needs root and loop devices. Its exit code says whether they are missing.
 fn kernel_faults(root: &Path) -> Outcome {
     match launch::run_of_tests(root, "kernel_faults", &["--runs", "60"]) {
         Err(Failure::Child(77)) => Outcome::Skipped("no rights or tools for file systems that fail, see above".into()),

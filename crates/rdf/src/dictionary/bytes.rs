@@ -77,7 +77,7 @@ pub fn iri_text(bytes: &[u8]) -> Option<&[u8]> {
     bytes.strip_prefix(&[kind::IRI])
 }
 
-/// An IRI of which the first bytes are a namespace that has a number.
+/// An IRI that begins with a numbered namespace.
 pub fn encode_in_namespace(number: u32, rest: &[u8], out: &mut Vec<u8>) {
     out.push(kind::IRI_IN_NAMESPACE);
     push_number(number as usize, out);
@@ -199,7 +199,7 @@ fn decode_plain(bytes: &[u8], blank: &mut dyn FnMut() -> Option<BlankNode>) -> R
 #[derive(Clone, Copy, Debug)]
 pub enum Stored<'b> {
     Iri(&'b str),
-    /// Of which the text of the namespace with this number is the beginning.
+    /// Begins with the text of the namespace with this number.
     IriInNamespace {
         number: u32,
         rest: &'b str,

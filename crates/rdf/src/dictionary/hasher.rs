@@ -1,5 +1,5 @@
-//! The hash of a term: XXH3 of 128 bits over its bytes, with a seed of the store's, so that nobody who does not know it
-//! can write terms that have one hash.
+//! The hash of a term: XXH3 of 128 bits over its bytes, with a secret seed of the store. Without the seed, nobody can
+//! construct terms with equal hashes.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 

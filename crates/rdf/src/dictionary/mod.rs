@@ -92,8 +92,8 @@ fn is_same(
 /// The term of a number that is in the dictionary. Requires: the tables are all that there are.
 ///
 /// # Errors
-/// [`crate::Error::NoSuchTerm`] if there is no such number, and no quad has it; [`crate::Error::Damaged`], also where a
-/// quad has it, or the store has not the indexes that tell; what the engine reports.
+/// [`crate::Error::NoSuchTerm`] if there is no such number, and no quad has it; [`crate::Error::Damaged`], also if a
+/// quad has the number, or if the store lacks the indexes to find that out; errors of the engine.
 pub fn term(reads: &impl Reads, tables: &Tables, namespaces: &IriNamespaces, path: &Path, id: TermId) -> Result<Term> {
     let stored = reads.get(&tables.terms, id.key().as_bytes())?;
     if stored.is_none()

@@ -3,7 +3,7 @@
 //! A namespace is committed in a transaction of its own before the first IRI that needs it, or by a bulk load together
 //! with these. It stays until a sweep finds that no IRI needs it; its number is never given to another. So the text of
 //! a number that is known here holds for every snapshot. The number of a text may be gone: sweeps that take some away
-//! count themselves in `meta`, and who is about to write an IRI looks there first ([`IriNamespaces::refresh`]).
+//! count themselves in `meta`, which is checked before an IRI is written ([`IriNamespaces::refresh`]).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -31,8 +31,8 @@ struct Known {
     sweeps: u64,
 }
 
-/// Texts by their numbers. Each is set once. Of numbers that a store gives before it was swept of thousands of
-/// namespaces, who reads terms waits for nobody and shares nothing that changes.
+/// Texts by their numbers. Each is set once. Unless a store was swept of thousands of namespaces, reading one takes no
+/// lock and no shared cache line that changes.
 #[derive(Debug, Default)]
 struct Texts {
     blocks: [OnceLock<Block>; NAMESPACES_MAX / BLOCK],
@@ -112,7 +112,7 @@ impl IriNamespaces {
         self.numbers.read().unwrap_or_else(PoisonError::into_inner).sweeps < sweeps
     }
 
-    /// As [`IriNamespaces::refresh`], for who keeps others from committing.
+    /// As [`IriNamespaces::refresh`]. Requires: no other transaction can commit.
     ///
     /// # Errors
     /// As [`IriNamespaces::refresh`].

@@ -31,7 +31,7 @@ fn encoded(
     Ok(encoded)
 }
 
-/// Takes a term away in both directions. Tells whether it was there. Its number is never given to another.
+/// Takes a term away in both directions. Returns whether it was there. Its number is never given to another.
 ///
 /// # Errors
 /// [`crate::Error::Damaged`]; what the engine reports; part of it may be done then.

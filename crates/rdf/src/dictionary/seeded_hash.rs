@@ -1,8 +1,8 @@
 //! Hashes for collections in memory, of numbers above all: a few instructions each, where the standard library's take
 //! hundreds.
 //!
-//! The seed is a secret of the process: whoever chooses terms, integers for instance, cannot choose many that have one
-//! hash. Hashes are never stored.
+//! The seed is a secret of the process, so nobody can choose terms, such as integers, with equal hashes. Hashes are
+//! never stored.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;

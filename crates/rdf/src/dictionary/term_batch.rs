@@ -3,8 +3,8 @@
 //! A term is read and decoded once for as long as the batch has it, and its texts are borrowed from there: no term
 //! costs memory of its own. Batches that follow each other keep what they have in common, until it is too much.
 //!
-//! Invariants: (1) the term at a place is of the kind that its number says. (2) Places are of terms that are there:
-//! whoever fails to read one empties the batch.
+//! Invariants: (1) The term at a place has the kind of its number. (2) Every place has its term: the batch is emptied
+//! if one cannot be read.
 
 use oxrdf::{BlankNodeRef, LiteralRef, NamedNode, NamedNodeRef, Term, TermRef};
 
@@ -122,8 +122,7 @@ impl TermBatch {
         }
     }
 
-    /// Fills a place that was wanted with what is stored of its term, of which `namespace` is the beginning where it
-    /// has a namespace.
+    /// Fills a wanted place with the stored bytes of its term, which begins with `namespace` if it has one.
     ///
     /// Requires: the bytes are of the kind that the term's number says.
     ///
@@ -189,7 +188,7 @@ impl TermBatch {
     }
 }
 
-/// Places by the numbers of terms: a table of which half is free at least, so that most are found at the first look.
+/// Places by the numbers of terms. At least half of the table is free, so most lookups need one probe.
 #[derive(Default)]
 struct Places {
     /// Number and place. A power of two of them, or none.
@@ -226,7 +225,7 @@ impl Places {
 
     #[inline]
     fn first_slot(&self, bits: u64) -> usize {
-        // By a multiplication, of which the upper bits depend on all bits of the number.
+        // The upper bits of the product depend on all bits of the number.
         (bits.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (self.slots.len() - 1)
     }
 

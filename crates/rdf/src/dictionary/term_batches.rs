@@ -28,7 +28,7 @@ impl TermBatches {
         kept.unwrap_or_default()
     }
 
-    /// Keeps a batch for whoever comes next. Requires: it wants no terms.
+    /// Keeps a batch for the next user. Requires: it wants no terms.
     pub fn take_back(&self, mut batch: TermBatch) {
         batch.trim();
         if let Ok(mut place) = self.place().0.try_lock() {

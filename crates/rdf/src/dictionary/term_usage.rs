@@ -1,7 +1,7 @@
 //! Whether anything uses a term: a quad of whatever kind, or the name of a graph.
 //!
-//! It is looked for in the indexes that begin with each place of a quad. Of a transaction these are reads of ranges: it
-//! is in conflict with whoever makes the answer another one.
+//! The term is looked up in the indexes that begin with each place of a quad. In a transaction these are reads of
+//! ranges: it conflicts with every transaction that changes the answer.
 
 use std::ops::Bound;
 

@@ -1,4 +1,4 @@
-//! What a bulk load is told, and what it tells.
+//! Options and reports of bulk loads.
 
 use std::fmt;
 use std::io::Read;
@@ -11,8 +11,8 @@ use oxrdf::GraphName;
 use oxrdfio::RdfFormat;
 use spareval::CancellationToken;
 
-/// Something to load from. Compression (gzip, bzip2, xz, zstd) is told by its first bytes. A file whose name ends with
-/// that of a compression must not end before these.
+/// An input of a load. Compression (gzip, bzip2, xz, zstd) is detected by the first bytes. A file with the extension of
+/// a compression must have these bytes.
 pub struct LoadInput {
     pub(crate) name: String,
     pub(crate) source: Source,
@@ -27,7 +27,7 @@ pub(crate) enum Source {
 }
 
 impl LoadInput {
-    /// A file. Its format is told by its name (`.nt`, `.nq`, `.ttl`, `.trig`, `.rdf`, `.owl`, `.jsonld`, before `.gz`,
+    /// A file. Its extension is its format (`.nt`, `.nq`, `.ttl`, `.trig`, `.rdf`, `.owl`, `.jsonld`, before `.gz`,
     /// `.bz2`, `.xz` or `.zst`).
     pub fn file(path: impl AsRef<Path>) -> Self {
         let path = path.as_ref().to_path_buf();
@@ -70,7 +70,7 @@ impl fmt::Debug for LoadInput {
     }
 }
 
-/// What is told while a load runs.
+/// The progress of a running load.
 type Progress = Arc<dyn Fn(&LoadProgress) + Send + Sync>;
 
 /// How documents that an input refers to are got: from their IRI their bytes, or why there are none.
@@ -104,9 +104,8 @@ impl LoadOptions {
     /// Passes over statements that break the rules of their format, and counts them. Default: the first one ends the
     /// load.
     ///
-    /// Of RDF/XML and JSON-LD, in which nothing tells where the next statement begins, all that follows the first error
-    /// of a document is passed over with it; its [`BadStatement::message`] says so. What is nested too deep to be read
-    /// ends the load all the same.
+    /// In RDF/XML and JSON-LD the next statement cannot be found after an error, so the rest of the document is skipped
+    /// too. [`BadStatement::message`] says so. Input that is nested too deeply ends the load in any case.
     #[must_use]
     pub fn lenient(mut self, lenient: bool) -> Self {
         self.lenient = lenient;

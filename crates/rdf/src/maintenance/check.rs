@@ -1,7 +1,7 @@
 //! [`Store::check`]: whether the tables of a store agree with each other.
 //!
-//! In one snapshot. A byte or two are kept for each number of a term, and no more: that two indexes hold the same quads
-//! is told by sums of hashes, and only where these differ are the quads of one looked up in the other.
+//! It reads one snapshot, and needs one or two bytes of memory for each number of a term. Whether two indexes hold the
+//! same quads is decided by sums of hashes. Only if these differ are the quads of one looked up in the other.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -178,7 +178,7 @@ impl<'c> Checking<'c> {
                     checking.add(table, key, "a number that it leads to is not in the dictionary");
                     continue;
                 };
-                // What is not a term is told where the terms are read.
+                // A number without a term is reported where the terms are read.
                 let Ok(encoded) = checking.encoded(&stored)? else { continue };
                 if checking.hasher.hash(&encoded).to_be_bytes() != key {
                     checking.add(table, key, "a term that it leads to has another hash");
@@ -389,7 +389,7 @@ impl Census {
         std::mem::replace(known, *known | seen)
     }
 
-    /// Notes that a term is used. Tells whether it is one: in the dictionary under this number, or in the number.
+    /// Notes that a term is used. Returns whether it is one: in the dictionary under this number, or in the number.
     fn use_term(&mut self, id: TermId) -> bool {
         if !id.tag().is_of_dictionary() {
             let is_term =
@@ -425,7 +425,7 @@ fn bit_of(tag: Tag) -> u8 {
     Tag::DICTIONARY.iter().position(|known| *known == tag).map_or(0, |place| 1 << place)
 }
 
-/// A key as it is told: its first bytes in hexadecimal digits.
+/// A key as it is reported: its first bytes in hexadecimal digits.
 fn shown(key: &[u8]) -> String {
     use std::fmt::Write;
 
@@ -440,6 +440,6 @@ const IN_DICTIONARY: u8 = 1 << 4;
 const HASHED: u8 = 1 << 5;
 const USED: u8 = 1 << 6;
 const PIECE: usize = 64;
-/// Of one offence so many are told.
+/// The most reports of one kind of defect.
 const TOLD_MAX: u64 = 10;
 const SHOWN_BYTES: usize = 40;

@@ -11,8 +11,9 @@ use crate::model::pattern::{GraphPattern, IdPattern};
 use crate::quads::reading::Quads;
 use crate::writing::{self, GraphWriter};
 
-/// Writes the quads of a pattern, and returns how many. Those of a single graph are written as what a document of
-/// triples holds, without its name. `each` is told how many are written, before each, and may end it by an error.
+/// Writes the quads of a pattern, and returns their number. Those of a single graph are written as triples, without the
+/// name of the graph. `each` is called before each quad with the number written so far, and may end the dump by an
+/// error.
 ///
 /// RDF/XML and JSON-LD cannot say every statement: all are looked at before the first byte is written.
 ///

@@ -16,7 +16,7 @@ use crate::quads::indexes::{Index, Inferred};
 use crate::quads::inferred::key_of_both;
 use crate::quads::tables::{Tables, damaged};
 
-/// Adds an explicit quad, and its graph. Tells whether it was not there as such. If it was inferred, it is both now.
+/// Adds an explicit quad, and its graph. Returns whether it was not there as such. If it was inferred, it is both now.
 ///
 /// # Errors
 /// What the engine reports; part of it may be done then.
@@ -45,7 +45,7 @@ pub fn note_explicit(txn: &mut WriteTxn, inferred: &Inferred, path: &Path, quad:
     Ok(())
 }
 
-/// Takes an explicit quad away. Tells whether it was there as such. If it was both, it is inferred still.
+/// Takes an explicit quad away. Returns whether it was there as such. If it was both, it is inferred still.
 ///
 /// # Errors
 /// [`crate::Error::Damaged`]; what the engine reports; part of it may be done then.
@@ -62,7 +62,7 @@ pub fn remove_explicit(txn: &mut WriteTxn, tables: &Tables, path: &Path, quad: &
     Ok(true)
 }
 
-/// Adds an inferred quad, and its graph. Tells whether it was not inferred.
+/// Adds an inferred quad, and its graph. Returns whether it was not inferred.
 ///
 /// # Errors
 /// As [`insert_explicit`].
@@ -79,7 +79,7 @@ pub fn insert_inferred(txn: &mut WriteTxn, tables: &Tables, inferred: &Inferred,
     Ok(true)
 }
 
-/// Has a quad be inferred no more. Tells whether it was. If it was both, it is explicit still.
+/// Has a quad be inferred no more. Returns whether it was. If it was both, it is explicit still.
 ///
 /// # Errors
 /// As [`remove_explicit`].

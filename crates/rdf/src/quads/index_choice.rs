@@ -128,7 +128,7 @@ impl Step {
         &self.part.indexes(tables)[self.place]
     }
 
-    /// Whether the range is one key, all of which is bound.
+    /// Whether the range is one key, with all its places bound.
     pub fn is_one_key(&self) -> bool {
         self.bound_places == self.order.positions().len()
     }

@@ -1,9 +1,8 @@
 //! Quads that a reasoner has inferred, apart from those that were asserted (explicit).
 //!
-//! A quad may be explicit, inferred, or both. What is explicit is in the tables of a store that there always are. What
-//! is inferred and not explicit is in others like them, and what is both is noted in one more. So no two tables of
-//! quads have one, all quads are those of both, counts add, and who takes an explicit quad away leaves it inferred if
-//! it was both.
+//! A quad may be explicit, inferred, or both. Explicit quads are in the tables that every store has. Quads that are
+//! inferred and not explicit are in tables like these, and one more table lists the quads that are both. So a quad is
+//! in one kind of table only, counts can be added, and removing an explicit quad that was both leaves it inferred.
 //!
 //! These tables are made with the first inferred quad, and stay. Before that a snapshot looks once, when it is taken,
 //! whether they are there, and a transaction when it first reads or changes a quad; their reads know by
@@ -34,7 +33,7 @@ impl Inferred {
     /// What the engine reports; some may be there then.
     pub fn create(txn: &mut WriteTxn, tables: &Tables) -> Result<Self> {
         let inferred = Self::with(tables, |name, options| Ok(txn.create_table(name, options)?))?;
-        // Last: what it says must be there, also for who returns to a savepoint after a failure.
+        // Last, because the tables must exist then, also after a return to a savepoint.
         txn.put(&tables.meta, INFERRED_KEY, &[1])?;
         Ok(inferred)
     }
@@ -158,7 +157,7 @@ pub fn scan_prefix(
     scan(reads, tables, table, (Bound::Included(prefix.as_bytes()), high), keys_min, sink)
 }
 
-/// Hands the keys of two tables, of which none is in both, in order.
+/// Passes the keys of two tables without a common key, in order.
 fn scan_both(
     reads: &impl Reads,
     [first, second]: [&Table; 2],

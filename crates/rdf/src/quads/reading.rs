@@ -22,8 +22,8 @@ pub trait Quads: Clone + Send + Sync + 'static {
         self.quads(pattern).into()
     }
 
-    /// The statements with these terms, of which each can be any: of a graph, the default one or a named one; of any
-    /// graph, as [`IdPattern::ALL`]. None if the store has not one of the terms.
+    /// The statements with these terms. `None` is any term; as graph it is any graph, as in [`IdPattern::ALL`]. There
+    /// are no statements if the store lacks one of the terms.
     ///
     /// ```
     /// # fn main() -> fulgurite_rdf::Result<()> {

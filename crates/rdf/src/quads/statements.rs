@@ -13,8 +13,7 @@ use crate::quads::quad_ids::{QuadIds, Source};
 
 /// The quads of a pattern as terms, in the order of their numbers' index. The first error ends it.
 ///
-/// As an iterator it gives a [`Quad`] after the other, of which each has memory of its own. Batches lend their terms,
-/// for a fraction of the cost:
+/// As an iterator it returns one owned [`Quad`] at a time. Batches lend their terms, at a fraction of the cost:
 ///
 /// ```
 /// # fn main() -> fulgurite_rdf::Result<()> {
@@ -111,7 +110,7 @@ impl Statements {
         self.quads.end();
     }
 
-    /// Reads the next statements that there are. Tells whether there are any. After an error there are none.
+    /// Reads the next statements that there are. Returns whether there are any. After an error there are none.
     #[inline(never)]
     fn fill(&mut self) -> Result<bool> {
         self.batch.clear();

@@ -45,7 +45,7 @@ pub struct Tables {
     alone: Alone,
 }
 
-/// Tables for statements of one kind, which are made once: whoever reads asks for them again and again.
+/// Tables for statements of one kind, computed once, because every read needs them.
 #[derive(Debug, Default)]
 struct Alone {
     explicit: OnceLock<Arc<Tables>>,
@@ -108,7 +108,7 @@ pub trait Reads: Read {
     }
 
     /// Hands keys to `sink`, in order and the first one whole, until it has had `keys_min` at least and where it suits,
-    /// or the range ends. Tells whether it has ended.
+    /// or the range ends. Returns whether it has ended.
     fn scan(
         &self,
         table: &Table,

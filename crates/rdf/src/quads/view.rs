@@ -247,7 +247,7 @@ impl<const PLACES: usize, F: FnMut(IdQuad)> KeySink for &mut QuadSink<PLACES, F>
     }
 }
 
-/// Hands the numbers of keys to `each`. Tells whether all keys were those of quads; none behind one that is not is
+/// Hands the numbers of keys to `each`. Returns whether all keys were those of quads; none behind one that is not is
 /// read.
 #[inline(always)]
 fn read_all<'k, const PLACES: usize>(

@@ -17,7 +17,7 @@ pub(super) fn quads(source: &NamedNode, destination: &GraphName) -> Result<Docum
     let name = path.display().to_string();
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let format = RdfFormat::from_extension(extension).ok_or_else(|| Error::Invalid {
-        message: format!("{name}: the name tells no RDF format; end it in .ttl, .nt, .nq, .trig, .rdf or .jsonld"),
+        message: format!("{name}: unknown RDF extension; use .ttl, .nt, .nq, .trig, .rdf or .jsonld"),
     })?;
     let file = File::open(&path).map_err(|source| Error::Input { input: name.clone(), source })?;
     // A relative IRI is relative to its file.

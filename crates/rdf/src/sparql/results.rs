@@ -56,7 +56,7 @@ pub(crate) enum Rows<T> {
     Ended,
 }
 
-/// The thread that evaluates a deep query. Dropping it tells the thread to stop.
+/// The thread that evaluates a deep query. Dropping it stops the thread.
 pub(crate) struct OtherThread {
     handle: Option<JoinHandle<()>>,
     abandoned: CancellationToken,

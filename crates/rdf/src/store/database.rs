@@ -221,7 +221,7 @@ impl Store {
     }
 }
 
-/// Makes an empty database a store. Tells whether it did: not if it has tables already, of whatever kind.
+/// Makes an empty database a store. Returns whether it did: not if it has tables already, of whatever kind.
 fn create_tables(database: &Database, options: &StoreOptions) -> Result<bool> {
     if !are_orders_of_a_store(&options.orders) {
         let message = "a store has one order of three places at least and one of four, and none twice".into();

@@ -71,7 +71,7 @@ impl Shared {
         self.with_inferred.get().cloned()
     }
 
-    /// Begins a snapshot, and tells the tables that it has.
+    /// Begins a snapshot, and returns its tables.
     ///
     /// # Errors
     /// [`Error::Damaged`]; what the engine reports.
@@ -83,9 +83,9 @@ impl Shared {
         Ok((read, tables))
     }
 
-    /// Begins a transaction, and tells the tables that it has, if that is known of every snapshot that is taken now.
-    /// Else whoever goes to quads asks [`Shared::tables_as_seen`], and whoever changes some without tables of inferred
-    /// ones [guards](inferred::guard) that.
+    /// Begins a transaction, and returns its tables if all snapshots of this moment have the same. Otherwise reads of
+    /// quads call [`Shared::tables_as_seen`], and changes without tables of inferred quads [guard](inferred::guard)
+    /// their absence.
     ///
     /// # Errors
     /// What `begin` returns.
@@ -107,8 +107,8 @@ impl Shared {
         }
     }
 
-    /// As [`Shared::read`], of a transaction that goes over quads: it is in conflict with who makes the tables of
-    /// inferred quads, if it has them not.
+    /// As [`Shared::read`], for a transaction that reads quads. If there are no tables of inferred quads, it conflicts
+    /// with a transaction that makes them.
     ///
     /// # Errors
     /// As [`Shared::read`].

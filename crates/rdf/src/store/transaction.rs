@@ -111,7 +111,7 @@ impl Inner {
         read(View { reads, tables: &tables, shared: &self.shared })
     }
 
-    /// Runs a change, of which some may be made when it fails.
+    /// Runs a change that may be incomplete if it fails.
     fn write<T>(&self, write: impl FnOnce(&mut WriteTxn) -> Result<T>) -> Result<T> {
         let mut state = self.lock();
         state.settle(&self.shared)?;
@@ -120,7 +120,7 @@ impl Inner {
         outcome
     }
 
-    /// As [`Inner::write`], of quads: without tables of inferred ones it goes by that there are none.
+    /// As [`Inner::write`], for quads. It depends on the absence of tables of inferred quads if there are none.
     fn write_quads<T>(&self, write: impl FnOnce(&mut WriteTxn, &Tables) -> Result<T>) -> Result<T> {
         let tables = self.tables_to_change()?;
         self.write(|txn| write(txn, &tables))
@@ -131,13 +131,13 @@ impl Inner {
         self.lock().tables_seen(&self.shared)
     }
 
-    /// All tables of quads. From then on the transaction is in conflict with who makes those of inferred ones, if it
-    /// has them not.
+    /// All tables of quads. If there are none of inferred quads, the transaction conflicts from then on with one that
+    /// makes them.
     fn tables_to_change(&self) -> Result<Arc<Tables>> {
         self.lock().tables_to_change(&self.shared)
     }
 
-    /// Takes an explicit quad away. Tells whether it was there.
+    /// Takes an explicit quad away. Returns whether it was there.
     fn remove(&self, quad: &IdQuad) -> Result<bool> {
         self.write_quads(|txn, tables| changes::remove_explicit(txn, tables, self.shared.path(), quad))
     }
@@ -174,7 +174,7 @@ impl Transaction {
         self.view.clone()
     }
 
-    /// Adds a quad as explicit, and its graph. Tells whether it was not there as such; if it was inferred, it is both
+    /// Adds a quad as explicit, and its graph. Returns whether it was not there as such; if it was inferred, it is both
     /// then.
     ///
     /// # Errors
@@ -239,7 +239,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Takes an explicit quad away. Tells whether it was there as such. Its graph stays, even if it is empty now; and
+    /// Takes an explicit quad away. Returns whether it was there as such. Its graph stays, even if it is empty now; and
     /// if the quad was inferred too, it is inferred still.
     ///
     /// # Errors
@@ -373,7 +373,7 @@ impl Transaction {
         }
     }
 
-    /// Creates an empty named graph. Tells whether it was not there.
+    /// Creates an empty named graph. Returns whether it was not there.
     ///
     /// # Errors
     /// As [`Transaction::insert`]; [`Error::Invalid`] for the default graph.
@@ -386,7 +386,7 @@ impl Transaction {
         inner.write(|txn| Ok(txn.insert(&inner.tables().graphs, id.key().as_bytes(), &[])?))
     }
 
-    /// Takes a graph away with all its quads, inferred ones too; of the default graph its quads. Tells whether it was
+    /// Takes a graph away with all its quads, inferred ones too; of the default graph its quads. Returns whether it was
     /// there.
     ///
     /// # Errors
@@ -453,7 +453,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Takes the namespace of a prefix away. Tells whether it had one.
+    /// Takes the namespace of a prefix away. Returns whether it had one.
     ///
     /// # Errors
     /// [`Error::TransactionBroken`]; what the engine reports.

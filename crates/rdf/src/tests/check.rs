@@ -28,7 +28,7 @@ fn place() -> Place {
     place
 }
 
-/// The defects of a store of which `change` has changed a table.
+/// The defects of a store after `change` has changed a table.
 fn defects_after(table: &str, change: impl Fn(&mut WriteTxn, &Table) -> fulgurite::Result<()>) -> Vec<String> {
     let place = place();
     let path = place.directory.path().join("a.ful");

@@ -14,7 +14,7 @@ use crate::StoreOptions;
 use crate::TermId;
 use crate::model::id::{IdKey, Tag};
 
-/// Opens a store of three terms of which `change` has changed a table.
+/// Opens a store of three terms after `change` has changed a table.
 fn opened_after(
     table: &str,
     change: impl Fn(&mut fulgurite::WriteTxn, &Table) -> fulgurite::Result<()>,

@@ -1,5 +1,4 @@
-//! Inferred quads and those who write beside each other: who is in conflict, who is not, and what a transaction sees of
-//! its own.
+//! Inferred quads in concurrent transactions: their conflicts, and what a transaction sees of its own changes.
 
 use std::sync::Arc;
 

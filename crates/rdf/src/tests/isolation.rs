@@ -94,7 +94,7 @@ fn loses_updates(level: IsolationLevel) -> bool {
     commits(second)
 }
 
-/// Whether two commit of which each has read what the other changes.
+/// Whether two transactions commit that have read what the other changes.
 fn skews(level: IsolationLevel) -> bool {
     let place = place();
     let mut txns = [begin(&place, level), begin(&place, level)];

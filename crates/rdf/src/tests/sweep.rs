@@ -1,4 +1,4 @@
-//! Sweeps: unused terms go, used ones stay, whoever reads or writes beside them.
+//! Sweeps remove unused terms and keep used ones, also with concurrent readers and writers.
 
 use fulgurite::Read;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Matching the grammar against text of which more may come.
+//! Matches the grammar against text that may be incomplete.
 
 use super::characters::{is_space, name_length, token_length};
 use super::error::Problem;
@@ -55,7 +55,7 @@ impl<'t> Cursor<'t> {
         count > 0
     }
 
-    /// Passes over white space, of which there must be some before `what`.
+    /// Skips white space, which must exist before `what`.
     pub fn spaces_before(&mut self, what: &str) -> Match<()> {
         self.peek()?;
         match self.spaces() {
@@ -115,7 +115,7 @@ impl<'t> Cursor<'t> {
         Ok(&rest[..length])
     }
 
-    /// What stands in quotation marks, which may not be there.
+    /// A quoted text, if there is one.
     pub fn quoted(&mut self) -> Match<Option<&'t str>> {
         let quote = self.peek()?;
         if !matches!(quote, b'"' | b'\'') {

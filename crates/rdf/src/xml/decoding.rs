@@ -124,7 +124,7 @@ impl<R: Read> Decoder<R> {
         Ok(())
     }
 
-    /// Looks at the first bytes: they tell the encoding, with what the document declares.
+    /// Detects the encoding by the first bytes and the document's declaration.
     fn begin(&mut self) -> Result<Encoding, Failure> {
         while self.raw.len() < DECLARATION_BYTES_MAX && !self.is_at_end && !contains(&self.raw, b"?>") {
             self.read(DECLARATION_BYTES_MAX)?;

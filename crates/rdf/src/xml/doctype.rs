@@ -197,7 +197,7 @@ impl Declared {
         }
         let begin = cursor.at();
         let Some(value) = cursor.quoted()? else {
-            return Err(cursor.problem("the default of an attribute stands in quotation marks"));
+            return Err(cursor.problem("the default of an attribute must be quoted"));
         };
         let mut out = String::new();
         let mut expansion = Expansion { entities: &self.entities, budget };

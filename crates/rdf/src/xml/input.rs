@@ -1,4 +1,4 @@
-//! The characters that the grammar is matched against: of the document, or of an entity that stands in for a reference.
+//! The characters that the grammar is matched against: of the document, or of an entity that replaces a reference.
 //!
 //! A function that matches begins at [`Input::rest`] and, if that ends too early, asks for more by [`Input::fill`] and
 //! begins again. What is held is at least doubled each time, so that beginning again costs no more than reading.
@@ -22,7 +22,7 @@ pub struct Input<R> {
 
 enum Origin<R> {
     Document(Decoder<R>),
-    /// The name of an entity, of which all is here.
+    /// The name of an entity that is complete.
     Entity(String),
 }
 
@@ -37,7 +37,7 @@ impl<R: Read> Input<R> {
         Self { text: text.to_owned(), at: 0, origin: Origin::Entity(name.to_owned()), begin: reference, depth }
     }
 
-    /// The entity that this stands in for.
+    /// The entity.
     pub fn entity(&self) -> Option<&str> {
         match &self.origin {
             Origin::Document(_) => None,

@@ -17,6 +17,5 @@ pub const DECLARED_BYTES_MAX: usize = 16 << 20;
 /// Bytes that any document may have for its references and default attributes,
 pub const EXPANDED_BYTES_MIN: u64 = 16 << 20;
 
-/// and so many more for each byte of its own: references of which a document consists are of some bytes for names of a
-/// hundred.
+/// and this many more for each byte of its own: a reference of a few bytes may expand to a name of a hundred.
 pub const EXPANDED_BYTES_PER_BYTE: u64 = 8;

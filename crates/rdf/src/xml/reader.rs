@@ -609,7 +609,7 @@ fn take_pseudo_attribute<'t>(cursor: &mut Cursor<'t>, name: &str) -> Match<Optio
     cursor.spaces();
     match cursor.quoted()? {
         Some(value) => Ok(Some(value)),
-        None => Err(cursor.problem(format!("the value of {name} stands in quotation marks"))),
+        None => Err(cursor.problem(format!("the value of {name} must be quoted"))),
     }
 }
 

@@ -22,7 +22,7 @@ pub struct Tag {
 pub struct Attribute {
     name: Name,
     value: String,
-    /// Where it stands in the tag.
+    /// Its place in the tag.
     offset: usize,
 }
 
@@ -133,7 +133,7 @@ impl Tag {
         cursor.spaces();
         let quote = cursor.peek()?;
         if !matches!(quote, b'"' | b'\'') {
-            return Err(cursor.problem("the value of an attribute stands in quotation marks"));
+            return Err(cursor.problem("the value of an attribute must be quoted"));
         }
         cursor.advance(1);
         let (begin, inner) = (cursor.at(), cursor.rest());

@@ -23,7 +23,7 @@ pub(crate) struct Fixture {
     pub directory: TempDir,
 }
 
-/// People: who knows whom, how old they are, what they are called.
+/// People: their names, ages and acquaintances.
 pub(crate) const PEOPLE: &str = r#"
 :ann :knows :bob, :cid ; :age 30 ; :name "Ann", "Anne"@fr ; rdf:type :Person .
 :bob :knows :cid ; :age 25 ; :name "Bob" ; rdf:type :Person .

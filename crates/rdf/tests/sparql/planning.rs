@@ -9,7 +9,7 @@ use fulgurite_rdf::{Error, GraphNames, IdPattern, IdQuad, Position, QuadIds, Qua
 
 use crate::fixture::{Fixture, query};
 
-/// A thousand people in ten departments, of which one has an office in a far town.
+/// A thousand people in ten departments. One department has an office in another town.
 fn company() -> Fixture {
     let mut text = String::from(":d7 :town :far . ");
     for person in 0..1_000 {

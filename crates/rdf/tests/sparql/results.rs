@@ -1,4 +1,4 @@
-//! How results are written, and how errors of the store reach who asks.
+//! Writing results, and errors of the store in the middle of them.
 
 use std::io::{self, Write};
 

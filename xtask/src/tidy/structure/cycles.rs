@@ -112,7 +112,7 @@ struct Modules<'t> {
 struct Content {
     /// Names that `use` brings in, and the absolute path of each.
     uses: BTreeMap<String, Vec<String>>,
-    /// Modules of which all names are brought in.
+    /// Modules whose names are all imported.
     globs: Vec<Vec<String>>,
     /// Names that `use` brings in and hands on.
     exports: BTreeSet<String>,

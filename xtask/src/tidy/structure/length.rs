@@ -30,7 +30,7 @@ struct Extent {
     lines: usize,
 }
 
-/// An entry of the list: where it stands there, and the length it allows.
+/// An entry of the list: its place there, and the length that it allows.
 #[derive(Clone, Copy)]
 struct Entry {
     line: usize,

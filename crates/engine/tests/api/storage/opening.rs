@@ -125,7 +125,7 @@ fn of_a_long_log_without_a_database_a_few_segments_are_named() {
     }
     disk.open(Path::new("a.ful-log.spare"), Access::CreateNew).unwrap();
     let text = options(&disk).open("a.ful").unwrap_err().to_string();
-    assert!(text.contains("lies there: a.ful-log.1 a.ful-log.2 a.ful-log.3 and 2 more; it may"), "{text}");
+    assert!(text.contains("no longer exists: a.ful-log.1 a.ful-log.2 a.ful-log.3 and 2 more; it may"), "{text}");
 }
 
 #[test]

@@ -88,7 +88,7 @@ pub fn open(document: Document, source: Source, bytes_read: &Arc<BytesRead>) -> 
     Ok(Opened { document: Arc::new(document), bytes })
 }
 
-/// The format of a file by its name, without the ending that tells of compression.
+/// The format of a file by its name, without the extension of a compression.
 fn format_of(path: &Path) -> Result<RdfFormat> {
     let (name, _) = plain_name(path);
     let extension = name.rsplit_once('.').map(|(_, extension)| extension);

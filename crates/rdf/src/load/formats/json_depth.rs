@@ -11,7 +11,7 @@ pub trait Depth {
     /// Goes over bytes. Returns whether the text is too deep somewhere.
     fn is_too_deep(&mut self, bytes: &[u8]) -> bool;
 
-    /// What is wrong with a text of which that was told.
+    /// What is wrong with a text that is too deep.
     fn message(&self) -> String;
 }
 

@@ -78,7 +78,7 @@ impl<'l> PlainLines<'l> {
         self.predicates = Predicates::default();
     }
 
-    /// Takes a line, without its line feed, if it is a plain statement. Tells whether it is.
+    /// Takes a line, without its line feed, if it is a plain statement. Returns whether it is.
     ///
     /// # Errors
     /// None but those of [`Batch`].
@@ -253,7 +253,7 @@ const fn allowed(others: &[u8]) -> [bool; 256] {
     allowed
 }
 
-/// Of more predicates the others are read anew each time, and all of these looked through.
+/// Further predicates are parsed each time. The cached ones are searched one by one.
 const PREDICATES_MAX: usize = 64;
 const RDF: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#";
 

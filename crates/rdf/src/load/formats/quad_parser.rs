@@ -1,7 +1,7 @@
 //! Documents become quads, statement by statement, whatever their form.
 //!
 //! RDF/XML has a reader of its own ([`rdf_xml`]). Statements of JSON-LD that need a base where there is none are
-//! dropped, as its specification asks, and counted: they are parsed with a base that no document has, which tells them.
+//! dropped, as its specification asks, and counted: they are recognised by a base that no document has.
 
 use std::io::{self, Read};
 use std::sync::Arc;

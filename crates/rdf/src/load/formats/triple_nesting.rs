@@ -1,8 +1,7 @@
 //! How deep triple terms are nested in a text, found out before it is parsed: parsers, and terms that are dropped, go
 //! as deep on the stack as the text does.
 //!
-//! It knows as much of Turtle, TriG, N-Triples and N-Quads as it takes to tell brackets from what stands in texts, IRIs
-//! and comments.
+//! It knows just enough of Turtle, TriG, N-Triples and N-Quads to distinguish brackets from texts, IRIs and comments.
 
 use memchr::memmem;
 
@@ -46,7 +45,7 @@ enum State {
     Opening(u8, u8),
     Within(Place),
     Escape(Place),
-    /// Before so many digits of a character of which some have made this.
+    /// Within the escape of a character: the number of digits left, and the value so far.
     Digits(Place, u8, u32),
 }
 
@@ -63,7 +62,7 @@ impl Nesting {
         Self { is_lenient, ..Self::default() }
     }
 
-    /// Goes over one byte. Tells whether the text is too deep there.
+    /// Goes over one byte. Returns whether the text is too deep there.
     #[inline]
     fn is_too_deep_at(&mut self, byte: u8) -> bool {
         let is_pair = self.is_less && byte == b'<';
@@ -176,7 +175,7 @@ impl Nesting {
         }
     }
 
-    /// Ends a line. Tells whether it is too deep for that.
+    /// Ends a line. Returns whether it is too deep for that.
     fn end_line(&mut self) -> bool {
         let is_between_tokens =
             matches!(self.state, State::Plain | State::Greater | State::Comment | State::Opening(_, 2));
@@ -221,7 +220,7 @@ impl Utf8 {
     }
 }
 
-/// Blanks out the lines that are too deep, and tells which they are, from 0.
+/// Blanks out the lines that are too deep, and returns their numbers, from 0.
 pub fn blank_out_deep_lines(bytes: &mut [u8], is_lenient: bool) -> Vec<u64> {
     // Most texts have no triple terms.
     if memmem::find(bytes, b"<<").is_none() {

@@ -24,7 +24,7 @@ enum State<R: Read> {
 
 type Frame<R> = StreamingDecoder<WithMagic<R>, FrameDecoder>;
 
-/// A source of which four bytes were read already. The decoder reads no further than its frame.
+/// A source whose first four bytes were read already. The decoder reads no further than its frame.
 struct WithMagic<R> {
     magic: Option<[u8; 4]>,
     source: R,
@@ -47,7 +47,7 @@ impl<R: Read> ZstdFrames<R> {
         Self { state: State::Between(source) }
     }
 
-    /// Goes to the next frame that is not skipped. Tells whether there is one.
+    /// Goes to the next frame that is not skipped. Returns whether there is one.
     fn begin_frame(&mut self, mut source: R) -> io::Result<bool> {
         loop {
             let mut magic = [0; 4];
@@ -96,7 +96,7 @@ impl<R: Read> Read for ZstdFrames<R> {
     }
 }
 
-/// What was read of a frame is what was written, as far as its checksum tells.
+/// Verifies the checksum of a frame.
 fn check(decoder: &FrameDecoder) -> io::Result<()> {
     match decoder.get_checksum_from_data() {
         Some(written) if Some(written) != decoder.get_calculated_checksum() => {

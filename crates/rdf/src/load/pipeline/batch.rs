@@ -50,7 +50,7 @@ pub struct Batch {
     /// Subject, predicate, object, graph.
     pub quads: Vec<[Slot; 4]>,
     pub terms: LocalTerms,
-    /// How many terms lie in each namespace.
+    /// The number of terms of each namespace.
     pub namespaces: HashMap<Box<str>, u32>,
     /// Triple terms with blank nodes in them, and these, from left to right: their bytes are not yet those that are
     /// stored.
@@ -230,7 +230,7 @@ impl LocalTerms {
     }
 }
 
-/// The bits that tell an index from a number.
+/// The bits that distinguish an index from a number.
 const LOCAL: u64 = 0xff << 56;
 const NONE: u32 = u32::MAX;
 /// What a term takes besides its bytes.

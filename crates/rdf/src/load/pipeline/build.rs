@@ -1,7 +1,7 @@
 //! Fills the tables: terms first, and beside it, on another thread, quads are sorted.
 //!
 //! Where trees are filled, entries are made when the load is committed, one table after the other in the order in which
-//! they were given; so what one table hands to the next goes by places that are filled in between.
+//! they were given. So one table passes values to the next in places that are filled in between.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};

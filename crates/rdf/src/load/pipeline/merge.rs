@@ -219,7 +219,7 @@ impl<'m> Groups<'m> {
         Ok(Some(hash))
     }
 
-    /// Gives each place of the group its number: `first` tells that of a term that comes for the first time.
+    /// Gives each place of the group its number. `first` returns the number of a new term.
     fn number(
         &self,
         numberings: &mut [Numbering],

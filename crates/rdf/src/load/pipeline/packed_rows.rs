@@ -1,10 +1,9 @@
 //! Rows of numbers as one number of 128 bits each, in the same order: these are sorted faster.
 //!
-//! At each place of the rows, a number is told by where it falls in the ranges that the numbers of each tag take there,
-//! one range behind the other. The dictionary's numbers were given one after the other, so a place that has no others
-//! takes few bits; values in their numbers may take up to 56 at one place, and leave room for the others. Rows for
-//! which there is no room are sorted as they are. Invariant: a row is packed by what was made of rows of which it was
-//! one.
+//! At each place of the rows, the numbers of each tag have a range, and the ranges follow each other. A number is
+//! packed as its position within them. Numbers of the dictionary are consecutive, so a place with only these needs few
+//! bits. Inline values need up to 56 bits at one place. Rows that do not fit are sorted unpacked. Invariant: the ranges
+//! were computed from all rows that are packed.
 
 use crate::model::id::PAYLOAD_BITS;
 
@@ -116,7 +115,7 @@ pub enum Sorted<const N: usize> {
 }
 
 impl<const N: usize> Sorted<N> {
-    /// Sorts rows, of which `ranges` were made, by the places of `columns`, of which the first counts most.
+    /// Sorts rows by the places of `columns`, the first one most significant. `ranges` were computed from these rows.
     pub fn new(rows: &[Row], ranges: &Ranges, columns: [usize; N]) -> Self {
         match Packing::new(ranges, columns) {
             Some(packing) => Self::Packed(in_order(rows.iter().map(|row| packing.pack(row)).collect()), packing),

@@ -203,7 +203,7 @@ impl<F: FnMut(Batch) -> Result<()>> Worker<'_, F> {
         self.hand_on_if_full().map(|_| ())
     }
 
-    /// Tells whether the batch is a new one now.
+    /// Returns whether the batch is a new one now.
     fn hand_on_if_full(&mut self) -> Result<bool> {
         let is_full = self.batch.memory_bytes() >= self.parsing.batch_bytes;
         if is_full {
@@ -242,7 +242,7 @@ fn input_error(document: &Document, source: io::Error) -> Error {
     Error::Input { input: document.name.clone(), source }
 }
 
-/// After so many quads the others are told, and asked whether to go on.
+/// After this many quads a thread reports its progress, and checks whether to go on.
 const QUADS_PER_LOOK: u64 = 1 << 12;
 const BAD_REMEMBERED: usize = 10;
 /// Behind what is wrong with a document in which the next statement cannot be found.

@@ -1,4 +1,4 @@
-//! How far a load is, for whoever asked to be told; and whether it is to go on.
+//! Reports the progress of a load, and cancels it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -76,7 +76,7 @@ impl Watch {
         self.look()
     }
 
-    /// Tells of progress if it is time, and whether to go on.
+    /// Reports the progress if it is time to. Returns whether to go on.
     ///
     /// # Errors
     /// [`Error::Cancelled`] if the token is, or another thread has failed.

@@ -26,8 +26,9 @@ impl Store {
     /// Loads files and other inputs, all of them or nothing, in bounded memory: several times faster than transactions,
     /// into an empty store or one that has something.
     ///
-    /// Others read and write while it parses. While it builds and commits, they read what was before; who begins or
-    /// commits a transaction waits, and is in conflict if what it had read or written was loaded meanwhile.
+    /// Other transactions read and write while it parses. While it builds and commits, they read the state before the
+    /// load. Beginning or committing a transaction waits then, and conflicts if the load has changed what it read or
+    /// wrote.
     ///
     /// Blank nodes are new, those of one input apart from those of another. Prefixes that the inputs declare become
     /// namespaces of the store, where it has none of that prefix: of Turtle and TriG all, of RDF/XML those around the
@@ -47,15 +48,15 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Syntax`], [`Error::Input`], [`Error::Scratch`], [`Error::Cancelled`], [`Error::Thread`];
-    /// [`Error::WriterBusy`], see [`LoadOptions::wait`]; [`Error::Invalid`] for an input of which the format is not
-    /// known; what the engine reports. Nothing is loaded then, unless the engine's is
+    /// [`Error::WriterBusy`], see [`LoadOptions::wait`]; [`Error::Invalid`] for an input of unknown
+    /// format; errors of the engine. Nothing is loaded then, unless the engine's is
     /// [`Indeterminate`](fulgurite::Error::Indeterminate). Of several errors it is the first.
     ///
     /// # Panics
     /// If what the options have it call does. Nothing is loaded then, and the store goes on.
     pub fn load(&self, inputs: Vec<LoadInput>, options: &LoadOptions) -> Result<LoadReport> {
         let shared = &self.shared;
-        // A database that is not written to is told before anything is read.
+        // A read-only database is refused before anything is read.
         drop(shared.database.try_write()?);
         let bytes_read = Arc::new(BytesRead::default());
         let inputs = input::describe(inputs, &bytes_read)?;
@@ -163,8 +164,8 @@ impl Load<'_> {
         builder.build(prepared, self.begin(way)?)
     }
 
-    /// Keeps others from committing. Trees take nothing away: where quads are inferred, of which some may be explicit
-    /// after the load, a transaction is needed.
+    /// Keeps other transactions from committing. Loaded trees cannot delete: if inferred quads may become explicit, a
+    /// transaction is needed.
     fn begin(&self, way: Way) -> Result<Sink<'_>> {
         let begin = |way| Sink::begin(way, self.shared, self.watch, self.options.wait.unwrap_or(WAIT));
         if way == Way::Transaction {

@@ -2,9 +2,9 @@
 //! commits.
 //!
 //! Either is all or nothing, is durable when it is committed, and keeps other writers out from its beginning on. Trees
-//! are several times faster for many entries; but a page of a tree is written anew for each entry that falls into it
-//! alone, where a transaction writes little more than the entry. So few entries for a large store go by a transaction:
-//! see [`Way::of`](crate::load::options::Way::of).
+//! are several times faster for many entries. But they rewrite a whole page for a single entry, where a transaction
+//! writes little more than the entry. So a few entries for a large store are written by a transaction: see
+//! [`Way::of`](crate::load::options::Way::of).
 
 use std::any::Any;
 use std::cell::RefCell;

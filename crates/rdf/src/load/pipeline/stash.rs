@@ -114,7 +114,7 @@ impl Stashed {
     }
 }
 
-/// Reads the next term in the order of hashes. Tells whether there was one.
+/// Reads the next term in the order of hashes. Returns whether there was one.
 ///
 /// # Errors
 /// [`crate::Error::Scratch`].
@@ -127,7 +127,7 @@ pub fn next_by_hash(reader: &mut SegmentReader<'_>, entry: &mut Entry) -> Result
     next_in_order(reader, entry)
 }
 
-/// Reads tag and bytes of the next term of [`Stashed::in_order`]. Tells whether there was one.
+/// Reads tag and bytes of the next term of [`Stashed::in_order`]. Returns whether there was one.
 ///
 /// # Errors
 /// [`crate::Error::Scratch`].

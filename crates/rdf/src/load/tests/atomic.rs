@@ -7,7 +7,7 @@ use super::*;
 use crate::CancellationToken;
 use crate::Isolation;
 
-/// Runs `meanwhile` when a load has reached a stage, on the thread that tells of it.
+/// Runs `meanwhile` when a load has reached a stage, on the thread that reports it.
 fn at_stage(way: Way, stage: &'static str, meanwhile: impl Fn() + Send + Sync + 'static) -> LoadOptions {
     by(way).progress(move |progress| {
         if progress.stage == stage {

@@ -19,7 +19,7 @@ pub struct Census {
 }
 
 impl Census {
-    /// Reads all quads, of one index of each kind of graph, and all names of graphs. `each` is told of every some
+    /// Reads all quads, of one index of each kind of graph, and all names of graphs. `each` is called every few
     /// thousand quads.
     ///
     /// # Errors

@@ -1,10 +1,10 @@
 //! [`Store::sweep`]: terms that no quad uses are taken out of the dictionary.
 //!
-//! Which terms may be unused is read from one snapshot. Then they are taken away, some hundreds in a transaction, each
-//! of which first looks into the indexes that begin with each place of a quad: that is read, so that the transaction is
-//! in conflict with whoever has inserted a quad of such a term since; and who inserts one later has guarded the term
-//! (`dictionary::guard`), and is in conflict with the transaction. So neither waits for the other, and no quad loses a
-//! term.
+//! One snapshot shows which terms may be unused. They are removed by transactions of some hundreds each. Such a
+//! transaction first looks up each term in the indexes that begin with each place of a quad. These are reads, so it
+//! conflicts with every transaction that has inserted a quad of such a term since. A transaction that inserts one later
+//! has guarded the term (`dictionary::guard`), and conflicts with the sweep. So neither waits for the other, and no
+//! quad loses a term.
 //!
 //! (1) A term goes in both directions at once, or stays. (2) Numbers are not given again. (3) Snapshots read what they
 //! did. (4) Where a store has not the indexes to look into, and for namespaces, to which no index leads, all is done in
@@ -38,10 +38,9 @@ impl Store {
     /// is stored by; what the file has of them is free when the next checkpoints have come by. Others read and write
     /// meanwhile, and snapshots stay as they are.
     ///
-    /// A transaction that inserts a quad of such a term at the same time is in conflict, and begins again, or the term
-    /// stays. The number of a term that is gone stands for nothing from then on, and is never given to another: a
-    /// program that has kept it is told so when it inserts a quad of it ([`Error::Invalid`]), and when it asks for its
-    /// term ([`Error::NoSuchTerm`]).
+    /// If a transaction inserts a quad of such a term at the same time, either it conflicts and is repeated, or the
+    /// term stays. The number of a removed term is invalid from then on, and is never reused: inserting a quad with it
+    /// fails with [`Error::Invalid`], and reading its term with [`Error::NoSuchTerm`].
     ///
     /// A store whose [orders](crate::StoreOptions::orders) do not begin with every place is swept in one transaction
     /// beside which nobody commits, and so are namespaces if some are unused.

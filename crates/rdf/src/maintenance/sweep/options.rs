@@ -1,10 +1,10 @@
-//! What a sweep is told, and what it tells.
+//! Options and reports of sweeps.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What is told while a sweep runs.
+/// The progress of a running sweep.
 type Progress = Arc<dyn Fn(&SweepProgress) + Send + Sync>;
 
 /// How to sweep.

@@ -70,7 +70,7 @@ impl IdKey {
             Shape::Signed => (0, payload, 7),
             Shape::Whole => (7, payload, 7),
         };
-        // All eight bytes that a number can have, of which those that follow are overwritten.
+        // All eight bytes that a number can have. The next number overwrites those that this one does not need.
         let word = u64::from(tag << 3 | code as u8) << PAYLOAD_BITS | payload << (PAYLOAD_BITS - 8 * length as u32);
         let place = self.bytes[start..].first_chunk_mut().expect("a number has room for eight bytes");
         *place = word.to_be_bytes();
@@ -177,7 +177,7 @@ impl<const COUNT: usize> KeyReader<COUNT> {
         (is_sound && self.starts[4] == key.key_len()).then_some(self.ids)
     }
 
-    /// The fourth number, if there is one, after a third that was read anew.
+    /// The fourth number, if there is one, after a third that was decoded again.
     #[inline(always)]
     fn read_last(&mut self, key: &KeySuffix<'_>, mut is_sound: bool) -> Option<[TermId; 4]> {
         if COUNT == 4 {
@@ -186,7 +186,7 @@ impl<const COUNT: usize> KeyReader<COUNT> {
         (is_sound && self.starts[COUNT] == key.key_len()).then_some(self.ids)
     }
 
-    /// Reads a number that begins with bytes of the key before. Tells whether it can be one.
+    /// Reads a number that begins with bytes of the key before. Returns whether it can be one.
     #[inline(always)]
     fn change<const PLACE: usize>(&mut self, key: &KeySuffix<'_>) -> bool {
         let at = self.starts[PLACE];
@@ -198,7 +198,7 @@ impl<const COUNT: usize> KeyReader<COUNT> {
         self.set::<PLACE>(at, word) && kept < u64::BITS
     }
 
-    /// Reads a number behind one that was read anew. Tells whether it can be one; `None` if the one before cannot.
+    /// Reads a number after one that was decoded again. Returns whether it can be one; `None` if the one before cannot.
     #[inline(always)]
     fn follow<const PLACE: usize>(&mut self, key: &KeySuffix<'_>) -> Option<bool> {
         let at = self.starts[PLACE];
@@ -206,7 +206,7 @@ impl<const COUNT: usize> KeyReader<COUNT> {
         Some(self.set::<PLACE>(at, word))
     }
 
-    /// Sets the number that these eight bytes begin with. Tells whether it can be one.
+    /// Sets the number that these eight bytes begin with. Returns whether it can be one.
     #[inline(always)]
     fn set<const PLACE: usize>(&mut self, at: usize, word: u64) -> bool {
         let first = (word >> PAYLOAD_BITS) as u8;

@@ -33,8 +33,8 @@ pub const INTEGERS: [IntegerType; 13] = [
     integers("negativeInteger", xsd::NEGATIVE_INTEGER, i64::MIN, -1),
 ];
 
-/// The row of a type and the payload of a value, if it lies in the type, in 56 bits, and is written without sign or
-/// zeros that need not be.
+/// The row of a type and the payload of a value, if the value is in the range of the type and in 56 bits, and is
+/// written without a superfluous sign or zeros.
 pub fn parse_integer(name: &str, value: &str) -> Option<(u8, u64)> {
     let index = INTEGERS.iter().position(|row| row.name == name)?;
     let number = parse_digits(value)?;

@@ -59,7 +59,7 @@ impl Best {
         self.predicate
     }
 
-    /// A row with this value is about to be sorted. Tells whether it has to be.
+    /// A row with this value is about to be sorted. Returns whether it has to be.
     pub(crate) fn offer(&self, value: TermId) -> bool {
         let Some((class, order)) = order(value) else { return true };
         if self.class.get().is_none() {
@@ -111,7 +111,7 @@ pub(crate) fn order(value: TermId) -> Option<(Class, u64)> {
             };
             ((tag.to_byte(), false), order_of_double(value)?)
         }
-        // Times of which one has a zone and the other has none are in no order.
+        // A time with a zone and one without have no order.
         Tag::DATE_TIME | Tag::DATE | Tag::TIME => {
             ((tag.to_byte(), payload & ((1 << ZONE_BITS) - 1) != 0), payload >> ZONE_BITS)
         }

@@ -29,7 +29,8 @@ use crate::dictionary::seeded_hash::SeededHash;
 use crate::meter;
 use crate::sparql::evaluation::best_rows::Best;
 
-/// Triples of named graphs that a union remembers, to tell those that it has returned; beyond that it asks the store.
+/// Triples of named graphs that a union remembers, to recognise those that it has returned. Beyond that it asks the
+/// store.
 const REMEMBERED_MAX: usize = 1 << 20;
 
 /// Quads that are held to be gone over from their end: some megabytes.

@@ -33,7 +33,7 @@ thread_local! {
     static RUNNING: RefCell<Option<Watch>> = const { RefCell::new(None) };
 }
 
-/// What is thrown. Private, so that it is told from every other panic.
+/// The payload that is thrown. Private, so that no other panic can have it.
 struct Interrupted;
 
 /// Runs a part of the evaluator under the watch. `Err` if it was interrupted or panicked: the watch has the failure.

@@ -1,9 +1,8 @@
 //! What bounds an evaluation, and the watch that holds it to that.
 //!
-//! Invariants: (1) the first failure of an evaluation is kept, whatever the evaluator makes of it: expressions and
-//! joins pass over errors, so whoever takes results asks the watch after each. (2) After a failure no more quads are
-//! read: every open iterator ends, every new one is empty. Called by `dataset` at each quad, and by `results` at each
-//! row.
+//! Invariants: (1) The first failure of an evaluation is kept, even if the evaluator ignores it: expressions and joins
+//! skip errors, so the watch is checked after each result. (2) After a failure no more quads are read: every open
+//! iterator ends, and every new one is empty. `dataset` checks at each quad, `results` at each row.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -19,11 +18,10 @@ use crate::error::{Error, Result};
 /// The clock is looked at once in so many steps: looking costs as much as a step.
 const STEPS_PER_LOOK: u64 = 32;
 
-/// What an evaluation keeps of terms that it has read, unless it is told otherwise.
+/// Default size of the cache of terms that an evaluation has read, in bytes.
 const CACHED_BYTES_MAX: u64 = 8 << 20;
 
-/// Of the memory that an evaluation may hold, terms that it has read may take so small a part, unless it is told
-/// otherwise.
+/// The cache of terms uses at most this part of an evaluation's memory, unless its size is set.
 const CACHED_PART: u64 = 4;
 
 /// How much an evaluation may take. The default bounds nothing but the depth.
@@ -38,7 +36,7 @@ pub struct Limits {
     pub(crate) cancellation: Option<CancellationToken>,
     /// Set when nobody wants the results any more.
     pub(crate) abandoned: Option<CancellationToken>,
-    /// Whether it is told how much memory there was, with or without a limit.
+    /// Whether the memory is measured, with or without a limit.
     pub(crate) reports_memory: bool,
 }
 
@@ -71,11 +69,11 @@ impl Limits {
         self
     }
 
-    /// The bytes of memory that the evaluation may hold before [`Error::LimitReached`] ends it: rows that it joins,
-    /// sorts and groups, tells apart (`DISTINCT`, `CONSTRUCT`) or is to change, paths, terms that it makes or keeps.
-    /// Results that the caller has, and the store's own caches, do not count. Of an update it holds for each `WHERE`
-    /// with the changes that come of it, not for `LOAD`, `INSERT DATA`, and while changes are made. Default: any
-    /// number.
+    /// Sets the most memory of the evaluation, in bytes. [`Error::LimitReached`] ends it above that. The limit counts
+    /// rows that are joined, sorted, grouped, deduplicated (`DISTINCT`, `CONSTRUCT`) or changed, paths, and terms that
+    /// are computed or kept. It does not count results that the caller holds, and the caches of the store. In an update
+    /// it applies to each `WHERE` with its changes, but not to `LOAD`, `INSERT DATA`, or writing the changes. Default:
+    /// no limit.
     ///
     /// The program has to have a [`MeteringAllocator`]; without one the evaluation does not begin, with
     /// [`Error::MemoryUncounted`].
@@ -89,9 +87,9 @@ impl Limits {
         self
     }
 
-    /// The bytes that terms made by the evaluation itself (by `CONCAT`, aggregates, `BIND`) may take in memory before
-    /// [`Error::LimitReached`] ends it. What joins and sorting hold is not counted, and no allocator is needed.
-    /// Default: any number.
+    /// Sets the most memory of computed terms (by `CONCAT`, aggregates, `BIND`), in bytes. [`Error::LimitReached`] ends
+    /// the evaluation above that. Memory of joins and sorting is not counted, and no allocator is needed. Default: no
+    /// limit.
     #[must_use]
     pub fn computed_bytes_max(mut self, bytes: u64) -> Self {
         self.computed_bytes_max = Some(bytes);
@@ -144,7 +142,7 @@ impl fmt::Debug for Limits {
     }
 }
 
-/// What the evaluator is told when the evaluation has failed: the failure itself is with the watch.
+/// The error that the evaluator gets after a failure. The watch has the failure itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stopped;
 
@@ -185,7 +183,7 @@ impl Watch {
         Self::start_with_deadline(limits, deadline)
     }
 
-    /// As [`Watch::start`], with the deadline of an evaluation of which this is a part.
+    /// As [`Watch::start`], with the deadline of the surrounding evaluation.
     pub(crate) fn start_with_deadline(limits: &Limits, deadline: Option<Instant>) -> Self {
         Self(Rc::new(Shared {
             limits: limits.clone(),

@@ -1,9 +1,9 @@
 //! Terms that an evaluation has read from the dictionary: results, filters and sorting ask for the same ones again and
 //! again.
 //!
-//! A table in which each number has one place. A term is kept when it is asked for a second time while its number is
-//! the last at its place, so that who goes over terms that never come again pays for no copies. Invariant: texts and
-//! places together take no more than the limit.
+//! A table in which each number has one place. A term is kept when it is requested a second time while its number is
+//! the last at its place. So terms that are used once are not copied. Invariant: texts and places together use no more
+//! than the limit.
 
 use oxrdf::Term;
 
@@ -72,7 +72,7 @@ impl TermCache {
     }
 
     /// Makes places for four times as many, unless these take more than half of what there may be, or there is too much
-    /// text. Tells whether it did.
+    /// text. Returns whether it did.
     fn grow(&mut self) -> bool {
         let count = (4 * self.places.len()).max(PLACES_FIRST);
         let bytes = (count * size_of::<Place>()) as u64;

@@ -277,7 +277,7 @@ impl<Q: Quads> Terms<Q> {
         })
     }
 
-    /// Whether the term is a literal of which this holds, and no text does. Without a copy of one that is at hand.
+    /// Whether the term is a literal that meets the condition. Texts never do. Cached terms are not copied.
     fn is_literal(&self, term: EvaluationTerm, holds: impl Fn(LiteralRef<'_>) -> bool) -> Result<bool, Stopped> {
         if self.last_text.get() == Some(term) {
             return Ok(false);

@@ -53,7 +53,7 @@ impl Query {
         self.explain_on_a_fitting_stack(quads, false)
     }
 
-    /// Evaluates it to its end, and tells how that went: with estimates, and the rows that there were.
+    /// Evaluates the query completely, and returns its plan with estimated and actual rows.
     ///
     /// # Errors
     /// As [`Query::evaluate`].
@@ -125,7 +125,7 @@ fn read(explanation: &QueryExplanation, estimates: Vec<(String, f64)>) -> Result
         expected.entry(nameless(&name)).or_default().push(rows);
     }
     let mut parser = SliceJsonParser::new(&json);
-    // The root stands in an object of its own; its node has no name and one child.
+    // The root has an object of its own. Its node has no name and one child.
     let mut open: Vec<PlanNode> = Vec::new();
     let mut key = String::new();
     loop {

@@ -1,8 +1,7 @@
 //! Operators and functions of our own that planned expressions call, and the evaluators that know them.
 //!
-//! Each is there twice. In its [`Mode::Numbers`] it takes numbers alone, and is what an expression comes to where the
-//! evaluator's own operator has failed. In its [`Mode::Any`] it stands for the evaluator's operator: it takes all that
-//! this takes.
+//! Each has two modes. In [`Mode::Numbers`] it takes only numbers, and is called if the evaluator's own operator has
+//! failed. In [`Mode::Any`] it replaces the evaluator's operator, and takes the same operands.
 //!
 //! Their names are no IRIs, so that no text can call them.
 

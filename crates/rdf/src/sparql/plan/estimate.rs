@@ -74,7 +74,7 @@ pub(super) struct Progress {
     sample: Vec<Row>,
     /// Whether the sample is all rows.
     whole: bool,
-    /// What is bound to values that the rows of the sample do not tell.
+    /// Variables that are bound to values outside the sample.
     unknown: Names,
     /// Steps that the sample has yet to take: nothing asked for it since.
     waiting: Vec<Step>,
@@ -244,8 +244,8 @@ impl<'e, Q: Quads> Estimator<'e, Q> {
         self.matches(slots, &Row::new(), &Names::default())
     }
 
-    /// Has the sample take the steps that wait. `needed`: the names of which patterns that are still to be joined ask
-    /// for the values.
+    /// Has the sample take the steps that wait. `needed`: the variables that patterns not yet joined
+    /// use.
     pub(super) fn catch_up(&self, progress: &mut Progress, needed: impl Fn(&Name) -> bool) -> Result<(), Stopped> {
         let waiting = std::mem::take(&mut progress.waiting);
         for (place, Step { slots, .. }) in waiting.iter().enumerate() {

@@ -104,7 +104,7 @@ fn sorting_predicate(pattern: &GraphPattern, variable: &Variable) -> Option<Name
     (triples.iter().filter(may_have).count() == 1).then(|| predicate.clone())
 }
 
-/// Adds the triple patterns of a group. Tells whether there is nothing else in it that looks at quads.
+/// Adds the triple patterns of a group. Returns whether there is nothing else in it that looks at quads.
 fn add_triples<'p>(pattern: &'p GraphPattern, triples: &mut Vec<&'p TriplePattern>) -> bool {
     match pattern {
         GraphPattern::Bgp { patterns } => {

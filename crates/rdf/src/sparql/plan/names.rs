@@ -86,7 +86,7 @@ impl Names {
         }
     }
 
-    /// Adds what the expression reads. Tells whether it looks at no pattern.
+    /// Adds what the expression reads. Returns whether it looks at no pattern.
     fn expression(&mut self, expression: &Expression) -> bool {
         use Expression as E;
         match expression {
@@ -189,8 +189,7 @@ pub(super) fn binds_any(pattern: &GraphPattern) -> bool {
     }
 }
 
-/// Whether joining the pattern to rows, and evaluating it anew for each row with the row's bindings put in, are the
-/// same.
+/// Whether joining the pattern to rows is the same as evaluating it for each row with the row's bindings.
 pub(super) fn joins_by_substitution(pattern: &GraphPattern) -> bool {
     match pattern {
         GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Values { .. } => true,

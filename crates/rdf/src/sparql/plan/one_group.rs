@@ -1,4 +1,4 @@
-//! Patterns of which nobody asks how many rows they have.
+//! Patterns whose number of rows does not matter.
 //!
 //! The rows of one group decide how what is joined to it, or evaluated for each of them, is planned. Where there is
 //! nothing but operators over these rows, the last step of the group need not be counted.

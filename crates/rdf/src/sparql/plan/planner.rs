@@ -193,7 +193,7 @@ enum Body {
         ends: [Names; 2],
     },
     Values,
-    /// Evaluated anew for each row of what comes before.
+    /// Evaluated for each row of the pattern before.
     Substituted,
     /// Evaluated once, then joined.
     Apart {

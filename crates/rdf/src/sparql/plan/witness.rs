@@ -71,8 +71,7 @@ impl Witnesses {
     }
 }
 
-/// The pattern without its hidden variables, of which nothing else is to be seen in the solutions. A loop's variable is
-/// let through.
+/// The pattern without its hidden variables, which do not appear in solutions. The variable of a loop is kept.
 fn without_hidden(inner: Box<GraphPattern>, around: Option<&Variable>) -> Box<GraphPattern> {
     let (mut variables, mut has_hidden) = (Vec::new(), false);
     inner.on_in_scope_variable(|variable| {

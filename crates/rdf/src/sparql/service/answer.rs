@@ -72,7 +72,7 @@ impl Answer {
     }
 }
 
-/// The term with its blank nodes named anew.
+/// The term with new names for its blank nodes.
 fn renamed(term: Term, nodes: &mut HashMap<BlankNode, BlankNode>) -> Term {
     match term {
         Term::BlankNode(node) => nodes.entry(node).or_default().clone().into(),

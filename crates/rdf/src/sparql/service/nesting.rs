@@ -1,7 +1,7 @@
 //! How deep an answer nests, told before it is parsed: the parsers, and all that goes down a term, take stack for each
 //! level.
 //!
-//! Invariant: what is told is never less than what a parser meets.
+//! Invariant: the depth found is at least the depth that a parser meets.
 
 use sparesults::QueryResultsFormat;
 

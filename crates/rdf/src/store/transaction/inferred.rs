@@ -19,7 +19,7 @@ use crate::quads::reading::Quads;
 use crate::quads::tables::{Reads, Tables};
 
 impl Transaction {
-    /// Adds a quad as inferred, and its graph. Tells whether it was not inferred. If it is explicit, it is both then,
+    /// Adds a quad as inferred, and its graph. Returns whether it was not inferred. If it is explicit, it is both then,
     /// and stays inferred when [`Transaction::remove`] takes it away.
     ///
     /// The first inferred quad of a store makes tables for such quads: others that change quads at the same time, or
@@ -60,7 +60,7 @@ impl Transaction {
         Ok((tables, inferred))
     }
 
-    /// Has a quad be inferred no more. Tells whether it was. Its graph stays, and so does the quad if it is explicit.
+    /// Has a quad be inferred no more. Returns whether it was. Its graph stays, and so does the quad if it is explicit.
     ///
     /// # Errors
     /// As [`Transaction::insert`].

@@ -47,7 +47,7 @@ struct PropertyElement {
     content: Content,
 }
 
-/// A statement of which the object is not known yet.
+/// A statement whose object is not known yet.
 struct Statement {
     subject: NamedOrBlankNode,
     predicate: NamedNode,
@@ -58,7 +58,7 @@ struct Statement {
 }
 
 enum Content {
-    /// Text or a node, which the content tells.
+    /// Text or a node: the content decides.
     Open {
         text: String,
         node: Option<NamedOrBlankNode>,
@@ -68,7 +68,7 @@ enum Content {
         text: String,
         datatype: NamedNode,
     },
-    /// Nothing: an attribute tells the object.
+    /// Nothing: the object is in an attribute.
     Empty(NamedOrBlankNode),
     /// With the last cell of the list.
     Collection(Option<BlankNode>),
@@ -212,7 +212,7 @@ impl Elements {
         Ok(Kind::Property(Box::new(PropertyElement { statement: Some(statement), content })))
     }
 
-    /// The content of a property without `rdf:parseType`, as its attributes tell it.
+    /// The content of a property without `rdf:parseType`, by its attributes.
     fn content(
         &mut self,
         attributes: Attributes,
@@ -385,7 +385,7 @@ impl Elements {
             _ => None,
         });
         match around {
-            // A second one is enough to tell that there are too many.
+            // Two are too many.
             Some(held) => {
                 if held.len() < 2 {
                     held.push(triple);
@@ -406,7 +406,7 @@ impl PropertyElement {
             }
             Content::Open { .. } => Err("a second node in one property; write the property twice".into()),
             Content::Typed { .. } => Err("an element in a property with rdf:datatype".into()),
-            Content::Empty(_) => Err("an element in a property whose attributes tell its object".into()),
+            Content::Empty(_) => Err("an element in a property whose object is in its attributes".into()),
             Content::Collection(_) | Content::Triple(_) | Content::Xml(_) => Ok(()),
         }
     }

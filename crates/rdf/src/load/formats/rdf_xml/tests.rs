@@ -4,7 +4,7 @@ use super::*;
 
 const HEAD: &str = "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns:e='http://e/'";
 
-/// Triples of what stands in `rdf:RDF`, with labels of blank nodes as `_:0`, `_:1` in their order.
+/// The triples of the content of `rdf:RDF`, with labels of blank nodes as `_:0`, `_:1` in their order.
 fn of(inner: &str) -> Result<Vec<String>, String> {
     whole(&format!("{HEAD}>{inner}</rdf:RDF>"), Some("http://b/d/doc#x"))
 }
@@ -129,7 +129,7 @@ fn properties_hold_text_or_a_node_or_name_it() {
         ("<e:p><e:C/>v</e:p>", "the text `v`"),
         ("<e:p><e:C/><e:C/></e:p>", "a second node"),
         ("<e:p rdf:resource='x'>v</e:p>", "the text `v`"),
-        ("<e:p rdf:resource='x'><e:C/></e:p>", "whose attributes tell its object"),
+        ("<e:p rdf:resource='x'><e:C/></e:p>", "whose object is in its attributes"),
         ("<e:p rdf:datatype='t'><e:C/></e:p>", "with rdf:datatype"),
         ("<e:p rdf:datatype='t' rdf:resource='x'/>", "rdf:resource is not permitted"),
         ("<e:p rdf:datatype='t' e:q='x'/>", "<http://e/q> is not permitted"),

@@ -1,7 +1,7 @@
 //! Durations on one line: by where one that begins at 1903-03-01T00:00:00 ends, then by their months, then by their
 //! seconds.
 //!
-//! XSD compares durations from four beginnings, of which this is one: where all four agree, the order here does too.
+//! XSD compares durations from four starting times. This is one of them: if all four agree, so does the order here.
 
 use std::cmp::Ordering;
 

@@ -14,7 +14,7 @@ fn compare(left: &Term, right: &Term) -> Ordering {
     Key::of(left.as_ref()).compare_values(&Key::of(right.as_ref())).then_with(|| compare_forms(left, right))
 }
 
-/// Numbers of which the next follows from the one before.
+/// Pseudo-random numbers.
 struct Random(u64);
 
 impl Random {

@@ -6,7 +6,7 @@ use super::nearest::nearest;
 use super::predict::Stop;
 use crate::sparql::parse::tokens::{Kind, Token, place};
 
-/// What to tell besides what is expected, or instead of that.
+/// Advice in addition to the expected tokens, or instead of them.
 pub(crate) enum Advice {
     Also(String),
     Instead(String),

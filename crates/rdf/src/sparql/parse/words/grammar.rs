@@ -275,7 +275,7 @@ impl Grammar {
         self.terminals.iter().position(|known| *known == terminal)
     }
 
-    /// Finds more of what parts begin with. Tells whether there was any.
+    /// Finds more of what parts begin with. Returns whether there was any.
     fn grow(&mut self) -> bool {
         let mut has_grown = false;
         for part in 0..self.parts.len() {

@@ -1,4 +1,4 @@
-//! What somebody may have meant who has written a word wrongly.
+//! Suggestions for misspelled words.
 
 /// The word that is nearest, if it is near enough: a third of its letters may be others, missing, too many or in the
 /// wrong order.

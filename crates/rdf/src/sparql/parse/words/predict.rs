@@ -113,7 +113,7 @@ fn stopped(grammar: &Grammar, mut nodes: Vec<Node>, open: &[usize], at: usize, p
     let (mut expected, mut words) = (Vec::new(), Vec::new());
     for Passed { part, rule } in passed {
         match grammar.rules[*rule] {
-            // All that it has goes by one name.
+            // All its alternatives have one name.
             (_, Some(label), body) if grammar.may_be_empty(body) => add(label, &mut expected),
             _ => describe(grammar, *part, &mut expected),
         }

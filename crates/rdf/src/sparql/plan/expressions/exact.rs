@@ -43,7 +43,7 @@ struct Exact {
     arguments: Cell<usize>,
 }
 
-/// The text that tells the solutions of a group apart, where there is one.
+/// The text that distinguishes the solutions of a group, if there is one.
 type Row<'r> = Option<&'r Expression>;
 
 impl Exact {

@@ -3,13 +3,13 @@
 //! | written | evaluated | because the evaluator |
 //! |---|---|---|
 //! | `a + b < c` | `COALESCE(a + b < c, less(add(a, b), c))` | has no numbers beyond 64 bits, and no decimals beyond 18 digits |
-//! | `?a = ?b` | `IF(?a is a time, equal(?a, ?b), COALESCE(?a = ?b, …))` | takes times of which one has no zone for unequal |
-//! | `?a + ?b` | `COALESCE(?a + ?b, add(?a, ?b))` | adds a date to a duration in one order of the two alone |
+//! | `?a = ?b` | `IF(?a is a time, equal(?a, ?b), COALESCE(?a = ?b, …))` | calls times unequal if one has no zone |
+//! | `?a + ?b` | `COALESCE(?a + ?b, add(?a, ?b))` | adds a date and a duration in one order only |
 //! | `SUM(?v)` | `sum(?v)` | has no numbers beyond 64 bits |
 //! | `MIN(?v)` | `least(?v)` | compares by no total order |
 //! | `?a < ?b` | as numbers | does not compare truth values |
 //! | `SAMPLE(?v)` | `SAMPLE` of a name of the term | keeps the value of a number, not how it was written |
-//! | `GROUP_CONCAT(?v)` | `GROUP_CONCAT` of the text of the term | concatenates texts alone |
+//! | `GROUP_CONCAT(?v)` | `GROUP_CONCAT` of the text of the term | concatenates only texts |
 //! | `xsd:string(?v)` | `to string(?v)` | writes doubles without exponents |
 //!
 //! An expression whose operators all are of these is evaluated by the evaluator's own first: where these have a value
