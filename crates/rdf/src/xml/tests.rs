@@ -106,7 +106,7 @@ fn markup_that_xml_does_not_permit_is_an_error_with_its_place() {
         ("<a xmlns:p='u' xmlns:q='u' p:x='' q:x=''/>", "`q:x` twice"),
         ("<a xmlns:p='u' xmlns:p='u'/>", "`xmlns:p` twice"),
         ("<a x='1'y='2'/>", "white space"),
-        ("<a x=1/>", "quotation marks"),
+        ("<a x=1/>", "must be quoted"),
         ("<a x/>", "`=` is missing"),
         ("<a><?xml version='1.0'?></a>", "XML declaration"),
         ("<a><?XML x?></a>", "must not be `xml`"),
