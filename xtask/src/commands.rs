@@ -3,13 +3,14 @@
 use std::process::ExitCode;
 
 use crate::command::{Command, Failure};
-use crate::{ci, instructions, launch, miri, page, tidy};
+use crate::{ci, docs, instructions, launch, miri, page, tidy};
 
 /// Every command, in the order in which a newcomer meets them.
 const COMMANDS: &[&Command] = &[
     &launch::DEMO,
     &ci::TEST,
     &tidy::TIDY,
+    &docs::DOCS,
     &launch::BENCH,
     &instructions::INSTRUCTIONS,
     &page::PAGE,

@@ -8,6 +8,7 @@
 mod ci;
 mod command;
 mod commands;
+mod docs;
 mod instructions;
 mod lanes;
 mod launch;

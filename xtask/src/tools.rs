@@ -24,6 +24,9 @@ const ELEMENTPATH: &str = "elementpath==5.1.4";
 /// The packages that read what the store reads and writes, beside it.
 const READERS: [&str; 2] = ["lxml==6.1.3", "rdflib==7.6.0"];
 
+/// The mdBook that builds the documentation.
+const MDBOOK: &str = "0.5.4";
+
 /// Makes sure that rustup has `toolchain` with `components`.
 ///
 /// # Errors
@@ -176,6 +179,27 @@ pub fn ensure_valgrind(root: &Path) -> Result<(), String> {
     let help = "install valgrind (on Debian, `apt-get install valgrind`)";
     install_package(root, "valgrind").map_err(|reason| format!("{reason}; {help}"))?;
     runs().map(drop).map_err(|reason| format!("{reason}; {help}"))
+}
+
+/// Makes sure that there is an mdBook, and returns its program. One that is missing is built below target/.
+///
+/// # Errors
+/// The reason why it cannot be had, and what to install.
+pub fn ensure_mdbook(root: &Path) -> Result<PathBuf, String> {
+    if quiet(workspace::child(root, "mdbook", &["--version"])).is_ok() {
+        return Ok(PathBuf::from("mdbook"));
+    }
+    let tools = root.join("target").join("tools");
+    let program = tools.join("bin").join(if cfg!(windows) { "mdbook.exe" } else { "mdbook" });
+    if quiet(workspace::child(root, &program.to_string_lossy(), &["--version"])).is_ok() {
+        return Ok(program);
+    }
+    eprintln!("building mdbook {MDBOOK}, which takes some minutes");
+    let place = tools.to_string_lossy().into_owned();
+    let install = ["install", "mdbook", "--version", MDBOOK, "--locked", "--no-default-features", "--root", &place];
+    let help = format!("install mdBook: `cargo install mdbook --version {MDBOOK}`");
+    quiet(workspace::child(root, "cargo", &install)).map_err(|reason| format!("{reason}; {help}"))?;
+    Ok(program)
 }
 
 /// Installs a package of Debian's.
