@@ -31,8 +31,6 @@ mod federation;
 mod http;
 mod options;
 mod page;
-#[cfg(test)]
-mod planted;
 mod protocol;
 mod serving;
 

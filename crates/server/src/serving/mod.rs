@@ -2,6 +2,8 @@
 
 pub mod connection;
 pub mod graph_routes;
+#[cfg(test)]
+mod planted;
 pub mod request_log;
 pub mod routes;
 pub mod server;

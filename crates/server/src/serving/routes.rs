@@ -33,7 +33,7 @@ pub fn router(service: Arc<Service>) -> Router {
             router.route(path, graph_routes::methods()).route(&format!("{path}/{{*name}}"), graph_routes::methods());
     }
     #[cfg(test)]
-    let router = router.merge(crate::planted::routes());
+    let router = router.merge(crate::serving::planted::routes());
     router
         .method_not_allowed_fallback(method_not_allowed)
         .fallback(not_found)

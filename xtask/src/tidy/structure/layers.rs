@@ -1,5 +1,5 @@
-//! Rule: imports between the engine's modules point down, by the one table [`LAYERS`]; locks and files come from one
-//! place.
+//! Rule: imports between the modules of a crate point down, by a table for each crate ([`CRATES`]); in the engine,
+//! locks and files come from one place.
 //!
 //! Understood are `use` in all its forms (groups, nesting, renames, globs), paths inside expressions, macros and
 //! attributes, `self::`, `super::` and `$crate::`, and names that `lib.rs` re-exports.
@@ -12,12 +12,43 @@ use super::code_paths::{Named, collect, expand_use};
 use crate::tidy::finding::Finding;
 use crate::tidy::tree::{self, File, Tree};
 
-/// The engine's modules, lowest layer first. A module may import those of lower layers and itself, nothing beside or
-/// above.
-///
-/// Rooms of a module have layers of their own. Files that are directly in the module's folder are in its layer, above
-/// its rooms.
-const LAYERS: &[&[&str]] = &[
+/// A crate with layers.
+struct Layered {
+    /// The folder of its sources.
+    folder: &'static str,
+    /// Its modules, lowest layer first. A module may import from lower layers and from itself, but not from its own
+    /// layer or from higher ones.
+    ///
+    /// Rooms of a module have layers of their own. Files that are directly in the module's folder are in its layer,
+    /// above its rooms.
+    layers: &'static [&'static [&'static str]],
+}
+
+/// Every crate with layers.
+const CRATES: &[Layered] = &[
+    Layered { folder: ENGINE, layers: ENGINE_LAYERS },
+    Layered { folder: "crates/server/src/", layers: SERVER_LAYERS },
+    Layered { folder: "crates/cli/src/", layers: CLI_LAYERS },
+];
+
+/// See [`Layered::layers`].
+const SERVER_LAYERS: &[&[&str]] =
+    &[&["error", "options", "page"], &["federation"], &["http"], &["protocol"], &["serving"]];
+
+/// See [`Layered::layers`].
+const CLI_LAYERS: &[&[&str]] = &[
+    &["notation"],
+    &["arguments", "failure", "internal_error", "json"],
+    &["column", "database"],
+    &["entries"],
+    &["records"],
+    &["output"],
+    &["progress"],
+    &["commands"],
+];
+
+/// See [`Layered::layers`].
+const ENGINE_LAYERS: &[&[&str]] = &[
     &["ids", "sync"],
     &["error", "planted"],
     &["process"],
@@ -60,120 +91,147 @@ const OWNED: &[(&str, &str, &str)] = &[
 const ENGINE: &str = "crates/engine/src/";
 
 pub fn check(tree: &Tree, findings: &mut Vec<Finding>) {
-    let exports = root_exports(tree);
-    for (file, tokens) in tree.rust_files() {
-        let Some(home) = module_of(file) else { continue };
-        check_declared(tree, file, tokens, &home, findings);
-        let Some(module) = owner(&home) else { continue };
-        let mut named = Vec::new();
-        collect(tokens, &home, &mut named);
-        for path in named {
-            judge(file, module, &path, &exports, findings);
-        }
-    }
+    CRATES.iter().for_each(|layered| layered.check(tree, findings));
 }
 
-/// Judges one absolute path, `crate::…` or `std::…`, named in `module`.
-fn judge(file: &File, module: &str, path: &Named, exports: &BTreeMap<String, String>, findings: &mut Vec<Finding>) {
-    if path.parts[0] != "crate" {
-        let full = path.parts.join("::");
-        for (owned, owner, mend) in OWNED {
-            let is_it = full == *owned || full.starts_with(&format!("{owned}::"));
-            if is_it && module != *owner {
-                findings.push(Finding::new(&file.path, path.line, format!("`{owned}` belongs to `{owner}`"), *mend));
-            }
-        }
-        return;
-    }
-    let Some(first) = path.parts.get(1) else { return };
-    let exported = exports.get(first).map(String::as_str);
-    let Some(target) = exported.or_else(|| owner(&path.parts[1..])) else {
-        let offence = format!("`crate::{first}` is in no layer");
-        let mend = "name the module that owns it, or give a new module its layer in xtask's tidy/structure/layers.rs";
-        findings.push(Finding::new(&file.path, path.line, offence, mend));
-        return;
-    };
-    let (Some(from), Some(to)) = (layer(module), layer(target)) else { return };
-    if to == from && target == module {
-        return;
-    }
-    if to >= from {
-        let offence = format!("`{module}` must not import `{target}`, which is not below it");
-        findings.push(Finding::new(&file.path, path.line, offence, "take what you need from it as an argument"));
-    }
-}
-
-fn layer(module: &str) -> Option<usize> {
-    LAYERS.iter().position(|layer| layer.contains(&module))
-}
-
-/// The module or room of the table that a path is in, `crate` left out.
-fn owner(parts: &[String]) -> Option<&'static str> {
-    let names = LAYERS.iter().copied().flatten().copied();
-    let holds = |name: &&str| {
-        let rooms: Vec<&str> = name.split("::").collect();
-        parts.len() >= rooms.len() && rooms.iter().zip(parts).all(|(room, part)| room == part)
-    };
-    names.filter(holds).max_by_key(|name| name.len())
-}
-
-/// Every module that `lib.rs` declares must have a layer, and so must every room of a module whose rooms have layers.
-fn check_declared(tree: &Tree, file: &File, tokens: &[TokenTree], home: &[String], findings: &mut Vec<Finding>) {
-    let inside = home.join("::") + "::";
-    let has_rooms = LAYERS.iter().copied().flatten().any(|name| name.starts_with(&inside));
-    if !(home.is_empty() || has_rooms) {
-        return;
-    }
-    let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    for (index, token) in tokens.iter().enumerate() {
-        let Some(TokenTree::Ident(name)) = tokens.get(index + 1) else { continue };
-        let declared = tree::is_word(Some(token), "mod") && tree::is_sign(tokens.get(index + 2), ';');
-        let name = [home, &[name.to_string()]].concat().join("::");
-        let is_room = tree
-            .rust_files()
-            .any(|(file, _)| file.path == format!("{folder}/{}/mod.rs", name.rsplit("::").next().unwrap_or_default()));
-        let needs_layer = home.is_empty() || (is_room && !name.ends_with("::tests"));
-        if declared && needs_layer && layer(&name).is_none() {
-            let mend = "add it to LAYERS in xtask's tidy/structure/layers.rs, where it belongs";
-            findings.push(Finding::new(
-                &file.path,
-                tree::line_of(token),
-                format!("module `{name}` has no layer"),
-                mend,
-            ));
-        }
-    }
-}
-
-/// The module path of an engine file: empty for `lib.rs`, `None` for files of other crates.
-fn module_of(file: &File) -> Option<Vec<String>> {
-    let inside = file.path.strip_prefix(ENGINE)?.strip_suffix(".rs")?;
-    let mut parts: Vec<String> = inside.split('/').map(String::from).collect();
-    if parts.last().is_some_and(|last| last == "mod" || last == "lib") {
-        parts.pop();
-    }
-    Some(parts)
-}
-
-/// What `lib.rs` re-exports: name → module that owns it.
-fn root_exports(tree: &Tree) -> BTreeMap<String, String> {
-    let mut exports = BTreeMap::new();
-    let root = tree.rust_files().find(|(file, _)| file.path == format!("{ENGINE}lib.rs"));
-    let Some((_, tokens)) = root else { return exports };
-    for (index, token) in tokens.iter().enumerate() {
-        if !tree::is_word(Some(token), "use") {
-            continue;
-        }
-        let mut leaves = Vec::new();
-        expand_use(&tokens[index + 1..], &[], &mut leaves);
-        for (parts, name, _) in leaves {
-            let owner = parts.iter().find(|part| !matches!(part.as_str(), "crate" | "self"));
-            if let Some(owner) = owner.filter(|owner| layer(owner).is_some()) {
-                exports.insert(name, owner.clone());
+impl Layered {
+    fn check(&self, tree: &Tree, findings: &mut Vec<Finding>) {
+        let exports = self.root_exports(tree);
+        for (file, tokens) in tree.rust_files() {
+            let Some(home) = self.module_of(file) else { continue };
+            self.check_declared(tree, file, tokens, &home, findings);
+            let Some(module) = self.owner(&home) else { continue };
+            let mut named = Vec::new();
+            collect(tokens, &home, &mut named);
+            for path in named {
+                self.judge(file, module, &path, &exports, findings);
             }
         }
     }
-    exports
+
+    /// Judges one absolute path, `crate::…` or `std::…`, named in `module`.
+    fn judge(
+        &self,
+        file: &File,
+        module: &str,
+        path: &Named,
+        exports: &BTreeMap<String, String>,
+        findings: &mut Vec<Finding>,
+    ) {
+        if path.parts[0] != "crate" {
+            let full = path.parts.join("::");
+            for (owned, owner, mend) in OWNED.iter().filter(|_| self.folder == ENGINE) {
+                let is_it = full == *owned || full.starts_with(&format!("{owned}::"));
+                if is_it && module != *owner {
+                    findings.push(Finding::new(
+                        &file.path,
+                        path.line,
+                        format!("`{owned}` belongs to `{owner}`"),
+                        *mend,
+                    ));
+                }
+            }
+            return;
+        }
+        let Some(first) = path.parts.get(1) else { return };
+        let exported = exports.get(first).map(String::as_str);
+        let Some(target) = exported.or_else(|| self.owner(&path.parts[1..])) else {
+            let offence = format!("`crate::{first}` is in no layer");
+            let mend =
+                "name the module that owns it, or give a new module its layer in xtask's tidy/structure/layers.rs";
+            findings.push(Finding::new(&file.path, path.line, offence, mend));
+            return;
+        };
+        let (Some(from), Some(to)) = (self.layer(module), self.layer(target)) else { return };
+        if to == from && target == module {
+            return;
+        }
+        if to >= from {
+            let offence = format!("`{module}` must not import `{target}`, which is not below it");
+            findings.push(Finding::new(&file.path, path.line, offence, "take what you need from it as an argument"));
+        }
+    }
+
+    fn layer(&self, module: &str) -> Option<usize> {
+        self.layers.iter().position(|layer| layer.contains(&module))
+    }
+
+    /// The module or room of the table that a path is in, `crate` left out.
+    fn owner(&self, parts: &[String]) -> Option<&'static str> {
+        let names = self.layers.iter().copied().flatten().copied();
+        let holds = |name: &&str| {
+            let rooms: Vec<&str> = name.split("::").collect();
+            parts.len() >= rooms.len() && rooms.iter().zip(parts).all(|(room, part)| room == part)
+        };
+        names.filter(holds).max_by_key(|name| name.len())
+    }
+
+    /// Every module that `lib.rs` declares must have a layer, and so must every room of a module whose rooms have
+    /// layers.
+    fn check_declared(
+        &self,
+        tree: &Tree,
+        file: &File,
+        tokens: &[TokenTree],
+        home: &[String],
+        findings: &mut Vec<Finding>,
+    ) {
+        let inside = home.join("::") + "::";
+        let has_rooms = self.layers.iter().copied().flatten().any(|name| name.starts_with(&inside));
+        if !(home.is_empty() || has_rooms) {
+            return;
+        }
+        let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        for (index, token) in tokens.iter().enumerate() {
+            let Some(TokenTree::Ident(name)) = tokens.get(index + 1) else { continue };
+            let declared = tree::is_word(Some(token), "mod") && tree::is_sign(tokens.get(index + 2), ';');
+            let name = [home, &[name.to_string()]].concat().join("::");
+            let is_room = tree.rust_files().any(|(file, _)| {
+                file.path == format!("{folder}/{}/mod.rs", name.rsplit("::").next().unwrap_or_default())
+            });
+            let needs_layer = home.is_empty() || (is_room && !name.ends_with("::tests"));
+            if declared && needs_layer && self.layer(&name).is_none() {
+                let mend = "add it to the table of its crate in xtask's tidy/structure/layers.rs";
+                findings.push(Finding::new(
+                    &file.path,
+                    tree::line_of(token),
+                    format!("module `{name}` has no layer"),
+                    mend,
+                ));
+            }
+        }
+    }
+
+    /// The module path of a file: empty for `lib.rs` and `main.rs`, `None` for files of other crates.
+    fn module_of(&self, file: &File) -> Option<Vec<String>> {
+        let inside = file.path.strip_prefix(self.folder)?.strip_suffix(".rs")?;
+        let mut parts: Vec<String> = inside.split('/').map(String::from).collect();
+        if parts.last().is_some_and(|last| ["mod", "lib", "main"].contains(&last.as_str())) {
+            parts.pop();
+        }
+        Some(parts)
+    }
+
+    /// What `lib.rs` re-exports: name → module that owns it.
+    fn root_exports(&self, tree: &Tree) -> BTreeMap<String, String> {
+        let mut exports = BTreeMap::new();
+        let root = tree.rust_files().find(|(file, _)| file.path == format!("{}lib.rs", self.folder));
+        let Some((_, tokens)) = root else { return exports };
+        for (index, token) in tokens.iter().enumerate() {
+            if !tree::is_word(Some(token), "use") {
+                continue;
+            }
+            let mut leaves = Vec::new();
+            expand_use(&tokens[index + 1..], &[], &mut leaves);
+            for (parts, name, _) in leaves {
+                let owner = parts.iter().find(|part| !matches!(part.as_str(), "crate" | "self"));
+                if let Some(owner) = owner.filter(|owner| self.layer(owner).is_some()) {
+                    exports.insert(name, owner.clone());
+                }
+            }
+        }
+        exports
+    }
 }
 
 #[cfg(test)]
@@ -193,6 +251,19 @@ mod tests {
         assert_eq!(places(check, &files), ["crates/engine/src/io/os.rs:2"]);
         let found = all(check, &files);
         assert!(found[0].to_string().contains("`io` must not import `tree`"), "{}", found[0]);
+    }
+
+    #[test]
+    fn the_server_and_the_command_line_have_layers_too() {
+        let files = [
+            ("crates/server/src/http/answer.rs", "use crate::error::Error;\nuse crate::protocol::query;\n"),
+            ("crates/cli/src/main.rs", "mod commands;\nmod other;\nuse std::fs;\n"),
+            ("crates/cli/src/records/reader.rs", "use crate::entries::EntryForm;\nuse crate::commands::run;\n"),
+        ];
+        assert_eq!(
+            places(check, &files),
+            ["crates/cli/src/main.rs:2", "crates/cli/src/records/reader.rs:2", "crates/server/src/http/answer.rs:2"]
+        );
     }
 
     #[test]
