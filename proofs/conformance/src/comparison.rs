@@ -1,8 +1,8 @@
 //! How the answer to a query is compared with the expected one: what the query itself says of that.
 //!
-//! Where the query orders its solutions by variables that it returns, they have to come in that order; those with the
-//! same terms for all of these variables may come in any, and all may where terms are to be put in order of which
-//! SPARQL does not say how (a number and a text, or two blank nodes). Terms have to be the same terms, but for numbers
+//! If the query orders its solutions by variables that it returns, they must be in that order. Solutions with equal
+//! terms for these variables may be in any order, and so may all solutions if SPARQL does not define the order of their
+//! terms (a number and a text, or two blank nodes). Terms have to be the same terms, but for numbers
 //! that the query computes: SPARQL leaves open how these are written, and the suites write them in several ways (`2.0`
 //! and `2`, `1.0E0` and `1`). Numbers of the data are terms as all others.
 

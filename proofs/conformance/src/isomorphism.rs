@@ -2,7 +2,7 @@
 //!
 //! A fact is anything in which blank nodes occur: a quad, or a row of a result. It is reduced to a pattern, in which
 //! places stand for blank nodes, and the blank nodes in these places; so nesting (triple terms) needs no care here.
-//! Nodes are told apart by refining colours; where that leaves a choice, each is tried.
+//! Nodes are distinguished by refining colours. If that leaves a choice, every alternative is tried.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
@@ -114,7 +114,7 @@ impl<'a> Side<'a> {
         Self { labels, facts }
     }
 
-    /// Refines the colours until no node is told from another that was not before.
+    /// Refines the colours until no further nodes are distinguished.
     fn refine(&self, colours: &mut [u64]) {
         let mut count = distinct(colours);
         loop {

@@ -12,7 +12,7 @@ impl Known {
     /// The committed list.
     ///
     /// # Errors
-    /// If a line has no reason, or a test stands there twice.
+    /// If a line has no reason, or a test is listed twice.
     pub fn committed() -> Result<Self, String> {
         Self::parse(LIST)
     }
@@ -27,7 +27,7 @@ impl Known {
             let (test, reason) =
                 line.split_once(' ').ok_or_else(|| format!("known-failures.txt: `{line}` has no reason"))?;
             if known.insert(test, reason.trim()).is_some() {
-                return Err(format!("known-failures.txt: {test} stands there twice"));
+                return Err(format!("known-failures.txt: {test} is listed twice"));
             }
         }
         Ok(Self(known))

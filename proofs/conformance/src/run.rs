@@ -72,7 +72,7 @@ fn answer_query<S: Subject>(
     let text = documents.text(query)?;
     let Expected { answer: expected, ordered } = answer::expected(result, documents.text(result)?)?;
     let mut comparison = Comparison::of(&parsed(documents, query)?, reduced, ordered);
-    // The short forms of numbers in TSV tell their values.
+    // The short forms of numbers in TSV have their values.
     if let (Answer::Solutions(table), true) = (&expected, result.ends_with(".tsv")) {
         comparison.computed.clone_from(&table.variables);
     }

@@ -1,4 +1,4 @@
-//! The suites: where each lies in the archive, which address its files have on the Web, how many tests it lists.
+//! The suites: the place of each in the archive, the address of its files on the Web, and its number of tests.
 
 use crate::archive::Archive;
 
@@ -10,7 +10,7 @@ pub struct Suite {
     directory: &'static str,
     /// The address of that directory: what relative references in its files are resolved against.
     pub base: &'static str,
-    /// Its manifests, of which each may include others.
+    /// Its manifests. Each may include others.
     pub manifests: &'static [&'static str],
     /// So many tests are listed in them, counted without any RDF: fewer would mean that our own store has lost some
     /// while it read the manifests.

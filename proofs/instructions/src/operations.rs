@@ -213,7 +213,7 @@ impl Operation {
         })
     }
 
-    /// Transactions of one put each, of which half are of new keys.
+    /// Transactions of one put each. Half of them put new keys.
     fn puts(&self, db: &Database, of: TableOf) -> Result<()> {
         let table = db.open_table(of.name)?;
         let keys = self.keys(|record| if record % 2 == 0 { of.shape.key(record) } else { of.shape.absent_key(record) });

@@ -1,5 +1,5 @@
-//! Damage that no checksum tells: entries of a store's tables are changed, by means of the engine, and the store is
-//! used. It may fail, with an error; it may not do harm, and what [`Store::check`] calls sound must hold what it held
+//! Damage that no checksum shows: entries of a store's tables are changed through the engine, and the store is used. It
+//! may fail with an error. It must do no harm, and a store that [`Store::check`] calls sound must hold what it held
 //! before.
 
 use std::fmt;

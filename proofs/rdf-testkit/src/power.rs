@@ -120,7 +120,7 @@ impl Recorded {
         }
     }
 
-    /// Opens what a power cut has left. Tells whether it is what was committed last.
+    /// Opens what a power cut has left. Returns whether it is the last commit.
     fn recover(&self, image: &CrashImage<'_>) -> Result<bool, String> {
         let newest = |label| image.marks().iter().rev().find(|mark| mark.label == label).map_or(0, |mark| mark.number);
         let begun = newest(BEGUN) as usize;

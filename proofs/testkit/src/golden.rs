@@ -374,8 +374,8 @@ impl Maker {
         self.write("log", &[(b"second".to_vec(), second), (b"first".to_vec(), None)])
     }
 
-    /// A tree many times a delta, and changes of all kinds everywhere in it, which lie in runs above it: of some
-    /// ranges several.
+    /// A tree many times as large as a delta, and scattered changes of all kinds in runs above it. Some ranges have
+    /// several runs.
     fn fill_runs(&mut self, options: TableOptions) -> Result<()> {
         self.create("runs", options)?;
         let key = |number: u64| {

@@ -1,4 +1,5 @@
-//! What a database should hold at one moment, with a digest that tells two moments apart without comparing every entry.
+//! What a database should hold at one moment, with a digest that distinguishes two moments without comparing every
+//! entry.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -184,7 +185,7 @@ fn shown(bytes: &[u8]) -> String {
     format!("\"{}\"{more}", start.escape_ascii())
 }
 
-/// More of them tell nothing new.
+/// More of them show nothing new.
 const DIFFERENCES_MAX: usize = 3;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Catches the panics of code under test and tells where they happened, without printing each of them.
+//! Catches the panics of code under test and returns their places, without printing each of them.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};

@@ -1,4 +1,4 @@
-//! The golden databases have what the format has, and written anew they hold what the files of earlier versions hold.
+//! The golden databases use every part of the format. Written again, they hold what the files of earlier versions hold.
 
 use std::collections::BTreeSet;
 use std::io::Read as _;

@@ -32,7 +32,7 @@ pub const FAILING: Model = Model {
 
 const FILE: &str = "txn/coordination/group_sync.rs";
 const UNWOKEN: Fault =
-    Fault { name: "who waits is not woken", file: FILE, line: "self.ended.notify_all()", how: How::LeftOut };
+    Fault { name: "a waiting thread is not woken", file: FILE, line: "self.ended.notify_all()", how: How::LeftOut };
 const FAULTS: &[Fault] = &[
     Fault {
         name: "what is durable is read without acquiring",

@@ -11,7 +11,7 @@ impl<T: Default> Default for UnsafeCell<T> {
 }
 
 impl<T> UnsafeCell<T> {
-    /// Lends the value to who will change it.
+    /// Lends the value for a change.
     #[track_caller]
     pub fn with_mut<R>(&self, act: impl FnOnce(*mut T) -> R) -> R {
         self.0.with_mut(act)

@@ -1,4 +1,4 @@
-//! Time as the model has it: it stands still but where a model, or a wait that comes to its end, moves it on.
+//! Time of a model: it advances only when a model advances it, or when a wait ends.
 
 use std::cell::Cell;
 use std::ops::Add;
@@ -38,7 +38,7 @@ pub fn advance(time: Duration) {
     NOW.set(NOW.get() + time);
 }
 
-/// Time begins anew.
+/// Resets the time.
 pub fn reset() {
     NOW.set(Duration::ZERO);
 }

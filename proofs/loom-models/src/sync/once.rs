@@ -1,4 +1,4 @@
-//! A value that is made once, by whoever comes first.
+//! A value that is made once, by the first thread that needs it.
 
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::yield_now;
@@ -36,7 +36,7 @@ impl<T> OnceLock<T> {
             match self.state.compare_exchange(EMPTY, BEGUN, Ordering::Acquire, Ordering::Acquire) {
                 Ok(_) => {
                     let make = make.take().expect("nobody begins twice");
-                    assert!(self.value.set(make()).is_ok(), "only who has begun makes the value");
+                    assert!(self.value.set(make()).is_ok(), "only the thread that has begun makes the value");
                     self.state.store(READY, Ordering::Release);
                 }
                 Err(READY) => return self.value.get().expect("it is ready"),

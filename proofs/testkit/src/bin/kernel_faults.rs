@@ -107,7 +107,7 @@ Usage: kernel_faults [--runs N] [--seed S] [--first N] [--only KIND] [--plant] [
         let program = std::env::current_exe().expect("a running program has a path");
         let (bug_before, mut patience) = (newest_bug(), PATIENCE);
         let mut inside = unshare();
-        // Whatever hangs in the kernel must not keep the output open of whoever started this.
+        // A process that hangs in the kernel must not keep the output of the caller open.
         inside
             .arg(program)
             .args(arguments)
@@ -147,7 +147,7 @@ Usage: kernel_faults [--runs N] [--seed S] [--first N] [--only KIND] [--plant] [
         }
     }
 
-    /// Passes on what is told, line by line.
+    /// Forwards the output, line by line.
     fn pass_on(from: impl Read + Send + 'static, mut to: impl Write + Send + 'static) -> JoinHandle<()> {
         std::thread::spawn(move || {
             for line in BufReader::new(from).lines().map_while(Result::ok) {
@@ -157,7 +157,7 @@ Usage: kernel_faults [--runs N] [--seed S] [--first N] [--only KIND] [--plant] [
         })
     }
 
-    /// What the kernel last said of a fault of its own, if it tells.
+    /// The last report of the kernel about a fault of its own, if there is one.
     fn newest_bug() -> Option<String> {
         let output = Command::new("dmesg").output().ok()?;
         let text = String::from_utf8_lossy(&output.stdout);

@@ -46,7 +46,7 @@ fn side_by_side(session: &mut Session) -> Result<()> {
 }
 
 /// Threads that append to a list that is too large for the log: each result is written to the data file before it is
-/// logged, and given back if another is faster.
+/// logged, and freed if another thread is faster.
 pub(super) fn large(session: &mut Session) -> Result<()> {
     session.table("lists", TableOptions::new().merge(MergeOperator::Append))?;
     let long = value(&mut session.random, LARGE_MERGED_BYTES..LARGE_MERGED_BYTES + 1);

@@ -109,8 +109,8 @@ impl Session {
         self.history.push(holdings);
     }
 
-    /// Notes what threads were told of states that were added, all of which is marked already: the newest that is to
-    /// survive the process, the newest that is to survive a power cut, and whether the newest of all are in doubt.
+    /// Notes what threads know of the added states: the newest that must survive the process, the newest that must
+    /// survive a power cut, and whether the newest of all are in doubt. All of them are marked already.
     pub(super) fn note_acknowledged(&mut self, logged: u64, durable: u64, in_doubt: bool) {
         self.durable = self.durable.max(durable);
         self.safe = self.safe.max(durable);
@@ -253,7 +253,7 @@ impl Session {
         }
     }
 
-    /// A load into two tables, the input of the second of which fails, so that nothing may stay of the first either.
+    /// A load into two tables. The input of the second fails, so nothing of the first may stay either.
     ///
     /// # Errors
     /// Whatever but the input's error the engine answers.

@@ -17,7 +17,7 @@ pub(super) fn commits(session: &mut Session) -> Result<()> {
         let level = any_level(&mut session.random);
         let changes = if step % 3 == 2 { 2 } else { 40 };
         session.commit(level, |change, random| {
-            // What is in both tables or in none tells a partial transaction.
+            // A key in both tables or in none shows a partial transaction.
             let key = key(random.below(60));
             ["a", "b"].iter().try_for_each(|name| change.put(name, &key, &value(random, LENGTHS)))?;
             (0..changes).try_for_each(|_| any_change(change, random, ["a", "b"][random.clone().index(2)], 90, LENGTHS))

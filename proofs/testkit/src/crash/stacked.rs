@@ -98,7 +98,7 @@ pub(super) fn merged(session: &mut Session) -> Result<()> {
     seen.conclude(4, 1)
 }
 
-/// Deletes, one by one and of ranges, of what lies in the tree and in older runs, until nothing is left.
+/// Deletes keys and ranges of the tree and of older runs, until nothing is left.
 pub(super) fn deletes(session: &mut Session) -> Result<()> {
     let mut seen = Seen::default();
     load_counted(session, "a", KEYS)?;
@@ -166,7 +166,7 @@ pub(super) fn recovered(session: &mut Session) -> Result<()> {
     seen.conclude(4, 1)
 }
 
-/// Tables with runs are loaded into, compacted, dropped and made anew.
+/// Tables with runs are loaded into, compacted, dropped and created again.
 pub(super) fn replaced(session: &mut Session) -> Result<()> {
     let mut seen = Seen::default();
     for round in 0..2 {

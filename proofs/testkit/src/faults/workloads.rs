@@ -1,4 +1,4 @@
-//! The workloads that are tried with failing calls: short lists of steps, each of which may fail.
+//! The workloads that are tried with failing calls: short lists of steps. Each step may fail.
 
 use fulgurite::{Database, Durability, Error, MergeOperator, Options, Result, TableOptions};
 

@@ -1,5 +1,5 @@
-//! Every field of every structure in the files, by name, so that each can be aimed at, and a run can tell which it
-//! has hit.
+//! Every field of every structure in the files, by name, so that a run can choose a field, and report which ones it has
+//! changed.
 
 /// A field: its name, and where it is in its structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -39,8 +39,7 @@ pub fn records(segment: &[u8]) -> Vec<Record> {
     found
 }
 
-/// Recomputes the checksums of the segment's header and of all records that stood where `known` says, chaining them
-/// anew.
+/// Recomputes the checksums of the segment's header and of all records at the places in `known`, and chains them again.
 pub fn reseal(segment: &mut [u8], known: &[Record]) {
     if segment.len() < SEGMENT_BYTES {
         return;

@@ -113,7 +113,7 @@ impl Tester {
         self.bases.iter().map(line).collect()
     }
 
-    /// Tries the file of that number. `tell` prints what is done.
+    /// Tries the file of that number. `tell` prints the progress.
     pub fn try_file(&self, number: u64, watch: &Watch, tell: bool) -> Report {
         let mut report = Report { files: 1, ..Report::default() };
         let mut random = Random::for_part(self.seed, &[number]);
@@ -156,7 +156,7 @@ impl Tester {
         report.silent = u64::from(!used.detected);
         if !sealed && !used.detected && work.live_page_differs() {
             report.wrong += 1;
-            self.fail(work, number, "a live page was changed, and neither reading nor `check` tells", report);
+            self.fail(work, number, "a live page was changed, and neither reading nor `check` reports it", report);
         }
     }
 
@@ -256,5 +256,5 @@ const TIME_MAX: Duration = Duration::from_secs(1);
 const MEMORY_BYTES_MAX: u64 = 64 << 20;
 /// One file in so many is on the real disk, and mapped.
 const REAL_SHARE: u64 = 8;
-/// More failures tell nothing new.
+/// More failures show nothing new.
 const FAILURES_MAX: usize = 12;

@@ -338,7 +338,7 @@ fn tolerate(call: &str, error: &Error, expected: &Expected, used: &mut Use) -> R
     judge_error(call, error, expected)
 }
 
-/// Damage is told as damage, and not as something else.
+/// Damage is reported as damage, and not as something else.
 fn judge_error(call: &str, error: &Error, expected: &Expected) -> Result<(), Wrong> {
     match (error, expected) {
         (
@@ -431,7 +431,7 @@ mod tests {
         }
     }
 
-    /// Uses it in several ways, each of which may find an error.
+    /// Uses it in several ways. Each may find an error.
     fn use_sealed(work: &Work<'_>) {
         for seed in 0..8 {
             let options = settings().disk(Arc::new(work.disk()));

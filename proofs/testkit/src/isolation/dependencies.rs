@@ -1,5 +1,5 @@
-//! What the keys of a history tell about its transactions: dependencies between them, reads that nothing explains,
-//! and whom the content at the end shows and whom it lacks.
+//! What the keys of a history show about its transactions: their dependencies, reads without an explanation, and which
+//! transactions the final content shows or lacks.
 
 use super::anomaly::{AnomalyKind, Findings};
 use super::graph::{Dependency, Edge};

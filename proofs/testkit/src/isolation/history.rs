@@ -1,7 +1,7 @@
 //! What a recorded run is: transactions with their operations and results, the content before them and after them.
 //!
 //! Engine-independent: keys and values are numbers, which a workload maps to bytes. There are two spaces of keys.
-//! **Lists** only grow, by appends, so that a read of one tells the order of its versions outright. **Registers** are
+//! **Lists** only grow, by appends, so that a read of one shows the order of its versions. **Registers** are
 //! written, deleted and read, alone or by ranges.
 //!
 //! Who records keeps three rules. A value is written to a key once in a history, and is not in its initial content: a

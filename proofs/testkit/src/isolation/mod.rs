@@ -13,7 +13,7 @@
 //! much, write registers after reading them or with sequences, and end its history with the whole content.
 //!
 //! **Absences** are weaker than values, which name their version. Where several versions of a register are absent,
-//! the reader's snapshot tells which one it found, if the engine's sequences are recorded; without them, phantoms
+//! the reader's snapshot shows which one it found, if the engine's sequences are recorded; without them, phantoms
 //! behind deletions may be missed.
 //!
 //! **Segments.** Time grows in proportion to the length of a history (200,000 transactions of four operations by

@@ -41,7 +41,7 @@ pub(super) struct ListRead<'h> {
 pub(super) struct RegisterRead {
     pub place: Place,
     pub value: Option<Value>,
-    /// Whether a range was read that the register lies in, and not the register alone.
+    /// Whether a range with the register was read, and not the register alone.
     pub by_range: bool,
 }
 

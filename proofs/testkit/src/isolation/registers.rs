@@ -2,7 +2,7 @@
 //! that read one version and wrote the next. Where neither orders two versions, nothing is concluded about them.
 //!
 //! A value names its version; an absence does so only where one version is absent. Where several are, the reader's
-//! snapshot tells which one it was, or else the reader comes after the first of them and before whatever followed the
+//! snapshot shows which one it was, or else the reader comes after the first of them and before whatever followed the
 //! last.
 
 use super::anomaly::AnomalyKind;

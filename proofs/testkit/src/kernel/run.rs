@@ -487,7 +487,7 @@ mod tests {
             };
             let mut report = Report::default();
             (1..RUNS_TO_STRIKE).for_each(|_| count(&mut report, kind, &calm, Ok(())));
-            assert!(report.is_sound(), "too few runs to tell");
+            assert!(report.is_sound(), "too few runs to judge");
             count(&mut report, kind, &calm, Ok(()));
             assert_eq!(report.untried().len(), 1, "{}", report.strikes());
             assert!(!report.is_sound());

@@ -78,8 +78,7 @@ impl Volume {
         fill(&self.medium().join("ballast"), 0)
     }
 
-    /// From now on the medium ends so many thousandths from its beginning: what lies behind can be neither read nor
-    /// written.
+    /// From now on the medium ends at this many thousandths of its size. The rest can be neither read nor written.
     pub fn cut_medium(&mut self, thousandths: u64) -> Result<(), String> {
         let at = MEDIUM_BYTES / 1000 * thousandths / PAGE_BYTES * PAGE_BYTES;
         // What is written between the copy and the cut would be lost, though it was not refused.

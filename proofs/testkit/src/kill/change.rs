@@ -47,7 +47,7 @@ pub(super) fn table_since(number: u64) -> Option<u64> {
     (since > 0 && number - since < TABLE_GOES).then_some(since)
 }
 
-/// Most values are small; some lie in pages of their own, and some in extents.
+/// Most values are small. Some have pages of their own, and some extents.
 fn length(random: &mut Random) -> usize {
     match random.below(400) {
         0 => 64 * 1024 + random.index(100_000),

@@ -18,7 +18,7 @@ pub fn sound<T>(what: &str, result: Result<T>) -> Result<T, Difference> {
     result.map_err(|error| format!("{what}: {error}"))
 }
 
-/// Compares, and tells what differs.
+/// Compares, and returns the difference as an error.
 pub fn same<T: PartialEq + std::fmt::Debug>(what: &str, found: &T, truth: &T) -> Result<(), Difference> {
     if found == truth {
         return Ok(());

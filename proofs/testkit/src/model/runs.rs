@@ -1,4 +1,4 @@
-//! The runs above the trees, as the statistics tell of them, and what became of them since they were last looked at.
+//! The runs above the trees by the statistics, and their changes since the last look.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Chances that even out: what is drawn for lives, of which a short run has few, and yet must have all kinds.
+//! Chances that even out: a short run has few lives, and must have all kinds of them.
 
 use crate::random::Random;
 

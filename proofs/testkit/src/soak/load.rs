@@ -312,7 +312,7 @@ impl Stage<'_> {
 const PEAK_FOR: Duration = Duration::from_secs(5);
 const SAMPLE_EVERY: Duration = Duration::from_millis(500);
 const TELL_EVERY_SECONDS: u64 = 10;
-/// Who is early by less goes on.
+/// A thread that is early by less continues.
 const NAP: Duration = Duration::from_millis(1);
 const LONGEST_NAP: Duration = Duration::from_millis(50);
 const READER_NAP: Duration = Duration::from_millis(2);
@@ -323,5 +323,5 @@ const SCANNED: usize = 100;
 /// One snapshot in so many is held for a while.
 const HELD_SHARE: u64 = 200;
 const DELTA_BYTES: u64 = 16 << 20;
-/// More offences tell nothing new.
+/// More offences show nothing new.
 const WRONG_MAX: usize = 20;

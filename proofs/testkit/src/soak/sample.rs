@@ -83,7 +83,7 @@ mod tests {
     fn a_sample_tells_of_this_process() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         fs::write(directory.path().join("file"), [0; 1234]).expect("the directory can be written");
-        let sample = Sample::now(Duration::ZERO, directory.path()).expect("Linux tells");
+        let sample = Sample::now(Duration::ZERO, directory.path()).expect("Linux has these files");
         assert_eq!(sample.disk_bytes, 1234);
         assert!(sample.descriptors >= 3 && sample.memory_bytes > 0, "{sample:?}");
     }

@@ -12,7 +12,7 @@ pub fn child_of(name: &str) -> Option<PathBuf> {
     (test == name).then_some(path)
 }
 
-/// Tells the parent that all is done, and keeps what is held until the parent ends the input. Always true.
+/// Reports to the parent that all is done, and holds everything until the parent closes the input. Always true.
 pub fn say_ready_and_wait() -> bool {
     println!("\n{READY}");
     std::io::stdout().flush().unwrap();

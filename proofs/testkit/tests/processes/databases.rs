@@ -306,7 +306,7 @@ fn what_a_fork_inherits_answers_with_an_error_and_harms_nothing() {
             let read = Database::options().read_only(true).open(db.path()).map_err(|error| error.to_string())?;
             let table = read.open_table("t").map_err(|error| error.to_string())?;
             let count = read.read().and_then(|txn| txn.len(&table)).map_err(|error| error.to_string())?;
-            refused("reading anew", count >= 1000)?;
+            refused("reading again", count >= 1000)?;
             if round % 2 == 0 {
                 refused("close", is_forked(db.close()))?;
             }

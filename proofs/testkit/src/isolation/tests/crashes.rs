@@ -8,7 +8,7 @@ fn kinds(sketch: &Sketch) -> Vec<AnomalyKind> {
     sketch.kinds()
 }
 
-/// Three commits, one after the other, of which each takes part in a list and has a register.
+/// Three commits, one after the other. Each appends to a list and writes a register.
 fn three(levels: [Durability; 3]) -> Sketch {
     (0..3).fold(Sketch::default(), |sketch, number| {
         sketch

@@ -394,7 +394,7 @@ impl Store {
             survivors = self.commits.clone();
             let appends = |(_, change): &(Place, Change)| matches!(change, Change::Append(_));
             let from = self.commits.len() / 2;
-            // A register may be written again, and then nobody can tell; an element of a list stays.
+            // A register may be written again, which hides the loss. An element of a list stays.
             let lost = survivors[from..].iter().position(|(_, changes)| changes.iter().any(appends));
             survivors.remove(from + lost.expect("half of all commits append to a list"));
         }
