@@ -11,7 +11,7 @@ fn run(suite: &str, arguments: &[&str], directory: &Path) -> Output {
 
 fn texts(output: Output) -> (String, String) {
     let (lines, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{told}");
+    assert!(output.status.success(), "{lines}{told}");
     (lines.into_owned(), told.into_owned())
 }
 

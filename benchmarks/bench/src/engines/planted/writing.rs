@@ -15,7 +15,7 @@ pub const LOST_PUT: u8 = 1;
 pub const WRONG_GET: u8 = 2;
 /// One put leaves a record under another key too.
 pub const INVENTED_RECORD: u8 = 3;
-/// One transaction reads what was there before the last one.
+/// Some transactions read the value before the current one.
 pub const LOST_UPDATE: u8 = 4;
 /// One transaction commits all changes but its last.
 pub const TORN_TRANSACTION: u8 = 5;
@@ -23,8 +23,8 @@ pub const TORN_TRANSACTION: u8 = 5;
 /// The number of the put that goes wrong. No later put overwrites all of its traces: tests have more keys than puts.
 const VICTIM: u64 = 40;
 
-/// Of so many transactions the last goes wrong.
-const TRANSACTIONS_OF_A_VICTIM: u64 = 10;
+/// Every tenth transaction, or every tenth stale read, goes wrong.
+const VICTIM_INTERVAL: u64 = 10;
 
 /// The engine.
 pub struct Planted<const FAULT: u8>;
@@ -58,8 +58,10 @@ struct Content {
     map: Map,
     puts: u64,
     transactions: u64,
-    /// What the last transaction has overwritten.
+    /// The value before the current one, of each key that a transaction has overwritten.
     overwritten: Map,
+    /// Gets in transactions of keys in `overwritten`.
+    rereads: u64,
     /// The key that the victim put.
     victim: Vec<u8>,
 }
@@ -196,7 +198,7 @@ pub struct PlantedTransaction<'s, const FAULT: u8> {
 impl<const FAULT: u8> PlantedTransaction<'_, FAULT> {
     /// Whether this is a transaction that goes wrong: every so many, for some of them touch what another overwrites.
     fn is_victim(&self) -> bool {
-        self.content.transactions.is_multiple_of(TRANSACTIONS_OF_A_VICTIM)
+        self.content.transactions.is_multiple_of(VICTIM_INTERVAL)
     }
 }
 
@@ -205,11 +207,12 @@ impl<const FAULT: u8> Transaction for PlantedTransaction<'_, FAULT> {
         if let Some((_, value)) = self.changes.iter().rev().find(|(changed, _)| changed == key) {
             return Ok(read(value.as_deref()));
         }
-        if FAULT == LOST_UPDATE
-            && self.is_victim()
-            && let Some(old) = self.content.overwritten.get(key)
-        {
-            return Ok(read(Some(old)));
+        // The first such read goes wrong: a small workload may have no tenth.
+        if FAULT == LOST_UPDATE && self.content.overwritten.contains_key(key) {
+            self.content.rereads += 1;
+            if self.content.rereads % VICTIM_INTERVAL == 1 {
+                return Ok(read(self.content.overwritten.get(key).map(Vec::as_slice)));
+            }
         }
         Ok(self.content.get::<FAULT, R>(key, read))
     }
