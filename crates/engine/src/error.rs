@@ -1,4 +1,4 @@
-//! The engine's one error type: what failed, where, and what to do next.
+//! The error type of the engine: what failed, where, and what to do.
 
 use std::fmt;
 use std::io;
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use crate::ids::{ExtentId, PageNumber, SegmentNumber, Sequence};
 
-/// Shorthand for results of this crate.
+/// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Where in the database's files a fault was found.
+/// The damaged part of a database's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Place {
-    /// Both meta slots, or the one given.
+    /// The meta slot, or both if there is no number.
     Meta(Option<u8>),
     /// A page of the data file.
     Page(PageNumber),
@@ -35,20 +35,20 @@ impl fmt::Display for Place {
     }
 }
 
-/// What another transaction did that a commit is in conflict with.
+/// The change of another transaction that caused a conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ConflictReason {
-    /// It changed a key that was read.
+    /// It changed a key that this transaction read.
     Read,
-    /// It changed a key within a range that was read.
+    /// It changed a key within a range that this transaction read.
     Range,
-    /// It changed a key that was written. Only at isolation `Snapshot`.
+    /// It changed a key that this transaction wrote. Only with isolation `Snapshot`.
     Write,
     /// It created, dropped or renamed tables.
     Tables,
-    /// A bulk load, or a transaction that had spilled ([`Options::write_set_bytes`](crate::Options::write_set_bytes)),
-    /// changed a table that was read, or at isolation `Snapshot` written.
+    /// A bulk load, or a spilled transaction ([`Options::write_set_bytes`](crate::Options::write_set_bytes)), changed a
+    /// table that this transaction read, or with isolation `Snapshot` wrote.
     BulkLoad,
 }
 
@@ -64,72 +64,72 @@ impl fmt::Display for ConflictReason {
     }
 }
 
-/// Everything that can go wrong. The text says what to do; the fields are for programs.
+/// All errors of the engine. The text says what to do; the fields are for programs.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// A call of the operating system failed.
+    /// A system call failed.
     Io {
-        /// What was attempted, such as `write`.
+        /// The operation, such as `write`.
         operation: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// The system's answer.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The disk or the user's disk quota is full, or has no more than what is kept for deleting. Nothing was lost;
-    /// reads go on.
+    /// The disk or the user's disk quota is full, or only the disk reserve is left. Nothing was lost; reads continue.
     DiskFull {
         /// The file that could not grow.
         path: PathBuf,
-        /// The system's answer.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The database would grow past `Options::max_size_bytes`. Nothing was lost; reads go on.
+    /// The database would exceed `Options::max_size_bytes`. Nothing was lost; reads continue.
     QuotaExceeded {
         /// The database.
         path: PathBuf,
         /// The quota.
         limit_bytes: u64,
-        /// The size that would have been needed.
+        /// The size that the write needs.
         needed_bytes: u64,
     },
-    /// There is no database at this path.
+    /// No database exists at this path.
     DatabaseNotFound {
-        /// The path that was asked for.
+        /// The path that was given.
         path: PathBuf,
     },
-    /// The directory that the path names does not exist, so the database can be neither opened nor created.
+    /// The directory of the path does not exist, so the database can be neither opened nor created.
     DirectoryNotFound {
-        /// The path that was asked for.
+        /// The path that was given.
         path: PathBuf,
     },
-    /// A database was to be created where the log of another lies whose file is gone: it may hold the only copy of
-    /// commits.
+    /// A database cannot be created here, because the log of another database exists at this path, whose file is
+    /// missing. The log may contain the only copy of commits.
     LogWithoutDatabase {
-        /// The path that was asked for.
+        /// The path that was given.
         path: PathBuf,
-        /// The segments of the log, the oldest first.
+        /// The segments of the log, oldest first.
         segments: Vec<PathBuf>,
     },
-    /// A file is at the path where a backup was to be written. It was left as it is.
+    /// A file already exists at the path of the backup. It was not changed.
     FileExists {
-        /// The path that was asked for.
+        /// The path that was given.
         path: PathBuf,
     },
-    /// The path holds something else than a Fulgurite database.
+    /// The file is not a Fulgurite database.
     NotADatabase {
-        /// The path that was asked for.
+        /// The path that was given.
         path: PathBuf,
     },
-    /// Written by a newer Fulgurite whose format this one cannot read (or, opened for writing, cannot write).
+    /// The file was written by a newer version of Fulgurite, in a format that this version cannot read (or, if opened
+    /// for writing, cannot write).
     UnsupportedFormat {
         /// The database.
         path: PathBuf,
-        /// What the file asks for.
+        /// The features that the file requires.
         found: String,
     },
-    /// The file's bytes are not what was written.
+    /// A file is damaged: its bytes are not those that were written.
     Corrupt {
         /// The damaged file.
         path: PathBuf,
@@ -138,107 +138,108 @@ pub enum Error {
         /// What is wrong with it.
         offence: String,
     },
-    /// The database is open for writing already: in another process, or in this one by a handle or a transaction of a
-    /// database that was closed, or under another name of the file.
+    /// The database is already open for writing: in another process, or in this process under another name of the file,
+    /// or by a transaction or handle of a closed database.
     Locked {
         /// The database.
         path: PathBuf,
-        /// The other process, if its number is known.
+        /// The id of the other process, if known.
         pid: Option<u32>,
-        /// It is this process.
+        /// Whether it is this process.
         is_here: bool,
     },
     /// The database file, or a segment of its log, was renamed, replaced or removed while the database was open for
-    /// writing. Nothing is written any more; what was committed is in the moved files.
+    /// writing. Nothing more is written; the commits are in the moved files.
     Moved {
         /// The path that no longer names the file.
         path: PathBuf,
     },
-    /// The database was opened by the process that this one was forked from.
+    /// The database was opened by the parent process before a fork.
     Forked,
-    /// The database needs a log, and a segment of that is not there.
+    /// A segment of the log that the database needs is missing.
     LogMissing {
         /// The database.
         path: PathBuf,
         /// The missing segment.
         segment: PathBuf,
     },
-    /// This process has the database open already, with options that differ.
+    /// This process already has the database open, with other options.
     AlreadyOpen {
         /// The database.
         path: PathBuf,
     },
-    /// A write was asked of a database that is open read-only.
+    /// A write to a database that is open read-only.
     ReadOnly {
         /// The database.
         path: PathBuf,
     },
-    /// A sync failed earlier, so that what is on disk is unknown: reopen the database to go on.
+    /// An earlier sync failed, so the state on the disk is unknown. Reopen the database to continue.
     Poisoned {
         /// The database.
         path: PathBuf,
     },
-    /// A sync failed while this commit or bulk load waited for it, or the log or the meta was left in doubt while it
-    /// was written. Transactions that begin from now on see only what is certainly durable. Reopening the database
-    /// shows what survived.
+    /// The outcome of this commit or bulk load is unknown: the sync that it waited for failed, or a write of the log or
+    /// the meta failed halfway. New transactions see only commits that are certainly durable. Reopening the database
+    /// shows whether it survived.
     Indeterminate {
         /// The database.
         path: PathBuf,
-        /// The commit; of a bulk load the newest commit that is seen with it.
+        /// The sequence of the commit. For a bulk load, the newest commit before it.
         sequence: Sequence,
-        /// What the disk reported to the commit that led the sync; [`Error::Poisoned`] to the others.
+        /// The error of the disk for the commit that ran the sync; [`Error::Poisoned`] for the other commits of its
+        /// group.
         source: Box<Error>,
     },
-    /// Another transaction has committed a change, since this one began, that this one must have seen: begin again.
-    /// Nothing was changed. [`crate::Database::update`] begins again by itself.
+    /// Another transaction has committed a conflicting change since this one began. Nothing was changed; run the
+    /// transaction again. [`crate::Database::update`] does so automatically.
     Conflict {
-        /// The table; empty if it is about the tables there are.
+        /// The table. Empty if the conflict is about the list of tables.
         table: String,
-        /// The key, or for a range the first one that changed; empty if it is about the table.
+        /// The key, or the first changed key of a range. Empty if the conflict is about the whole table.
         key: Vec<u8>,
         /// What changed.
         reason: ConflictReason,
     },
-    /// So much was committed since this transaction began that it cannot be checked for conflicts any more: begin
-    /// again, or use [`crate::Database::begin_exclusive`] for long jobs.
+    /// Too much was committed since this transaction began, so it can no longer be checked for conflicts. Run it again,
+    /// or use [`crate::Database::begin_exclusive`] for long jobs.
     TransactionTooOld,
-    /// The log does not go back to the commit after which changes were asked for: begin again with a snapshot.
+    /// The log no longer contains the changes after the given commit. Start again from a snapshot.
     ChangesGone {
         /// The database.
         path: PathBuf,
-        /// The commit after which changes were asked for.
+        /// The commit after which changes were requested.
         after: Sequence,
         /// The oldest commit that can still be read.
         oldest: Sequence,
     },
-    /// A [`Monitor`](crate::Monitor) has ended the operation before its time. Nothing was lost: what is not in the
-    /// trees is in the log. Of a backup no file is left.
+    /// A [`Monitor`](crate::Monitor) stopped the operation. Nothing was lost: commits that are not merged into the file
+    /// are in the log. A stopped backup leaves no file.
     Stopped {
         /// The database, or the backup.
         path: PathBuf,
     },
-    /// The database was closed while this handle was kept.
+    /// The database was closed by another handle.
     Closed {
         /// The database.
         path: PathBuf,
     },
     /// No table has this name.
     TableNotFound {
-        /// The name asked for.
+        /// The name that was given.
         name: String,
     },
-    /// A table of this name exists already.
+    /// A table with this name already exists.
     TableExists {
-        /// The name asked for.
+        /// The name that was given.
         name: String,
     },
-    /// The table holds other types, or has another kind or other options, than were asked for.
+    /// The table has other types, another kind or other options than the program expects.
     TableMismatch {
         /// The table.
         name: String,
         /// What the catalog records.
         stored: String,
-        /// What was asked for.
+        /// What the program expects.
         requested: String,
     },
     /// A key is longer than the limit.
@@ -255,52 +256,52 @@ pub enum Error {
         /// The limit.
         limit_bytes: u64,
     },
-    /// A merge has no result. Nothing was changed.
+    /// A merge failed. Nothing was changed.
     Unmergeable {
         /// The table.
         table: String,
         /// The key.
         key: Vec<u8>,
-        /// [`Error::Decode`] if what the key has is none of the table's numbers, [`Error::ValueTooLong`] if it would be
-        /// too long, [`Error::Overflow`] if it is a sum that the table's numbers cannot hold, [`Error::MergeFunction`]
-        /// if the table's function fails.
+        /// The reason: [`Error::Decode`] if the stored value is not a number of the table's type,
+        /// [`Error::ValueTooLong`] if the result is too long, [`Error::Overflow`] if a sum is out of range,
+        /// [`Error::MergeFunction`] if the merge function fails.
         source: Box<Error>,
     },
     /// A merge function of the program returned an error, or panicked.
     MergeFunction {
         /// The name of the function.
         function: String,
-        /// The error that it returned; of a panic its text.
+        /// The error that it returned, or the text of the panic.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The table's values are merged by a function that the program has not registered.
+    /// The table uses a merge function that the program has not registered.
     MergeFunctionMissing {
         /// The table.
         table: String,
         /// The name of the function.
         function: String,
     },
-    /// A sum is beyond what the table's numbers can hold, and its operator is
+    /// A sum is out of the range of the table's numbers, and the operator is
     /// [`MergeOperator::AddChecked`](crate::MergeOperator::AddChecked).
     Overflow,
-    /// The keys of a sorted load did not rise.
+    /// The keys of a sorted load are not in strictly ascending order.
     OutOfOrder {
         /// Position in the input, from 0.
         index: u64,
     },
     /// A stored key or value is not a valid encoding of the table's type.
     Decode {
-        /// What was found.
+        /// Why it is not valid.
         message: String,
     },
     /// The input of a bulk load failed. Nothing was loaded.
     Input {
-        /// The input's own error.
+        /// The error of the input.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// An argument or option is outside what is allowed.
+    /// An argument or option is not valid.
     Invalid {
-        /// Which one, and what is allowed.
+        /// Which argument or option, and what is allowed.
         message: String,
     },
 }
@@ -333,12 +334,12 @@ impl Error {
         Self::Conflict { table: table.to_owned(), key: key.to_vec(), reason }
     }
 
-    /// Whether the transaction may succeed when it is begun again: others came in between, nothing was changed.
+    /// Whether the transaction may succeed if it is run again. True for conflicts; nothing was changed.
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::Conflict { .. } | Self::TransactionTooOld)
     }
 
-    /// Whether the file's bytes are to blame, so that trying again cannot help.
+    /// Whether the files are damaged or unreadable, so that another attempt cannot succeed.
     pub fn is_corruption(&self) -> bool {
         matches!(self, Self::Corrupt { .. } | Self::NotADatabase { .. } | Self::LogMissing { .. })
     }

@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::error::{Error, Result};
 use crate::sync::Arc;
 
-/// Why a merge function returns no value: any error, or a text (`"no JSON".into()`).
+/// The error of a merge function: any error type, or a text (`"no JSON".into()`).
 pub type MergeFailure = Box<dyn std::error::Error + Send + Sync>;
 
 /// What a merge function returns: the new value of the key.

@@ -7,34 +7,34 @@ use crate::error::{Error, Result};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Arc, Instant, LockRank, Mutex};
 
-/// Follows one long operation from any thread, and may end it before its time: hand a clone to
+/// Reports the progress of one long operation to any thread, and can stop it. Pass a clone to
 /// [`Database::compact_with`](crate::Database::compact_with),
 /// [`Database::checkpoint_with`](crate::Database::checkpoint_with),
 /// [`Database::backup_to_with`](crate::Database::backup_to_with) or
 /// [`Database::close_with`](crate::Database::close_with).
 ///
-/// An operation that is ended so loses nothing. It ends before its next write to the file; what it waits for before it
-/// begins, such as another checkpoint or a bulk load, and a sync that has begun, take their time. A monitor is for one
-/// operation: its time counts from when it is made, and what was stopped stays so.
+/// Stopping an operation loses nothing. The operation stops before its next write to the file. It does not interrupt a
+/// running sync, or the wait for another checkpoint or a bulk load before the operation begins. Use one monitor for one
+/// operation: its timeout counts from its creation, and it cannot be restarted.
 #[derive(Clone, Debug, Default)]
 pub struct Monitor {
     shared: Arc<Shared>,
 }
 
-/// What a long operation does now.
+/// The current phase of a long operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Phase {
-    /// It waits for others, or for the disk.
+    /// It waits for other operations, or for the disk.
     #[default]
     Waiting,
-    /// Commits are brought from memory into the file.
+    /// It merges commits from memory into the file.
     Flushing,
-    /// Runs are merged into the trees below them.
+    /// It merges runs into their trees.
     Merging,
-    /// Pages are moved to free places before them.
+    /// It moves pages from the end of the file to free pages.
     Moving,
-    /// Tables are copied to another file.
+    /// It copies tables to another file.
     Copying,
 }
 
@@ -60,35 +60,35 @@ struct State {
 }
 
 impl Monitor {
-    /// A monitor that ends nothing by itself.
+    /// Returns a monitor without a timeout.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A monitor that ends its operation after this time, counted from now.
+    /// Returns a monitor that stops its operation after `timeout`, counted from now.
     pub fn with_timeout(timeout: Duration) -> Self {
         let monitor = Self::default();
         monitor.shared.state.lock().deadline = Instant::now().checked_add(timeout);
         monitor
     }
 
-    /// Ends the operation before its time, or one that begins later at once.
+    /// Stops the operation. If it has not begun yet, it stops immediately when it begins.
     pub fn stop(&self) {
         // Relaxed: it publishes nothing else.
         self.shared.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the operation is to end: [`Monitor::stop`] was called, or its time is over.
+    /// Whether the operation must stop: [`Monitor::stop`] was called, or the timeout is over.
     pub fn is_stopped(&self) -> bool {
         self.shared.stopped.load(Ordering::Relaxed) || self.deadline().is_some_and(|at| at <= Instant::now())
     }
 
-    /// What the operation does now.
+    /// The current phase of the operation.
     pub fn phase(&self) -> Phase {
         self.shared.state.lock().phase
     }
 
-    /// Bytes of pages that were written to the database's file, or to that of a backup, since the operation began.
+    /// Bytes written to the database file, or to the file of a backup, since the operation began.
     pub fn written_bytes(&self) -> u64 {
         self.shared.written_bytes.load(Ordering::Relaxed)
     }

@@ -16,7 +16,7 @@ use crate::sync::Arc;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Durability {
-    /// `commit` returns at once, and the log is written later. A crash of the process may lose the last commits.
+    /// `commit` returns immediately, and the log is written later. A crash of the process can lose the newest commits.
     Memory,
     /// The commit is in the page cache of the operating system. It survives a crash of the process, but not a power
     /// cut.
@@ -140,7 +140,7 @@ impl Options {
     /// [mapped](Options::map): then filters are not used, and each key is looked up in all spilled parts.
     ///
     /// Committing a spilled transaction is like a bulk load. Other commits wait meanwhile. It is durable on disk when
-    /// the commit returns, at every level of durability. Transactions that began before it and used the same tables
+    /// the commit returns, at every durability level. Transactions that began before it and used the same tables
     /// conflict with it ([`crate::ConflictReason::BulkLoad`]).
     #[must_use]
     pub fn write_set_bytes(mut self, bytes: u64) -> Self {
@@ -223,8 +223,8 @@ impl Options {
     }
 
     /// Registers a function of the program by which tables merge values: those created with
-    /// [`TableOptions::merge_function`] and this name. Needed by transactions that call [`crate::WriteTxn::merge`] for
-    /// such a table, and by nothing else. A second function with the same name takes the place of the first.
+    /// [`TableOptions::merge_function`] and this name. Only transactions that call [`crate::WriteTxn::merge`] for such
+    /// a table need it. A second function with the same name replaces the first.
     ///
     /// The function gets the key, the value that the key has (`None` if it has none), and the operands that the
     /// transaction merges into the key, in the order of the calls. It returns the new value. The commit stores that
@@ -233,10 +233,11 @@ impl Options {
     /// - The engine calls the function in [`crate::WriteTxn::commit`], when the transaction reads a key that it merged
     ///   into, and in [`crate::WriteTxn::merge`] if the transaction itself put or deleted the key before.
     /// - If other transactions change the key while one commits, the engine calls the function again with the newer
-    ///   value, and drops the older result. So the function has no effects, and decides by its arguments alone.
-    /// - Other commits may wait while it runs: it is quick, and does not wait for other threads. It must not call the
-    ///   database: beginning or committing a write transaction in it returns [`Error::Invalid`], as do calls that wait
-    ///   for commits.
+    ///   value, and drops the older result. So the function must have no side effects, and its result must depend only
+    ///   on its arguments.
+    /// - Other commits may wait while it runs, so it must be fast and must not wait for other threads. It must not call
+    ///   the database: beginning or committing a write transaction in it returns [`Error::Invalid`], as do calls that
+    ///   wait for commits.
     /// - An error that it returns fails the call or the commit with [`Error::Unmergeable`], whose source is
     ///   [`Error::MergeFunction`]. So does a panic, which is caught. Nothing is changed then.
     ///
@@ -344,18 +345,16 @@ impl TableOptions {
         self
     }
 
-    /// Stores of each key only the part that differs from the key before it. Keys with common beginnings, such as
-    /// compound keys, take a fraction of the space. Gets and scans are slower, and values cannot be aligned. Default:
-    /// `false`.
+    /// Stores only the part of each key that differs from the previous key. Keys with common prefixes, such as compound
+    /// keys, take a fraction of the space. Gets and scans are slower, and values cannot be aligned. Default: `false`.
     #[must_use]
     pub fn packed(mut self, packed: bool) -> Self {
         self.packed = packed;
         self
     }
 
-    /// Aligns the address of every value to 1, 4, 8 or 16 bytes, so that it can be read in place as a structure.
-    /// Default:
-    /// 1. Values that must be copied, such as decoded ones and merge results, are not aligned.
+    /// Aligns the address of every value to 1, 4, 8 or 16 bytes, so that it can be read in place as a structure. The
+    /// default is 1. Copied values, such as decoded ones and merge results, are not aligned.
     #[must_use]
     pub fn value_align(mut self, bytes: u8) -> Self {
         self.value_align = bytes;
@@ -384,22 +383,21 @@ impl TableOptions {
         self
     }
 
-    /// Sets the operator by which [`crate::WriteTxn::merge`] changes values. Transactions that merge into the same keys
-    /// do not conflict with each other. If the values are numbers, operands of another length are refused.
+    /// Sets the merge operator of [`crate::WriteTxn::merge`]. Transactions that merge into the same keys do not
+    /// conflict with each other. If the values are numbers, operands of another length are errors.
     #[must_use]
     pub fn merge(mut self, operator: MergeOperator) -> Self {
         self.merge = Some(Merging::Operator(operator));
         self
     }
 
-    /// Lets [`crate::WriteTxn::merge`] change values by a function of the program: the one that the options with which
-    /// the database is opened register under this name ([`Options::merge_function`], which has an example). As for
-    /// [`TableOptions::merge`], which this replaces, transactions that merge into the same keys are never in conflict
-    /// with each other.
+    /// Sets a function of the program as the merge operator of [`crate::WriteTxn::merge`]. [`Options::merge_function`]
+    /// registers the function under this name each time that the database is opened, and has an example. It replaces
+    /// [`TableOptions::merge`]. Transactions that merge into the same keys do not conflict with each other.
     ///
-    /// The table stores the name, which is fixed when the table is created: of at least 1 and at most 255 bytes. The
-    /// values may have any type. Where no function of this name is registered, all but merging works as before; merging
-    /// is [`Error::MergeFunctionMissing`]. Builds from before merge functions refuse a database that has such a table.
+    /// The table stores the name (1 to 255 bytes), which is fixed when the table is created. The values may have any
+    /// type. If no function with this name is registered, merges return [`Error::MergeFunctionMissing`], and everything
+    /// else works. Versions without merge functions refuse to open a database with such a table.
     #[must_use]
     pub fn merge_function(mut self, name: impl Into<String>) -> Self {
         self.merge = Some(Merging::Function(name.into()));

@@ -27,36 +27,36 @@ pub(crate) enum Source {
 }
 
 impl LoadInput {
-    /// A file. Its extension is its format (`.nt`, `.nq`, `.ttl`, `.trig`, `.rdf`, `.owl`, `.jsonld`, before `.gz`,
-    /// `.bz2`, `.xz` or `.zst`).
+    /// A file. Its extension determines the format (`.nt`, `.nq`, `.ttl`, `.trig`, `.rdf`, `.owl`, `.jsonld`, before
+    /// `.gz`, `.bz2`, `.xz` or `.zst`).
     pub fn file(path: impl AsRef<Path>) -> Self {
         let path = path.as_ref().to_path_buf();
         let name = path.display().to_string();
         Self { name, source: Source::File(path), format: None, graph: GraphName::DefaultGraph, base: None }
     }
 
-    /// A stream; `name` is for messages.
+    /// A stream. `name` appears in error messages.
     pub fn reader(name: impl Into<String>, reader: impl Read + Send + 'static, format: RdfFormat) -> Self {
         let source = Source::Reader(Box::new(reader));
         Self { name: name.into(), source, format: Some(format), graph: GraphName::DefaultGraph, base: None }
     }
 
-    /// The format, whatever the name says.
+    /// Sets the format, in place of the one of the file's extension.
     #[must_use]
     pub fn format(mut self, format: RdfFormat) -> Self {
         self.format = Some(format);
         self
     }
 
-    /// The graph for statements that name none. Default: the default graph.
+    /// Sets the graph of statements without a graph name. Default: the default graph.
     #[must_use]
     pub fn graph(mut self, graph: impl Into<GraphName>) -> Self {
         self.graph = graph.into();
         self
     }
 
-    /// The base of relative IRIs. Default: none. Relative IRIs are errors then; JSON-LD drops their statements, see
-    /// [`LoadReport::without_base`].
+    /// Sets the base of relative IRIs. Default: none. Without a base, relative IRIs are errors; in JSON-LD their
+    /// statements are dropped (see [`LoadReport::without_base`]).
     #[must_use]
     pub fn base(mut self, base: impl Into<String>) -> Self {
         self.base = Some(base.into());
@@ -77,7 +77,7 @@ type Progress = Arc<dyn Fn(&LoadProgress) + Send + Sync>;
 pub(crate) type DocumentLoader =
     Arc<dyn Fn(&str) -> Result<Vec<u8>, String> + Send + Sync + UnwindSafe + RefUnwindSafe>;
 
-/// How to load.
+/// Options of [`Store::load`](crate::Store::load).
 #[derive(Clone, Default)]
 pub struct LoadOptions {
     pub(crate) lenient: bool,
@@ -96,13 +96,12 @@ pub struct LoadOptions {
 }
 
 impl LoadOptions {
-    /// The defaults.
+    /// Returns the defaults.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Passes over statements that break the rules of their format, and counts them. Default: the first one ends the
-    /// load.
+    /// Sets whether to skip and count statements with syntax errors. Default: `false`; the first one ends the load.
     ///
     /// In RDF/XML and JSON-LD the next statement cannot be found after an error, so the rest of the document is skipped
     /// too. [`BadStatement::message`] says so. Input that is nested too deeply ends the load in any case.
@@ -112,38 +111,38 @@ impl LoadOptions {
         self
     }
 
-    /// Memory for sorting, about. Default: 512 MiB. Less than 64 KiB is taken for that.
+    /// Sets the approximate memory of the sort, in bytes. Default: 512 MiB. The minimum is 64 KiB.
     #[must_use]
     pub fn memory_bytes(mut self, bytes: usize) -> Self {
         self.memory_bytes = Some(bytes);
         self
     }
 
-    /// Threads that parse. Default: as many as the machine has processors. 0 is taken for 1, more than 256 for that.
+    /// Sets the number of parser threads, from 1 to 256. Default: the number of processors.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
         self
     }
 
-    /// How long to wait, when all is parsed, for the end of another load or of an exclusive transaction. Default: ten
-    /// minutes. Then the load ends with [`Error::WriterBusy`](crate::Error::WriterBusy).
+    /// Sets how long to wait, after parsing, for another load or an exclusive transaction. Default: ten minutes. After
+    /// that the load returns [`Error::WriterBusy`](crate::Error::WriterBusy).
     #[must_use]
     pub fn wait(mut self, timeout: Duration) -> Self {
         self.wait = Some(timeout);
         self
     }
 
-    /// Is called with what was done so far, several times a second at most, on threads of the load. It must not write
-    /// to the store, nor close it: both may wait for the load.
+    /// Sets a function that is called with the progress, a few times per second, on threads of the load. It must not
+    /// write to the store or close it: both may wait for the load.
     #[must_use]
     pub fn progress(mut self, progress: impl Fn(&LoadProgress) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(progress));
         self
     }
 
-    /// How contexts that JSON-LD names by an IRI are got. Default: not at all, they are errors; the loader never goes
-    /// to the Web.
+    /// Sets a function that returns remote JSON-LD contexts by their IRIs. Default: none; remote contexts are errors.
+    /// The loader itself never accesses the network.
     #[must_use]
     pub fn document_loader(
         mut self,
@@ -153,7 +152,7 @@ impl LoadOptions {
         self
     }
 
-    /// Ends the load, with nothing loaded, once the token is cancelled.
+    /// Sets a token that cancels the load. A cancelled load changes nothing.
     #[must_use]
     pub fn cancellation(mut self, token: CancellationToken) -> Self {
         self.cancellation = Some(token);
@@ -167,52 +166,52 @@ impl fmt::Debug for LoadOptions {
     }
 }
 
-/// How far a load is.
+/// The progress of a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadProgress {
-    /// What it is doing, in words: `parsing`, `waiting for writers`, `numbering terms`, `building terms`, `building
-    /// indexes`, in this order.
+    /// The current step: `parsing`, `waiting for writers`, `numbering terms`, `building terms`, `building indexes`, in
+    /// this order.
     pub stage: &'static str,
-    /// Bytes read of the inputs, as they lie on the disk.
+    /// Bytes read from the inputs, before decompression.
     pub bytes_read: u64,
-    /// Bytes of all inputs; those of streams are not known and not counted.
+    /// Bytes of all input files. Streams do not count.
     pub bytes_total: u64,
-    /// Statements parsed.
+    /// The number of statements parsed.
     pub quads: u64,
     /// Time since the load began.
     pub elapsed: Duration,
 }
 
-/// What a load did.
+/// The result of a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadReport {
-    /// Statements that were read.
+    /// The number of statements read.
     pub read: u64,
-    /// Quads that were not there before.
+    /// The number of quads that were new.
     pub inserted: u64,
-    /// Terms that were given a number.
+    /// The number of terms that were new.
     pub new_terms: u64,
-    /// Statements that were passed over, see [`LoadOptions::lenient`].
+    /// The number of skipped statements (see [`LoadOptions::lenient`]).
     pub skipped: u64,
-    /// The first few of these.
+    /// The first few skipped statements.
     pub skipped_first: Vec<BadStatement>,
-    /// Statements of JSON-LD that were dropped, as its specification asks: they have a relative IRI, and their input
-    /// has no base.
+    /// The number of JSON-LD statements that were dropped, as the specification requires, because they have a relative
+    /// IRI and their input has no base.
     pub without_base: u64,
-    /// How long it took.
+    /// The duration of the load.
     pub elapsed: Duration,
 }
 
-/// A statement that breaks the rules of its format.
+/// A statement with a syntax error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadStatement {
-    /// The input's name.
+    /// The name of the input.
     pub input: String,
     /// The line, from 1; 0 if it is not known.
     pub line: u64,
     /// The column, from 1, in characters; 0 if it is not known.
     pub column: u64,
-    /// What is wrong, and whether the rest of the input was passed over for it.
+    /// The error, and whether the rest of the input was skipped because of it.
     pub message: String,
 }
 

@@ -19,7 +19,7 @@ use crate::quads::tables::{Tables, next_number};
 use crate::store::database::Store;
 use crate::store::transaction::check_kinds;
 
-/// What a check of a store found.
+/// The result of [`Store::check`](crate::Store::check).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoreCheck {
@@ -40,21 +40,21 @@ pub struct StoreCheck {
 }
 
 impl StoreCheck {
-    /// Whether nothing is wrong.
+    /// Whether no damage was found.
     pub fn is_sound(&self) -> bool {
         self.pages.is_sound() && self.defects.is_empty()
     }
 }
 
 impl Store {
-    /// Reads all of the store: that its pages are sound ([`fulgurite::Database::check`]), that every index has the same
-    /// quads, that none is twice, explicit and inferred, that these are made of terms which the dictionary has, each of
-    /// which has one number and is found by its hash, and that graphs and namespaces are listed. A quad that only one
-    /// index had, because the store has no other for its graph, is not missed if it is gone. A page that cannot be read
-    /// ends the check: what was not read then is not counted.
+    /// Checks the whole store: the pages ([`fulgurite::Database::check`]); that every index contains the same quads;
+    /// that explicit and inferred quads do not overlap wrongly; that the terms of all quads are in the dictionary, each
+    /// with one id and found by its hash; and that graphs and namespaces are listed. If a store has only one index for
+    /// a kind of graph, a lost quad of it cannot be detected. An unreadable page ends the check, and the counts cover
+    /// only what was read before.
     ///
     /// # Errors
-    /// What keeps it from looking. Damage is reported, not returned as an error.
+    /// Only errors that prevent the check. Damage is part of the report.
     pub fn check(&self) -> Result<StoreCheck> {
         let snapshot = self.snapshot()?;
         let mut report = StoreCheck { pages: self.database().check()?, ..StoreCheck::default() };

@@ -11,11 +11,12 @@ use crate::model::pattern::{GraphPattern, IdPattern};
 use crate::quads::reading::Quads;
 use crate::writing::{self, GraphWriter};
 
-/// Writes the quads of a pattern, and returns their number. Those of a single graph are written as triples, without the
-/// name of the graph. `each` is called before each quad with the number written so far, and may end the dump by an
-/// error.
+/// Writes the quads that match a pattern, and returns their number. The quads of a single graph are written as triples,
+/// without the graph name. `each` is called before each quad with the number written so far; an error from it ends the
+/// dump.
 ///
-/// RDF/XML and JSON-LD cannot say every statement: all are looked at before the first byte is written.
+/// RDF/XML and JSON-LD cannot represent every statement, so all statements are checked before the first byte is
+/// written.
 ///
 /// ```
 /// # fn main() -> fulgurite_rdf::Result<()> {
@@ -33,8 +34,8 @@ use crate::writing::{self, GraphWriter};
 ///
 /// # Errors
 /// [`Error::Unwritable`](crate::Error::Unwritable), and nothing is written; [`Error::Output`](crate::Error::Output);
-/// [`Error::Damaged`](crate::Error::Damaged); what the engine reports; those of `each`. What was written before these
-/// stays written.
+/// [`Error::Damaged`](crate::Error::Damaged); errors of the engine and of `each`. Output that was written before an
+/// error remains.
 pub fn dump(
     quads: &impl Quads,
     pattern: &IdPattern,

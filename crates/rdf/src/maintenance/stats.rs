@@ -8,7 +8,7 @@ use crate::quads::reading::Quads;
 use crate::store::database::Store;
 use fulgurite::Read;
 
-/// What a store holds.
+/// Statistics of a store.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoreStats {
     /// Quads, of all graphs, explicit and inferred.
@@ -23,7 +23,7 @@ pub struct StoreStats {
     pub tables: Vec<(String, u64)>,
 }
 
-/// One graph of a store.
+/// Statistics of one graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraphStats {
     /// Its name; `None` for the default graph.
@@ -33,10 +33,10 @@ pub struct GraphStats {
 }
 
 impl Store {
-    /// What the store holds.
+    /// Returns statistics of the store.
     ///
     /// # Errors
-    /// What the engine reports.
+    /// Errors of the engine.
     pub fn stats(&self) -> Result<StoreStats> {
         let snapshot = self.snapshot()?;
         let mut stats = StoreStats {

@@ -4,7 +4,7 @@ use fulgurite::KeySuffix;
 
 use crate::model::id::{IdKey, KeyReader, TermId};
 
-/// A statement and its graph, as numbers of terms.
+/// A quad of term ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct IdQuad {
     /// The subject.
@@ -17,7 +17,7 @@ pub struct IdQuad {
     pub graph: TermId,
 }
 
-/// Which quads are meant: those that have these terms in these places.
+/// A quad pattern: matches quads with these terms in these positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdPattern {
     /// The subject; `None` for any.
@@ -30,7 +30,7 @@ pub struct IdPattern {
     pub graph: GraphPattern,
 }
 
-/// Which graphs are meant.
+/// The graph part of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphPattern {
     /// The default graph.
@@ -43,7 +43,7 @@ pub enum GraphPattern {
     Any,
 }
 
-/// A place in a quad.
+/// A position in a quad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Position {
     /// The subject.
@@ -63,8 +63,8 @@ impl Position {
 
 use Position::{Graph as G, Object as O, Predicate as P, Subject as S};
 
-/// The order in which an index sorts quads: its first place is the most significant. An order of three places sorts the
-/// default graph, one of four sorts named graphs.
+/// The order of an index: its first position is the most significant. An order of three positions is for the default
+/// graph, one of four for named graphs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Order {
     name: &'static str,
@@ -109,24 +109,24 @@ const ORDERS: [(&str, &[Position]); 30] = [
 ];
 
 impl Order {
-    /// The order of a name such as `spo` or `gpos`; `None` if it is no permutation of S, P, O, or S, P, O and G.
+    /// Parses a name such as `spo` or `gpos`. `None` if it is not a permutation of S, P, O, or of S, P, O, G.
     pub fn parse(name: &str) -> Option<Self> {
         let row = ORDERS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))?;
         let place = |position| row.1.iter().position(|&other| other == position).unwrap_or(3) as u8;
         Some(Self { name: row.0, positions: row.1, places: Position::ALL.map(place) })
     }
 
-    /// Its name in small letters.
+    /// The name in lower case.
     pub fn name(self) -> &'static str {
         self.name
     }
 
-    /// The places, the most significant first.
+    /// The positions, most significant first.
     pub fn positions(self) -> &'static [Position] {
         self.positions
     }
 
-    /// Whether it sorts named graphs.
+    /// Whether the index is for named graphs.
     pub fn is_of_named_graphs(self) -> bool {
         self.positions.len() == 4
     }
@@ -193,7 +193,7 @@ impl IdQuad {
         Self { subject, predicate, object, graph }
     }
 
-    /// The term in this place.
+    /// The term in this position.
     #[inline]
     pub fn at(&self, position: Position) -> TermId {
         match position {
@@ -214,7 +214,7 @@ impl IdPattern {
         Self { graph: GraphPattern::Named(graph), ..Self::ALL }
     }
 
-    /// The term that is asked for in this place; `None` for any, of graphs also for any named one.
+    /// The required term in this position. `None` if any term matches, or any named graph.
     #[inline]
     pub fn at(&self, position: Position) -> Option<TermId> {
         match (position, self.graph) {
@@ -233,7 +233,7 @@ impl IdPattern {
         is_free && !matches!(self.graph, GraphPattern::Named(graph) if graph != TermId::DEFAULT_GRAPH)
     }
 
-    /// Whether `quad` is one of those meant.
+    /// Whether `quad` matches.
     #[inline]
     pub fn matches(&self, quad: &IdQuad) -> bool {
         Position::ALL.into_iter().all(|position| self.at(position).is_none_or(|term| term == quad.at(position)))

@@ -10,7 +10,7 @@ use crate::meter;
 use crate::model::id::TermId;
 use crate::quads::quad_ids::{BATCH_KEYS_MAX, Source};
 
-/// Named graphs, in the order of their numbers. The first error ends it.
+/// An iterator over the ids of named graphs, in their order. The first error ends it.
 pub struct GraphNames {
     source: Arc<dyn Source>,
     table: Table,

@@ -73,10 +73,10 @@ pub(crate) enum Reached {
     Key(IdKey),
 }
 
-/// Quads of a pattern. The first error ends it.
+/// An iterator over the quads that match a pattern, as ids. The first error ends it.
 ///
-/// As an iterator it returns one quad at a time. To read many quads, use [batches](QuadIds::next_batch),
-/// or by [`for_each`](Iterator::for_each) and [`fold`](Iterator::fold), which do the same.
+/// As an iterator it returns one quad at a time. To read many quads, use [batches](QuadIds::next_batch), or
+/// [`for_each`](Iterator::for_each) and [`fold`](Iterator::fold), which use batches.
 pub struct QuadIds {
     source: Arc<dyn Source>,
     /// What is to be read after this step.
@@ -98,14 +98,14 @@ impl QuadIds {
         Self { source, steps, step, low, buffer: Vec::new(), next: 0, batch_keys: BATCH_KEYS_FIRST }
     }
 
-    /// The places by which the quads are sorted, the most significant first. With graphs of
-    /// [`GraphPattern::Any`](crate::GraphPattern::Any) that holds for the default graph and for the named ones, each by
-    /// itself.
+    /// The positions by which the quads are sorted, most significant first. With
+    /// [`GraphPattern::Any`](crate::GraphPattern::Any) the quads of the default graph and those of named graphs are
+    /// sorted separately.
     pub fn order(&self) -> &'static [Position] {
         self.step.order.positions()
     }
 
-    /// The next quads in the order of the iterator: as many as suit, at least one. `None` when there are no more.
+    /// Returns the next batch of quads in order, at least one. `None` at the end.
     ///
     /// ```
     /// # fn main() -> fulgurite_rdf::Result<()> {
@@ -140,7 +140,7 @@ impl QuadIds {
         Some(Ok((&self.buffer[first..], &*self.source)))
     }
 
-    /// Passes over the quads whose term in the first unbound place of the order is below `id`.
+    /// Skips quads whose term in the first unbound position of the order is below `id`.
     pub fn skip_to(&mut self, id: TermId) {
         let Some(&position) = self.order().get(self.step.bound_places) else { return };
         let ahead = &self.buffer[self.next..];

@@ -9,21 +9,21 @@ use crate::quads::graph_names::GraphNames;
 use crate::quads::quad_ids::QuadIds;
 use crate::quads::statements::Statements;
 
-/// A set of quads to read from. Clones share what they read; iterators own what they need, so that they outlive the
-/// value they came from and may be sent to other threads.
+/// A readable set of quads: a snapshot or the view of a transaction. Clones share the snapshot. Iterators own what they
+/// need, so they can outlive the value they came from, and be sent to other threads.
 pub trait Quads: Clone + Send + Sync + 'static {
-    /// The quads of a pattern, in the order of the index that is read ([`QuadIds::order`]). With graphs of
-    /// [`GraphPattern::Any`](crate::GraphPattern::Any) the default graph comes first, then the named ones.
+    /// Returns the quads that match a pattern, in the order of the index that is read ([`QuadIds::order`]). With graphs
+    /// of [`GraphPattern::Any`](crate::GraphPattern::Any) the default graph comes first, then the named ones.
     fn quads(&self, pattern: &IdPattern) -> QuadIds;
 
-    /// The quads of a pattern as terms, in the order of [`Quads::quads`]. What else gives numbers gives statements by
-    /// [`Statements::from`].
+    /// Returns the quads that match a pattern as terms, in the order of [`Quads::quads`]. [`Statements::from`] converts
+    /// other iterators of ids.
     fn statements(&self, pattern: &IdPattern) -> Statements {
         self.quads(pattern).into()
     }
 
-    /// The statements with these terms. `None` is any term; as graph it is any graph, as in [`IdPattern::ALL`]. There
-    /// are no statements if the store lacks one of the terms.
+    /// Returns the statements with these terms. `None` matches any term or any graph. There are no statements if the
+    /// store does not contain one of the terms.
     ///
     /// ```
     /// # fn main() -> fulgurite_rdf::Result<()> {
@@ -77,48 +77,48 @@ pub trait Quads: Clone + Send + Sync + 'static {
     /// the store has no such index, or `position` is bound.
     fn quads_sorted_by(&self, pattern: &IdPattern, position: Position) -> Option<QuadIds>;
 
-    /// How many quads a pattern has, exactly. Where the pattern is a prefix of an index ([`Quads::counts_fast`]), in
-    /// time that grows with the depth of its tree; else they are gone over.
+    /// Returns the exact number of quads that match a pattern. If the pattern is a prefix of an index
+    /// ([`Quads::counts_fast`]), the time grows with the depth of the tree; otherwise the quads are scanned.
     ///
     /// # Errors
     /// As [`Quads::term`].
     fn count(&self, pattern: &IdPattern) -> Result<u64>;
 
-    /// Whether [`Quads::count`] need not go over the quads. With the default orders that is so for every pattern.
+    /// Whether [`Quads::count`] needs no scan. With the default indexes this is true for every pattern.
     fn counts_fast(&self, pattern: &IdPattern) -> bool;
 
-    /// The term of a number.
+    /// Returns the term of an id.
     ///
     /// # Errors
-    /// [`Error::NoSuchTerm`](crate::Error::NoSuchTerm) if the number stands for no term of this store, as after a
-    /// [sweep](crate::Store::sweep), and no quad has it; [`Error::Damaged`](crate::Error::Damaged) if one has; what the
-    /// engine reports; [`Error::TransactionEnded`](crate::Error::TransactionEnded) from the view of a transaction that
-    /// has ended.
+    /// [`Error::NoSuchTerm`](crate::Error::NoSuchTerm) if this store has no term with this id, for example after a
+    /// [sweep](crate::Store::sweep), and no quad uses it; [`Error::Damaged`](crate::Error::Damaged) if a quad uses it;
+    /// errors of the engine; [`Error::TransactionEnded`](crate::Error::TransactionEnded) from the view of a transaction
+    /// that has ended.
     fn term(&self, id: TermId) -> Result<Term>;
 
-    /// The number of a term. `None`: the store has no such term, and so no quad with it. A term that is its own number
-    /// has one whether the store has it or not.
+    /// Returns the id of a term, or `None` if the store does not contain the term, and so no quad with it. Inline terms
+    /// always have an id.
     ///
     /// # Errors
     /// As [`Quads::term`]; [`Error::TooDeep`](crate::Error::TooDeep).
     fn id(&self, term: TermRef<'_>) -> Result<Option<TermId>>;
 
-    /// Whether the quad is there.
+    /// Whether the set contains the quad.
     ///
     /// # Errors
     /// As [`Quads::term`].
     fn contains(&self, quad: &IdQuad) -> Result<bool>;
 
-    /// The named graphs: those that have quads, and those that were created empty.
+    /// Returns the named graphs: those with quads, and those that were created empty.
     fn graph_names(&self) -> GraphNames;
 
-    /// Whether a named graph is there, be it empty.
+    /// Whether a named graph exists, even if it is empty.
     ///
     /// # Errors
     /// As [`Quads::term`].
     fn contains_graph(&self, graph: TermId) -> Result<bool>;
 
-    /// The prefixes of namespaces and their IRIs, by prefix.
+    /// Returns the prefixes and IRIs of namespaces, sorted by prefix.
     ///
     /// # Errors
     /// As [`Quads::term`].

@@ -11,9 +11,10 @@ use crate::model::id::{TermId, TermKind};
 use crate::model::pattern::IdQuad;
 use crate::quads::quad_ids::{QuadIds, Source};
 
-/// The quads of a pattern as terms, in the order of their numbers' index. The first error ends it.
+/// An iterator over the quads that match a pattern, as terms, in the order of the index. The first error ends it.
 ///
-/// As an iterator it returns one owned [`Quad`] at a time. Batches lend their terms, at a fraction of the cost:
+/// As an iterator it returns one owned [`Quad`] at a time. Batches return borrowed terms, which is several times
+/// faster:
 ///
 /// ```
 /// # fn main() -> fulgurite_rdf::Result<()> {
@@ -46,7 +47,7 @@ pub struct Statements {
 #[derive(Clone, Copy)]
 struct Places([u32; 4]);
 
-/// Statements that were read together, at least one.
+/// A batch of statements, at least one.
 #[derive(Clone, Copy)]
 pub struct StatementBatch<'s> {
     terms: &'s TermBatch,
@@ -79,11 +80,11 @@ impl Drop for Statements {
 }
 
 impl Statements {
-    /// The next statements in the order of the iterator: as many as suit, at least one. `None` when there are no more.
+    /// Returns the next batch of statements in order, at least one. `None` at the end.
     ///
     /// # Errors
-    /// As the iterator's items: [`Error::Damaged`](crate::Error::Damaged) if a number stands for no term, or for one
-    /// that cannot be in its place, and as [`QuadIds`].
+    /// As the items of the iterator: [`Error::Damaged`](crate::Error::Damaged) if an id has no term, or a term that is
+    /// not allowed in its position, and as [`QuadIds`].
     pub fn next_batch(&mut self) -> Option<Result<StatementBatch<'_>>> {
         if self.next == self.batch.len() {
             match self.fill() {
@@ -184,7 +185,7 @@ impl Iterator for Statements {
 }
 
 impl<'s> StatementBatch<'s> {
-    /// How many there are.
+    /// The number of statements.
     #[allow(clippy::len_without_is_empty)] // It never is.
     pub fn len(&self) -> usize {
         self.batch.len()

@@ -39,7 +39,7 @@ const LEVEL_BYTES: usize = 128 << 10;
 /// Rows that wait between the thread of a deep query and the caller.
 const ROWS_BETWEEN_THREADS: usize = 256;
 
-/// A query, parsed, with its options. It can be evaluated any number of times, on any thread.
+/// A parsed query with its options. It can be evaluated any number of times, on any thread.
 ///
 /// See [the module](crate::sparql) for an example.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ pub struct Query {
     pub(super) service: service::Handler,
 }
 
-/// What kind of results a query has.
+/// The form of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueryForm {
     /// `SELECT`: solutions.
@@ -66,20 +66,19 @@ pub enum QueryForm {
 }
 
 impl Query {
-    /// Parses a query. `base` is for relative IRIs before the text's own `BASE`.
+    /// Parses a query. `base` resolves relative IRIs until the text has a `BASE`.
     ///
     /// # Errors
     /// [`Error::SparqlSyntax`] with line and column; [`Error::QueryTooDeep`] and [`Error::QueryTooLong`];
-    /// [`Error::Invalid`] if `base` is no absolute IRI.
+    /// [`Error::Invalid`] if `base` is not an absolute IRI.
     pub fn parse(text: &str, base: Option<&str>) -> Result<Self> {
         Self::parse_with_prefixes(text, base, &[])
     }
 
-    /// As [`Query::parse`], with prefixes and their namespaces that the text need not declare, such as
-    /// [`Quads::namespaces`] returns.
+    /// As [`Query::parse`], with predefined prefixes, such as those of [`Quads::namespaces`].
     ///
     /// # Errors
-    /// As [`Query::parse`]; [`Error::Invalid`] if a namespace is no absolute IRI.
+    /// As [`Query::parse`]; [`Error::Invalid`] if a namespace is not an absolute IRI.
     pub fn parse_with_prefixes(text: &str, base: Option<&str>, prefixes: &[(String, String)]) -> Result<Self> {
         let parsed = text::parse_query(text, &Prologue { base, prefixes })?;
         Ok(Self {
@@ -92,45 +91,45 @@ impl Query {
         })
     }
 
-    /// What bounds its evaluation.
+    /// Sets the limits of the evaluation.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// The time after which its evaluation ends, of its [limits](Limits::timeout).
+    /// Sets the timeout of the evaluation (see [`Limits::timeout`]).
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.limits = self.limits.timeout(timeout);
         self
     }
 
-    /// Adds a graph to those that make up the default graph, in place of what `FROM` and `FROM NAMED` say: the
-    /// `default-graph-uri` of the protocol. Named graphs are then those given by [`Query::with_named_graph`].
+    /// Adds a graph to the default graph, and replaces `FROM` and `FROM NAMED` of the text (`default-graph-uri` of the
+    /// SPARQL protocol). The named graphs are then those of [`Query::with_named_graph`].
     #[must_use]
     pub fn with_default_graph(mut self, graph: impl Into<GraphName>) -> Self {
         self.dataset.default.get_or_insert_default().push(graph.into());
         self
     }
 
-    /// Adds a named graph, in place of what `FROM` and `FROM NAMED` say: the `named-graph-uri` of the protocol. The
-    /// default graph is then made up of those given by [`Query::with_default_graph`].
+    /// Adds a named graph, and replaces `FROM` and `FROM NAMED` of the text (`named-graph-uri` of the SPARQL protocol).
+    /// The default graph then consists of the graphs of [`Query::with_default_graph`].
     #[must_use]
     pub fn with_named_graph(mut self, graph: impl Into<NamedOrBlankNode>) -> Self {
         self.dataset.named.get_or_insert_default().push(graph.into());
         self
     }
 
-    /// Whether the default graph is the union of all graphs of the store, the default graph included, where neither the
-    /// text nor the caller says which graphs make it up. Default: no, it is the store's default graph.
+    /// Sets whether the default graph is the union of all graphs of the store, its default graph included, if neither
+    /// the text nor the caller selects graphs. Default: `false`; the default graph is the store's default graph.
     #[must_use]
     pub fn union_default_graph(mut self, union: bool) -> Self {
         self.dataset.union_default_graph = union;
         self
     }
 
-    /// Gives a variable of the results this value before the evaluation begins.
+    /// Binds a variable of the results to a value before the evaluation begins.
     ///
     /// Every solution has it, and every part of the query that sees the variable finds it bound: patterns, filters,
     /// `BIND`, `EXISTS`, options, and sub-selects that return it. Solutions of the right side of a `MINUS` have it if
@@ -158,18 +157,18 @@ impl Query {
         self
     }
 
-    /// How triple patterns that are to be joined are ordered. Default: [`JoinOrder::Counts`].
+    /// Sets the order in which triple patterns are joined. Default: [`JoinOrder::Counts`].
     #[must_use]
     pub fn with_join_order(mut self, order: JoinOrder) -> Self {
         self.join_order = order;
         self
     }
 
-    /// What asks other endpoints for `SERVICE`. Default: none, and a `SERVICE` that is evaluated is
-    /// [`Error::ServiceUnsupported`].
+    /// Sets the handler that sends `SERVICE` clauses to other endpoints. Default: none; evaluating a `SERVICE` clause
+    /// returns [`Error::ServiceUnsupported`].
     ///
-    /// An endpoint is asked once for each clause, for all rows beside it. The time of the [limits](Limits), the memory
-    /// and the token hold while it is asked.
+    /// A clause is sent once to an endpoint, for all rows of its group. The timeout, memory limit and cancellation
+    /// token of the [limits](Limits) also apply to the request.
     ///
     /// ```
     /// use fulgurite_rdf::sparesults::QueryResultsFormat;
@@ -205,7 +204,7 @@ impl Query {
         self
     }
 
-    /// What kind of results it has.
+    /// The form of the query.
     pub fn form(&self) -> QueryForm {
         match &self.parsed {
             spargebra::Query::Select { .. } => QueryForm::Select,
@@ -215,13 +214,13 @@ impl Query {
         }
     }
 
-    /// Evaluates it over `quads`. Solutions and triples come as they are asked for; an `ASK` is answered when this
-    /// returns.
+    /// Evaluates the query over `quads`. Solutions and triples are evaluated lazily, when the caller asks for them. An
+    /// `ASK` is evaluated before this returns.
     ///
     /// # Errors
-    /// [`Error::TimedOut`], [`Error::Cancelled`], [`Error::LimitReached`], [`Error::MemoryUncounted`] as the limits
-    /// say; [`Error::ServiceUnsupported`], [`Error::Service`]; [`Error::FunctionUnknown`]; [`Error::Internal`] for a
-    /// fault of this crate; what reading the store reports. Solutions and triples return these too.
+    /// [`Error::TimedOut`], [`Error::Cancelled`], [`Error::LimitReached`], [`Error::MemoryUncounted`] according to the
+    /// limits; [`Error::ServiceUnsupported`], [`Error::Service`]; [`Error::FunctionUnknown`]; [`Error::Internal`] for a
+    /// bug in this crate; errors of reading the store. The iterators of solutions and triples return these errors too.
     pub fn evaluate<Q: Quads>(&self, quads: &Q) -> Result<QueryResults> {
         let depth = self.depth();
         if depth <= LEVELS_ON_CALLERS_STACK { self.evaluate_here(quads) } else { self.evaluate_there(quads, depth) }

@@ -21,27 +21,28 @@ use crate::sparql::evaluation::interrupt;
 use crate::sparql::evaluation::limits::Watch;
 use crate::writing::{self, GraphWriter, SolutionsWriter, Spool};
 
-/// What a query returns.
+/// The results of a query.
 #[derive(Debug)]
 pub enum QueryResults {
-    /// Of `SELECT`.
+    /// Results of `SELECT`.
     Solutions(Solutions),
-    /// Of `CONSTRUCT` and `DESCRIBE`.
+    /// Results of `CONSTRUCT` and `DESCRIBE`.
     Triples(Triples),
-    /// Of `ASK`.
+    /// The result of `ASK`.
     Boolean(bool),
 }
 
-/// Solutions of a `SELECT`, evaluated as they are asked for. The first error ends them. They stay on their thread.
+/// An iterator over the solutions of a `SELECT`, which evaluates them lazily. The first error ends it. It cannot be
+/// sent to another thread.
 pub struct Solutions {
     variables: Arc<[Variable]>,
     rows: Rows<QuerySolution>,
 }
 
-/// Triples of a `CONSTRUCT` or `DESCRIBE`, evaluated as they are asked for. The first error ends them. They stay on
-/// their thread.
+/// An iterator over the triples of a `CONSTRUCT` or `DESCRIBE`, which evaluates them lazily. The first error ends it.
+/// It cannot be sent to another thread.
 ///
-/// A triple is returned once, unless there are more than a million, or it has a blank node.
+/// Each triple is returned once. Duplicates are possible for triples with blank nodes, and after a million triples.
 pub struct Triples {
     rows: Rows<Triple>,
 }
@@ -166,20 +167,21 @@ impl Solutions {
         &self.variables
     }
 
-    /// Quads read from the store so far: the work that the evaluation has taken. `None` once the solutions have ended,
-    /// and for queries that nest so deep that another thread evaluates them.
+    /// The number of quads read from the store so far. `None` after the last solution, and for deeply nested queries,
+    /// which another thread evaluates.
     pub fn quads_read(&self) -> Option<u64> {
         self.rows.quads_read()
     }
 
-    /// Writes the solutions, and returns how many there were.
+    /// Writes the solutions, and returns their number.
     ///
-    /// XML cannot say every character: nothing is written to `writer` before all solutions are known. What is longer
-    /// than a mebibyte waits in a temporary file.
+    /// XML cannot represent every character, so XML output is written to `writer` only after all solutions are
+    /// evaluated. Output above 1 MiB is buffered in a temporary file.
     ///
     /// # Errors
-    /// What the evaluation reports; [`Error::Unwritable`] for a term that the form cannot say; [`Error::Scratch`] if
-    /// the temporary file fails; [`Error::Output`] if `writer` fails. What was written until then is no whole document.
+    /// Errors of the evaluation; [`Error::Unwritable`] for a term that the format cannot represent; [`Error::Scratch`]
+    /// if the temporary file fails; [`Error::Output`] if `writer` fails. Output written before an error is not a
+    /// complete document.
     pub fn write(self, format: QueryResultsFormat, writer: impl Write) -> Result<u64> {
         if !writing::is_limited_in_results(format) {
             return self.write_to(format, writer).map(|(rows, _)| rows);
@@ -222,12 +224,13 @@ impl Triples {
         self.rows.quads_read()
     }
 
-    /// Writes the triples, with `prefixes` where the format has such, and returns how many there were.
+    /// Writes the triples, with `prefixes` if the format supports them, and returns their number.
     ///
-    /// RDF/XML and JSON-LD cannot say every triple: they wait as solutions in XML do, see [`Solutions::write`].
+    /// RDF/XML and JSON-LD cannot represent every triple: their output is buffered, as that of solutions in XML (see
+    /// [`Solutions::write`]).
     ///
     /// # Errors
-    /// As [`Solutions::write`]; [`Error::Invalid`] if the IRI of a prefix is none.
+    /// As [`Solutions::write`]; [`Error::Invalid`] if the IRI of a prefix is not valid.
     pub fn write(self, format: RdfFormat, prefixes: &[(String, String)], writer: impl Write) -> Result<u64> {
         for (prefix, iri) in prefixes {
             NamedNode::new(iri).map_err(|error| Error::Invalid {
@@ -273,7 +276,8 @@ impl QueryResults {
         serializer.serialize_boolean_to_writer(writer, answer).and_then(|mut writer| writer.flush()).map_err(output)
     }
 
-    /// Writes what there is: solutions and an answer as `results`, triples as `graph`. Returns the rows.
+    /// Writes the results: solutions and the answer of an `ASK` in the format `results`, triples in the format `graph`.
+    /// Returns the number of rows.
     ///
     /// # Errors
     /// As [`Solutions::write`].

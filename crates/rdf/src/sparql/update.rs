@@ -39,7 +39,7 @@ use crate::sparql::expressions::xpath;
 use crate::sparql::parse::shape;
 use crate::sparql::parse::text::{self, Prologue};
 
-/// An update, parsed, with its options. It can be executed any number of times, on any thread.
+/// A parsed update with its options. It can be executed any number of times, on any thread.
 ///
 /// See [the module](crate::sparql) for an example.
 #[derive(Clone, Debug)]
@@ -53,18 +53,18 @@ pub struct Update {
     service: service::Handler,
 }
 
-/// What an update has changed.
+/// The result of an update.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UpdateReport {
-    /// Quads that were added, and were not there.
+    /// The number of quads that were added and did not exist before.
     pub inserted: u64,
-    /// Quads that were taken away.
+    /// The number of quads that were removed.
     pub removed: u64,
 }
 
 impl Update {
-    /// Parses an update: one operation, or several with `;` between them. `base` is for relative IRIs before the text's
-    /// own `BASE`.
+    /// Parses an update: one or more operations, separated by `;`. `base` resolves relative IRIs until the text has a
+    /// `BASE`.
     ///
     /// # Errors
     /// As [`Query::parse`](super::Query::parse).
@@ -72,7 +72,7 @@ impl Update {
         Self::parse_with_prefixes(text, base, &[])
     }
 
-    /// As [`Update::parse`], with prefixes and their namespaces that the text need not declare.
+    /// As [`Update::parse`], with predefined prefixes.
     ///
     /// # Errors
     /// As [`Query::parse_with_prefixes`](super::Query::parse_with_prefixes).
@@ -87,83 +87,84 @@ impl Update {
         })
     }
 
-    /// What bounds its execution: the time is that of all operations and all attempts, the other limits are those of
-    /// each operation.
+    /// Sets the limits of the execution. The timeout applies to all operations and attempts together, the other limits
+    /// to each operation.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// The time after which its execution ends, of its [limits](Limits::timeout).
+    /// Sets the timeout of the execution (see [`Limits::timeout`]).
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.limits = self.limits.timeout(timeout);
         self
     }
 
-    /// Adds a graph to those that make up the default graph of `WHERE`: the `using-graph-uri` of the protocol. Named
-    /// graphs are then those given by [`Update::with_using_named_graph`].
+    /// Adds a graph to the default graph of `WHERE` (`using-graph-uri` of the SPARQL protocol). The named graphs are
+    /// then those of [`Update::with_using_named_graph`].
     #[must_use]
     pub fn with_using_graph(mut self, graph: impl Into<GraphName>) -> Self {
         self.dataset.default.get_or_insert_default().push(graph.into());
         self
     }
 
-    /// Adds a named graph that `WHERE` sees: the `using-named-graph-uri` of the protocol.
+    /// Adds a named graph for `WHERE` (`using-named-graph-uri` of the SPARQL protocol).
     #[must_use]
     pub fn with_using_named_graph(mut self, graph: impl Into<NamedOrBlankNode>) -> Self {
         self.dataset.named.get_or_insert_default().push(graph.into());
         self
     }
 
-    /// Whether the default graph of `WHERE` is the union of all graphs, where neither the text nor the caller says
-    /// which graphs make it up. Default: no. What is inserted without a graph goes into the store's default graph in
-    /// any case.
+    /// Sets whether the default graph of `WHERE` is the union of all graphs, if neither the text nor the caller selects
+    /// graphs. Default: `false`. Insertions without a graph always go into the store's default graph.
     #[must_use]
     pub fn union_default_graph(mut self, union: bool) -> Self {
         self.dataset.union_default_graph = union;
         self
     }
 
-    /// How triple patterns of `WHERE` are ordered. Default: [`JoinOrder::Counts`].
+    /// Sets the order in which triple patterns of `WHERE` are joined. Default: [`JoinOrder::Counts`].
     #[must_use]
     pub fn with_join_order(mut self, order: JoinOrder) -> Self {
         self.join_order = order;
         self
     }
 
-    /// Whether `LOAD` may read `file:` IRIs: any file that the process can read. Default: no.
+    /// Sets whether `LOAD` may read `file:` IRIs: any file that the process can read. Default: `false`.
     #[must_use]
     pub fn loads_files(mut self, loads: bool) -> Self {
         self.loads_files = loads;
         self
     }
 
-    /// What asks other endpoints for `SERVICE` in `WHERE`, as [`Query::with_service`](super::Query::with_service) says.
-    /// It is asked again where [`Update::execute`] begins again.
+    /// Sets the handler that sends `SERVICE` clauses of `WHERE` to other endpoints, as
+    /// [`Query::with_service`](super::Query::with_service). If [`Update::execute`] retries after a conflict, the
+    /// requests are sent again.
     #[must_use]
     pub fn with_service(mut self, handler: Arc<dyn ServiceHandler>) -> Self {
         self.service = service::Handler(Some(handler));
         self
     }
 
-    /// Executes it in a transaction of its own, again if others come in between, and commits.
+    /// Executes the update in a new transaction and commits it. Retries if the commit conflicts with another
+    /// transaction.
     ///
     /// # Errors
-    /// As [`Update::execute_in`] and [`Store::update`]. Nothing has changed then.
+    /// As [`Update::execute_in`] and [`Store::update`]. After an error nothing is changed.
     pub fn execute(&self, store: &Store) -> Result<UpdateReport> {
         let deadline = self.deadline();
         store.update(|transaction| self.run(transaction, deadline))
     }
 
-    /// Executes it in a transaction, which stays open.
+    /// Executes the update in a transaction, which remains open.
     ///
     /// # Errors
-    /// As [`Query::evaluate`](super::Query::evaluate); [`Error::Graph`] if a graph is not there, or is there already,
+    /// As [`Query::evaluate`](super::Query::evaluate); [`Error::Graph`] if a graph does not exist, or already exists,
     /// and the operation is not `SILENT`; [`Error::LoadRefused`], [`Error::Syntax`] and [`Error::Input`] of `LOAD`;
-    /// [`Error::Invalid`] if graphs are given to an update that has `USING` or `WITH`. The transaction is then as it
-    /// was before.
+    /// [`Error::Invalid`] if the caller selects graphs for an update with `USING` or `WITH`. After an error the
+    /// transaction is as it was before the call.
     pub fn execute_in(&self, transaction: &mut Transaction) -> Result<UpdateReport> {
         let before = transaction.savepoint();
         let done = self.run(transaction, self.deadline());

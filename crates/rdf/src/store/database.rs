@@ -14,7 +14,7 @@ use crate::store::shared::Shared;
 use crate::store::snapshot::Snapshot;
 use crate::store::transaction::Transaction;
 
-/// An open store of quads: one database. Clones share it.
+/// An open RDF store: a database of quads. Clones share it.
 ///
 /// ```
 /// # fn main() -> fulgurite_rdf::Result<()> {
@@ -38,7 +38,7 @@ pub struct Store {
     pub(crate) shared: Arc<Shared>,
 }
 
-/// How a store is created. Ignored where one is opened that is there.
+/// Options for creating a store. They are ignored when an existing store is opened.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
     orders: Vec<Order>,
@@ -53,22 +53,23 @@ impl Default for StoreOptions {
 }
 
 impl StoreOptions {
-    /// The defaults: spo, pos, osp for the default graph, gspo, gpos, gosp, spog, posg, ospg for named graphs.
+    /// Returns the defaults: the indexes spo, pos and osp for the default graph, and gspo, gpos, gosp, spog, posg and
+    /// ospg for named graphs.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The orders in which quads are indexed: at least one of three places, for the default graph, and one of four. The
-    /// default ones answer and count every pattern by a range; with fewer a store is smaller, and some patterns are
-    /// answered by going over more.
+    /// Sets the orders of the indexes: at least one of three positions, for the default graph, and one of four, for
+    /// named graphs. With the default orders, every pattern is one range of an index. With fewer indexes the store is
+    /// smaller, and some patterns scan and filter a larger range.
     #[must_use]
     pub fn orders(mut self, orders: impl IntoIterator<Item = Order>) -> Self {
         self.orders = orders.into_iter().collect();
         self
     }
 
-    /// The seed by which terms are hashed, for tests that are repeated byte for byte. By default it is drawn, so that
-    /// nobody can write terms that have one hash.
+    /// Sets the seed of the term hash, for reproducible tests. By default it is random, so that an attacker cannot
+    /// construct terms with equal hashes.
     #[must_use]
     pub fn hash_seed(mut self, seed: u64) -> Self {
         self.hasher = Some(TermHasher::of_seed(seed));
@@ -86,7 +87,7 @@ impl Store {
     /// Opens an existing store.
     ///
     /// # Errors
-    /// [`Error::NotAStore`]; what the engine reports, such as that there is no database.
+    /// [`Error::NotAStore`]; errors of the engine, such as a database that does not exist.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Ok(Self { shared: Shared::of(Database::open(path)?)? })
     }
@@ -105,17 +106,17 @@ impl Store {
         }
     }
 
-    /// Opens a store, creating it if there is none.
+    /// Opens a store, and creates it if it does not exist.
     ///
     /// # Errors
-    /// [`Error::NotAStore`] if the database is there, and holds something else; [`Error::Invalid`] for impossible
-    /// orders; [`Error::Unsupported`], [`Error::Damaged`]; what the engine reports.
+    /// [`Error::NotAStore`] if the database exists and contains something else; [`Error::Invalid`] for invalid orders;
+    /// [`Error::Unsupported`], [`Error::Damaged`]; errors of the engine.
     pub fn open_or_create(path: impl AsRef<Path>, options: StoreOptions) -> Result<Self> {
         Self::open_with(Database::options().create(true), path, options)
     }
 
-    /// Opens a store with options of the engine's. Where these let a database be created, and where there is an empty
-    /// one, it is made a store.
+    /// Opens a store with options of the engine. If they allow creating a database, or the database is empty, a store
+    /// is created in it.
     ///
     /// # Errors
     /// As [`Store::open_or_create`].
@@ -140,25 +141,25 @@ impl Store {
         Ok(Self { shared: Shared::of(database)? })
     }
 
-    /// All that is committed now. It waits for nobody.
+    /// Returns a snapshot of everything committed so far. It never waits.
     ///
     /// # Errors
-    /// What the engine reports.
+    /// Errors of the engine.
     pub fn snapshot(&self) -> Result<Snapshot> {
         let (read, tables) = self.shared.read()?;
         Ok(Snapshot::new(Arc::new(read), tables, Arc::clone(&self.shared)))
     }
 
-    /// Begins a write transaction, serializable unless the engine's options say otherwise. It waits while a bulk load
-    /// builds and commits, see [`Store::load`].
+    /// Begins a write transaction with the isolation level of the engine's options; the default is serializable. It
+    /// waits while a bulk load builds its indexes and commits (see [`Store::load`]).
     ///
     /// # Errors
-    /// What the engine reports.
+    /// Errors of the engine.
     pub fn begin(&self) -> Result<Transaction> {
         self.transaction(|database| Ok(database.write()?))
     }
 
-    /// As [`Store::begin`], at this isolation: one of RDF4J's levels, or of the engine's.
+    /// As [`Store::begin`], with the given isolation level of RDF4J or of the engine.
     ///
     /// ```
     /// # fn main() -> fulgurite_rdf::Result<()> {
@@ -184,11 +185,12 @@ impl Store {
         Ok(Transaction::new(txn, tables, Arc::clone(&self.shared)))
     }
 
-    /// Runs `change` in a transaction and commits it, or drops it if `change` fails. While others come in between,
-    /// `change` is called again, in a new transaction each time; so let it have no other effects.
+    /// Runs `change` in a transaction and commits it. If `change` returns an error, nothing is committed. If the commit
+    /// conflicts with another transaction, `change` is called again in a new transaction, so it should have no other
+    /// effects.
     ///
     /// # Errors
-    /// What `change` returns, and as [`Transaction::commit`].
+    /// Errors of `change`, and as [`Transaction::commit`].
     pub fn update<T>(&self, mut change: impl FnMut(&mut Transaction) -> Result<T>) -> Result<T> {
         let mut attempt = 0;
         loop {
@@ -202,17 +204,17 @@ impl Store {
         }
     }
 
-    /// The database below. What is written to its tables by other ways than this store's is not known to it: read only.
+    /// The underlying database. Do not write to the store's tables directly: the store would not notice.
     pub fn database(&self) -> &Database {
         &self.shared.database
     }
 
-    /// The orders in which quads are indexed.
+    /// The orders of the indexes.
     pub fn orders(&self) -> &[Order] {
         &self.shared.orders
     }
 
-    /// Closes the store for all clones, and reports what dropping it could not.
+    /// Closes the store for all clones, and returns errors that dropping it cannot report.
     ///
     /// # Errors
     /// As [`Database::close`].

@@ -4,11 +4,11 @@ use std::fmt;
 
 use fulgurite::Isolation;
 
-/// What transactions that run at once may see of each other: the levels of RDF4J, from the weakest on.
+/// The isolation levels of RDF4J, weakest first.
 ///
-/// Each gives what RDF4J asks of it, and the weak ones more: a transaction always sees one snapshot and its own
-/// changes, at its end nothing of it is left or all of it, and a quad that two have changed is a conflict for the
-/// second. So there are two kinds:
+/// Each level guarantees what RDF4J requires, and the weak ones guarantee more. A transaction always reads one snapshot
+/// and its own changes, it is always atomic, and if two transactions change the same quad, the second one conflicts. So
+/// there are two kinds of levels:
 ///
 /// | level | nobody sees what is not committed | what was read stays | reads are checked at the commit |
 /// |---|---|---|---|
@@ -18,33 +18,34 @@ use fulgurite::Isolation;
 /// | `SNAPSHOT` | yes | yes | no |
 /// | `SERIALIZABLE` | yes | yes | yes |
 ///
-/// Where reads are not checked, two transactions may each read what the other changes, and both commit (write skew).
-/// Terms are checked everywhere: no quad is committed whose term a [sweep](crate::Store::sweep) has taken away, and no
-/// term gets two numbers.
+/// At levels that do not check reads, two transactions can each read what the other changes, and both commit (write
+/// skew). Terms are checked at all levels: no quad is committed whose term a [sweep](crate::Store::sweep) has removed,
+/// and no term gets two ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IsolationLevel {
-    /// RDF4J: no isolation; what a transaction does may be visible at once, and stay when it is rolled back. Here as
+    /// In RDF4J: no isolation. Changes may be visible immediately and may survive a rollback. Here the same as
     /// [`IsolationLevel::Snapshot`].
     None,
-    /// RDF4J: may see what is not committed; what is rolled back goes. Here as [`IsolationLevel::Snapshot`].
+    /// In RDF4J: uncommitted changes may be visible; a rollback removes them. Here the same as
+    /// [`IsolationLevel::Snapshot`].
     ReadUncommitted,
-    /// RDF4J: sees only what is committed, which may change from one read to the next. Here as
+    /// In RDF4J: only committed changes are visible, and they may change between reads. Here the same as
     /// [`IsolationLevel::Snapshot`].
     ReadCommitted,
-    /// RDF4J: the result of each read is of one state, later reads may be of a later one. Here as
+    /// In RDF4J: each result is of one state; later reads may see a later state. Here the same as
     /// [`IsolationLevel::Snapshot`].
     SnapshotRead,
-    /// All reads are of one state, and what others commit meanwhile is not seen. Two that change one quad, or add one
-    /// new term, are in conflict.
+    /// All reads see one state, without later commits. Two transactions that change the same quad, or add the same new
+    /// term, conflict.
     Snapshot,
-    /// The transactions that commit could have run one after the other: what one has read, and others have changed
-    /// since, is a conflict.
+    /// The result is as if committed transactions ran one after the other: a transaction conflicts if others have
+    /// changed what it read.
     #[default]
     Serializable,
 }
 
 impl IsolationLevel {
-    /// All of them, the weakest first.
+    /// All levels, weakest first.
     pub const ALL: [Self; 6] = [
         Self::None,
         Self::ReadUncommitted,
@@ -54,7 +55,7 @@ impl IsolationLevel {
         Self::Serializable,
     ];
 
-    /// Its name in RDF4J.
+    /// The name in RDF4J.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "NONE",
@@ -66,12 +67,12 @@ impl IsolationLevel {
         }
     }
 
-    /// The level of such a name.
+    /// The level with this name of RDF4J.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.name() == name)
     }
 
-    /// What the engine is asked for.
+    /// The isolation level of the engine.
     pub fn engine(self) -> Isolation {
         match self {
             Self::None | Self::ReadUncommitted | Self::ReadCommitted | Self::SnapshotRead | Self::Snapshot => {

@@ -20,8 +20,8 @@ use crate::quads::tables::Tables;
 use crate::quads::view::View;
 use crate::store::shared::Shared;
 
-/// All that was committed when it was taken: later commits do not change what it reads, it blocks no writer and waits
-/// for none. Clones share it.
+/// A snapshot of a store. Later commits do not change what it reads. It blocks no writer and waits for none. Clones
+/// share it.
 #[derive(Clone)]
 pub struct Snapshot {
     state: Arc<State>,
@@ -41,8 +41,8 @@ impl Snapshot {
         Self { state: Arc::new(State { read, all: Arc::clone(&tables), tables, shared }) }
     }
 
-    /// The same snapshot with these statements alone; a new one has all. Terms, names of graphs and namespaces are the
-    /// same.
+    /// Returns the same snapshot restricted to statements of these kinds. A new snapshot has all kinds. Terms, graph
+    /// names and namespaces are not affected.
     #[must_use]
     pub fn of_kinds(&self, kinds: StatementKinds) -> Self {
         let State { read, all, shared, .. } = &*self.state;
@@ -50,12 +50,12 @@ impl Snapshot {
         Self { state: Arc::new(State { read, tables: all.of(kinds), all: Arc::clone(all), shared }) }
     }
 
-    /// The newest commit that it sees.
+    /// The sequence of the newest commit that it sees.
     pub fn sequence(&self) -> Sequence {
         self.state.read.sequence()
     }
 
-    /// Whether a quad is inferred, be it explicit too or not, whatever statements this one has.
+    /// Whether a quad is inferred, even if it is also explicit, and whatever kinds this snapshot is restricted to.
     ///
     /// # Errors
     /// As [`Quads::term`].

@@ -30,25 +30,24 @@ use crate::quads::view::View;
 use crate::store::shared::Shared;
 use crate::store::transaction::state::State;
 
-/// A set of changes that is committed as one, or dropped without a trace. It reads what it has written, by its
-/// [view](Transaction::view).
+/// A write transaction: a set of changes that is committed atomically, or discarded. Its [view](Transaction::view)
+/// reads its own changes.
 ///
-/// Any number run at once. If another one has committed a change meanwhile that this one must have seen, committing
-/// fails with a [retryable](crate::Error::is_retryable) error: begin again, which is what
-/// [`Store::update`](crate::Store::update) does by itself. Two that add the same new term are in conflict for that;
-/// others are not for adding terms. One that drops a graph into which another inserts is in conflict with it at every
-/// isolation, or the graph is there again after both.
+/// Any number of transactions run concurrently. If another transaction has committed a conflicting change, the commit
+/// fails with a [retryable](crate::Error::is_retryable) error: run the transaction again, or use
+/// [`Store::update`](crate::Store::update), which does so. Two transactions that add the same new term conflict;
+/// additions of different terms do not. A transaction that drops a graph conflicts, at every isolation level, with one
+/// that inserts into it, or the graph exists again after both.
 ///
-/// What it adds is kept aside, and written many at once. A change that the engine fails, for want of space for
-/// instance, may be half made, and may be one of those before. The transaction writes and commits nothing then, with
-/// [`Error::TransactionBroken`], until it is [returned](Transaction::rollback_to) to a savepoint from before that.
+/// Additions are buffered and written in batches. So when the engine fails, for instance because the disk is full, an
+/// earlier change may be only partly written. The transaction then refuses further changes and the commit with
+/// [`Error::TransactionBroken`], until it is [rolled back](Transaction::rollback_to) to an earlier savepoint.
 pub struct Transaction {
     view: TransactionView,
 }
 
-/// What a transaction sees, its own changes included, for as long as the transaction lives. An iterator sees changes
-/// that are made while it runs if they lie ahead of it, and further than what it has read in advance: collect what a
-/// change depends on before making it.
+/// A view of a transaction's snapshot and its own changes, valid while the transaction exists. An iterator may or may
+/// not see changes that are made while it runs: collect the results that a change depends on before making the change.
 #[derive(Clone)]
 pub struct TransactionView {
     inner: Arc<Inner>,
@@ -60,7 +59,7 @@ struct Inner {
     shared: Arc<Shared>,
 }
 
-/// A state of a [`Transaction`] to return to.
+/// A state of a [`Transaction`] that it can roll back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Savepoint {
     inner: fulgurite::Savepoint,
@@ -169,16 +168,16 @@ impl Transaction {
         &self.view.inner
     }
 
-    /// What it sees, to read through; queries run on it.
+    /// Returns a view of the transaction, for reads and queries.
     pub fn view(&self) -> TransactionView {
         self.view.clone()
     }
 
-    /// Adds a quad as explicit, and its graph. Returns whether it was not there as such; if it was inferred, it is both
-    /// then.
+    /// Adds an explicit quad, and its graph if it is new. Returns whether the quad was new as an explicit one. A quad
+    /// that is already inferred is then both.
     ///
     /// # Errors
-    /// [`Error::TooDeep`]; [`Error::TransactionBroken`]; what the engine reports.
+    /// [`Error::TooDeep`]; [`Error::TransactionBroken`]; errors of the engine.
     pub fn insert<'q>(&mut self, quad: impl Into<QuadRef<'q>>) -> Result<bool> {
         let inner = self.inner();
         inner.lock().insert(&inner.shared, quad.into())
@@ -193,11 +192,11 @@ impl Transaction {
         })
     }
 
-    /// As [`Transaction::insert`], of terms that have numbers.
+    /// As [`Transaction::insert`], by term ids.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if terms of such kinds make no quad, or a number stands for no term that the transaction
-    /// sees, as that of a term which was rolled back; [`Error::TransactionBroken`]; what the engine reports.
+    /// [`Error::Invalid`] if the kinds of the terms do not form a quad, or an id is of no term that the transaction
+    /// sees, such as one that was rolled back; [`Error::TransactionBroken`]; errors of the engine.
     pub fn insert_ids(&mut self, quad: &IdQuad) -> Result<bool> {
         check_kinds(quad)?;
         self.check_terms(quad)?;
@@ -239,8 +238,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Takes an explicit quad away. Returns whether it was there as such. Its graph stays, even if it is empty now; and
-    /// if the quad was inferred too, it is inferred still.
+    /// Removes an explicit quad. Returns whether it existed as an explicit one. Its graph remains, even if it is now
+    /// empty. A quad that is also inferred remains inferred.
     ///
     /// # Errors
     /// As [`Transaction::insert`].
@@ -264,20 +263,20 @@ impl Transaction {
         })
     }
 
-    /// As [`Transaction::remove`], of terms that have numbers.
+    /// As [`Transaction::remove`], by term ids.
     ///
     /// # Errors
-    /// [`Error::TransactionBroken`]; what the engine reports.
+    /// [`Error::TransactionBroken`]; errors of the engine.
     pub fn remove_ids(&mut self, quad: &IdQuad) -> Result<bool> {
         self.inner().remove(quad)
     }
 
-    /// Takes all explicit quads of a pattern away; their graphs stay. Returns how many. What is inferred, too or alone,
-    /// is inferred still.
+    /// Removes all explicit quads that match a pattern; their graphs remain. Returns the number of removed quads.
+    /// Inferred quads remain inferred.
     ///
     /// # Errors
-    /// [`Error::TransactionBroken`]; what the engine reports; some may be gone then: return to a
-    /// [`savepoint`](Transaction::savepoint) to have them all.
+    /// [`Error::TransactionBroken`]; errors of the engine. Some quads may be removed by then; roll back to a
+    /// [`savepoint`](Transaction::savepoint) to restore them.
     pub fn remove_matching(&mut self, pattern: &IdPattern) -> Result<u64> {
         let removed = self.remove_parts(pattern);
         if removed.is_err() {
@@ -337,7 +336,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// The number of a term, which is given one if it has none.
+    /// Returns the id of a term, and assigns one if it has none.
     ///
     /// # Errors
     /// As [`Transaction::insert`].
@@ -354,7 +353,7 @@ impl Transaction {
         }
     }
 
-    /// A blank node that no store has.
+    /// Returns a new blank node that no store contains.
     ///
     /// # Errors
     /// As [`Transaction::insert`].
@@ -362,7 +361,7 @@ impl Transaction {
         Ok(TermId::new_blank())
     }
 
-    /// Takes all explicit quads of a graph away; the graph stays. Returns how many.
+    /// Removes all explicit quads of a graph; the graph remains. Returns the number of removed quads.
     ///
     /// # Errors
     /// As [`Transaction::remove_matching`].
@@ -373,7 +372,7 @@ impl Transaction {
         }
     }
 
-    /// Creates an empty named graph. Returns whether it was not there.
+    /// Creates an empty named graph. Returns whether it was new.
     ///
     /// # Errors
     /// As [`Transaction::insert`]; [`Error::Invalid`] for the default graph.
@@ -386,8 +385,8 @@ impl Transaction {
         inner.write(|txn| Ok(txn.insert(&inner.tables().graphs, id.key().as_bytes(), &[])?))
     }
 
-    /// Takes a graph away with all its quads, inferred ones too; of the default graph its quads. Returns whether it was
-    /// there.
+    /// Removes a graph with all its quads, inferred ones included. Of the default graph only the quads are removed.
+    /// Returns whether the graph existed.
     ///
     /// # Errors
     /// As [`Transaction::remove_matching`].
@@ -413,10 +412,11 @@ impl Transaction {
         }
     }
 
-    /// Takes all quads, explicit and inferred, and all named graphs away; namespaces stay. Returns how many quads.
+    /// Removes all quads, explicit and inferred, and all named graphs; namespaces remain. Returns the number of removed
+    /// quads.
     ///
-    /// Terms keep their numbers until a [sweep](crate::Store::sweep), for others may be about to insert quads of them.
-    /// What is loaded later is as fast as into a new store, but for looking terms up.
+    /// Terms keep their ids until a [sweep](crate::Store::sweep), because other transactions may be about to insert
+    /// quads of them.
     ///
     /// # Errors
     /// As [`Transaction::remove_matching`].
@@ -432,16 +432,17 @@ impl Transaction {
         Ok(removed)
     }
 
-    /// Gives a prefix this namespace, whatever it had before.
+    /// Sets the namespace of a prefix, and replaces an existing one.
     ///
     /// # Errors
-    /// [`Error::TransactionBroken`]; what the engine reports.
+    /// [`Error::TransactionBroken`]; errors of the engine.
     pub fn set_namespace(&mut self, prefix: &str, iri: &str) -> Result<()> {
         let inner = self.inner();
         inner.write_one_step(|txn| txn.put(&inner.tables().namespaces, prefix.as_bytes(), iri.as_bytes()))
     }
 
-    /// Gives prefixes namespaces, those that have none: what a document declares does not change what a store has.
+    /// Sets the namespaces of prefixes that have none yet. So the prefixes of a loaded document do not change existing
+    /// ones.
     ///
     /// # Errors
     /// As [`Transaction::set_namespace`].
@@ -453,7 +454,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Takes the namespace of a prefix away. Returns whether it had one.
+    /// Removes the namespace of a prefix. Returns whether it had one.
     ///
     /// # Errors
     /// [`Error::TransactionBroken`]; what the engine reports.
@@ -462,7 +463,7 @@ impl Transaction {
         inner.write_one_step(|txn| txn.delete(&inner.tables().namespaces, prefix.as_bytes()))
     }
 
-    /// Marks the present state of the transaction.
+    /// Returns a savepoint: the current state of the transaction.
     pub fn savepoint(&mut self) -> Savepoint {
         let mut state = self.inner().lock();
         // If it fails, the transaction is broken here. The next change reports the failure.
@@ -474,8 +475,8 @@ impl Transaction {
         Savepoint { inner: txn.savepoint(), is_broken: state.is_broken, has_inferred }
     }
 
-    /// Undoes everything since `savepoint`, which may be returned to again; later savepoints may not. A transaction
-    /// that a change since then has [broken](Error::TransactionBroken) is whole again.
+    /// Undoes all changes since `savepoint`. It can be used again; later savepoints become invalid. A transaction that
+    /// was [broken](Error::TransactionBroken) by a later change can be used again.
     ///
     /// # Errors
     /// As the engine's [`WriteTxn::rollback_to`].
@@ -496,11 +497,11 @@ impl Transaction {
         Ok(())
     }
 
-    /// Commits with the durability of the store's options.
+    /// Commits with the durability of the engine's options.
     ///
     /// # Errors
-    /// [`Error::TransactionBroken`] if a change failed half way and was not undone: nothing is committed. Those of the
-    /// engine's [`WriteTxn::commit`].
+    /// [`Error::TransactionBroken`] if a change failed halfway and was not rolled back: nothing is committed. Errors of
+    /// the engine's [`WriteTxn::commit`].
     pub fn commit(self) -> Result<Sequence> {
         self.finish(WriteTxn::commit)
     }
@@ -593,8 +594,8 @@ impl TransactionView {
         Arc::new(ViewSource { inner, statements: self.statements, tables })
     }
 
-    /// The same view with these statements alone; that of a transaction has all. Terms, names of graphs and namespaces
-    /// are the same.
+    /// Returns the same view restricted to statements of these kinds. [`Transaction::view`] has all kinds. Terms, graph
+    /// names and namespaces are not affected.
     #[must_use]
     pub fn of_kinds(&self, kinds: StatementKinds) -> Self {
         Self { inner: Arc::clone(&self.inner), statements: kinds }

@@ -22,7 +22,7 @@ use crate::txn::ReadTxn;
 use crate::txn::commit::exclusive::Exclusive;
 use crate::txn::snapshot::table::Table;
 
-/// What a bulk load did.
+/// The result of a bulk load for one table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoadSummary {
     /// Keys that had no value before.
@@ -35,9 +35,9 @@ pub struct LoadSummary {
 type Infallible<K, V> = std::result::Result<(K, V), std::convert::Infallible>;
 
 impl Database {
-    /// Puts all of `entries`, whose keys must rise, into a table: several times faster than transactions, in constant
-    /// memory, all or nothing. The load is durable when this returns. Commits wait for its end; so `entries` must not
-    /// come from a write transaction of the same database that is still to commit.
+    /// Puts `entries` into a table; their keys must be in strictly ascending order. A load is several times faster than
+    /// transactions, uses constant memory, and is atomic. It is durable when this returns. Commits of other
+    /// transactions wait until it ends, so the iterator must not commit to the same database.
     ///
     /// ```
     /// # fn main() -> fulgurite::Result<()> {
@@ -50,9 +50,8 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`Error::OutOfOrder`]; [`Error::KeyTooLong`], [`Error::ValueTooLong`]; what the disk reports. Nothing is
-    /// loaded then, unless the error is [`Error::Indeterminate`]: then the outcome is unknown until the database is
-    /// reopened.
+    /// [`Error::OutOfOrder`], [`Error::KeyTooLong`], [`Error::ValueTooLong`], and errors of the disk. Nothing is loaded
+    /// in these cases. After [`Error::Indeterminate`] the outcome is unknown until the database is reopened.
     pub fn bulk_load<K, V>(&self, table: &Table, entries: impl IntoIterator<Item = (K, V)>) -> Result<LoadSummary>
     where
         K: AsRef<[u8]>,
@@ -61,7 +60,7 @@ impl Database {
         self.try_bulk_load(table, entries.into_iter().map(|entry| -> Infallible<K, V> { Ok(entry) }))
     }
 
-    /// As [`Database::bulk_load`], from an input that may fail.
+    /// As [`Database::bulk_load`], from an iterator of results.
     ///
     /// # Errors
     /// [`Error::Input`] with the input's own error, and as [`Database::bulk_load`].
@@ -80,11 +79,11 @@ impl Database {
         load.commit_one()
     }
 
-    /// Begins a load into several tables. They become visible and durable together. Waits until the exclusive
-    /// transaction or load before has ended, for at most `timeout`; `None` if it has not.
+    /// Begins a load into several tables, which become visible and durable together. Waits at most `timeout` for the
+    /// previous exclusive transaction or load, and returns `None` if it has not ended by then.
     ///
-    /// Until it ends no other transaction commits, as with [`Database::begin_exclusive`]: readers continue,
-    /// transactions wait. The load's source can be read meanwhile with [`BulkLoad::read`], and does not change.
+    /// Until the load ends no other transaction commits, as with [`Database::begin_exclusive`]. Readers continue. Use
+    /// [`BulkLoad::read`] to read the database meanwhile.
     ///
     /// ```
     /// # use std::{convert::Infallible, time::Duration};
@@ -112,8 +111,9 @@ impl Database {
         BulkLoad::begin(self, Instant::now().checked_add(timeout))
     }
 
-    /// Puts all of `entries`, in any order, into a table: sorts them in bounded memory, through files beside the
-    /// database if need be. Of equal keys the last counts. All or nothing; durable when this returns.
+    /// Puts `entries`, in any order, into a table. They are sorted in bounded memory, with temporary files next to the
+    /// database if needed. If a key occurs more than once, its last value is stored. The load is atomic, and durable
+    /// when this returns.
     ///
     /// # Errors
     /// As [`Database::bulk_load`].
@@ -130,7 +130,8 @@ impl Database {
         self.try_bulk_load_unsorted(table, entries, SORT_MEMORY_BYTES)
     }
 
-    /// As [`Database::bulk_load_unsorted`], from an input that may fail, with a bound for the memory of sorting.
+    /// As [`Database::bulk_load_unsorted`], from an iterator of results, with a limit in bytes for the memory of the
+    /// sort.
     ///
     /// # Errors
     /// [`Error::Input`] with the input's own error, and as [`Database::bulk_load`].
@@ -175,11 +176,11 @@ impl Database {
     }
 }
 
-/// A load into several tables at once, from [`Database::begin_bulk_load`]. Nothing is loaded before
-/// [`BulkLoad::commit`]; dropped, it leaves nothing.
+/// A load into several tables, from [`Database::begin_bulk_load`]. Nothing is loaded before [`BulkLoad::commit`].
+/// Dropping it discards the load.
 ///
-/// While it lives, transactions wait for its end before they begin or commit, and so do other loads and
-/// [`Database::close`]. Call none of these on the same thread meanwhile: the thread would wait for itself.
+/// While it exists, write transactions, other loads and [`Database::close`] wait. Do not call them on the thread that
+/// holds the load: that thread would wait for itself.
 pub struct BulkLoad<'l> {
     db: Database,
     tables: Vec<TableId>,
@@ -199,7 +200,8 @@ impl<'l> BulkLoad<'l> {
         }))
     }
 
-    /// Begins a read transaction on what the load comes upon: it stays the newest until the load is committed.
+    /// Begins a read transaction on the state before the load, which remains the newest state until the load is
+    /// committed.
     ///
     /// # Errors
     /// As [`Database::read`].
@@ -207,12 +209,12 @@ impl<'l> BulkLoad<'l> {
         self.db.read()
     }
 
-    /// Adds a table, and what is to be put into it, whose keys must rise. The entries are taken one by one when the
-    /// load is committed, table after table in the order in which they were added.
+    /// Adds a table and its entries; their keys must be in strictly ascending order. [`BulkLoad::commit`] consumes the
+    /// iterators, in the order in which the tables were added.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the load has this table already; [`Error::TableNotFound`]. Errors of the input, and keys
-    /// that do not rise, are those of [`BulkLoad::commit`].
+    /// [`Error::Invalid`] if the table was already added; [`Error::TableNotFound`]. [`BulkLoad::commit`] returns errors
+    /// of the input and keys that are out of order.
     pub fn sorted<K, V, E, I>(&mut self, table: &Table, entries: I) -> Result<()>
     where
         K: AsRef<[u8]> + 'l,
@@ -232,11 +234,12 @@ impl<'l> BulkLoad<'l> {
         self.add(table, tree::Sorted::new(checked))
     }
 
-    /// Adds a table, and what is to be put into it, in any order: it is sorted before this returns, in so much
-    /// memory, through files beside the database if need be. Of equal keys the last counts.
+    /// Adds a table and its entries, in any order. They are sorted before this returns, in at most `memory_bytes` of
+    /// memory, with temporary files next to the database if needed. If a key occurs more than once, its last value is
+    /// stored.
     ///
     /// # Errors
-    /// As [`BulkLoad::sorted`]; [`Error::Input`] with the input's own error; what the disk reports.
+    /// As [`BulkLoad::sorted`]; [`Error::Input`] with the error of the input; errors of the disk.
     pub fn unsorted<K, V, E>(
         &mut self,
         table: &Table,
@@ -252,12 +255,11 @@ impl<'l> BulkLoad<'l> {
         self.add(table, sorted)
     }
 
-    /// Loads all of it. When this returns it is durable, and every transaction that begins sees it. Returns what was
-    /// done to each table, in the order in which the tables were added.
+    /// Loads all tables. When this returns, the load is durable and visible to new transactions. Returns a summary for
+    /// each table, in the order in which they were added.
     ///
     /// # Errors
-    /// As [`Database::try_bulk_load`]: nothing of any table is loaded then, unless the error is
-    /// [`Error::Indeterminate`].
+    /// As [`Database::try_bulk_load`]. Nothing is loaded into any table, unless the error is [`Error::Indeterminate`].
     pub fn commit(mut self) -> Result<Vec<LoadSummary>> {
         let sources = self.sources.iter_mut().map(|source| &mut **source as &mut dyn LoadSource).collect();
         let job = Job::Load(LoadJob::new(&self.tables, sources));

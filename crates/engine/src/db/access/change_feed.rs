@@ -26,10 +26,10 @@ use crate::txn::commit::core::Core;
 use crate::txn::snapshot::table::Table;
 use crate::txn::transaction::read_txn::ReadTxn;
 
-/// The commits after one, in order: see [`Database::changes`].
+/// An iterator over commits in their order: see [`Database::changes`].
 ///
-/// Until it ends it keeps the log that it has not read yet, and as long as it lives the snapshot with which it ends:
-/// go through it, and drop it.
+/// It retains the log segments that it has not read yet, and a snapshot until it is dropped. So read it to the end,
+/// then drop it.
 pub struct Changes {
     core: Arc<Core>,
     feed: Feed,
@@ -40,7 +40,7 @@ pub struct Changes {
     ended: bool,
 }
 
-/// A commit, whole: all that it put is in memory, large values too.
+/// One commit with all its changes. All its values are in memory, large ones too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Commit {
@@ -51,7 +51,7 @@ pub struct Commit {
     pub changes: Vec<Change>,
 }
 
-/// A table, as a feed names it.
+/// The table of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedTable {
     /// Its number: see [`Table::id`]. None for a table that is dropped and whose creation the feed has not told.
@@ -65,7 +65,7 @@ pub struct ChangedTable {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
-    /// The key got the value: by a put, or as what a merge came to.
+    /// The key has this value: from a put, or as the result of a merge.
     Put {
         /// The table.
         table: ChangedTable,
@@ -74,8 +74,8 @@ pub enum Change {
         /// The value.
         value: Vec<u8>,
     },
-    /// The key got a large value, which is not there any more: a later commit of the same feed put another one,
-    /// deleted the key, dropped the table or told of a bulk load of it.
+    /// The key got a large value that is no longer stored. A later commit of the same feed replaced it, deleted the
+    /// key, dropped the table or reports a bulk load of the table.
     Superseded {
         /// The table.
         table: ChangedTable,
@@ -101,8 +101,8 @@ pub enum Change {
         /// The table.
         table: ChangedTable,
     },
-    /// The table got another name. A feed that has not told of its creation may give its last name to all of its
-    /// changes.
+    /// The table was renamed. If the feed began after the creation of the table, earlier changes may already carry the
+    /// new name.
     TableRenamed {
         /// The table, by its new name.
         table: ChangedTable,
@@ -111,8 +111,8 @@ pub enum Change {
     },
     /// A bulk load may have put any keys of the table, or a transaction that had spilled
     /// ([`Options::write_set_bytes`](crate::Options::write_set_bytes)) may have put and deleted any. The log does not
-    /// contain which: read the whole table from a snapshot that is not older, and replace what was known. (If the
-    /// load failed, nothing has changed.)
+    /// contain these keys. Read the whole table from a snapshot that is not older, and replace the consumer's copy. (If
+    /// the load failed, nothing has changed.)
     ///
     /// Such a transaction has one of these for each table that it changed, created, dropped or renamed, and no other
     /// change. The table may be one that no feed has named before, or one that no longer exists.
@@ -123,10 +123,10 @@ pub enum Change {
 }
 
 impl Database {
-    /// All commits above `after`, in order, up to the newest that is durable now.
+    /// Returns the commits after `after`, in order, up to the newest durable one.
     ///
-    /// The log must be kept: [`crate::Options::keep_log`]. A consumer remembers the sequence of the last commit that
-    /// it has processed, best together with what it made of it, and goes on after that when it runs again:
+    /// Requires [`crate::Options::keep_log`]. A consumer stores the sequence of the last commit that it has processed,
+    /// ideally in the same transaction as its results, and continues after it when it restarts:
     ///
     /// ```
     /// # use std::time::Duration;
@@ -156,17 +156,17 @@ impl Database {
     /// # Ok(()) }
     /// ```
     ///
-    /// A consumer that is new, or that was told [`Error::ChangesGone`], copies what a transaction of
-    /// [`Database::read_durable`] shows, and goes on after its [`ReadTxn::sequence`].
+    /// A new consumer, or one that received [`Error::ChangesGone`], first copies the data from a
+    /// [`Database::read_durable`] transaction, and continues after its [`ReadTxn::sequence`].
     ///
-    /// Opened read-only, a database gives the commits up to the checkpoint that it found: open it again for more.
-    /// Beside a writer in another process segments may go while they are read: the feed then ends with
-    /// [`Error::ChangesGone`].
+    /// A database that is open read-only returns the commits up to the checkpoint that it found when it was opened;
+    /// reopen it for newer ones. If another process writes, segments may be removed while they are read: the feed then
+    /// ends with [`Error::ChangesGone`].
     ///
     /// # Errors
-    /// [`Error::ChangesGone`] if the log does not go back so far; [`Error::Invalid`] if `after` is above the newest
-    /// commit, or the log is not kept; [`Error::Closed`], and what the disk reports. As an item, and then the last:
-    /// [`Error::Corrupt`] if the log is damaged. The database itself does not need what is kept of it.
+    /// [`Error::ChangesGone`] if the log begins after `after`; [`Error::Invalid`] if `after` is above the newest
+    /// commit, or the log is not kept; [`Error::Closed`], and errors of the disk. The iterator ends with
+    /// [`Error::Corrupt`] if a retained segment is damaged; the database itself does not need these segments.
     pub fn changes(&self, after: Sequence) -> Result<Changes> {
         let core = &self.inner.core;
         core.check_process()?;
@@ -198,11 +198,11 @@ impl Database {
         Ok(Changes { core: Arc::clone(core), feed, source, last, names, ended: false })
     }
 
-    /// Waits until a commit above `after` is durable, at most for `timeout`, and answers the newest that is then,
-    /// which may be `after`. Commits that are visible and not durable it makes so.
+    /// Waits at most `timeout` for a durable commit after `after`. Returns the sequence of the newest durable commit,
+    /// which is `after` if none followed. Commits that are visible but not durable are made durable.
     ///
     /// # Errors
-    /// What the disk reports; [`Error::ReadOnly`], [`Error::Poisoned`], [`Error::Closed`].
+    /// Errors of the disk; [`Error::ReadOnly`], [`Error::Poisoned`], [`Error::Closed`].
     pub fn wait_durable(&self, after: Sequence, timeout: Duration) -> Result<Sequence> {
         check_not_merging()?;
         let core = &self.inner.core;
@@ -277,7 +277,7 @@ impl Database {
 }
 
 impl Changes {
-    /// The newest commit that this ends with: all that was durable when it was begun.
+    /// The sequence of the last commit of this feed: the newest durable one when the feed began.
     pub fn through(&self) -> Sequence {
         self.last.sequence()
     }

@@ -43,7 +43,7 @@ pub struct MultimapTable<K, V> {
 }
 
 impl Database {
-    /// The multimap of that name, created if there is none.
+    /// Returns the multimap with this name, and creates it if it does not exist.
     ///
     /// # Errors
     /// [`Error::TableMismatch`] if it exists with other types or is no multimap, and as [`Database::create_table`].
@@ -67,7 +67,7 @@ impl<K: Key, V: Key> MultimapTable<K, V> {
         Err(Error::TableMismatch { name: table.name().to_owned(), stored: table.type_text(), requested })
     }
 
-    /// The table of bytes beneath.
+    /// The underlying table of byte keys.
     pub fn as_bytes(&self) -> &Table {
         &self.table
     }
@@ -91,7 +91,7 @@ impl<K: Key, V: Key> MultimapTable<K, V> {
         Ok(txn.layers(&self.table)?.get(&entry)?.is_some())
     }
 
-    /// How many values `key` has.
+    /// The number of values of `key`.
     ///
     /// # Errors
     /// As [`crate::ReadTxn::get`].
@@ -127,7 +127,7 @@ impl<K: Key, V: Key> MultimapTable<K, V> {
         Ok(Pairs { range, layout: self.layout, types: PhantomData })
     }
 
-    /// Adds a value to `key`. Returns whether it was new.
+    /// Adds `value` to `key`. Returns whether it was new.
     ///
     /// # Errors
     /// As [`WriteTxn::insert`].
@@ -136,7 +136,7 @@ impl<K: Key, V: Key> MultimapTable<K, V> {
         txn.insert(&self.table, &entry, &[])
     }
 
-    /// Removes a value of `key`. Returns whether it was there.
+    /// Removes `value` from `key`. Returns whether it existed.
     ///
     /// # Errors
     /// As [`WriteTxn::delete`].
@@ -145,7 +145,7 @@ impl<K: Key, V: Key> MultimapTable<K, V> {
         txn.delete(&self.table, &entry)
     }
 
-    /// Takes all values from `key`. Returns how many.
+    /// Removes all values of `key`. Returns their number.
     ///
     /// # Errors
     /// As [`WriteTxn::delete_range`].

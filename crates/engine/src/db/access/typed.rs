@@ -18,7 +18,8 @@ use crate::txn::transaction::write_txn::WriteTxn;
 
 /// A table whose keys are `K` and whose values are `V`.
 ///
-/// Keys sort as `K` does. A table of `String` keys is asked with `&str`, one of `(u32, String)` with `(u32, &str)`.
+/// Entries are in the order of `K`. Borrowed forms work as arguments: `&str` for `String` keys, `(u32, &str)` for
+/// `(u32, String)`.
 ///
 /// ```
 /// # fn main() -> fulgurite::Result<()> {
@@ -41,7 +42,7 @@ pub struct TypedTable<K, V> {
 }
 
 impl Database {
-    /// The typed table of that name, created if there is none.
+    /// Returns the typed table with this name, and creates it if it does not exist.
     ///
     /// # Errors
     /// [`Error::TableMismatch`] if it exists with other types, and as [`Database::create_table`].
@@ -79,7 +80,7 @@ impl<K: Key, V: ValueCodec> TypedTable<K, V> {
         Err(Error::TableMismatch { name: table.name().to_owned(), stored: table.type_text(), requested })
     }
 
-    /// The table of bytes beneath.
+    /// The underlying table of byte keys and values.
     pub fn as_bytes(&self) -> &Table {
         &self.table
     }
@@ -138,7 +139,7 @@ impl<K: Key, V: ValueCodec> TypedTable<K, V> {
         Ok(TypedRange { range, types: PhantomData })
     }
 
-    /// How many entries lie within `bounds`, exactly.
+    /// The exact number of entries within `bounds`.
     ///
     /// # Errors
     /// As [`crate::ReadTxn::get`].
@@ -147,7 +148,7 @@ impl<K: Key, V: ValueCodec> TypedTable<K, V> {
         txn.layers(&self.table)?.count(low.as_ref().map(|key| &**key), high.as_ref().map(|key| &**key))
     }
 
-    /// Gives `key` this value.
+    /// Stores `value` under `key`.
     ///
     /// # Errors
     /// As [`WriteTxn::put`].
@@ -155,8 +156,8 @@ impl<K: Key, V: ValueCodec> TypedTable<K, V> {
         txn.put(&self.table, &key.encode(), &value.encode_value())
     }
 
-    /// Merges `operand` into the value of `key`, as the table's operator says: never in conflict with others that do
-    /// the same.
+    /// Merges `operand` into the value of `key` by the table's merge operator. Concurrent merges of one key do not
+    /// conflict.
     ///
     /// ```
     /// # fn main() -> fulgurite::Result<()> {
@@ -180,9 +181,8 @@ impl<K: Key, V: ValueCodec> TypedTable<K, V> {
         txn.merge(&self.table, &key.encode(), &operand.encode_value())
     }
 
-    /// As [`TypedTable::merge`], with an operand that need not be a `V`: a function of the program may take others,
-    /// such as the element that it adds to a set ([`TableOptions::merge_function`]). The function sees to it that its
-    /// results are encoded as a `V` is.
+    /// As [`TypedTable::merge`], with an operand that is not a `V`, such as an element that a merge function adds to a
+    /// set ([`TableOptions::merge_function`]). The function must return encoded values of `V`.
     ///
     /// # Errors
     /// As [`WriteTxn::merge`].
@@ -190,7 +190,7 @@ impl<K: Key, V: ValueCodec> TypedTable<K, V> {
         txn.merge(&self.table, &key.encode(), operand)
     }
 
-    /// Gives `key` this value unless it has one. Returns whether it did.
+    /// Stores `value` under `key` unless the key exists. Returns whether it was stored.
     ///
     /// # Errors
     /// As [`WriteTxn::insert`].
@@ -198,7 +198,7 @@ impl<K: Key, V: ValueCodec> TypedTable<K, V> {
         txn.insert(&self.table, &key.encode(), &value.encode_value())
     }
 
-    /// Deletes the value of `key`. Returns whether there was one.
+    /// Deletes `key`. Returns whether it existed.
     ///
     /// # Errors
     /// As [`WriteTxn::delete`].
@@ -206,7 +206,7 @@ impl<K: Key, V: ValueCodec> TypedTable<K, V> {
         txn.delete(&self.table, &key.encode())
     }
 
-    /// Gives `key` this value, and returns the value that it had before.
+    /// Stores `value` under `key`, and returns the previous value.
     ///
     /// # Errors
     /// As [`WriteTxn::replace`]; [`Error::Decode`] if the bytes stored before are no `V`: nothing is put then.
@@ -218,7 +218,7 @@ impl<K: Key, V: ValueCodec> TypedTable<K, V> {
         Ok(before)
     }
 
-    /// Deletes `key`, and returns the value that it had.
+    /// Deletes `key`, and returns its value.
     ///
     /// # Errors
     /// As [`WriteTxn::remove`]; [`Error::Decode`] if the stored bytes are no `V`: nothing is deleted then.

@@ -22,16 +22,16 @@ use crate::txn::transaction::write_txn::WriteTxn;
 
 /// An open database: one file of named, ordered tables.
 ///
-/// Clones share it, and it closes when the last clone and the last transaction are gone. [`Database::close`] closes it
-/// at once, merges everything into the one file and reports errors, which dropping cannot: dropping only makes sure
-/// that what was committed is in the log.
+/// Clones share one open database. Dropping the last clone and the last transaction closes it: commits are then durable
+/// in the log, but not merged into the file, and errors cannot be reported. [`Database::close`] closes it immediately,
+/// merges all commits into the file, removes the log and returns errors.
 #[derive(Clone, Debug)]
 pub struct Database {
     pub(crate) inner: Arc<Inner>,
 }
 
 impl Database {
-    /// Begins to open a database: set what differs from the defaults, then [`Options::open`].
+    /// Returns the default options. Change them as needed, then call [`Options::open`].
     pub fn options() -> Options {
         Options::default()
     }
@@ -44,7 +44,7 @@ impl Database {
         Self::options().open(path)
     }
 
-    /// Opens a database with the default options, creating it if there is none.
+    /// Opens a database with the default options, and creates it if it does not exist.
     ///
     /// # Errors
     /// As [`Options::open`].
@@ -52,12 +52,12 @@ impl Database {
         Self::options().create(true).open(path)
     }
 
-    /// Where the database is.
+    /// The path of the database file.
     pub fn path(&self) -> &Path {
         &self.inner.core.path
     }
 
-    /// Begins a read transaction: a snapshot of all that is committed now.
+    /// Begins a read transaction: a snapshot of everything committed so far.
     ///
     /// # Errors
     /// [`Error::Closed`].
@@ -65,8 +65,8 @@ impl Database {
         Reading::begin(&self.inner.core).map(ReadTxn::new)
     }
 
-    /// Begins a read transaction on the newest commits that a power cut would leave: later ones are not seen, even if
-    /// they are visible to others.
+    /// Begins a read transaction that sees only durable commits. Newer commits, which a power cut could lose, are not
+    /// visible in it, even if other transactions see them.
     ///
     /// # Errors
     /// [`Error::Closed`].
@@ -74,9 +74,11 @@ impl Database {
         Ok(ReadTxn::new(Reading::of(self.inner.core.durable_snapshot()?)))
     }
 
-    /// Begins a write transaction, at the isolation of [`Options::isolation`]. Any number may run at once.
+    /// Begins a write transaction with the isolation level of [`Options::isolation`]. Any number of write transactions
+    /// can run concurrently.
     ///
-    /// It waits for nothing but the end of an exclusive one, and for memory when commits outrun the disk.
+    /// The call waits only while an exclusive transaction is running, or for memory when commits are faster than the
+    /// disk.
     ///
     /// # Errors
     /// [`Error::ReadOnly`], [`Error::Poisoned`], [`Error::Closed`].
@@ -84,7 +86,7 @@ impl Database {
         self.write_with(self.inner.core.writer()?.isolation)
     }
 
-    /// As [`Database::write`], at another isolation.
+    /// As [`Database::write`], with another isolation level.
     ///
     /// # Errors
     /// As [`Database::write`].
@@ -97,7 +99,7 @@ impl Database {
         WriteTxn::new(core, isolation)
     }
 
-    /// Begins a write transaction unless that had to wait for the end of an exclusive one.
+    /// As [`Database::write`], but returns `None` instead of waiting for an exclusive transaction.
     ///
     /// # Errors
     /// As [`Database::write`].
@@ -112,12 +114,12 @@ impl Database {
         WriteTxn::new(core, isolation).map(Some)
     }
 
-    /// Begins a write transaction beside which no other commits: for long jobs that would conflict again and again.
-    /// It conflicts with none. Waits until the exclusive one before has ended, for at most `timeout`; `None` if it
-    /// has not.
+    /// Begins an exclusive write transaction: no other transaction commits until it ends, so it never conflicts. Use it
+    /// for long jobs that would otherwise conflict repeatedly. Waits at most `timeout` for the previous exclusive
+    /// transaction, and returns `None` if it has not ended by then.
     ///
-    /// Others wait for its end before they begin or commit, and so do bulk loads and [`Database::close`]: call none
-    /// of these on the same thread meanwhile, it would wait for itself.
+    /// Other write transactions, bulk loads and [`Database::close`] wait until it ends. Do not call them on the thread
+    /// that holds the exclusive transaction: that thread would wait for itself.
     ///
     /// # Errors
     /// As [`Database::write`].
@@ -132,10 +134,12 @@ impl Database {
         exclusive.map(|exclusive| WriteTxn::new_exclusive(core, exclusive)).transpose()
     }
 
-    /// Runs `change` in a write transaction and commits it, or drops it if `change` fails.
+    /// Runs `change` in a write transaction and commits the transaction. If `change` returns an error, nothing is
+    /// committed.
     ///
-    /// While others come in between, `change` is called again, in a new transaction each time, with longer and longer
-    /// pauses; so let it have no other effects. After [`UPDATE_ATTEMPTS`] times the conflict is returned.
+    /// If the commit conflicts with another transaction, `change` is called again in a new transaction, after a pause
+    /// that grows with each attempt. So `change` should have no effects outside the transaction. After
+    /// [`UPDATE_ATTEMPTS`] attempts the conflict is returned as an error.
     ///
     /// ```
     /// # fn main() -> fulgurite::Result<()> {
@@ -171,7 +175,7 @@ impl Database {
         }
     }
 
-    /// Creates a table, in a transaction of its own.
+    /// Creates a table in a separate transaction.
     ///
     /// # Errors
     /// As [`WriteTxn::create_table`] and [`WriteTxn::commit`].
@@ -179,7 +183,7 @@ impl Database {
         self.update(|txn| txn.create_table(name, options.clone()))
     }
 
-    /// The table of that name.
+    /// Returns the table with this name.
     ///
     /// # Errors
     /// [`Error::TableNotFound`].
@@ -187,7 +191,8 @@ impl Database {
         self.read()?.open_table(name)
     }
 
-    /// The table of that name, created if there is none. An existing one must have the same options.
+    /// Returns the table with this name, and creates it if it does not exist. An existing table must have the same
+    /// options.
     ///
     /// # Errors
     /// [`Error::TableMismatch`], and as [`Database::create_table`].
@@ -203,7 +208,7 @@ impl Database {
         }
     }
 
-    /// Drops a table, in a transaction of its own.
+    /// Drops a table in a separate transaction.
     ///
     /// # Errors
     /// As [`WriteTxn::drop_table`] and [`WriteTxn::commit`].
@@ -211,7 +216,7 @@ impl Database {
         self.update(|txn| txn.drop_table(table))
     }
 
-    /// Gives a table another name, in a transaction of its own. Returns a handle that has the new name.
+    /// Renames a table in a separate transaction. Returns a handle with the new name.
     ///
     /// # Errors
     /// As [`WriteTxn::rename_table`] and [`WriteTxn::commit`].
@@ -219,7 +224,7 @@ impl Database {
         self.update(|txn| txn.rename_table(table, name))
     }
 
-    /// All tables, by name.
+    /// Returns all tables, sorted by name.
     ///
     /// # Errors
     /// [`Error::Closed`].
@@ -227,34 +232,35 @@ impl Database {
         Ok(self.read()?.tables())
     }
 
-    /// Makes every commit so far durable, whatever level it was committed with. Returns the newest that is.
+    /// Makes all commits so far durable, at every durability level. Returns the sequence of the newest durable commit.
     ///
     /// # Errors
-    /// What the disk reports; a failed sync poisons the database.
+    /// Errors of the disk. A failed sync poisons the database.
     pub fn sync(&self) -> Result<Sequence> {
         check_not_merging()?;
         self.inner.core.sync()
     }
 
-    /// Brings all commits so far into the file, and frees the log.
+    /// Merges all commits so far into the file, and frees the log.
     ///
-    /// Changes all over a large table become runs above its tree, which are merged into it later: a second after the
-    /// last commit if there is a background thread, and at once by [`Database::compact`].
+    /// Scattered changes of a large table are written as runs above its tree, and merged into the tree later: one
+    /// second after the last commit if there is a background thread, or immediately by [`Database::compact`].
     /// [`TableStats::runs`](crate::TableStats::runs) counts them.
     ///
-    /// It runs beside readers and writers, and by itself whenever [`Options::delta_bytes`] are used up.
+    /// A checkpoint runs concurrently with readers and writers. One starts automatically when commits have used
+    /// [`Options::delta_bytes`] of memory.
     ///
     /// # Errors
-    /// What the disk reports: then nothing was lost, and the next checkpoint tries again. [`Error::Stopped`] if
-    /// another thread closes the database with a deadline.
+    /// Errors of the disk: nothing is lost, and the next checkpoint tries again. [`Error::Stopped`] if another thread
+    /// closes the database with a deadline.
     pub fn checkpoint(&self) -> Result<()> {
         self.checkpoint_with(&Monitor::new())
     }
 
-    /// As [`Database::checkpoint`], followed by a monitor, which may end it before its time.
+    /// As [`Database::checkpoint`], with a monitor that receives progress and can stop it.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if it did, and as [`Database::checkpoint`].
+    /// [`Error::Stopped`] if the monitor stopped it, and as [`Database::checkpoint`].
     pub fn checkpoint_with(&self, monitor: &Monitor) -> Result<()> {
         let mut checkpointer = self.checkpointer()?.lock();
         let _watching = self.inner.watchers.add(monitor);
@@ -263,15 +269,15 @@ impl Database {
         if self.inner.options.background { Ok(()) } else { checkpointer.merge_all_runs(RunsToMerge::Owed) }
     }
 
-    /// Merges all commits into the one file, removes the log and the lock, and ends this handle and all its clones.
+    /// Merges all commits into the file, removes the log and the lock, and closes this handle and all its clones.
     ///
-    /// Transactions that are open still read; they can no longer commit, and until the last of them has ended,
-    /// opening the database again fails with [`Error::Locked`]. An exclusive one is waited for.
+    /// Open transactions can still read, but no longer commit. Until the last of them has ended, opening the database
+    /// again fails with [`Error::Locked`]. The call waits for an exclusive transaction to end.
     ///
     /// # Errors
-    /// What the disk reports: then the log stays, and the next open recovers from it. It can be opened when the last
-    /// clone and the last transaction are gone. [`Error::Stopped`] if another thread, which closes it with a
-    /// deadline, stopped the merging: the log stays. [`Error::Closed`] if it was closed before, and that failed.
+    /// Errors of the disk: the log is kept, and the next open recovers from it, once the last clone and the last
+    /// transaction are dropped. [`Error::Stopped`] if another thread that closes the database with a deadline stopped
+    /// the merge: the log is kept. [`Error::Closed`] if an earlier close failed.
     pub fn close(self) -> Result<()> {
         match crate::db::handle::close::close(&self.inner, &Monitor::new())? {
             CloseOutcome::Clean => Ok(()),
@@ -279,8 +285,8 @@ impl Database {
         }
     }
 
-    /// As [`Database::close`], with a bound on the time: when the monitor stops it, what is not merged yet stays in
-    /// the log, durable, and the next opening merges it. Running checkpoints and compactions stop too.
+    /// As [`Database::close`], but the monitor can stop the merge. Commits that are not merged by then remain durable
+    /// in the log, and the next open merges them. Running checkpoints and compactions stop too.
     ///
     /// ```
     /// use std::time::Duration;
@@ -299,9 +305,9 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Stopped`] if an exclusive transaction or a bulk load did not end in time: the database is closed
-    /// nevertheless, everything that was committed is durable, and it can be opened when the last clone and the last
-    /// transaction are gone. Otherwise as [`Database::close`].
+    /// [`Error::Stopped`] if an exclusive transaction or a bulk load did not end in time. The database is closed in
+    /// this case too, all commits are durable, and it can be opened again once the last clone and the last transaction
+    /// are dropped. Otherwise as [`Database::close`].
     pub fn close_with(self, monitor: &Monitor) -> Result<CloseOutcome> {
         crate::db::handle::close::close(&self.inner, monitor)
     }
@@ -325,7 +331,7 @@ fn pause(attempt: u32) {
     sleep(most.mul_f64(0.5 + chance as f64 / 2000.0));
 }
 
-/// How often [`Database::update`] begins a transaction before it gives up.
+/// Attempts of [`Database::update`] before it returns the conflict.
 pub const UPDATE_ATTEMPTS: u32 = 64;
 
 /// Attempts after which others go first, but no time need pass.

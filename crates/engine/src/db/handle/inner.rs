@@ -1,4 +1,4 @@
-//! What the clones of a [`Database`](crate::Database)(crate::Database) share.
+//! What the clones of a [`Database`](crate::Database) share.
 
 use std::mem;
 
@@ -49,13 +49,14 @@ impl Drop for Inner {
     }
 }
 
-/// What closing in a limited time came to.
+/// The outcome of [`Database::close_with`](crate::Database::close_with).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "it says whether the log stays beside the file"]
 pub enum CloseOutcome {
-    /// Everything is in the one file, and the log is removed, except what is to be kept of it.
+    /// All commits are in the file. The log is removed, except segments that
+    /// [`Options::keep_log`](crate::Options::keep_log) retains.
     Clean,
-    /// The time was over before everything was merged: the rest is in the log, durable. A copy of the database must
-    /// include its log.
+    /// The monitor stopped the merge: the remaining commits are durable in the log. A copy of the database must include
+    /// the log.
     LogKept,
 }

@@ -45,13 +45,13 @@ use crate::txn::snapshot::large::LargeStore;
 use crate::txn::snapshot::published::Published;
 
 impl Options {
-    /// Opens the database at `path`. A path that this process has open already gives the same database, shared.
+    /// Opens the database at `path`. If this process already has it open, the result shares that open database.
     ///
     /// # Errors
-    /// [`Error::DatabaseNotFound`], [`Error::DirectoryNotFound`], [`Error::LogWithoutDatabase`],
-    /// [`Error::LogMissing`], [`Error::NotADatabase`], [`Error::Locked`] by another process, or by this one under
-    /// another name of the file, [`Error::AlreadyOpen`] here with other options, [`Error::Corrupt`], and what the
-    /// disk reports.
+    /// [`Error::DatabaseNotFound`], [`Error::DirectoryNotFound`], [`Error::LogWithoutDatabase`], [`Error::LogMissing`],
+    /// [`Error::NotADatabase`], [`Error::Corrupt`], and errors of the disk. [`Error::Locked`] if another process has
+    /// the database open, or this process under another name of the file. [`Error::AlreadyOpen`] if this process has it
+    /// open with other options.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database> {
         self.validate()?;
         open(self, path.as_ref())

@@ -28,16 +28,16 @@ use crate::txn::snapshot::state::{Snapshot, TableView};
 use crate::txn::transaction::read_txn::ReadTxn;
 
 impl Database {
-    /// Copies the newest visible commit of all tables to a new file at `path`, while others read and write.
+    /// Copies the newest committed state of all tables to a new file at `path`, concurrently with readers and writers.
     ///
-    /// The copy is one file without a log, durable when this returns, and as small as [`Database::compact`] makes
-    /// one. It holds every table with its options and its number; the next commit to it gets the number after
-    /// [`ReadTxn::sequence`] of the snapshot. It has an identity of its own, so that the log of one database is never
+    /// The copy is one file without a log. It is durable when this returns, and as small as after
+    /// [`Database::compact`]. It contains every table with its options and id; the next commit to it gets the sequence
+    /// after [`ReadTxn::sequence`] of the snapshot. It has a new identity, so that the log of one database is never
     /// replayed into the other. A database that is open read-only can be copied too.
     ///
-    /// The file appears under its name only when it is complete: a crash before leaves at most `path` with `-new` or
-    /// `-lock` at its end, which the next backup to `path` replaces. While it runs it counts as a reader: pages that
-    /// later commits replace are not reused.
+    /// The file gets its name only when it is complete. A crash before leaves at most files with the suffixes `-new`
+    /// and `-lock`, which the next backup to `path` replaces. A running backup holds a snapshot: pages that later
+    /// commits replace are not reused until it ends.
     ///
     /// ```
     /// # fn main() -> fulgurite::Result<()> {
@@ -56,26 +56,26 @@ impl Database {
     ///
     /// # Errors
     /// [`Error::FileExists`] if there is a file at `path`; [`Error::LogWithoutDatabase`] if a log is there;
-    /// [`Error::Locked`] if another backup or opening uses `path`; damage to what is read; what the disk reports,
-    /// such as [`Error::DiskFull`]. On the file system of the database, that error leaves the space which deleting
-    /// and checkpoints need. No file is left then.
+    /// [`Error::Locked`] if another backup or opening uses `path`; [`Error::Corrupt`] if the database is damaged;
+    /// errors of the disk, such as [`Error::DiskFull`]. On the database's own file system a backup does not use the
+    /// disk reserve. After an error no file is left.
     pub fn backup_to(&self, path: impl AsRef<Path>) -> Result<()> {
         self.backup_to_with(path, &Monitor::new())
     }
 
-    /// As [`Database::backup_to`], followed by a monitor, which may end it before its time.
+    /// As [`Database::backup_to`], with a monitor that receives progress and can stop it.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if it did: no file is left then. Otherwise as [`Database::backup_to`].
+    /// [`Error::Stopped`] if the monitor stopped it; no file is left. Otherwise as [`Database::backup_to`].
     pub fn backup_to_with(&self, path: impl AsRef<Path>, monitor: &Monitor) -> Result<()> {
         self.backup_snapshot_to(&self.read()?, path, monitor)
     }
 
-    /// As [`Database::backup_to_with`], of what a read transaction of this database sees: of
-    /// [`Database::read_durable`], for example, or of a snapshot that the program has checked.
+    /// As [`Database::backup_to_with`], but copies the snapshot of a read transaction of this database, for example of
+    /// [`Database::read_durable`].
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the transaction is another database's. Otherwise as [`Database::backup_to_with`].
+    /// [`Error::Invalid`] if the transaction belongs to another database. Otherwise as [`Database::backup_to_with`].
     pub fn backup_snapshot_to(&self, txn: &ReadTxn, path: impl AsRef<Path>, monitor: &Monitor) -> Result<()> {
         if txn.snapshot.state.instance != self.inner.core.published.state().instance {
             return Err(Error::Invalid {

@@ -8,7 +8,7 @@ use crate::error::{Error, Place, Result};
 use crate::tree::{Census, LayersBelow, TreeSummary, check};
 use crate::txn::snapshot::state::Trees;
 
-/// What a check found.
+/// The result of [`Database::check`](crate::Database::check).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckReport {
@@ -28,7 +28,7 @@ pub struct CheckReport {
     pub damages: Vec<Damage>,
 }
 
-/// One thing that is wrong, in words: the place and the offence.
+/// One damaged place: where it is and what is wrong, as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage(String);
 
@@ -39,11 +39,11 @@ impl fmt::Display for Damage {
 }
 
 impl Database {
-    /// Reads every page of the newest checkpoint: checksums, order, counts, births, and that each page belongs to
-    /// exactly one tree or to none. What was committed since is in the log and in memory, and is not looked at.
+    /// Checks every page of the newest checkpoint: checksums, key order, counts, births, and that each page belongs to
+    /// at most one tree. Commits after the checkpoint are in the log and in memory, and are not checked.
     ///
     /// # Errors
-    /// Only what keeps it from looking. Damage is reported, not returned as an error.
+    /// Only errors that prevent the check. Damage is part of the report.
     pub fn check(&self) -> Result<CheckReport> {
         let state = self.inner.core.snapshot()?.state;
         let mut census = Census::new(&state.pages);
@@ -82,7 +82,7 @@ impl Database {
 }
 
 impl CheckReport {
-    /// Whether nothing is wrong.
+    /// Whether no damage was found.
     pub fn is_sound(&self) -> bool {
         self.damages.is_empty()
     }

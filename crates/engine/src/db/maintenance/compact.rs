@@ -5,25 +5,27 @@ use crate::error::Result;
 use crate::monitor::Monitor;
 
 impl Database {
-    /// Makes the file as small as possible, beside readers and writers. Returns by how many bytes it shrank.
+    /// Makes the file as small as possible, concurrently with readers and writers. Returns the bytes by which it
+    /// shrank.
     ///
-    /// It merges all runs into their trees, fills leaves that are not full, and moves the last pages to free places
-    /// before them. If large values do not fit into what is free, the file may grow by all that it holds before it
-    /// shrinks; where the disk is too full for that, it is left as it is. What open snapshots read stays until they
-    /// end. Commits wait when more is committed meanwhile than deltas may hold.
+    /// It merges all runs into their trees, fills leaves that are not full, and moves pages from the end of the file to
+    /// free pages before them. If large values do not fit into the free pages, the file may grow to twice its size
+    /// before it shrinks; if the disk is too full for that, the file is left as it is. Pages of open snapshots stay
+    /// until the snapshots end. Commits wait if they use up [`Options::delta_bytes`](crate::Options::delta_bytes)
+    /// meanwhile.
     ///
     /// # Errors
-    /// What the disk reports; nothing is lost then. [`Error::Stopped`](crate::Error::Stopped)(crate::Error::Stopped)
-    /// if another thread closes the database with a deadline.
+    /// Errors of the disk; nothing is lost. [`Error::Stopped`](crate::Error::Stopped) if another thread closes the
+    /// database with a deadline.
     pub fn compact(&self) -> Result<u64> {
         self.compact_with(&Monitor::new())
     }
 
-    /// As [`Database::compact`], followed by a monitor, which may end it before its time: the file is then as small
-    /// as it came to be.
+    /// As [`Database::compact`], with a monitor that receives progress and can stop it. The file then keeps the size
+    /// reached so far.
     ///
     /// # Errors
-    /// [`Error::Stopped`](crate::Error::Stopped)(crate::Error::Stopped) if it did, and as [`Database::compact`].
+    /// [`Error::Stopped`](crate::Error::Stopped) if the monitor stopped it, and as [`Database::compact`].
     pub fn compact_with(&self, monitor: &Monitor) -> Result<u64> {
         let mut checkpointer = self.checkpointer()?.lock();
         let _watching = self.inner.watchers.add(monitor);

@@ -17,7 +17,7 @@ use crate::txn::commit::core::Writer;
 use crate::txn::coordination::group_sync::Flushes;
 use crate::txn::snapshot::state::State;
 
-/// A database in numbers.
+/// Statistics of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -88,7 +88,7 @@ pub struct Stats {
     pub tables: Vec<TableStats>,
 }
 
-/// A table in numbers.
+/// Statistics of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TableStats {
@@ -113,10 +113,10 @@ pub struct TableStats {
 }
 
 impl Stats {
-    /// Whether the parts of the file add up to its length.
+    /// Checks that the sizes of the parts of the file add up to its length.
     ///
     /// # Errors
-    /// Both sums, in words.
+    /// A text with both sums.
     pub fn accounts_for_every_byte(&self) -> Result<(), String> {
         let parts = [
             self.meta_bytes,
@@ -137,7 +137,7 @@ impl Stats {
 }
 
 impl Database {
-    /// The database in numbers: what every byte is used for.
+    /// Returns statistics of the database, with the use of every byte of its file.
     ///
     /// # Errors
     /// What the disk reports.

@@ -8,9 +8,9 @@ use crate::txn::reads::read_set::CursorReads;
 use crate::txn::reads::walk::Walk;
 use crate::txn::writes::run_walk::Start;
 
-/// A place in a table that moves both ways.
+/// A cursor over a table that moves in both directions.
 ///
-/// It stands at an entry, before the first, or after the last; it begins before the first.
+/// Its position is an entry, before the first entry (where it starts), or after the last.
 #[derive(Debug)]
 pub struct Cursor<'t> {
     layers: Layers<'t>,
@@ -34,10 +34,11 @@ impl<'t> Cursor<'t> {
         Self { layers, walk: None, upward: true, place: Place::BeforeFirst, reads }
     }
 
-    /// Moves to the first entry whose key is at least `key`, and gives it; after the last if there is none.
+    /// Moves to the first entry whose key is at least `key`, and returns it. If there is none, moves after the last
+    /// entry and returns `None`.
     ///
     /// # Errors
-    /// As [`crate::ReadTxn::get`]; so for the other moves.
+    /// As [`crate::ReadTxn::get`].
     pub fn seek(&mut self, key: impl AsRef<[u8]>) -> Result<Option<Pair<'t>>> {
         self.start(Start::From(key.as_ref()))
     }
@@ -58,7 +59,7 @@ impl<'t> Cursor<'t> {
         self.start(Start::Last)
     }
 
-    /// Moves to the next entry, and gives it; after the last if there is none.
+    /// Moves to the next entry, and returns it. If there is none, moves after the last entry and returns `None`.
     ///
     /// # Errors
     /// As [`Cursor::seek`].
@@ -82,7 +83,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Moves to the entry before, and gives it; before the first if there is none.
+    /// Moves to the previous entry, and returns it. If there is none, moves before the first entry and returns `None`.
     ///
     /// # Errors
     /// As [`Cursor::seek`].

@@ -10,7 +10,7 @@ use crate::txn::reads::layers::Layers;
 use crate::txn::reads::leaf_batches::{FETCHED_BYTES_MAX, FETCHED_ENTRIES_MAX};
 use crate::txn::reads::range::{Pair, Range};
 
-/// The keys within bounds, in order: see [`ReadTxn::key_batches`](crate::ReadTxn::key_batches).
+/// Batches of keys in order: see [`ReadTxn::key_batches`](crate::ReadTxn::key_batches).
 ///
 /// A key is returned as a [`KeySuffix`]: the bytes that it does not share with the key before.
 ///
@@ -35,7 +35,7 @@ use crate::txn::reads::range::{Pair, Range};
 #[derive(Debug)]
 pub struct KeyBatches<'t>(Range<'t>);
 
-/// Neighbouring keys, in order. The first one is whole.
+/// A batch of keys in order. Its first key is complete.
 #[derive(Debug)]
 pub struct KeyBatch<'t>(Batch<'t>);
 
@@ -59,7 +59,7 @@ impl<'t> KeyBatches<'t> {
         Range::begun(layers, low, high).map(Self)
     }
 
-    /// The next neighbouring keys, at most so many; `None` at the end. After an error there are none.
+    /// The next batch, of at most `most` keys. `None` at the end, and after an error.
     ///
     /// # Errors
     /// As [`crate::ReadTxn::get`].
@@ -134,7 +134,7 @@ pub fn prefix_keys(
 }
 
 impl KeyBatch<'_> {
-    /// How many keys there are: at least one.
+    /// The number of keys: at least one.
     #[allow(clippy::len_without_is_empty)] // It never is.
     pub fn len(&self) -> usize {
         match &self.0 {

@@ -2,12 +2,11 @@
 
 use std::ops::{Bound, Range, RangeBounds, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
-/// Bounds of keys: `..`, `a..`, `..b`, `..=b`, `a..b`, `a..=b`, or a pair of [`Bound`]s, of anything that is bytes:
-/// `&[u8]`, arrays, `Vec<u8>`, `Box<[u8]>`, `&str`, `String`, [`Value`](crate::Value). Keys that are borrowed are not
-/// copied for it.
+/// A range of keys: `..`, `a..`, `..b`, `..=b`, `a..b`, `a..=b`, or a pair of [`Bound`]s, of any type of bytes:
+/// `&[u8]`, arrays, `Vec<u8>`, `Box<[u8]>`, `&str`, `String`, [`Value`](crate::Value). Borrowed keys are not copied.
 ///
-/// Both ends have one type, as in all ranges of Rust. Arrays of two lengths are two types: write them as slices, or
-/// as text.
+/// Both ends have one type, as in all ranges of Rust. Arrays of different lengths have different types: write them as
+/// slices or strings.
 ///
 /// ```
 /// use fulgurite::Read;

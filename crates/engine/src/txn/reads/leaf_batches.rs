@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::format::{InlineCells, Unpacked, UnpackedEntries};
 use crate::txn::reads::range::{Pair, Range};
 
-/// The entries of a range in batches, from either end: the least cost per entry. See [`crate::ReadTxn::leaf_batches`].
+/// Batches of entries, from either end: see [`crate::ReadTxn::leaf_batches`].
 ///
 /// The first error ends it.
 ///
@@ -25,7 +25,7 @@ use crate::txn::reads::range::{Pair, Range};
 #[derive(Debug)]
 pub struct LeafBatches<'t>(Range<'t>);
 
-/// Neighbouring entries, in order.
+/// A batch of entries in order.
 #[derive(Debug)]
 pub struct LeafBatch<'t>(Batch<'t>);
 
@@ -94,7 +94,7 @@ impl DoubleEndedIterator for LeafBatches<'_> {
 }
 
 impl LeafBatch<'_> {
-    /// How many entries there are: at least one.
+    /// The number of entries: at least one.
     #[allow(clippy::len_without_is_empty)] // It never is.
     pub fn len(&self) -> usize {
         match &self.0 {

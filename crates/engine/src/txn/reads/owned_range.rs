@@ -9,10 +9,10 @@ use crate::txn::snapshot::state::{Snapshot, TableView};
 use crate::txn::snapshot::table::Table;
 use crate::txn::writes::run_walk::Start;
 
-/// As [`Range`](crate::Range), owning its snapshot: it may be stored, sent to another thread, and outlive the
+/// A [`Range`](crate::Range) that owns its snapshot: it can be stored, sent to another thread, and outlive the
 /// transaction.
 ///
-/// It gives copies of keys and values.
+/// It returns copies of keys and values.
 #[derive(Debug)]
 pub struct OwnedRange {
     snapshot: Snapshot,

@@ -15,7 +15,7 @@ use crate::txn::reads::read_set::OpenRange;
 use crate::txn::reads::walk::Walk;
 use crate::txn::writes::run_walk::Start;
 
-/// The entries within bounds, in order from either end: an iterator of keys and values.
+/// An iterator over the entries of a range of keys, in order from either end.
 ///
 /// The first error ends it.
 #[derive(Debug)]

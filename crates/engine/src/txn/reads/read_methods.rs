@@ -94,16 +94,16 @@ pub trait Read: sealed::Layered {
         Ok(self.get(table, key)?.is_some())
     }
 
-    /// The values of many keys, in the order of the keys: several times faster than one by one, because the waits
-    /// for memory overlap.
+    /// Returns the values of many keys, in the order of the keys. This is several times faster than single gets,
+    /// because their cache misses overlap.
     fn get_many(&self, table: &Table, keys: &[impl AsRef<[u8]>]) -> Result<Vec<Option<Value<'_>>>> {
         let mut values = Vec::with_capacity(keys.len());
         self.layers(table)?.get_many(keys, |value| values.push(value))?;
         Ok(values)
     }
 
-    /// As [`get_many`](Read::get_many), handing each value to `each` in the order of the keys, without a list
-    /// between.
+    /// As [`get_many`](Read::get_many), but passes each value to `each`, in the order of the keys, without building a
+    /// list.
     fn get_many_with<'t>(
         &'t self,
         table: &Table,
@@ -123,32 +123,32 @@ pub trait Read: sealed::Layered {
         self.range(table, ..)?.next_back().transpose()
     }
 
-    /// The entries whose keys lie within `bounds`, in order from either end.
+    /// Returns the entries whose keys are within `bounds`, in order from either end.
     fn range(&self, table: &Table, bounds: impl KeyRange) -> Result<Range<'_>> {
         Ok(Range::new(self.layers(table)?, owned(bounds.low()), owned(bounds.high())))
     }
 
-    /// The entries whose keys begin with `prefix`, in order from either end.
+    /// Returns the entries whose keys begin with `prefix`, in order from either end.
     fn prefix(&self, table: &Table, prefix: impl AsRef<[u8]>) -> Result<Range<'_>> {
         let prefix = prefix.as_ref();
         Ok(Range::new(self.layers(table)?, Bound::Included(prefix.into()), prefix_end(prefix)))
     }
 
-    /// A cursor before the first entry.
+    /// Returns a cursor that starts before the first entry.
     fn cursor(&self, table: &Table) -> Result<Cursor<'_>> {
         Ok(Cursor::new(self.layers(table)?))
     }
 
-    /// How many entries lie within `bounds`, exactly: in time that grows with the tree's depth and with the entries
-    /// not yet merged into the tree: those of runs, and those in memory.
+    /// Returns the exact number of entries within `bounds`. The time grows with the depth of the tree and with the
+    /// number of changes that are not merged into the tree yet (in runs and in memory).
     fn count(&self, table: &Table, bounds: impl KeyRange) -> Result<u64> {
         self.layers(table)?.count(bounds.low(), bounds.high())
     }
 
-    /// About how many entries lie within `bounds`, with bounds of the error: in time that grows with the tree's
-    /// depth. It is exact where few changes lie above the tree; of many it looks at the first ones, and takes the
-    /// others to be like these. A write transaction is not checked for it: decide by [`count`](Read::count) what
-    /// must not change.
+    /// Returns an estimate of the number of entries within `bounds`, with bounds of its error. The time grows with the
+    /// depth of the tree. The estimate is exact if few changes are not merged into the tree yet; of many it counts the
+    /// first ones and extrapolates. It does not count as a read of a write transaction: use [`count`](Read::count) for
+    /// decisions that must not be overtaken by other commits.
     fn estimate_count(&self, table: &Table, bounds: impl KeyRange) -> Result<Estimate> {
         self.layers(table)?.estimate_count(bounds.low(), bounds.high())
     }

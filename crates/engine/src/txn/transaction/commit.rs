@@ -15,24 +15,25 @@ use crate::txn::transaction::write_txn::WriteTxn;
 use crate::txn::writes::schema::Schema;
 
 impl WriteTxn {
-    /// Commits with the durability of the database's options. Returns the commit's number.
+    /// Commits with the durability of [`Options::durability`](crate::Options::durability). Returns the sequence of the
+    /// commit.
     ///
-    /// A transaction that has spilled ([`Options::write_set_bytes`](crate::Options::write_set_bytes)) is durable when
-    /// this returns, whatever was asked for. It waits for the commits under way, for an exclusive transaction and for
-    /// a checkpoint, and others wait for it; and it needs the database to be open: a handle of it must be left.
+    /// A transaction that has spilled ([`Options::write_set_bytes`](crate::Options::write_set_bytes)) is always durable
+    /// when this returns. It waits for running commits, for an exclusive transaction and for a checkpoint, and other
+    /// commits wait for it. The database must still be open: a [`Database`](crate::Database) handle must exist.
     ///
     /// # Errors
-    /// [`Error::Conflict`] and [`Error::TransactionTooOld`]: begin again. [`Error::Closed`]. What the disk reports,
-    /// such as [`Error::DiskFull`], and [`Error::QuotaExceeded`]. For what was merged: [`Error::Corrupt`] if the
-    /// value below cannot be read, [`Error::Unmergeable`] if it is none of the table's numbers, would become too
-    /// long, or the table's function fails. Nothing was changed then, unless the error is [`Error::Indeterminate`]:
-    /// then the outcome is unknown until the database is reopened.
+    /// [`Error::Conflict`] and [`Error::TransactionTooOld`]: run the transaction again. [`Error::Closed`],
+    /// [`Error::QuotaExceeded`], and errors of the disk, such as [`Error::DiskFull`]. For merges: [`Error::Corrupt`] if
+    /// the stored value cannot be read; [`Error::Unmergeable`] if the stored value is not a number of the table's type,
+    /// the result would be too long, or the merge function fails. Nothing is changed in these cases. After
+    /// [`Error::Indeterminate`] the outcome is unknown until the database is reopened.
     pub fn commit(self) -> Result<Sequence> {
         let durability = self.held.core.durability();
         self.commit_with(durability)
     }
 
-    /// Commits with the given durability. Returns the commit's number.
+    /// Commits with the given durability. Returns the sequence of the commit.
     ///
     /// # Errors
     /// As [`WriteTxn::commit`].
@@ -103,7 +104,7 @@ impl WriteTxn {
         }
     }
 
-    /// Drops the transaction with all its changes. It does what `drop` does, under a name that says why.
+    /// Discards the transaction and its changes, as `drop` does.
     pub fn abort(self) {}
 }
 

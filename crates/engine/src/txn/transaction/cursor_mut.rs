@@ -12,7 +12,7 @@ use crate::txn::transaction::write_txn::WriteTxn;
 use crate::txn::writes::run_walk::Start;
 
 impl WriteTxn {
-    /// A cursor before the first entry that can delete and replace the entry at which it stands.
+    /// Returns a cursor that can delete and replace entries. It starts before the first entry.
     ///
     /// ```
     /// use fulgurite::Read;
@@ -46,11 +46,10 @@ impl WriteTxn {
     }
 }
 
-/// A place in a table that moves both ways, and at which the entry may be deleted or replaced: see
-/// [`WriteTxn::cursor_mut`].
+/// A cursor that moves in both directions and can delete or replace its entry: see [`WriteTxn::cursor_mut`].
 ///
-/// It stands at an entry, before the first, or after the last; it begins before the first. What it has gone over
-/// counts as read.
+/// Its position is an entry, before the first entry (where it starts), or after the last. All keys that it passes count
+/// as read.
 pub struct CursorMut<'w> {
     txn: &'w mut WriteTxn,
     table: Table,
@@ -71,10 +70,11 @@ enum Place {
 }
 
 impl CursorMut<'_> {
-    /// Moves to the first entry whose key is at least `key`, and returns it; after the last if there is none.
+    /// Moves to the first entry whose key is at least `key`, and returns it. If there is none, moves after the last
+    /// entry and returns `None`.
     ///
     /// # Errors
-    /// As [`crate::ReadTxn::get`]; so for the other moves.
+    /// As [`crate::ReadTxn::get`].
     pub fn seek(&mut self, key: impl AsRef<[u8]>) -> Result<Option<(Value<'_>, Value<'_>)>> {
         self.start(Start::From(key.as_ref()))
     }
@@ -95,7 +95,7 @@ impl CursorMut<'_> {
         self.start(Start::Last)
     }
 
-    /// Moves to the next entry, and returns it; after the last if there is none.
+    /// Moves to the next entry, and returns it. If there is none, moves after the last entry and returns `None`.
     ///
     /// # Errors
     /// As [`CursorMut::seek`].
@@ -112,7 +112,7 @@ impl CursorMut<'_> {
         }
     }
 
-    /// Moves to the entry before, and returns it; before the first if there is none.
+    /// Moves to the previous entry, and returns it. If there is none, moves before the first entry and returns `None`.
     ///
     /// # Errors
     /// As [`CursorMut::seek`].
@@ -128,8 +128,8 @@ impl CursorMut<'_> {
         }
     }
 
-    /// Deletes the entry at which the cursor stands, and stays between its neighbours. Returns whether there was one:
-    /// not before the first entry, after the last, or where one was deleted.
+    /// Deletes the current entry; the cursor is then between its neighbours. Returns false if there is no current
+    /// entry: before the first entry, after the last, or after a deletion.
     ///
     /// # Errors
     /// As [`WriteTxn::put`].
@@ -142,8 +142,8 @@ impl CursorMut<'_> {
         Ok(is_at_entry)
     }
 
-    /// Gives the key at which the cursor stands this value. Returns whether there was an entry, as
-    /// [`CursorMut::delete_current`]; nothing is put otherwise.
+    /// Replaces the value of the current entry. Returns false, and stores nothing, if there is no current entry (see
+    /// [`CursorMut::delete_current`]).
     ///
     /// # Errors
     /// As [`WriteTxn::put`].

@@ -21,19 +21,18 @@ use crate::txn::writes::run_walk::Start;
 pub(super) type OwnedPair = (Vec<u8>, Vec<u8>);
 
 impl WriteTxn {
-    /// Deletes all entries whose keys lie within `bounds`. Returns how many.
+    /// Deletes all entries whose keys are within `bounds`. Returns their number.
     ///
     /// # Errors
-    /// As [`WriteTxn::get`] and [`WriteTxn::put`]; some of the entries may have been deleted then. Return to a
-    /// [`savepoint`](WriteTxn::savepoint) to have them all.
+    /// As [`WriteTxn::get`] and [`WriteTxn::put`]. Some of the entries may be deleted by then; roll back to a
+    /// [`savepoint`](WriteTxn::savepoint) to restore them.
     pub fn delete_range(&mut self, table: &Table, bounds: impl KeyRange) -> Result<u64> {
         self.retain_within(table, (owned(bounds.low()), owned(bounds.high())), |_, _| Ok(false))
     }
 
     /// Deletes every entry for which `is_retained` returns false. Returns how many entries were deleted.
     ///
-    /// It goes through the table once, in bounded memory, however large the table is. What it has gone through counts
-    /// as read.
+    /// It scans the table once, with bounded memory. All scanned keys count as read.
     ///
     /// ```
     /// use fulgurite::Read;
@@ -54,7 +53,7 @@ impl WriteTxn {
         self.retain_in(table, .., is_retained)
     }
 
-    /// As [`WriteTxn::retain`], of the entries whose keys lie within `bounds`: others stay.
+    /// As [`WriteTxn::retain`], but only for entries whose keys are within `bounds`.
     ///
     /// # Errors
     /// As [`WriteTxn::delete_range`].
@@ -86,9 +85,9 @@ impl WriteTxn {
         Ok(deleted)
     }
 
-    /// Gives `key` this value, as [`WriteTxn::put`], and returns the value that it had before.
+    /// Stores `value` under `key`, and returns the previous value.
     ///
-    /// The value before is looked up and copied, and counts as read; `put` does neither.
+    /// The previous value is read and copied, and counts as read. [`WriteTxn::put`] does not read it.
     ///
     /// # Errors
     /// As [`WriteTxn::put`] and [`WriteTxn::get`].
@@ -104,9 +103,9 @@ impl WriteTxn {
         Ok(before)
     }
 
-    /// Deletes `key`, as [`WriteTxn::delete`], and returns the value that it had.
+    /// Deletes `key`, and returns its value.
     ///
-    /// The value is copied; `delete` only looks whether there is one.
+    /// The value is copied. [`WriteTxn::delete`] only checks that it exists.
     ///
     /// # Errors
     /// As [`WriteTxn::get`] and [`WriteTxn::put`].

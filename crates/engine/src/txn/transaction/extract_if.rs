@@ -10,8 +10,8 @@ use crate::txn::transaction::edit::{Edit, OwnedPair};
 use crate::txn::transaction::write_txn::WriteTxn;
 
 impl WriteTxn {
-    /// An iterator that deletes the entries for which `is_extracted` returns true, and returns them. What it does not
-    /// reach stays: dropping it early leaves the rest of the table as it was.
+    /// Returns an iterator that deletes and yields the entries for which `is_extracted` returns true. Entries that it
+    /// has not reached when it is dropped are kept.
     ///
     /// ```
     /// use fulgurite::Read;
@@ -29,7 +29,7 @@ impl WriteTxn {
     /// ```
     ///
     /// # Errors
-    /// As [`WriteTxn::get`]; those of deleting are errors of the iterator's items, and end it.
+    /// As [`WriteTxn::get`]. Errors of a deletion are items of the iterator, and end it.
     pub fn extract_if<F: FnMut(&[u8], &[u8]) -> bool>(
         &mut self,
         table: &Table,
@@ -38,7 +38,7 @@ impl WriteTxn {
         self.extract_from_if(table, .., is_extracted)
     }
 
-    /// As [`WriteTxn::extract_if`], of the entries whose keys lie within `bounds`, from either end.
+    /// As [`WriteTxn::extract_if`], but only for entries whose keys are within `bounds`, from either end.
     ///
     /// # Errors
     /// As [`WriteTxn::extract_if`].
@@ -53,7 +53,7 @@ impl WriteTxn {
     }
 }
 
-/// Deletes the entries that a closure chooses, and returns them, in order from either end: see
+/// An iterator that deletes and yields the entries that a closure selects, in order from either end: see
 /// [`WriteTxn::extract_if`].
 ///
 /// The first error ends it.

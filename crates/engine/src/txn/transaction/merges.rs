@@ -10,12 +10,12 @@ use crate::txn::writes::pending::Pending;
 use crate::txn::writes::versions::{OPERAND_BYTES_MAX, OwnChange};
 
 impl WriteTxn {
-    /// Merges `operand` into the value of `key`, as the table's operator says
-    /// ([`TableOptions::merge`](crate::TableOptions::merge)): into the value that the key has when this transaction
-    /// commits, whichever transaction changed it last. So merges never conflict, at any level of isolation: counters
-    /// under many writers need neither locks nor retries. A key without a value gets the operand.
+    /// Merges `operand` into the value of `key` by the table's merge operator
+    /// ([`TableOptions::merge`](crate::TableOptions::merge)). The operand is applied to the value that the key has when
+    /// this transaction commits. So merges never conflict, at any isolation level: concurrent writers of a counter need
+    /// no locks and no retries. If the key has no value, the operand becomes its value.
     ///
-    /// If this transaction reads the key afterwards, it gets its snapshot's value with the operand merged. That
+    /// If this transaction reads the key afterwards, it gets the value of its snapshot with the operand merged. That
     /// counts as a read, so it may conflict with transactions that change the key. After a put or delete of the same
     /// key in this transaction, a merge is a put.
     ///
@@ -40,12 +40,12 @@ impl WriteTxn {
     /// ```
     ///
     /// # Errors
-    /// [`Error::MergeFunctionMissing`]; [`Error::Invalid`] if the table has no operator, or the operand is none of
-    /// its numbers; as [`WriteTxn::put`], and where it follows a put of the same key as [`WriteTxn::get`]; the
-    /// operands of a key in one transaction may have 4 GiB − 14 together. The value is computed when the transaction
-    /// commits. If it cannot be computed, [`WriteTxn::commit`] fails with [`Error::Unmergeable`]. If the operands of
-    /// this transaction alone cannot be combined ([`MergeOperator::AddChecked`](crate::MergeOperator::AddChecked)),
-    /// this call fails so, and changes nothing.
+    /// [`Error::MergeFunctionMissing`]; [`Error::Invalid`] if the table has no merge operator, or the operand is not a
+    /// number of the operator's type; as [`WriteTxn::put`], and as [`WriteTxn::get`] after a put of the same key. The
+    /// operands of one key in one transaction are limited to 4 GiB − 14 bytes together. The value is computed when the
+    /// transaction commits: if that fails, [`WriteTxn::commit`] returns [`Error::Unmergeable`]. If the operands of this
+    /// transaction alone cannot be combined ([`MergeOperator::AddChecked`](crate::MergeOperator::AddChecked)), this
+    /// call returns that error and changes nothing.
     pub fn merge(&mut self, table: &Table, key: impl AsRef<[u8]>, operand: impl AsRef<[u8]>) -> Result<()> {
         self.merge_bytes(table, key.as_ref(), operand.as_ref())
     }

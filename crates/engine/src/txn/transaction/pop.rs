@@ -12,10 +12,10 @@ use crate::txn::transaction::edit::OwnedPair;
 use crate::txn::transaction::write_txn::{Popped, WriteTxn};
 
 impl WriteTxn {
-    /// Deletes the first entry, and returns it. `None` if the table is empty.
+    /// Deletes the first entry, and returns it. Returns `None` if the table is empty.
     ///
-    /// It counts as a read of all keys up to the first one. So of several transactions that pop the same entry one
-    /// commits, and the others conflict with it; one that puts a greater key does not.
+    /// It counts as a read of all keys up to the first one. If several transactions pop the same entry, one of them
+    /// commits and the others conflict. A transaction that puts a greater key does not conflict.
     ///
     /// ```
     /// # fn main() -> fulgurite::Result<()> {
@@ -29,12 +29,12 @@ impl WriteTxn {
     /// ```
     ///
     /// # Errors
-    /// As [`WriteTxn::get`] and [`WriteTxn::put`]; nothing was deleted then.
+    /// As [`WriteTxn::get`] and [`WriteTxn::put`]; nothing is deleted.
     pub fn pop_first(&mut self, table: &Table) -> Result<Option<OwnedPair>> {
         self.pop_first_in(table, ..)
     }
 
-    /// As [`WriteTxn::pop_first`], of the entries whose keys lie within `bounds`.
+    /// As [`WriteTxn::pop_first`], but only for entries whose keys are within `bounds`.
     ///
     /// # Errors
     /// As [`WriteTxn::pop_first`].
@@ -42,7 +42,7 @@ impl WriteTxn {
         self.pop(table, (owned(bounds.low()), owned(bounds.high())), false)
     }
 
-    /// Deletes the last entry, and returns it. `None` if the table is empty. See [`WriteTxn::pop_first`].
+    /// Deletes the last entry, and returns it. Returns `None` if the table is empty. See [`WriteTxn::pop_first`].
     ///
     /// # Errors
     /// As [`WriteTxn::pop_first`].
@@ -50,7 +50,7 @@ impl WriteTxn {
         self.pop_last_in(table, ..)
     }
 
-    /// As [`WriteTxn::pop_last`], of the entries whose keys lie within `bounds`.
+    /// As [`WriteTxn::pop_last`], but only for entries whose keys are within `bounds`.
     ///
     /// # Errors
     /// As [`WriteTxn::pop_first`].

@@ -18,10 +18,11 @@ use crate::txn::reads::read_methods::sealed::Layered;
 use crate::txn::snapshot::state::{Snapshot, TableView};
 use crate::txn::snapshot::table::Table;
 
-/// A snapshot of the database, for as long as it lives: later commits do not change what it reads, and it never blocks
-/// a writer nor waits for one.
+/// A read transaction: a snapshot of the database. Later commits do not change what it reads. It never blocks a writer
+/// and never waits for one.
 ///
-/// It is `Send` and `Sync`, so that threads may share one. It keeps old pages from being reused: drop it when done.
+/// It is `Send` and `Sync`, so threads can share it. Pages of its snapshot are not reused while it exists: drop it when
+/// it is no longer needed.
 ///
 /// ```
 /// use fulgurite::Read;
@@ -52,7 +53,7 @@ impl ReadTxn {
         Self { snapshot }
     }
 
-    /// The newest commit that this transaction sees.
+    /// The sequence of the newest commit that this transaction sees.
     pub fn sequence(&self) -> Sequence {
         self.snapshot.sequence
     }
@@ -62,16 +63,17 @@ impl ReadTxn {
         Layers { state: &self.snapshot.state, view, at: self.snapshot.sequence, set: None, reads: None }
     }
 
-    /// As [`Read::get`], which needs no import this way.
+    /// As [`Read::get`], without an import of the trait.
     ///
     /// # Errors
-    /// Damage to the file; [`Error::TableNotFound`](crate::Error) if `table` is not part of the snapshot.
+    /// [`Error::Corrupt`](crate::Error::Corrupt) and errors of the disk;
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound) if `table` is not part of the snapshot.
     #[inline(always)]
     pub fn get(&self, table: &Table, key: impl AsRef<[u8]>) -> Result<Option<Value<'_>>> {
         Read::get(self, table, key)
     }
 
-    /// The table of that name.
+    /// Returns the table with this name.
     ///
     /// # Errors
     /// [`crate::Error::TableNotFound`].
@@ -79,12 +81,12 @@ impl ReadTxn {
         self.snapshot.open_table(name)
     }
 
-    /// All tables, by name.
+    /// Returns all tables, sorted by name.
     pub fn tables(&self) -> Vec<Table> {
         self.snapshot.tables()
     }
 
-    /// As [`Read::range`], as an iterator that owns its snapshot, and so may be stored and sent anywhere.
+    /// As [`Read::range`], but the iterator owns its snapshot, so it can be stored and sent to other threads.
     ///
     /// # Errors
     /// As [`ReadTxn::get`].
@@ -92,8 +94,9 @@ impl ReadTxn {
         OwnedRange::new(Snapshot::clone(&self.snapshot), table, owned(bounds.low()), owned(bounds.high()))
     }
 
-    /// The entries within `bounds` in batches, from either end: the least cost per entry for long scans. A batch is a
-    /// leaf, or as much as fits in about 1 MiB where entries are not in the tree alone or too large for its pages.
+    /// Returns the entries within `bounds` in batches, from either end. This is the fastest way to scan many entries. A
+    /// batch is the entries of one leaf. Where changes are not merged into the tree yet, or entries are too large for
+    /// its pages, a batch has about 1 MiB.
     ///
     /// # Errors
     /// As [`crate::ReadTxn::get`].
@@ -101,7 +104,8 @@ impl ReadTxn {
         Ok(LeafBatches::new(self.range(table, bounds)?))
     }
 
-    /// The keys within `bounds` in batches, without their values: the least cost per key, above all in packed tables.
+    /// Returns the keys within `bounds` in batches, without values. This is the fastest way to scan many keys,
+    /// especially in packed tables.
     ///
     /// # Errors
     /// As [`crate::ReadTxn::get`].
@@ -110,9 +114,9 @@ impl ReadTxn {
         KeyBatches::new(self.layers(table)?, bounds.low(), bounds.high())
     }
 
-    /// Hands the keys that begin with `prefix` to `each`, in order and the first one whole: `keys_max` at most.
-    /// `true` if these were all; `false` if there may be more. This is the cheapest way to ask often for a few keys
-    /// of a packed table.
+    /// Passes the keys that begin with `prefix` to `each`, in order, at most `keys_max` of them. The first key is
+    /// passed in full, the others by their suffixes. Returns true if there are no more such keys, and false if there
+    /// may be more. For many lookups of a few keys each in a packed table this is the fastest way.
     ///
     /// ```
     /// # fn main() -> fulgurite::Result<()> {
@@ -133,7 +137,7 @@ impl ReadTxn {
     /// ```
     ///
     /// # Errors
-    /// As [`crate::ReadTxn::get`]; some may have been handed out then.
+    /// As [`crate::ReadTxn::get`]; some keys may have been passed before the error.
     #[inline]
     pub fn prefix_keys(
         &self,

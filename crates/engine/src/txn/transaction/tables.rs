@@ -7,36 +7,36 @@ use crate::txn::transaction::write_txn::WriteTxn;
 use crate::txn::writes::schema::SchemaChange;
 
 impl WriteTxn {
-    /// Creates a table; it exists for others once this transaction has committed.
+    /// Creates a table. Other transactions see it after this transaction has committed.
     ///
     /// # Errors
-    /// [`Error::TableExists`](crate::Error::TableExists)(crate::Error::TableExists);
-    /// [`Error::Invalid`](crate::Error::Invalid)(crate::Error::Invalid) for an empty or overlong name or impossible
+    /// [`Error::TableExists`](crate::Error::TableExists);
+    /// [`Error::Invalid`](crate::Error::Invalid) for an empty or overlong name or impossible
     /// options.
     pub fn create_table(&mut self, name: &str, options: TableOptions) -> Result<Table> {
         self.note_names();
         self.schema.create(&self.held.snapshot.state, name, options, || self.held.core.new_table_number())
     }
 
-    /// The table of that name, this transaction's own changes included.
+    /// Returns the table with this name, as this transaction sees it with its own changes.
     ///
     /// # Errors
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound)(crate::Error::TableNotFound)(crate::Error::TableNotFound).
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound).
     pub fn open_table(&self, name: &str) -> Result<Table> {
         self.note_names();
         self.schema.open(&self.held.snapshot.state, name)
     }
 
-    /// All tables, by name, this transaction's own changes included.
+    /// Returns all tables, sorted by name, as this transaction sees them with its own changes.
     pub fn tables(&self) -> Vec<Table> {
         self.note_names();
         self.schema.tables(&self.held.snapshot.state)
     }
 
-    /// Deletes a table with all that is in it, once this transaction has committed. Snapshots keep seeing it.
+    /// Drops a table and its entries when this transaction commits. Existing snapshots still see it.
     ///
     /// # Errors
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound)(crate::Error::TableNotFound)(crate::Error::TableNotFound).
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound).
     pub fn drop_table(&mut self, table: &Table) -> Result<()> {
         self.note_names();
         self.schema.drop_table(&self.held.snapshot.state, table)?;
@@ -44,12 +44,11 @@ impl WriteTxn {
         Ok(())
     }
 
-    /// Gives a table another name, once this transaction has committed. Returns a handle that has the new name;
-    /// handles that were opened before keep working, and keep the name by which they were opened. Snapshots keep the
-    /// old name.
+    /// Renames a table when this transaction commits. Returns a handle with the new name. Existing handles continue to
+    /// work, and keep the old name. Existing snapshots see the old name.
     ///
-    /// As with creating and dropping tables, a transaction that does so conflicts with others that create, drop or
-    /// rename tables, or look for tables by name. Those that read and write in the table do not conflict with it.
+    /// Transactions that create, drop or rename tables conflict with each other, and with transactions that look up
+    /// tables by name. Transactions that only read and write entries of the table do not conflict.
     ///
     /// ```
     /// # fn main() -> fulgurite::Result<()> {
@@ -64,9 +63,9 @@ impl WriteTxn {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TableNotFound`](crate::Error::TableNotFound)(crate::Error::TableNotFound)(crate::Error::TableNotFound);
-    /// [`Error::TableExists`](crate::Error::TableExists)(crate::Error::TableExists) if another table has this name;
-    /// [`Error::Invalid`](crate::Error::Invalid)(crate::Error::Invalid) for an empty or overlong one.
+    /// [`Error::TableNotFound`](crate::Error::TableNotFound);
+    /// [`Error::TableExists`](crate::Error::TableExists) if another table has this name;
+    /// [`Error::Invalid`](crate::Error::Invalid) for an empty or overlong one.
     pub fn rename_table(&mut self, table: &Table, name: &str) -> Result<Table> {
         self.note_names();
         self.schema.rename(&self.held.snapshot.state, table, name)

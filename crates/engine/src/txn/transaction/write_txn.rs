@@ -29,14 +29,15 @@ use crate::txn::writes::spilled::{Spilled, entry_bytes_max};
 use crate::txn::writes::undo::Mark;
 use crate::txn::writes::write_set::{ENTRY_BYTES, WriteSet};
 
-/// A set of changes that is committed as one, or dropped without a trace. It may be of any size: what takes more
-/// memory than [`Options::write_set_bytes`](crate::Options::write_set_bytes) goes to free space of the file.
+/// A write transaction: a set of changes that is committed atomically, or discarded. It can be of any size: changes
+/// beyond [`Options::write_set_bytes`](crate::Options::write_set_bytes) of memory are spilled to free space of the
+/// file.
 ///
-/// It reads its own changes over a snapshot. Any number run at once, on any threads; none waits for what another has
-/// not committed, and none blocks a reader. If another one has committed a change meanwhile that this one must have
-/// seen, committing fails with [`Error::Conflict`] or [`Error::TransactionTooOld`], both
-/// [retryable](Error::is_retryable): begin again, which is what [`crate::Database::update`] does by itself. Dropping
-/// a transaction aborts it.
+/// It reads a snapshot and its own changes. Any number of write transactions run concurrently, on any threads. None
+/// waits for uncommitted changes of another, and none blocks a reader. If another transaction has committed a
+/// conflicting change, the commit fails with [`Error::Conflict`] or [`Error::TransactionTooOld`]. Both are
+/// [retryable](Error::is_retryable): run the transaction again, or use [`crate::Database::update`], which does so.
+/// Dropping a transaction aborts it.
 ///
 /// ```
 /// # fn main() -> fulgurite::Result<()> {
@@ -73,7 +74,7 @@ pub struct WriteTxn {
     pub(super) popped: [Option<Popped>; 2],
 }
 
-/// A state of a [`WriteTxn`] to return to.
+/// A state of a [`WriteTxn`] that it can roll back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Savepoint(pub(super) Mark);
 
@@ -110,32 +111,33 @@ impl WriteTxn {
         self.schema.view(&self.held.snapshot.state, table).inspect_err(|_| self.note_names())
     }
 
-    /// The newest commit that this transaction sees.
+    /// The sequence of the newest commit that this transaction sees.
     pub fn sequence(&self) -> Sequence {
         self.held.snapshot.sequence
     }
 
-    /// Space in the file that its changes use: those that were spilled, because they used more memory than
-    /// [`Options::write_set_bytes`](crate::Options::write_set_bytes). 0 if all of them are in memory.
+    /// Bytes of the file that spilled changes use. 0 if all changes are in memory (see
+    /// [`Options::write_set_bytes`](crate::Options::write_set_bytes)).
     pub fn spilled_bytes(&self) -> u64 {
         self.set.spilled().map_or(0, Spilled::bytes)
     }
 
-    /// As [`Read::get`], which needs no import this way.
+    /// As [`Read::get`], without an import of the trait.
     ///
     /// # Errors
-    /// Damage to the file; [`Error::TableNotFound`] if `table` is not part of the snapshot.
+    /// [`Error::Corrupt`] and errors of the disk; [`Error::TableNotFound`] if `table` is not part of the snapshot.
     #[inline(always)]
     pub fn get(&self, table: &Table, key: impl AsRef<[u8]>) -> Result<Option<Value<'_>>> {
         Read::get(self, table, key)
     }
 
-    /// Gives `key` this value, whatever it had before.
+    /// Stores `value` under `key`, and replaces an existing value.
     ///
     /// # Errors
-    /// [`Error::KeyTooLong`] above 64 MiB, [`Error::ValueTooLong`] above 4 GiB − 1; for values of 64 KiB and more,
-    /// which are written at once, and when changes are spilled, what the disk reports, such as [`Error::DiskFull`],
-    /// and [`Error::QuotaExceeded`]: then this change was not made, and the transaction is as it was before.
+    /// [`Error::KeyTooLong`] above 64 MiB, [`Error::ValueTooLong`] above 4 GiB − 1. Values of 64 KiB and more are
+    /// written to the file immediately, and changes may be spilled: this can return [`Error::QuotaExceeded`] and errors
+    /// of the disk, such as [`Error::DiskFull`]. After an error this change was not made, and the transaction can
+    /// continue.
     pub fn put(&mut self, table: &Table, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<()> {
         self.put_bytes(table, key.as_ref(), value.as_ref())
     }
@@ -156,8 +158,8 @@ impl WriteTxn {
         Ok(())
     }
 
-    /// Gives many keys values, as [`WriteTxn::put`] does one after the other: in a fraction of the time where the
-    /// keys rise strictly.
+    /// Stores many entries, as repeated calls of [`WriteTxn::put`] do. It takes a fraction of the time if the keys are
+    /// in strictly ascending order.
     ///
     /// ```
     /// # fn main() -> fulgurite::Result<()> {
@@ -171,8 +173,8 @@ impl WriteTxn {
     /// ```
     ///
     /// # Errors
-    /// As [`WriteTxn::put`]. Some of the entries may have been put then: return to a
-    /// [`savepoint`](WriteTxn::savepoint) from before the call to have none.
+    /// As [`WriteTxn::put`]. Some of the entries may be stored by then; roll back to a
+    /// [`savepoint`](WriteTxn::savepoint) from before the call to remove them.
     pub fn put_many<K: AsRef<[u8]>, V: AsRef<[u8]>>(
         &mut self,
         table: &Table,
@@ -206,7 +208,7 @@ impl WriteTxn {
         Ok(())
     }
 
-    /// Gives `key` a value of `length_bytes` that `fill` writes in place, into zeroed bytes.
+    /// Stores a value of `length_bytes` under `key`. `fill` writes the value in place, into zeroed bytes.
     ///
     /// # Errors
     /// As [`WriteTxn::put`].
@@ -233,14 +235,13 @@ impl WriteTxn {
         Ok(())
     }
 
-    /// Guards `key`: if another transaction has changed or deleted it since this one began, this one does not commit,
-    /// at any isolation, as if it had read the key at [`Isolation::Serializable`]. Transactions that guard the same
-    /// key do not conflict with each other.
+    /// Guards `key`: if another transaction has changed or deleted it since this one began, this one conflicts when it
+    /// commits, at every isolation level, as if it had read the key at [`Isolation::Serializable`]. Transactions that
+    /// guard the same key do not conflict with each other.
     ///
-    /// So a transaction at [`Isolation::Snapshot`] may refer to another key, and be sure that the key exists when the
-    /// reference does. A transaction that changes nothing commits whatever it guards. A guard stays when the
-    /// transaction returns to a savepoint. Of tens of thousands of guards, those near each other become ranges, in
-    /// which any change counts.
+    /// A transaction at [`Isolation::Snapshot`] can use it for references: the key still exists when the reference is
+    /// committed. A transaction without changes always commits. A rollback to a savepoint keeps guards. With tens of
+    /// thousands of guards, neighbouring ones are combined into ranges, and any change within a range is a conflict.
     ///
     /// ```
     /// use fulgurite::Read;
@@ -278,7 +279,7 @@ impl WriteTxn {
         Ok(())
     }
 
-    /// Gives `key` this value unless it has one. Returns whether it did.
+    /// Stores `value` under `key` unless the key exists. Returns whether it was stored.
     ///
     /// # Errors
     /// As [`WriteTxn::put`] and [`WriteTxn::get`].
@@ -291,8 +292,8 @@ impl WriteTxn {
         Ok(absent)
     }
 
-    /// Replaces the value of `key` by `value` (`None`: deletes it) if it is `expected` (`None`: if the key has none).
-    /// Returns whether it did.
+    /// Sets the value of `key` to `value` if its current value is `expected`. Returns whether it was set. `expected:
+    /// None` requires that the key does not exist; `value: None` deletes it.
     ///
     /// # Errors
     /// As [`WriteTxn::put`] and [`WriteTxn::get`].
@@ -314,7 +315,7 @@ impl WriteTxn {
         Ok(true)
     }
 
-    /// Deletes `key`. Returns whether it had a value.
+    /// Deletes `key`. Returns whether it existed.
     ///
     /// # Errors
     /// As [`WriteTxn::get`] and [`WriteTxn::put`].
@@ -384,21 +385,22 @@ impl WriteTxn {
         }
     }
 
-    /// Marks the present state of the transaction.
+    /// Returns a savepoint: the current state of the transaction.
     ///
-    /// What changes after it keeps what was before: among others, each further [`WriteTxn::merge`] into a key copies
-    /// what is pending for that key, so that many short appends to one key are better made into one before. What is
-    /// kept so counts against [`Options::write_set_bytes`](crate::Options::write_set_bytes) too.
+    /// Changes after a savepoint keep the earlier state, which counts towards
+    /// [`Options::write_set_bytes`](crate::Options::write_set_bytes). Each [`WriteTxn::merge`] after it copies the
+    /// pending operands of its key once, so combine many short appends to one key into one operand.
     pub fn savepoint(&mut self) -> Savepoint {
         let mark = self.set.mark();
         self.savepoints.push((mark, self.schema.len()));
         Savepoint(mark)
     }
 
-    /// Undoes everything since `savepoint`, which may be returned to again; later savepoints may not.
+    /// Undoes all changes since `savepoint`. It can be used again; later savepoints become invalid.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if the transaction was rolled back past it, or it is another transaction's.
+    /// [`Error::Invalid`] if the transaction was rolled back to an earlier savepoint, or `savepoint` belongs to another
+    /// transaction.
     pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
         let known = self.savepoints.iter().position(|(mark, _)| *mark == savepoint.0);
         let Some(at) = known.filter(|_| planted(Fault::RollbackIgnored) || self.set.roll_back(savepoint.0)) else {

@@ -11,9 +11,9 @@ use crate::error::Result;
 use crate::load::pipeline::parse::failure_error;
 use crate::load::pipeline::prefixes::Prefixes;
 
-/// The quads of a document, parsed as they are asked for; `name` is for messages. Nothing is decompressed. The first
-/// error ends them. A document that nests too deep for the parser, or whose entities would fill the memory, is an
-/// error, and goes no further.
+/// Parses a document, and returns an iterator over its quads. `name` appears in error messages. The input must not be
+/// compressed. The first error ends the iterator. Documents that nest too deeply, or whose entities would use too much
+/// memory, are errors.
 ///
 /// ```
 /// use fulgurite_rdf::{RdfFormat, parse_document};
@@ -25,7 +25,7 @@ use crate::load::pipeline::prefixes::Prefixes;
 /// ```
 ///
 /// # Errors
-/// [`crate::Error::Invalid`] if `base` is no absolute IRI; the quads return [`crate::Error::Syntax`],
+/// [`crate::Error::Invalid`] if `base` is not an absolute IRI. The iterator returns [`crate::Error::Syntax`] and
 /// [`crate::Error::Input`].
 pub fn parse_document(
     name: &str,
@@ -39,7 +39,7 @@ pub fn parse_document(
     DocumentQuads::new(document, parser, Box::new(bytes))
 }
 
-/// The quads of a document, see [`parse_document`].
+/// An iterator over the quads of a document: see [`parse_document`].
 pub struct DocumentQuads {
     document: Document,
     parser: QuadParser,
@@ -55,13 +55,13 @@ impl DocumentQuads {
         Ok(Self { document, parser, prefixes: Prefixes::default(), is_begun: false, is_ended: false })
     }
 
-    /// The prefixes that the document declares, with their IRIs: all of them that [`Store::load`](crate::Store::load)
-    /// would note, when the quads have ended.
+    /// The prefixes that the document has declared so far, with their IRIs. All are known after the last quad.
     pub fn prefixes(&self) -> impl Iterator<Item = (&str, &str)> {
         self.prefixes.iter()
     }
 
-    /// Statements of JSON-LD so far that were dropped, because they have a relative IRI and the document has no base.
+    /// The number of JSON-LD statements dropped so far because they contain a relative IRI and the document has no
+    /// base.
     pub fn dropped(&self) -> u64 {
         self.parser.dropped()
     }

@@ -34,16 +34,16 @@ use census::Census;
 pub use options::{SweepOptions, SweepProgress, SweepReport};
 
 impl Store {
-    /// Takes the terms that no quad has and no graph is named by out of the dictionary, and the namespaces that no IRI
-    /// is stored by; what the file has of them is free when the next checkpoints have come by. Others read and write
-    /// meanwhile, and snapshots stay as they are.
+    /// Removes unused terms from the dictionary: those that no quad and no graph name uses, and namespaces of IRIs that
+    /// no term uses. Later checkpoints free their space. Readers and writers continue meanwhile, and snapshots do not
+    /// change.
     ///
-    /// If a transaction inserts a quad of such a term at the same time, either it conflicts and is repeated, or the
-    /// term stays. The number of a removed term is invalid from then on, and is never reused: inserting a quad with it
-    /// fails with [`Error::Invalid`], and reading its term with [`Error::NoSuchTerm`].
+    /// If a transaction inserts a quad of such a term at the same time, it either conflicts and is repeated, or the
+    /// term remains. The id of a removed term is never reused: inserting a quad with it returns [`Error::Invalid`], and
+    /// reading its term returns [`Error::NoSuchTerm`].
     ///
-    /// A store whose [orders](crate::StoreOptions::orders) do not begin with every place is swept in one transaction
-    /// beside which nobody commits, and so are namespaces if some are unused.
+    /// A store whose [indexes](crate::StoreOptions::orders) do not begin with every position is swept in one exclusive
+    /// transaction. Unused namespaces are always removed in an exclusive transaction.
     ///
     /// ```
     /// # fn main() -> fulgurite_rdf::Result<()> {
@@ -63,8 +63,8 @@ impl Store {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Damaged`]; [`Error::WriterBusy`], see [`SweepOptions::wait`]; what the engine reports. Some terms may
-    /// be gone then, each of them wholly.
+    /// [`Error::Damaged`]; [`Error::WriterBusy`], see [`SweepOptions::wait`]; errors of the engine. Some terms may be
+    /// removed by then, each of them completely.
     pub fn sweep(&self, options: &SweepOptions) -> Result<SweepReport> {
         let begun = Instant::now();
         let snapshot = self.snapshot()?;
@@ -93,11 +93,11 @@ impl Store {
         Ok(SweepReport { elapsed: begun.elapsed(), ..sweep.report })
     }
 
-    /// How many terms of the dictionary no quad has and no graph is named by: what a [`sweep`](Store::sweep) would take
-    /// away. It reads the quads, each once.
+    /// Returns the number of terms in the dictionary that no quad and no graph name uses, which a
+    /// [`sweep`](Store::sweep) would remove. It reads every quad once.
     ///
     /// # Errors
-    /// [`Error::Damaged`]; what the engine reports.
+    /// [`Error::Damaged`]; errors of the engine.
     pub fn unused_terms(&self) -> Result<u64> {
         let snapshot = self.snapshot()?;
         let census = Census::take(snapshot.read(), snapshot.all_tables(), &self.shared, |_| Ok(()))?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// The progress of a running sweep.
 type Progress = Arc<dyn Fn(&SweepProgress) + Send + Sync>;
 
-/// How to sweep.
+/// Options of [`Store::sweep`](crate::Store::sweep).
 #[derive(Clone, Default)]
 pub struct SweepOptions {
     pub(crate) progress: Option<Progress>,
@@ -15,22 +15,21 @@ pub struct SweepOptions {
 }
 
 impl SweepOptions {
-    /// The defaults.
+    /// Returns the defaults.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Is called with what was done so far, now and then, on the thread that sweeps. It must not write to the store,
-    /// nor close it: both may wait for the sweep.
+    /// Sets a function that is called with the progress from time to time, on the thread of the sweep. It must not
+    /// write to the store or close it: both may wait for the sweep.
     #[must_use]
     pub fn progress(mut self, progress: impl Fn(&SweepProgress) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(progress));
         self
     }
 
-    /// How long to wait for the end of a load or of an exclusive transaction, where nobody else may commit. Default:
-    /// ten minutes. Then the sweep ends with [`Error::WriterBusy`](crate::Error::WriterBusy); what it has taken away by
-    /// then is gone.
+    /// Sets how long to wait for a running load or exclusive transaction. Default: ten minutes. After that the sweep
+    /// returns [`Error::WriterBusy`](crate::Error::WriterBusy); terms that it has removed by then stay removed.
     #[must_use]
     pub fn wait(mut self, timeout: Duration) -> Self {
         self.wait = Some(timeout);
@@ -44,7 +43,7 @@ impl fmt::Debug for SweepOptions {
     }
 }
 
-/// How far a sweep is.
+/// The progress of a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SweepProgress {
     /// What it is doing, in words: `reading quads`, `removing terms`, `reading namespaces`, in this order.
@@ -57,7 +56,7 @@ pub struct SweepProgress {
     pub removed: u64,
 }
 
-/// What a sweep did.
+/// The result of a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SweepReport {

@@ -12,13 +12,13 @@ use oxsdatatypes::{Date, DateTime, Decimal, Double, Float, Time};
 use crate::model::id::short_text::{PAYLOAD_BITS, PAYLOAD_MAX, ShortText};
 use crate::model::id::{number, text, time};
 
-/// The number of a term in one store, 64 bits: a tag, and either the term itself where it is short, or its number in
-/// the dictionary. Two terms are the same if and only if their numbers are. Numbers of one tag whose terms are inline
-/// order as the terms' values do.
+/// The id of a term in one store, 64 bits: a tag, and either the term itself if it is short (inline), or its number in
+/// the dictionary. Two terms are the same if and only if their ids are. Inline ids of one tag are in the order of the
+/// terms' values.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TermId(pub(super) u64);
 
-/// What sort of term a number stands for.
+/// The kind of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TermKind {
     /// No term: the default graph.
@@ -33,7 +33,7 @@ pub enum TermKind {
     Triple,
 }
 
-/// The value of a literal that is in its number.
+/// The value of an inline literal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum InlineValue {
@@ -118,7 +118,7 @@ impl Tag {
 }
 
 impl TermId {
-    /// The default graph, where a graph is named by a number.
+    /// The default graph, for ids of graphs.
     pub const DEFAULT_GRAPH: Self = Self(0);
 
     /// Requires: `payload` has 56 bits.
@@ -127,7 +127,7 @@ impl TermId {
         Self((tag.0 as u64) << PAYLOAD_BITS | payload)
     }
 
-    /// The number of a term that is short enough to be its own number, whether a store has it or not.
+    /// The id of a term that is short enough to be inline. It needs no store.
     pub fn of_inline(term: TermRef<'_>) -> Option<Self> {
         match term {
             TermRef::Literal(literal) => Self::of_inline_literal(literal),
@@ -136,7 +136,7 @@ impl TermId {
         }
     }
 
-    /// A blank node that no store has: numbers go on from a random one, process by process.
+    /// Returns a new blank node that no store contains: ids count up from a random start in each process.
     pub fn new_blank() -> Self {
         Self::new_blanks(1)
     }
@@ -176,7 +176,7 @@ impl TermId {
         Some(Self::new(tag, payload))
     }
 
-    /// What sort of term this is.
+    /// The kind of the term.
     pub fn kind(self) -> TermKind {
         match self.tag() {
             Tag::DEFAULT_GRAPH => TermKind::DefaultGraph,
@@ -187,12 +187,12 @@ impl TermId {
         }
     }
 
-    /// Whether the term is in the number, rather than in the dictionary.
+    /// Whether the term is in the id, and not in the dictionary.
     pub fn is_inline(self) -> bool {
         !self.tag().is_of_dictionary() && self != Self::DEFAULT_GRAPH
     }
 
-    /// The term, if it is in the number.
+    /// The term, if it is inline.
     pub fn inline_term(self) -> Option<Term> {
         if self.tag().is_of_dictionary() {
             return None;
@@ -246,7 +246,7 @@ impl TermId {
         self.inline_datatype().map(InlineForm::Typed)
     }
 
-    /// The value of a literal that is in the number.
+    /// The value of a literal, if it is inline.
     pub fn inline_value(self) -> Option<InlineValue> {
         let payload = self.payload();
         Some(match self.tag() {
@@ -274,7 +274,7 @@ impl TermId {
         Some(form)
     }
 
-    /// The datatype of a literal, if it is in the number.
+    /// The datatype of a literal, if it is inline.
     pub fn inline_datatype(self) -> Option<NamedNodeRef<'static>> {
         Some(match self.tag() {
             Tag::STRING => xsd::STRING,
@@ -292,12 +292,12 @@ impl TermId {
         })
     }
 
-    /// The number as it is.
+    /// The bits of the id.
     pub fn to_bits(self) -> u64 {
         self.0
     }
 
-    /// The number of these bits; `None` if its tag is none there is.
+    /// The id of these bits. `None` if the tag is unknown.
     pub fn from_bits(bits: u64) -> Option<Self> {
         let id = Self(bits);
         let known = id.tag().0 <= Tag::LAST.0 && (id.tag() != Tag::DEFAULT_GRAPH || bits == 0);

@@ -41,28 +41,29 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The defaults.
+    /// Returns the defaults.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The time from the beginning of the evaluation after which it ends with [`Error::TimedOut`]. Default: none.
+    /// Sets the timeout, counted from the beginning of the evaluation. It then ends with [`Error::TimedOut`]. Default:
+    /// none.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// The rows (solutions, or triples) after which [`Error::LimitReached`] ends the results; of an update, the quads
-    /// that one operation may change. Default: any number.
+    /// Sets the most rows (solutions or triples) that a query returns, or quads that one operation of an update
+    /// changes. [`Error::LimitReached`] ends it above that. Default: no limit.
     #[must_use]
     pub fn rows_max(mut self, rows: u64) -> Self {
         self.rows_max = Some(rows);
         self
     }
 
-    /// The quads that may be read before [`Error::LimitReached`] ends the evaluation: a bound of the work that does not
-    /// depend on the machine. Default: any number.
+    /// Sets the most quads that the evaluation reads: a limit of the work that does not depend on the machine.
+    /// [`Error::LimitReached`] ends it above that. Default: no limit.
     #[must_use]
     pub fn quads_read_max(mut self, quads: u64) -> Self {
         self.quads_read_max = Some(quads);
@@ -75,12 +76,12 @@ impl Limits {
     /// it applies to each `WHERE` with its changes, but not to `LOAD`, `INSERT DATA`, or writing the changes. Default:
     /// no limit.
     ///
-    /// The program has to have a [`MeteringAllocator`]; without one the evaluation does not begin, with
+    /// It requires that the program uses a [`MeteringAllocator`]. Otherwise the evaluation returns
     /// [`Error::MemoryUncounted`].
     ///
-    /// What grows by doubling may have grown once more before it is looked at, and is copied meanwhile: for a moment up
-    /// to three times as much may be allocated. What one expression makes comes on top, and calls within calls multiply
-    /// that.
+    /// A table that doubles can double once more before the limit is checked, and is copied meanwhile: so up to three
+    /// times the limit can be allocated for a moment. The result of a single expression is extra, and nested calls
+    /// multiply it.
     #[must_use]
     pub fn memory_bytes_max(mut self, bytes: u64) -> Self {
         self.memory_bytes_max = Some(bytes);
@@ -96,9 +97,8 @@ impl Limits {
         self
     }
 
-    /// The bytes of memory in which the evaluation keeps terms of the store that it has read, so that it need not read
-    /// them again. It costs time alone if they do not suffice. Default: 8 MiB, or a quarter of
-    /// [`Limits::memory_bytes_max`] if that is less.
+    /// Sets the size of the cache of terms that the evaluation has read from the store, in bytes. A smaller cache only
+    /// costs time. Default: 8 MiB, or a quarter of [`Limits::memory_bytes_max`] if that is less.
     #[must_use]
     pub fn cached_bytes_max(mut self, bytes: u64) -> Self {
         self.cached_bytes_max = Some(bytes);
@@ -121,7 +121,7 @@ impl Limits {
         self.timeout.is_some() || self.rows_max.is_some() || self.cancellation.is_some()
     }
 
-    /// A token by which another thread ends the evaluation with [`Error::Cancelled`].
+    /// Sets a token with which another thread can cancel the evaluation. It then ends with [`Error::Cancelled`].
     #[must_use]
     pub fn cancellation(mut self, token: CancellationToken) -> Self {
         self.cancellation = Some(token);

@@ -22,30 +22,30 @@ use crate::sparql::service;
 /// How a query is evaluated: its operators as a tree, the first at the root.
 #[derive(Clone, Debug)]
 pub struct Explanation {
-    /// The operator that returns the query's rows.
+    /// The root operator of the plan.
     pub root: PlanNode,
-    /// Quads that were read, if the query was evaluated.
+    /// The number of quads read, if the query was evaluated.
     pub quads_read: Option<u64>,
-    /// The most bytes of memory that the evaluation held, as far as it was looked at, if the query was evaluated and
-    /// the program has a [`MeteringAllocator`].
+    /// The peak memory of the evaluation in bytes, if the query was evaluated and the program uses a
+    /// [`MeteringAllocator`].
     pub memory_bytes_peak: Option<u64>,
 }
 
 /// One operator of a plan.
 #[derive(Clone, Debug, Default)]
 pub struct PlanNode {
-    /// What it does, with its variables and terms. A variable that the text does not name is `[]`.
+    /// The operator, with its variables and terms. A variable that the text does not name is `[]`.
     pub name: String,
     /// The rows that the planner expects after it, for triple patterns and paths.
     pub estimated_rows: Option<f64>,
-    /// The rows that it returned, over all times that it was begun, if the query was evaluated.
+    /// The rows that it returned in total, if the query was evaluated.
     pub rows: Option<u64>,
-    /// The operators whose rows it takes.
+    /// The input operators.
     pub children: Vec<PlanNode>,
 }
 
 impl Query {
-    /// How it would be evaluated over `quads`, with estimates.
+    /// Returns the plan of the query over `quads`, with estimates.
     ///
     /// # Errors
     /// As [`Query::evaluate`].
@@ -234,7 +234,7 @@ impl PlanNode {
         self.children.iter().try_for_each(|child| child.write(out, level + 1))
     }
 
-    /// The operators of the tree, each before its children.
+    /// Returns the operators of the plan, each before its children.
     pub fn nodes(&self) -> Vec<&PlanNode> {
         let mut nodes = vec![self];
         for child in &self.children {

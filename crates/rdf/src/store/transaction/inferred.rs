@@ -19,11 +19,11 @@ use crate::quads::reading::Quads;
 use crate::quads::tables::{Reads, Tables};
 
 impl Transaction {
-    /// Adds a quad as inferred, and its graph. Returns whether it was not inferred. If it is explicit, it is both then,
-    /// and stays inferred when [`Transaction::remove`] takes it away.
+    /// Adds an inferred quad, and its graph if it is new. Returns whether the quad was new as an inferred one. A quad
+    /// that is already explicit is then both, and remains inferred after [`Transaction::remove`].
     ///
-    /// The first inferred quad of a store makes tables for such quads: others that change quads at the same time, or
-    /// read some at [`Isolation::Serializable`](crate::Isolation::Serializable), are in conflict with it for that.
+    /// The first inferred quad of a store creates tables for such quads. This conflicts with concurrent transactions
+    /// that change quads, or read some with [`Isolation::Serializable`](crate::Isolation::Serializable).
     ///
     /// # Errors
     /// As [`Transaction::insert`].
@@ -32,7 +32,7 @@ impl Transaction {
         self.insert_inferred_known(&quad)
     }
 
-    /// As [`Transaction::insert_inferred`], of terms that have numbers.
+    /// As [`Transaction::insert_inferred`], by term ids.
     ///
     /// # Errors
     /// As [`Transaction::insert_ids`].
@@ -60,7 +60,8 @@ impl Transaction {
         Ok((tables, inferred))
     }
 
-    /// Has a quad be inferred no more. Returns whether it was. Its graph stays, and so does the quad if it is explicit.
+    /// Removes an inferred quad. Returns whether it was inferred. Its graph remains, and so does the quad if it is also
+    /// explicit.
     ///
     /// # Errors
     /// As [`Transaction::insert`].
@@ -71,10 +72,10 @@ impl Transaction {
         }
     }
 
-    /// As [`Transaction::remove_inferred`], of terms that have numbers.
+    /// As [`Transaction::remove_inferred`], by term ids.
     ///
     /// # Errors
-    /// [`Error::TransactionBroken`](crate::Error::TransactionBroken); what the engine reports.
+    /// [`Error::TransactionBroken`](crate::Error::TransactionBroken); errors of the engine.
     pub fn remove_inferred_ids(&mut self, quad: &IdQuad) -> Result<bool> {
         let tables = self.inner().tables_seen()?;
         let Some(inferred) = &tables.inferred else { return Ok(false) };
@@ -82,8 +83,8 @@ impl Transaction {
         self.inner().write(|txn| changes::remove_inferred(txn, &tables, inferred, path, quad))
     }
 
-    /// Has the quads of a pattern be inferred no more: all that a reasoner has added, of [`IdPattern::ALL`]. Explicit
-    /// ones stay, and so do graphs. Returns how many were inferred.
+    /// Removes the inferred quads that match a pattern; [`IdPattern::ALL`] removes everything that a reasoner has
+    /// added. Explicit quads and graphs remain. Returns the number of quads that were inferred.
     ///
     /// # Errors
     /// As [`Transaction::remove_matching`].
@@ -187,7 +188,7 @@ impl Transaction {
 }
 
 impl TransactionView {
-    /// Whether a quad is inferred, be it explicit too or not, whatever statements the view has.
+    /// Whether a quad is inferred, even if it is also explicit, and whatever kinds the view is restricted to.
     ///
     /// # Errors
     /// As [`Quads::term`].
