@@ -5,6 +5,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Barrier, Mutex};
+use std::time::Duration;
 
 use fulgurite::io::{Access, Disk, File, ForwardDisk, MemoryDisk};
 use fulgurite::{Database, Durability, Error, Options, Read, TableOptions};
@@ -625,5 +626,31 @@ fn who_closes_a_database_that_is_being_closed_returns_when_that_is_done() {
             let opened = opened.map(|thread| thread.join().unwrap());
             assert_eq!(opened[0].tables().unwrap().len(), 1);
         });
+    }
+}
+
+#[test]
+fn a_close_hands_its_turn_to_transactions_that_wait_for_it() {
+    let directory = tempfile::tempdir().unwrap();
+    for attempt in 0..20 {
+        let db = Database::create(directory.path().join(format!("{attempt}.ful"))).unwrap();
+        let waiting: Vec<_> = (0..3)
+            .map(|_| {
+                let db = db.clone();
+                std::thread::spawn(move || {
+                    loop {
+                        match db.begin_exclusive(Duration::from_secs(60)) {
+                            Ok(exclusive) => drop(exclusive),
+                            Err(error) => return error,
+                        }
+                    }
+                })
+            })
+            .collect();
+        std::thread::sleep(Duration::from_millis(1));
+        db.close().unwrap();
+        for thread in waiting {
+            assert!(matches!(thread.join().unwrap(), Error::Closed { .. }));
+        }
     }
 }
