@@ -62,6 +62,8 @@ fn settle(inner: &Inner, checkpointer: &Mutex<Checkpointer>, monitor: &Monitor) 
     match checkpointer.run() {
         Err(Error::Stopped { .. }) => {
             seal(core, writer)?;
+            // Its rank is above that of the turn, which others may wait for.
+            drop(checkpointer);
             drop(exclusive);
             return Ok(CloseOutcome::LogKept);
         }
@@ -76,6 +78,7 @@ fn settle(inner: &Inner, checkpointer: &Mutex<Checkpointer>, monitor: &Monitor) 
     checkpointer.finish(start)?;
     logged.journal.close()?;
     drop(logged);
+    drop(checkpointer);
     drop(exclusive);
     Ok(CloseOutcome::Clean)
 }
