@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::command::{Command, Failure};
-use crate::{ci, docs, instructions, launch, miri, page, tidy};
+use crate::{ci, docs, instructions, java, launch, miri, page, tidy};
 
 /// Every command, in the order in which a newcomer meets them.
 const COMMANDS: &[&Command] = &[
@@ -11,6 +11,7 @@ const COMMANDS: &[&Command] = &[
     &ci::TEST,
     &tidy::TIDY,
     &docs::DOCS,
+    &java::JAVA,
     &launch::BENCH,
     &instructions::INSTRUCTIONS,
     &page::PAGE,

@@ -2,14 +2,15 @@
 //!
 //! Reading order: [`commands`] (their table), [`launch`] and [`miri`] (commands that build a program and run it),
 //! [`instructions`] (counts that may not rise), [`lanes`] (programs side by side), [`ci`] (`test`: everything that CI
-//! checks), [`tidy`] (rules on the sources that no compiler knows), [`page`] (the editor in the page of the server, and
-//! tries of it), [`tools`] (what these install).
+//! checks), [`tidy`] (rules on the sources that no compiler knows), [`java`] (the Java binding), [`page`] (the editor
+//! in the page of the server, and tries of it), [`tools`] (what these install).
 
 mod ci;
 mod command;
 mod commands;
 mod docs;
 mod instructions;
+mod java;
 mod lanes;
 mod launch;
 mod miri;

@@ -167,6 +167,22 @@ pub fn ensure_rdf4j(root: &Path) -> Result<PathBuf, String> {
     Ok(directory)
 }
 
+/// Makes sure that there are a JDK and Maven, by the system's packages where there is the right to install them.
+///
+/// # Errors
+/// The reason why they cannot be had, and what to install.
+pub fn ensure_maven(root: &Path) -> Result<(), String> {
+    for (program, package) in [("javac", "default-jdk-headless"), ("mvn", "maven")] {
+        let runs = || quiet(workspace::child(root, program, &["-version"]));
+        let help = format!("install a JDK (17 or later) and Maven (on Debian, `apt-get install {package}`)");
+        if runs().is_err() {
+            install_package(root, package).map_err(|reason| format!("{reason}; {help}"))?;
+            runs().map_err(|reason| format!("{reason}; {help}"))?;
+        }
+    }
+    Ok(())
+}
+
 /// Makes sure that there is valgrind, by the system's package where there is the right to install it.
 ///
 /// # Errors

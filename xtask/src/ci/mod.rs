@@ -5,4 +5,5 @@ mod step;
 mod steps;
 mod test;
 
+pub use step::Outcome;
 pub use test::TEST;

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::step::{Outcome, Step, Work};
 use crate::command::Failure;
 use crate::lanes::Program;
-use crate::{instructions, launch, miri, tidy, tools, workspace};
+use crate::{instructions, java, launch, miri, tidy, tools, workspace};
 
 /// All steps, in the order in which they run.
 pub const STEPS: &[Step] = &[
@@ -67,6 +67,7 @@ pub const STEPS: &[Step] = &[
     long("w3c", "the W3C's suites of RDF and SPARQL pass, but for the tests known to fail", w3c),
     long("patterns", "REGEX and REPLACE have the values of another implementation of XPath's functions", patterns),
     long("readers", "other readers agree on RDF/XML, and read all that the store writes", readers),
+    long("java", "the Java binding builds and passes its tests", java::check),
     long("demo", "the demo runs from beginning to end", |root| outcome(launch::run_demo_of_tests(root))),
 ];
 

@@ -100,6 +100,13 @@ const CRATES: &[Allowed] = &[
         outside: Outside::Only(&["axum", "hyper", "hyper-util", "tokio"]),
     },
     Allowed {
+        directory: "crates/java",
+        ours: &["fulgurite", "fulgurite-rdf"],
+        ours_in_tests: &[],
+        // Java's bytes are signed: views of slices as the other type.
+        outside: Outside::Only(&["bytemuck", "jni"]),
+    },
+    Allowed {
         directory: "crates/cli",
         ours: &["fulgurite", "fulgurite-keys", "fulgurite-rdf", "fulgurite-server"],
         ours_in_tests: &["fulgurite-testkit"],

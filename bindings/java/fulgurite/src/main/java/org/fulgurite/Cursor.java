@@ -1,0 +1,212 @@
+package org.fulgurite;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import org.fulgurite.internal.Native;
+
+/**
+ * A scan of a range of keys, in ascending or descending order. It fetches entries in batches, which grow from 4 KiB to
+ * 256 KiB.
+ *
+ * <pre>{@code
+ * try (Cursor cursor = txn.scan(table, KeyRange.all())) {
+ *     while (cursor.next()) {
+ *         use(cursor.key(), cursor.value());
+ *     }
+ * }
+ * }</pre>
+ *
+ * <p>A cursor of a write transaction may or may not see changes that are made during the scan. A cursor is for one
+ * thread at a time.
+ */
+public final class Cursor implements AutoCloseable {
+    private static final int FIRST_BATCH_BYTES = 4 << 10;
+    private static final int BATCH_BYTES_MAX = 256 << 10;
+
+    /** Set in the result of {@link Native#scan} if there are no more entries. */
+    private static final long LAST = 1L << 32;
+
+    private final Transaction transaction;
+    private final Table table;
+    private final boolean reverse;
+    private final KeyRange whole;
+
+    /** What is not fetched yet; null if nothing is left. */
+    private KeyRange rest;
+
+    private byte[] batch = new byte[FIRST_BATCH_BYTES];
+    private ByteBuffer numbers = wrap(batch);
+    private int end;
+
+    /** The beginning of the current entry's key; negative if there is no current entry. */
+    private int at = -1;
+
+    private int keyLength;
+    private int valueLength;
+
+    Cursor(Transaction transaction, Table table, KeyRange range, boolean reverse) {
+        this.transaction = transaction;
+        this.table = table;
+        this.reverse = reverse;
+        this.whole = range;
+        this.rest = range;
+    }
+
+    private static ByteBuffer wrap(byte[] bytes) {
+        return ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    }
+
+    /**
+     * Moves to the next entry.
+     *
+     * @return false if there are no more entries
+     */
+    public boolean next() {
+        int next = at + keyLength + valueLength;
+        if (at < 0 || next == end) {
+            if (!fetch()) {
+                return false;
+            }
+            next = 0;
+        }
+        read(next);
+        return true;
+    }
+
+    private void read(int position) {
+        keyLength = numbers.getInt(position);
+        valueLength = numbers.getInt(position + 4);
+        at = position + 8;
+    }
+
+    /** Fetches the next batch into the beginning of the buffer. Returns whether it has entries. */
+    private boolean fetch() {
+        boolean isFirst = end == 0;
+        // If the scan fails, there is no current entry.
+        end = 0;
+        at = -1;
+        if (rest == null) {
+            return false;
+        }
+        if (!isFirst && batch.length < BATCH_BYTES_MAX) {
+            resize(2 * batch.length);
+        }
+        long found = scan();
+        while (found < 0) {
+            if (-found > Integer.MAX_VALUE - 16) {
+                throw new OutOfMemoryError("an entry of " + -found + " bytes does not fit into an array");
+            }
+            resize((int) -found);
+            found = scan();
+        }
+        end = (int) found;
+        rest = (found & LAST) != 0 || end == 0 ? null : rest(lastKey());
+        return end > 0;
+    }
+
+    private KeyRange rest(byte[] last) {
+        return reverse ? rest.before(last) : rest.after(last);
+    }
+
+    private byte[] lastKey() {
+        int position = 0;
+        int last = 0;
+        while (position < end) {
+            last = position;
+            position += 8 + numbers.getInt(position) + numbers.getInt(position + 4);
+        }
+        return Arrays.copyOfRange(batch, last + 8, last + 8 + numbers.getInt(last));
+    }
+
+    private void resize(int bytes) {
+        batch = new byte[bytes];
+        numbers = wrap(batch);
+    }
+
+    private long scan() {
+        return Native.scan(
+                transaction.handle.raw(),
+                table.handle.raw(),
+                reverse,
+                rest.lowKind,
+                rest.low,
+                rest.highKind,
+                rest.high,
+                batch);
+    }
+
+    /**
+     * Continues the scan at {@code key}: with the first entry whose key is at least {@code key}, or in descending order
+     * with the last entry whose key is at most {@code key}. Call {@link #next()} to move to that entry. Keys outside of
+     * the range of the scan are never returned.
+     *
+     * @param key the key
+     */
+    public void seek(byte[] key) {
+        byte[] copy = key.clone();
+        rest = reverse ? whole.upTo(copy) : whole.from(copy);
+        end = 0;
+        at = -1;
+    }
+
+    /**
+     * Returns the key of the current entry.
+     *
+     * @return a copy of the key
+     * @throws IllegalStateException before the first call of {@link #next()}, and after the last entry
+     */
+    public byte[] key() {
+        checkEntry();
+        return Arrays.copyOfRange(batch, at, at + keyLength);
+    }
+
+    /**
+     * Returns the value of the current entry.
+     *
+     * @return a copy of the value
+     * @throws IllegalStateException before the first call of {@link #next()}, and after the last entry
+     */
+    public byte[] value() {
+        checkEntry();
+        return Arrays.copyOfRange(batch, at + keyLength, at + keyLength + valueLength);
+    }
+
+    /**
+     * Returns the key of the current entry without copying it.
+     *
+     * @return a read-only buffer, which is valid until the next call of {@link #next()} or {@link #seek}
+     * @throws IllegalStateException before the first call of {@link #next()}, and after the last entry
+     */
+    public ByteBuffer keyBuffer() {
+        checkEntry();
+        return ByteBuffer.wrap(batch, at, keyLength).slice().asReadOnlyBuffer();
+    }
+
+    /**
+     * Returns the value of the current entry without copying it.
+     *
+     * @return a read-only buffer, which is valid until the next call of {@link #next()} or {@link #seek}
+     * @throws IllegalStateException before the first call of {@link #next()}, and after the last entry
+     */
+    public ByteBuffer valueBuffer() {
+        checkEntry();
+        return ByteBuffer.wrap(batch, at + keyLength, valueLength).slice().asReadOnlyBuffer();
+    }
+
+    private void checkEntry() {
+        if (at < 0) {
+            throw new IllegalStateException("the cursor is at no entry; next() must have returned true");
+        }
+    }
+
+    /** Ends the scan, and frees its buffer. */
+    @Override
+    public void close() {
+        rest = null;
+        end = 0;
+        at = -1;
+        batch = new byte[0];
+        numbers = wrap(batch);
+    }
+}

@@ -1,0 +1,364 @@
+package org.fulgurite;
+
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.fulgurite.exceptions.RetryableException;
+import org.fulgurite.internal.Handle;
+import org.fulgurite.internal.Native;
+import org.fulgurite.options.Isolation;
+
+/**
+ * An open database: one file of named, ordered tables. Threads can share it.
+ *
+ * <pre>{@code
+ * try (Database database = Database.create(Paths.get("fruit.ful"))) {
+ *     Table fruit = database.openOrCreateTable("fruit");
+ *     database.write(txn -> txn.put(fruit, key, value));
+ *     byte[] found = database.read(txn -> txn.get(fruit, key));
+ * }
+ * }</pre>
+ */
+public final class Database implements AutoCloseable {
+    private static final int UPDATE_ATTEMPTS = 64;
+    private static final long FIRST_PAUSE_NANOS = 10_000;
+    private static final int PAUSE_DOUBLINGS_MAX = 10;
+
+    private final Path path;
+    private final Handle handle;
+
+    /** The handles of open tables and transactions. */
+    private final Set<Handle> children = Handle.newSet();
+
+    Database(Path path, long[] options) {
+        this.path = path;
+        this.handle = new Handle(this, Native.open(path.toString(), options), "database", true, Handle.newSet());
+    }
+
+    /**
+     * Returns the default options for opening a database.
+     *
+     * @return the options
+     */
+    public static DatabaseOptions options() {
+        return new DatabaseOptions();
+    }
+
+    /**
+     * Opens an existing database with the default options.
+     *
+     * @param path the path of the file
+     * @return the open database
+     */
+    public static Database open(Path path) {
+        return options().open(path);
+    }
+
+    /**
+     * Opens a database with the default options, and creates it if it does not exist.
+     *
+     * @param path the path of the file
+     * @return the open database
+     */
+    public static Database create(Path path) {
+        return options().create(true).open(path);
+    }
+
+    /**
+     * Returns the path of the database file.
+     *
+     * @return the absolute path
+     */
+    public Path path() {
+        return Paths.get(path.toString());
+    }
+
+    /** Returns the handle of a table or transaction, which is closed with this database. */
+    Handle child(Object owner, long raw, String name, boolean reported) {
+        Handle child = new Handle(owner, raw, name, reported, children);
+        child.checkParent(handle);
+        return child;
+    }
+
+    /**
+     * Begins a read transaction: a snapshot of everything committed so far.
+     *
+     * @return the transaction; close it
+     */
+    public ReadTransaction beginRead() {
+        return new ReadTransaction(this, Native.beginRead(handle.raw(), false));
+    }
+
+    /**
+     * Begins a read transaction that sees only durable commits.
+     *
+     * @return the transaction; close it
+     */
+    public ReadTransaction beginDurableRead() {
+        return new ReadTransaction(this, Native.beginRead(handle.raw(), true));
+    }
+
+    /**
+     * Begins a write transaction with the isolation of the options. Waits while an exclusive transaction is running.
+     *
+     * @return the transaction; commit or close it
+     */
+    public WriteTransaction beginWrite() {
+        return new WriteTransaction(this, Native.beginWrite(handle.raw(), -1));
+    }
+
+    /**
+     * Begins a write transaction with the given isolation.
+     *
+     * @param isolation the isolation
+     * @return the transaction; commit or close it
+     */
+    public WriteTransaction beginWrite(Isolation isolation) {
+        return new WriteTransaction(this, Native.beginWrite(handle.raw(), isolation.ordinal()));
+    }
+
+    /**
+     * Begins an exclusive write transaction: no other transaction commits until it ends, so it never conflicts.
+     *
+     * @param timeout how long to wait for the previous exclusive transaction
+     * @return the transaction, or nothing if the previous one has not ended in time
+     */
+    public Optional<WriteTransaction> beginExclusive(Duration timeout) {
+        long raw = Native.beginExclusive(handle.raw(), timeout.toMillis());
+        return raw == 0 ? Optional.empty() : Optional.of(new WriteTransaction(this, raw));
+    }
+
+    /**
+     * Runs a function in a read transaction.
+     *
+     * @param function the function; it must not keep the transaction
+     * @param <T> the type of the result
+     * @return the result of the function
+     */
+    public <T> T read(Function<? super ReadTransaction, ? extends T> function) {
+        try (ReadTransaction transaction = beginRead()) {
+            return function.apply(transaction);
+        }
+    }
+
+    /**
+     * Runs a function in a write transaction and commits it. If the commit conflicts with another transaction, the
+     * function is called again in a new transaction, so it should have no other effects. If the function throws,
+     * nothing is committed.
+     *
+     * @param function the function; it must not keep the transaction
+     * @param <T> the type of the result
+     * @return the result of the function
+     * @throws RetryableException if it still conflicts after 64 attempts
+     */
+    public <T> T update(Function<? super WriteTransaction, ? extends T> function) {
+        for (int attempt = 0; ; attempt++) {
+            try (WriteTransaction transaction = beginWrite()) {
+                T result = function.apply(transaction);
+                transaction.commit();
+                return result;
+            } catch (RetryableException conflict) {
+                if (attempt + 1 >= UPDATE_ATTEMPTS) {
+                    throw conflict;
+                }
+            }
+            pause(attempt);
+        }
+    }
+
+    /**
+     * As {@link #update}, for functions without a result.
+     *
+     * @param function the function; it must not keep the transaction
+     * @throws RetryableException if it still conflicts after 64 attempts
+     */
+    public void write(Consumer<? super WriteTransaction> function) {
+        update(transaction -> {
+            function.accept(transaction);
+            return null;
+        });
+    }
+
+    /** Waits longer with each attempt, for a random time, so that transactions that conflict do not stay in step. */
+    private static void pause(int attempt) {
+        long longest = FIRST_PAUSE_NANOS << Math.min(attempt, PAUSE_DOUBLINGS_MAX);
+        LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(longest) + 1);
+    }
+
+    /**
+     * Creates a table with the default options.
+     *
+     * @param name the name
+     * @return the table
+     */
+    public Table createTable(String name) {
+        return createTable(name, new TableOptions());
+    }
+
+    /**
+     * Creates a table.
+     *
+     * @param name the name
+     * @param options the options
+     * @return the table
+     */
+    public Table createTable(String name, TableOptions options) {
+        return create(name, options, false);
+    }
+
+    private Table create(String name, TableOptions options, boolean ifAbsent) {
+        Objects.requireNonNull(name, "name");
+        long raw = Native.createTable(
+                handle.raw(), name, options.flags(), options.align(), options.operator(), ifAbsent);
+        return new Table(this, raw, name);
+    }
+
+    /**
+     * Returns an existing table.
+     *
+     * @param name the name
+     * @return the table
+     */
+    public Table openTable(String name) {
+        return new Table(this, Native.openTable(handle.raw(), Objects.requireNonNull(name, "name")), name);
+    }
+
+    /**
+     * Returns a table, and creates it with the default options if it does not exist.
+     *
+     * @param name the name
+     * @return the table
+     */
+    public Table openOrCreateTable(String name) {
+        return openOrCreateTable(name, new TableOptions());
+    }
+
+    /**
+     * Returns a table, and creates it if it does not exist. An existing table must have the same options.
+     *
+     * @param name the name
+     * @param options the options
+     * @return the table
+     */
+    public Table openOrCreateTable(String name, TableOptions options) {
+        return create(name, options, true);
+    }
+
+    /**
+     * Drops a table with all its entries. Existing snapshots still see it.
+     *
+     * @param table the table
+     */
+    public void dropTable(Table table) {
+        Native.dropTable(handle.raw(), table.handle.raw());
+    }
+
+    /**
+     * Renames a table.
+     *
+     * @param table the table
+     * @param name the new name
+     * @return the table by its new name; the old object still works
+     */
+    public Table renameTable(Table table, String name) {
+        Objects.requireNonNull(name, "name");
+        return new Table(this, Native.renameTable(handle.raw(), table.handle.raw(), name), name);
+    }
+
+    /**
+     * Returns the names of all tables, sorted.
+     *
+     * @return the names
+     */
+    public List<String> tableNames() {
+        return Collections.unmodifiableList(Arrays.asList(Native.tableNames(handle.raw())));
+    }
+
+    /**
+     * Makes all commits so far durable.
+     *
+     * @return the sequence of the newest durable commit
+     */
+    public long sync() {
+        return Native.sync(handle.raw());
+    }
+
+    /** Merges all commits so far into the file, and frees the log. */
+    public void checkpoint() {
+        Native.checkpoint(handle.raw());
+    }
+
+    /**
+     * Makes the file as small as possible. Readers and writers continue meanwhile.
+     *
+     * @return the bytes by which it shrank
+     */
+    public long compact() {
+        return Native.compact(handle.raw());
+    }
+
+    /**
+     * Copies the newest committed state to a new file. Readers and writers continue meanwhile.
+     *
+     * @param copy the path of the copy, at which no file may exist
+     */
+    public void backup(Path copy) {
+        Native.backup(handle.raw(), copy.toAbsolutePath().toString());
+    }
+
+    /**
+     * Checks every page of the newest checkpoint.
+     *
+     * @return the report, with all damage
+     */
+    public CheckReport check() {
+        long[] counts = new long[3];
+        String[] damages = Native.check(handle.raw(), counts);
+        return new CheckReport(counts, damages);
+    }
+
+    /**
+     * Returns statistics.
+     *
+     * @return the statistics
+     */
+    public Stats stats() {
+        return new Stats(Native.stats(handle.raw()));
+    }
+
+    /**
+     * Returns whether the database is not closed.
+     *
+     * @return whether it is open
+     */
+    public boolean isOpen() {
+        return handle.isOpen();
+    }
+
+    /**
+     * Closes this object and all its tables and transactions, after running calls have returned. If no other object of
+     * this process has the database open, merges all commits into the file and removes the log. A second call does
+     * nothing.
+     */
+    @Override
+    public void close() {
+        long released = handle.release();
+        if (released == 0) {
+            return;
+        }
+        for (Handle child : children) {
+            child.close();
+        }
+        Native.close(released);
+    }
+}

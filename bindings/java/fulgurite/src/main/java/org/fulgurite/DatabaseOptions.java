@@ -1,0 +1,195 @@
+package org.fulgurite;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Objects;
+import org.fulgurite.options.Durability;
+import org.fulgurite.options.Isolation;
+
+/**
+ * Options for opening a database. {@link Database#options()} returns the defaults; each method changes one option and
+ * returns this object.
+ */
+public final class DatabaseOptions {
+    /** The native library leaves an option with this value at its default. */
+    private static final long DEFAULT = Long.MIN_VALUE;
+
+    private final long[] values = new long[14];
+
+    DatabaseOptions() {
+        Arrays.fill(values, DEFAULT);
+    }
+
+    private DatabaseOptions set(int position, long value) {
+        values[position] = value;
+        return this;
+    }
+
+    private DatabaseOptions set(int position, boolean value) {
+        return set(position, value ? 1 : 0);
+    }
+
+    /**
+     * Sets whether to create the database if it does not exist. Default: false.
+     *
+     * @param create whether to create it
+     * @return this
+     */
+    public DatabaseOptions create(boolean create) {
+        return set(0, create);
+    }
+
+    /**
+     * Sets whether to open the database for reading only. Default: false. If another process writes, reads show its
+     * newest checkpoint.
+     *
+     * @param readOnly whether to open it for reading only
+     * @return this
+     */
+    public DatabaseOptions readOnly(boolean readOnly) {
+        return set(1, readOnly);
+    }
+
+    /**
+     * Sets the page size of a new database. Default: 16,384.
+     *
+     * @param bytes 8,192 or 16,384
+     * @return this
+     */
+    public DatabaseOptions pageSizeBytes(int bytes) {
+        return set(2, bytes);
+    }
+
+    /**
+     * Sets the size of the page cache. It is used only if the file is not mapped. Default: 64 MiB.
+     *
+     * @param bytes the size in bytes
+     * @return this
+     */
+    public DatabaseOptions cacheBytes(long bytes) {
+        return set(3, positive(bytes));
+    }
+
+    /**
+     * Sets the memory that commits use before a checkpoint writes them to the file. Default: a 64th of the memory of
+     * the machine, at least 64 MiB and at most 384 MiB.
+     *
+     * @param bytes the memory in bytes
+     * @return this
+     */
+    public DatabaseOptions deltaBytes(long bytes) {
+        return set(4, positive(bytes));
+    }
+
+    /**
+     * Sets the memory for the changes of one write transaction. Further changes are spilled to the file. Default: 64
+     * MiB.
+     *
+     * @param bytes the memory in bytes
+     * @return this
+     */
+    public DatabaseOptions writeSetBytes(long bytes) {
+        return set(5, positive(bytes));
+    }
+
+    /**
+     * Sets the durability of {@link WriteTransaction#commit()}. Default: {@link Durability#DISK}.
+     *
+     * @param durability the durability
+     * @return this
+     */
+    public DatabaseOptions durability(Durability durability) {
+        return set(6, durability.ordinal());
+    }
+
+    /**
+     * Sets the isolation of {@link Database#beginWrite()}. Default: {@link Isolation#SERIALIZABLE}.
+     *
+     * @param isolation the isolation
+     * @return this
+     */
+    public DatabaseOptions isolation(Isolation isolation) {
+        return set(7, isolation.ordinal());
+    }
+
+    /**
+     * Limits the size of the data file. Default: no limit.
+     *
+     * @param bytes the limit in bytes
+     * @return this
+     */
+    public DatabaseOptions maxSizeBytes(long bytes) {
+        return set(8, positive(bytes));
+    }
+
+    /**
+     * Sets whether to map the file and the log into memory. Default: true. Without a map, errors of the disk are
+     * exceptions and not signals that end the virtual machine.
+     *
+     * @param map whether to map them
+     * @return this
+     */
+    public DatabaseOptions map(boolean map) {
+        return set(9, map);
+    }
+
+    /**
+     * Sets whether to request huge pages for the map. Default: true.
+     *
+     * @param hugePages whether to request them
+     * @return this
+     */
+    public DatabaseOptions hugePages(boolean hugePages) {
+        return set(10, hugePages);
+    }
+
+    /**
+     * Sets whether a background thread runs checkpoints. Default: true.
+     *
+     * @param background whether to use a background thread
+     * @return this
+     */
+    public DatabaseOptions background(boolean background) {
+        return set(11, background);
+    }
+
+    /**
+     * Sets how long opening waits if another process has the database open for writing. Default: zero.
+     *
+     * @param atMost the longest wait
+     * @return this
+     */
+    public DatabaseOptions waitForLock(Duration atMost) {
+        return set(12, positive(atMost.toMillis()));
+    }
+
+    /**
+     * Retains so many bytes of log beyond what recovery needs. Default: 0.
+     *
+     * @param bytes the size in bytes
+     * @return this
+     */
+    public DatabaseOptions keepLog(long bytes) {
+        return set(13, positive(bytes));
+    }
+
+    private static long positive(long number) {
+        if (number < 0) {
+            throw new IllegalArgumentException(number + " is negative");
+        }
+        return number;
+    }
+
+    /**
+     * Opens the database. If this process already has it open with the same options, the result shares it.
+     *
+     * @param path the path of the file
+     * @return the open database
+     * @throws org.fulgurite.exceptions.LockedException if another process has it open for writing
+     * @throws org.fulgurite.exceptions.CorruptException if it is damaged
+     */
+    public Database open(Path path) {
+        return new Database(Objects.requireNonNull(path, "path").toAbsolutePath(), values);
+    }
+}

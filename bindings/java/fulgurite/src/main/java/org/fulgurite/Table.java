@@ -1,0 +1,37 @@
+package org.fulgurite;
+
+import org.fulgurite.internal.Handle;
+
+/**
+ * A named table of byte keys and byte values, ordered by unsigned bytes. Threads can share it. It is valid until it or
+ * its database is closed.
+ */
+public final class Table implements AutoCloseable {
+    final Handle handle;
+    private final String name;
+
+    Table(Database database, long raw, String name) {
+        this.name = name;
+        this.handle = database.child(this, raw, "table", false);
+    }
+
+    /**
+     * Returns the name by which the table was opened.
+     *
+     * @return the name
+     */
+    public String name() {
+        return name;
+    }
+
+    /** Releases this object. The table itself is not changed. */
+    @Override
+    public void close() {
+        handle.close();
+    }
+
+    @Override
+    public String toString() {
+        return "table " + name;
+    }
+}

@@ -1,0 +1,78 @@
+package org.fulgurite;
+
+import java.util.Objects;
+import org.fulgurite.options.MergeOperator;
+
+/** Options of a table, which are fixed when it is created. Each method changes one option and returns this object. */
+public final class TableOptions {
+    private static final int COUNTED = 1;
+    private static final int PACKED = 2;
+
+    private int flags;
+    private int align = 1;
+    private int operator = -1;
+
+    /** Creates the default options. */
+    public TableOptions() {}
+
+    private TableOptions set(int flag, boolean value) {
+        flags = value ? flags | flag : flags & ~flag;
+        return this;
+    }
+
+    /**
+     * Sets whether exact counts of ranges remain fast while changes wait to be merged. Checkpoints take longer for
+     * that. Default: false.
+     *
+     * @param counted whether they remain fast
+     * @return this
+     */
+    public TableOptions counted(boolean counted) {
+        return set(COUNTED, counted);
+    }
+
+    /**
+     * Sets whether only the part of each key is stored that differs from the previous key. Keys with common prefixes
+     * take a fraction of the space; gets and scans are slower. Default: false.
+     *
+     * @param packed whether to pack keys
+     * @return this
+     */
+    public TableOptions packed(boolean packed) {
+        return set(PACKED, packed);
+    }
+
+    /**
+     * Sets the alignment of values in the file. Default: 1.
+     *
+     * @param bytes 1, 4, 8 or 16
+     * @return this
+     */
+    public TableOptions valueAlign(int bytes) {
+        align = bytes;
+        return this;
+    }
+
+    /**
+     * Sets the operator of {@link WriteTransaction#merge}. Default: none.
+     *
+     * @param operator the operator
+     * @return this
+     */
+    public TableOptions merge(MergeOperator operator) {
+        this.operator = Objects.requireNonNull(operator, "operator").ordinal();
+        return this;
+    }
+
+    int flags() {
+        return flags;
+    }
+
+    int align() {
+        return align;
+    }
+
+    int operator() {
+        return operator;
+    }
+}

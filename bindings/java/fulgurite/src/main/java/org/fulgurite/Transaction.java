@@ -1,0 +1,202 @@
+package org.fulgurite;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.NoSuchElementException;
+import org.fulgurite.internal.Exceptions;
+import org.fulgurite.internal.Handle;
+import org.fulgurite.internal.Native;
+
+/** The reads that read transactions and write transactions share. */
+public abstract class Transaction implements AutoCloseable {
+    final Handle handle;
+
+    Transaction(Database database, long raw, String name) {
+        this.handle = database.child(this, raw, name, true);
+    }
+
+    /**
+     * Returns the value of a key.
+     *
+     * @param table the table
+     * @param key the key
+     * @return a copy of the value, or null if the key does not exist
+     */
+    public byte[] get(Table table, byte[] key) {
+        return Native.get(handle.raw(), table.handle.raw(), key);
+    }
+
+    /**
+     * Returns whether a key exists.
+     *
+     * @param table the table
+     * @param key the key
+     * @return whether it exists
+     */
+    public boolean containsKey(Table table, byte[] key) {
+        return get(table, key) != null;
+    }
+
+    /**
+     * Returns the values of many keys. This is several times faster than single gets.
+     *
+     * @param table the table
+     * @param keys the keys, in any order
+     * @return the values in the order of the keys; null for each key that does not exist
+     */
+    public List<byte[]> getMany(Table table, List<byte[]> keys) {
+        long bytes = 0;
+        for (byte[] key : keys) {
+            bytes += 4L + key.length;
+        }
+        if (bytes > Integer.MAX_VALUE - 16) {
+            throw Exceptions.invalid("the keys have " + bytes + " bytes together; split them into several calls");
+        }
+        ByteBuffer packed = ByteBuffer.allocate((int) bytes).order(ByteOrder.LITTLE_ENDIAN);
+        for (byte[] key : keys) {
+            packed.putInt(key.length).put(key);
+        }
+        byte[] found = Native.getMany(handle.raw(), table.handle.raw(), packed.array(), packed.position());
+        ByteBuffer results = ByteBuffer.wrap(found).order(ByteOrder.LITTLE_ENDIAN);
+        List<byte[]> values = new ArrayList<>(keys.size());
+        while (results.hasRemaining()) {
+            int length = results.getInt();
+            byte[] value = null;
+            if (length >= 0) {
+                value = new byte[length];
+                results.get(value);
+            }
+            values.add(value);
+        }
+        return values;
+    }
+
+    /**
+     * Begins a scan in ascending order.
+     *
+     * @param table the table
+     * @param range the keys
+     * @return a cursor before the first entry
+     */
+    public Cursor scan(Table table, KeyRange range) {
+        return cursor(table, range, false);
+    }
+
+    /**
+     * Begins a scan in descending order.
+     *
+     * @param table the table
+     * @param range the keys
+     * @return a cursor after the last entry
+     */
+    public Cursor scanReverse(Table table, KeyRange range) {
+        return cursor(table, range, true);
+    }
+
+    private Cursor cursor(Table table, KeyRange range, boolean reverse) {
+        handle.raw();
+        table.handle.raw();
+        return new Cursor(this, table, range, reverse);
+    }
+
+    /**
+     * Returns the entries of a range in ascending order, for loops.
+     *
+     * @param table the table
+     * @param range the keys
+     * @return the entries; each iterator scans the table
+     */
+    public Iterable<Entry> entries(Table table, KeyRange range) {
+        return () -> new Entries(scan(table, range));
+    }
+
+    /** An iterator over a cursor. */
+    private static final class Entries implements Iterator<Entry> {
+        private final Cursor cursor;
+        private boolean isFetched;
+        private boolean hasNext;
+
+        Entries(Cursor cursor) {
+            this.cursor = cursor;
+        }
+
+        @Override
+        public boolean hasNext() {
+            if (!isFetched) {
+                hasNext = cursor.next();
+                isFetched = true;
+            }
+            return hasNext;
+        }
+
+        @Override
+        public Entry next() {
+            if (!hasNext()) {
+                throw new NoSuchElementException();
+            }
+            isFetched = false;
+            return new Entry(cursor.key(), cursor.value());
+        }
+    }
+
+    /**
+     * Returns the exact number of entries in a range.
+     *
+     * @param table the table
+     * @param range the keys
+     * @return the number of entries
+     */
+    public long count(Table table, KeyRange range) {
+        return Native.count(
+                handle.raw(), table.handle.raw(), range.lowKind, range.low, range.highKind, range.high);
+    }
+
+    /**
+     * Returns an estimate of the number of entries in a range, in the time of a few gets.
+     *
+     * @param table the table
+     * @param range the keys
+     * @return the best guess
+     */
+    public long estimateCount(Table table, KeyRange range) {
+        return Native.estimate(
+                handle.raw(), table.handle.raw(), range.lowKind, range.low, range.highKind, range.high)[0];
+    }
+
+    /**
+     * Returns the sequence of the newest commit that this transaction sees.
+     *
+     * @return the sequence
+     */
+    public long sequence() {
+        return Native.sequence(handle.raw());
+    }
+
+    /**
+     * Returns whether the transaction has not ended.
+     *
+     * @return whether it is open
+     */
+    public boolean isOpen() {
+        return handle.isOpen();
+    }
+
+    /** Ends the transaction, after running calls of other threads have returned. A second call does nothing. */
+    @Override
+    public void close() {
+        handle.close();
+    }
+
+    /** Ends the management of the handle, for a call that ends the transaction. */
+    long release() {
+        long raw = handle.release();
+        if (raw == 0) {
+            // Throws the exception for a closed object.
+            handle.raw();
+        }
+        return raw;
+    }
+}

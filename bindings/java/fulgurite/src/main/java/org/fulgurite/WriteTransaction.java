@@ -1,0 +1,131 @@
+package org.fulgurite;
+
+import java.util.Objects;
+import org.fulgurite.exceptions.RetryableException;
+import org.fulgurite.internal.Exceptions;
+import org.fulgurite.internal.Native;
+import org.fulgurite.options.Durability;
+
+/**
+ * A write transaction: changes that are committed atomically, or discarded. It reads a snapshot and its own changes.
+ * Any number of write transactions run concurrently. If another transaction has committed a conflicting change,
+ * {@link #commit()} throws a {@link RetryableException}; {@link Database#update} retries automatically. Closing a
+ * transaction that was not committed discards its changes. Calls of several threads run one after the other.
+ */
+public final class WriteTransaction extends Transaction {
+    WriteTransaction(Database database, long raw) {
+        super(database, raw, "write transaction");
+    }
+
+    /**
+     * Stores a value, and replaces an existing one.
+     *
+     * @param table the table
+     * @param key the key, at most 64 MiB
+     * @param value the value
+     */
+    public void put(Table table, byte[] key, byte[] value) {
+        Native.put(handle.raw(), table.handle.raw(), key, value);
+    }
+
+    /**
+     * Stores a value unless the key exists.
+     *
+     * @param table the table
+     * @param key the key
+     * @param value the value
+     * @return whether the value was stored
+     */
+    public boolean insert(Table table, byte[] key, byte[] value) {
+        return Native.insert(handle.raw(), table.handle.raw(), key, value);
+    }
+
+    /**
+     * Merges an operand into the value of a key by the table's {@link TableOptions#merge operator}. The operand is
+     * applied to the value that the key has when this transaction commits, so merges never conflict.
+     *
+     * @param table the table
+     * @param key the key
+     * @param operand the operand
+     */
+    public void merge(Table table, byte[] key, byte[] operand) {
+        Native.merge(handle.raw(), table.handle.raw(), key, operand);
+    }
+
+    /**
+     * Deletes a key.
+     *
+     * @param table the table
+     * @param key the key
+     * @return whether the key existed
+     */
+    public boolean delete(Table table, byte[] key) {
+        return Native.delete(handle.raw(), table.handle.raw(), key);
+    }
+
+    /**
+     * Deletes all entries of a range.
+     *
+     * @param table the table
+     * @param range the keys
+     * @return the number of deleted entries
+     */
+    public long deleteRange(Table table, KeyRange range) {
+        return Native.deleteRange(
+                handle.raw(), table.handle.raw(), range.lowKind, range.low, range.highKind, range.high);
+    }
+
+    /**
+     * Makes the changes of a batch in their order, all of them or none. This is faster than single calls, especially if
+     * the keys are in ascending order.
+     *
+     * @param table the table
+     * @param batch the changes
+     */
+    public void apply(Table table, WriteBatch batch) {
+        Native.apply(handle.raw(), table.handle.raw(), batch.bytes(), batch.length());
+    }
+
+    /**
+     * Returns a savepoint: the current state of the transaction.
+     *
+     * @return the savepoint
+     */
+    public Savepoint savepoint() {
+        return new Savepoint(this, Native.savepoint(handle.raw()));
+    }
+
+    /**
+     * Undoes all changes since a savepoint. The savepoint can be used again; later ones become invalid.
+     *
+     * @param savepoint a savepoint of this transaction
+     */
+    public void rollbackTo(Savepoint savepoint) {
+        if (savepoint.transaction != this) {
+            throw Exceptions.invalid("the savepoint belongs to another transaction");
+        }
+        Native.rollbackTo(handle.raw(), savepoint.number);
+    }
+
+    /**
+     * Commits with the durability of the database's options. The transaction ends, whatever the outcome.
+     *
+     * @return the sequence of the commit
+     * @throws RetryableException if another transaction has committed a conflicting change: run this one again
+     */
+    public long commit() {
+        return Native.commit(release(), -1);
+    }
+
+    /**
+     * Commits with the given durability. The transaction ends, whatever the outcome.
+     *
+     * @param durability what the commit survives when this returns
+     * @return the sequence of the commit
+     * @throws RetryableException if another transaction has committed a conflicting change: run this one again
+     */
+    public long commit(Durability durability) {
+        Objects.requireNonNull(durability, "durability");
+        return Native.commit(release(), durability.ordinal());
+    }
+}

@@ -1,0 +1,16 @@
+package org.fulgurite.exceptions;
+
+/** Another process, or another handle of this process, has the database open for writing. */
+public class LockedException extends FulguriteException {
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * Creates an exception.
+     *
+     * @param kind what failed
+     * @param message the text, for people
+     */
+    public LockedException(ErrorKind kind, String message) {
+        super(kind, message);
+    }
+}

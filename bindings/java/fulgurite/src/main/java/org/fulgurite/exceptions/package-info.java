@@ -1,0 +1,2 @@
+/** The exceptions of Fulgurite: see {@link org.fulgurite.exceptions.FulguriteException}. */
+package org.fulgurite.exceptions;

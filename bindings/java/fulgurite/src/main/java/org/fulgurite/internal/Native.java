@@ -1,0 +1,84 @@
+package org.fulgurite.internal;
+
+/**
+ * The native methods, which {@code crates/java} implements. Handles are never 0. Bounds of ranges have a kind: 0 for
+ * none, 1 for inclusive, 2 for exclusive. {@code crates/java/src/batch.rs} describes arrays of keys, entries and
+ * changes.
+ */
+public final class Native {
+    static {
+        NativeLibrary.load();
+    }
+
+    private Native() {}
+
+    /** The version of the native library. */
+    static native String version();
+
+    /** The names of the kinds of errors, in the order in which they are numbered. */
+    static native String[] errorKinds();
+
+    public static native long open(String path, long[] options);
+
+    public static native void close(long handle);
+
+    public static native long beginRead(long database, boolean durable);
+
+    public static native long beginWrite(long database, int isolation);
+
+    public static native long beginExclusive(long database, long timeoutMs);
+
+    public static native long sync(long database);
+
+    public static native void checkpoint(long database);
+
+    public static native long compact(long database);
+
+    public static native void backup(long database, String path);
+
+    public static native String[] check(long database, long[] counts);
+
+    public static native long[] stats(long database);
+
+    public static native long createTable(
+            long database, String name, int flags, int align, int operator, boolean ifAbsent);
+
+    public static native long openTable(long database, String name);
+
+    public static native void dropTable(long database, long table);
+
+    public static native long renameTable(long database, long table, String name);
+
+    public static native String[] tableNames(long database);
+
+    public static native byte[] get(long txn, long table, byte[] key);
+
+    public static native byte[] getMany(long txn, long table, byte[] keys, int length);
+
+    public static native long scan(
+            long txn, long table, boolean reverse, int lowKind, byte[] low, int highKind, byte[] high, byte[] entries);
+
+    public static native long count(long txn, long table, int lowKind, byte[] low, int highKind, byte[] high);
+
+    public static native long[] estimate(long txn, long table, int lowKind, byte[] low, int highKind, byte[] high);
+
+    public static native long sequence(long txn);
+
+    public static native void put(long txn, long table, byte[] key, byte[] value);
+
+    public static native boolean insert(long txn, long table, byte[] key, byte[] value);
+
+    public static native void merge(long txn, long table, byte[] key, byte[] operand);
+
+    public static native boolean delete(long txn, long table, byte[] key);
+
+    public static native long deleteRange(long txn, long table, int lowKind, byte[] low, int highKind, byte[] high);
+
+    public static native void apply(long txn, long table, byte[] changes, int length);
+
+    public static native int savepoint(long txn);
+
+    public static native void rollbackTo(long txn, int savepoint);
+
+    public static native long commit(long txn, int durability);
+}

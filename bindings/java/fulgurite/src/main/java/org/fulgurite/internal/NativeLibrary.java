@@ -1,0 +1,242 @@
+package org.fulgurite.internal;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.Properties;
+
+/**
+ * Loads the native library: the file that the system property {@code fulgurite.library} names, or a library in
+ * {@code java.library.path}, or the one in the jar, which is copied to a directory of the user first.
+ */
+final class NativeLibrary {
+    private static final String NAME = "fulgurite_java";
+
+    /** The file of the library. */
+    private static final String FILE_PROPERTY = "fulgurite.library";
+
+    /** The directory for copies of the library. */
+    private static final String DIRECTORY_PROPERTY = "fulgurite.directory";
+
+    /** A virtual machine loads a file for one class loader only, so each further one gets a copy. */
+    private static final int COPIES_MAX = 1000;
+
+    private NativeLibrary() {}
+
+    static void load() {
+        loadFile();
+        String library = Native.version();
+        String classes = versionOfClasses();
+        if (!library.equals(classes)) {
+            throw new UnsatisfiedLinkError("the native library of Fulgurite has version " + library
+                    + ", but its classes have version " + classes + "; use a jar and a library of one version (see "
+                    + FILE_PROPERTY + " and java.library.path)");
+        }
+    }
+
+    private static void loadFile() {
+        String file = System.getProperty(FILE_PROPERTY);
+        Path found = file != null ? Paths.get(file).toAbsolutePath() : inLibraryPath();
+        if (found != null) {
+            load(found);
+            return;
+        }
+        String resource = "/org/fulgurite/native/" + platform() + "/" + System.mapLibraryName(NAME);
+        byte[] content = read(resource);
+        if (content == null) {
+            throw new UnsatisfiedLinkError("this jar of Fulgurite has no native library for " + platform()
+                    + "; build it with `cargo build --release -p fulgurite-java` and set the system property "
+                    + FILE_PROPERTY + " to its path");
+        }
+        loadCopy(content);
+    }
+
+    /** The library in a directory of {@code java.library.path}, or null. */
+    private static Path inLibraryPath() {
+        String path = System.getProperty("java.library.path", "");
+        for (String directory : path.split(System.getProperty("path.separator"))) {
+            Path file = Paths.get(directory, System.mapLibraryName(NAME));
+            if (!directory.isEmpty() && Files.isRegularFile(file)) {
+                return file.toAbsolutePath();
+            }
+        }
+        return null;
+    }
+
+    private static void load(Path file) {
+        try {
+            System.load(file.toString());
+        } catch (UnsatisfiedLinkError error) {
+            if (!isLoadedElsewhere(error)) {
+                throw error;
+            }
+            try {
+                loadCopy(Files.readAllBytes(file));
+            } catch (IOException unreadable) {
+                throw failed("the native library " + file + " cannot be read: " + unreadable, unreadable);
+            }
+        }
+    }
+
+    private static boolean isLoadedElsewhere(UnsatisfiedLinkError error) {
+        return String.valueOf(error.getMessage()).contains("already loaded in another classloader");
+    }
+
+    /** The operating system and processor, as the resources of the jar name them. */
+    static String platform() {
+        String system = System.getProperty("os.name").toLowerCase(Locale.ROOT);
+        String processor = System.getProperty("os.arch").toLowerCase(Locale.ROOT);
+        String systemName = system.startsWith("linux")
+                ? "linux"
+                : system.startsWith("mac") ? "macos" : system.startsWith("windows") ? "windows" : system;
+        String processorName =
+                processor.equals("amd64") ? "x86_64" : processor.equals("arm64") ? "aarch64" : processor;
+        return systemName + "-" + processorName;
+    }
+
+    private static byte[] read(String resource) {
+        try (InputStream stream = NativeLibrary.class.getResourceAsStream(resource)) {
+            if (stream == null) {
+                return null;
+            }
+            byte[] content = new byte[1 << 20];
+            int length = 0;
+            for (int count; (count = stream.read(content, length, content.length - length)) >= 0; length += count) {
+                if (length + count == content.length) {
+                    content = Arrays.copyOf(content, 2 * content.length);
+                }
+            }
+            return Arrays.copyOf(content, length);
+        } catch (IOException error) {
+            throw failed("the native library cannot be read from the jar: " + error, error);
+        }
+    }
+
+    /** Copies the library to a file that is named by its content, unless it is there already, and loads the file. */
+    private static void loadCopy(byte[] content) {
+        Path directory = directory();
+        String hash = hash(content);
+        for (int copy = 0; copy < COPIES_MAX; copy++) {
+            Path file = directory.resolve(System.mapLibraryName(NAME + "-" + hash + (copy == 0 ? "" : "-" + copy)));
+            try {
+                write(directory, file, content);
+            } catch (IOException error) {
+                throw failed("the native library cannot be copied to " + directory + ": " + error + "; set the system "
+                        + "property " + DIRECTORY_PROPERTY + " to a directory that you can write to", error);
+            }
+            try {
+                System.load(file.toString());
+                return;
+            } catch (UnsatisfiedLinkError error) {
+                if (!isLoadedElsewhere(error)) {
+                    throw failed("the native library " + file + " cannot be loaded: " + error.getMessage()
+                            + "; if the file system forbids execution (noexec), set the system property " + DIRECTORY_PROPERTY
+                            + " to a directory elsewhere", error);
+                }
+            }
+        }
+        throw new UnsatisfiedLinkError("more than " + COPIES_MAX + " class loaders use Fulgurite in this process");
+    }
+
+    private static void write(Path directory, Path file, byte[] content) throws IOException {
+        if (Files.isRegularFile(file) && Arrays.equals(Files.readAllBytes(file), content)) {
+            return;
+        }
+        Path unfinished = Files.createTempFile(directory, NAME, ".new");
+        try {
+            Files.write(unfinished, content);
+            Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        } finally {
+            Files.deleteIfExists(unfinished);
+        }
+    }
+
+    /** The directory for copies, which only this user can write to. */
+    private static Path directory() {
+        String given = System.getProperty(DIRECTORY_PROPERTY);
+        if (given != null) {
+            return created(Paths.get(given).toAbsolutePath());
+        }
+        String cache = System.getenv("XDG_CACHE_HOME");
+        String home = System.getProperty("user.home");
+        if (cache != null && !cache.isEmpty()) {
+            return created(Paths.get(cache, "fulgurite"));
+        }
+        if (home != null && Files.isWritable(Paths.get(home))) {
+            return created(Paths.get(home, ".cache", "fulgurite"));
+        }
+        return created(Paths.get(System.getProperty("java.io.tmpdir"), "fulgurite-" + System.getProperty("user.name")));
+    }
+
+    private static Path created(Path directory) {
+        try {
+            Files.createDirectories(directory.getParent());
+            try {
+                if (directory.getFileSystem().supportedFileAttributeViews().contains("posix")) {
+                    Files.createDirectory(
+                            directory, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+                } else {
+                    Files.createDirectory(directory);
+                }
+            } catch (FileAlreadyExistsException exists) {
+                checkOwner(directory);
+            }
+            return directory;
+        } catch (IOException error) {
+            throw failed("the directory " + directory + " for the native library cannot be created: " + error
+                    + "; set the system property " + DIRECTORY_PROPERTY + " to a directory that you can write to",
+                    error);
+        }
+    }
+
+    /** Refuses a directory in which another user could replace the library. */
+    private static void checkOwner(Path directory) throws IOException {
+        if (!directory.getFileSystem().supportedFileAttributeViews().contains("posix")) {
+            return;
+        }
+        String owner = Files.getOwner(directory).getName();
+        if (!owner.equals(System.getProperty("user.name"))) {
+            throw new IOException("it belongs to the user " + owner);
+        }
+    }
+
+    private static String hash(byte[] content) {
+        try {
+            StringBuilder text = new StringBuilder();
+            byte[] digest = MessageDigest.getInstance("SHA-256").digest(content);
+            for (int index = 0; index < 16; index++) {
+                text.append(String.format("%02x", digest[index]));
+            }
+            return text.toString();
+        } catch (NoSuchAlgorithmException error) {
+            throw new AssertionError("every Java platform has SHA-256", error);
+        }
+    }
+
+    private static String versionOfClasses() {
+        Properties properties = new Properties();
+        try (InputStream stream = NativeLibrary.class.getResourceAsStream("version.properties")) {
+            if (stream != null) {
+                properties.load(stream);
+            }
+        } catch (IOException error) {
+            throw failed("version.properties cannot be read from the jar: " + error, error);
+        }
+        return properties.getProperty("version", "unknown");
+    }
+
+    private static UnsatisfiedLinkError failed(String message, Throwable cause) {
+        UnsatisfiedLinkError error = new UnsatisfiedLinkError(message);
+        error.initCause(cause);
+        return error;
+    }
+}

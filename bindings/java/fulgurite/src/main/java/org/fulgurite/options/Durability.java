@@ -1,0 +1,11 @@
+package org.fulgurite.options;
+
+/** What a commit survives when {@code commit} returns. */
+public enum Durability {
+    /** The log is written later. A crash of the process can lose the newest commits. */
+    MEMORY,
+    /** The commit is in the page cache of the operating system: it survives a crash of the process. */
+    LOG,
+    /** The commit is on the disk: it survives a power cut. */
+    DISK
+}

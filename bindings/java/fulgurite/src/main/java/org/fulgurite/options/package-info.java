@@ -1,0 +1,2 @@
+/** The choices that options have. */
+package org.fulgurite.options;

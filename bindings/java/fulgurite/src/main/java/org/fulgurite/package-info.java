@@ -1,0 +1,2 @@
+/** An embedded storage engine: see {@link org.fulgurite.Database}. */
+package org.fulgurite;

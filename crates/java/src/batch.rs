@@ -1,0 +1,157 @@
+//! Many keys, entries or changes in one array.
+//!
+//! Numbers are 4 bytes, little-endian. A key or value has its length before it, except that both lengths of an entry
+//! come first: `key length, value length, key, value`. A change is an entry after a byte that says what it does.
+
+use crate::error::{Failure, Result};
+
+/// Reads an array from its beginning.
+struct Reader<'b>(&'b [u8]);
+
+impl<'b> Reader<'b> {
+    fn number(&mut self) -> Result<u32> {
+        let (number, rest) = self.0.split_first_chunk().ok_or_else(cut)?;
+        self.0 = rest;
+        Ok(u32::from_le_bytes(*number))
+    }
+
+    fn bytes(&mut self, length: u32) -> Result<&'b [u8]> {
+        let (bytes, rest) = self.0.split_at_checked(length as usize).ok_or_else(cut)?;
+        self.0 = rest;
+        Ok(bytes)
+    }
+}
+
+fn cut() -> Failure {
+    Failure::Invalid("a batch ends within an entry".to_owned())
+}
+
+/// The keys of an array.
+///
+/// # Errors
+/// [`Failure::Invalid`] if it ends within a key.
+pub fn parse_keys(batch: &[u8]) -> Result<Vec<&[u8]>> {
+    let (mut reader, mut keys) = (Reader(batch), Vec::new());
+    while !reader.0.is_empty() {
+        let length = reader.number()?;
+        keys.push(reader.bytes(length)?);
+    }
+    Ok(keys)
+}
+
+/// Appends a value, or that there is none.
+pub fn push_value(out: &mut Vec<u8>, value: Option<&[u8]>) {
+    match value {
+        Some(value) => {
+            out.extend_from_slice(&(value.len() as u32).to_le_bytes());
+            out.extend_from_slice(value);
+        }
+        None => out.extend_from_slice(&u32::MAX.to_le_bytes()),
+    }
+}
+
+/// One change of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change<'b> {
+    /// Stores a value.
+    Put(&'b [u8], &'b [u8]),
+    /// Deletes a key.
+    Delete(&'b [u8]),
+    /// Merges an operand.
+    Merge(&'b [u8], &'b [u8]),
+}
+
+/// The changes of an array.
+///
+/// # Errors
+/// [`Failure::Invalid`] if it ends within a change, or has an unknown one.
+pub fn parse_changes(batch: &[u8]) -> Result<Vec<Change<'_>>> {
+    let (mut reader, mut changes) = (Reader(batch), Vec::new());
+    while let Some((kind, rest)) = reader.0.split_first() {
+        reader.0 = rest;
+        let (key_length, value_length) = (reader.number()?, reader.number()?);
+        let (key, value) = (reader.bytes(key_length)?, reader.bytes(value_length)?);
+        changes.push(match kind {
+            0 => Change::Put(key, value),
+            1 => Change::Delete(key),
+            2 => Change::Merge(key, value),
+            _ => return Err(Failure::Invalid(format!("{kind} is no kind of change"))),
+        });
+    }
+    Ok(changes)
+}
+
+/// The entries of a scan, as many as fit.
+pub struct Entries {
+    bytes: Vec<u8>,
+    capacity: usize,
+    /// The bytes of the entry that did not fit.
+    rejected: Option<usize>,
+}
+
+impl Entries {
+    /// None yet, with room for so many bytes.
+    pub fn new(capacity: usize) -> Self {
+        Self { bytes: Vec::new(), capacity, rejected: None }
+    }
+
+    /// Appends an entry. Returns whether it fits.
+    pub fn push(&mut self, key: &[u8], value: &[u8]) -> bool {
+        let needed = 8 + key.len() + value.len();
+        if needed > self.capacity - self.bytes.len() {
+            self.rejected = Some(needed);
+            return false;
+        }
+        self.bytes.extend_from_slice(&(key.len() as u32).to_le_bytes());
+        self.bytes.extend_from_slice(&(value.len() as u32).to_le_bytes());
+        self.bytes.extend_from_slice(key);
+        self.bytes.extend_from_slice(value);
+        true
+    }
+
+    /// The entries.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Whether the last entry that was pushed did fit.
+    pub fn is_complete(&self) -> bool {
+        self.rejected.is_none()
+    }
+
+    /// The bytes that the first entry needs, if it did not fit.
+    pub fn needed(&self) -> Option<usize> {
+        self.rejected.filter(|_| self.bytes.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_changes_are_read_back_and_cut_ones_refused() {
+        let keys = [&[3, 0, 0, 0][..], b"abc", &[0, 0, 0, 0], &[1, 0, 0, 0], b"d"].concat();
+        assert_eq!(parse_keys(&keys).unwrap(), [&b"abc"[..], b"", b"d"]);
+        let changes = [&[0, 1, 0, 0, 0, 2, 0, 0, 0][..], b"kvv", &[1, 1, 0, 0, 0, 0, 0, 0, 0], b"k"].concat();
+        assert_eq!(parse_changes(&changes).unwrap(), [Change::Put(b"k", b"vv"), Change::Delete(b"k")]);
+        for length in (1..keys.len()).filter(|length| ![7, 11].contains(length)) {
+            assert!(parse_keys(&keys[..length]).is_err(), "{length}");
+        }
+        for length in (1..changes.len()).filter(|length| *length != 12) {
+            assert!(parse_changes(&changes[..length]).is_err(), "{length}");
+        }
+        assert!(parse_changes(&[9, 0, 0, 0, 0, 0, 0, 0, 0]).is_err());
+    }
+
+    #[test]
+    fn entries_stop_where_they_do_not_fit() {
+        let mut entries = Entries::new(20);
+        assert!(entries.push(b"ab", b"c") && !entries.push(b"de", b"f"));
+        assert_eq!((entries.bytes().len(), entries.is_complete(), entries.needed()), (11, false, None));
+        let mut small = Entries::new(10);
+        assert!(!small.push(b"ab", b"c"));
+        assert_eq!((small.bytes().len(), small.needed()), (0, Some(11)));
+        assert!(Entries::new(0).is_complete());
+    }
+}

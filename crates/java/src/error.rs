@@ -1,0 +1,189 @@
+//! Errors, and how they become Java exceptions.
+
+use std::any::Any;
+
+use fulgurite::Error;
+use jni::errors::ErrorPolicy;
+use jni::objects::{JThrowable, JValue};
+use jni::{Env, jni_sig, jni_str};
+
+/// The result of a native method.
+pub type Result<T> = std::result::Result<T, Failure>;
+
+/// Why a native method failed.
+#[derive(Debug)]
+pub enum Failure {
+    /// An error of the engine.
+    Engine(Error),
+    /// The handle's object was closed.
+    Closed,
+    /// An argument is not valid.
+    Invalid(String),
+    /// A call into the virtual machine failed.
+    Java(jni::errors::Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Engine(error)
+    }
+}
+
+impl From<jni::errors::Error> for Failure {
+    fn from(error: jni::errors::Error) -> Self {
+        Self::Java(error)
+    }
+}
+
+/// The names of `org.fulgurite.exceptions.ErrorKind`, in its order.
+pub const KINDS: [&str; 38] = [
+    "IO",
+    "DISK_FULL",
+    "QUOTA_EXCEEDED",
+    "DATABASE_NOT_FOUND",
+    "DIRECTORY_NOT_FOUND",
+    "LOG_WITHOUT_DATABASE",
+    "FILE_EXISTS",
+    "NOT_A_DATABASE",
+    "UNSUPPORTED_FORMAT",
+    "CORRUPT",
+    "LOCKED",
+    "MOVED",
+    "FORKED",
+    "LOG_MISSING",
+    "ALREADY_OPEN",
+    "READ_ONLY",
+    "POISONED",
+    "INDETERMINATE",
+    "CONFLICT",
+    "TRANSACTION_TOO_OLD",
+    "CHANGES_GONE",
+    "STOPPED",
+    "CLOSED",
+    "TABLE_NOT_FOUND",
+    "TABLE_EXISTS",
+    "TABLE_MISMATCH",
+    "KEY_TOO_LONG",
+    "VALUE_TOO_LONG",
+    "UNMERGEABLE",
+    "MERGE_FUNCTION",
+    "MERGE_FUNCTION_MISSING",
+    "OVERFLOW",
+    "OUT_OF_ORDER",
+    "DECODE",
+    "INPUT",
+    "INVALID",
+    "INTERNAL",
+    "OTHER",
+];
+
+/// The kind of an error of the engine.
+fn kind_of(error: &Error) -> &'static str {
+    match error {
+        Error::Io { .. } => "IO",
+        Error::DiskFull { .. } => "DISK_FULL",
+        Error::QuotaExceeded { .. } => "QUOTA_EXCEEDED",
+        Error::DatabaseNotFound { .. } => "DATABASE_NOT_FOUND",
+        Error::DirectoryNotFound { .. } => "DIRECTORY_NOT_FOUND",
+        Error::LogWithoutDatabase { .. } => "LOG_WITHOUT_DATABASE",
+        Error::FileExists { .. } => "FILE_EXISTS",
+        Error::NotADatabase { .. } => "NOT_A_DATABASE",
+        Error::UnsupportedFormat { .. } => "UNSUPPORTED_FORMAT",
+        Error::Corrupt { .. } => "CORRUPT",
+        Error::Locked { .. } => "LOCKED",
+        Error::Moved { .. } => "MOVED",
+        Error::Forked => "FORKED",
+        Error::LogMissing { .. } => "LOG_MISSING",
+        Error::AlreadyOpen { .. } => "ALREADY_OPEN",
+        Error::ReadOnly { .. } => "READ_ONLY",
+        Error::Poisoned { .. } => "POISONED",
+        Error::Indeterminate { .. } => "INDETERMINATE",
+        Error::Conflict { .. } => "CONFLICT",
+        Error::TransactionTooOld => "TRANSACTION_TOO_OLD",
+        Error::ChangesGone { .. } => "CHANGES_GONE",
+        Error::Stopped { .. } => "STOPPED",
+        Error::Closed { .. } => "CLOSED",
+        Error::TableNotFound { .. } => "TABLE_NOT_FOUND",
+        Error::TableExists { .. } => "TABLE_EXISTS",
+        Error::TableMismatch { .. } => "TABLE_MISMATCH",
+        Error::KeyTooLong { .. } => "KEY_TOO_LONG",
+        Error::ValueTooLong { .. } => "VALUE_TOO_LONG",
+        Error::Unmergeable { .. } => "UNMERGEABLE",
+        Error::MergeFunction { .. } => "MERGE_FUNCTION",
+        Error::MergeFunctionMissing { .. } => "MERGE_FUNCTION_MISSING",
+        Error::Overflow => "OVERFLOW",
+        Error::OutOfOrder { .. } => "OUT_OF_ORDER",
+        Error::Decode { .. } => "DECODE",
+        Error::Input { .. } => "INPUT",
+        Error::Invalid { .. } => "INVALID",
+        _ => "OTHER",
+    }
+}
+
+impl Failure {
+    fn kind_and_text(&self) -> (&'static str, String) {
+        match self {
+            Self::Engine(error) => (kind_of(error), error.to_string()),
+            Self::Closed => ("CLOSED", "this object is closed; open or begin a new one".to_owned()),
+            Self::Invalid(text) => ("INVALID", text.clone()),
+            Self::Java(error) => ("INTERNAL", format!("a call into the virtual machine failed: {error}")),
+        }
+    }
+}
+
+/// Throws failures and panics as exceptions of the package `org.fulgurite.exceptions`.
+pub struct Throw;
+
+/// Throws the exception of a kind, which `org.fulgurite.internal.Exceptions` makes.
+fn throw(env: &mut Env<'_>, kind: &'static str, text: &str) -> jni::errors::Result<()> {
+    let kind = KINDS.iter().position(|known| *known == kind).unwrap_or(KINDS.len() - 1) as i32;
+    let text = env.new_string(text)?;
+    let exception = env
+        .call_static_method(
+            jni_str!("org/fulgurite/internal/Exceptions"),
+            jni_str!("of"),
+            jni_sig!("(ILjava/lang/String;)Ljava/lang/RuntimeException;"),
+            &[JValue::Int(kind), JValue::Object(&text)],
+        )?
+        .l()?;
+    let exception = env.cast_local::<JThrowable<'_>>(exception)?;
+    match env.throw(exception) {
+        // This is how a thrown exception is reported.
+        Err(jni::errors::Error::JavaException) => Ok(()),
+        other => other,
+    }
+}
+
+impl<T: Default> ErrorPolicy<T, Failure> for Throw {
+    type Captures<'local: 'method, 'method> = ();
+
+    fn on_error<'local: 'method, 'method>(
+        env: &mut Env<'local>,
+        (): &mut Self::Captures<'local, 'method>,
+        failure: Failure,
+    ) -> jni::errors::Result<T> {
+        if !env.exception_check() {
+            let (kind, text) = failure.kind_and_text();
+            throw(env, kind, &text)?;
+        }
+        Ok(T::default())
+    }
+
+    fn on_panic<'local: 'method, 'method>(
+        env: &mut Env<'local>,
+        (): &mut Self::Captures<'local, 'method>,
+        payload: Box<dyn Any + Send + 'static>,
+    ) -> jni::errors::Result<T> {
+        let text = payload
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned())
+            .or_else(|| payload.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "no text".to_owned());
+        // Dropping a payload may panic again.
+        std::mem::forget(payload);
+        if !env.exception_check() {
+            throw(env, "INTERNAL", &format!("a bug in Fulgurite, please report it: {text}"))?;
+        }
+        Ok(T::default())
+    }
+}

@@ -1,0 +1,21 @@
+//! The native methods of Fulgurite's Java binding.
+//!
+//! `org.fulgurite.internal.Native` in `bindings/java` declares them. This crate only converts arguments, results and
+//! errors. The engine does the work, and the Java classes define the API.
+//!
+//! Nothing that Java code does wrong may end the virtual machine:
+//!
+//! - Java holds objects by [handles](registry). A handle of a closed object is an exception.
+//! - A call holds its object until it returns, so closing an object waits for running calls.
+//! - A panic becomes an exception ([`error::Throw`]).
+//! - Keys and values are copied between Java's arrays and the engine, so Java never sees memory of the engine.
+
+mod arguments;
+mod batch;
+mod database;
+mod error;
+mod openings;
+mod reads;
+mod registry;
+mod tables;
+mod writes;

@@ -1,0 +1,74 @@
+//! `cargo xtask java`: the Java binding.
+
+use std::path::{Path, PathBuf};
+
+use crate::ci::Outcome;
+use crate::command::{Command, Failure};
+use crate::launch::{cargo, wait};
+use crate::{tools, workspace};
+
+/// `cargo xtask java`
+pub const JAVA: Command = Command {
+    name: "java",
+    summary: "build and test the Java binding, and install it into the local Maven repository",
+    help: "\
+Usage: cargo xtask java [--release] [MAVEN ARGUMENTS]
+
+Builds the native library of crates/java, copies it below target/java/natives, and runs `mvn install` in bindings/java:
+that compiles the modules, runs their tests, and installs jars with classes, sources and Javadoc into the local Maven
+repository. Needs a JDK (17 or later) and Maven, which are installed by the system's packages where you have the right,
+and Maven Central or a mirror of it.
+
+Options:
+  --release   build the native library with all optimisations, as for a release
+
+All other arguments go to Maven.
+Example: cargo xtask java -Dtest=DatabaseTest -Dsurefire.failIfNoSpecifiedTests=false",
+    run: java,
+};
+
+fn java(arguments: &[String]) -> Result<(), Failure> {
+    let root = workspace::root()?;
+    tools::ensure_maven(&root).map_err(Failure::Failed)?;
+    let is_release = arguments.iter().any(|argument| argument == "--release");
+    let maven: Vec<&str> = arguments.iter().map(String::as_str).filter(|argument| *argument != "--release").collect();
+    build(&root, if is_release { "release" } else { "fast-build" }, &maven)
+}
+
+/// The step of `cargo xtask test`. It is skipped where there is no JDK or Maven, and no right to install them.
+pub fn check(root: &Path) -> Outcome {
+    if let Err(reason) = tools::ensure_maven(root) {
+        return Outcome::Skipped(reason);
+    }
+    match build(root, "fast-build", &[]) {
+        Ok(()) => Outcome::Passed,
+        Err(failure) => Outcome::Failed(failure.to_string()),
+    }
+}
+
+fn build(root: &Path, profile: &str, maven: &[&str]) -> Result<(), Failure> {
+    cargo(root, &["build", "--profile", profile, "--package", "fulgurite-java"])?;
+    let natives = copy_library(root, profile).map_err(Failure::Failed)?;
+    let natives = format!("-Dfulgurite.natives={}", natives.display());
+    let arguments = ["--batch-mode", "--no-transfer-progress", "--file", "bindings/java/pom.xml", &natives];
+    let mut command = workspace::child(root, "mvn", &[&arguments[..], maven, &["install"]].concat());
+    // Cargo adds its own directories, where Java would find another build of the library.
+    command.env_remove("LD_LIBRARY_PATH");
+    wait(command)
+}
+
+/// Copies the library to where the jar has it, and returns the directory for the jar's content.
+///
+/// # Errors
+/// If the file cannot be copied.
+fn copy_library(root: &Path, profile: &str) -> Result<PathBuf, String> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |path| root.join(path));
+    let name = format!("{}fulgurite_java{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let natives = target.join("java").join("natives");
+    let platform = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
+    let place = natives.join("org").join("fulgurite").join("native").join(platform);
+    let source = target.join(profile).join(&name);
+    std::fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
+    std::fs::copy(&source, place.join(&name)).map_err(|error| format!("{}: {error}", source.display()))?;
+    Ok(natives)
+}
