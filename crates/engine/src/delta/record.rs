@@ -3,6 +3,7 @@
 //! A record is a key and the newest of its versions; each version names the one before it. Its first version follows
 //! the key, so that a read finds both on neighbouring cache lines. The record's header also has what a further
 //! version must know of the versions below, so that an insert need not wait for one of them.
+//!
 //! ```text
 //! record:  newest u32 · key length u32 · hash u64 · sequence of the newest u64 · its marker u32 · its depth u32
 //!          · key bytes (or the address of a block) · first version

@@ -11,11 +11,11 @@
 //!    └───── abort ───────┘
 //! ```
 //!
-//! Invariants: (1) a page that a live snapshot or the newest durable checkpoint shows is never given out: what dies
-//! at a checkpoint becomes free only after that checkpoint is durable and no snapshot from before it is left that
-//! shows the page. (2) What an operation placed or killed has no effect before its commit, and none at all if it is
-//! aborted.
-//! (3) A page given out is inside the file, with disk space behind it.
+//! Invariants:
+//! 1. A page of a live snapshot or of the newest durable checkpoint is never given out. A page that dies at a
+//!    checkpoint becomes free only after that checkpoint is durable and no older snapshot shows the page.
+//! 2. Pages that an operation placed or killed change nothing before its commit, and nothing at all if it is aborted.
+//! 3. A page that is given out is inside the file, with disk space behind it.
 //!
 //! Callers: `PageWriter` places and kills, `db` begins, commits, aborts and reclaims, all behind one lock.
 

@@ -1,8 +1,7 @@
 //! The bulk loader.
 //!
 //! 1. Several threads parse the inputs into batches (`feeder`, `parse`, `batch`). The batches are kept until all inputs
-//!    are
-//!    parsed (`stash`, in `scratch`).
+//!    are parsed (`stash`, in `scratch`).
 //! 2. Other writers are kept out (`sink`).
 //! 3. Terms are merged, looked up and numbered (`merge`), and quads are sorted (`sort`, `packed_rows`).
 //! 4. Tables are filled (`build`) and committed together.

@@ -89,7 +89,7 @@ pub struct LoadOptions {
     pub(crate) wait: Option<Duration>,
     /// Whatever the sizes say.
     #[cfg(test)]
-    pub(crate) way: Option<Way>,
+    pub(crate) way: Option<LoadMethod>,
     /// Changes what is read of the scratch file.
     #[cfg(test)]
     pub(crate) scratch_damage: Option<u64>,
@@ -215,21 +215,21 @@ pub struct BadStatement {
     pub message: String,
 }
 
-/// How entries come into tables.
+/// How a load writes its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// Whole trees are built.
+pub enum LoadMethod {
+    /// It builds new trees.
     Trees,
-    /// One transaction puts them.
+    /// It puts them in one transaction.
     Transaction,
 }
 
-impl Way {
-    /// The faster way for so many quads into a store that has so many.
+impl LoadMethod {
+    /// The faster method for a load of `quads` into a store that has `stored` quads.
     pub fn of(quads: u64, stored: u64) -> Self {
         if quads.saturating_mul(STORED_PER_QUAD) < stored { Self::Transaction } else { Self::Trees }
     }
 }
 
-/// A store that has more than so many quads for each that is loaded is loaded into by a transaction.
+/// If the store has more than so many quads for each loaded quad, the load uses a transaction.
 const STORED_PER_QUAD: u64 = 100;

@@ -20,7 +20,7 @@ use crate::StoreOptions;
 use crate::TermId;
 use crate::dictionary::TermHasher;
 use crate::error::{Error, Result};
-use crate::load::options::Way;
+use crate::load::options::LoadMethod;
 use crate::load::pipeline::progress::Watch;
 use crate::store::database::Store;
 
@@ -110,9 +110,9 @@ fn lines(text: &str) -> BTreeSet<String> {
 }
 
 /// The ways into tables.
-const WAYS: [Way; 2] = [Way::Trees, Way::Transaction];
+const WAYS: [LoadMethod; 2] = [LoadMethod::Trees, LoadMethod::Transaction];
 
-fn by(way: Way) -> LoadOptions {
+fn by(way: LoadMethod) -> LoadOptions {
     LoadOptions { way: Some(way), ..LoadOptions::new() }
 }
 
@@ -432,10 +432,10 @@ fn a_load_into_a_store_that_has_something_adds_what_is_new_and_knows_the_terms()
 
 #[test]
 fn few_quads_for_a_large_store_go_by_a_transaction_and_others_into_trees() {
-    assert_eq!(Way::of(1, 0), Way::Trees);
-    assert_eq!(Way::of(1000, 1_000_000_000), Way::Transaction);
-    assert_eq!(Way::of(1_000_000, 1_000_000), Way::Trees);
-    assert_eq!(Way::of(u64::MAX, u64::MAX), Way::Trees);
+    assert_eq!(LoadMethod::of(1, 0), LoadMethod::Trees);
+    assert_eq!(LoadMethod::of(1000, 1_000_000_000), LoadMethod::Transaction);
+    assert_eq!(LoadMethod::of(1_000_000, 1_000_000), LoadMethod::Trees);
+    assert_eq!(LoadMethod::of(u64::MAX, u64::MAX), LoadMethod::Trees);
 }
 
 #[test]

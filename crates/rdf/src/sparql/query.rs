@@ -223,7 +223,11 @@ impl Query {
     /// bug in this crate; errors of reading the store. The iterators of solutions and triples return these errors too.
     pub fn evaluate<Q: Quads>(&self, quads: &Q) -> Result<QueryResults> {
         let depth = self.depth();
-        if depth <= LEVELS_ON_CALLERS_STACK { self.evaluate_here(quads) } else { self.evaluate_there(quads, depth) }
+        if depth <= LEVELS_ON_CALLERS_STACK {
+            self.evaluate_on_this_thread(quads)
+        } else {
+            self.evaluate_on_new_thread(quads, depth)
+        }
     }
 
     /// Levels of operators that are evaluated.
@@ -233,7 +237,7 @@ impl Query {
         if self.bindings.is_empty() { depth } else { 2 * depth }
     }
 
-    fn evaluate_here<Q: Quads>(&self, quads: &Q) -> Result<QueryResults> {
+    fn evaluate_on_this_thread<Q: Quads>(&self, quads: &Q) -> Result<QueryResults> {
         let watch = Watch::start(&self.limits);
         let Prepared { plan, dataset, functions } =
             interrupt::without_panic("the planner", || self.prepare(quads, &watch, plan::plan_query))?;
@@ -303,7 +307,7 @@ impl Query {
         Ok(Some(Rc::new(Best::new(cut.rows, cut.is_descending, predicate))))
     }
 
-    fn evaluate_there<Q: Quads>(&self, quads: &Q, depth: usize) -> Result<QueryResults> {
+    fn evaluate_on_new_thread<Q: Quads>(&self, quads: &Q, depth: usize) -> Result<QueryResults> {
         let (mut query, quads) = (self.clone(), quads.clone());
         let abandoned = CancellationToken::new();
         query.limits.abandoned = Some(abandoned.clone());
@@ -313,7 +317,7 @@ impl Query {
         let evaluate = move || {
             // Sending fails when the caller has dropped the results: then nobody wants more.
             let send = |head| header_sender.send(head).map_err(drop);
-            let _: Result<(), ()> = match query.evaluate_here(&quads) {
+            let _: Result<(), ()> = match query.evaluate_on_this_thread(&quads) {
                 Err(error) => send(Head::Failed(error)),
                 Ok(QueryResults::Boolean(answer)) => send(Head::Boolean(answer)),
                 Ok(QueryResults::Solutions(rows)) => {

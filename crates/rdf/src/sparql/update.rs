@@ -559,7 +559,7 @@ impl NewNodes {
         if only_unknown && view.id(node.as_ref().into())?.is_some() {
             return Ok(node.clone());
         }
-        let id = transaction.new_blank_node()?;
+        let id = transaction.new_blank_node();
         let Term::BlankNode(new) = view.term(id)? else {
             unreachable!("a new blank node is a blank node");
         };

@@ -279,8 +279,12 @@ impl Transaction {
     /// [`savepoint`](Transaction::savepoint) to restore them.
     pub fn remove_matching(&mut self, pattern: &IdPattern) -> Result<u64> {
         let removed = self.remove_parts(pattern);
+        self.broken_by_error(removed)
+    }
+
+    /// Marks the transaction as broken if a removal failed: it may have removed some of its quads by then.
+    fn broken_by_error<T>(&self, removed: Result<T>) -> Result<T> {
         if removed.is_err() {
-            // Reading on may have failed when some were gone.
             self.inner().lock().is_broken = true;
         }
         removed
@@ -308,6 +312,7 @@ impl Transaction {
             let indexes = if is_named { &tables.named_graphs } else { &tables.default_graph };
             let mut removed = 0;
             for index in indexes {
+                // All indexes have the same quads.
                 removed = txn.delete_range(&index.table, ..)?;
             }
             Ok(removed)
@@ -353,12 +358,9 @@ impl Transaction {
         }
     }
 
-    /// Returns a new blank node that no store contains.
-    ///
-    /// # Errors
-    /// As [`Transaction::insert`].
-    pub fn new_blank_node(&mut self) -> Result<TermId> {
-        Ok(TermId::new_blank())
+    /// Returns a new blank node that no store contains, as [`TermId::new_blank`].
+    pub fn new_blank_node(&self) -> TermId {
+        TermId::new_blank()
     }
 
     /// Removes all explicit quads of a graph; the graph remains. Returns the number of removed quads.
@@ -392,11 +394,7 @@ impl Transaction {
     /// As [`Transaction::remove_matching`].
     pub fn drop_graph(&mut self, graph: GraphNameRef<'_>) -> Result<bool> {
         let Some(id) = self.graph_id(graph)? else { return Ok(false) };
-        if let Err(error) = self.remove_all_kinds(&IdPattern::of_graph(id)) {
-            // Reading on may have failed when some were gone.
-            self.inner().lock().is_broken = true;
-            return Err(error);
-        }
+        self.broken_by_error(self.remove_all_kinds(&IdPattern::of_graph(id)))?;
         if id == TermId::DEFAULT_GRAPH {
             return Ok(true);
         }
@@ -422,11 +420,7 @@ impl Transaction {
     /// As [`Transaction::remove_matching`].
     pub fn clear(&mut self) -> Result<u64> {
         let removed = self.view.count(&IdPattern::ALL)?;
-        if let Err(error) = self.remove_all_kinds(&IdPattern::ALL) {
-            // Reading on may have failed when some were gone.
-            self.inner().lock().is_broken = true;
-            return Err(error);
-        }
+        self.broken_by_error(self.remove_all_kinds(&IdPattern::ALL))?;
         let (inner, tables) = (self.inner(), self.inner().tables());
         inner.write(|txn| Ok(txn.delete_range(&tables.graphs, ..)?))?;
         Ok(removed)

@@ -114,8 +114,8 @@ fn triple_terms_that_are_nested_too_deep_are_refused_and_the_transaction_goes_on
 #[test]
 fn new_blank_nodes_are_new_and_are_found_by_their_labels() {
     let place = Place::new(StoreOptions::new());
-    let mut txn = place.store.begin().expect("a transaction");
-    let (first, second) = (txn.new_blank_node().expect("one"), txn.new_blank_node().expect("another"));
+    let txn = place.store.begin().expect("a transaction");
+    let (first, second) = (txn.new_blank_node(), txn.new_blank_node());
     assert_ne!(first, second);
     let label = txn.view().term(first).expect("it has a label");
     assert_eq!(txn.view().id(label.as_ref()).expect("it is looked up"), Some(first));

@@ -105,7 +105,7 @@ impl NewNodes {
         if let Some(new) = self.0.get(&node) {
             return Ok(new.clone());
         }
-        let id = transaction.new_blank_node()?;
+        let id = transaction.new_blank_node();
         let Term::BlankNode(new) = transaction.view().term(id)? else {
             unreachable!("a new blank node is a blank node");
         };

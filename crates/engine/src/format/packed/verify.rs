@@ -1,8 +1,7 @@
 //! Proof that the body of a page is a packed leaf. Called by `verify_page` only.
 //!
 //! Every rule of `docs/reference/file-format.md` for kind 3 is checked, in the order in which later rules rely on
-//! earlier ones. One set of
-//! entries has one form.
+//! earlier ones. One set of entries has one form.
 
 use crate::format::bytes::{common_prefix, get_u16, get_u32, get_u64, head8};
 use crate::format::cell::{OverflowRef, verify_reference};

@@ -91,10 +91,10 @@ pub struct Writer {
     pub write_set_bytes: usize,
     /// Bytes that transactions have spilled since the database was opened. It orders nothing.
     pub spilled_bytes: AtomicU64,
-    /// Set when a sync failed, so that the disk's content is uncertain, or when the files were found to have been
-    /// moved.
+    /// Set when nothing may be written any more: a sync failed, so that the content of the disk is uncertain, or the
+    /// files were moved.
     pub poisoned: AtomicBool,
-    /// Which of the two it was.
+    /// Whether `poisoned` was set because the files were moved.
     pub moved: AtomicBool,
     /// There is a log, and the newest meta says so.
     pub log_begun: AtomicBool,
@@ -123,7 +123,8 @@ pub struct Logged {
     pub active_bytes: u64,
 }
 
-/// What commits call when memory fills, and what checkpoints call for later work.
+/// The database's background work, as transactions call it: memory and disk space for commits, the beginning of the
+/// log, commits of spilled transactions, and work that is put off.
 pub trait Relief: Send + Sync {
     /// The active deltas take `bytes`, which is over their budget, or the disk is to be measured. Called without any
     /// lock; may wait.
@@ -180,7 +181,7 @@ impl Writer {
         self.large.distrust();
     }
 
-    /// Whether a sync failed.
+    /// Whether nothing may be written any more, because a sync failed or the files were moved.
     pub fn is_poisoned(&self) -> bool {
         self.poisoned.load(Ordering::Acquire)
     }

@@ -39,7 +39,7 @@ type Approaches = [Option<Approach>; HASHES];
 
 /// The part of a commit that is prepared without the log's lock.
 struct Draft<'w> {
-    print: Footprint,
+    footprint: Footprint,
     encoder: RecordEncoder,
     /// The results of its merges.
     results: Option<Results<'w>>,
@@ -51,13 +51,13 @@ struct Placed<'w> {
     log_bytes: usize,
     /// The newest state, if that is not the transaction's own.
     newer: Option<Arc<State>>,
-    /// Where it is to be written to, if it is not in the log or its buffer.
+    /// Where its record will be written, if it is neither in the log nor in the log's buffer.
     place: Option<InPlace>,
-    /// It waits in the log's buffer to be written behind.
+    /// Whether its record is in the log's buffer, which is written later.
     buffered: bool,
-    /// Where tables change, no commit may get a place before all is done.
-    alone: Option<MutexGuard<'w, Logged>>,
-    /// The state that was replaced then.
+    /// The lock of the log, held until the end if tables change: no other commit may get a place before.
+    schema_guard: Option<MutexGuard<'w, Logged>>,
+    /// The state that this commit replaced, if tables change.
     replaced: Option<Replaced<'w, Hold>>,
 }
 
@@ -135,7 +135,7 @@ impl Draft<'_> {
     /// As [`Core::revalidate_merges`]. Returns whether the results hold now.
     fn revalidate_merges(&mut self, core: &Core, logged: &Logged, proposal: &Proposal<'_>) -> Result<bool> {
         let Some(results) = &mut self.results else { return Ok(true) };
-        let merged = core.revalidate_merges(logged, proposal, &self.print, results)?;
+        let merged = core.revalidate_merges(logged, proposal, &self.footprint, results)?;
         if merged == Revalidated::Changed {
             self.encode(proposal);
         }
@@ -185,10 +185,10 @@ impl Core {
         self.begin_log(writer)?;
         sync_large_values(writer, proposal.set)?;
         let results = self.precompute_merges(writer, proposal)?;
-        let print = Footprint::of(proposal.set, proposal.snapshot.state.pages.identity(), proposal.begun);
-        let mut draft = Draft { print, encoder: ENCODER.take(), results };
+        let footprint = Footprint::of(proposal.set, proposal.snapshot.state.pages.identity(), proposal.begun);
+        let mut draft = Draft { footprint, encoder: ENCODER.take(), results };
         draft.encode(proposal);
-        let approaches = approach(proposal, &draft.print);
+        let approaches = approach(proposal, &draft.footprint);
         let placed = self.place(writer, proposal, &mut draft, durability);
         let mut placed = placed.inspect_err(|error| note_refusal(writer, error))?;
         give_way();
@@ -213,7 +213,7 @@ impl Core {
             give_way();
             let logged = self.lock_log(writer, proposal.is_exclusive);
             let last = logged.last;
-            if proposal.is_clear_since(&logged.footprints, &draft.print, checked, last)
+            if proposal.is_clear_since(&logged.footprints, &draft.footprint, checked, last)
                 && draft.revalidate_merges(self, &logged, proposal)?
             {
                 return self.number(writer, logged, proposal, draft, durability);
@@ -231,6 +231,13 @@ impl Core {
         self.number(writer, logged, proposal, draft, durability)
     }
 
+    /// Assigns the next sequence to a checked commit, under the lock of the log, which the caller holds. In this order:
+    /// 1. waits until all earlier commits are visible, if tables change or too many are under way,
+    /// 2. checks the tables against the newest state,
+    /// 3. appends the record to the log, its buffer, or a place that is written later,
+    /// 4. notes the sequence, the memory, the footprint and the changed tables for later commits and checkpoints.
+    ///
+    /// If it fails before step 3 has taken the record, nothing has changed.
     fn number<'w>(
         &self,
         writer: &'w Writer,
@@ -242,8 +249,8 @@ impl Core {
         // The database may have been closed during the wait.
         self.writer()?;
         let sequence = Sequence(logged.last.0 + 1);
-        let alone = !proposal.schema.is_empty();
-        if alone || !self.published.has_room(sequence) {
+        let changes_tables = !proposal.schema.is_empty();
+        if changes_tables || !self.published.has_room(sequence) {
             self.published.wait(logged.last);
         }
         // Deltas are exchanged under the log's lock, and only when all commits with a number are visible: what is the
@@ -253,7 +260,7 @@ impl Core {
             proposal.check_tables(newer)?;
         }
         let memory_bytes = draft.memory_bytes(proposal);
-        let Draft { print, encoder, results } = draft;
+        let Draft { footprint, encoder, results } = draft;
         results.iter_mut().for_each(Results::mark_logged);
         let log_bytes = encoder.len_bytes();
         let appended = logged.append(encoder, sequence, durability);
@@ -273,12 +280,20 @@ impl Core {
         let active_bytes = logged.active_bytes + memory_bytes;
         writer.set_active_bytes(&mut logged, active_bytes);
         logged.last = sequence;
-        logged.footprints.note(sequence, if alone { &Footprint::ANYTHING } else { print });
+        logged.footprints.note(sequence, if changes_tables { &Footprint::ANYTHING } else { footprint });
         logged.since.note(proposal.set, proposal.schema);
         if let Some(results) = results {
             logged.since.note_large(results.large(proposal.set));
         }
-        Ok(Placed { sequence, log_bytes, newer, place, buffered, alone: alone.then_some(logged), replaced: None })
+        Ok(Placed {
+            sequence,
+            log_bytes,
+            newer,
+            place,
+            buffered,
+            schema_guard: changes_tables.then_some(logged),
+            replaced: None,
+        })
     }
 
     /// Inserts the changes into the deltas, writes the records to their place in the log, and publishes changes of
@@ -313,7 +328,7 @@ impl Core {
     fn show(&self, placed: &mut Placed<'_>) {
         give_way();
         self.published.finish(placed.sequence);
-        drop(placed.alone.take());
+        drop(placed.schema_guard.take());
         drop(placed.replaced.take());
         self.published.wait(placed.sequence);
     }
@@ -361,12 +376,12 @@ fn keep_encoder(encoder: RecordEncoder) {
 
 /// Begins the inserts of a small set, so that the cache misses overlap each other and the wait for the log's lock. In
 /// a large set the first lines would be evicted before they are used.
-fn approach(proposal: &Proposal<'_>, print: &Footprint) -> Approaches {
+fn approach(proposal: &Proposal<'_>, footprint: &Footprint) -> Approaches {
     let mut approaches = [None; HASHES];
     let state = &proposal.snapshot.state;
     if let Some(begun) = proposal.begun {
         approaches[0] = Some(*begun);
-    } else if let Some(hashes) = print.hashes() {
+    } else if let Some(hashes) = footprint.hashes() {
         for ((place, (id, key, _)), &hash) in approaches.iter_mut().zip(proposal.set.iter()).zip(hashes) {
             *place = state.view_of(id).and_then(|view| view.active.approach(key, hash));
         }
@@ -386,7 +401,7 @@ fn insert(
     state: &State,
     proposal: &Proposal<'_>,
     sequence: Sequence,
-    Draft { print, results, .. }: &Draft<'_>,
+    Draft { footprint, results, .. }: &Draft<'_>,
     approaches: &Approaches,
 ) {
     let results = results.as_ref().map_or(&[][..], Results::puts);
@@ -406,7 +421,7 @@ fn insert(
         if let Pending::PutLarge(large) = pending {
             state.active_large.note(large);
         }
-        let hash = print.hashes().map_or_else(|| identity.hash(key), |hashes| hashes[index]);
+        let hash = footprint.hashes().map_or_else(|| identity.hash(key), |hashes| hashes[index]);
         match approaches.get(index).copied().flatten().as_ref() {
             Some(approach) => {
                 debug_assert!(approach.is_to(identity.hash(key)), "approaches are in the order of the set");

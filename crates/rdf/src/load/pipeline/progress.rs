@@ -19,7 +19,7 @@ pub struct Watch {
     failed: AtomicBool,
     /// What failed first.
     cause: Mutex<Option<Error>>,
-    /// The stage, and when was told last.
+    /// The stage, and when the progress was last reported.
     told: Mutex<(Stage, Option<Instant>)>,
 }
 

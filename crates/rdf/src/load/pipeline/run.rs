@@ -8,7 +8,7 @@ use crate::dictionary::NAMESPACES_MAX;
 use crate::error::{Error, Result};
 use crate::load::formats::input;
 use crate::load::formats::input::BytesRead;
-use crate::load::options::{LoadInput, LoadOptions, LoadReport, Way};
+use crate::load::options::{LoadInput, LoadMethod, LoadOptions, LoadReport};
 use crate::load::pipeline::batch::Batch;
 use crate::load::pipeline::build::{Builder, Built};
 use crate::load::pipeline::feeder::Feeder;
@@ -48,12 +48,12 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Syntax`], [`Error::Input`], [`Error::Scratch`], [`Error::Cancelled`], [`Error::Thread`];
-    /// [`Error::WriterBusy`], see [`LoadOptions::wait`]; [`Error::Invalid`] for an input of unknown
-    /// format; errors of the engine. Nothing is loaded then, unless the engine's is
-    /// [`Indeterminate`](fulgurite::Error::Indeterminate). Of several errors it is the first.
+    /// [`Error::WriterBusy`], see [`LoadOptions::wait`]; [`Error::Invalid`] for an input of unknown format; errors of
+    /// the engine. Nothing is loaded, unless the error is [`Indeterminate`](fulgurite::Error::Indeterminate). If
+    /// several threads fail, the first error is returned.
     ///
     /// # Panics
-    /// If what the options have it call does. Nothing is loaded then, and the store goes on.
+    /// If a function of the options panics. Nothing is loaded, and the store can still be used.
     pub fn load(&self, inputs: Vec<LoadInput>, options: &LoadOptions) -> Result<LoadReport> {
         let shared = &self.shared;
         // A read-only database is refused before anything is read.
@@ -157,7 +157,7 @@ impl Load<'_> {
         let builder = Builder { shared, tables: &tables, scratch, watch, batches, namespaces, prefixes, memory_bytes };
         let prepared = builder.prepare()?;
         let quads = batches.iter().map(|batch| batch.quads_count).sum();
-        let way = Way::of(quads, store.snapshot()?.count(&crate::IdPattern::ALL)?);
+        let way = LoadMethod::of(quads, store.snapshot()?.count(&crate::IdPattern::ALL)?);
         #[cfg(test)]
         let way = self.options.way.unwrap_or(way);
         watch.stage(Stage::Waiting)?;
@@ -166,16 +166,16 @@ impl Load<'_> {
 
     /// Keeps other transactions from committing. Loaded trees cannot delete: if inferred quads may become explicit, a
     /// transaction is needed.
-    fn begin(&self, way: Way) -> Result<Sink<'_>> {
+    fn begin(&self, way: LoadMethod) -> Result<Sink<'_>> {
         let begin = |way| Sink::begin(way, self.shared, self.watch, self.options.wait.unwrap_or(WAIT));
-        if way == Way::Transaction {
+        if way == LoadMethod::Transaction {
             return begin(way);
         }
         let sink = begin(way)?;
         match self.shared.inferred_now()? {
             Some(_) => {
                 drop(sink);
-                begin(Way::Transaction)
+                begin(LoadMethod::Transaction)
             }
             None => Ok(sink),
         }

@@ -4,7 +4,7 @@
 //! Either is all or nothing, is durable when it is committed, and keeps other writers out from its beginning on. Trees
 //! are several times faster for many entries. But they rewrite a whole page for a single entry, where a transaction
 //! writes little more than the entry. So a few entries for a large store are written by a transaction: see
-//! [`Way::of`](crate::load::options::Way::of).
+//! [`LoadMethod::of`](crate::load::options::LoadMethod::of).
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -17,7 +17,7 @@ use fulgurite::{BulkLoad, Durability, Table, WriteTxn};
 
 use super::progress::Watch;
 use crate::error::{Error, Result};
-use crate::load::options::Way;
+use crate::load::options::LoadMethod;
 use crate::quads::changes;
 use crate::quads::indexes::{Index, Inferred};
 use crate::store::shared::Shared;
@@ -44,15 +44,17 @@ impl<'l> Sink<'l> {
     ///
     /// # Errors
     /// [`Error::WriterBusy`] if that took longer than `wait`; [`Error::Cancelled`]; what the engine reports.
-    pub fn begin(way: Way, shared: &Shared, watch: &Watch, wait: Duration) -> Result<Self> {
+    pub fn begin(way: LoadMethod, shared: &Shared, watch: &Watch, wait: Duration) -> Result<Self> {
         let (begun, database) = (Instant::now(), &shared.database);
         loop {
             watch.look()?;
             let left = wait.saturating_sub(begun.elapsed());
             let slice = left.min(WAIT_SLICE);
             let sink = match way {
-                Way::Trees => database.begin_bulk_load(slice)?.map(|load| Self::Trees { load, panic: Rc::default() }),
-                Way::Transaction => {
+                LoadMethod::Trees => {
+                    database.begin_bulk_load(slice)?.map(|load| Self::Trees { load, panic: Rc::default() })
+                }
+                LoadMethod::Transaction => {
                     let begun = database.begin_exclusive(slice)?;
                     let sink = |txn| {
                         let inferred = shared.inferred_now()?;

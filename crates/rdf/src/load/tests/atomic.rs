@@ -8,7 +8,7 @@ use crate::CancellationToken;
 use crate::Isolation;
 
 /// Runs `meanwhile` when a load has reached a stage, on the thread that reports it.
-fn at_stage(way: Way, stage: &'static str, meanwhile: impl Fn() + Send + Sync + 'static) -> LoadOptions {
+fn at_stage(way: LoadMethod, stage: &'static str, meanwhile: impl Fn() + Send + Sync + 'static) -> LoadOptions {
     by(way).progress(move |progress| {
         if progress.stage == stage {
             meanwhile();
@@ -18,7 +18,7 @@ fn at_stage(way: Way, stage: &'static str, meanwhile: impl Fn() + Send + Sync + 
 
 const STAGES: [&str; 5] = ["parsing", "waiting for writers", "numbering terms", "building terms", "building indexes"];
 
-fn each_way_and_stage() -> impl Iterator<Item = (Way, &'static str)> {
+fn each_way_and_stage() -> impl Iterator<Item = (LoadMethod, &'static str)> {
     WAYS.into_iter().flat_map(|way| STAGES.into_iter().map(move |stage| (way, stage)))
 }
 
@@ -67,7 +67,7 @@ fn a_load_that_panics_at_any_stage_leaves_nothing_and_others_go_on() {
 }
 
 /// Runs `meanwhile` while a load is held at a stage.
-fn while_at(place: &Place, way: Way, stage: &'static str, meanwhile: impl FnOnce()) -> Result<LoadReport> {
+fn while_at(place: &Place, way: LoadMethod, stage: &'static str, meanwhile: impl FnOnce()) -> Result<LoadReport> {
     let (reached, wait) = sync_channel::<()>(0);
     let (go_on, gate) = sync_channel::<()>(0);
     let gate = Mutex::new(Some(gate));
@@ -127,7 +127,7 @@ fn writers_go_on_while_a_load_parses_and_wait_while_it_builds() {
 
 #[test]
 fn a_second_load_waits_for_the_first_and_says_what_to_do_if_that_takes_too_long() {
-    for (way, other) in [(Way::Trees, Way::Transaction), (Way::Transaction, Way::Trees)] {
+    for (way, other) in [(LoadMethod::Trees, LoadMethod::Transaction), (LoadMethod::Transaction, LoadMethod::Trees)] {
         let place = Place::with_one();
         while_at(&place, way, "building terms", || {
             let options = by(other).wait(Duration::from_millis(20));

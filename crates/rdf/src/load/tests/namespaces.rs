@@ -45,7 +45,7 @@ fn prefixes_of_every_form_become_namespaces() {
 
 #[test]
 fn a_namespace_that_the_store_has_stays_whichever_way_the_load_goes() {
-    for way in [Way::Trees, Way::Transaction] {
+    for way in [LoadMethod::Trees, LoadMethod::Transaction] {
         let place = Place::with_one();
         place.store.update(|txn| txn.set_namespace("ex", "http://first/")).expect("it is committed");
         let text = "@prefix ex: <http://second/> . @prefix new: <http://new/> . ex:s new:p 1 .";

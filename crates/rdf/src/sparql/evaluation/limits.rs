@@ -15,14 +15,14 @@ use super::memory::Memory;
 use crate::MeteringAllocator;
 use crate::error::{Error, Result};
 
-/// The clock is looked at once in so many steps: looking costs as much as a step.
+/// The clock is read once in so many steps, because reading it costs as much as a step.
 const STEPS_PER_LOOK: u64 = 32;
 
 /// Default size of the cache of terms that an evaluation has read, in bytes.
 const CACHED_BYTES_MAX: u64 = 8 << 20;
 
-/// The cache of terms uses at most this part of an evaluation's memory, unless its size is set.
-const CACHED_PART: u64 = 4;
+/// The cache of terms uses at most the memory limit of an evaluation divided by this, unless its size is set.
+const CACHE_DIVISOR: u64 = 4;
 
 /// How much an evaluation may take. The default bounds nothing but the depth.
 #[derive(Clone, Default)]
@@ -284,7 +284,7 @@ impl Watch {
     /// What terms of the store may take that are kept.
     pub(crate) fn cached_bytes_max(&self) -> u64 {
         let limits = &self.0.limits;
-        let of_memory = limits.memory_bytes_max.map_or(u64::MAX, |bytes| bytes / CACHED_PART);
+        let of_memory = limits.memory_bytes_max.map_or(u64::MAX, |bytes| bytes / CACHE_DIVISOR);
         limits.cached_bytes_max.unwrap_or(CACHED_BYTES_MAX.min(of_memory))
     }
 

@@ -15,14 +15,14 @@ use super::terms::Terms;
 use crate::Quads;
 use crate::TermId;
 
-/// What the text and the caller say about the dataset.
+/// The graphs that the text and the caller select.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DatasetChoice {
-    /// Graphs that the caller merges into the default graph; `None`: he says nothing.
+    /// Graphs that the caller merges into the default graph; `None` if the caller selects none.
     pub default: Option<Vec<GraphName>>,
-    /// Graphs that the caller allows as named graphs; `None`: he says nothing.
+    /// Graphs that the caller allows as named graphs; `None` if the caller selects none.
     pub named: Option<Vec<NamedOrBlankNode>>,
-    /// Whether the default graph is the union of all graphs where nobody says which.
+    /// Whether the default graph is the union of all graphs if neither the text nor the caller selects graphs.
     pub union_default_graph: bool,
 }
 

@@ -63,7 +63,7 @@ impl Loops {
             mapped
         };
         match map_children(pattern, &mut |inner| self.pattern(inner), on_expression) {
-            GraphPattern::Graph { name: NamedNodePattern::Variable(graph), inner } if !is_nothing(&inner) => {
+            GraphPattern::Graph { name: NamedNodePattern::Variable(graph), inner } if !is_empty_group(&inner) => {
                 let reads_graph = !binds_early(&inner, &graph) && !self.is_bound_outside(&graph);
                 if reads_graph || !binds_graph(&inner) {
                     self.over_graphs(graph, *inner, reads_graph)
@@ -72,7 +72,7 @@ impl Loops {
                 }
             }
             GraphPattern::Graph { name: name @ NamedNodePattern::NamedNode(_), inner }
-                if !is_nothing(&inner) && may_ignore_graph(&inner) =>
+                if !is_empty_group(&inner) && may_ignore_graph(&inner) =>
             {
                 let nothing = GraphPattern::Bgp { patterns: Vec::new() };
                 let left = GraphPattern::Graph { name: name.clone(), inner: nothing.into() };
@@ -218,7 +218,7 @@ fn graphs(variable: Variable) -> GraphPattern {
 /// was looked up.
 fn binds_graph(pattern: &GraphPattern) -> bool {
     match pattern {
-        GraphPattern::Bgp { .. } => !is_nothing(pattern),
+        GraphPattern::Bgp { .. } => !is_empty_group(pattern),
         GraphPattern::Path { .. } => true,
         GraphPattern::Join { left, right } | GraphPattern::Lateral { left, right } => {
             let (left_binds, right_binds) = (binds_graph(left), binds_graph(right));
@@ -256,9 +256,13 @@ fn looks_in_bound_graphs(expression: &Expression) -> bool {
     all_bind
 }
 
-/// `{}` within `GRAPH` asks for the graphs themselves.
-fn is_nothing(pattern: &GraphPattern) -> bool {
-    matches!(pattern, GraphPattern::Bgp { patterns } if patterns.is_empty())
+/// Whether a group is empty. `GRAPH ?g {}` returns the graphs themselves.
+pub(super) fn is_empty_group(pattern: &GraphPattern) -> bool {
+    match pattern {
+        GraphPattern::Bgp { patterns } => patterns.is_empty(),
+        GraphPattern::Join { left, right } => is_empty_group(left) && is_empty_group(right),
+        _ => false,
+    }
 }
 
 /// Whether the pattern may have rows in a graph that does not exist.

@@ -130,10 +130,12 @@ struct Planner<'p, Q> {
     /// Whether this is planned for an update. What a transaction counts it has read, and others that change it are in
     /// conflict with it.
     changes_what_it_reads: bool,
-    /// Whether nothing is counted where there is nothing to choose.
-    counts_to_choose_alone: bool,
-    /// Whether nothing but the choice within one group depends on what is counted.
-    rows_are_of_no_account: bool,
+    /// Whether to count only where there is a choice between elements. True for updates, and if
+    /// `ignores_row_totals` is.
+    skips_counts_without_choice: bool,
+    /// Whether the numbers of rows of whole groups are not used: the query has one group, and no estimates are
+    /// wanted.
+    ignores_row_totals: bool,
     /// How the results are cut off.
     cut: Option<Cut>,
     /// Whether what is planned calls functions of ours.
@@ -209,8 +211,8 @@ impl<'p, Q: Quads> Planner<'p, Q> {
             estimator,
             estimates: None,
             changes_what_it_reads: false,
-            counts_to_choose_alone: false,
-            rows_are_of_no_account: false,
+            skips_counts_without_choice: false,
+            ignores_row_totals: false,
             cut: None,
             calls_functions: false,
         }
@@ -252,8 +254,8 @@ impl<'p, Q: Quads> Planner<'p, Q> {
         // Each of these is an aggregate more.
         check_aggregates(&pattern).map_err(|error| self.estimator.watch().fail(error))?;
         let pattern = zero_length::with_terms_that_reach_themselves(pattern, &self.estimator)?;
-        self.rows_are_of_no_account = self.estimates.is_none() && one_group::is_over_one_group(&pattern);
-        self.counts_to_choose_alone = self.changes_what_it_reads || self.rows_are_of_no_account;
+        self.ignores_row_totals = self.estimates.is_none() && one_group::is_over_one_group(&pattern);
+        self.skips_counts_without_choice = self.changes_what_it_reads || self.ignores_row_totals;
         let planned = self.plan(pattern, &context)?.pattern;
         let planned = graphs::with_graphs_of_aggregates(planned);
         let (planned, calls_functions) = operations::with_operations(exact::with_exact_expressions(planned));
@@ -391,7 +393,7 @@ impl<'p, Q: Quads> Planner<'p, Q> {
         inner: GraphPattern,
         context: &Context,
     ) -> Result<Planned, Stopped> {
-        if is_group(&inner) && !matches!(&inner, GraphPattern::Bgp { patterns } if patterns.is_empty()) {
+        if is_group(&inner) && !graphs::is_empty_group(&inner) {
             return self.plan_group(GraphPattern::Graph { name, inner: inner.into() }, context);
         }
         let within = Context { graph: Some(name.clone()), ..context.clone() };
@@ -449,9 +451,9 @@ impl<'p, Q: Quads> Planner<'p, Q> {
             }
             let (next, fanout) = self.choose(&elements, &mut progress, context)?;
             let element = elements.remove(next);
-            let within = context.graph.as_ref();
+            let enclosing_graph = context.graph.as_ref();
             let (pattern, substituted) = self.join(element, fanout, &mut progress, context)?;
-            let pattern = relative(pattern, within);
+            let pattern = relative(pattern, enclosing_graph);
             joined = Some(match joined {
                 None => pattern,
                 Some(left) if substituted => GraphPattern::Lateral { left: left.into(), right: pattern.into() },
@@ -481,7 +483,7 @@ impl<'p, Q: Quads> Planner<'p, Q> {
                 }
                 Ok(())
             }
-            GraphPattern::Graph { name, inner } if is_group(&inner) && !is_empty(&inner) => {
+            GraphPattern::Graph { name, inner } if is_group(&inner) && !graphs::is_empty_group(&inner) => {
                 self.flatten(*inner, Some(&name), context, elements)
             }
             GraphPattern::Path { subject, path, object } => {
@@ -535,7 +537,7 @@ impl<'p, Q: Quads> Planner<'p, Q> {
         progress: &mut Progress,
         context: &Context,
     ) -> Result<(usize, f64), Stopped> {
-        if self.counts_to_choose_alone && (elements.len() == 1 || self.order == JoinOrder::Written) {
+        if self.skips_counts_without_choice && (elements.len() == 1 || self.order == JoinOrder::Written) {
             return Ok((0, 1.0));
         }
         let large_values = |element: &Element| match &element.pattern {
@@ -550,7 +552,7 @@ impl<'p, Q: Quads> Planner<'p, Q> {
             Some(place) => vec![place],
             None => self.candidates(elements, progress)?,
         };
-        if let ([place], true) = (&*candidates, self.rows_are_of_no_account) {
+        if let ([place], true) = (&*candidates, self.ignores_row_totals) {
             return Ok((*place, 1.0));
         }
         self.estimator.catch_up(progress, |name| elements.iter().any(|element| element.names.contains(name)))?;
@@ -572,8 +574,8 @@ impl<'p, Q: Quads> Planner<'p, Q> {
         Ok((place, fanout))
     }
 
-    /// What shares a variable with what is there, and what has at most one row: else it would multiply the rows, but so
-    /// it narrows what follows.
+    /// The elements that may be joined next: those that share a variable with the joined ones, and those with at most
+    /// one row. One row does not multiply the others, and binds variables for what follows.
     fn candidates(&self, elements: &[Element], progress: &Progress) -> Result<Vec<usize>, Stopped> {
         let connected = |element: &Element| element.names.is_empty() || element.names.shares_with(&progress.bound);
         if !elements.iter().any(connected) {
@@ -593,7 +595,7 @@ impl<'p, Q: Quads> Planner<'p, Q> {
         Ok(candidates)
     }
 
-    /// Rows that the element adds to each row. Where they are `enough` or more, some number that is.
+    /// Rows that the element adds to each row. If that is `enough` or more, any number that is at least `enough`.
     fn fanout(&self, element: &Element, progress: &Progress, enough: f64) -> Result<f64, Stopped> {
         match &element.body {
             Body::Triple(slots) => self.estimator.fanout(slots, progress, enough),
@@ -746,15 +748,6 @@ fn is_group(pattern: &GraphPattern) -> bool {
     matches!(pattern, GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Join { .. })
 }
 
-/// `{}` within `GRAPH` asks for the graphs themselves.
-fn is_empty(pattern: &GraphPattern) -> bool {
-    match pattern {
-        GraphPattern::Bgp { patterns } => patterns.is_empty(),
-        GraphPattern::Join { left, right } => is_empty(left) && is_empty(right),
-        _ => false,
-    }
-}
-
 fn in_graph(pattern: GraphPattern, graph: Option<NamedNodePattern>) -> GraphPattern {
     match graph {
         Some(name) => GraphPattern::Graph { name, inner: pattern.into() },
@@ -767,5 +760,39 @@ fn relative(pattern: GraphPattern, within: Option<&NamedNodePattern>) -> GraphPa
     match (pattern, within) {
         (GraphPattern::Graph { name, inner }, Some(graph)) if name == *graph => *inner,
         (pattern, _) => pattern,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use spargebra::Query as Parsed;
+
+    use super::*;
+    use crate::sparql::{Query, QueryResults};
+    use crate::{Store, StoreOptions};
+
+    fn join_of_nothing(depth: usize) -> GraphPattern {
+        let nothing = || GraphPattern::Bgp { patterns: Vec::new() };
+        (0..depth).fold(nothing(), |left, _| GraphPattern::Join { left: left.into(), right: nothing().into() })
+    }
+
+    /// The parser leaves such joins out, but not every rewriting of algebra does.
+    #[test]
+    fn a_join_of_empty_groups_within_graph_is_an_empty_group() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let store = Store::create(directory.path().join("a.ful"), StoreOptions::new()).expect("a new store");
+        let insert = "PREFIX : <http://a/> INSERT DATA { GRAPH :g { :s :p 1 } GRAPH :h { :s :p 2 } }";
+        crate::sparql::Update::parse(insert, None).expect("it is valid").execute(&store).expect("it inserts");
+        let snapshot = store.snapshot().expect("a snapshot");
+        for depth in 0..4 {
+            let mut query = Query::parse("SELECT ?g { GRAPH ?g {} }", None).expect("it is valid");
+            let Parsed::Select { pattern: GraphPattern::Project { inner, .. }, .. } = &mut query.parsed else {
+                panic!("{:?}", query.parsed)
+            };
+            let GraphPattern::Graph { inner, .. } = &mut **inner else { panic!("{inner:?}") };
+            **inner = join_of_nothing(depth);
+            let Ok(QueryResults::Solutions(solutions)) = query.evaluate(&snapshot) else { panic!("it has solutions") };
+            assert_eq!(solutions.filter(Result::is_ok).count(), 2, "{depth}");
+        }
     }
 }
