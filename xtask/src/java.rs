@@ -27,6 +27,11 @@ Example: cargo xtask java -Dtest=DatabaseTest -Dsurefire.failIfNoSpecifiedTests=
     run: java,
 };
 
+const POM: &str = "bindings/java/pom.xml";
+
+/// A goal of Maven that fetches all plugins.
+const RESOLVE_PLUGINS: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:resolve-plugins";
+
 fn java(arguments: &[String]) -> Result<(), Failure> {
     let root = workspace::root()?;
     tools::ensure_maven(&root).map_err(Failure::Failed)?;
@@ -35,10 +40,15 @@ fn java(arguments: &[String]) -> Result<(), Failure> {
     build(&root, if is_release { "release" } else { "fast-build" }, &maven)
 }
 
-/// The step of `cargo xtask test`. It is skipped where there is no JDK or Maven, and no right to install them.
+/// The step of `cargo xtask test`. It is skipped where there is no JDK or Maven, and no right to install them, and where
+/// Maven cannot get its plugins.
 pub fn check(root: &Path) -> Outcome {
-    if let Err(reason) = tools::ensure_maven(root) {
-        return Outcome::Skipped(reason);
+    let ready = tools::ensure_maven(root).and_then(|()| {
+        let plugins = ["--batch-mode", "--quiet", "--file", POM, RESOLVE_PLUGINS];
+        tools::quiet(workspace::child(root, "mvn", &plugins)).map(drop)
+    });
+    if let Err(reason) = ready {
+        return Outcome::Skipped(format!("{reason}; it needs a JDK, Maven, and Maven Central or a mirror of it"));
     }
     match build(root, "fast-build", &[]) {
         Ok(()) => Outcome::Passed,
@@ -50,7 +60,7 @@ fn build(root: &Path, profile: &str, maven: &[&str]) -> Result<(), Failure> {
     cargo(root, &["build", "--profile", profile, "--package", "fulgurite-java"])?;
     let natives = copy_library(root, profile).map_err(Failure::Failed)?;
     let natives = format!("-Dfulgurite.natives={}", natives.display());
-    let arguments = ["--batch-mode", "--no-transfer-progress", "--file", "bindings/java/pom.xml", &natives];
+    let arguments = ["--batch-mode", "--no-transfer-progress", "--file", POM, &natives];
     let mut command = workspace::child(root, "mvn", &[&arguments[..], maven, &["install"]].concat());
     // Cargo adds its own directories, where Java would find another build of the library.
     command.env_remove("LD_LIBRARY_PATH");
