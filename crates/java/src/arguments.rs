@@ -14,6 +14,9 @@ thread_local! {
     static BUFFERS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
+/// The longest array that every virtual machine can allocate, if there is memory for it.
+const ARRAY_BYTES_MAX: usize = i32::MAX as usize - 16;
+
 /// Larger buffers are freed after their call.
 const KEPT_BYTES: usize = 64 << 10;
 
@@ -71,8 +74,14 @@ impl Drop for Bytes {
 /// A new array with these bytes.
 ///
 /// # Errors
-/// [`Failure::Java`] without memory for it.
+/// [`Failure::Invalid`] if there are too many for an array; [`Failure::Java`] without memory for it.
 pub fn array<'l>(env: &mut Env<'l>, bytes: &[u8]) -> Result<JByteArray<'l>> {
+    if bytes.len() > ARRAY_BYTES_MAX {
+        return Err(Failure::Invalid(format!(
+            "the result has {} bytes, more than an array of Java can have; read fewer values in a call",
+            bytes.len()
+        )));
+    }
     Ok(env.byte_array_from_slice(bytes)?)
 }
 

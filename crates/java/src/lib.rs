@@ -5,9 +5,9 @@
 //!
 //! Nothing that Java code does wrong may end the virtual machine:
 //!
-//! - Java holds objects by [handles](registry). A handle of a closed object is an exception.
+//! - Java holds objects by handles (`registry`). A handle of a closed object is an exception.
 //! - A call holds its object until it returns, so closing an object waits for running calls.
-//! - A panic becomes an exception ([`error::Throw`]).
+//! - A panic becomes an exception (`error::Throw`).
 //! - Keys and values are copied between Java's arrays and the engine, so Java never sees memory of the engine.
 
 mod arguments;
