@@ -170,7 +170,10 @@ impl Leaves<'_> {
                     self.buffer.clear();
                     let number = match branch.separator(separator, &mut self.buffer) {
                         CellKey::Inline(key) => number_of(key, self.prefix),
-                        CellKey::Overflow { prefix: key, .. } => number_of(key, self.prefix),
+                        // The separator goes on behind the part that is stored in the branch.
+                        CellKey::Overflow { prefix: part, .. } => {
+                            number_of(part, self.prefix).map(|(number, _)| (number, false))
+                        }
                     };
                     let Some(number) = number else { return Ok(false) };
                     Some(number)

@@ -16,6 +16,8 @@ enum Shape {
     Groups,
     /// Over 1,024 bytes, most of them sharing their first 1,024.
     Long,
+    /// Over 1,024 bytes, in groups that share their first 1,024, and differ in the last of these.
+    LongGroups,
 }
 
 fn key(shape: Shape, number: u64) -> Vec<u8> {
@@ -39,6 +41,15 @@ fn key(shape: Shape, number: u64) -> Vec<u8> {
             let mut key = vec![b'x'; 900 + (number % 3) as usize * 200];
             key.extend_from_slice(&(number / 3).to_be_bytes());
             key.extend(std::iter::repeat_n(b'y', (number % 5) as usize * 100));
+            key
+        }
+        Shape::LongGroups => {
+            let mut key = vec![b'x'; 1023];
+            key.push(1 + (number % 40) as u8);
+            // Some are no longer than what branches store of longer ones.
+            if number >= 40 {
+                key.extend_from_slice(&(number / 40).to_be_bytes());
+            }
             key
         }
     }
@@ -170,4 +181,6 @@ fn long_keys_equal_the_model_after_every_merge() {
     run(Shape::Long, PageSize::KiB16, LeafForm::Tagged(ValueAlign::One), 900, 60, 9);
     run(Shape::Long, PageSize::KiB8, LeafForm::Tagged(ValueAlign::Eight), 700, 80, 10);
     run(Shape::Long, PageSize::KiB8, LeafForm::Packed, 700, 60, 15);
+    run(Shape::LongGroups, PageSize::KiB8, LeafForm::Tagged(ValueAlign::One), 1500, 40, 18);
+    run(Shape::LongGroups, PageSize::KiB8, LeafForm::Packed, 1500, 40, 19);
 }
