@@ -40,8 +40,8 @@ fn java(arguments: &[String]) -> Result<(), Failure> {
     build(&root, if is_release { "release" } else { "fast-build" }, &maven)
 }
 
-/// The step of `cargo xtask test`. It is skipped where there is no JDK or Maven, and no right to install them, and where
-/// Maven cannot get its plugins.
+/// The step of `cargo xtask test`. It is skipped if there is no JDK or Maven and no right to install them, or if Maven
+/// cannot fetch its plugins.
 pub fn check(root: &Path) -> Outcome {
     let ready = tools::ensure_maven(root).and_then(|()| {
         let plugins = ["--batch-mode", "--quiet", "--file", POM, RESOLVE_PLUGINS];
