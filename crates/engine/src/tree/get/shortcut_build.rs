@@ -170,10 +170,7 @@ impl Leaves<'_> {
                     self.buffer.clear();
                     let number = match branch.separator(separator, &mut self.buffer) {
                         CellKey::Inline(key) => number_of(key, self.prefix),
-                        // The separator goes on behind the part that is stored in the branch.
-                        CellKey::Overflow { prefix: part, .. } => {
-                            number_of(part, self.prefix).map(|(number, _)| (number, false))
-                        }
+                        CellKey::Overflow { prefix: part, .. } => number_of_long(part, self.prefix),
                     };
                     let Some(number) = number else { return Ok(false) };
                     Some(number)
@@ -193,6 +190,13 @@ fn number_of(separator: &[u8], prefix: &[u8]) -> Option<(u64, bool)> {
     // A key that ends where the separator has a zero has the same number, and is below.
     let is_whole = rest.len() <= 8 && rest.last().is_some_and(|&last| last != 0);
     Some((head8(rest, 0), is_whole))
+}
+
+/// As [`number_of`], for a long separator, given the part that is stored in the branch. The separator goes on behind
+/// this part: it is never whole, and if the part ends within the number, there is none.
+fn number_of_long(part: &[u8], prefix: &[u8]) -> Option<(u64, bool)> {
+    let number = part.strip_prefix(prefix)?.first_chunk()?;
+    Some((u64::from_be_bytes(*number), false))
 }
 
 /// An end of a tree.

@@ -48,7 +48,7 @@ fn key(shape: Shape, number: u64) -> Vec<u8> {
             key.push(1 + (number % 40) as u8);
             // Some are no longer than what branches store of longer ones.
             if number >= 40 {
-                key.extend_from_slice(&(number / 40).to_be_bytes());
+                key.extend_from_slice(&Random(number / 40).next().to_be_bytes());
             }
             key
         }
