@@ -44,6 +44,7 @@ mod model;
 mod quads;
 pub mod sparql;
 mod store;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod writing;
@@ -61,7 +62,6 @@ pub use model::id::{InlineValue, ShortText, TermId, TermKind};
 pub use model::pattern::{GraphPattern, IdPattern, IdQuad, Order, Position};
 pub use oxrdfio::RdfFormat;
 pub use quads::graph_names::GraphNames;
-pub use quads::indexes::StatementKinds;
 pub use quads::quad_ids::QuadIds;
 pub use quads::reading::Quads;
 pub use quads::statements::{StatementBatch, StatementRefs, Statements};
@@ -70,6 +70,7 @@ pub use store::database::{Store, StoreOptions};
 pub use store::isolation::IsolationLevel;
 pub use store::snapshot::Snapshot;
 pub use store::transaction::{Savepoint, Transaction, TransactionView};
+pub use tables::StatementKinds;
 pub use {oxrdf, oxrdfio, sparesults, spareval, spargebra};
 
 /// The example of the manual.

@@ -7,7 +7,6 @@
 //! terms are in no conflict; two that add the same term are, by its hash.
 
 pub mod bytes;
-mod hasher;
 mod namespaces;
 mod numbers;
 pub(crate) mod predicates;
@@ -25,9 +24,8 @@ use oxrdf::{NamedNode, Term};
 use crate::dictionary::term_usage::{Probe, is_used};
 use crate::error::{Error, Result};
 use crate::model::id::{Tag, TermId};
-use crate::quads::tables::{Reads, Tables, damaged};
+use crate::tables::{Reads, Tables, damaged};
 
-pub use hasher::{HashedAlready, TermHasher};
 pub use namespaces::{
     IriNamespaces, NAMESPACE_NUMBER_MAX, NAMESPACES_MAX, Numbered as NumberedNamespaces,
     numbers_of as numbers_of_namespaces, split as split_namespace,

@@ -14,7 +14,7 @@ use fulgurite::{Database, Durability, WriteTxn};
 
 use super::bytes;
 use crate::error::Result;
-use crate::quads::tables::{Reads, Tables, damaged};
+use crate::tables::{Reads, Tables, damaged};
 
 /// The namespaces that are known.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use fulgurite::{Database, Durability};
 
 use crate::error::{Error, Result};
 use crate::model::id::PAYLOAD_MAX;
-use crate::quads::tables::{Reads, Tables, damaged, next_number, set_next_number};
+use crate::tables::{Reads, Tables, damaged, next_number, set_next_number};
 
 /// Numbers that this process has reserved and not given out yet. What is left when the store is closed is lost; so
 /// blocks begin small.
@@ -48,9 +48,9 @@ impl Numbers {
 fn reserve(database: &Database, tables: &Tables, count: u64) -> Result<Range<u64>> {
     loop {
         let mut txn = database.write()?;
-        let first = next_number(&txn, tables, database.path())?;
+        let first = next_number(&txn, &tables.meta, database.path())?;
         let end = end(first, count)?;
-        set_next_number(&mut txn, tables, end)?;
+        set_next_number(&mut txn, &tables.meta, end)?;
         match txn.commit_with(Durability::Memory) {
             Ok(_) => return Ok(first..end),
             Err(error) if error.is_retryable() => {}
@@ -75,7 +75,7 @@ pub fn end(first: u64, count: u64) -> Result<u64> {
 pub fn check(reads: &impl Reads, tables: &Tables, path: &Path) -> Result<()> {
     use crate::model::id::{Tag, TermId};
 
-    let next = next_number(reads, tables, path)?;
+    let next = next_number(reads, &tables.meta, path)?;
     for tag in Tag::DICTIONARY {
         let first = TermId::new(tag, 0);
         let end = TermId::new(tag, PAYLOAD_MAX).key().end().expect("tags are below 31");

@@ -6,11 +6,11 @@ use fulgurite::WriteTxn;
 use oxrdf::NamedNodeRef;
 
 use super::IriNamespaces;
-use super::TermHasher;
 use super::bytes;
 use crate::error::Result;
 use crate::model::id::TermId;
-use crate::quads::tables::{Reads, Tables, damaged};
+use crate::tables::TermHasher;
+use crate::tables::{Reads, Tables, damaged};
 
 /// The bytes by which a term is looked for, of those that are stored.
 ///

@@ -8,8 +8,8 @@ use std::ops::Bound;
 use crate::error::Result;
 use crate::model::id::{TermId, TermKind};
 use crate::model::pattern::Position;
-use crate::quads::indexes::Index;
-use crate::quads::tables::{Reads, Tables};
+use crate::tables::Index;
+use crate::tables::{Reads, Tables};
 
 /// An index that begins with a place of quads.
 pub struct Probe {

@@ -3,7 +3,7 @@
 //! 1. Several threads parse the inputs into batches (`feeder`, `parse`, `batch`). The batches are kept until all inputs
 //!    are parsed (`stash`, in `scratch`).
 //! 2. Other writers are kept out (`sink`).
-//! 3. Terms are merged, looked up and numbered (`merge`), and quads are sorted (`sort`, `packed_rows`).
+//! 3. Terms are merged, looked up and numbered (`merge`), and quads are sorted (`sort`).
 //! 4. Tables are filled (`build`) and committed together.
 //!
 //! Invariants: (1) The load does not use the store, and no one waits for it, before all inputs are parsed without an
@@ -20,4 +20,3 @@ pub use formats::document::{DocumentQuads, parse_document};
 pub use formats::input::Document;
 pub use formats::quad_parser::parser_of;
 pub use options::{BadStatement, LoadInput, LoadOptions, LoadProgress, LoadReport};
-pub use pipeline::packed_rows::{Ranges, Row, Sorted};

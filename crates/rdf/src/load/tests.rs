@@ -18,11 +18,11 @@ use crate::IdPattern;
 use crate::Quads;
 use crate::StoreOptions;
 use crate::TermId;
-use crate::dictionary::TermHasher;
 use crate::error::{Error, Result};
 use crate::load::options::LoadMethod;
 use crate::load::pipeline::progress::Watch;
 use crate::store::database::Store;
+use crate::tables::TermHasher;
 
 struct Place {
     store: Store,
@@ -182,7 +182,7 @@ fn every_index_has_every_quad() {
         let snapshot = place.store.snapshot().expect("a snapshot");
         let tables = snapshot.all_tables();
         for indexes in [&tables.default_graph, &tables.named_graphs] {
-            let quads = |index: &crate::quads::indexes::Index| -> BTreeSet<_> {
+            let quads = |index: &crate::tables::Index| -> BTreeSet<_> {
                 let keys = snapshot.read().range(&index.table, ..).expect("it is read");
                 keys.map(|entry| index.order.quad_of(&entry.expect("it is read").0).expect("a quad")).collect()
             };

@@ -9,15 +9,16 @@ use std::path::Path;
 use fulgurite::{CheckReport, Read, ReadTxn, Table};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::dictionary::{IriNamespaces, NAMESPACE_NUMBER_MAX, TermHasher, bytes};
+use crate::dictionary::{IriNamespaces, NAMESPACE_NUMBER_MAX, bytes};
 use crate::error::{Error, Result};
 use crate::model::id::{Tag, TermId, TermKind};
 use crate::model::pattern::{IdQuad, Position};
-use crate::quads::indexes::Index;
 use crate::quads::inferred::quad_of_both;
-use crate::quads::tables::{Tables, next_number};
 use crate::store::database::Store;
 use crate::store::transaction::check_kinds;
+use crate::tables::Index;
+use crate::tables::TermHasher;
+use crate::tables::{Tables, next_number};
 
 /// The result of [`Store::check`](crate::Store::check).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -94,7 +95,7 @@ struct Checking<'c> {
 
 impl<'c> Checking<'c> {
     fn run(&mut self) -> Result<()> {
-        self.next_number = match next_number(self.read, self.tables, self.path) {
+        self.next_number = match next_number(self.read, &self.tables.meta, self.path) {
             Err(Error::Damaged { .. }) => {
                 self.add(&self.tables.meta, b"next_number", "it is no number of a term");
                 0

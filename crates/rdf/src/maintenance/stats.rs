@@ -3,9 +3,9 @@
 use crate::error::Result;
 use crate::model::id::TermId;
 use crate::model::pattern::IdPattern;
-use crate::quads::indexes::StatementKinds;
 use crate::quads::reading::Quads;
 use crate::store::database::Store;
+use crate::tables::StatementKinds;
 use fulgurite::Read;
 
 /// Statistics of a store.

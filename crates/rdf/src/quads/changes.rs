@@ -12,9 +12,9 @@ use fulgurite::{Read, WriteTxn};
 use crate::error::Result;
 use crate::model::id::TermId;
 use crate::model::pattern::IdQuad;
-use crate::quads::indexes::{Index, Inferred};
 use crate::quads::inferred::key_of_both;
-use crate::quads::tables::{Tables, damaged};
+use crate::tables::{Index, Inferred};
+use crate::tables::{Tables, damaged};
 
 /// Adds an explicit quad, and its graph. Returns whether it was not there as such. If it was inferred, it is both now.
 ///

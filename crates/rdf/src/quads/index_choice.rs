@@ -2,8 +2,8 @@
 
 use crate::model::id::{IdKey, TermId};
 use crate::model::pattern::{GraphPattern, IdPattern, Order, Position};
-use crate::quads::indexes::Index;
-use crate::quads::tables::Tables;
+use crate::tables::Index;
+use crate::tables::Tables;
 
 /// The ranges that have the quads of a pattern, one after the other: one at least, and two at most. Small, so that who
 /// looks up quads one by one pays for nothing else.

@@ -15,8 +15,8 @@ use fulgurite::{KeySuffix, Table, TableOptions, WriteTxn};
 use crate::error::Result;
 use crate::model::id::IdKey;
 use crate::model::pattern::{IdPattern, IdQuad, Order};
-use crate::quads::indexes::{Index, Inferred};
-use crate::quads::tables::{KeySink, Reads, Tables};
+use crate::tables::{Index, Inferred};
+use crate::tables::{KeySink, Reads, Tables};
 
 impl Inferred {
     /// The tables that are there, or nothing if there are none, as `table` opens them.

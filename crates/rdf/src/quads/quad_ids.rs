@@ -13,7 +13,7 @@ use crate::meter;
 use crate::model::id::{IdKey, TermId};
 use crate::model::pattern::{IdPattern, IdQuad, Position};
 use crate::quads::index_choice::{Step, Steps};
-use crate::quads::tables::Tables;
+use crate::tables::Tables;
 
 /// What iterators keep to read on from.
 pub(crate) trait Source: Send + Sync {

@@ -12,11 +12,11 @@ use crate::error::Result;
 use crate::model::id::{IdKey, KeyReader, TermId};
 use crate::model::pattern::{IdPattern, IdQuad, Order};
 use crate::quads::index_choice::Steps;
-use crate::quads::indexes::Index;
 use crate::quads::inferred;
 use crate::quads::quad_ids::{Reached, Wanted};
-use crate::quads::tables::{KeySink, Reads, Tables, damaged};
-use crate::store::shared::Shared;
+use crate::quads::shared::Shared;
+use crate::tables::Index;
+use crate::tables::{KeySink, Reads, Tables, damaged};
 
 /// What is read, and by whom.
 pub struct View<'v, R> {

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use fulgurite::{Database, Options, UPDATE_ATTEMPTS, WriteTxn};
 
-use crate::dictionary::TermHasher;
 use crate::error::{Error, Result};
 use crate::model::pattern::Order;
-use crate::quads::tables::{Settings, Tables, are_orders_of_a_store};
+use crate::quads::shared::Shared;
 use crate::store::isolation::IsolationLevel;
-use crate::store::shared::Shared;
 use crate::store::snapshot::Snapshot;
 use crate::store::transaction::Transaction;
+use crate::tables::TermHasher;
+use crate::tables::{Settings, Tables, are_orders_of_a_store};
 
 /// An open RDF store: a database of quads. Clones share it.
 ///

@@ -2,6 +2,5 @@
 
 pub(crate) mod database;
 pub(crate) mod isolation;
-pub(crate) mod shared;
 pub(crate) mod snapshot;
 pub(crate) mod transaction;

@@ -12,13 +12,13 @@ use crate::model::id::TermId;
 use crate::model::pattern::{IdPattern, IdQuad, Position};
 use crate::quads::graph_names::GraphNames;
 use crate::quads::index_choice::{Steps, is_a_range};
-use crate::quads::indexes::StatementKinds;
 use crate::quads::inferred;
 use crate::quads::quad_ids::{QuadIds, Reached, Source, Wanted};
 use crate::quads::reading::Quads;
-use crate::quads::tables::Tables;
+use crate::quads::shared::Shared;
 use crate::quads::view::View;
-use crate::store::shared::Shared;
+use crate::tables::StatementKinds;
+use crate::tables::Tables;
 
 /// A snapshot of a store. Later commits do not change what it reads. It blocks no writer and waits for none. Clones
 /// share it.

@@ -21,14 +21,14 @@ use crate::model::pattern::{GraphPattern, IdPattern, IdQuad, Position};
 use crate::quads::changes;
 use crate::quads::graph_names::GraphNames;
 use crate::quads::index_choice::{Steps, is_a_range};
-use crate::quads::indexes::StatementKinds;
 use crate::quads::inferred::scan;
 use crate::quads::quad_ids::{QuadIds, Reached, Source, Wanted};
 use crate::quads::reading::Quads;
-use crate::quads::tables::Tables;
+use crate::quads::shared::Shared;
 use crate::quads::view::View;
-use crate::store::shared::Shared;
 use crate::store::transaction::state::State;
+use crate::tables::StatementKinds;
+use crate::tables::Tables;
 
 /// A write transaction: a set of changes that is committed atomically, or discarded. Its [view](Transaction::view)
 /// reads its own changes.

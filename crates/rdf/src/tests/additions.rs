@@ -7,7 +7,7 @@ use oxrdf::{Literal, Quad};
 use super::*;
 use crate::GraphPattern;
 use crate::TermId;
-use crate::dictionary::TermHasher;
+use crate::tables::TermHasher;
 
 /// Numbers in no order, from a seed.
 struct Random(u64);

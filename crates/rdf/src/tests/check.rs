@@ -11,8 +11,9 @@ use crate::LoadOptions;
 use crate::RdfFormat;
 use crate::Store;
 use crate::StoreOptions;
-use crate::dictionary::{TermHasher, bytes};
+use crate::dictionary::bytes;
 use crate::model::id::{Tag, TermId};
+use crate::tables::TermHasher;
 
 const LONG: &str = "a text that is longer than a number";
 

@@ -11,6 +11,7 @@ mod model;
 mod sweep;
 mod terms;
 mod writers;
+mod writing;
 
 use oxrdf::{GraphName, Literal, NamedNode, Quad, Term};
 use tempfile::TempDir;

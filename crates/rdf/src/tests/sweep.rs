@@ -23,7 +23,7 @@ use crate::StoreOptions;
 use crate::SweepOptions;
 use crate::SweepReport;
 use crate::TermId;
-use crate::dictionary::TermHasher;
+use crate::tables::TermHasher;
 
 fn long(name: &str) -> Literal {
     Literal::new_simple_literal(format!("a text that is longer than a number: {name}"))

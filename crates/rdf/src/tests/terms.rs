@@ -12,7 +12,7 @@ use super::texts;
 use crate::Quads;
 use crate::StoreOptions;
 use crate::TermKind;
-use crate::dictionary::TermHasher;
+use crate::tables::TermHasher;
 
 fn terms() -> Vec<Term> {
     let directed = Literal::new_directional_language_tagged_literal_unchecked;

@@ -11,8 +11,6 @@ mod rdf_xml;
 mod results_xml;
 mod solutions;
 mod spool;
-#[cfg(test)]
-mod tests;
 mod unwritable;
 mod xml_text;
 

@@ -27,8 +27,23 @@ struct Layered {
 /// Every crate with layers.
 const CRATES: &[Layered] = &[
     Layered { folder: ENGINE, layers: ENGINE_LAYERS },
+    Layered { folder: "crates/rdf/src/", layers: RDF_LAYERS },
     Layered { folder: "crates/server/src/", layers: SERVER_LAYERS },
     Layered { folder: "crates/cli/src/", layers: CLI_LAYERS },
+    Layered { folder: "benchmarks/bench/src/", layers: BENCH_LAYERS },
+];
+
+/// See [`Layered::layers`].
+const RDF_LAYERS: &[&[&str]] = &[
+    &["error", "meter"],
+    &["model", "xml"],
+    &["tables"],
+    &["dictionary"],
+    &["quads", "writing"],
+    &["store"],
+    &["load", "maintenance"],
+    &["sparql"],
+    &["tests"],
 ];
 
 /// See [`Layered::layers`].
@@ -45,6 +60,17 @@ const CLI_LAYERS: &[&[&str]] = &[
     &["output"],
     &["progress"],
     &["commands"],
+];
+
+/// See [`Layered::layers`].
+const BENCH_LAYERS: &[&[&str]] = &[
+    &["error", "json"],
+    &["data"],
+    &["measure"],
+    &["engines", "floors"],
+    &["harness"],
+    &["compare", "suites"],
+    &["compare_proof"],
 ];
 
 /// See [`Layered::layers`].
@@ -135,6 +161,9 @@ impl Layered {
         }
         let Some(first) = path.parts.get(1) else { return };
         let exported = exports.get(first).map(String::as_str);
+        if exported == Some(FOREIGN) {
+            return;
+        }
         let Some(target) = exported.or_else(|| self.owner(&path.parts[1..])) else {
             let offence = format!("`crate::{first}` is in no layer");
             let mend =
@@ -212,7 +241,7 @@ impl Layered {
         Some(parts)
     }
 
-    /// What `lib.rs` re-exports: name → module that owns it.
+    /// What `lib.rs` re-exports: name → module that owns it, or [`FOREIGN`].
     fn root_exports(&self, tree: &Tree) -> BTreeMap<String, String> {
         let mut exports = BTreeMap::new();
         let root = tree.rust_files().find(|(file, _)| file.path == format!("{}lib.rs", self.folder));
@@ -224,15 +253,19 @@ impl Layered {
             let mut leaves = Vec::new();
             expand_use(&tokens[index + 1..], &[], &mut leaves);
             for (parts, name, _) in leaves {
-                let owner = parts.iter().find(|part| !matches!(part.as_str(), "crate" | "self"));
-                if let Some(owner) = owner.filter(|owner| self.layer(owner).is_some()) {
-                    exports.insert(name, owner.clone());
-                }
+                let Some(owner) = parts.iter().find(|part| !matches!(part.as_str(), "crate" | "self")) else {
+                    continue;
+                };
+                let is_module = self.layer(owner).is_some();
+                exports.insert(name, if is_module { owner.clone() } else { FOREIGN.to_owned() });
             }
         }
         exports
     }
 }
+
+/// The owner of what `lib.rs` re-exports from another crate. Every module may use it.
+const FOREIGN: &str = "";
 
 #[cfg(test)]
 mod tests {
@@ -305,6 +338,13 @@ mod tests {
         let files = [LIB, ("crates/engine/src/format/page.rs", "use crate::Disk;\nuse crate::Handle;\n")];
         assert_eq!(places(check, &files), ["crates/engine/src/format/page.rs:1", "crates/engine/src/format/page.rs:2"]);
         assert!(places(check, &[LIB, ("crates/engine/src/pager/a.rs", "use crate::{Disk, Handle};\n")]).is_empty());
+    }
+
+    #[test]
+    fn every_module_may_use_what_the_root_re_exports_from_another_crate() {
+        let lib = ("crates/engine/src/lib.rs", "mod ids;\npub use other::Format;\n");
+        let user = ("crates/engine/src/ids.rs", "use crate::Format;\nuse crate::Other;\n");
+        assert_eq!(places(check, &[lib, user]), ["crates/engine/src/ids.rs:2"]);
     }
 
     #[test]

@@ -81,3 +81,75 @@ impl Reader for Planted {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::dataset::tests::small;
+    use crate::data::queries::{Queries, Seeks};
+    use crate::data::random::Random;
+    use crate::measure::reads::*;
+
+    const LENGTH: usize = 100;
+
+    fn hits(data: &Dataset) -> Queries {
+        Queries::hits(data, 6400, &mut Random::new(1, 1))
+    }
+
+    fn seeks(data: &Dataset) -> Seeks {
+        Seeks::new(data, 200, 20, &mut Random::new(1, 2))
+    }
+
+    /// Which workloads let an engine with this fault pass.
+    fn passed(fault: Fault) -> Vec<&'static str> {
+        let data = small(1000, LENGTH);
+        let reader = Planted::new(&data, fault);
+        let queries = hits(&data);
+        let misses = Queries::misses(&data, 3000, &mut Random::new(1, 3));
+        let results = [
+            ("get_hit", get_hit(&reader, &queries, LENGTH)),
+            ("get_hit_serialised", get_hit_serialised(&reader, &queries, LENGTH)),
+            ("get_miss", get_miss(&reader, &misses)),
+            ("get_many", get_many(&reader, &queries, LENGTH)),
+            ("scan", scan(&reader, data.digest())),
+            ("scan_reverse", scan_reverse(&reader, data.digest_reverse())),
+            ("seek", seek(&reader, &seeks(&data), 20)),
+        ];
+        results.into_iter().filter(|(_, result)| result.is_ok()).map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn a_right_engine_passes_every_workload() {
+        assert_eq!(passed(Fault::None).len(), 7);
+    }
+
+    #[test]
+    fn one_wrong_byte_at_either_end_of_one_value_is_caught() {
+        assert_eq!(passed(Fault::FirstByte), ["get_miss"]);
+        assert_eq!(passed(Fault::LastByte), ["get_miss"]);
+    }
+
+    #[test]
+    fn one_short_value_is_caught() {
+        assert_eq!(passed(Fault::Length), ["get_miss"]);
+    }
+
+    #[test]
+    fn one_lost_record_is_caught() {
+        assert_eq!(passed(Fault::Lost), ["get_miss"]);
+    }
+
+    #[test]
+    fn a_record_that_should_not_be_there_is_caught_by_misses() {
+        assert!(!passed(Fault::Invented).contains(&"get_miss"));
+    }
+
+    #[test]
+    fn operations_are_keys_or_records() {
+        let data = small(1000, LENGTH);
+        let reader = Planted::new(&data, Fault::None);
+        assert_eq!(get_hit(&reader, &hits(&data), LENGTH).unwrap().operations, 6400);
+        assert_eq!(scan(&reader, data.digest()).unwrap().operations, 1000);
+        assert_eq!(seek(&reader, &seeks(&data), 20).unwrap().operations, seeks(&data).records());
+    }
+}

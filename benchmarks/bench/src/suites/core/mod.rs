@@ -8,6 +8,8 @@
 mod bars;
 mod command;
 mod command_line;
+#[cfg(test)]
+mod fulgurite_tests;
 pub mod plan;
 pub mod run;
 mod self_test;

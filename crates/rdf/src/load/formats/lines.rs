@@ -263,7 +263,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::dictionary::TermHasher;
+    use crate::tables::TermHasher;
 
     /// What a batch has of a line that was taken here, or by the parser: quads with the bytes of their terms.
     fn contents(batch: &Batch) -> Vec<[Vec<u8>; 4]> {

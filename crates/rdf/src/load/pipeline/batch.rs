@@ -5,9 +5,10 @@ use std::hash::BuildHasherDefault;
 
 use oxrdf::{BlankNodeRef, GraphName, LiteralRef, NamedNodeRef, NamedOrBlankNode, Quad, Term, TermRef, Triple};
 
-use crate::dictionary::{HashedAlready, NAMESPACES_MAX, TermHasher, bytes, split_namespace};
+use crate::dictionary::{NAMESPACES_MAX, bytes, split_namespace};
 use crate::error::Result;
 use crate::model::id::{Tag, TermId};
+use crate::tables::{HashedAlready, TermHasher};
 
 /// A place of a quad in a batch: a number, or the index of one of the batch's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,6 @@ use std::sync::{Arc, OnceLock};
 use fulgurite::{Read, ReadTxn};
 
 use super::merge::{Known, Numbered, Numbering, TermMerge, number_blanks, resolve_scoped, unscoped};
-use super::packed_rows::Row;
 use super::prefixes::Prefixes;
 use super::progress::{Stage, Watch};
 use super::scratch::{Scratch, Segment, SegmentReader};
@@ -20,9 +19,10 @@ use crate::dictionary::{self, NumberedNamespaces};
 use crate::error::{Error, Result};
 use crate::model::id::{IdKey, Tag, TermId};
 use crate::model::pattern::Position;
-use crate::quads::indexes::Index;
-use crate::quads::tables::{NEXT_NUMBER_KEY, Tables, next_number};
-use crate::store::shared::Shared;
+use crate::quads::packed_rows::Row;
+use crate::quads::shared::Shared;
+use crate::tables::Index;
+use crate::tables::{NEXT_NUMBER_KEY, Tables, next_number};
 
 /// What was filled in.
 #[derive(Default)]
@@ -90,7 +90,7 @@ impl Builder<'_> {
         self.shared.iri_namespaces.refresh_from(&read, self.tables, self.shared.path())?;
         let namespaces = NumberedNamespaces::of(&read, self.tables, self.shared.path(), self.namespaces)?;
         let Prepared { mut numberings, scoped } = prepared;
-        let first = next_number(&read, self.tables, self.shared.path())?;
+        let first = next_number(&read, &self.tables.meta, self.shared.path())?;
         let end = dictionary::end_of_numbers(first, self.places())?;
         Numbering::start_at(&mut numberings, self.batches, first);
         let prefixes = self.new_prefixes(&read)?;

@@ -18,8 +18,8 @@ use super::stash::{Entry, Stashed, blank_node, next_by_hash, next_in_order, push
 use crate::dictionary::{self, bytes};
 use crate::error::Result;
 use crate::model::id::{Tag, TermId};
-use crate::quads::tables::Tables;
-use crate::store::shared::Shared;
+use crate::quads::shared::Shared;
+use crate::tables::Tables;
 
 /// The numbers of a batch's terms.
 pub struct Numbering {

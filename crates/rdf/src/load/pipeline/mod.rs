@@ -4,7 +4,6 @@ pub(crate) mod batch;
 pub(crate) mod build;
 pub(crate) mod feeder;
 pub(crate) mod merge;
-pub(crate) mod packed_rows;
 pub(crate) mod parse;
 pub(crate) mod prefixes;
 pub(crate) mod progress;

@@ -12,13 +12,13 @@ use super::batch::Batch;
 use super::feeder::{Feeder, Work};
 use super::prefixes::SharedPrefixes;
 use super::progress::Watch;
-use crate::dictionary::TermHasher;
 use crate::error::{Error, Result};
 use crate::load::formats::input::Document;
 use crate::load::formats::lines::PlainLines;
 use crate::load::formats::quad_parser::{ParseFailure, QuadParser, parser_of};
 use crate::load::formats::triple_nesting;
 use crate::load::options::{BadStatement, DocumentLoader};
+use crate::tables::TermHasher;
 
 /// What all threads that parse share.
 pub struct Parsing<'p> {

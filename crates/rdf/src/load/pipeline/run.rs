@@ -19,8 +19,8 @@ use crate::load::pipeline::scratch::Scratch;
 use crate::load::pipeline::sink::Sink;
 use crate::load::pipeline::stash::Stashed;
 use crate::quads::reading::Quads;
+use crate::quads::shared::Shared;
 use crate::store::database::Store;
-use crate::store::shared::Shared;
 
 impl Store {
     /// Loads files and other inputs, all of them or nothing, in bounded memory: several times faster than transactions,

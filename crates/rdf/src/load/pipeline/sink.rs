@@ -19,8 +19,8 @@ use super::progress::Watch;
 use crate::error::{Error, Result};
 use crate::load::options::LoadMethod;
 use crate::quads::changes;
-use crate::quads::indexes::{Index, Inferred};
-use crate::store::shared::Shared;
+use crate::quads::shared::Shared;
+use crate::tables::{Index, Inferred};
 
 /// Takes the entries of one table after the other.
 pub enum Sink<'l> {

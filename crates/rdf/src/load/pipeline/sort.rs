@@ -10,8 +10,8 @@ use std::sync::mpsc::SyncSender;
 use super::progress::Watch;
 use super::scratch::{Scratch, Segment, SegmentReader};
 use crate::error::{Error, Result};
-use crate::load::pipeline::packed_rows::{Ranges, Row, Sorted};
 use crate::model::pattern::Position;
+use crate::quads::packed_rows::{Ranges, Row, Sorted};
 
 /// Keys of an index that follow each other: so many numbers each.
 pub enum Block {

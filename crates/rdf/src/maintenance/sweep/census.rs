@@ -9,8 +9,8 @@ use fulgurite::{KeySuffix, Table};
 use crate::error::Result;
 use crate::model::id::TermId;
 use crate::model::pattern::Position;
-use crate::quads::tables::{Reads, Tables};
-use crate::store::shared::Shared;
+use crate::quads::shared::Shared;
+use crate::tables::{Reads, Tables};
 
 /// The numbers of dictionary terms that quads have, and that graphs are named by.
 #[derive(Debug, Default)]

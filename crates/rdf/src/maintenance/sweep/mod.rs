@@ -26,9 +26,9 @@ use crate::error::{Error, Result};
 use crate::model::id::TermId;
 use crate::model::pattern::IdPattern;
 use crate::quads::reading::Quads;
-use crate::quads::tables::Tables;
+use crate::quads::shared::Shared;
 use crate::store::database::Store;
-use crate::store::shared::Shared;
+use crate::tables::Tables;
 use census::Census;
 
 pub use options::{SweepOptions, SweepProgress, SweepReport};

@@ -13,12 +13,12 @@ use fulgurite::WriteTxn;
 use super::known::KnownTerms;
 use crate::dictionary::seeded_hash::SeededHash;
 use crate::error::Result;
-use crate::load::{Ranges, Row, Sorted};
 use crate::model::id::{IdKey, TermId};
 use crate::model::pattern::{IdQuad, Position};
-use crate::quads::indexes::Index;
-use crate::quads::tables::Tables;
-use crate::store::shared::Shared;
+use crate::quads::packed_rows::{Ranges, Row, Sorted};
+use crate::quads::shared::Shared;
+use crate::tables::Index;
+use crate::tables::Tables;
 
 /// What is kept aside, and what that needs.
 #[derive(Default)]

@@ -13,10 +13,10 @@ use crate::error::Result;
 use crate::model::id::IdKey;
 use crate::model::pattern::{GraphPattern, IdPattern, IdQuad};
 use crate::quads::changes;
-use crate::quads::indexes::{Index, Inferred, StatementKinds};
 use crate::quads::inferred::{key_of_both, prefix_of_both, quad_of_both};
 use crate::quads::reading::Quads;
-use crate::quads::tables::{Reads, Tables};
+use crate::tables::{Index, Inferred, StatementKinds};
+use crate::tables::{Reads, Tables};
 
 impl Transaction {
     /// Adds an inferred quad, and its graph if it is new. Returns whether the quad was new as an inferred one. A quad

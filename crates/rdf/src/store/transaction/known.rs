@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use crate::dictionary::{HashedAlready, IriNamespaces};
+use crate::dictionary::IriNamespaces;
 use crate::model::id::{IdKey, Tag, TermId};
+use crate::tables::HashedAlready;
 
 /// Numbers of terms, and what is stored under each.
 type TermRows = Vec<(IdKey, Vec<u8>)>;

@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::model::id::TermId;
 use crate::model::pattern::IdQuad;
 use crate::quads::changes;
-use crate::quads::tables::Tables;
-use crate::store::shared::Shared;
+use crate::quads::shared::Shared;
+use crate::tables::Tables;
 
 /// A number of a term.
 struct Interned {

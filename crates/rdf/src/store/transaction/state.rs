@@ -9,8 +9,8 @@ use super::additions::Additions;
 use crate::error::{Error, Result};
 use crate::model::id::TermId;
 use crate::quads::inferred::guard;
-use crate::quads::tables::Tables;
-use crate::store::shared::Shared;
+use crate::quads::shared::Shared;
+use crate::tables::Tables;
 
 /// See the module.
 pub(super) struct State {

@@ -6,15 +6,16 @@ use std::sync::{Arc, OnceLock};
 use fulgurite::{Database, ReadTxn, Table, WriteTxn};
 
 use crate::dictionary::predicates::Predicates;
-use crate::dictionary::{self, IriNamespaces, Numbers, TermHasher};
+use crate::dictionary::{self, IriNamespaces, Numbers};
 use crate::error::{Error, Result};
 use crate::model::id::TermId;
 use crate::model::pattern::Order;
-use crate::quads::indexes::Inferred;
 use crate::quads::inferred;
+use crate::tables::Inferred;
+use crate::tables::TermHasher;
 
 use crate::dictionary::term_batches::TermBatches;
-use crate::quads::tables::{Reads, Settings, Tables, damaged};
+use crate::tables::{Reads, Settings, Tables, damaged};
 
 /// One open store.
 pub struct Shared {

@@ -8,9 +8,9 @@ use oxrdfio::{JsonLdProfileSet, RdfFormat};
 use proptest::prelude::*;
 use sparesults::{QueryResultsFormat, QueryResultsParser, QuerySolution, ReaderQueryResultsParserOutput};
 
-use super::*;
 use crate::error::{Error, Result};
 use crate::parse_document;
+use crate::writing::*;
 
 const JSON_LD: RdfFormat = RdfFormat::JsonLd { profile: JsonLdProfileSet::empty() };
 const FORMATS: [RdfFormat; 6] =

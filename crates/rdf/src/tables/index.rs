@@ -26,9 +26,9 @@ pub enum StatementKinds {
 /// The tables of inferred quads.
 #[derive(Clone, Debug)]
 pub struct Inferred {
-    /// As [`Tables::default_graph`](crate::quads::tables::Tables::default_graph), of quads that are not explicit.
+    /// As [`Tables::default_graph`](crate::tables::Tables::default_graph), of quads that are not explicit.
     pub default_graph: Vec<Index>,
-    /// As [`Tables::named_graphs`](crate::quads::tables::Tables::named_graphs), of quads that are not explicit.
+    /// As [`Tables::named_graphs`](crate::tables::Tables::named_graphs), of quads that are not explicit.
     pub named_graphs: Vec<Index>,
     /// Quads that are explicit and inferred: see [`key_of_both`](crate::quads::inferred::key_of_both).
     pub both: Table,
