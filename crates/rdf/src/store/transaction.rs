@@ -2,33 +2,31 @@
 
 mod additions;
 mod inferred;
+mod inner;
 mod known;
 mod settling;
 mod state;
+mod view;
 
 use std::collections::HashSet;
-use std::ops::Bound;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use fulgurite::{Durability, KeySuffix, Read, Sequence, Table, WriteTxn};
-use oxrdf::{GraphNameRef, QuadRef, Term, TermRef};
+use fulgurite::{Durability, Read, Sequence, WriteTxn};
+use oxrdf::{GraphNameRef, QuadRef, TermRef};
 
 use crate::dictionary;
-use crate::dictionary::term_batch::TermBatch;
 use crate::error::{Error, Result};
 use crate::model::id::{TermId, TermKind};
-use crate::model::pattern::{GraphPattern, IdPattern, IdQuad, Position};
+use crate::model::pattern::{GraphPattern, IdPattern, IdQuad};
 use crate::quads::changes;
-use crate::quads::graph_names::GraphNames;
-use crate::quads::index_choice::{Steps, is_a_range};
-use crate::quads::inferred::scan;
-use crate::quads::quad_ids::{QuadIds, Reached, Source, Wanted};
 use crate::quads::reading::Quads;
 use crate::quads::shared::Shared;
-use crate::quads::view::View;
+use crate::store::transaction::inner::Inner;
 use crate::store::transaction::state::State;
 use crate::tables::StatementKinds;
 use crate::tables::Tables;
+
+pub use view::TransactionView;
 
 /// A write transaction: a set of changes that is committed atomically, or discarded. Its [view](Transaction::view)
 /// reads its own changes.
@@ -44,19 +42,6 @@ use crate::tables::Tables;
 /// [`Error::TransactionBroken`], until it is [rolled back](Transaction::rollback_to) to an earlier savepoint.
 pub struct Transaction {
     view: TransactionView,
-}
-
-/// A view of a transaction's snapshot and its own changes, valid while the transaction exists. An iterator may or may
-/// not see changes that are made while it runs: collect the results that a change depends on before making the change.
-#[derive(Clone)]
-pub struct TransactionView {
-    inner: Arc<Inner>,
-    statements: StatementKinds,
-}
-
-struct Inner {
-    state: Mutex<State>,
-    shared: Arc<Shared>,
 }
 
 /// A state of a [`Transaction`] that it can roll back to.
@@ -79,78 +64,10 @@ impl Drop for Transaction {
     }
 }
 
-impl Inner {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The tables that there always are: for terms, graphs and namespaces, and to know which indexes there are.
-    fn tables(&self) -> Arc<Tables> {
-        self.shared.tables()
-    }
-
-    /// Reads anything but quads.
-    fn read<T>(&self, read: impl FnOnce(View<'_, WriteTxn>) -> Result<T>) -> Result<T> {
-        let mut state = self.lock();
-        state.settle(&self.shared)?;
-        let reads = state.txn.as_ref().ok_or(Error::TransactionEnded)?;
-        read(View { reads, tables: &self.tables(), shared: &self.shared })
-    }
-
-    /// Reads quads of these kinds.
-    fn read_quads<T>(
-        &self,
-        statements: StatementKinds,
-        read: impl FnOnce(View<'_, WriteTxn>) -> Result<T>,
-    ) -> Result<T> {
-        let mut state = self.lock();
-        state.settle(&self.shared)?;
-        let tables = state.tables_seen(&self.shared)?.of(statements);
-        let reads = state.txn.as_ref().ok_or(Error::TransactionEnded)?;
-        read(View { reads, tables: &tables, shared: &self.shared })
-    }
-
-    /// Runs a change that may be incomplete if it fails.
-    fn write<T>(&self, write: impl FnOnce(&mut WriteTxn) -> Result<T>) -> Result<T> {
-        let mut state = self.lock();
-        state.settle(&self.shared)?;
-        let outcome = write(state.writable()?);
-        state.is_broken = outcome.is_err();
-        outcome
-    }
-
-    /// As [`Inner::write`], for quads. It depends on the absence of tables of inferred quads if there are none.
-    fn write_quads<T>(&self, write: impl FnOnce(&mut WriteTxn, &Tables) -> Result<T>) -> Result<T> {
-        let tables = self.tables_to_change()?;
-        self.write(|txn| write(txn, &tables))
-    }
-
-    /// All tables of quads.
-    fn tables_seen(&self) -> Result<Arc<Tables>> {
-        self.lock().tables_seen(&self.shared)
-    }
-
-    /// All tables of quads. If there are none of inferred quads, the transaction conflicts from then on with one that
-    /// makes them.
-    fn tables_to_change(&self) -> Result<Arc<Tables>> {
-        self.lock().tables_to_change(&self.shared)
-    }
-
-    /// Takes an explicit quad away. Returns whether it was there.
-    fn remove(&self, quad: &IdQuad) -> Result<bool> {
-        self.write_quads(|txn, tables| changes::remove_explicit(txn, tables, self.shared.path(), quad))
-    }
-
-    /// Runs a change of one step, which is not made when it fails.
-    fn write_one_step<T>(&self, write: impl FnOnce(&mut WriteTxn) -> fulgurite::Result<T>) -> Result<T> {
-        Ok(write(self.lock().writable()?)?)
-    }
-}
-
 impl Transaction {
     /// Requires: `tables` are all that `txn` sees, if they are known.
     pub(crate) fn new(txn: WriteTxn, tables: Option<Arc<Tables>>, shared: Arc<Shared>) -> Self {
-        let state = Mutex::new(State {
+        let state = State {
             txn: Some(txn),
             tables,
             guards_tables: false,
@@ -159,8 +76,8 @@ impl Transaction {
             has_refreshed_namespaces: false,
             is_broken: false,
             failure: None,
-        });
-        let inner = Arc::new(Inner { state, shared });
+        };
+        let inner = Arc::new(Inner::new(state, shared));
         Self { view: TransactionView { inner, statements: StatementKinds::All } }
     }
 
@@ -539,107 +456,6 @@ pub fn check_kinds(quad: &IdQuad) -> Result<()> {
         return wrong("graph", "an IRI, a blank node, or the default graph");
     }
     Ok(())
-}
-
-/// What iterators of a view read: at each step what the transaction has then.
-struct ViewSource {
-    inner: Arc<Inner>,
-    statements: StatementKinds,
-    /// Those of all kinds of statements have the same indexes.
-    tables: Arc<Tables>,
-}
-
-impl Source for ViewSource {
-    fn tables(&self) -> &Tables {
-        &self.tables
-    }
-
-    fn read_quads(&self, wanted: &Wanted<'_>, quads: &mut Vec<IdQuad>) -> Result<Reached> {
-        self.inner.read_quads(self.statements, |view| view.read_quads(wanted, quads))
-    }
-
-    fn scan(
-        &self,
-        table: &Table,
-        low: Bound<&[u8]>,
-        high: Bound<&[u8]>,
-        keys_min: usize,
-        each: &mut dyn FnMut(KeySuffix<'_>),
-    ) -> Result<bool> {
-        self.inner.read(|view| Ok(scan(view.reads, view.tables, table, (low, high), keys_min, each)?))
-    }
-
-    fn read_terms(&self, terms: &mut TermBatch) -> Result<()> {
-        self.inner.read(|view| view.read_terms(terms))
-    }
-
-    fn damaged(&self, table: &Table) -> Error {
-        self.inner.shared.damaged_key(table)
-    }
-
-    fn damaged_term(&self, id: TermId) -> Error {
-        self.inner.shared.damaged_quad(id)
-    }
-}
-
-impl TransactionView {
-    fn source(&self) -> Arc<dyn Source> {
-        let (inner, tables) = (Arc::clone(&self.inner), self.inner.tables());
-        Arc::new(ViewSource { inner, statements: self.statements, tables })
-    }
-
-    /// Returns the same view restricted to statements of these kinds. [`Transaction::view`] has all kinds. Terms, graph
-    /// names and namespaces are not affected.
-    #[must_use]
-    pub fn of_kinds(&self, kinds: StatementKinds) -> Self {
-        Self { inner: Arc::clone(&self.inner), statements: kinds }
-    }
-}
-
-impl Quads for TransactionView {
-    fn quads(&self, pattern: &IdPattern) -> QuadIds {
-        QuadIds::new(self.source(), Steps::new(pattern))
-    }
-
-    fn quads_sorted_by(&self, pattern: &IdPattern, position: Position) -> Option<QuadIds> {
-        Steps::sorted_by(&self.inner.tables(), pattern, position).map(|steps| QuadIds::new(self.source(), steps))
-    }
-
-    fn count(&self, pattern: &IdPattern) -> Result<u64> {
-        self.inner.read_quads(self.statements, |view| view.count(pattern))
-    }
-
-    fn counts_fast(&self, pattern: &IdPattern) -> bool {
-        is_a_range(&self.inner.tables(), pattern)
-    }
-
-    fn term(&self, id: TermId) -> Result<Term> {
-        match self.inner.read(|view| view.term(id)) {
-            // An inferred quad may have it.
-            Err(Error::NoSuchTerm { .. }) => self.inner.read_quads(StatementKinds::All, |view| view.term(id)),
-            read => read,
-        }
-    }
-
-    fn id(&self, term: TermRef<'_>) -> Result<Option<TermId>> {
-        self.inner.read(|view| view.id(term))
-    }
-
-    fn contains(&self, quad: &IdQuad) -> Result<bool> {
-        self.inner.read_quads(self.statements, |view| view.contains(quad))
-    }
-
-    fn graph_names(&self) -> GraphNames {
-        GraphNames::new(self.source(), self.inner.tables().graphs.clone())
-    }
-
-    fn contains_graph(&self, graph: TermId) -> Result<bool> {
-        self.inner.read(|view| view.contains_graph(graph))
-    }
-
-    fn namespaces(&self) -> Result<Vec<(String, String)>> {
-        self.inner.read(|view| view.namespaces())
-    }
 }
 
 /// Beyond this, numbers that were checked are forgotten.

@@ -5,6 +5,7 @@ pub(crate) mod expressions;
 pub(crate) mod first_rows;
 mod graphs;
 mod hidden;
+mod join_order;
 mod names;
 mod one_group;
 mod planner;
@@ -13,5 +14,5 @@ mod witness;
 mod zero_length;
 
 pub(crate) use self::hidden::hidden_variable;
-pub use planner::JoinOrder;
+pub use join_order::JoinOrder;
 pub(crate) use planner::{PatternPlan, Plan, explain_query, plan_pattern, plan_query};

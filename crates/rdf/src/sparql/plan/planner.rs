@@ -1,9 +1,8 @@
-//! The order of joins, from exact counts.
+//! The planner: from the algebra of the text to the algebra that the evaluator gets.
 //!
-//! Triple patterns, paths and the other operands of one group are put in an order. The first operand is the one with
-//! the fewest rows. Each next operand shares a variable with the ones before, if any does, and leaves the fewest rows.
-//! The order is written into the algebra as nested `LATERAL`s. The library's optimiser keeps them in place, pushes
-//! filters down, and chooses keys for the joins that remain.
+//! The operands of each group are put in an [order](super::join_order). The order is written into the algebra as nested
+//! `LATERAL`s. The library's optimiser keeps them in place, pushes filters down, and chooses keys for the joins that
+//! remain.
 //!
 //! Invariant: a planned pattern has the same solutions as the pattern of the text, in another order. `LATERAL` is used
 //! only where substituting and joining are the same ([`joins_by_substitution`]).
@@ -21,8 +20,9 @@ use spargebra::Query;
 use spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression, PropertyPathExpression};
 use spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 
-use super::estimate::{Estimator, Progress, Slots};
+use super::estimate::{Estimator, Progress};
 use super::first_rows::Cut;
+use super::join_order::{Body, Chooser, Context, Element, FILTER_PASSES, JoinOrder, UNKNOWN_ROWS};
 use super::names::{Names, certain, endpoints, joins_by_substitution, read_by_conjuncts};
 use crate::Quads;
 use crate::sparql::evaluation::limits::Stopped;
@@ -30,32 +30,6 @@ use crate::sparql::evaluation::scope::Scope;
 use crate::sparql::evaluation::terms::Terms;
 use crate::sparql::parse::shape::{check_aggregates, map_operands};
 use crate::sparql::service::{self, Clause};
-
-/// How patterns that are to be joined are ordered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum JoinOrder {
-    /// By exact counts of the store: the fewest rows first.
-    #[default]
-    Counts,
-    /// As the text has them.
-    Written,
-}
-
-/// `VALUES` with more rows come before all other patterns: later, each would be gone through for each row.
-const VALUES_IN_PLACE_MAX: usize = 64;
-
-/// Of rows that a filter is put to, so many are taken to pass.
-const FILTER_PASSES: f64 = 0.5;
-
-/// Of rows that come in the order in which they are sorted and cut off, so many are taken to be looked at.
-const CUT_PASSES: f64 = 0.5;
-
-/// Rows of a part about which nothing can be counted.
-const UNKNOWN_ROWS: f64 = 1_000.0;
-
-/// Triple patterns and paths of a nested part that its fan-out is estimated from.
-const LOOKED_AT_MAX: usize = 32;
 
 /// A planned query, and what was estimated on the way if that is asked for: rows after each pattern, by the name under
 /// which the evaluator reports it.
@@ -142,65 +116,10 @@ struct Planner<'p, Q> {
     calls_functions: bool,
 }
 
-/// What a pattern is evaluated within.
-#[derive(Clone)]
-struct Context {
-    graph: Option<NamedNodePattern>,
-    /// What is bound before it begins.
-    outer: Names,
-    /// How often it is evaluated.
-    times: f64,
-    /// What the filters around it read.
-    filters: Vec<Names>,
-}
-
-impl Context {
-    fn within(&self, names: &Names, rows: f64) -> Self {
-        Self { graph: self.graph.clone(), outer: self.outer.clone().with(names), times: rows, filters: Vec::new() }
-    }
-
-    /// Filters that can be put to rows once the element is joined, and could not before.
-    fn filters_first_met(&self, element: &Element, progress: &Progress) -> i32 {
-        if self.filters.is_empty() {
-            return 0;
-        }
-        let with = progress.bound.clone().with(&element.names);
-        let met = |names: &&Names| names.are_within(&with) && !names.are_within(&progress.bound);
-        i32::try_from(self.filters.iter().filter(met).count()).unwrap_or(i32::MAX)
-    }
-
-    fn alone(&self) -> Self {
-        Self { graph: self.graph.clone(), outer: Names::default(), times: 1.0, filters: Vec::new() }
-    }
-}
-
 /// A planned pattern, and its rows, over all times that it is evaluated.
 struct Planned {
     pattern: GraphPattern,
     rows: f64,
-}
-
-/// What is joined in one group.
-struct Element {
-    pattern: GraphPattern,
-    graph: Option<NamedNodePattern>,
-    names: Names,
-    body: Body,
-}
-
-enum Body {
-    Triple(Slots),
-    Path {
-        path: PropertyPathExpression,
-        ends: [Names; 2],
-    },
-    Values,
-    /// Evaluated for each row of the pattern before.
-    Substituted,
-    /// Evaluated once, then joined.
-    Apart {
-        rows: f64,
-    },
 }
 
 impl<'p, Q: Quads> Planner<'p, Q> {
@@ -449,7 +368,7 @@ impl<'p, Q: Quads> Planner<'p, Q> {
                     false => elements.push(waiting.remove(0)),
                 }
             }
-            let (next, fanout) = self.choose(&elements, &mut progress, context)?;
+            let (next, fanout) = self.chooser().choose(&elements, &mut progress, context)?;
             let element = elements.remove(next);
             let enclosing_graph = context.graph.as_ref();
             let (pattern, substituted) = self.join(element, fanout, &mut progress, context)?;
@@ -464,7 +383,17 @@ impl<'p, Q: Quads> Planner<'p, Q> {
         Ok(Planned { pattern, rows: progress.rows })
     }
 
-    /// What is joined in the group, one by one, in its written order.
+    fn chooser(&self) -> Chooser<'_, 'p, Q> {
+        Chooser {
+            order: self.order,
+            estimator: &self.estimator,
+            skips_counts_without_choice: self.skips_counts_without_choice,
+            ignores_row_totals: self.ignores_row_totals,
+            cut: self.cut.as_ref(),
+        }
+    }
+
+    /// Adds the operands of a group to `elements`, in the order of the text.
     fn flatten(
         &mut self,
         pattern: GraphPattern,
@@ -528,144 +457,6 @@ impl<'p, Q: Quads> Planner<'p, Q> {
         let apart = Context { graph: graph.clone(), ..context.alone() };
         let Planned { pattern, rows } = self.plan(pattern, &apart)?;
         Ok(Element { pattern, graph, names, body: Body::Apart { rows } })
-    }
-
-    /// The element to join next, and the rows that it adds to each row.
-    fn choose(
-        &self,
-        elements: &[Element],
-        progress: &mut Progress,
-        context: &Context,
-    ) -> Result<(usize, f64), Stopped> {
-        if self.skips_counts_without_choice && (elements.len() == 1 || self.order == JoinOrder::Written) {
-            return Ok((0, 1.0));
-        }
-        let large_values = |element: &Element| match &element.pattern {
-            GraphPattern::Values { bindings, .. } => bindings.len() > VALUES_IN_PLACE_MAX,
-            _ => false,
-        };
-        let forced = match self.order {
-            JoinOrder::Written => Some(0),
-            JoinOrder::Counts => elements.iter().position(large_values),
-        };
-        let candidates = match forced {
-            Some(place) => vec![place],
-            None => self.candidates(elements, progress)?,
-        };
-        if let ([place], true) = (&*candidates, self.ignores_row_totals) {
-            return Ok((*place, 1.0));
-        }
-        self.estimator.catch_up(progress, |name| elements.iter().any(|element| element.names.contains(name)))?;
-        let mut best: Option<(usize, f64, f64)> = None;
-        for place in candidates {
-            let element = &elements[place];
-            let mut passes = FILTER_PASSES.powi(context.filters_first_met(element, progress));
-            if progress.bound.is_empty() && self.cut.as_ref().is_some_and(|cut| cut.is_bound_by(&element.pattern)) {
-                passes *= CUT_PASSES;
-            }
-            // From there on it is not the best.
-            let enough = best.map_or(f64::INFINITY, |(_, _, least)| least / passes);
-            let fanout = self.fanout(element, progress, enough)?;
-            if best.is_none_or(|(_, _, least)| fanout * passes < least) {
-                best = Some((place, fanout, fanout * passes));
-            }
-        }
-        let (place, fanout, _) = best.expect("what is connected is a candidate, and all are if nothing is");
-        Ok((place, fanout))
-    }
-
-    /// The elements that may be joined next: those that share a variable with the joined ones, and those with at most
-    /// one row. One row does not multiply the others, and binds variables for what follows.
-    fn candidates(&self, elements: &[Element], progress: &Progress) -> Result<Vec<usize>, Stopped> {
-        let connected = |element: &Element| element.names.is_empty() || element.names.shares_with(&progress.bound);
-        if !elements.iter().any(connected) {
-            return Ok((0..elements.len()).collect());
-        }
-        let mut candidates = Vec::with_capacity(elements.len());
-        for (place, element) in elements.iter().enumerate() {
-            let is_candidate = match &element.body {
-                _ if connected(element) => true,
-                Body::Triple(slots) => self.estimator.fanout_apart(slots)? <= 1.0,
-                _ => false,
-            };
-            if is_candidate {
-                candidates.push(place);
-            }
-        }
-        Ok(candidates)
-    }
-
-    /// Rows that the element adds to each row. If that is `enough` or more, any number that is at least `enough`.
-    fn fanout(&self, element: &Element, progress: &Progress, enough: f64) -> Result<f64, Stopped> {
-        match &element.body {
-            Body::Triple(slots) => self.estimator.fanout(slots, progress, enough),
-            Body::Path { path, ends } => {
-                let bound = |names: &Names| names.is_empty() || names.shares_with(&progress.bound);
-                let ends_bound = ends.iter().filter(|names| bound(names)).count();
-                self.estimator.path_fanout(path, element.graph.as_ref(), ends_bound)
-            }
-            Body::Values => Ok(match &element.pattern {
-                // A row that has the variables already meets at most a few of the table's.
-                GraphPattern::Values { .. } if element.names.shares_with(&progress.bound) => FILTER_PASSES,
-                GraphPattern::Values { bindings, .. } => bindings.len() as f64,
-                _ => 1.0,
-            }),
-            Body::Substituted => {
-                let mut looked_at = 0;
-                self.rough_fanout(&element.pattern, element.graph.as_ref(), progress, &mut looked_at)
-            }
-            Body::Apart { rows } if element.names.shares_with(&progress.bound) => Ok(rows / progress.rows.max(1.0)),
-            Body::Apart { rows } => Ok(*rows),
-        }
-    }
-
-    /// Rows that a pattern adds to one row, by its cheapest parts, without planning it: each group around it would plan
-    /// it again.
-    fn rough_fanout(
-        &self,
-        pattern: &GraphPattern,
-        graph: Option<&NamedNodePattern>,
-        progress: &Progress,
-        looked_at: &mut usize,
-    ) -> Result<f64, Stopped> {
-        if *looked_at >= LOOKED_AT_MAX {
-            return Ok(UNKNOWN_ROWS);
-        }
-        let bound = |term: &TermPattern| {
-            let mut names = Names::default();
-            names.term(term);
-            names.is_empty() || names.shares_with(&progress.bound)
-        };
-        match pattern {
-            GraphPattern::Bgp { patterns } => {
-                let mut least = if patterns.is_empty() { 1.0 } else { f64::INFINITY };
-                for triple in patterns.iter().take(LOOKED_AT_MAX.saturating_sub(*looked_at)) {
-                    *looked_at += 1;
-                    let slots = self.estimator.slots(triple, graph)?;
-                    least = least.min(self.estimator.fanout(&slots, progress, least)?);
-                }
-                Ok(least)
-            }
-            GraphPattern::Path { subject, path, object } => {
-                *looked_at += 1;
-                let ends_bound = [subject, object].into_iter().filter(|end| bound(end)).count();
-                self.estimator.path_fanout(path, graph, ends_bound)
-            }
-            GraphPattern::Values { bindings, .. } => Ok(bindings.len() as f64),
-            GraphPattern::Join { left, right } | GraphPattern::Lateral { left, right } => {
-                let left = self.rough_fanout(left, graph, progress, looked_at)?;
-                Ok(left.min(self.rough_fanout(right, graph, progress, looked_at)?))
-            }
-            GraphPattern::Union { left, right } => {
-                let left = self.rough_fanout(left, graph, progress, looked_at)?;
-                Ok(left + self.rough_fanout(right, graph, progress, looked_at)?)
-            }
-            GraphPattern::Graph { name, inner } => self.rough_fanout(inner, Some(name), progress, looked_at),
-            GraphPattern::Filter { inner, .. } => {
-                Ok(self.rough_fanout(inner, graph, progress, looked_at)? * FILTER_PASSES)
-            }
-            _ => Ok(UNKNOWN_ROWS),
-        }
     }
 
     /// Joins the element to what is there. Returns its pattern, and whether it is evaluated for each row.

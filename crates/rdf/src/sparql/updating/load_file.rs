@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::load::{Document, DocumentQuads, parser_of};
 
 /// The quads of a file. Statements that name no graph are `destination`'s; if that is a named graph, none may name one.
-pub(super) fn quads(source: &NamedNode, destination: &GraphName) -> Result<DocumentQuads> {
+pub fn quads(source: &NamedNode, destination: &GraphName) -> Result<DocumentQuads> {
     let refused = || Error::LoadRefused { iri: source.as_str().to_owned() };
     let path = path(source.as_str()).ok_or_else(refused)?;
     let name = path.display().to_string();

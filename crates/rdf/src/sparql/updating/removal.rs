@@ -10,10 +10,10 @@ use crate::Quads;
 use crate::error::Result;
 
 /// A quad pattern whose variables are all different.
-pub(super) struct Removal(GroundQuadPattern);
+pub struct Removal(GroundQuadPattern);
 
 /// The removal that the operation is; `None` if it has to be evaluated.
-pub(super) fn of(delete: &[GroundQuadPattern], pattern: &Algebra) -> Option<Removal> {
+pub fn of(delete: &[GroundQuadPattern], pattern: &Algebra) -> Option<Removal> {
     let [quad] = delete else { return None };
     let (graph, triples) = match pattern {
         Algebra::Bgp { patterns } => (GraphNamePattern::DefaultGraph, patterns),
@@ -53,7 +53,7 @@ fn has_different_variables(quad: &GroundQuadPattern) -> bool {
 
 impl Removal {
     /// The pattern in numbers; `None` if the store has not all of its terms, and so nothing to remove.
-    pub(super) fn pattern(&self, quads: &impl Quads) -> Result<Option<IdPattern>> {
+    pub fn pattern(&self, quads: &impl Quads) -> Result<Option<IdPattern>> {
         let Self(quad) = self;
         let term = |pattern: &GroundTermPattern| -> Result<Place> {
             Ok(match pattern {

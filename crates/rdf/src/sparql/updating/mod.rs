@@ -1,0 +1,7 @@
+//! How an update is executed.
+
+pub mod execution;
+mod load_file;
+mod new_nodes;
+mod removal;
+pub mod report;
