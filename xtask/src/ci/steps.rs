@@ -20,6 +20,7 @@ pub const STEPS: &[Step] = &[
     quick("doctests", "the examples in the documentation run", |root| cargo(root, &["test", "--locked", "--doc"])),
     quick("decoder", "a decoder written from the format document alone reads the golden files", decoder),
     quick("rustdoc", "the documentation builds without a warning", rustdoc),
+    long("packages", "the published crates can be packaged, and their packages compile", packages),
     long("benchmarks", "the benchmarks' own tests, with LMDB as the only other engine that is built", |root| {
         cargo(root, &[&["test", "--locked", "--no-fail-fast"], BENCHMARKS].concat())
     }),
@@ -110,6 +111,16 @@ fn rustdoc(root: &Path) -> Outcome {
     command.env("RUSTDOCFLAGS", "--deny warnings");
     outcome(launch::wait(command))
 }
+
+/// Packages the crates that are published, and compiles them from the packages. Changes that are not committed yet are
+/// included.
+fn packages(root: &Path) -> Outcome {
+    let selected = PUBLISHED.iter().flat_map(|package| ["--package", package]);
+    cargo(root, &["package", "--locked", "--allow-dirty", "--quiet"].into_iter().chain(selected).collect::<Vec<_>>())
+}
+
+/// The crates that are published.
+const PUBLISHED: &[&str] = &["fulgurite", "fulgurite-keys", "fulgurite-rdf", "fulgurite-server", "fulgurite-cli"];
 
 fn oldest_compiler(root: &Path) -> Outcome {
     let version = match oldest_supported(root) {

@@ -120,9 +120,9 @@ impl Update {
     /// Executes the update in a transaction, which remains open.
     ///
     /// # Errors
-    /// As [`Query::evaluate`](super::Query::evaluate); [`Error::Graph`](crate::Error::Graph) if a graph does not exist, or already exists,
-    /// and the operation is not `SILENT`; [`Error::LoadRefused`], [`Error::Syntax`] and [`Error::Input`] of `LOAD`;
-    /// [`Error::Invalid`] if the caller selects graphs for an update with `USING` or `WITH`. After an error the
+    /// As [`Query::evaluate`](super::Query::evaluate); `Error::Graph` if a graph does not exist, or already exists, and
+    /// the operation is not `SILENT`; `Error::LoadRefused`, `Error::Syntax` and `Error::Input` of `LOAD`;
+    /// `Error::Invalid` if the caller selects graphs for an update with `USING` or `WITH`. After an error the
     /// transaction is as it was before the call.
     pub fn execute_in(&self, transaction: &mut Transaction) -> Result<UpdateReport> {
         let before = transaction.savepoint();
