@@ -199,8 +199,8 @@ impl<'r> Run<'r> {
         Ok(())
     }
 
-    /// Calls `act` for each graph of a target; it adds the number of quads that it removes to its last argument. A single
-    /// graph that does not exist is an error, unless `silent`.
+    /// Calls `act` for each graph of a target. It adds the number of removed quads to its last argument. A single graph
+    /// that does not exist is an error, unless `silent`.
     fn for_graphs(
         &mut self,
         target: &GraphTarget,
