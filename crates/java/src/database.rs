@@ -12,7 +12,7 @@ use jni::{Env, NativeMethod, native_method};
 use crate::arguments::{longs, numbers, text};
 use crate::error::{Failure, KINDS, Result, Throw};
 use crate::openings::{Opened, Opening};
-use crate::registry::{Object, REGISTRY, Writing};
+use crate::registry::{Object, OpenedStore, REGISTRY, Writing};
 
 const _: [NativeMethod<'_>; 13] = [
     native_method! {
@@ -101,7 +101,10 @@ fn unsigned(name: &str, number: jlong) -> Result<u64> {
 }
 
 /// The options of an opening, in the order of `org.fulgurite.DatabaseOptions`.
-fn options(numbers: &[jlong]) -> Result<Options> {
+///
+/// # Errors
+/// [`Failure::Invalid`] for a value that is not allowed.
+pub fn options(numbers: &[jlong]) -> Result<Options> {
     let mut options = Database::options();
     for (position, number) in numbers.iter().copied().enumerate().filter(|(_, number)| *number != DEFAULT) {
         options = match position {
@@ -165,7 +168,11 @@ fn open<'l>(env: &mut Env<'l>, _: JClass<'l>, path: JString<'l>, given: JLongArr
 
 /// Closes any object. Does nothing if it is closed already. The last object of a database closes the database.
 fn close<'l>(_: &mut Env<'l>, _: JClass<'l>, handle: jlong) -> Result<()> {
-    let Some(Object::Database(Opened { database, opening })) = REGISTRY.take(handle) else { return Ok(()) };
+    let (database, opening) = match REGISTRY.take(handle) {
+        Some(Object::Database(Opened { database, opening })) => (database, opening),
+        Some(Object::Store(OpenedStore { store, opening })) => (store.database().clone(), opening),
+        _ => return Ok(()),
+    };
     let mut objects = opening.lock();
     *objects -= 1;
     if *objects > 0 {

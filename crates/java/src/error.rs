@@ -15,6 +15,8 @@ pub type Result<T> = std::result::Result<T, Failure>;
 pub enum Failure {
     /// An error of the engine.
     Engine(Error),
+    /// An error of an RDF store.
+    Store(fulgurite_rdf::Error),
     /// The handle's object was closed.
     Closed,
     /// An argument is not valid.
@@ -26,6 +28,15 @@ pub enum Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::Engine(error)
+    }
+}
+
+impl From<fulgurite_rdf::Error> for Failure {
+    fn from(error: fulgurite_rdf::Error) -> Self {
+        match error {
+            fulgurite_rdf::Error::Engine(error) => Self::Engine(error),
+            error => Self::Store(error),
+        }
     }
 }
 
@@ -120,10 +131,30 @@ fn kind_of(error: &Error) -> &'static str {
     }
 }
 
+/// The kind of an error of an RDF store.
+fn kind_of_store(error: &fulgurite_rdf::Error) -> &'static str {
+    use fulgurite_rdf::Error as Store;
+    match error {
+        Store::NotAStore { .. } => "NOT_A_DATABASE",
+        Store::StoreExists { .. } => "FILE_EXISTS",
+        Store::Unsupported { .. } => "UNSUPPORTED_FORMAT",
+        Store::Damaged { .. } => "CORRUPT",
+        Store::WriterBusy { .. } => "CONFLICT",
+        Store::TransactionEnded => "CLOSED",
+        Store::Syntax { .. } | Store::Input { .. } => "INPUT",
+        Store::Scratch { .. } | Store::Output { .. } => "IO",
+        Store::Cancelled | Store::TimedOut { .. } => "STOPPED",
+        Store::Internal { .. } => "INTERNAL",
+        Store::Invalid { .. } | Store::TooDeep { .. } | Store::NoSuchTerm { .. } => "INVALID",
+        _ => "OTHER",
+    }
+}
+
 impl Failure {
     fn kind_and_text(&self) -> (&'static str, String) {
         match self {
             Self::Engine(error) => (kind_of(error), error.to_string()),
+            Self::Store(error) => (kind_of_store(error), error.to_string()),
             Self::Closed => ("CLOSED", "this object is closed; open or begin a new one".to_owned()),
             Self::Invalid(text) => ("INVALID", text.clone()),
             Self::Java(error) => ("INTERNAL", format!("a call into the virtual machine failed: {error}")),

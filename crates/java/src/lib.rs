@@ -1,6 +1,6 @@
 //! The native methods of Fulgurite's Java binding.
 //!
-//! `org.fulgurite.internal.Native` in `bindings/java` declares them. This crate only converts arguments, results and
+//! `org.fulgurite.internal.Native` and `NativeQuads` in `bindings/java` declare them. This crate only converts arguments, results and
 //! errors. The engine does the work, and the Java classes define the API.
 //!
 //! Nothing that Java code does wrong may end the virtual machine:
@@ -15,6 +15,7 @@ mod batch;
 mod database;
 mod error;
 mod openings;
+mod quads;
 mod reads;
 mod registry;
 mod tables;

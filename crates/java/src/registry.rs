@@ -6,10 +6,12 @@
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use fulgurite::{Database, ReadTxn, Savepoint, Table, WriteTxn};
+use fulgurite_rdf::{QuadIds, Snapshot, Store};
 use jni::sys::jlong;
 
 use crate::error::{Failure, Result};
-use crate::openings::Opened;
+use crate::openings::{Opened, Opening};
+use crate::quads::Recorded;
 
 /// A write transaction and its savepoints.
 pub struct Writing {
@@ -17,6 +19,14 @@ pub struct Writing {
     pub txn: WriteTxn,
     /// The savepoints that Java has, by their number.
     pub savepoints: Vec<Savepoint>,
+}
+
+/// A store of a Java object.
+pub struct OpenedStore {
+    /// The store.
+    pub store: Store,
+    /// The opening that the object is part of.
+    pub opening: Opening,
 }
 
 /// What a handle stands for.
@@ -29,6 +39,14 @@ pub enum Object {
     Read(ReadTxn),
     /// A write transaction. Its calls run one after the other.
     Write(Box<Mutex<Writing>>),
+    /// An open RDF store.
+    Store(OpenedStore),
+    /// A snapshot of an RDF store.
+    Snapshot(Snapshot),
+    /// A write transaction of an RDF store.
+    Recorded(Box<Mutex<Recorded>>),
+    /// An iterator of quads.
+    Quads(Box<Mutex<QuadIds>>),
 }
 
 impl Object {
@@ -39,6 +57,10 @@ impl Object {
             Self::Table(_) => "Table",
             Self::Read(_) => "ReadTransaction",
             Self::Write(_) => "WriteTransaction",
+            Self::Store(_) => "store",
+            Self::Snapshot(_) => "snapshot",
+            Self::Recorded(_) => "transaction of a store",
+            Self::Quads(_) => "iterator of quads",
         }
     }
 
@@ -77,6 +99,40 @@ impl Object {
     pub fn write(&self) -> Result<MutexGuard<'_, Writing>> {
         let Self::Write(writing) = self else { return Err(self.is_not("WriteTransaction")) };
         writing.lock().map_err(|_| broken())
+    }
+
+    /// The RDF store.
+    ///
+    /// # Errors
+    /// [`Failure::Invalid`] if it is another object.
+    pub fn store(&self) -> Result<&Store> {
+        if let Self::Store(opened) = self { Ok(&opened.store) } else { Err(self.is_not("store")) }
+    }
+
+    /// The snapshot of an RDF store.
+    ///
+    /// # Errors
+    /// [`Failure::Invalid`] if it is another object.
+    pub fn snapshot(&self) -> Result<&Snapshot> {
+        if let Self::Snapshot(snapshot) = self { Ok(snapshot) } else { Err(self.is_not("snapshot")) }
+    }
+
+    /// The write transaction of an RDF store.
+    ///
+    /// # Errors
+    /// [`Failure::Invalid`] if it is another object, or a call of it has panicked.
+    pub fn recorded(&self) -> Result<MutexGuard<'_, Recorded>> {
+        let Self::Recorded(recorded) = self else { return Err(self.is_not("transaction of a store")) };
+        recorded.lock().map_err(|_| broken())
+    }
+
+    /// The iterator of quads.
+    ///
+    /// # Errors
+    /// [`Failure::Invalid`] if it is another object, or a call of it has panicked.
+    pub fn quads(&self) -> Result<MutexGuard<'_, QuadIds>> {
+        let Self::Quads(quads) = self else { return Err(self.is_not("iterator of quads")) };
+        quads.lock().map_err(|_| broken())
     }
 }
 

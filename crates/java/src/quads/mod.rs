@@ -1,0 +1,12 @@
+//! The native methods of `org.fulgurite.internal.NativeQuads`: RDF stores.
+//!
+//! Quads cross as 64-bit term ids, in arrays of four numbers each: subject, predicate, object, graph. The graph is 0 for
+//! the default graph. Terms cross as bytes (`terms`), many in a call.
+
+mod changes;
+mod reads;
+mod recorded;
+mod stores;
+mod terms;
+
+pub use recorded::Recorded;

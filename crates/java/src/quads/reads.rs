@@ -1,0 +1,245 @@
+//! Reads of snapshots and transactions.
+
+use std::sync::Mutex;
+
+use fulgurite_rdf::{GraphPattern, IdPattern, Position, Quads, StatementKinds, TermId};
+use jni::objects::{JByteArray, JClass, JLongArray};
+use jni::sys::{jint, jlong};
+use jni::{Env, NativeMethod, native_method};
+
+use super::terms::{push_term, push_text, take_number, take_term};
+use crate::arguments::{Bytes, array, longs};
+use crate::error::{Failure, Result, Throw};
+use crate::registry::{Object, REGISTRY};
+
+const _: [NativeMethod<'_>; 7] = [
+    native_method! {
+        java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
+        static extern fn ids(view: jlong, terms: jbyte[], length: jint) -> jlong[],
+    },
+    native_method! {
+        java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
+        static extern fn terms(view: jlong, ids: jlong[], count: jint) -> jbyte[],
+    },
+    native_method! {
+        java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
+        static extern fn quads(
+            view: jlong, subject: jlong, predicate: jlong, object: jlong, graph: jlong, kinds: jint, sorted_by: jint
+        ) -> jlong,
+    },
+    native_method! {
+        java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
+        static extern fn next(quads: jlong, rows: jlong[], count: jint) -> jint,
+    },
+    native_method! {
+        java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
+        static extern fn count(
+            view: jlong, subject: jlong, predicate: jlong, object: jlong, graph: jlong, kinds: jint
+        ) -> jlong,
+    },
+    native_method! {
+        java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
+        static extern fn graphs(view: jlong) -> jlong[],
+    },
+    native_method! {
+        java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
+        static extern fn namespaces(view: jlong) -> jbyte[],
+    },
+];
+
+/// The id of a term that the store does not have.
+const UNKNOWN: u64 = u64::MAX;
+
+/// The graph of a pattern that matches all graphs.
+const ANY_GRAPH: jlong = -1;
+
+/// Evaluates an expression with the view of an object, of either kind, restricted to statements of some kinds.
+macro_rules! with_view {
+    ($object:expr, $kinds:expr, $view:ident => $body:expr) => {
+        match $object {
+            Object::Recorded(_) => {
+                let $view = $object.recorded()?.view()?.of_kinds($kinds);
+                $body
+            }
+            other => {
+                let $view = other.snapshot()?.of_kinds($kinds);
+                $body
+            }
+        }
+    };
+}
+
+/// Kinds of statements by their number.
+fn kinds(number: jint) -> Result<StatementKinds> {
+    match number {
+        0 => Ok(StatementKinds::All),
+        1 => Ok(StatementKinds::Explicit),
+        2 => Ok(StatementKinds::Inferred),
+        _ => Err(Failure::Invalid(format!("{number} is no kind of statements"))),
+    }
+}
+
+fn term_id(bits: u64) -> Result<TermId> {
+    TermId::from_bits(bits).ok_or_else(|| Failure::Invalid(format!("{bits:#x} is no id of a term")))
+}
+
+/// The ids at the beginning of an array.
+///
+/// # Errors
+/// [`Failure::Invalid`] if the array is shorter than `count`, or has another number.
+pub fn term_ids(env: &Env<'_>, ids: &JLongArray<'_>, count: jint) -> Result<Vec<TermId>> {
+    let available = ids.len(env)?;
+    let count = usize::try_from(count).ok().filter(|count| *count <= available);
+    let count = count.ok_or_else(|| Failure::Invalid(format!("an array has only {available} ids")))?;
+    let mut bits = vec![0; count];
+    ids.get_region(env, 0, &mut bits)?;
+    bits.into_iter().map(|bits| term_id(bits.cast_unsigned())).collect()
+}
+
+fn pattern(subject: jlong, predicate: jlong, object: jlong, graph: jlong) -> Result<IdPattern> {
+    let id = |bits: jlong| if bits == 0 { Ok(None) } else { term_id(bits.cast_unsigned()).map(Some) };
+    let graph = match graph {
+        ANY_GRAPH => GraphPattern::Any,
+        0 => GraphPattern::Default,
+        graph => GraphPattern::Named(term_id(graph.cast_unsigned())?),
+    };
+    Ok(IdPattern { subject: id(subject)?, predicate: id(predicate)?, object: id(object)?, graph })
+}
+
+/// The ids of terms; −1 for terms that the store does not have. The array has their number before them.
+fn ids<'l>(
+    env: &mut Env<'l>,
+    _: JClass<'l>,
+    view: jlong,
+    terms: JByteArray<'l>,
+    length: jint,
+) -> Result<JLongArray<'l>> {
+    let terms = Bytes::of_first(env, &terms, length)?;
+    let mut rest = &terms[..];
+    let mut ids = Vec::new();
+    REGISTRY.with(view, |object| {
+        with_view!(object, StatementKinds::All, view => {
+            for _ in 0..take_number(&mut rest)? {
+                let id = view.id(take_term(&mut rest)?.as_ref())?;
+                ids.push(id.map_or(UNKNOWN, TermId::to_bits));
+            }
+            Ok(())
+        })
+    })?;
+    longs(env, &ids)
+}
+
+/// The terms of these ids.
+fn terms<'l>(
+    env: &mut Env<'l>,
+    _: JClass<'l>,
+    view: jlong,
+    ids: JLongArray<'l>,
+    count: jint,
+) -> Result<JByteArray<'l>> {
+    let ids = term_ids(env, &ids, count)?;
+    let mut bytes = Vec::new();
+    REGISTRY.with(view, |object| {
+        with_view!(object, StatementKinds::All, view => {
+            for id in ids {
+                push_term(&mut bytes, &view.term(id)?);
+            }
+            Ok(())
+        })
+    })?;
+    array(env, &bytes)
+}
+
+/// Begins to read quads. A subject, predicate or object of 0 matches every term; a graph of −1 matches every graph.
+/// `sorted_by` is the position of [`Position::ALL`] by which the quads are sorted, or −1 for any order. Returns 0 if no
+/// index has the order.
+#[expect(clippy::too_many_arguments, reason = "the signature of the Java method")]
+fn quads<'l>(
+    _: &mut Env<'l>,
+    _: JClass<'l>,
+    view: jlong,
+    subject: jlong,
+    predicate: jlong,
+    object: jlong,
+    graph: jlong,
+    kinds_of: jint,
+    sorted_by: jint,
+) -> Result<jlong> {
+    let pattern = pattern(subject, predicate, object, graph)?;
+    let kinds = kinds(kinds_of)?;
+    let position = usize::try_from(sorted_by).ok().and_then(|position| Position::ALL.get(position)).copied();
+    let quads = REGISTRY.with(view, |object| {
+        with_view!(object, kinds, view => Ok(match position {
+            Some(position) => view.quads_sorted_by(&pattern, position),
+            None => Some(view.quads(&pattern)),
+        }))
+    })?;
+    Ok(quads.map_or(0, |quads| REGISTRY.add(Object::Quads(Box::new(Mutex::new(quads))))))
+}
+
+/// Puts at most `count` quads into `rows`, four ids each, and returns their number: 0 at the end.
+fn next<'l>(env: &mut Env<'l>, _: JClass<'l>, quads: jlong, rows: JLongArray<'l>, count: jint) -> Result<jint> {
+    let count = usize::try_from(count).unwrap_or_default();
+    let mut found = Vec::with_capacity(4 * count.min(1 << 16));
+    REGISTRY.with(quads, |object| {
+        let mut quads = object.quads()?;
+        for quad in quads.by_ref().take(count) {
+            let quad = quad?;
+            let ids = [quad.subject, quad.predicate, quad.object, quad.graph];
+            found.extend(ids.map(|id| id.to_bits().cast_signed()));
+        }
+        Ok(())
+    })?;
+    rows.set_region(env, 0, &found)?;
+    Ok((found.len() / 4) as jint)
+}
+
+/// The number of quads that match, as [`quads`].
+#[expect(clippy::too_many_arguments, reason = "the signature of the Java method")]
+fn count<'l>(
+    _: &mut Env<'l>,
+    _: JClass<'l>,
+    view: jlong,
+    subject: jlong,
+    predicate: jlong,
+    object: jlong,
+    graph: jlong,
+    kinds_of: jint,
+) -> Result<jlong> {
+    let pattern = pattern(subject, predicate, object, graph)?;
+    let kinds = kinds(kinds_of)?;
+    let count = REGISTRY.with(view, |object| with_view!(object, kinds, view => Ok(view.count(&pattern)?)))?;
+    Ok(count.cast_signed())
+}
+
+/// The named graphs that have quads.
+fn graphs<'l>(env: &mut Env<'l>, _: JClass<'l>, view: jlong) -> Result<JLongArray<'l>> {
+    let mut found = Vec::new();
+    REGISTRY.with(view, |object| {
+        with_view!(object, StatementKinds::All, view => {
+            for graph in view.graph_names() {
+                let graph = graph?;
+                if view.count(&IdPattern::of_graph(graph))? > 0 {
+                    found.push(graph.to_bits());
+                }
+            }
+            Ok(())
+        })
+    })?;
+    longs(env, &found)
+}
+
+/// The namespaces: prefix and IRI of each, as texts.
+fn namespaces<'l>(env: &mut Env<'l>, _: JClass<'l>, view: jlong) -> Result<JByteArray<'l>> {
+    let mut bytes = Vec::new();
+    REGISTRY.with(view, |object| {
+        with_view!(object, StatementKinds::All, view => {
+            for (prefix, iri) in view.namespaces()? {
+                push_text(&mut bytes, &prefix);
+                push_text(&mut bytes, &iri);
+            }
+            Ok(())
+        })
+    })?;
+    array(env, &bytes)
+}

@@ -1,0 +1,203 @@
+//! Transactions that record their changes, and repeat them if the commit conflicts.
+//!
+//! RDF4J reports conflicts at `SERIALIZABLE` only. At the other levels, a transaction whose changes conflict with those
+//! of another one is repeated on the newest state: its changes do not depend on what it has read.
+
+use fulgurite_rdf::oxrdf::Term;
+use fulgurite_rdf::{
+    GraphPattern, IdPattern, IdQuad, IsolationLevel, Quads, Store, TermId, Transaction, TransactionView,
+};
+
+use super::terms::{take_number, take_term};
+use crate::error::{Failure, Result};
+
+/// Beyond this size of the recorded changes, a transaction is not repeated. A conflict is then an error.
+const RECORDED_BYTES_MAX: usize = 256 << 20;
+
+/// A transaction is repeated at most this often.
+const ATTEMPTS: usize = 100;
+
+/// The graphs of a removal.
+#[derive(Clone)]
+pub enum Graphs {
+    /// All graphs.
+    All,
+    /// The default graph.
+    Default,
+    /// A named graph.
+    Named(Term),
+}
+
+/// A change that can be repeated.
+pub enum Change {
+    /// Inserts the quads of a [batch](insert).
+    Insert {
+        /// The batch.
+        batch: Box<[u8]>,
+        /// Whether the quads are inferred.
+        inferred: bool,
+    },
+    /// Removes the quads that match.
+    Remove {
+        /// The subject, predicate and object, if given.
+        terms: Box<[Option<Term>; 3]>,
+        /// The graphs.
+        graphs: Graphs,
+        /// Whether inferred quads are removed, instead of explicit ones.
+        inferred: bool,
+    },
+    /// Sets the namespace of a prefix, or removes it.
+    Namespace {
+        /// The prefix.
+        prefix: String,
+        /// The IRI, or none to remove the prefix.
+        iri: Option<String>,
+    },
+}
+
+impl Change {
+    /// About its memory.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Insert { batch, .. } => batch.len(),
+            Self::Remove { .. } | Self::Namespace { .. } => 512,
+        }
+    }
+
+    /// Makes the change, and returns the number of quads that it inserted or removed.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    fn apply(&self, txn: &mut Transaction) -> Result<u64> {
+        match self {
+            Self::Insert { batch, inferred } => insert(txn, batch, *inferred),
+            Self::Remove { terms, graphs, inferred } => {
+                let Some(pattern) = pattern(&txn.view(), terms, graphs)? else { return Ok(0) };
+                Ok(if *inferred { txn.clear_inferred(&pattern)? } else { txn.remove_matching(&pattern)? })
+            }
+            Self::Namespace { prefix, iri: Some(iri) } => {
+                txn.set_namespace(prefix, iri).map(|()| 1).map_err(Into::into)
+            }
+            Self::Namespace { prefix, iri: None } => Ok(u64::from(txn.remove_namespace(prefix)?)),
+        }
+    }
+}
+
+/// The pattern of these terms. `None` if the store lacks one of them.
+fn pattern(view: &TransactionView, terms: &[Option<Term>; 3], graphs: &Graphs) -> Result<Option<IdPattern>> {
+    let mut ids = [None; 3];
+    for (id, term) in ids.iter_mut().zip(terms) {
+        if let Some(term) = term {
+            let Some(found) = view.id(term.as_ref())? else { return Ok(None) };
+            *id = Some(found);
+        }
+    }
+    let graph = match graphs {
+        Graphs::All => GraphPattern::Any,
+        Graphs::Default => GraphPattern::Default,
+        Graphs::Named(name) => match view.id(name.as_ref())? {
+            Some(id) => GraphPattern::Named(id),
+            None => return Ok(None),
+        },
+    };
+    let [subject, predicate, object] = ids;
+    Ok(Some(IdPattern { subject, predicate, object, graph }))
+}
+
+/// Inserts the quads of a batch: the number of its terms, the terms, the number of its quads, and for each quad the
+/// positions of its terms (subject, predicate, object, graph; the graph is −1 for the default graph). Numbers have four
+/// bytes. Returns how many quads are new.
+///
+/// # Errors
+/// [`Failure::Invalid`] for a malformed batch; errors of the store.
+fn insert(txn: &mut Transaction, mut batch: &[u8], inferred: bool) -> Result<u64> {
+    let count = take_number(&mut batch)?;
+    let mut ids = Vec::new();
+    for _ in 0..count {
+        let term = take_term(&mut batch)?;
+        ids.push(txn.intern(term.as_ref())?);
+    }
+    let mut inserted = 0;
+    for _ in 0..take_number(&mut batch)? {
+        let mut id = || -> Result<TermId> {
+            match take_number(&mut batch)? {
+                u32::MAX => Ok(TermId::DEFAULT_GRAPH),
+                index => {
+                    let id = ids.get(index as usize).copied();
+                    id.ok_or_else(|| Failure::Invalid(format!("a batch has no term {index}")))
+                }
+            }
+        };
+        let quad = IdQuad { subject: id()?, predicate: id()?, object: id()?, graph: id()? };
+        let is_new = if inferred { txn.insert_inferred_ids(&quad)? } else { txn.insert_ids(&quad)? };
+        inserted += u64::from(is_new);
+    }
+    Ok(inserted)
+}
+
+/// A transaction and its changes.
+pub struct Recorded {
+    store: Store,
+    level: IsolationLevel,
+    /// `None` after the commit.
+    txn: Option<Transaction>,
+    /// `None` if the transaction cannot be repeated.
+    changes: Option<Vec<Change>>,
+    bytes: usize,
+}
+
+impl Recorded {
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn begin(store: Store, level: IsolationLevel) -> Result<Self> {
+        let txn = Some(store.begin_with(level)?);
+        let changes = (level != IsolationLevel::Serializable).then(Vec::new);
+        Ok(Self { store, level, txn, changes, bytes: 0 })
+    }
+
+    /// A view of the transaction.
+    ///
+    /// # Errors
+    /// [`Failure::Closed`] after the commit.
+    pub fn view(&self) -> Result<TransactionView> {
+        Ok(self.txn.as_ref().ok_or(Failure::Closed)?.view())
+    }
+
+    /// Makes a change, and returns the number of quads that it inserted or removed.
+    ///
+    /// # Errors
+    /// [`Failure::Closed`] after the commit; errors of the store.
+    pub fn change(&mut self, change: Change) -> Result<u64> {
+        let txn = self.txn.as_mut().ok_or(Failure::Closed)?;
+        let changed = change.apply(txn)?;
+        self.bytes += change.bytes();
+        match &mut self.changes {
+            Some(changes) if self.bytes <= RECORDED_BYTES_MAX => changes.push(change),
+            changes => *changes = None,
+        }
+        Ok(changed)
+    }
+
+    /// Commits the transaction. If it conflicts and its level allows it, repeats it on the newest state. Returns the
+    /// sequence of the commit.
+    ///
+    /// # Errors
+    /// [`Failure::Closed`] after the commit; errors of the store.
+    pub fn commit(&mut self) -> Result<u64> {
+        let mut outcome = self.txn.take().ok_or(Failure::Closed)?.commit();
+        for _ in 0..ATTEMPTS {
+            match (&outcome, &self.changes) {
+                (Err(error), Some(_)) if error.is_retryable() => {}
+                _ => break,
+            }
+            let mut txn = self.store.begin_with(self.level)?;
+            for change in self.changes.iter().flatten() {
+                change.apply(&mut txn)?;
+            }
+            outcome = txn.commit();
+        }
+        Ok(outcome?.0)
+    }
+}
