@@ -1,0 +1,239 @@
+package org.fulgurite.rdf4j;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.Arrays;
+import java.util.Set;
+import org.eclipse.rdf4j.common.transaction.IsolationLevels;
+import org.eclipse.rdf4j.model.ValueFactory;
+import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
+import org.eclipse.rdf4j.query.algebra.evaluation.EvaluationStrategyFactory;
+import org.eclipse.rdf4j.query.algebra.evaluation.federation.FederatedServiceResolver;
+import org.eclipse.rdf4j.query.algebra.evaluation.federation.FederatedServiceResolverClient;
+import org.eclipse.rdf4j.query.algebra.evaluation.impl.DefaultEvaluationStrategyFactory;
+import org.eclipse.rdf4j.repository.sparql.federation.SPARQLServiceResolver;
+import org.eclipse.rdf4j.sail.NotifyingSailConnection;
+import org.eclipse.rdf4j.sail.SailException;
+import org.eclipse.rdf4j.sail.SailLockedException;
+import org.eclipse.rdf4j.sail.helpers.AbstractNotifyingSail;
+import org.fulgurite.exceptions.FulguriteException;
+import org.fulgurite.exceptions.LockedException;
+import org.fulgurite.internal.Handle;
+import org.fulgurite.internal.NativeQuads;
+import org.fulgurite.rdf4j.config.FulguriteStoreConfig;
+
+/**
+ * An RDF store in one file, as a Sail of RDF4J.
+ *
+ * <pre>{@code
+ * Repository repository = new SailRepository(new FulguriteStore(new File("data")));
+ * try (RepositoryConnection connection = repository.getConnection()) {
+ *     connection.add(statements);
+ * }
+ * repository.shutDown();
+ * }</pre>
+ *
+ * <p>The file is {@code store.ful} in the data directory. It has no maximum size, and any number of threads read it at
+ * once. Commits survive a power cut by default ({@link FulguriteStoreConfig#setDurability}).
+ */
+public class FulguriteStore extends AbstractNotifyingSail implements FederatedServiceResolverClient {
+    /** The name of the file in the data directory. */
+    public static final String FILE_NAME = "store.ful";
+
+    private static final int OPTIONS = 14;
+    private static final int OPTION_CREATE = 0;
+    private static final int OPTION_CACHE_BYTES = 3;
+    private static final int OPTION_DURABILITY = 6;
+    private static final long OPTION_DEFAULT = Long.MIN_VALUE;
+
+    private final FulguriteStoreConfig config;
+    private final Set<Handle> views = Handle.newSet();
+    private Handle handle;
+    private File temporary;
+    private EvaluationStrategyFactory strategies;
+    private FederatedServiceResolver resolver;
+    private SPARQLServiceResolver ownResolver;
+
+    /** Creates a store in a temporary directory, which is removed when the store is shut down. */
+    public FulguriteStore() {
+        this(new FulguriteStoreConfig());
+    }
+
+    /**
+     * Creates a store with a configuration. Without {@link #setDataDir} it is in a temporary directory.
+     *
+     * @param config the configuration
+     */
+    public FulguriteStore(FulguriteStoreConfig config) {
+        this.config = config;
+        setSupportedIsolationLevels(IsolationLevels.values());
+        setDefaultIsolationLevel(IsolationLevels.SNAPSHOT_READ);
+        config.getDefaultQueryEvaluationMode().ifPresent(this::setDefaultQueryEvaluationMode);
+        EvaluationStrategyFactory configured = config.getEvaluationStrategyFactory();
+        if (configured != null) {
+            setEvaluationStrategyFactory(configured);
+        }
+        if (config.getConnectionTimeOut() > 0) {
+            setConnectionTimeOut(config.getConnectionTimeOut());
+        }
+    }
+
+    /**
+     * Opens or creates the store of a directory.
+     *
+     * @param dataDir the directory
+     */
+    public FulguriteStore(File dataDir) {
+        this(dataDir, new FulguriteStoreConfig());
+    }
+
+    /**
+     * Opens or creates the store of a directory.
+     *
+     * @param dataDir the directory
+     * @param config the configuration
+     */
+    public FulguriteStore(File dataDir, FulguriteStoreConfig config) {
+        this(config);
+        setDataDir(dataDir);
+    }
+
+    @Override
+    protected void initializeInternal() {
+        File directory = getDataDir();
+        if (directory == null) {
+            directory = createTemporary();
+        }
+        try {
+            Files.createDirectories(directory.toPath());
+        } catch (IOException error) {
+            throw new SailException("the data directory " + directory + " cannot be created", error);
+        }
+        long[] options = new long[OPTIONS];
+        Arrays.fill(options, OPTION_DEFAULT);
+        options[OPTION_CREATE] = 1;
+        options[OPTION_DURABILITY] = config.getDurability().ordinal();
+        if (config.getCacheBytes() > 0) {
+            options[OPTION_CACHE_BYTES] = config.getCacheBytes();
+        }
+        String path = new File(directory, FILE_NAME).getPath();
+        try {
+            long raw = NativeQuads.openStore(path, options, config.nativeIndexes());
+            handle = new Handle(this, raw, "store", true, Handle.newSet());
+        } catch (LockedException error) {
+            throw new SailLockedException(path, error.getMessage(), null);
+        } catch (FulguriteException error) {
+            throw SailErrors.of(error);
+        }
+    }
+
+    private File createTemporary() {
+        try {
+            temporary = Files.createTempDirectory("fulgurite").toFile();
+            return temporary;
+        } catch (IOException error) {
+            throw new SailException("no temporary directory can be created", error);
+        }
+    }
+
+    @Override
+    protected void shutDownInternal() {
+        if (handle == null) {
+            return;
+        }
+        for (Handle view : views) {
+            view.close();
+        }
+        try {
+            SailErrors.run(handle::close);
+        } finally {
+            handle = null;
+            removeTemporary();
+            if (ownResolver != null) {
+                ownResolver.shutDown();
+                ownResolver = null;
+            }
+        }
+    }
+
+    private void removeTemporary() {
+        if (temporary == null) {
+            return;
+        }
+        File[] files = temporary.listFiles();
+        for (File file : files == null ? new File[0] : files) {
+            file.delete();
+        }
+        temporary.delete();
+        temporary = null;
+    }
+
+    StoreView snapshot() {
+        return StoreView.snapshot(handle, views);
+    }
+
+    StoreView transaction(int level) {
+        return StoreView.transaction(handle, views, level);
+    }
+
+    @Override
+    protected NotifyingSailConnection getConnectionInternal() {
+        return new FulguriteStoreConnection(this);
+    }
+
+    @Override
+    public boolean isWritable() {
+        File directory = getDataDir();
+        return directory == null || directory.canWrite() || !directory.exists();
+    }
+
+    @Override
+    public ValueFactory getValueFactory() {
+        return SimpleValueFactory.getInstance();
+    }
+
+    /**
+     * Returns how queries are evaluated.
+     *
+     * @return the factory
+     */
+    public synchronized EvaluationStrategyFactory getEvaluationStrategyFactory() {
+        if (strategies == null) {
+            strategies = new DefaultEvaluationStrategyFactory(getFederatedServiceResolver());
+        }
+        return strategies;
+    }
+
+    /**
+     * Sets how queries are evaluated.
+     *
+     * @param factory the factory
+     */
+    public synchronized void setEvaluationStrategyFactory(EvaluationStrategyFactory factory) {
+        strategies = factory;
+    }
+
+    /**
+     * Returns what sends {@code SERVICE} clauses to other endpoints.
+     *
+     * @return the resolver
+     */
+    public synchronized FederatedServiceResolver getFederatedServiceResolver() {
+        if (resolver == null) {
+            if (ownResolver == null) {
+                ownResolver = new SPARQLServiceResolver();
+            }
+            setFederatedServiceResolver(ownResolver);
+        }
+        return resolver;
+    }
+
+    @Override
+    public synchronized void setFederatedServiceResolver(FederatedServiceResolver newResolver) {
+        resolver = newResolver;
+        if (strategies instanceof FederatedServiceResolverClient) {
+            ((FederatedServiceResolverClient) strategies).setFederatedServiceResolver(newResolver);
+        }
+    }
+}

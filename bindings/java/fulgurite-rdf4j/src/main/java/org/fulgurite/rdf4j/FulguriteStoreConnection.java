@@ -1,0 +1,520 @@
+package org.fulgurite.rdf4j;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.eclipse.rdf4j.common.iteration.CloseableIteration;
+import org.eclipse.rdf4j.common.iteration.CloseableIteratorIteration;
+import org.eclipse.rdf4j.common.order.StatementOrder;
+import org.eclipse.rdf4j.common.transaction.IsolationLevel;
+import org.eclipse.rdf4j.common.transaction.IsolationLevels;
+import org.eclipse.rdf4j.model.IRI;
+import org.eclipse.rdf4j.model.Namespace;
+import org.eclipse.rdf4j.model.Resource;
+import org.eclipse.rdf4j.model.Statement;
+import org.eclipse.rdf4j.model.Value;
+import org.eclipse.rdf4j.model.ValueFactory;
+import org.eclipse.rdf4j.model.impl.SimpleNamespace;
+import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
+import org.eclipse.rdf4j.query.BindingSet;
+import org.eclipse.rdf4j.query.Dataset;
+import org.eclipse.rdf4j.query.algebra.TupleExpr;
+import org.eclipse.rdf4j.query.explanation.Explanation;
+import org.eclipse.rdf4j.sail.SailException;
+import org.eclipse.rdf4j.sail.UpdateContext;
+import org.eclipse.rdf4j.sail.helpers.AbstractNotifyingSailConnection;
+import org.eclipse.rdf4j.sail.helpers.DefaultSailChangedEvent;
+import org.eclipse.rdf4j.sail.inferencer.InferencerConnection;
+import org.fulgurite.internal.NativeQuads;
+import org.fulgurite.rdf4j.values.TermBytes;
+
+/**
+ * A connection to a store.
+ *
+ * <p>Outside of a transaction, each read has a snapshot of its own, which is closed with its result. In a transaction,
+ * reads see its changes. The native transaction begins with RDF4J's at {@code SNAPSHOT} and {@code SERIALIZABLE}, and
+ * with the first change at the other levels; until then, reads have snapshots there too. Before a change, results that
+ * are still open are read into memory ({@link DetachableIteration}), so each result is of one state.
+ */
+final class FulguriteStoreConnection extends AbstractNotifyingSailConnection implements InferencerConnection {
+    private static final ValueFactory VALUES = SimpleValueFactory.getInstance();
+
+    private final FulguriteStore store;
+    private final QueryEvaluation evaluation;
+
+    /** Results that read the transaction. */
+    private final Set<DetachableIteration<?>> open = ConcurrentHashMap.newKeySet();
+
+    /** The changes of running SPARQL updates, which are made when their operation ends. */
+    private final Map<UpdateContext, UpdateChanges> updates = new HashMap<>();
+
+    private final PendingQuads pending = new PendingQuads();
+    private final Object lock = new Object();
+
+    /** The native transaction, if it has begun. */
+    private StoreView transaction;
+
+    private DefaultSailChangedEvent changed;
+
+    FulguriteStoreConnection(FulguriteStore store) {
+        super(store);
+        this.store = store;
+        this.evaluation = new QueryEvaluation(store);
+    }
+
+    // Reads
+
+    /** A read of one view, which it closes if the view is its own. */
+    private interface Read<T> {
+        CloseableIteration<? extends T> from(StoreView view);
+    }
+
+    private <T> CloseableIteration<T> read(Read<T> read) {
+        StoreView view;
+        synchronized (lock) {
+            if (readsTransaction()) {
+                flushPending();
+                DetachableIteration<T> iteration = new DetachableIteration<>(read.from(transaction), this);
+                open.add(iteration);
+                return iteration;
+            }
+            view = SailErrors.convert(store::snapshot);
+        }
+        try {
+            return new ClosingIteration<>(read.from(view), view);
+        } catch (RuntimeException error) {
+            view.close();
+            throw error;
+        }
+    }
+
+    /** Computes a result that does not remain open. */
+    private <T> T compute(java.util.function.Function<StoreView, T> compute) {
+        synchronized (lock) {
+            if (readsTransaction()) {
+                flushPending();
+                return SailErrors.convert(() -> compute.apply(transaction));
+            }
+        }
+        return SailErrors.convert(() -> {
+            try (StoreView view = store.snapshot()) {
+                return compute.apply(view);
+            }
+        });
+    }
+
+    private boolean readsTransaction() {
+        if (transaction == null && !pending.isEmpty()) {
+            beginNative();
+        }
+        return transaction != null;
+    }
+
+    void forget(DetachableIteration<?> iteration) {
+        open.remove(iteration);
+    }
+
+    @Override
+    protected CloseableIteration<? extends Statement> getStatementsInternal(
+            Resource subject, IRI predicate, Value object, boolean includeInferred, Resource... contexts) {
+        return getStatementsInternal(null, subject, predicate, object, includeInferred, contexts);
+    }
+
+    @Override
+    protected CloseableIteration<? extends Statement> getStatementsInternal(
+            StatementOrder order,
+            Resource subject,
+            IRI predicate,
+            Value object,
+            boolean includeInferred,
+            Resource... contexts) {
+        int kinds = kinds(includeInferred);
+        return read(view -> SailErrors.convert(() -> new StatementIteration(
+                new QuadPattern(view, subject, predicate, object, kinds, contexts), order)));
+    }
+
+    private static int kinds(boolean includeInferred) {
+        return includeInferred ? QuadPattern.ALL : QuadPattern.EXPLICIT;
+    }
+
+    @Override
+    protected boolean hasStatementInternal(
+            Resource subject, IRI predicate, Value object, boolean includeInferred, Resource[] contexts) {
+        int kinds = kinds(includeInferred);
+        return compute(view -> {
+            QuadPattern pattern = new QuadPattern(view, subject, predicate, object, kinds, contexts);
+            try (StatementIteration statements = new StatementIteration(pattern, null)) {
+                return statements.hasNext();
+            }
+        });
+    }
+
+    @Override
+    protected long sizeInternal(Resource... contexts) {
+        return compute(view -> new QuadPattern(view, null, null, null, QuadPattern.EXPLICIT, contexts).count());
+    }
+
+    @Override
+    protected CloseableIteration<? extends Resource> getContextIDsInternal() {
+        return compute(view -> {
+            List<Resource> contexts = new ArrayList<>();
+            long[] graphs = view.graphs();
+            org.fulgurite.rdf4j.values.TermReader terms = view.terms(graphs, graphs.length);
+            while (terms.hasMore()) {
+                contexts.add((Resource) terms.term());
+            }
+            return new CloseableIteratorIteration<>(contexts.iterator());
+        });
+    }
+
+    @Override
+    protected CloseableIteration<? extends BindingSet> evaluateInternal(
+            TupleExpr query, Dataset dataset, BindingSet bindings, boolean includeInferred) {
+        int kinds = kinds(includeInferred);
+        return read(view -> evaluation.evaluate(view, query, dataset, bindings, kinds));
+    }
+
+    @Override
+    public Explanation explain(
+            Explanation.Level level,
+            TupleExpr query,
+            Dataset dataset,
+            BindingSet bindings,
+            boolean includeInferred,
+            int timeoutSeconds) {
+        int kinds = kinds(includeInferred);
+        return compute(view -> evaluation.explain(level, view, query, dataset, bindings, kinds, timeoutSeconds));
+    }
+
+    // Transactions
+
+    @Override
+    protected void startTransactionInternal() {
+        synchronized (lock) {
+            changed = new DefaultSailChangedEvent(store);
+            IsolationLevel level = getTransactionIsolation();
+            if (level.isCompatibleWith(IsolationLevels.SNAPSHOT)) {
+                beginNative();
+            }
+        }
+    }
+
+    private void beginNative() {
+        int level = ((IsolationLevels) getTransactionIsolation()).ordinal();
+        transaction = SailErrors.convert(() -> store.transaction(level));
+    }
+
+    /** Makes the pending insertions. */
+    private long flushPending() {
+        if (pending.isEmpty()) {
+            return 0;
+        }
+        prepareChange();
+        return SailErrors.convert(() -> pending.insert(transaction));
+    }
+
+    /** Begins the native transaction, and detaches what reads it. */
+    private void prepareChange() {
+        if (transaction == null) {
+            beginNative();
+        }
+        for (DetachableIteration<?> iteration : open) {
+            iteration.detach();
+            open.remove(iteration);
+        }
+    }
+
+    @Override
+    protected void prepareInternal() {
+        synchronized (lock) {
+            flushPending();
+        }
+    }
+
+    @Override
+    public void flushUpdates() {
+        synchronized (lock) {
+            flushPending();
+        }
+    }
+
+    @Override
+    protected void commitInternal() {
+        DefaultSailChangedEvent event;
+        synchronized (lock) {
+            flushPending();
+            event = changed;
+            if (transaction != null) {
+                prepareChange();
+                try {
+                    SailErrors.run(() -> NativeQuads.commit(transaction.raw()));
+                } finally {
+                    end();
+                }
+            }
+        }
+        if (event != null && (event.statementsAdded() || event.statementsRemoved())) {
+            store.notifySailChanged(event);
+        }
+    }
+
+    @Override
+    protected void rollbackInternal() {
+        synchronized (lock) {
+            end();
+        }
+    }
+
+    private void end() {
+        pending.clear();
+        updates.clear();
+        changed = null;
+        if (transaction != null) {
+            transaction.close();
+            transaction = null;
+        }
+    }
+
+    @Override
+    protected void closeInternal() {
+        synchronized (lock) {
+            end();
+        }
+    }
+
+    // Changes
+
+    @Override
+    protected void addStatementInternal(Resource subject, IRI predicate, Value object, Resource... contexts) {
+        add(subject, predicate, object, false, contexts);
+    }
+
+    @Override
+    public boolean addInferredStatement(Resource subject, IRI predicate, Value object, Resource... contexts) {
+        verifyIsOpen();
+        verifyIsActive();
+        boolean isNew = false;
+        synchronized (lock) {
+            for (Resource context : orDefault(contexts)) {
+                // What is explicit or inferred already is not inferred again.
+                if (!hasStatementInternal(subject, predicate, object, true, new Resource[] {context})) {
+                    isNew = true;
+                    addNow(subject, predicate, object, context, true);
+                    notifyStatementAdded(statement(subject, predicate, object, context), true);
+                }
+            }
+        }
+        return isNew;
+    }
+
+    private static Resource[] orDefault(Resource[] contexts) {
+        return contexts.length == 0 ? new Resource[] {null} : contexts;
+    }
+
+    private static Statement statement(Resource subject, IRI predicate, Value object, Resource context) {
+        return context == null
+                ? VALUES.createStatement(subject, predicate, object)
+                : VALUES.createStatement(subject, predicate, object, context);
+    }
+
+    private void add(Resource subject, IRI predicate, Value object, boolean inferred, Resource... contexts) {
+        synchronized (lock) {
+            changed.setStatementsAdded(true);
+            for (Resource context : orDefault(contexts)) {
+                if (hasConnectionListeners()) {
+                    if (addNow(subject, predicate, object, context, inferred)) {
+                        notifyStatementAdded(statement(subject, predicate, object, context), inferred);
+                    }
+                } else {
+                    if (!pending.accepts(inferred)) {
+                        flushPending();
+                    }
+                    pending.add(subject, predicate, object, context, inferred);
+                    if (pending.isFull()) {
+                        flushPending();
+                    }
+                }
+            }
+        }
+    }
+
+    /** Adds a statement, and returns whether it is new. */
+    private boolean addNow(Resource subject, IRI predicate, Value object, Resource context, boolean inferred) {
+        changed.setStatementsAdded(true);
+        flushPending();
+        pending.add(subject, predicate, object, context, inferred);
+        return flushPending() > 0;
+    }
+
+    @Override
+    protected void removeStatementsInternal(Resource subject, IRI predicate, Value object, Resource... contexts) {
+        remove(subject, predicate, object, false, contexts);
+    }
+
+    @Override
+    public boolean removeInferredStatement(Resource subject, IRI predicate, Value object, Resource... contexts) {
+        verifyIsOpen();
+        verifyIsActive();
+        return remove(subject, predicate, object, true, contexts) > 0;
+    }
+
+    @Override
+    protected void clearInternal(Resource... contexts) {
+        remove(null, null, null, false, contexts);
+    }
+
+    @Override
+    public void clearInferred(Resource... contexts) {
+        verifyIsOpen();
+        verifyIsActive();
+        remove(null, null, null, true, contexts);
+    }
+
+    /** Removes statements, and returns how many. No contexts are all contexts. */
+    private long remove(Resource subject, IRI predicate, Value object, boolean inferred, Resource... contexts) {
+        synchronized (lock) {
+            flushPending();
+            prepareChange();
+            List<Statement> removed = hasConnectionListeners()
+                    ? matching(subject, predicate, object, inferred, contexts)
+                    : List.of();
+            long count = 0;
+            if (contexts.length == 0) {
+                count = removeMatching(subject, predicate, object, inferred, true, null);
+            }
+            for (Resource context : contexts) {
+                count += removeMatching(subject, predicate, object, inferred, false, context);
+            }
+            if (count > 0) {
+                changed.setStatementsRemoved(true);
+            }
+            removed.forEach(statement -> notifyStatementRemoved(statement, inferred));
+            return count;
+        }
+    }
+
+    private List<Statement> matching(
+            Resource subject, IRI predicate, Value object, boolean inferred, Resource... contexts) {
+        int kinds = inferred ? QuadPattern.INFERRED : QuadPattern.EXPLICIT;
+        List<Statement> statements = new ArrayList<>();
+        QuadPattern pattern =
+                SailErrors.convert(() -> new QuadPattern(transaction, subject, predicate, object, kinds, contexts));
+        try (StatementIteration found = new StatementIteration(pattern, null)) {
+            found.forEachRemaining(statements::add);
+        }
+        return statements;
+    }
+
+    private long removeMatching(
+            Resource subject, IRI predicate, Value object, boolean inferred, boolean fromAll, Resource context) {
+        TermBytes terms = new TermBytes();
+        int given = 0;
+        Value[] values = {subject, predicate, object, context};
+        for (int index = 0; index < values.length; index++) {
+            if (values[index] != null) {
+                given |= 1 << index;
+                terms.term(values[index]);
+            }
+        }
+        if (!fromAll && context == null) {
+            given |= 1 << values.length;
+        }
+        int which = given;
+        return SailErrors.convert(
+                () -> NativeQuads.remove(transaction.raw(), which, terms.array(), terms.length(), inferred));
+    }
+
+    // SPARQL updates: an operation reads the state before it, so its changes are made when it ends
+
+    @Override
+    public void startUpdate(UpdateContext operation) {
+        synchronized (lock) {
+            updates.put(operation, new UpdateChanges());
+        }
+    }
+
+    @Override
+    public void addStatement(
+            UpdateContext operation, Resource subject, IRI predicate, Value object, Resource... contexts) {
+        UpdateChanges changes = changes(operation);
+        if (changes == null) {
+            addStatement(subject, predicate, object, contexts);
+        } else {
+            verifyIsOpen();
+            verifyIsActive();
+            changes.add(subject, predicate, object, contexts);
+        }
+    }
+
+    @Override
+    public void removeStatement(
+            UpdateContext operation, Resource subject, IRI predicate, Value object, Resource... contexts) {
+        UpdateChanges changes = changes(operation);
+        if (changes == null) {
+            removeStatements(subject, predicate, object, contexts);
+        } else {
+            verifyIsOpen();
+            verifyIsActive();
+            changes.remove(subject, predicate, object, contexts);
+        }
+    }
+
+    private UpdateChanges changes(UpdateContext operation) {
+        synchronized (lock) {
+            return operation == null ? null : updates.get(operation);
+        }
+    }
+
+    @Override
+    protected void endUpdateInternal(UpdateContext operation) {
+        UpdateChanges changes;
+        synchronized (lock) {
+            changes = updates.remove(operation);
+        }
+        if (changes != null) {
+            changes.apply(this::removeStatementsInternal, this::addStatementInternal);
+        }
+    }
+
+    // Namespaces
+
+    @Override
+    protected CloseableIteration<? extends Namespace> getNamespacesInternal() {
+        List<Namespace> namespaces = new ArrayList<>();
+        compute(StoreView::namespaces).forEach((prefix, name) -> namespaces.add(new SimpleNamespace(prefix, name)));
+        return new CloseableIteratorIteration<>(namespaces.iterator());
+    }
+
+    @Override
+    protected String getNamespaceInternal(String prefix) {
+        return compute(StoreView::namespaces).get(prefix);
+    }
+
+    @Override
+    protected void setNamespaceInternal(String prefix, String name) {
+        changeNamespace(prefix, name);
+    }
+
+    @Override
+    protected void removeNamespaceInternal(String prefix) {
+        changeNamespace(prefix, null);
+    }
+
+    private void changeNamespace(String prefix, String name) {
+        synchronized (lock) {
+            flushPending();
+            prepareChange();
+            SailErrors.run(() -> NativeQuads.setNamespace(transaction.raw(), prefix, name));
+        }
+    }
+
+    @Override
+    protected void clearNamespacesInternal() {
+        for (String prefix : compute(StoreView::namespaces).keySet()) {
+            changeNamespace(prefix, null);
+        }
+    }
+}

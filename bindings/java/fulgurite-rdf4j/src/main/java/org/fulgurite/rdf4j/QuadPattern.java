@@ -1,0 +1,100 @@
+package org.fulgurite.rdf4j;
+
+import org.eclipse.rdf4j.common.order.StatementOrder;
+import org.eclipse.rdf4j.model.IRI;
+import org.eclipse.rdf4j.model.Resource;
+import org.eclipse.rdf4j.model.Value;
+
+/** A pattern of statements as ids in one view. */
+final class QuadPattern {
+    /** Explicit and inferred statements. */
+    static final int ALL = 0;
+
+    /** Explicit statements. */
+    static final int EXPLICIT = 1;
+
+    /** Inferred statements. */
+    static final int INFERRED = 2;
+
+    private static final long[] ALL_GRAPHS = {StoreView.ANY_GRAPH};
+
+    final StoreView view;
+    final Resource subjectValue;
+    final IRI predicateValue;
+    final Value objectValue;
+    final long subject;
+    final long predicate;
+    final long object;
+    final long[] graphs;
+    final Resource[] contexts;
+    final int kinds;
+
+    /** Whether the view has all terms of the pattern. */
+    final boolean isPossible;
+
+    QuadPattern(StoreView view, Resource subject, IRI predicate, Value object, int kinds, Resource... contexts) {
+        this.view = view;
+        this.subjectValue = subject;
+        this.predicateValue = predicate;
+        this.objectValue = object;
+        this.kinds = kinds;
+        this.contexts = contexts;
+        this.subject = id(view, subject);
+        this.predicate = id(view, predicate);
+        this.object = id(view, object);
+        this.graphs = contexts.length == 0 ? ALL_GRAPHS : graphs(view, contexts);
+        this.isPossible = this.subject != StoreView.UNKNOWN
+                && this.predicate != StoreView.UNKNOWN
+                && this.object != StoreView.UNKNOWN
+                && graphs.length > 0;
+    }
+
+    private static long id(StoreView view, Value value) {
+        return value == null ? StoreView.ANY_TERM : view.id(value);
+    }
+
+    /** The ids of the contexts that the view has, each once. */
+    private static long[] graphs(StoreView view, Resource[] contexts) {
+        long[] found = new long[contexts.length];
+        int count = 0;
+        for (Resource context : contexts) {
+            long id = context == null ? StoreView.DEFAULT_GRAPH : view.id(context);
+            boolean isNew = context == null || id != StoreView.UNKNOWN;
+            for (int index = 0; index < count; index++) {
+                isNew &= found[index] != id;
+            }
+            if (isNew) {
+                found[count++] = id;
+            }
+        }
+        return java.util.Arrays.copyOf(found, count);
+    }
+
+    /** Returns an iterator of one graph of the pattern, or 0 if no index has the order. */
+    long open(int graph, StatementOrder order) {
+        return view.open(subject, predicate, object, graphs[graph], kinds, order == null ? -1 : order.ordinal());
+    }
+
+    /** Returns whether an index has the statements in this order. */
+    boolean supports(StatementOrder order) {
+        if (!isPossible) {
+            return true;
+        }
+        if (graphs.length > 1) {
+            return false;
+        }
+        long iterator = open(0, order);
+        view.close(iterator);
+        return iterator != 0;
+    }
+
+    long count() {
+        long count = 0;
+        if (isPossible) {
+            for (long graph : graphs) {
+                count += view.count(subject, predicate, object, graph, kinds);
+            }
+        }
+        return count;
+    }
+}

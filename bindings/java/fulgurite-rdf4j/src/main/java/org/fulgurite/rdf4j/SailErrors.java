@@ -1,0 +1,36 @@
+package org.fulgurite.rdf4j;
+
+import java.util.function.Supplier;
+import org.eclipse.rdf4j.sail.SailConflictException;
+import org.eclipse.rdf4j.sail.SailException;
+import org.fulgurite.exceptions.FulguriteException;
+import org.fulgurite.exceptions.RetryableException;
+
+/** Exceptions of the engine become exceptions of RDF4J. */
+final class SailErrors {
+    private SailErrors() {}
+
+    /** Runs {@code call}, and converts what it throws. */
+    static <T> T convert(Supplier<T> call) {
+        try {
+            return call.get();
+        } catch (FulguriteException error) {
+            throw of(error);
+        }
+    }
+
+    /** As {@link #convert}, for calls without a result. */
+    static void run(Runnable call) {
+        convert(() -> {
+            call.run();
+            return null;
+        });
+    }
+
+    static SailException of(FulguriteException error) {
+        if (error instanceof RetryableException) {
+            return new SailConflictException(error.getMessage(), error);
+        }
+        return new SailException(error.getMessage(), error);
+    }
+}

@@ -1,0 +1,160 @@
+package org.fulgurite.rdf4j;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import org.eclipse.rdf4j.common.iteration.CloseableIteration;
+import org.eclipse.rdf4j.common.order.StatementOrder;
+import org.eclipse.rdf4j.model.IRI;
+import org.eclipse.rdf4j.model.Resource;
+import org.eclipse.rdf4j.model.Statement;
+import org.eclipse.rdf4j.model.Value;
+import org.eclipse.rdf4j.model.ValueFactory;
+import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
+import org.fulgurite.internal.NativeQuads;
+import org.fulgurite.rdf4j.values.StoredValue;
+import org.fulgurite.rdf4j.values.ValueGroup;
+
+/**
+ * The statements of a pattern. It fetches rows of ids in batches that grow from 16 to 512. The texts of a column of a
+ * batch are read in one call when the first of them is needed; in a transaction they are read at once, because its ids
+ * may change until the commit.
+ */
+final class StatementIteration implements CloseableIteration<Statement> {
+    private static final ValueFactory VALUES = SimpleValueFactory.getInstance();
+    private static final int FIRST_ROWS = 16;
+    private static final int ROWS_MAX = 512;
+    private static final int SHARED_VALUES_MAX = 1024;
+
+    private final QuadPattern pattern;
+    private final StatementOrder order;
+
+    /** Predicates and graphs, which repeat much. */
+    private final Map<Long, StoredValue> shared = new HashMap<>();
+
+    private final StoredValue[] last = new StoredValue[4];
+    private long[] rows = new long[4 * FIRST_ROWS];
+    private StoredValue[] values;
+    private int count;
+    private int row;
+    private int graph = -1;
+    private long iterator;
+    private volatile boolean isClosed;
+
+    StatementIteration(QuadPattern pattern, StatementOrder order) {
+        this.pattern = pattern;
+        this.order = order;
+    }
+
+    @Override
+    public synchronized boolean hasNext() {
+        return !isClosed && (row < count || fetch());
+    }
+
+    @Override
+    public synchronized Statement next() {
+        if (!hasNext()) {
+            throw new NoSuchElementException(isClosed ? "the iteration is closed" : "there are no more statements");
+        }
+        int at = 4 * row++;
+        Resource subject = pattern.subjectValue != null ? pattern.subjectValue : (Resource) values[at];
+        IRI predicate = pattern.predicateValue != null ? pattern.predicateValue : (IRI) values[at + 1];
+        // The object is not taken from the pattern: the store may have a literal with another case of its language.
+        Value object = values[at + 2];
+        Resource context = (Resource) values[at + 3];
+        return context == null
+                ? VALUES.createStatement(subject, predicate, object)
+                : VALUES.createStatement(subject, predicate, object, context);
+    }
+
+    /** Fetches the next rows. Returns false at the end. */
+    private boolean fetch() {
+        if (!pattern.isPossible) {
+            return false;
+        }
+        if (count > 0 && rows.length < 4 * ROWS_MAX) {
+            rows = new long[2 * rows.length];
+        }
+        row = 0;
+        count = 0;
+        while (count == 0) {
+            if (iterator == 0 && !openNext()) {
+                return false;
+            }
+            count = SailErrors.convert(() -> NativeQuads.next(iterator, rows, rows.length / 4));
+            if (count < rows.length / 4) {
+                closeIterator();
+            }
+        }
+        createValues();
+        return true;
+    }
+
+    private void createValues() {
+        values = new StoredValue[4 * count];
+        for (int column = 0; column < 4; column++) {
+            boolean isGiven = column == 0 && pattern.subjectValue != null || column == 1 && pattern.predicateValue != null;
+            if (!isGiven) {
+                ValueGroup group = new ValueGroup(pattern.view);
+                for (int at = column; at < values.length; at += 4) {
+                    values[at] = value(column, rows[at], group);
+                }
+                if (pattern.view.isTransaction()) {
+                    SailErrors.run(group::resolve);
+                }
+            }
+        }
+    }
+
+    private StoredValue value(int column, long id, ValueGroup group) {
+        StoredValue before = last[column];
+        if (before != null && before.id() == id) {
+            return before;
+        }
+        if (id == StoreView.DEFAULT_GRAPH) {
+            return null;
+        }
+        boolean isShared = column == 1 || column == 3;
+        StoredValue value = isShared ? shared.get(id) : null;
+        if (value == null) {
+            value = group.add(id);
+            if (isShared && shared.size() < SHARED_VALUES_MAX) {
+                shared.put(id, value);
+            }
+        }
+        last[column] = value;
+        return value;
+    }
+
+    private boolean openNext() {
+        if (graph + 1 == pattern.graphs.length) {
+            return false;
+        }
+        graph++;
+        iterator = SailErrors.convert(() -> pattern.open(graph, order));
+        return true;
+    }
+
+    private void closeIterator() {
+        pattern.view.close(iterator);
+        iterator = 0;
+    }
+
+    @Override
+    public void remove() {
+        throw new UnsupportedOperationException("statements are removed by a connection");
+    }
+
+    /** Closes the iteration. Another thread that is reading from it finishes its call. */
+    @Override
+    public void close() {
+        isClosed = true;
+        synchronized (this) {
+            if (iterator != 0) {
+                closeIterator();
+            }
+            count = 0;
+            row = 0;
+        }
+    }
+}

@@ -1,0 +1,59 @@
+package org.fulgurite.rdf4j;
+
+import org.eclipse.rdf4j.model.IRI;
+import org.eclipse.rdf4j.model.Resource;
+import org.eclipse.rdf4j.model.Value;
+import org.eclipse.rdf4j.query.algebra.StatementPattern;
+import org.eclipse.rdf4j.query.algebra.StatementPattern.Scope;
+import org.eclipse.rdf4j.query.algebra.Var;
+import org.eclipse.rdf4j.query.algebra.evaluation.impl.EvaluationStatistics;
+
+/** Exact counts of patterns, for the order of joins. */
+final class StoreStatistics extends EvaluationStatistics {
+    private final StoreView view;
+    private final int kinds;
+
+    StoreStatistics(StoreView view, int kinds) {
+        this.view = view;
+        this.kinds = kinds;
+    }
+
+    @Override
+    protected CardinalityCalculator createCardinalityCalculator() {
+        return new CardinalityCalculator() {
+            @Override
+            public double getCardinality(StatementPattern pattern) {
+                return count(pattern);
+            }
+        };
+    }
+
+    private double count(StatementPattern pattern) {
+        Value subject = constant(pattern.getSubjectVar());
+        Value predicate = constant(pattern.getPredicateVar());
+        Value object = constant(pattern.getObjectVar());
+        Value context = constant(pattern.getContextVar());
+        if (isNot(subject, Resource.class) || isNot(predicate, IRI.class) || isNot(context, Resource.class)) {
+            return 0;
+        }
+        Resource[] contexts = context == null ? new Resource[0] : new Resource[] {(Resource) context};
+        long count = SailErrors.convert(() -> new QuadPattern(
+                        view, (Resource) subject, (IRI) predicate, object, kinds, contexts)
+                .count());
+        if (context == null && pattern.getScope() == Scope.NAMED_CONTEXTS) {
+            Resource[] none = {null};
+            count -= SailErrors.convert(() -> new QuadPattern(
+                            view, (Resource) subject, (IRI) predicate, object, kinds, none)
+                    .count());
+        }
+        return count;
+    }
+
+    private static boolean isNot(Value value, Class<?> kind) {
+        return value != null && !kind.isInstance(value);
+    }
+
+    private static Value constant(Var variable) {
+        return variable == null ? null : variable.getValue();
+    }
+}

@@ -1,0 +1,152 @@
+package org.fulgurite.rdf4j;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.eclipse.rdf4j.model.Value;
+import org.fulgurite.exceptions.ClosedException;
+import org.fulgurite.internal.Handle;
+import org.fulgurite.internal.Native;
+import org.fulgurite.internal.NativeQuads;
+import org.fulgurite.rdf4j.values.StoredValue;
+import org.fulgurite.rdf4j.values.TermBytes;
+import org.fulgurite.rdf4j.values.TermReader;
+import org.fulgurite.rdf4j.values.TermSource;
+
+/** One state of a store: a snapshot, or a transaction with its own changes. */
+final class StoreView implements AutoCloseable, TermSource {
+    /** Matches all graphs. */
+    static final long ANY_GRAPH = -1;
+
+    /** The id of the default graph. */
+    static final long DEFAULT_GRAPH = 0;
+
+    /** Matches every term. */
+    static final long ANY_TERM = 0;
+
+    /** The id of a term that the view does not have. */
+    static final long UNKNOWN = -1;
+
+    private static final int CACHED_IDS_MAX = 1024;
+
+    private final Handle store;
+    private final Handle handle;
+    private final boolean isTransaction;
+    private final Map<Value, Long> cachedIds = new HashMap<>();
+    private final Set<Long> iterators = ConcurrentHashMap.newKeySet();
+
+    private StoreView(Handle store, Set<Handle> siblings, long raw, boolean isTransaction) {
+        this.store = store;
+        this.isTransaction = isTransaction;
+        String name = isTransaction ? "transaction" : "snapshot";
+        this.handle = new Handle(this, raw, name, false, siblings);
+        handle.checkParent(store);
+    }
+
+    static StoreView snapshot(Handle store, Set<Handle> siblings) {
+        return new StoreView(store, siblings, NativeQuads.snapshot(store.raw()), false);
+    }
+
+    static StoreView transaction(Handle store, Set<Handle> siblings, int level) {
+        return new StoreView(store, siblings, NativeQuads.begin(store.raw(), level), true);
+    }
+
+    long raw() {
+        return handle.raw();
+    }
+
+    boolean isTransaction() {
+        return isTransaction;
+    }
+
+    /**
+     * Returns the id of a value, or {@link #UNKNOWN}. Ids of committed terms are valid in every view of the store. Ids
+     * of a transaction are valid in it only.
+     */
+    long id(Value value) {
+        if (value instanceof StoredValue) {
+            StoredValue stored = (StoredValue) value;
+            if (stored.source() == this || isCommittedIn(stored.source())) {
+                return stored.id();
+            }
+        }
+        synchronized (cachedIds) {
+            Long cached = cachedIds.get(value);
+            if (cached != null) {
+                return cached;
+            }
+        }
+        TermBytes terms = new TermBytes().number(1).term(value);
+        long id = NativeQuads.ids(handle.raw(), terms.array(), terms.length())[0];
+        if (id != UNKNOWN) {
+            synchronized (cachedIds) {
+                if (cachedIds.size() == CACHED_IDS_MAX) {
+                    cachedIds.clear();
+                }
+                cachedIds.put(value, id);
+            }
+        }
+        return id;
+    }
+
+    private boolean isCommittedIn(TermSource source) {
+        return source instanceof StoreView && !((StoreView) source).isTransaction && ((StoreView) source).store == store;
+    }
+
+    @Override
+    public TermReader terms(long[] ids, int count) {
+        try {
+            return new TermReader(NativeQuads.terms(handle.raw(), ids, count));
+        } catch (ClosedException closed) {
+            // Ids of committed terms keep their meaning.
+            return new TermReader(NativeQuads.currentTerms(store.raw(), ids, count));
+        }
+    }
+
+    /** Begins to read quads, and returns the handle of an iterator, or 0 if no index has the order. */
+    long open(long subject, long predicate, long object, long graph, int kinds, int sortedBy) {
+        long raw = NativeQuads.quads(handle.raw(), subject, predicate, object, graph, kinds, sortedBy);
+        if (raw != 0) {
+            iterators.add(raw);
+            if (!handle.isOpen()) {
+                close(raw);
+            }
+        }
+        return raw;
+    }
+
+    void close(long iterator) {
+        if (iterators.remove(iterator)) {
+            Native.close(iterator);
+        }
+    }
+
+    long count(long subject, long predicate, long object, long graph, int kinds) {
+        return NativeQuads.count(handle.raw(), subject, predicate, object, graph, kinds);
+    }
+
+    long[] graphs() {
+        return NativeQuads.graphs(handle.raw());
+    }
+
+    /** Returns the namespaces by their prefixes, in the order of the store. */
+    Map<String, String> namespaces() {
+        TermReader texts = new TermReader(NativeQuads.namespaces(handle.raw()));
+        Map<String, String> namespaces = new java.util.LinkedHashMap<>();
+        while (texts.hasMore()) {
+            String prefix = texts.text();
+            namespaces.put(prefix, texts.text());
+        }
+        return namespaces;
+    }
+
+    /** Closes the view and its iterators. A transaction that was not committed is rolled back. */
+    @Override
+    public void close() {
+        handle.close();
+        for (Long iterator : iterators) {
+            close(iterator);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+package org.fulgurite.rdf4j;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.eclipse.rdf4j.model.IRI;
+import org.eclipse.rdf4j.model.Resource;
+import org.eclipse.rdf4j.model.Value;
+
+/** The changes of one operation of a SPARQL update, in order. */
+final class UpdateChanges {
+    /** Makes a change. */
+    interface Change {
+        void make(Resource subject, IRI predicate, Value object, Resource... contexts);
+    }
+
+    private static final class Entry {
+        final boolean isRemoval;
+        final Resource subject;
+        final IRI predicate;
+        final Value object;
+        final Resource[] contexts;
+
+        Entry(boolean isRemoval, Resource subject, IRI predicate, Value object, Resource[] contexts) {
+            this.isRemoval = isRemoval;
+            this.subject = subject;
+            this.predicate = predicate;
+            this.object = object;
+            this.contexts = contexts;
+        }
+    }
+
+    private final List<Entry> entries = new ArrayList<>();
+
+    synchronized void add(Resource subject, IRI predicate, Value object, Resource... contexts) {
+        entries.add(new Entry(false, subject, predicate, object, contexts));
+    }
+
+    synchronized void remove(Resource subject, IRI predicate, Value object, Resource... contexts) {
+        entries.add(new Entry(true, subject, predicate, object, contexts));
+    }
+
+    /** Makes the removals, then the additions, as SPARQL says. */
+    synchronized void apply(Change remove, Change add) {
+        for (Entry entry : entries) {
+            if (entry.isRemoval) {
+                remove.make(entry.subject, entry.predicate, entry.object, entry.contexts);
+            }
+        }
+        for (Entry entry : entries) {
+            if (!entry.isRemoval) {
+                add.make(entry.subject, entry.predicate, entry.object, entry.contexts);
+            }
+        }
+        entries.clear();
+    }
+}

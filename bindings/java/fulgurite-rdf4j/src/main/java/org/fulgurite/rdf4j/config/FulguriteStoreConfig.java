@@ -1,0 +1,203 @@
+package org.fulgurite.rdf4j.config;
+
+import java.util.Locale;
+import java.util.Objects;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.eclipse.rdf4j.model.Literal;
+import org.eclipse.rdf4j.model.Model;
+import org.eclipse.rdf4j.model.Resource;
+import org.eclipse.rdf4j.model.util.Models;
+import org.eclipse.rdf4j.model.util.Values;
+import org.eclipse.rdf4j.sail.base.config.BaseSailConfig;
+import org.eclipse.rdf4j.sail.config.SailConfigException;
+import org.fulgurite.options.Durability;
+
+/**
+ * The configuration of a store. A configuration of an {@code LmdbStore} can be used after its type is changed: its
+ * indexes and {@code forceSync} are applied, and its sizes are accepted and not needed.
+ */
+public class FulguriteStoreConfig extends BaseSailConfig {
+    /** The indexes of the store, or empty for the default. */
+    private String tripleIndexes = "";
+
+    private Durability durability = Durability.DISK;
+    private long cacheBytes;
+
+    /** Creates a configuration with the defaults. */
+    public FulguriteStoreConfig() {
+        super(FulguriteStoreFactory.SAIL_TYPE);
+    }
+
+    /**
+     * Creates a configuration with indexes.
+     *
+     * @param tripleIndexes as {@link #setTripleIndexes}
+     */
+    public FulguriteStoreConfig(String tripleIndexes) {
+        this();
+        setTripleIndexes(tripleIndexes);
+    }
+
+    /**
+     * Creates a configuration with indexes and a durability.
+     *
+     * @param tripleIndexes as {@link #setTripleIndexes}
+     * @param forceSync as {@link #setForceSync}
+     */
+    public FulguriteStoreConfig(String tripleIndexes, boolean forceSync) {
+        this(tripleIndexes);
+        setForceSync(forceSync);
+    }
+
+    /**
+     * Returns the indexes of a new store.
+     *
+     * @return the indexes, or an empty text for the default
+     */
+    public String getTripleIndexes() {
+        return tripleIndexes;
+    }
+
+    /**
+     * Sets the indexes of a new store: orders of {@code s}, {@code p}, {@code o} and {@code c}, separated by commas,
+     * such as {@code spoc,posc}. An existing store keeps its indexes. By default, every pattern has an index.
+     *
+     * @param indexes the indexes
+     * @return this configuration
+     */
+    public FulguriteStoreConfig setTripleIndexes(String indexes) {
+        tripleIndexes = Objects.requireNonNull(indexes, "indexes").trim();
+        return this;
+    }
+
+    /**
+     * Returns what commits survive.
+     *
+     * @return the durability
+     */
+    public Durability getDurability() {
+        return durability;
+    }
+
+    /**
+     * Sets what commits survive. The default is {@link Durability#DISK}: a power cut.
+     *
+     * @param newDurability the durability
+     * @return this configuration
+     */
+    public FulguriteStoreConfig setDurability(Durability newDurability) {
+        durability = Objects.requireNonNull(newDurability, "durability");
+        return this;
+    }
+
+    /**
+     * Returns whether commits survive a power cut.
+     *
+     * @return whether the durability is {@link Durability#DISK}
+     */
+    public boolean getForceSync() {
+        return durability == Durability.DISK;
+    }
+
+    /**
+     * Sets whether commits survive a power cut, as for an {@code LmdbStore}. Otherwise they survive the end of the
+     * process.
+     *
+     * @param forceSync true for {@link Durability#DISK}, false for {@link Durability#LOG}
+     * @return this configuration
+     */
+    public FulguriteStoreConfig setForceSync(boolean forceSync) {
+        return setDurability(forceSync ? Durability.DISK : Durability.LOG);
+    }
+
+    /**
+     * Returns the memory for pages that are not read through the map.
+     *
+     * @return the bytes, or 0 for the default
+     */
+    public long getCacheBytes() {
+        return cacheBytes;
+    }
+
+    /**
+     * Sets the memory for pages that are not read through the map.
+     *
+     * @param bytes the bytes, or 0 for the default
+     * @return this configuration
+     */
+    public FulguriteStoreConfig setCacheBytes(long bytes) {
+        cacheBytes = bytes;
+        return this;
+    }
+
+    /**
+     * Returns the indexes in the form of the native library: {@code spoc} becomes {@code spo} for the default graph and
+     * {@code spog} for named graphs.
+     *
+     * @return the indexes, separated by commas; empty for the default
+     */
+    public String nativeIndexes() {
+        if (tripleIndexes.isEmpty()) {
+            return "";
+        }
+        TreeSet<String> names = new TreeSet<>();
+        for (String given : tripleIndexes.split("[,\\s]+")) {
+            String order = given.toLowerCase(Locale.ROOT);
+            if (order.length() != 4 || !order.chars().sorted().mapToObj(c -> "" + (char) c)
+                    .collect(Collectors.joining()).equals("cops")) {
+                throw new SailConfigException(
+                        "`" + given + "` is no index; use orders of s, p, o and c, such as spoc,posc");
+            }
+            names.add(order.replace('c', 'g'));
+            names.add(order.replace("c", ""));
+        }
+        return String.join(",", names);
+    }
+
+    @Override
+    public void validate() {
+        super.validate();
+        nativeIndexes();
+    }
+
+    @Override
+    public Resource export(Model model) {
+        Resource node = super.export(model);
+        model.setNamespace("ful", FulguriteStoreSchema.NAMESPACE);
+        if (!tripleIndexes.isEmpty()) {
+            model.add(node, FulguriteStoreSchema.TRIPLE_INDEXES, Values.literal(tripleIndexes));
+        }
+        if (durability != Durability.DISK) {
+            String name = durability.name().toLowerCase(Locale.ROOT);
+            model.add(node, FulguriteStoreSchema.DURABILITY, Values.literal(name));
+        }
+        if (cacheBytes > 0) {
+            model.add(node, FulguriteStoreSchema.CACHE_BYTES, Values.literal(cacheBytes));
+        }
+        return node;
+    }
+
+    @Override
+    public void parse(Model model, Resource node) {
+        super.parse(model, node);
+        try {
+            literal(model, node, FulguriteStoreSchema.LMDB_TRIPLE_INDEXES, value -> setTripleIndexes(value.getLabel()));
+            literal(model, node, FulguriteStoreSchema.LMDB_FORCE_SYNC, value -> setForceSync(value.booleanValue()));
+            literal(model, node, FulguriteStoreSchema.TRIPLE_INDEXES, value -> setTripleIndexes(value.getLabel()));
+            literal(model, node, FulguriteStoreSchema.CACHE_BYTES, value -> setCacheBytes(value.longValue()));
+            literal(model, node, FulguriteStoreSchema.DURABILITY, value ->
+                    setDurability(Durability.valueOf(value.getLabel().toUpperCase(Locale.ROOT))));
+        } catch (IllegalArgumentException error) {
+            throw new SailConfigException("the configuration of a Fulgurite store is wrong: " + error.getMessage(), error);
+        }
+    }
+
+    private static void literal(
+            Model model,
+            Resource node,
+            org.eclipse.rdf4j.model.IRI key,
+            java.util.function.Consumer<Literal> use) {
+        Models.objectLiteral(model.getStatements(node, key, null)).ifPresent(use);
+    }
+}

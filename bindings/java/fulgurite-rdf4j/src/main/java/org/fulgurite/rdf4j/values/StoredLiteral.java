@@ -1,0 +1,81 @@
+package org.fulgurite.rdf4j.values;
+
+import java.util.Optional;
+import org.eclipse.rdf4j.model.IRI;
+import org.eclipse.rdf4j.model.Literal;
+import org.eclipse.rdf4j.model.Value;
+import org.eclipse.rdf4j.model.base.AbstractLiteral;
+import org.eclipse.rdf4j.model.base.CoreDatatype;
+
+/** A literal of a store. */
+final class StoredLiteral extends AbstractLiteral implements StoredValue {
+    private static final long serialVersionUID = 1L;
+
+    private final long id;
+    private final transient ValueGroup group;
+    private volatile Literal term;
+
+    StoredLiteral(long id, ValueGroup group) {
+        this.id = id;
+        this.group = group;
+    }
+
+    @Override
+    public long id() {
+        return id;
+    }
+
+    @Override
+    public TermSource source() {
+        return group == null ? null : group.source();
+    }
+
+    @Override
+    public Value known() {
+        return term;
+    }
+
+    @Override
+    public void resolved(Value read) {
+        term = (Literal) read;
+    }
+
+    private Literal term() {
+        Literal known = term;
+        return known != null ? known : (Literal) group.resolve(this);
+    }
+
+    @Override
+    public String getLabel() {
+        return term().getLabel();
+    }
+
+    @Override
+    public Optional<String> getLanguage() {
+        return term().getLanguage();
+    }
+
+    @Override
+    public IRI getDatatype() {
+        return term().getDatatype();
+    }
+
+    @Override
+    public CoreDatatype getCoreDatatype() {
+        return term().getCoreDatatype();
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return this == other || StoredValues.haveSameId(this, other) || super.equals(other);
+    }
+
+    @Override
+    public int hashCode() {
+        return super.hashCode();
+    }
+
+    private Object writeReplace() {
+        return term();
+    }
+}

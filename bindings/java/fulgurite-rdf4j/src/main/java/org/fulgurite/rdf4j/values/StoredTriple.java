@@ -1,0 +1,75 @@
+package org.fulgurite.rdf4j.values;
+
+import org.eclipse.rdf4j.model.IRI;
+import org.eclipse.rdf4j.model.Resource;
+import org.eclipse.rdf4j.model.Triple;
+import org.eclipse.rdf4j.model.Value;
+import org.eclipse.rdf4j.model.base.AbstractTriple;
+
+/** A triple term of a store. */
+final class StoredTriple extends AbstractTriple implements StoredValue {
+    private static final long serialVersionUID = 1L;
+
+    private final long id;
+    private final transient ValueGroup group;
+    private volatile Triple term;
+
+    StoredTriple(long id, ValueGroup group) {
+        this.id = id;
+        this.group = group;
+    }
+
+    @Override
+    public long id() {
+        return id;
+    }
+
+    @Override
+    public TermSource source() {
+        return group == null ? null : group.source();
+    }
+
+    @Override
+    public Value known() {
+        return term;
+    }
+
+    @Override
+    public void resolved(Value read) {
+        term = (Triple) read;
+    }
+
+    private Triple term() {
+        Triple known = term;
+        return known != null ? known : (Triple) group.resolve(this);
+    }
+
+    @Override
+    public Resource getSubject() {
+        return term().getSubject();
+    }
+
+    @Override
+    public IRI getPredicate() {
+        return term().getPredicate();
+    }
+
+    @Override
+    public Value getObject() {
+        return term().getObject();
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return this == other || StoredValues.haveSameId(this, other) || super.equals(other);
+    }
+
+    @Override
+    public int hashCode() {
+        return super.hashCode();
+    }
+
+    private Object writeReplace() {
+        return term();
+    }
+}

@@ -1,0 +1,41 @@
+package org.fulgurite.rdf4j.values;
+
+import org.eclipse.rdf4j.model.Value;
+
+/** A value with the id of its term. */
+public interface StoredValue extends Value {
+    /**
+     * Returns the id of the term.
+     *
+     * @return the id
+     */
+    long id();
+
+    /**
+     * Returns where the id is valid.
+     *
+     * @return the source of the term
+     */
+    TermSource source();
+
+    /** The term, or null if it was not read yet. */
+    Value known();
+
+    /** Sets the term. */
+    void resolved(Value term);
+
+    /** Creates the value of an id. The first byte of an id is the kind of its term. */
+    static StoredValue of(long id, ValueGroup group) {
+        switch ((int) (id >>> 56)) {
+            case 1:
+                return new StoredIri(id, group);
+            case 2:
+            case 3:
+                return new StoredBlankNode(id, group);
+            case 4:
+                return new StoredTriple(id, group);
+            default:
+                return new StoredLiteral(id, group);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+package org.fulgurite.rdf4j.values;
+
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.CharsetEncoder;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import org.eclipse.rdf4j.model.BNode;
+import org.eclipse.rdf4j.model.IRI;
+import org.eclipse.rdf4j.model.Literal;
+import org.eclipse.rdf4j.model.Triple;
+import org.eclipse.rdf4j.model.Value;
+import org.eclipse.rdf4j.model.base.CoreDatatype;
+
+/** Terms as bytes, in the form that {@code crates/java/src/quads/terms.rs} describes. */
+public final class TermBytes {
+    static final byte IRI = 1;
+    static final byte BLANK = 2;
+    static final byte TEXT = 3;
+    static final byte LANGUAGE = 4;
+    static final byte TYPED = 5;
+    static final byte TRIPLE = 6;
+
+    private byte[] bytes = new byte[256];
+    private int length;
+    private CharsetEncoder encoder;
+
+    /**
+     * Returns the array, whose first {@link #length()} bytes are used.
+     *
+     * @return the array, valid until the next change
+     */
+    public byte[] array() {
+        return bytes;
+    }
+
+    /**
+     * Returns the number of bytes.
+     *
+     * @return the number of bytes
+     */
+    public int length() {
+        return length;
+    }
+
+    /**
+     * Removes all bytes.
+     *
+     * @return this object
+     */
+    public TermBytes clear() {
+        length = 0;
+        return this;
+    }
+
+    /**
+     * Appends a number of four bytes.
+     *
+     * @param number the number
+     * @return this object
+     */
+    public TermBytes number(int number) {
+        reserve(4);
+        length += 4;
+        setNumber(length - 4, number);
+        return this;
+    }
+
+    /**
+     * Replaces a number.
+     *
+     * @param position its position in the array
+     * @param number the number
+     */
+    public void setNumber(int position, int number) {
+        bytes[position] = (byte) number;
+        bytes[position + 1] = (byte) (number >> 8);
+        bytes[position + 2] = (byte) (number >> 16);
+        bytes[position + 3] = (byte) (number >> 24);
+    }
+
+    /**
+     * Appends a term.
+     *
+     * @param value the term
+     * @return this object
+     * @throws IllegalArgumentException if a text of it is not valid Unicode
+     */
+    public TermBytes term(Value value) {
+        if (value instanceof IRI) {
+            return kind(IRI).text(value.stringValue());
+        }
+        if (value instanceof BNode) {
+            return kind(BLANK).text(((BNode) value).getID());
+        }
+        if (value instanceof Literal) {
+            return literal((Literal) value);
+        }
+        Triple triple = (Triple) value;
+        return kind(TRIPLE).term(triple.getSubject()).term(triple.getPredicate()).term(triple.getObject());
+    }
+
+    private TermBytes literal(Literal literal) {
+        if (literal.getLanguage().isPresent()) {
+            kind(LANGUAGE).text(literal.getLanguage().get());
+        } else if (literal.getCoreDatatype() == CoreDatatype.XSD.STRING) {
+            kind(TEXT);
+        } else {
+            kind(TYPED).text(literal.getDatatype().stringValue());
+        }
+        return text(literal.getLabel());
+    }
+
+    private TermBytes kind(byte kind) {
+        reserve(1);
+        bytes[length++] = kind;
+        return this;
+    }
+
+    private TermBytes text(String text) {
+        int chars = text.length();
+        reserve(4 + 3 * (long) chars);
+        int start = length + 4;
+        int at = start;
+        for (int index = 0; index < chars; index++) {
+            char character = text.charAt(index);
+            if (character >= 0x80) {
+                at = encodeRest(text, index, at);
+                break;
+            }
+            bytes[at++] = (byte) character;
+        }
+        setNumber(length, at - start);
+        length = at;
+        return this;
+    }
+
+    /** Appends the rest of a text that is not ASCII. */
+    private int encodeRest(String text, int from, int at) {
+        if (encoder == null) {
+            encoder = StandardCharsets.UTF_8.newEncoder();
+        }
+        ByteBuffer out = ByteBuffer.wrap(bytes, at, bytes.length - at);
+        encoder.reset();
+        try {
+            java.nio.charset.CoderResult result = encoder.encode(CharBuffer.wrap(text, from, text.length()), out, true);
+            if (result.isError()) {
+                result.throwException();
+            }
+            return out.position();
+        } catch (CharacterCodingException error) {
+            throw new IllegalArgumentException("a text is not valid Unicode: it has half of a surrogate pair", error);
+        }
+    }
+
+    private void reserve(long more) {
+        long needed = length + more;
+        if (needed > Integer.MAX_VALUE - 16) {
+            throw new IllegalArgumentException("a term has more than 2 GiB");
+        }
+        if (needed > bytes.length) {
+            bytes = Arrays.copyOf(bytes, (int) Math.max(needed, Math.min(2L * bytes.length, Integer.MAX_VALUE - 16)));
+        }
+    }
+}

@@ -1,0 +1,74 @@
+package org.fulgurite.rdf4j.values;
+
+import java.nio.charset.StandardCharsets;
+import org.eclipse.rdf4j.model.IRI;
+import org.eclipse.rdf4j.model.Resource;
+import org.eclipse.rdf4j.model.Value;
+import org.eclipse.rdf4j.model.ValueFactory;
+import org.eclipse.rdf4j.model.impl.SimpleValueFactory;
+
+/** Reads terms from bytes, in the form that {@code crates/java/src/quads/terms.rs} describes. */
+public final class TermReader {
+    private static final ValueFactory VALUES = SimpleValueFactory.getInstance();
+
+    private final byte[] bytes;
+    private int at;
+
+    /**
+     * Reads from the beginning.
+     *
+     * @param bytes the bytes
+     */
+    public TermReader(byte[] bytes) {
+        this.bytes = bytes;
+    }
+
+    /**
+     * Returns whether there is more to read.
+     *
+     * @return whether there is more
+     */
+    public boolean hasMore() {
+        return at < bytes.length;
+    }
+
+    /**
+     * Reads a text.
+     *
+     * @return the text
+     */
+    public String text() {
+        int length = (bytes[at] & 0xff) | (bytes[at + 1] & 0xff) << 8 | (bytes[at + 2] & 0xff) << 16 | bytes[at + 3] << 24;
+        String text = new String(bytes, at + 4, length, StandardCharsets.UTF_8);
+        at += 4 + length;
+        return text;
+    }
+
+    /**
+     * Reads a term.
+     *
+     * @return the term
+     */
+    public Value term() {
+        switch (bytes[at++]) {
+            case TermBytes.IRI:
+                return VALUES.createIRI(text());
+            case TermBytes.BLANK:
+                return VALUES.createBNode(text());
+            case TermBytes.TEXT:
+                return VALUES.createLiteral(text());
+            case TermBytes.LANGUAGE:
+                String language = text();
+                return VALUES.createLiteral(text(), language);
+            case TermBytes.TYPED:
+                IRI datatype = VALUES.createIRI(text());
+                return VALUES.createLiteral(text(), datatype);
+            case TermBytes.TRIPLE:
+                Resource subject = (Resource) term();
+                IRI predicate = (IRI) term();
+                return VALUES.createTriple(subject, predicate, term());
+            default:
+                throw new IllegalStateException("the native library returned an unknown kind of term");
+        }
+    }
+}

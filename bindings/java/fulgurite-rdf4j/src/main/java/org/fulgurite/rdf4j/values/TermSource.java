@@ -1,0 +1,13 @@
+package org.fulgurite.rdf4j.values;
+
+/** Where stored values read their terms. */
+public interface TermSource {
+    /**
+     * Reads terms.
+     *
+     * @param ids the ids
+     * @param count how many of them
+     * @return the terms
+     */
+    TermReader terms(long[] ids, int count);
+}

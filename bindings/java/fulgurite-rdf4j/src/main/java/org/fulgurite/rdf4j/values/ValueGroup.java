@@ -1,0 +1,68 @@
+package org.fulgurite.rdf4j.values;
+
+import java.util.Arrays;
+import org.eclipse.rdf4j.model.Value;
+
+/** Values of one batch of statements. The first one whose text is needed reads the texts of all, in one call. */
+public final class ValueGroup {
+    private final TermSource source;
+    private StoredValue[] values = new StoredValue[16];
+    private int count;
+
+    /**
+     * Creates an empty group.
+     *
+     * @param source where the terms are read
+     */
+    public ValueGroup(TermSource source) {
+        this.source = source;
+    }
+
+    TermSource source() {
+        return source;
+    }
+
+    /**
+     * Adds a new value.
+     *
+     * @param id its id
+     * @return the value
+     */
+    public StoredValue add(long id) {
+        StoredValue value = StoredValue.of(id, this);
+        synchronized (this) {
+            if (count == values.length) {
+                values = Arrays.copyOf(values, 2 * count);
+            }
+            values[count++] = value;
+        }
+        return value;
+    }
+
+    /** Reads the terms of all values that have none. */
+    public synchronized void resolve() {
+        if (count == 0) {
+            return;
+        }
+        long[] ids = new long[count];
+        for (int index = 0; index < count; index++) {
+            ids[index] = values[index].id();
+        }
+        TermReader terms = source.terms(ids, count);
+        for (int index = 0; index < count; index++) {
+            values[index].resolved(terms.term());
+            values[index] = null;
+        }
+        count = 0;
+    }
+
+    /** The term of a value of this group. */
+    synchronized Value resolve(StoredValue value) {
+        Value term = value.known();
+        if (term == null) {
+            resolve();
+            term = value.known();
+        }
+        return term;
+    }
+}

@@ -1,0 +1,12 @@
+package org.fulgurite.rdf4j.sail;
+
+import org.eclipse.rdf4j.sail.Sail;
+import org.fulgurite.rdf4j.FulguriteStore;
+
+/** RDF4J's {@code SailConcurrencyTest}. */
+class FulguriteSailConcurrencyTest extends org.eclipse.rdf4j.testsuite.sail.SailConcurrencyTest {
+    @Override
+    protected Sail createSail() {
+        return new FulguriteStore();
+    }
+}

@@ -1,0 +1,45 @@
+package org.fulgurite.internal;
+
+/**
+ * The native methods for RDF stores, which {@code crates/java/src/quads} implements. A view is the handle of a snapshot
+ * or of a transaction. Quads are four term ids: subject, predicate, object, graph; the graph is 0 for the default graph.
+ * {@code crates/java/src/quads/terms.rs} describes terms as bytes, and {@code recorded.rs} batches of quads.
+ */
+public final class NativeQuads {
+    static {
+        NativeLibrary.load();
+    }
+
+    private NativeQuads() {}
+
+    public static native long openStore(String path, long[] options, String indexes);
+
+    public static native long snapshot(long store);
+
+    public static native long begin(long store, int level);
+
+    public static native long commit(long txn);
+
+    public static native byte[] currentTerms(long store, long[] ids, int count);
+
+    public static native long[] ids(long view, byte[] terms, int length);
+
+    public static native byte[] terms(long view, long[] ids, int count);
+
+    public static native long quads(
+            long view, long subject, long predicate, long object, long graph, int kinds, int sortedBy);
+
+    public static native int next(long quads, long[] rows, int count);
+
+    public static native long count(long view, long subject, long predicate, long object, long graph, int kinds);
+
+    public static native long[] graphs(long view);
+
+    public static native byte[] namespaces(long view);
+
+    public static native long insert(long txn, byte[] batch, int length, boolean inferred);
+
+    public static native long remove(long txn, int given, byte[] terms, int length, boolean inferred);
+
+    public static native void setNamespace(long txn, String prefix, String iri);
+}
