@@ -431,20 +431,22 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
 
     @Override
     public void startUpdate(UpdateContext operation) {
-        synchronized (lock) {
-            updates.put(operation, new UpdateChanges());
+        if (operation != null) {
+            synchronized (lock) {
+                updates.put(operation, new UpdateChanges());
+            }
         }
     }
 
     @Override
     public void addStatement(
             UpdateContext operation, Resource subject, IRI predicate, Value object, Resource... contexts) {
+        verifyIsOpen();
+        verifyIsActive();
         UpdateChanges changes = changes(operation);
         if (changes == null) {
-            addStatement(subject, predicate, object, contexts);
+            addStatementInternal(subject, predicate, object, contexts);
         } else {
-            verifyIsOpen();
-            verifyIsActive();
             changes.add(subject, predicate, object, contexts);
         }
     }
@@ -452,16 +454,17 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     @Override
     public void removeStatement(
             UpdateContext operation, Resource subject, IRI predicate, Value object, Resource... contexts) {
+        verifyIsOpen();
+        verifyIsActive();
         UpdateChanges changes = changes(operation);
         if (changes == null) {
-            removeStatements(subject, predicate, object, contexts);
+            removeStatementsInternal(subject, predicate, object, contexts);
         } else {
-            verifyIsOpen();
-            verifyIsActive();
             changes.remove(subject, predicate, object, contexts);
         }
     }
 
+    /** The changes of an operation of an update; null for changes that are made at once. */
     private UpdateChanges changes(UpdateContext operation) {
         synchronized (lock) {
             return operation == null ? null : updates.get(operation);
