@@ -6,12 +6,12 @@
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use fulgurite::{Database, ReadTxn, Savepoint, Table, WriteTxn};
-use fulgurite_rdf::{QuadIds, Snapshot, Store};
+use fulgurite_rdf::{Snapshot, Store};
 use jni::sys::jlong;
 
 use crate::error::{Failure, Result};
 use crate::openings::{Opened, Opening};
-use crate::quads::Recorded;
+use crate::quads::{Recorded, Rows};
 
 /// A write transaction and its savepoints.
 pub struct Writing {
@@ -46,7 +46,7 @@ pub enum Object {
     /// A write transaction of an RDF store.
     Recorded(Box<Mutex<Recorded>>),
     /// An iterator of quads.
-    Quads(Box<Mutex<QuadIds>>),
+    Quads(Box<Mutex<Rows>>),
 }
 
 impl Object {
@@ -130,7 +130,7 @@ impl Object {
     ///
     /// # Errors
     /// [`Failure::Invalid`] if it is another object, or a call of it has panicked.
-    pub fn quads(&self) -> Result<MutexGuard<'_, QuadIds>> {
+    pub fn quads(&self) -> Result<MutexGuard<'_, Rows>> {
         let Self::Quads(quads) = self else { return Err(self.is_not("iterator of quads")) };
         quads.lock().map_err(|_| broken())
     }

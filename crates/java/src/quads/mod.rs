@@ -6,7 +6,9 @@
 mod changes;
 mod reads;
 mod recorded;
+mod rows;
 mod stores;
 mod terms;
 
 pub use recorded::Recorded;
+pub use rows::Rows;

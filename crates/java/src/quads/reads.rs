@@ -7,6 +7,7 @@ use jni::objects::{JByteArray, JClass, JLongArray};
 use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
 
+use super::Rows;
 use super::terms::{push_term, push_text, take_number, take_term};
 use crate::arguments::{Bytes, array, longs};
 use crate::error::{Failure, Result, Throw};
@@ -168,13 +169,13 @@ fn quads<'l>(
     let pattern = pattern(subject, predicate, object, graph)?;
     let kinds = kinds(kinds_of)?;
     let position = usize::try_from(sorted_by).ok().and_then(|position| Position::ALL.get(position)).copied();
-    let quads = REGISTRY.with(view, |object| {
-        with_view!(object, kinds, view => Ok(match position {
-            Some(position) => view.quads_sorted_by(&pattern, position),
-            None => Some(view.quads(&pattern)),
+    let rows = REGISTRY.with(view, |object| {
+        with_view!(object, StatementKinds::All, view => Ok(match position {
+            Some(position) => Rows::sorted(|kinds| view.of_kinds(kinds), kinds, &pattern, position),
+            None => Some(Rows::new(view.of_kinds(kinds).quads(&pattern))),
         }))
     })?;
-    Ok(quads.map_or(0, |quads| REGISTRY.add(Object::Quads(Box::new(Mutex::new(quads))))))
+    Ok(rows.map_or(0, |rows| REGISTRY.add(Object::Quads(Box::new(Mutex::new(rows))))))
 }
 
 /// Puts at most `count` quads into `rows`, four ids each, and returns their number: 0 at the end.

@@ -324,6 +324,9 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
         synchronized (lock) {
             changed.setStatementsAdded(true);
             for (Resource context : orDefault(contexts)) {
+                if (context != null && context.isTriple()) {
+                    throw new SailException("a triple cannot be a context; use an IRI or a blank node");
+                }
                 if (hasConnectionListeners()) {
                     if (addNow(subject, predicate, object, context, inferred)) {
                         notifyStatementAdded(statement(subject, predicate, object, context), inferred);

@@ -1,6 +1,7 @@
 package org.fulgurite.rdf4j;
 
 import java.time.Duration;
+import org.eclipse.rdf4j.collection.factory.impl.DefaultCollectionFactory;
 import org.eclipse.rdf4j.common.iteration.CloseableIteration;
 import org.eclipse.rdf4j.query.BindingSet;
 import org.eclipse.rdf4j.query.Dataset;
@@ -41,6 +42,7 @@ final class QueryEvaluation {
         ViewTripleSource triples = new ViewTripleSource(view, kinds);
         EvaluationStrategy strategy = store.getEvaluationStrategyFactory()
                 .createEvaluationStrategy(dataset, triples, new StoreStatistics(view, kinds));
+        strategy.setCollectionFactory(DefaultCollectionFactory::new);
         strategy.setQueryEvaluationMode(store.getDefaultQueryEvaluationMode());
         if (store.isTrackResultSize()) {
             strategy.setTrackResultSize(true);

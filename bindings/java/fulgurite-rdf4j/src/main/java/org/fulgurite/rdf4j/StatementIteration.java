@@ -1,6 +1,10 @@
 package org.fulgurite.rdf4j;
 
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import org.eclipse.rdf4j.common.iteration.CloseableIteration;
@@ -39,6 +43,10 @@ final class StatementIteration implements CloseableIteration<Statement> {
     private int row;
     private int graph = -1;
     private long iterator;
+
+    /** The rest of the rows of a graph that no index has in the order. */
+    private Iterator<long[]> sorted;
+
     private volatile boolean isClosed;
 
     StatementIteration(QuadPattern pattern, StatementOrder order) {
@@ -78,8 +86,12 @@ final class StatementIteration implements CloseableIteration<Statement> {
         row = 0;
         count = 0;
         while (count == 0) {
-            if (iterator == 0 && !openNext()) {
+            if (iterator == 0 && sorted == null && !openNext()) {
                 return false;
+            }
+            if (sorted != null) {
+                count = nextSorted();
+                continue;
             }
             count = SailErrors.convert(() -> NativeQuads.next(iterator, rows, rows.length / 4));
             if (count < rows.length / 4) {
@@ -132,7 +144,41 @@ final class StatementIteration implements CloseableIteration<Statement> {
         }
         graph++;
         iterator = SailErrors.convert(() -> pattern.open(graph, order));
+        if (iterator == 0) {
+            // More terms are given than when the order was planned, and no index has both.
+            iterator = SailErrors.convert(() -> pattern.open(graph, null));
+            sorted = SailErrors.convert(this::readSorted);
+            closeIterator();
+        }
         return true;
+    }
+
+    /** Reads all rows of the current graph, and sorts them. */
+    private Iterator<long[]> readSorted() {
+        List<long[]> found = new ArrayList<>();
+        long[] batch = new long[4 * ROWS_MAX];
+        int read = ROWS_MAX;
+        while (read == ROWS_MAX) {
+            read = NativeQuads.next(iterator, batch, ROWS_MAX);
+            for (int at = 0; at < 4 * read; at += 4) {
+                found.add(Arrays.copyOfRange(batch, at, at + 4));
+            }
+        }
+        int column = order.ordinal();
+        found.sort((left, right) -> Long.compareUnsigned(left[column], right[column]));
+        return found.iterator();
+    }
+
+    /** Puts the next sorted rows into the batch, and returns their number. */
+    private int nextSorted() {
+        int read = 0;
+        while (read < rows.length / 4 && sorted.hasNext()) {
+            System.arraycopy(sorted.next(), 0, rows, 4 * read++, 4);
+        }
+        if (!sorted.hasNext()) {
+            sorted = null;
+        }
+        return read;
     }
 
     private void closeIterator() {

@@ -1,0 +1,69 @@
+//! The iterator of quads that Java reads.
+
+use std::iter::Peekable;
+
+use fulgurite_rdf::{GraphPattern, IdPattern, IdQuad, Position, QuadIds, Quads, Result, StatementKinds};
+
+/// Quads of a pattern, in any order or sorted by a position.
+pub struct Rows {
+    /// Sorted ranges, if `sorted_by` is set; otherwise one range.
+    ranges: Vec<Peekable<QuadIds>>,
+    sorted_by: Option<Position>,
+}
+
+impl Rows {
+    /// Quads in any order.
+    pub fn new(quads: QuadIds) -> Self {
+        Self { ranges: vec![quads.peekable()], sorted_by: None }
+    }
+
+    /// Quads sorted by a position. `None` if no index has the order. `view` restricts a view to some kinds of
+    /// statements.
+    pub fn sorted<V: Quads>(
+        view: impl Fn(StatementKinds) -> V,
+        kinds: StatementKinds,
+        pattern: &IdPattern,
+        position: Position,
+    ) -> Option<Self> {
+        if pattern.at(position).is_some() {
+            return Some(Self::new(view(kinds).quads(pattern)));
+        }
+        let graphs: &[GraphPattern] = match pattern.graph {
+            GraphPattern::Any => &[GraphPattern::Default, GraphPattern::AnyNamed],
+            ref graph => std::slice::from_ref(graph),
+        };
+        let kinds: &[StatementKinds] = match kinds {
+            StatementKinds::All => &[StatementKinds::Explicit, StatementKinds::Inferred],
+            ref kinds => std::slice::from_ref(kinds),
+        };
+        let mut ranges = Vec::new();
+        for kind in kinds {
+            let view = view(*kind);
+            for &graph in graphs {
+                ranges.push(view.quads_sorted_by(&IdPattern { graph, ..*pattern }, position)?.peekable());
+            }
+        }
+        Some(Self { ranges, sorted_by: Some(position) })
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Result<IdQuad>;
+
+    fn next(&mut self) -> Option<Result<IdQuad>> {
+        let first = match self.sorted_by {
+            None => 0,
+            Some(position) => {
+                // An error comes first, so that nothing follows it.
+                let key = |quads: &mut Peekable<QuadIds>| match quads.peek() {
+                    Some(Ok(quad)) => Some(Some(quad.at(position))),
+                    Some(Err(_)) => Some(None),
+                    None => None,
+                };
+                let keys = self.ranges.iter_mut().map(key).enumerate();
+                keys.filter_map(|(index, key)| Some((key?, index))).min()?.1
+            }
+        };
+        self.ranges.get_mut(first)?.next()
+    }
+}
