@@ -17,6 +17,8 @@ pub enum Failure {
     Engine(Error),
     /// An error of an RDF store.
     Store(fulgurite_rdf::Error),
+    /// Another transaction has changed what this one has read.
+    Changed,
     /// The handle's object was closed.
     Closed,
     /// An argument is not valid.
@@ -155,6 +157,9 @@ impl Failure {
         match self {
             Self::Engine(error) => (kind_of(error), error.to_string()),
             Self::Store(error) => (kind_of_store(error), error.to_string()),
+            Self::Changed => {
+                ("CONFLICT", "another transaction has changed what this one has read; begin it again".to_owned())
+            }
             Self::Closed => ("CLOSED", "this object is closed; open or begin a new one".to_owned()),
             Self::Invalid(text) => ("INVALID", text.clone()),
             Self::Java(error) => ("INTERNAL", format!("a call into the virtual machine failed: {error}")),

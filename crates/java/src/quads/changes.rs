@@ -11,7 +11,7 @@ use crate::arguments::{Bytes, text};
 use crate::error::{Failure, Result, Throw};
 use crate::registry::REGISTRY;
 
-const _: [NativeMethod<'_>; 3] = [
+const _: [NativeMethod<'_>; 4] = [
     native_method! {
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
         static extern fn insert(txn: jlong, batch: jbyte[], length: jint, inferred: jboolean) -> jlong,
@@ -21,6 +21,10 @@ const _: [NativeMethod<'_>; 3] = [
         static extern fn remove(
             txn: jlong, given: jint, terms: jbyte[], length: jint, inferred: jboolean
         ) -> jlong,
+    },
+    native_method! {
+        java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
+        static extern fn observe(txn: jlong, given: jint, terms: jbyte[], length: jint) -> void,
     },
     native_method! {
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
@@ -56,17 +60,14 @@ const NAMED_GRAPH: jint = 8;
 /// Set in `given` if the pattern is of the default graph.
 const DEFAULT_GRAPH: jint = 16;
 
-/// Removes the quads that match a pattern. `given` says which terms the array has. Returns how many were removed.
-fn remove<'l>(
-    env: &mut Env<'l>,
-    _: JClass<'l>,
-    txn: jlong,
+/// A pattern. `given` says which terms the array has.
+fn pattern<'l>(
+    env: &Env<'l>,
     given: jint,
-    terms: JByteArray<'l>,
+    terms: &JByteArray<'l>,
     length: jint,
-    inferred: bool,
-) -> Result<jlong> {
-    let bytes = Bytes::of_first(env, &terms, length)?;
+) -> Result<(Box<[Option<Term>; 3]>, Graphs)> {
+    let bytes = Bytes::of_first(env, terms, length)?;
     let mut rest = &bytes[..];
     let mut term = |bit: jint| -> Result<Option<Term>> {
         if given & bit == 0 { Ok(None) } else { take_term(&mut rest).map(Some) }
@@ -78,7 +79,37 @@ fn remove<'l>(
         (None, _) => Graphs::All,
         (Some(_), _) => return Err(Failure::Invalid("a pattern has two graphs".to_owned())),
     };
+    Ok((terms, graphs))
+}
+
+/// Removes the quads that match a pattern. Returns how many were removed.
+fn remove<'l>(
+    env: &mut Env<'l>,
+    _: JClass<'l>,
+    txn: jlong,
+    given: jint,
+    terms: JByteArray<'l>,
+    length: jint,
+    inferred: bool,
+) -> Result<jlong> {
+    let (terms, graphs) = pattern(env, given, &terms, length)?;
     change(txn, Change::Remove { terms, graphs, inferred })
+}
+
+/// Notes that the transaction reads a pattern of which it lacks a term.
+fn observe<'l>(
+    env: &mut Env<'l>,
+    _: JClass<'l>,
+    txn: jlong,
+    given: jint,
+    terms: JByteArray<'l>,
+    length: jint,
+) -> Result<()> {
+    let (terms, graphs) = pattern(env, given, &terms, length)?;
+    REGISTRY.with(txn, |object| {
+        object.recorded()?.observe_unknown(terms, graphs);
+        Ok(())
+    })
 }
 
 /// Sets the namespace of a prefix; removes it if `iri` is null.

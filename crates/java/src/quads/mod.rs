@@ -4,6 +4,7 @@
 //! the default graph. Terms cross as bytes (`terms`), many in a call.
 
 mod changes;
+mod observed;
 mod reads;
 mod recorded;
 mod rows;

@@ -107,6 +107,14 @@ fn pattern(subject: jlong, predicate: jlong, object: jlong, graph: jlong) -> Res
     Ok(IdPattern { subject: id(subject)?, predicate: id(predicate)?, object: id(object)?, graph })
 }
 
+/// Notes that a transaction reads a pattern.
+fn observe(object: &Object, pattern: &IdPattern, kinds: StatementKinds) -> Result<()> {
+    if let Object::Recorded(_) = object {
+        object.recorded()?.observe(pattern, kinds);
+    }
+    Ok(())
+}
+
 /// The ids of terms; −1 for terms that the store does not have. The array has their number before them.
 fn ids<'l>(
     env: &mut Env<'l>,
@@ -170,6 +178,7 @@ fn quads<'l>(
     let kinds = kinds(kinds_of)?;
     let position = usize::try_from(sorted_by).ok().and_then(|position| Position::ALL.get(position)).copied();
     let rows = REGISTRY.with(view, |object| {
+        observe(object, &pattern, kinds)?;
         with_view!(object, StatementKinds::All, view => Ok(match position {
             Some(position) => Rows::sorted(|kinds| view.of_kinds(kinds), kinds, &pattern, position),
             None => Some(Rows::new(view.of_kinds(kinds).quads(&pattern))),
@@ -209,7 +218,10 @@ fn count<'l>(
 ) -> Result<jlong> {
     let pattern = pattern(subject, predicate, object, graph)?;
     let kinds = kinds(kinds_of)?;
-    let count = REGISTRY.with(view, |object| with_view!(object, kinds, view => Ok(view.count(&pattern)?)))?;
+    let count = REGISTRY.with(view, |object| {
+        observe(object, &pattern, kinds)?;
+        with_view!(object, kinds, view => Ok(view.count(&pattern)?))
+    })?;
     Ok(count.cast_signed())
 }
 
@@ -217,6 +229,7 @@ fn count<'l>(
 fn graphs<'l>(env: &mut Env<'l>, _: JClass<'l>, view: jlong) -> Result<JLongArray<'l>> {
     let mut found = Vec::new();
     REGISTRY.with(view, |object| {
+        observe(object, &IdPattern::ALL, StatementKinds::All)?;
         with_view!(object, StatementKinds::All, view => {
             for graph in view.graph_names() {
                 let graph = graph?;

@@ -1,18 +1,26 @@
 //! Transactions that record their changes, and repeat them if the commit conflicts.
 //!
-//! RDF4J reports conflicts at `SERIALIZABLE` only. At the other levels, a transaction whose changes conflict with those
-//! of another one is repeated on the newest state: its changes do not depend on what it has read.
+//! RDF4J reports a conflict at `SERIALIZABLE` only, and only if other transactions changed statements that match a
+//! pattern that was read. The engine reports more: two transactions that add the same new term conflict, and so do two
+//! that insert the same quad. So a transaction whose commit conflicts is repeated on the newest state. At
+//! `SERIALIZABLE`, the patterns that it read ([`Observed`]) must have the same statements there.
 
+use fulgurite::Sequence;
 use fulgurite_rdf::oxrdf::Term;
 use fulgurite_rdf::{
-    GraphPattern, IdPattern, IdQuad, IsolationLevel, Quads, Store, TermId, Transaction, TransactionView,
+    GraphPattern, IdPattern, IdQuad, IsolationLevel, Quads, Snapshot, StatementKinds, Store, TermId, Transaction,
+    TransactionView,
 };
 
+use super::observed::Observed;
 use super::terms::{take_number, take_term};
 use crate::error::{Failure, Result};
 
 /// Beyond this size of the recorded changes, a transaction is not repeated. A conflict is then an error.
 const RECORDED_BYTES_MAX: usize = 256 << 20;
+
+/// Before a read, a transaction with at most so many bytes of changes is repeated on the newest state.
+const REFRESHED_BYTES_MAX: usize = 1 << 20;
 
 /// A transaction is repeated at most this often.
 const ATTEMPTS: usize = 100;
@@ -84,7 +92,10 @@ impl Change {
 }
 
 /// The pattern of these terms. `None` if the store lacks one of them.
-fn pattern(view: &TransactionView, terms: &[Option<Term>; 3], graphs: &Graphs) -> Result<Option<IdPattern>> {
+///
+/// # Errors
+/// Errors of the store.
+pub fn pattern(view: &impl Quads, terms: &[Option<Term>; 3], graphs: &Graphs) -> Result<Option<IdPattern>> {
     let mut ids = [None; 3];
     for (id, term) in ids.iter_mut().zip(terms) {
         if let Some(term) = term {
@@ -144,6 +155,10 @@ pub struct Recorded {
     /// `None` if the transaction cannot be repeated.
     changes: Option<Vec<Change>>,
     bytes: usize,
+    /// The newest commit that the transaction may see; it sees all commits before it.
+    sequence: Sequence,
+    /// At `SERIALIZABLE`, the state that it reads or an older one, and the patterns that it has read.
+    reads: Option<(Snapshot, Observed)>,
 }
 
 impl Recorded {
@@ -152,9 +167,11 @@ impl Recorded {
     /// # Errors
     /// Errors of the store.
     pub fn begin(store: Store, level: IsolationLevel) -> Result<Self> {
+        let base = store.snapshot()?;
         let txn = Some(store.begin_with(level)?);
-        let changes = (level != IsolationLevel::Serializable).then(Vec::new);
-        Ok(Self { store, level, txn, changes, bytes: 0 })
+        let sequence = base.sequence();
+        let reads = (level == IsolationLevel::Serializable).then(|| (base, Observed::default()));
+        Ok(Self { store, level, txn, changes: Some(Vec::new()), bytes: 0, sequence, reads })
     }
 
     /// A view of the transaction.
@@ -163,6 +180,20 @@ impl Recorded {
     /// [`Failure::Closed`] after the commit.
     pub fn view(&self) -> Result<TransactionView> {
         Ok(self.txn.as_ref().ok_or(Failure::Closed)?.view())
+    }
+
+    /// Notes that a pattern is read.
+    pub fn observe(&mut self, pattern: &IdPattern, kinds: StatementKinds) {
+        if let Some((_, observed)) = &mut self.reads {
+            observed.add(pattern, kinds);
+        }
+    }
+
+    /// Notes that a pattern is read of which the transaction lacks a term.
+    pub fn observe_unknown(&mut self, terms: Box<[Option<Term>; 3]>, graphs: Graphs) {
+        if let Some((_, observed)) = &mut self.reads {
+            observed.add_unknown(terms, graphs);
+        }
     }
 
     /// Makes a change, and returns the number of quads that it inserted or removed.
@@ -180,20 +211,74 @@ impl Recorded {
         Ok(changed)
     }
 
-    /// Commits the transaction. If it conflicts and its level allows it, repeats it on the newest state. Returns the
-    /// sequence of the commit.
+    fn newest(&self) -> Result<Sequence> {
+        Ok(self.store.snapshot()?.sequence())
+    }
+
+    /// Before a read: repeats the transaction on the newest state, if others have committed, its level allows that its
+    /// reads change, and its changes are small. Returns whether it did: ids of its terms may have changed then.
     ///
     /// # Errors
     /// [`Failure::Closed`] after the commit; errors of the store.
+    pub fn refresh(&mut self) -> Result<bool> {
+        if self.level >= IsolationLevel::Snapshot || self.bytes > REFRESHED_BYTES_MAX {
+            return Ok(false);
+        }
+        let Some(changes) = &self.changes else { return Ok(false) };
+        let newest = self.newest()?;
+        if newest == self.sequence {
+            return Ok(false);
+        }
+        let mut txn = self.store.begin_with(self.level)?;
+        for change in changes {
+            change.apply(&mut txn)?;
+        }
+        self.sequence = newest;
+        self.txn = Some(txn);
+        Ok(true)
+    }
+
+    /// Checks that no other transaction has changed what this one has read, as far as is known now.
+    ///
+    /// # Errors
+    /// A conflict; errors of the store.
+    pub fn prepare(&mut self) -> Result<()> {
+        let view = self.view()?;
+        let newest = self.store.snapshot()?;
+        match &mut self.reads {
+            Some((base, observed)) if newest.sequence() > base.sequence() => {
+                observed.resolve(&view)?;
+                observed.check(base, &newest)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Commits the transaction. If it conflicts, repeats it on the newest state. Returns the sequence of the commit.
+    ///
+    /// # Errors
+    /// [`Failure::Closed`] after the commit; a conflict; errors of the store.
     pub fn commit(&mut self) -> Result<u64> {
+        let newest = self.newest()?;
+        let view = self.view()?;
+        if let Some((base, observed)) = &mut self.reads
+            && newest > base.sequence()
+        {
+            observed.resolve(&view)?;
+        }
+        drop(view);
         let mut outcome = self.txn.take().ok_or(Failure::Closed)?.commit();
         for _ in 0..ATTEMPTS {
-            match (&outcome, &self.changes) {
-                (Err(error), Some(_)) if error.is_retryable() => {}
-                _ => break,
+            let Some(changes) = &self.changes else { break };
+            if !outcome.as_ref().is_err_and(fulgurite_rdf::Error::is_retryable) {
+                break;
             }
             let mut txn = self.store.begin_with(self.level)?;
-            for change in self.changes.iter().flatten() {
+            if let Some((base, observed)) = &self.reads {
+                // These reads make the commit fail if the patterns change after the check.
+                observed.check(base, &txn.view())?;
+            }
+            for change in changes {
                 change.apply(&mut txn)?;
             }
             outcome = txn.commit();

@@ -17,7 +17,7 @@ use crate::openings::Opening;
 use crate::quads::reads::term_ids;
 use crate::registry::{Object, OpenedStore, REGISTRY};
 
-const _: [NativeMethod<'_>; 5] = [
+const _: [NativeMethod<'_>; 7] = [
     native_method! {
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
         static extern fn open_store(path: JString, options: jlong[], indexes: JString) -> jlong,
@@ -33,6 +33,14 @@ const _: [NativeMethod<'_>; 5] = [
     native_method! {
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
         static extern fn commit(txn: jlong) -> jlong,
+    },
+    native_method! {
+        java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
+        static extern fn prepare(txn: jlong) -> void,
+    },
+    native_method! {
+        java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
+        static extern fn refresh(txn: jlong) -> jboolean,
     },
     native_method! {
         java_type = "org.fulgurite.internal.NativeQuads", error_policy = Throw,
@@ -82,6 +90,14 @@ fn begin<'l>(_: &mut Env<'l>, _: JClass<'l>, store: jlong, level: jint) -> Resul
 
 fn commit<'l>(_: &mut Env<'l>, _: JClass<'l>, txn: jlong) -> Result<jlong> {
     REGISTRY.with(txn, |object| Ok(object.recorded()?.commit()?.cast_signed()))
+}
+
+fn prepare<'l>(_: &mut Env<'l>, _: JClass<'l>, txn: jlong) -> Result<()> {
+    REGISTRY.with(txn, |object| object.recorded()?.prepare())
+}
+
+fn refresh<'l>(_: &mut Env<'l>, _: JClass<'l>, txn: jlong) -> Result<bool> {
+    REGISTRY.with(txn, |object| object.recorded()?.refresh())
 }
 
 /// The terms of these ids, in the newest state.

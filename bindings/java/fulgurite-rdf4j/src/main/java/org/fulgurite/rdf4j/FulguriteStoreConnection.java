@@ -11,6 +11,8 @@ import org.eclipse.rdf4j.common.iteration.CloseableIteratorIteration;
 import org.eclipse.rdf4j.common.order.StatementOrder;
 import org.eclipse.rdf4j.common.transaction.IsolationLevel;
 import org.eclipse.rdf4j.common.transaction.IsolationLevels;
+import org.eclipse.rdf4j.common.transaction.QueryEvaluationMode;
+import org.eclipse.rdf4j.common.transaction.TransactionSetting;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.Namespace;
 import org.eclipse.rdf4j.model.Resource;
@@ -29,7 +31,6 @@ import org.eclipse.rdf4j.sail.helpers.AbstractNotifyingSailConnection;
 import org.eclipse.rdf4j.sail.helpers.DefaultSailChangedEvent;
 import org.eclipse.rdf4j.sail.inferencer.InferencerConnection;
 import org.fulgurite.internal.NativeQuads;
-import org.fulgurite.rdf4j.values.TermBytes;
 
 /**
  * A connection to a store.
@@ -58,6 +59,9 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     private StoreView transaction;
 
     private DefaultSailChangedEvent changed;
+
+    /** The mode of the transaction's queries; null for that of the store. */
+    private volatile QueryEvaluationMode evaluationMode;
 
     FulguriteStoreConnection(FulguriteStore store) {
         super(store);
@@ -106,11 +110,20 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
         });
     }
 
+    /** Whether a read sees the native transaction. */
     private boolean readsTransaction() {
-        if (transaction == null && !pending.isEmpty()) {
+        if (transaction == null) {
+            if (pending.isEmpty()) {
+                return false;
+            }
             beginNative();
         }
-        return transaction != null;
+        StoreView refreshed = SailErrors.convert(transaction::refreshed);
+        if (refreshed != transaction) {
+            detachOpen();
+            transaction = refreshed;
+        }
+        return true;
     }
 
     void forget(DetachableIteration<?> iteration) {
@@ -174,7 +187,8 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     protected CloseableIteration<? extends BindingSet> evaluateInternal(
             TupleExpr query, Dataset dataset, BindingSet bindings, boolean includeInferred) {
         int kinds = kinds(includeInferred);
-        return read(view -> evaluation.evaluate(view, query, dataset, bindings, kinds));
+        QueryEvaluationMode mode = evaluationMode;
+        return read(view -> evaluation.evaluate(view, query, dataset, bindings, kinds, mode));
     }
 
     @Override
@@ -190,6 +204,16 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     }
 
     // Transactions
+
+    @Override
+    public void setTransactionSettings(TransactionSetting... settings) {
+        super.setTransactionSettings(settings);
+        for (TransactionSetting setting : settings) {
+            if (setting instanceof QueryEvaluationMode) {
+                evaluationMode = (QueryEvaluationMode) setting;
+            }
+        }
+    }
 
     @Override
     protected void startTransactionInternal() {
@@ -221,6 +245,10 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
         if (transaction == null) {
             beginNative();
         }
+        detachOpen();
+    }
+
+    private void detachOpen() {
         for (DetachableIteration<?> iteration : open) {
             iteration.detach();
             open.remove(iteration);
@@ -231,6 +259,9 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     protected void prepareInternal() {
         synchronized (lock) {
             flushPending();
+            if (transaction != null) {
+                SailErrors.run(() -> NativeQuads.prepare(transaction.raw()));
+            }
         }
     }
 
@@ -272,6 +303,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
         pending.clear();
         updates.clear();
         changed = null;
+        evaluationMode = null;
         if (transaction != null) {
             transaction.close();
             transaction = null;
@@ -289,7 +321,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
 
     @Override
     protected void addStatementInternal(Resource subject, IRI predicate, Value object, Resource... contexts) {
-        add(subject, predicate, object, false, contexts);
+        add(subject, predicate, object, hasConnectionListeners(), contexts);
     }
 
     @Override
@@ -320,27 +352,33 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
                 : VALUES.createStatement(subject, predicate, object, context);
     }
 
-    private void add(Resource subject, IRI predicate, Value object, boolean inferred, Resource... contexts) {
+    /** Adds an explicit statement; listeners are told if it is new and they are to be notified. */
+    private void add(Resource subject, IRI predicate, Value object, boolean notify, Resource... contexts) {
         synchronized (lock) {
             changed.setStatementsAdded(true);
             for (Resource context : orDefault(contexts)) {
-                if (context != null && context.isTriple()) {
-                    throw new SailException("a triple cannot be a context; use an IRI or a blank node");
-                }
-                if (hasConnectionListeners()) {
-                    if (addNow(subject, predicate, object, context, inferred)) {
-                        notifyStatementAdded(statement(subject, predicate, object, context), inferred);
+                checkContext(context);
+                if (notify) {
+                    if (addNow(subject, predicate, object, context, false)) {
+                        notifyStatementAdded(statement(subject, predicate, object, context), false);
                     }
                 } else {
-                    if (!pending.accepts(inferred)) {
+                    if (!pending.accepts(false)) {
                         flushPending();
                     }
-                    pending.add(subject, predicate, object, context, inferred);
+                    pending.add(subject, predicate, object, context, false);
                     if (pending.isFull()) {
                         flushPending();
                     }
                 }
             }
+        }
+    }
+
+    private static void checkContext(Resource context) {
+        if (context != null && context.isTriple()) {
+            throw new SailException(
+                    "context argument can not be of type Triple: " + context + "; use an IRI or a blank node");
         }
     }
 
@@ -354,49 +392,56 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
 
     @Override
     protected void removeStatementsInternal(Resource subject, IRI predicate, Value object, Resource... contexts) {
-        remove(subject, predicate, object, false, contexts);
+        remove(subject, predicate, object, false, hasConnectionListeners(), contexts);
     }
 
     @Override
     public boolean removeInferredStatement(Resource subject, IRI predicate, Value object, Resource... contexts) {
         verifyIsOpen();
         verifyIsActive();
-        return remove(subject, predicate, object, true, contexts) > 0;
+        return remove(subject, predicate, object, true, hasConnectionListeners(), contexts) > 0;
     }
 
     @Override
     protected void clearInternal(Resource... contexts) {
-        remove(null, null, null, false, contexts);
+        remove(null, null, null, false, hasConnectionListeners(), contexts);
     }
 
     @Override
     public void clearInferred(Resource... contexts) {
         verifyIsOpen();
         verifyIsActive();
-        remove(null, null, null, true, contexts);
+        remove(null, null, null, true, hasConnectionListeners(), contexts);
     }
 
     /** Removes statements, and returns how many. No contexts are all contexts. */
-    private long remove(Resource subject, IRI predicate, Value object, boolean inferred, Resource... contexts) {
+    private long remove(
+            Resource subject, IRI predicate, Value object, boolean inferred, boolean notify, Resource... contexts) {
         synchronized (lock) {
             flushPending();
             prepareChange();
-            List<Statement> removed = hasConnectionListeners()
+            List<Statement> removed = notify
                     ? matching(subject, predicate, object, inferred, contexts)
                     : List.of();
-            long count = 0;
-            if (contexts.length == 0) {
-                count = removeMatching(subject, predicate, object, inferred, true, null);
-            }
-            for (Resource context : contexts) {
-                count += removeMatching(subject, predicate, object, inferred, false, context);
-            }
+            long count = SailErrors.convert(() -> removeMatching(subject, predicate, object, inferred, contexts));
             if (count > 0) {
                 changed.setStatementsRemoved(true);
             }
             removed.forEach(statement -> notifyStatementRemoved(statement, inferred));
             return count;
         }
+    }
+
+    private long removeMatching(
+            Resource subject, IRI predicate, Value object, boolean inferred, Resource... contexts) {
+        if (contexts.length == 0) {
+            return PatternTerms.inAll(subject, predicate, object).remove(transaction, inferred);
+        }
+        long count = 0;
+        for (Resource context : contexts) {
+            count += PatternTerms.in(context, subject, predicate, object).remove(transaction, inferred);
+        }
+        return count;
     }
 
     private List<Statement> matching(
@@ -409,25 +454,6 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
             found.forEachRemaining(statements::add);
         }
         return statements;
-    }
-
-    private long removeMatching(
-            Resource subject, IRI predicate, Value object, boolean inferred, boolean fromAll, Resource context) {
-        TermBytes terms = new TermBytes();
-        int given = 0;
-        Value[] values = {subject, predicate, object, context};
-        for (int index = 0; index < values.length; index++) {
-            if (values[index] != null) {
-                given |= 1 << index;
-                terms.term(values[index]);
-            }
-        }
-        if (!fromAll && context == null) {
-            given |= 1 << values.length;
-        }
-        int which = given;
-        return SailErrors.convert(
-                () -> NativeQuads.remove(transaction.raw(), which, terms.array(), terms.length(), inferred));
     }
 
     // SPARQL updates: an operation reads the state before it, so its changes are made when it ends
@@ -449,9 +475,18 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
         UpdateChanges changes = changes(operation);
         if (changes == null) {
             addStatementInternal(subject, predicate, object, contexts);
-        } else {
-            changes.add(subject, predicate, object, contexts);
+            return;
         }
+        for (Resource context : orDefault(contexts)) {
+            checkContext(context);
+            Statement statement = statement(subject, predicate, object, context);
+            if (hasConnectionListeners()
+                    && (changes.removes(statement)
+                            || !hasStatementInternal(subject, predicate, object, false, new Resource[] {context}))) {
+                notifyStatementAdded(statement, false);
+            }
+        }
+        changes.add(subject, predicate, object, contexts);
     }
 
     @Override
@@ -462,9 +497,19 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
         UpdateChanges changes = changes(operation);
         if (changes == null) {
             removeStatementsInternal(subject, predicate, object, contexts);
-        } else {
-            changes.remove(subject, predicate, object, contexts);
+            return;
         }
+        if (hasConnectionListeners()) {
+            synchronized (lock) {
+                flushPending();
+                prepareChange();
+                for (Statement statement : matching(subject, predicate, object, false, contexts)) {
+                    changes.noteRemoval(statement);
+                    notifyStatementRemoved(statement, false);
+                }
+            }
+        }
+        changes.remove(subject, predicate, object, contexts);
     }
 
     /** The changes of an operation of an update; null for changes that are made at once. */
@@ -481,7 +526,10 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
             changes = updates.remove(operation);
         }
         if (changes != null) {
-            changes.apply(this::removeStatementsInternal, this::addStatementInternal);
+            // Listeners were notified when the changes were announced.
+            changes.apply(
+                    (subject, predicate, object, contexts) -> remove(subject, predicate, object, false, false, contexts),
+                    (subject, predicate, object, contexts) -> add(subject, predicate, object, false, contexts));
         }
     }
 

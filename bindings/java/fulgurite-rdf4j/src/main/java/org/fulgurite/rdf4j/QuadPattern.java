@@ -47,6 +47,19 @@ final class QuadPattern {
                 && this.predicate != StoreView.UNKNOWN
                 && this.object != StoreView.UNKNOWN
                 && graphs.length > 0;
+        if (view.isTransaction() && (!isPossible || graphs.length < contexts.length)) {
+            observe();
+        }
+    }
+
+    /** Notes the read, for terms and contexts that the transaction lacks: another transaction may add them. */
+    private void observe() {
+        if (contexts.length == 0) {
+            PatternTerms.inAll(subjectValue, predicateValue, objectValue).observe(view);
+        }
+        for (Resource context : contexts) {
+            PatternTerms.in(context, subjectValue, predicateValue, objectValue).observe(view);
+        }
     }
 
     private static long id(StoreView view, Value value) {

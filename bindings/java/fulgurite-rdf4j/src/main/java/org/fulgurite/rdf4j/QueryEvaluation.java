@@ -3,6 +3,7 @@ package org.fulgurite.rdf4j;
 import java.time.Duration;
 import org.eclipse.rdf4j.collection.factory.impl.DefaultCollectionFactory;
 import org.eclipse.rdf4j.common.iteration.CloseableIteration;
+import org.eclipse.rdf4j.common.transaction.QueryEvaluationMode;
 import org.eclipse.rdf4j.query.BindingSet;
 import org.eclipse.rdf4j.query.Dataset;
 import org.eclipse.rdf4j.query.QueryEvaluationException;
@@ -24,8 +25,16 @@ final class QueryEvaluation {
     }
 
     CloseableIteration<? extends BindingSet> evaluate(
-            StoreView view, TupleExpr query, Dataset dataset, BindingSet bindings, int kinds) {
+            StoreView view,
+            TupleExpr query,
+            Dataset dataset,
+            BindingSet bindings,
+            int kinds,
+            QueryEvaluationMode mode) {
         EvaluationStrategy strategy = strategy(view, dataset, kinds);
+        if (mode != null) {
+            strategy.setQueryEvaluationMode(mode);
+        }
         TupleExpr optimized = optimize(strategy, view, query, bindings, kinds);
         return evaluate(strategy, optimized);
     }

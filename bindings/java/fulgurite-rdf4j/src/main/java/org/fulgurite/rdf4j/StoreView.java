@@ -31,6 +31,7 @@ final class StoreView implements AutoCloseable, TermSource {
     private static final int CACHED_IDS_MAX = 1024;
 
     private final Handle store;
+    private final Set<Handle> siblings;
     private final Handle handle;
     private final boolean isTransaction;
     private final Map<Value, Long> cachedIds = new HashMap<>();
@@ -38,10 +39,23 @@ final class StoreView implements AutoCloseable, TermSource {
 
     private StoreView(Handle store, Set<Handle> siblings, long raw, boolean isTransaction) {
         this.store = store;
+        this.siblings = siblings;
         this.isTransaction = isTransaction;
         String name = isTransaction ? "transaction" : "snapshot";
         this.handle = new Handle(this, raw, name, false, siblings);
         handle.checkParent(store);
+    }
+
+    /**
+     * Before a read of a transaction: if others have committed and its isolation allows that it sees their changes,
+     * returns a new view that does. This view is at its end then. Otherwise returns this view.
+     */
+    StoreView refreshed() {
+        if (!NativeQuads.refresh(handle.raw())) {
+            return this;
+        }
+        // Ids of terms that the transaction added may have changed.
+        return new StoreView(store, siblings, handle.release(), true);
     }
 
     static StoreView snapshot(Handle store, Set<Handle> siblings) {

@@ -1,9 +1,12 @@
 package org.fulgurite.rdf4j;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.eclipse.rdf4j.model.IRI;
 import org.eclipse.rdf4j.model.Resource;
+import org.eclipse.rdf4j.model.Statement;
 import org.eclipse.rdf4j.model.Value;
 
 /** The changes of one operation of a SPARQL update, in order. */
@@ -30,6 +33,17 @@ final class UpdateChanges {
     }
 
     private final List<Entry> entries = new ArrayList<>();
+    private final Set<Statement> removed = new HashSet<>();
+
+    /** Notes a statement that the operation removes. */
+    synchronized void noteRemoval(Statement statement) {
+        removed.add(statement);
+    }
+
+    /** Returns whether a removal of the statement was noted. */
+    synchronized boolean removes(Statement statement) {
+        return removed.contains(statement);
+    }
 
     synchronized void add(Resource subject, IRI predicate, Value object, Resource... contexts) {
         entries.add(new Entry(false, subject, predicate, object, contexts));

@@ -20,6 +20,12 @@ public final class NativeQuads {
 
     public static native long commit(long txn);
 
+    public static native void prepare(long txn);
+
+    public static native boolean refresh(long txn);
+
+    public static native void observe(long txn, int given, byte[] terms, int length);
+
     public static native byte[] currentTerms(long store, long[] ids, int count);
 
     public static native long[] ids(long view, byte[] terms, int length);
