@@ -37,6 +37,12 @@ pub enum Error {
         /// What is wrong with it.
         offence: String,
     },
+    /// A statement has a triple term as its subject, as RDF-star allows and RDF 1.2 does not. RDF4J writes such
+    /// statements. They can be read as ids and by SPARQL, but not as statements.
+    TripleSubject {
+        /// The database.
+        path: PathBuf,
+    },
     /// A number stands for no term, and no quad has it: a [sweep](crate::Store::sweep) has taken the term away, the
     /// transaction that added it was not committed, or it is the number of another store.
     NoSuchTerm {
@@ -224,6 +230,7 @@ impl fmt::Display for Error {
             Self::Damaged { path, place, offence } => {
                 write!(out, "{}: {place} is damaged: {offence}; restore a backup", path.display())
             }
+            Self::TripleSubject { path } => write_triple_subject(out, path),
             Self::NoSuchTerm { path, number } => write_no_such_term(out, path, *number),
             Self::WriterBusy { path, waited } => write_writer_busy(out, path, *waited),
             Self::Syntax { input, line: 0, message, .. } => write!(out, "{input}: {message}"),
@@ -302,6 +309,15 @@ fn write_no_service(out: &mut fmt::Formatter<'_>, service: &str) -> fmt::Result 
         out,
         "SERVICE <{service}>: other endpoints are not asked; allow this one by --service (Query::with_service), load its data, or \
          use SERVICE SILENT"
+    )
+}
+
+fn write_triple_subject(out: &mut fmt::Formatter<'_>, path: &Path) -> fmt::Result {
+    write!(
+        out,
+        "{}: the subject of a statement is a triple term (RDF-star), which this form of RDF does not have; read it by \
+         SPARQL or RDF4J",
+        path.display()
     )
 }
 

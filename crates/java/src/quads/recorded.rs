@@ -259,11 +259,8 @@ impl Recorded {
     /// # Errors
     /// [`Failure::Closed`] after the commit; a conflict; errors of the store.
     pub fn commit(&mut self) -> Result<u64> {
-        let newest = self.newest()?;
         let view = self.view()?;
-        if let Some((base, observed)) = &mut self.reads
-            && newest > base.sequence()
-        {
+        if let Some((_, observed)) = &mut self.reads {
             observed.resolve(&view)?;
         }
         drop(view);

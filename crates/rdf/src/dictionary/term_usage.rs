@@ -42,7 +42,8 @@ pub fn is_used(reads: &impl Reads, tables: &Tables, probes: &[Probe], id: TermId
     let high = end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.as_bytes()));
     for Probe { index, place } in probes {
         let can_be_there = match place {
-            Position::Subject | Position::Graph => matches!(kind, TermKind::Iri | TermKind::BlankNode),
+            Position::Subject => kind != TermKind::Literal,
+            Position::Graph => matches!(kind, TermKind::Iri | TermKind::BlankNode),
             Position::Predicate => kind == TermKind::Iri,
             Position::Object => true,
         };

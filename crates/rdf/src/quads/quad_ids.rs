@@ -49,8 +49,8 @@ pub(crate) trait Source: Send + Sync {
     /// An entry of a table that cannot have been written.
     fn damaged(&self, table: &Table) -> Error;
 
-    /// A number of a quad that stands for nothing that can be in its place.
-    fn damaged_term(&self, id: TermId) -> Error;
+    /// The error of a statement whose term cannot be at its position.
+    fn misplaced_term(&self, id: TermId) -> Error;
 }
 
 /// Some quads of a range.

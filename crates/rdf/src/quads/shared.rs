@@ -8,7 +8,7 @@ use fulgurite::{Database, ReadTxn, Table, WriteTxn};
 use crate::dictionary::predicates::Predicates;
 use crate::dictionary::{self, IriNamespaces, Numbers};
 use crate::error::{Error, Result};
-use crate::model::id::TermId;
+use crate::model::id::{TermId, TermKind};
 use crate::model::pattern::Order;
 use crate::quads::inferred;
 use crate::tables::Inferred;
@@ -147,8 +147,11 @@ impl Shared {
         Ok(Arc::clone(tables))
     }
 
-    /// A quad with a number that stands for nothing that can be in its place.
-    pub fn damaged_quad(&self, id: TermId) -> Error {
+    /// Returns the error of a statement whose term cannot be at its position.
+    pub fn misplaced_term(&self, id: TermId) -> Error {
+        if id.kind() == TermKind::Triple {
+            return Error::TripleSubject { path: self.path().to_path_buf() };
+        }
         dictionary::damaged_term(
             self.path(),
             id,

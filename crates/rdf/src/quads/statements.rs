@@ -143,7 +143,7 @@ fn read(quads: &[IdQuad], source: &dyn Source, terms: &mut TermBatch, batch: &mu
         let is_again = before.map_or([false; 4], |before: [TermId; 4]| std::array::from_fn(|at| before[at] == ids[at]));
         for (index, place) in places.iter_mut().enumerate() {
             if !is_again[index] {
-                *place = place_of(index, ids[index], terms).ok_or_else(|| source.damaged_term(ids[index]))?;
+                *place = place_of(index, ids[index], terms).ok_or_else(|| source.misplaced_term(ids[index]))?;
             }
         }
         batch.push(Places(places));

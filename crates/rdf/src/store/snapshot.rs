@@ -123,8 +123,8 @@ impl Source for State {
         self.shared.damaged_key(table)
     }
 
-    fn damaged_term(&self, id: TermId) -> Error {
-        self.shared.damaged_quad(id)
+    fn misplaced_term(&self, id: TermId) -> Error {
+        self.shared.misplaced_term(id)
     }
 }
 

@@ -435,7 +435,7 @@ impl Transaction {
     }
 }
 
-/// Whether terms of such kinds make a quad.
+/// Checks that terms of such kinds make a quad. A triple term may be the subject, as in RDF-star.
 ///
 /// # Errors
 /// [`Error::Invalid`].
@@ -443,8 +443,8 @@ pub fn check_kinds(quad: &IdQuad) -> Result<()> {
     let wrong = |place: &str, allowed: &str| {
         Err(Error::Invalid { message: format!("the {place} of a quad is {allowed}; put another term there") })
     };
-    if !matches!(quad.subject.kind(), TermKind::Iri | TermKind::BlankNode) {
-        return wrong("subject", "an IRI or a blank node");
+    if !matches!(quad.subject.kind(), TermKind::Iri | TermKind::BlankNode | TermKind::Triple) {
+        return wrong("subject", "an IRI, a blank node or a triple term");
     }
     if quad.predicate.kind() != TermKind::Iri {
         return wrong("predicate", "an IRI");

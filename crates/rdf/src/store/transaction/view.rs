@@ -62,8 +62,8 @@ impl Source for ViewSource {
         self.inner.shared.damaged_key(table)
     }
 
-    fn damaged_term(&self, id: TermId) -> Error {
-        self.inner.shared.damaged_quad(id)
+    fn misplaced_term(&self, id: TermId) -> Error {
+        self.inner.shared.misplaced_term(id)
     }
 }
 

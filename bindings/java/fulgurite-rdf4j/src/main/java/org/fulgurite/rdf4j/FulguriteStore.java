@@ -173,7 +173,7 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
         return StoreView.snapshot(handle, views);
     }
 
-    StoreView transaction(int level) {
+    StoreView transaction(IsolationLevels level) {
         return StoreView.transaction(handle, views, level);
     }
 

@@ -227,7 +227,7 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     }
 
     private void beginNative() {
-        int level = ((IsolationLevels) getTransactionIsolation()).ordinal();
+        IsolationLevels level = (IsolationLevels) getTransactionIsolation();
         transaction = SailErrors.convert(() -> store.transaction(level));
     }
 
@@ -276,15 +276,15 @@ final class FulguriteStoreConnection extends AbstractNotifyingSailConnection imp
     protected void commitInternal() {
         DefaultSailChangedEvent event;
         synchronized (lock) {
-            flushPending();
             event = changed;
-            if (transaction != null) {
-                prepareChange();
-                try {
+            try {
+                flushPending();
+                if (transaction != null) {
+                    detachOpen();
                     SailErrors.run(() -> NativeQuads.commit(transaction.raw()));
-                } finally {
-                    end();
                 }
+            } finally {
+                end();
             }
         }
         if (event != null && (event.statementsAdded() || event.statementsRemoved())) {

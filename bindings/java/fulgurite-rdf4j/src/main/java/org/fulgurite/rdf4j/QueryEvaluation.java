@@ -50,7 +50,7 @@ final class QueryEvaluation {
     private EvaluationStrategy strategy(StoreView view, Dataset dataset, int kinds) {
         ViewTripleSource triples = new ViewTripleSource(view, kinds);
         EvaluationStrategy strategy = store.getEvaluationStrategyFactory()
-                .createEvaluationStrategy(dataset, triples, new StoreStatistics(view, kinds));
+                .createEvaluationStrategy(dataset, triples, new StoreStatistics(store, view, kinds));
         strategy.setCollectionFactory(DefaultCollectionFactory::new);
         strategy.setQueryEvaluationMode(store.getDefaultQueryEvaluationMode());
         if (store.isTrackResultSize()) {
@@ -59,7 +59,7 @@ final class QueryEvaluation {
         return strategy;
     }
 
-    private static TupleExpr optimize(
+    private TupleExpr optimize(
             EvaluationStrategy strategy, StoreView view, TupleExpr query, BindingSet bindings, int kinds) {
         TupleExpr copy = query.clone();
         if (!(copy instanceof QueryRoot)) {
@@ -67,7 +67,7 @@ final class QueryEvaluation {
             copy = new QueryRoot(copy);
         }
         try {
-            return strategy.optimize(copy, new StoreStatistics(view, kinds), bindings);
+            return strategy.optimize(copy, new StoreStatistics(store, view, kinds), bindings);
         } catch (QueryEvaluationException error) {
             throw new SailException(error);
         }

@@ -10,10 +10,12 @@ import org.eclipse.rdf4j.query.algebra.evaluation.impl.EvaluationStatistics;
 
 /** Exact counts of patterns, for the order of joins. */
 final class StoreStatistics extends EvaluationStatistics {
+    private final FulguriteStore store;
     private final StoreView view;
     private final int kinds;
 
-    StoreStatistics(StoreView view, int kinds) {
+    StoreStatistics(FulguriteStore store, StoreView view, int kinds) {
+        this.store = store;
         this.view = view;
         this.kinds = kinds;
     }
@@ -23,12 +25,18 @@ final class StoreStatistics extends EvaluationStatistics {
         return new CardinalityCalculator() {
             @Override
             public double getCardinality(StatementPattern pattern) {
-                return count(pattern);
+                if (!view.isTransaction()) {
+                    return count(view, pattern);
+                }
+                // What a transaction counts it has read, and may conflict with; an estimate is no reason for that.
+                try (StoreView snapshot = SailErrors.convert(store::snapshot)) {
+                    return count(snapshot, pattern);
+                }
             }
         };
     }
 
-    private double count(StatementPattern pattern) {
+    private double count(StoreView counted, StatementPattern pattern) {
         Value subject = constant(pattern.getSubjectVar());
         Value predicate = constant(pattern.getPredicateVar());
         Value object = constant(pattern.getObjectVar());
@@ -38,12 +46,12 @@ final class StoreStatistics extends EvaluationStatistics {
         }
         Resource[] contexts = context == null ? new Resource[0] : new Resource[] {(Resource) context};
         long count = SailErrors.convert(() -> new QuadPattern(
-                        view, (Resource) subject, (IRI) predicate, object, kinds, contexts)
+                        counted, (Resource) subject, (IRI) predicate, object, kinds, contexts)
                 .count());
         if (context == null && pattern.getScope() == Scope.NAMED_CONTEXTS) {
             Resource[] none = {null};
             count -= SailErrors.convert(() -> new QuadPattern(
-                            view, (Resource) subject, (IRI) predicate, object, kinds, none)
+                            counted, (Resource) subject, (IRI) predicate, object, kinds, none)
                     .count());
         }
         return count;

@@ -4,6 +4,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.eclipse.rdf4j.common.transaction.IsolationLevels;
 import org.eclipse.rdf4j.model.Value;
 import org.fulgurite.exceptions.ClosedException;
 import org.fulgurite.internal.Handle;
@@ -34,13 +35,16 @@ final class StoreView implements AutoCloseable, TermSource {
     private final Set<Handle> siblings;
     private final Handle handle;
     private final boolean isTransaction;
+    private final boolean isSerializable;
     private final Map<Value, Long> cachedIds = new HashMap<>();
     private final Set<Long> iterators = ConcurrentHashMap.newKeySet();
 
-    private StoreView(Handle store, Set<Handle> siblings, long raw, boolean isTransaction) {
+    private StoreView(
+            Handle store, Set<Handle> siblings, long raw, boolean isTransaction, boolean isSerializable) {
         this.store = store;
         this.siblings = siblings;
         this.isTransaction = isTransaction;
+        this.isSerializable = isSerializable;
         String name = isTransaction ? "transaction" : "snapshot";
         this.handle = new Handle(this, raw, name, false, siblings);
         handle.checkParent(store);
@@ -55,15 +59,16 @@ final class StoreView implements AutoCloseable, TermSource {
             return this;
         }
         // Ids of terms that the transaction added may have changed.
-        return new StoreView(store, siblings, handle.release(), true);
+        return new StoreView(store, siblings, handle.release(), true, isSerializable);
     }
 
     static StoreView snapshot(Handle store, Set<Handle> siblings) {
-        return new StoreView(store, siblings, NativeQuads.snapshot(store.raw()), false);
+        return new StoreView(store, siblings, NativeQuads.snapshot(store.raw()), false, false);
     }
 
-    static StoreView transaction(Handle store, Set<Handle> siblings, int level) {
-        return new StoreView(store, siblings, NativeQuads.begin(store.raw(), level), true);
+    static StoreView transaction(Handle store, Set<Handle> siblings, IsolationLevels level) {
+        long raw = NativeQuads.begin(store.raw(), level.ordinal());
+        return new StoreView(store, siblings, raw, true, level == IsolationLevels.SERIALIZABLE);
     }
 
     long raw() {
@@ -72,6 +77,11 @@ final class StoreView implements AutoCloseable, TermSource {
 
     boolean isTransaction() {
         return isTransaction;
+    }
+
+    /** Returns whether the commit fails if others change what is read. */
+    boolean isSerializable() {
+        return isSerializable;
     }
 
     /**

@@ -53,8 +53,12 @@ final class ViewTripleSource implements RDFStarTripleSource {
     @Override
     public Set<StatementOrder> getSupportedOrders(
             Resource subject, IRI predicate, Value object, Resource... contexts) {
-        QuadPattern pattern = pattern(subject, predicate, object, contexts);
         Set<StatementOrder> orders = EnumSet.noneOf(StatementOrder.class);
+        if (view.isSerializable()) {
+            // A merge join reads whole ranges, and conflicts with every change in them.
+            return orders;
+        }
+        QuadPattern pattern = pattern(subject, predicate, object, contexts);
         for (StatementOrder order : StatementOrder.values()) {
             if (SailErrors.convert(() -> pattern.supports(order))) {
                 orders.add(order);
