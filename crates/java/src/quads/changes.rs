@@ -5,7 +5,8 @@ use jni::objects::{JByteArray, JClass, JString};
 use jni::sys::{jint, jlong};
 use jni::{Env, NativeMethod, native_method};
 
-use super::recorded::{Change, Graphs};
+use super::pattern::Graphs;
+use super::recorded::Change;
 use super::terms::take_term;
 use crate::arguments::{Bytes, text};
 use crate::error::{Failure, Result, Throw};
@@ -96,7 +97,7 @@ fn remove<'l>(
     change(txn, Change::Remove { terms, graphs, inferred })
 }
 
-/// Notes that the transaction reads a pattern of which it lacks a term.
+/// Notes that the transaction reads a pattern with a term that it lacks.
 fn observe<'l>(
     env: &mut Env<'l>,
     _: JClass<'l>,

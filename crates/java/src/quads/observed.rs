@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use fulgurite_rdf::oxrdf::Term;
 use fulgurite_rdf::{GraphPattern, IdPattern, Quads, StatementKinds, TermId};
 
-use super::recorded::{Graphs, pattern};
+use super::pattern::{Graphs, pattern};
 use crate::error::{Failure, Result};
 
 /// Beyond this number, patterns are not distinguished any more: every change of another transaction is a conflict.
@@ -45,7 +45,7 @@ impl Observed {
         }
     }
 
-    /// Adds a pattern of which the transaction lacks a term.
+    /// Adds a pattern with a term that the transaction lacks.
     pub fn add_unknown(&mut self, terms: Box<[Option<Term>; 3]>, graphs: Graphs) {
         if self.resolved.len() <= PATTERNS_MAX {
             self.resolved.push(OfTerms { terms, graphs, kinds: StatementKinds::All });

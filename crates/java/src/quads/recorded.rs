@@ -8,11 +8,11 @@
 use fulgurite::Sequence;
 use fulgurite_rdf::oxrdf::Term;
 use fulgurite_rdf::{
-    GraphPattern, IdPattern, IdQuad, IsolationLevel, Quads, Snapshot, StatementKinds, Store, TermId, Transaction,
-    TransactionView,
+    IdPattern, IdQuad, IsolationLevel, Snapshot, StatementKinds, Store, TermId, Transaction, TransactionView,
 };
 
 use super::observed::Observed;
+use super::pattern::{Graphs, pattern};
 use super::terms::{take_number, take_term};
 use crate::error::{Failure, Result};
 
@@ -24,17 +24,6 @@ const REFRESHED_BYTES_MAX: usize = 1 << 20;
 
 /// A transaction is repeated at most this often.
 const ATTEMPTS: usize = 100;
-
-/// The graphs of a removal.
-#[derive(Clone)]
-pub enum Graphs {
-    /// All graphs.
-    All,
-    /// The default graph.
-    Default,
-    /// A named graph.
-    Named(Term),
-}
 
 /// A change that can be repeated.
 pub enum Change {
@@ -89,30 +78,6 @@ impl Change {
             Self::Namespace { prefix, iri: None } => Ok(u64::from(txn.remove_namespace(prefix)?)),
         }
     }
-}
-
-/// The pattern of these terms. `None` if the store lacks one of them.
-///
-/// # Errors
-/// Errors of the store.
-pub fn pattern(view: &impl Quads, terms: &[Option<Term>; 3], graphs: &Graphs) -> Result<Option<IdPattern>> {
-    let mut ids = [None; 3];
-    for (id, term) in ids.iter_mut().zip(terms) {
-        if let Some(term) = term {
-            let Some(found) = view.id(term.as_ref())? else { return Ok(None) };
-            *id = Some(found);
-        }
-    }
-    let graph = match graphs {
-        Graphs::All => GraphPattern::Any,
-        Graphs::Default => GraphPattern::Default,
-        Graphs::Named(name) => match view.id(name.as_ref())? {
-            Some(id) => GraphPattern::Named(id),
-            None => return Ok(None),
-        },
-    };
-    let [subject, predicate, object] = ids;
-    Ok(Some(IdPattern { subject, predicate, object, graph }))
 }
 
 /// Inserts the quads of a batch: the number of its terms, the terms, the number of its quads, and for each quad the
@@ -189,7 +154,7 @@ impl Recorded {
         }
     }
 
-    /// Notes that a pattern is read of which the transaction lacks a term.
+    /// Notes that a pattern is read that has a term which the transaction lacks.
     pub fn observe_unknown(&mut self, terms: Box<[Option<Term>; 3]>, graphs: Graphs) {
         if let Some((_, observed)) = &mut self.reads {
             observed.add_unknown(terms, graphs);

@@ -16,6 +16,7 @@ import org.eclipse.rdf4j.repository.sparql.federation.SPARQLServiceResolver;
 import org.eclipse.rdf4j.sail.NotifyingSailConnection;
 import org.eclipse.rdf4j.sail.SailException;
 import org.eclipse.rdf4j.sail.SailLockedException;
+import org.eclipse.rdf4j.sail.config.SailConfigException;
 import org.eclipse.rdf4j.sail.helpers.AbstractNotifyingSail;
 import org.fulgurite.exceptions.FulguriteException;
 import org.fulgurite.exceptions.LockedException;
@@ -125,6 +126,8 @@ public class FulguriteStore extends AbstractNotifyingSail implements FederatedSe
             throw new SailLockedException(path, error.getMessage(), null);
         } catch (FulguriteException error) {
             throw SailErrors.of(error);
+        } catch (SailConfigException error) {
+            throw new SailException(error.getMessage(), error);
         }
     }
 

@@ -1,0 +1,95 @@
+package org.fulgurite.rdf4j.config;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.StringReader;
+import java.nio.file.Path;
+import org.eclipse.rdf4j.model.Model;
+import org.eclipse.rdf4j.model.Resource;
+import org.eclipse.rdf4j.model.impl.LinkedHashModel;
+import org.eclipse.rdf4j.model.vocabulary.RDF;
+import org.eclipse.rdf4j.model.vocabulary.RDFS;
+import org.eclipse.rdf4j.repository.Repository;
+import org.eclipse.rdf4j.repository.RepositoryConnection;
+import org.eclipse.rdf4j.repository.config.RepositoryConfig;
+import org.eclipse.rdf4j.repository.manager.LocalRepositoryManager;
+import org.eclipse.rdf4j.repository.sail.config.SailRepositoryConfig;
+import org.eclipse.rdf4j.rio.RDFFormat;
+import org.eclipse.rdf4j.rio.Rio;
+import org.eclipse.rdf4j.sail.config.SailConfigException;
+import org.eclipse.rdf4j.sail.config.SailFactory;
+import org.eclipse.rdf4j.sail.config.SailRegistry;
+import org.fulgurite.options.Durability;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class FulguriteStoreConfigTest {
+    @TempDir
+    Path directory;
+
+    private static FulguriteStoreConfig parse(String properties) throws Exception {
+        String text = "@prefix sail: <http://www.openrdf.org/config/sail#> .\n"
+                + "@prefix lmdb: <http://rdf4j.org/config/sail/lmdb#> .\n"
+                + "@prefix ful: <" + FulguriteStoreSchema.NAMESPACE + "> .\n"
+                + "[] sail:sailType \"fulgurite:FulguriteStore\" " + properties + " .";
+        Model model = Rio.parse(new StringReader(text), RDFFormat.TURTLE);
+        FulguriteStoreConfig config = new FulguriteStoreConfig();
+        config.parse(model, model.subjects().iterator().next());
+        config.validate();
+        return config;
+    }
+
+    @Test
+    void aConfigurationIsParsedAsItWasExported() throws Exception {
+        FulguriteStoreConfig config = parse("; ful:tripleIndexes \"spoc,posc\"; ful:durability \"log\"; ful:cacheBytes 1000");
+        Model exported = new LinkedHashModel();
+        Resource node = config.export(exported);
+        FulguriteStoreConfig again = new FulguriteStoreConfig();
+        again.parse(exported, node);
+        assertEquals("spoc,posc", again.getTripleIndexes());
+        assertEquals(Durability.LOG, again.getDurability());
+        assertEquals(1000, again.getCacheBytes());
+        assertEquals("posg,pos,spog,spo".length(), again.nativeIndexes().length());
+    }
+
+    @Test
+    void theKeysOfAnLmdbStoreAreUnderstood() throws Exception {
+        FulguriteStoreConfig config = parse("; lmdb:tripleIndexes \"spoc,ospc,psoc\"; lmdb:forceSync false;"
+                + " lmdb:tripleDBSize 10485760; lmdb:valueDBSize 10485760; lmdb:valueCacheSize 512; lmdb:autoGrow true");
+        assertEquals("spoc,ospc,psoc", config.getTripleIndexes());
+        assertEquals(Durability.LOG, config.getDurability());
+        assertEquals(Durability.DISK, parse("; lmdb:forceSync true").getDurability());
+    }
+
+    @Test
+    void wrongValuesAreErrors() {
+        assertThrows(SailConfigException.class, () -> parse("; ful:durability \"often\""));
+        assertThrows(SailConfigException.class, () -> parse("; ful:cacheBytes \"many\""));
+        SailConfigException error = assertThrows(SailConfigException.class, () -> parse("; ful:tripleIndexes \"spx\""));
+        assertTrue(error.getMessage().contains("spx"), error::getMessage);
+    }
+
+    @Test
+    void theRegistryAndTheRepositoryManagerFindTheStore() {
+        SailFactory factory =
+                SailRegistry.getInstance().get(FulguriteStoreFactory.SAIL_TYPE).orElseThrow();
+        assertTrue(factory instanceof FulguriteStoreFactory);
+        LocalRepositoryManager manager = new LocalRepositoryManager(directory.toFile());
+        manager.init();
+        manager.addRepositoryConfig(
+                new RepositoryConfig("people", "People", new SailRepositoryConfig(new FulguriteStoreConfig("spoc"))));
+        Repository repository = manager.getRepository("people");
+        try (RepositoryConnection connection = repository.getConnection()) {
+            connection.add(RDF.NIL, RDF.TYPE, RDFS.RESOURCE);
+        }
+        manager.shutDown();
+        manager = new LocalRepositoryManager(directory.toFile());
+        manager.init();
+        try (RepositoryConnection connection = manager.getRepository("people").getConnection()) {
+            assertEquals(1, connection.size());
+        }
+        manager.shutDown();
+    }
+}
